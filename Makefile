@@ -1,0 +1,37 @@
+# A thin front for the CMake presets: `make run` and `make test` are all a new user needs.
+.PHONY: run test asan tsan release deps format tidy clean
+.DEFAULT_GOAL := run
+
+JOBS ?= $(shell nproc)
+
+run: deps
+	cmake --preset run
+	cmake --build --preset run -j $(JOBS)
+	./build/run/src/cli/xtune run configs/gemm.toml
+
+test: deps
+	cmake --preset dev
+	cmake --build --preset dev -j $(JOBS)
+	ctest --preset dev -j $(JOBS)
+
+asan tsan: deps
+	cmake --preset $@
+	cmake --build --preset $@ -j $(JOBS)
+	ctest --preset $@ -j $(JOBS)
+
+release: deps
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+
+deps:
+	@./cmake/install-deps
+
+format:
+	git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
+
+tidy:
+	cmake --preset dev
+	git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy -p build/dev --quiet
+
+clean:
+	rm -rf build

@@ -1,0 +1,43 @@
+# How xtune's own code is compiled, and the two functions that every folder uses.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+find_program(XTUNE_CCACHE ccache)
+if(XTUNE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${XTUNE_CCACHE}")
+endif()
+
+add_library(xtune_options INTERFACE)
+target_include_directories(xtune_options INTERFACE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+target_compile_options(xtune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${XTUNE_WERROR}>:-Werror>)
+if(XTUNE_SANITIZE)
+  target_compile_options(xtune_options INTERFACE -fsanitize=${XTUNE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(xtune_options INTERFACE -fsanitize=${XTUNE_SANITIZE})
+  target_compile_definitions(xtune_options INTERFACE XTUNE_SANITIZED=1)
+endif()
+if(XTUNE_STATIC)
+  target_link_options(xtune_options INTERFACE -static-libstdc++ -static-libgcc)
+endif()
+
+# xtune_module(NAME LIB...): the static library xtune_NAME from every .cpp of the calling folder.
+function(xtune_module name)
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  add_library(xtune_${name} STATIC ${sources})
+  target_link_libraries(xtune_${name} PUBLIC xtune_options ${ARGN})
+endfunction()
+
+# xtune_test(NAME LIB...): the test program test_NAME from every .cpp of the calling folder, as one CTest test.
+function(xtune_test name)
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  add_executable(test_${name} ${sources})
+  target_link_libraries(test_${name} PRIVATE xtune_options xtune_doctest ${ARGN})
+  target_include_directories(test_${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  add_test(NAME ${name} COMMAND test_${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()

@@ -1,0 +1,37 @@
+// A backend: one way to compile and run kernels, with the list of those built in.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/build/artifact.hpp"
+#include "core/measure/device.hpp"
+
+namespace xtune {
+
+/// The devices a backend finds. Empty devices come with a reason a person can act on.
+struct DeviceList {
+  std::vector<DeviceInfo> devices;
+  std::string reason;  ///< "libcuda.so.1 not found: no NVIDIA driver on this node"
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const char* name() const noexcept = 0;  ///< "cuda"
+  /// Never throws for an absent driver or device. May initialise the driver, so it runs in a worker process only.
+  virtual DeviceList list_devices() = 0;
+  /// Throws Error(unavailable) when the compiler is not on this machine.
+  virtual std::unique_ptr<Toolchain> open_toolchain() = 0;
+  /// Throws Error(unavailable).
+  virtual std::unique_ptr<Device> open_device(int index) = 0;
+};
+
+/// Names of the backends in this build, in the order that `--backend auto` tries them (backends.def).
+std::vector<std::string> backend_names();
+/// Throws Error(invalid_argument) for a name that no backend has, Error(unsupported) for one left out of this build.
+std::unique_ptr<Backend> make_backend(std::string_view name);
+
+}  // namespace xtune

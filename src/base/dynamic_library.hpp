@@ -1,0 +1,36 @@
+// A shared library opened at run time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace xtune {
+
+/// Owns a dlopen handle; the library is closed on destruction unless it is marked resident.
+class DynamicLibrary {
+ public:
+  DynamicLibrary() = default;
+  /// Opens the first that loads. Throws Error(unavailable) with the loader's words for the last tried.
+  static DynamicLibrary open(const std::vector<std::string>& names);
+  ~DynamicLibrary();
+  DynamicLibrary(DynamicLibrary&& other) noexcept;
+  DynamicLibrary& operator=(DynamicLibrary&& other) noexcept;
+
+  /// nullptr when absent.
+  void* find(const char* symbol) const noexcept;
+  /// Throws Error(unavailable) naming the symbol and the library.
+  void* get(const char* symbol) const;
+  template <class Function>
+  void get(const char* symbol, Function& function) const { function = reinterpret_cast<Function>(get(symbol)); }
+  const std::string& name() const noexcept { return name_; }
+  /// Vendor drivers do not survive being unloaded: keep it open to the end of the process.
+  void keep_resident() noexcept { resident_ = true; }
+  explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+ private:
+  void* handle_ = nullptr;
+  std::string name_;
+  bool resident_ = false;
+};
+
+}  // namespace xtune

@@ -1,0 +1,36 @@
+// Files: whole reads with a size limit, writes that appear at once or not at all, temporary folders.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace xtune {
+
+/// Throws Error(io) naming the path and the reason (missing, a folder, no permission, larger than limit).
+std::string read_file(const std::filesystem::path& path, std::uint64_t limit_bytes = std::uint64_t{1} << 30);
+
+/// Writes a temporary file in the same folder, flushes it and renames it over path; makes missing folders. On failure (full disk)
+/// the temporary file is removed, path is untouched, and Error(io) says why.
+void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
+
+/// A fresh private folder under XTUNE_TMP_DIR, TMPDIR or /tmp, removed with its contents on destruction (never throws).
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept;
+  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// XTUNE_CACHE_DIR, else XDG_CACHE_HOME/xtune, else ~/.cache/xtune, else a folder in the temporary directory.
+std::filesystem::path default_store();
+/// The running program's own file.
+std::filesystem::path own_executable();
+
+}  // namespace xtune

@@ -1,0 +1,21 @@
+// Small text tools: numbers a person reads, and the nearest word for a misspelt one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xtune {
+
+/// The candidate nearest to word by edit distance, or empty when none is near (distance > max(2, length / 3)).
+std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates);
+/// " (did you mean 'BLOCK_M'?)", or empty.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+/// Replaces control characters and invalid UTF-8, so that the text can be printed and stored as JSON.
+std::string printable(std::string_view text, std::size_t limit = std::size_t(-1));
+std::string human_bytes(std::uint64_t bytes);    ///< "96 KiB"
+std::string human_seconds(double seconds);       ///< "850 ms", "12.3 s", "4 min 10 s"
+std::string human_time_ms(double ms);            ///< three significant digits with unit: "12.3 us", "1.25 ms"
+
+}  // namespace xtune

@@ -1,0 +1,27 @@
+// The identity of an artifact: a hash over everything that can change the binary.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/build/artifact.hpp"
+
+namespace xtune {
+
+/// One named part of a key, so that `xtune why` can say which part differs: ("options", "[\"-O3\"]").
+using KeyParts = std::vector<std::pair<std::string, std::string>>;
+
+/// Hex SHA-256 over the parts' canonical JSON text.
+std::string key_of(const KeyParts& parts);
+
+/// Hex SHA-256 over the text of the source and of every file it includes, directly or not, that include_dirs (and each including
+/// file's own folder, for quoted includes) resolve. Files found nowhere belong to the toolchain and count by name alone.
+/// Conservative: an #include behind a false #if counts too. Read once per run, not per configuration.
+std::string source_digest(const CompileRequest& request);
+
+/// backend, arch, toolchain, source digest, entry, options, defines, sanitize.
+KeyParts artifact_key_parts(const CompileRequest& request, const std::string& backend, const std::string& fingerprint,
+                            const std::string& source_digest);
+
+}  // namespace xtune

@@ -1,0 +1,49 @@
+// What xtune knows of a device: the facts that specs, keys and reports speak of, in the same words for every vendor.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/space/value.hpp"
+
+namespace xtune {
+
+struct DeviceInfo {
+  std::string backend;  ///< "cuda", "hip", "host"
+  int index = 0;        ///< as the driver numbers the devices it shows this process
+  std::string name;     ///< "NVIDIA H200"
+  std::string vendor;   ///< "nvidia", "amd", "cpu"
+  std::string arch;     ///< "sm_90", "gfx90a", "x86_64_v3": what artifacts are compiled for and records filed under
+  std::string uuid;     ///< empty where the driver tells none
+  std::string driver;   ///< driver version, "13.0 (580.65)"; not part of any key
+  int warp_size = 32;
+  int compute_units = 0;  ///< SMs, CUs, or CPU threads
+  std::int64_t shared_per_block = 0;        ///< bytes without opting in
+  std::int64_t shared_per_block_optin = 0;  ///< bytes at most
+  std::int64_t shared_per_compute_unit = 0;
+  std::int64_t registers_per_block = 0;
+  std::int64_t registers_per_compute_unit = 0;
+  int max_threads_per_block = 1024;
+  int max_threads_per_compute_unit = 0;
+  std::int64_t max_grid_x = 2147483647, max_grid_y = 65535, max_grid_z = 65535;
+  int max_block_x = 1024, max_block_y = 1024, max_block_z = 64;
+  std::int64_t l2_bytes = 0;      ///< on a CPU: its last-level cache
+  std::int64_t memory_bytes = 0;  ///< 0 = unknown (a device that is not present)
+  std::int64_t clock_khz = 0, memory_clock_khz = 0;
+  int memory_bus_bits = 0;
+};
+
+/// The facts as expressions see them, under "device.<name>" (vendor, arch, warp_size, ...).
+Bindings device_facts(const DeviceInfo& device);
+/// The names that device_facts defines, "device." included, sorted; for checks and suggestions.
+const std::vector<std::string>& device_fact_names();
+
+/// A device that is not present, by architecture (known_devices.def, from the vendors' guides). "sm_90a" finds sm_90's facts
+/// and keeps its own arch. nullopt: not known.
+std::optional<DeviceInfo> known_device(std::string_view arch);
+std::vector<std::string> known_archs();
+
+}  // namespace xtune

@@ -1,0 +1,37 @@
+// Queries over records: the best configuration, ties, lookup, and why a lookup hits or misses.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/record/record.hpp"
+
+namespace xtune {
+
+/// The fastest ok record and those that cannot be told from it.
+struct Best {
+  const Record* record = nullptr;
+  std::vector<const Record*> ties;  ///< others whose interval overlaps the best's, fastest first
+};
+
+/// By statistic (median), ties broken by the configuration's text, so that the same records give the same answer. Duplicates of a
+/// measurement key count once (the newest). nullopt without any ok record. Tainted records lose to clean ones.
+std::optional<Best> best_of(const std::vector<Record>& records);
+
+enum class Match { exact, nearest, none };
+const char* to_string(Match match) noexcept;
+
+/// Answers "which configuration for this problem on this device", from records of one architecture.
+struct LookupResult {
+  Match match = Match::none;
+  std::optional<Record> record;
+  double distance = 0;              ///< nearest: sum over dimensions of |log2(a/b)|
+  std::vector<std::string> reasons;  ///< what was considered and why it was taken or not, a line each
+};
+
+/// exact (this problem, this device) > nearest problem by shape on the same architecture > none.
+LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device);
+
+}  // namespace xtune

@@ -1,0 +1,52 @@
+// The measurement record: the single source of truth of xtune.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/build/artifact.hpp"
+#include "core/build/keys.hpp"
+#include "core/device/device_info.hpp"
+#include "core/measure/statistics.hpp"
+#include "core/space/value.hpp"
+#include "core/validate/compare.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune {
+
+/// One configuration's attempt on one problem and device. Immutable once written. Format: docs/record-format.md.
+struct Record {
+  static constexpr int schema = 1;
+  std::string kernel;
+  std::string key;       ///< measurement key: what makes two records answers to the same question
+  KeyParts key_parts;    ///< what the key was made of
+  Bindings problem;
+  Bindings config;       ///< parameter name -> value
+  Outcome outcome = Outcome::ok;
+  std::string stage;     ///< where it ended: "space", "compile", "load", "run", "validate", "measure"
+  std::string message;   ///< empty when ok
+  std::vector<double> samples_ms;
+  Summary time_ms;       ///< all zero unless ok or pruned
+  std::optional<Comparison> validation;
+  ResourceUsage usage;
+  std::string artifact_key;
+  DeviceInfo device;
+  std::string toolchain;  ///< fingerprint
+  std::string host;
+  std::string attempt;    ///< id of the run that measured it
+  std::string tainted;    ///< why the numbers are suspect; empty: they are not
+  std::int64_t unix_time_ms = 0;
+  double compile_s = 0;       ///< wall clock; 0 when it came from the cache
+  double compile_cpu_s = 0;
+  double bench_s = 0;         ///< wall clock of the bench worker
+};
+
+/// Finite numbers, valid UTF-8. from_json throws Error(io) that names the offending field.
+nlohmann::json to_json(const Record& record);
+Record record_from_json(const nlohmann::json& json);
+
+}  // namespace xtune

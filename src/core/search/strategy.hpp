@@ -1,0 +1,37 @@
+// The interface of a search strategy: which configurations to try next.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/space/space.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune {
+
+/// What came of one configuration, as a strategy sees it.
+struct Observation {
+  std::uint64_t index = 0;  ///< in the Space
+  Outcome outcome = Outcome::ok;
+  double time_ms = 0;  ///< ok: the statistic; pruned: a lower bound; else meaningless
+};
+
+/// Pure: no I/O, no clock, no device; the same seed and the same observations give the same proposals.
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  /// Up to max configurations not proposed before, to be tried in any order. Fewer (even none) when it waits for
+  /// observations; none with nothing outstanding means that the space is exhausted or the strategy is done.
+  virtual std::vector<std::uint64_t> propose(std::size_t max) = 0;
+  virtual void observe(const Observation& observation) = 0;
+};
+
+/// space outlives the strategy. Throws Error(invalid_argument) for an unknown name, naming the nearest.
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const Space& space, std::uint64_t seed,
+                                        std::uint64_t evals);
+std::vector<std::string> strategy_names();
+
+}  // namespace xtune

@@ -1,0 +1,53 @@
+// The expression language of specs: Python-like, over named values.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "core/space/value.hpp"
+
+namespace xtune {
+
+/// Thrown by parse and evaluate. column counts from 0 within the expression's text.
+struct ExpressionError : std::runtime_error {
+  ExpressionError(const std::string& message, std::size_t column_, std::string word_ = {})
+      : std::runtime_error(message), column(column_), word(std::move(word_)) {}
+  std::size_t column;
+  std::string word;  ///< the offending word, or empty
+};
+
+/// Finds the value of a name ("M", "BLOCK_M", "device.warp_size"), or nullptr.
+using Lookup = std::function<const Value*(std::string_view name)>;
+
+/// A parsed expression; immutable, cheap to copy, safe to share between threads.
+///
+/// Grammar: `or`, `and`, `not`, chained comparisons (== != < <= > >=), `in [..]` / `not in [..]`, + - * / // % **, unary -,
+/// parentheses, integer, float, boolean (true True false False) and string literals, names with dots, and the functions
+/// min max abs ceildiv pow2 (next power of two) log2 (of an integer power of two, exact) int float.
+/// Semantics are Python's: `/` is true division, `//` floors, `%` takes the divisor's sign, comparisons chain, `and`/`or`
+/// short-circuit. Integers are exact 64-bit; an overflow, a division by zero or a type mismatch throws ExpressionError.
+class Expression {
+ public:
+  static Expression parse(std::string_view text);
+
+  Value evaluate(const Lookup& lookup) const;
+  const std::set<std::string, std::less<>>& names() const;
+  /// 0-based column of the first use of a name in the text.
+  std::size_t column_of(std::string_view name) const;
+  const std::string& text() const;
+
+  struct Node;  // defined in the source file
+
+ private:
+  explicit Expression(std::shared_ptr<const Node> root);
+  std::shared_ptr<const Node> root_;
+};
+
+/// Python's truth: zero and the empty string are false.
+bool truth(const Value& value) noexcept;
+
+}  // namespace xtune

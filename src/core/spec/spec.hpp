@@ -1,0 +1,155 @@
+// A tuning job as the user wrote it: the spec file, parsed and checked, with a place for every text that may still fail.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/space/space.hpp"
+#include "core/spec/dtype.hpp"
+
+namespace xtune {
+
+/// Where a text stands; lines and columns count from 1. line 0 = no file (built from code or the command line).
+struct Location {
+  std::string file;
+  std::size_t line = 0;
+  std::size_t column = 0;
+};
+std::string to_string(const Location& at);  ///< "gemm.toml:12:9", or the file alone
+
+/// A text from the spec with its place: an expression, or a template text in which {expression} is replaced by its value.
+struct Text {
+  std::string text;
+  Location at;
+};
+
+struct KernelSpec {
+  std::string name;              ///< identity in the store
+  std::filesystem::path source;  ///< absolute; empty in a space-only spec
+  Location source_at;
+  Text entry;                 ///< "gemm", or a template-id: "gemm<{BLOCK_M}, {BLOCK_N}>"
+  std::vector<Text> options;  ///< for every backend; `{EXPR}` is replaced
+  std::vector<Text> options_cuda, options_hip, options_host;
+  std::vector<std::pair<std::string, Text>> defines;
+  std::vector<std::filesystem::path> include_dirs;  ///< absolute; the source's own folder is searched first
+  double compile_timeout_s = 120;
+};
+
+struct LaunchSpec {
+  std::vector<Text> grid, block, cluster;  ///< 1 to 3 expressions each; cluster may be empty
+  std::optional<Text> shared;              ///< dynamic shared memory, bytes
+};
+
+enum class ArgKind { buffer, scalar, tensor_map };
+enum class ArgRole { in, out, inout };
+enum class Fill { automatic, integer, uniform, normal, randn, zero, one };
+
+struct ArgSpec {
+  std::string name;
+  Location at;
+  ArgKind kind = ArgKind::buffer;
+  ArgRole role = ArgRole::in;
+  DType dtype = DType::f32;
+  std::vector<Text> shape;  ///< buffers: expressions over the problem and the device
+  Fill fill = Fill::automatic;
+  std::filesystem::path file;  ///< absolute .npy, instead of fill
+  std::optional<Text> value;   ///< scalars: an expression over problem, device and parameters
+};
+
+struct ReferenceSpec {
+  enum class Kind { none, kernel, builtin, file, command };
+  Kind kind = Kind::none;
+  Location at;
+  std::string name;                          ///< the kernel's entry or the builtin's name
+  std::filesystem::path source;              ///< kernel: absolute
+  std::vector<Text> options;                 ///< kernel: instead of the tuned kernel's options
+  std::optional<LaunchSpec> launch;          ///< kernel: its own grid and block, else the tuned kernel's
+  std::filesystem::path file;                ///< file: absolute .npy
+  std::string output;                        ///< file, builtin: which argument it describes; empty = the only output
+  std::vector<std::pair<std::string, Text>> bindings;  ///< builtin: role -> argument name or expression ("a" -> "A")
+};
+
+struct ValidateSpec {
+  ReferenceSpec reference;
+  std::optional<double> rtol, atol;      ///< unset: by dtype
+  double max_mismatched_ratio = 0.0;
+};
+
+enum class Flush { l2, rotate, none };
+
+struct MeasureSpec {
+  int warmup = 3;             ///< untimed launches before the first sample
+  int rep = 50;               ///< samples at most
+  int min_rep = 7;            ///< samples at least, unless timeout or budget ends the series
+  double min_time_ms = 0;     ///< keep sampling until this much kernel time is accumulated (within rep)
+  double max_time_ms = 200;   ///< stop sampling after this much kernel time
+  double noise = 0.005;       ///< stop early when the median's relative uncertainty is below this
+  double timeout_s = 30;      ///< a configuration's whole benchmark, wall clock
+  Flush flush = Flush::l2;
+  std::string statistic = "median";  ///< median | min | mean
+};
+
+struct SearchSpec {
+  std::string strategy = "auto";
+  std::optional<std::uint64_t> evals;  ///< configurations at most; unset: the whole space for exhaustive, else 400
+  std::optional<double> seconds;       ///< wall clock at most
+  std::uint64_t seed = 1;
+  Location at;
+};
+
+struct Metric {
+  std::string name;
+  Text expression;  ///< over problem, parameters, device, and time_s / time_ms
+};
+
+struct CandidatesSpec {
+  std::string template_name;
+  int top_k = 20;
+  Location at;
+};
+
+struct Spec {
+  std::filesystem::path path;
+  std::string backend;  ///< whose [on.<backend>] overlay was applied; empty: none
+  KernelSpec kernel;
+  std::vector<Bindings> cases;  ///< at least one; each a complete problem with the -D overrides applied
+  std::vector<Parameter> parameters;
+  std::vector<Location> parameters_at;
+  std::vector<Text> constraints;
+  LaunchSpec launch;
+  std::vector<ArgSpec> args;
+  ValidateSpec validate;
+  MeasureSpec measure;
+  SearchSpec search;
+  std::vector<Metric> metrics;
+  std::optional<CandidatesSpec> candidates;
+  std::vector<Text> dispatch_key;
+  /// What the overlay or -D changed, a line each ("on host: M = 256, N = 256 (gemm.toml:60:1)"), for the user to see.
+  std::vector<std::string> notes;
+
+  bool space_only() const noexcept { return kernel.source.empty(); }
+};
+
+struct SpecOptions {
+  std::vector<std::pair<std::string, std::string>> defines;  ///< -D NAME=value: a problem size, or a parameter pinned to a value
+  std::string backend;                                       ///< applies [on.<backend>]
+};
+
+/// Reads and checks a spec. Everything a text can tell is checked here, before anything compiles: keys, types, names in
+/// expressions, duplicates, missing sources. Throws Error(invalid_spec) whose message opens with file:line:column and names
+/// the offending word and the nearest valid one; Error(io) when the file cannot be read; Error(invalid_argument) for a bad -D.
+Spec load_spec(const std::filesystem::path& path, const SpecOptions& options = {});
+
+/// The same, from text (name stands for the file in messages; relative paths resolve against base_dir).
+Spec parse_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
+                const SpecOptions& options = {});
+
+/// The space of one problem on one device. An expression that fails (say, division by zero) throws Error(invalid_spec) at its
+/// place; a space with no valid configuration throws Error(nothing_valid) that tells how many each constraint removes.
+Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts);
+
+}  // namespace xtune

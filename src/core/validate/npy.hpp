@@ -1,0 +1,24 @@
+// Reads and writes NumPy .npy files (format version 1 to 3; https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/spec/dtype.hpp"
+
+namespace xtune {
+
+struct NpyArray {
+  DType dtype = DType::f32;
+  std::vector<std::uint64_t> shape;
+  std::vector<std::byte> data;  ///< C order, little endian
+};
+
+/// bf16 and fp8 have no NumPy type: they are written as u2 / u1 arrays, and read back as u16 / u8. Throws Error(io) for a
+/// missing, truncated or foreign file, Error(unsupported) for Fortran order, big endian or structured dtypes.
+NpyArray read_npy(const std::filesystem::path& path);
+void write_npy(const std::filesystem::path& path, const NpyArray& array);
+
+}  // namespace xtune
