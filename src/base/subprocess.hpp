@@ -1,0 +1,96 @@
+// Child processes: asynchronous ones on an event loop, and run_command for one whole command.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace xtune {
+
+class EventLoop;
+
+using Environment =
+    std::vector<std::pair<std::string, std::string>>;  ///< name, value; added to or replacing the parent's
+
+struct SubprocessOptions {
+  std::vector<std::string> argv;  ///< argv[0] is looked up in PATH when it has no slash
+  Environment env;
+  std::string cwd;  ///< empty: the parent's
+  bool own_group =
+      true;  ///< a session and process group of its own: kill_group() reaches grandchildren, Ctrl-C does not
+  std::function<void(std::string_view bytes)> on_stdout;
+  std::function<void(std::string_view bytes)> on_stderr;
+  /// Once, after the process ended and its output was read to the end (or 1 s after its end, when a stray process that
+  /// left the group holds the pipes open). `signal` is 0 unless a signal ended it.
+  std::function<void(int exit_code, int signal)> on_exit;
+};
+
+/// A running child with pipes on stdin, stdout and stderr; no other descriptor is inherited. With own_group the group
+/// never outlives its leader: what is left of it is killed as the leader ends. Callbacks run on the loop's thread.
+class Subprocess {
+ public:
+  Subprocess() = default;
+  /// Throws Error(unavailable) when the program cannot be started (missing, not executable, no such cwd), naming it and
+  /// the reason.
+  Subprocess(EventLoop& loop, SubprocessOptions options);
+  /// Kills (the group, or without own_group the child); no callback is called any more. Safe inside a callback of this
+  /// object.
+  ~Subprocess();
+  Subprocess(Subprocess&& other) noexcept;
+  Subprocess& operator=(Subprocess&& other) noexcept;
+
+  /// Queues for stdin and returns at once, whatever the child does; after the child's end the bytes are dropped.
+  void write(std::string bytes);
+  std::size_t unwritten_bytes() const noexcept;
+  /// After what is queued has been written.
+  void close_stdin();
+  /// `signum` to the process group (without own_group: to the child). Nothing when it has ended.
+  void kill_group(int signum) noexcept;
+  int pid() const noexcept;       ///< 0 when empty
+  bool running() const noexcept;  ///< until the process has been reaped
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+struct CommandOptions {
+  Environment env;
+  std::string cwd;
+  std::string stdin_text;
+  std::uint64_t timeout_ms = 0;  ///< 0: none
+  std::uint64_t output_limit_bytes = std::uint64_t{64}
+                                     << 20;  ///< of stdout and of stderr each; what comes after is dropped
+  bool own_group = true;              ///< false: stays in the caller's group, so that killing the caller's kills it too
+  bool kill_group_on_timeout = true;  ///< false: only the child itself is killed on timeout
+};
+
+struct CommandResult {
+  int exit_code = 0;  ///< -1 when a signal ended it
+  int signal = 0;
+  bool timed_out = false;
+  bool output_truncated = false;
+  std::string stdout_text;
+  std::string stderr_text;
+  double wall_s = 0;
+  double cpu_s =
+      0;  ///< user and system, of the child and what it waited for; too much when other threads' children end meanwhile
+  bool ok() const noexcept { return exit_code == 0 && signal == 0 && !timed_out; }
+};
+
+/// Runs to the end on a loop of its own; blocks the calling thread. A failing command is a result; throws
+/// Error(unavailable) only when it could not be started.
+CommandResult run_command(const std::vector<std::string>& argv, const CommandOptions& options = {});
+
+/// "exit code 2", "killed by signal 11 (segmentation fault)".
+std::string describe_exit(int exit_code, int signal);
+
+/// Asks the kernel to kill this process when its parent ends; ends it now when the parent has gone already. Call it
+/// first in a worker.
+void end_with_parent(int parent_pid) noexcept;
+
+}  // namespace xtune
