@@ -1,0 +1,49 @@
+// Messages between the driver and its worker processes: framed MessagePack over pipes, both ends.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace xtune {
+
+/// A frame is the four bytes "XTW1", the payload's length as a little-endian u32, and the payload as MessagePack.
+/// Nothing larger is sent or accepted: a larger length is taken for garbage.
+constexpr std::uint64_t message_limit_bytes = std::uint64_t{1} << 30;
+
+/// One frame. Throws Error(io) when the message is larger than message_limit_bytes.
+std::string encode_message(const nlohmann::json& message);
+
+/// Messages out of a stream that arrives in arbitrary pieces. Both functions throw Error(io), saying what was found,
+/// for bytes that are no frame, a length above the limit, or a payload that is not exactly one MessagePack value (at
+/// most 100 levels deep); the stream is lost then.
+class MessageDecoder {
+ public:
+  void feed(std::string_view bytes);
+  /// The next whole message, or nullopt while one is incomplete.
+  std::optional<nlohmann::json> next();
+  /// Bytes that are fed and not yet part of a returned message.
+  std::size_t pending_bytes() const noexcept { return buffer_.size() - offset_; }
+
+ private:
+  std::string buffer_;
+  std::size_t offset_ = 0;
+};
+
+/// Blocks for one message. nullopt at the end of the stream between two messages; throws Error(io) as the decoder does,
+/// for a stream that ends inside a message, and for a failing read.
+std::optional<nlohmann::json> read_message(int fd);
+/// Blocks until all is written. Throws Error(io); a reader that has gone is one ("broken pipe"), as SIGPIPE is ignored
+/// from here on.
+void write_message(int fd, const nlohmann::json& message);
+
+/// What a worker calls first: takes stdout for messages, points descriptor 1 at stderr (a kernel or a compiler that
+/// prints cannot damage the stream), and greets the driver, which tells a worker that cannot start from one that its
+/// first request crashed. Returns the descriptor to write messages to; they are read from descriptor 0.
+int open_worker_channel();
+/// The greeting that open_worker_channel() sends.
+nlohmann::json worker_greeting();
+
+}  // namespace xtune

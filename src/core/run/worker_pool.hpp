@@ -1,0 +1,45 @@
+// A queue of requests over several worker processes of one kind.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/run/worker_process.hpp"
+
+namespace xtune {
+
+/// First come, first served. Processes start when there is work for them, and those already up are used first. A worker
+/// whose process cannot be started three times in a row fails its job with could_not_start and retires; once all have
+/// retired, every queued and later job fails with the last reason. Lives on the loop's thread; callbacks may submit,
+/// cancel_all or destroy the pool.
+class WorkerPool {
+ public:
+  using Callback = WorkerProcess::Callback;
+  /// The command of worker `index` (0 .. size-1).
+  using CommandFactory = std::function<WorkerCommand(std::size_t index)>;
+
+  /// Throws Error(invalid_argument) for size 0.
+  WorkerPool(EventLoop& loop, std::size_t size, CommandFactory factory);
+  ~WorkerPool();  ///< as cancel_all()
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  /// `callback` is called exactly once, never from inside submit(), unless cancel_all() comes first. timeout_s is per
+  /// job, from the moment its worker has it. Throws Error(io) for a message above the limit.
+  void submit(const nlohmann::json& message, double timeout_s, Callback callback);
+  /// Kills the busy workers' groups and forgets what is queued; no callback of those jobs is called. The pool stays
+  /// usable.
+  void cancel_all() noexcept;
+
+  std::size_t size() const noexcept;
+  std::size_t busy() const noexcept;    ///< jobs in a worker
+  std::size_t queued() const noexcept;  ///< jobs waiting for one
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace xtune

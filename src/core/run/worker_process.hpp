@@ -1,0 +1,100 @@
+// One worker process: a request in, an answer or the story of its death out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/event_loop.hpp"
+#include "base/subprocess.hpp"
+
+namespace xtune {
+
+class MessageDecoder;
+
+/// How to start a worker. The program must begin with open_worker_channel() (framing.hpp).
+struct WorkerCommand {
+  std::vector<std::string> argv;
+  Environment env;
+  std::string cwd;
+};
+
+enum class WorkerFailureKind {
+  crashed,          ///< it ended, by a signal or by itself, without having answered
+  timed_out,        ///< no answer in time; it was killed
+  could_not_start,  ///< not found, or it ended (or stayed silent for a minute) before its greeting
+  garbage,          ///< what it wrote to its message stream is no message; it was killed
+};
+const char* to_string(WorkerFailureKind kind) noexcept;
+
+struct WorkerFailure {
+  WorkerFailureKind kind = WorkerFailureKind::crashed;
+  int exit_code = 0;  ///< of the process, where it ended by itself
+  int signal = 0;
+  std::string text;  ///< for people: "killed by signal 11 (segmentation fault)"
+};
+
+struct WorkerReply {
+  std::shared_ptr<nlohmann::json> answer;  ///< null exactly when there is a failure
+  std::optional<WorkerFailure> failure;
+  std::string stderr_tail;       ///< the last 64 KiB that the worker wrote to stderr since the request
+  std::uint64_t generation = 0;  ///< which process it was; 0: none was started
+};
+
+/// A child process in a process group of its own, started by the first request and again after it was lost. One request
+/// at a time. On a failure the whole group is killed (SIGKILL), and the reply comes once the process is gone, so that
+/// its device and memory are free; after 5 s it comes anyway. Lives on the loop's thread.
+class WorkerProcess {
+ public:
+  using Callback = std::function<void(WorkerReply)>;
+
+  WorkerProcess(EventLoop& loop, WorkerCommand command);
+  ~WorkerProcess();  ///< as interrupt()
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  /// Starts the process where there is none and sends; never blocks. The time starts when the worker is up and has the
+  /// request. `callback` is called exactly once, never from inside request(), unless interrupt() comes first; it may
+  /// call request(), interrupt() or destroy this object. Throws Error(invalid_argument) while busy, Error(io) for a
+  /// message above the limit.
+  void request(const nlohmann::json& message, double timeout_s, Callback callback);
+  /// As above, for a frame made by encode_message().
+  void request_frame(std::string frame, double timeout_s, Callback callback);
+  /// Kills the group now; the callback of a request in flight is dropped. The next request starts a fresh process.
+  void interrupt() noexcept;
+
+  bool busy() const noexcept { return static_cast<bool>(callback_); }
+  bool running() const noexcept { return process_.running() && !ending_; }
+  int pid() const noexcept { return process_.pid(); }  ///< 0 while there is none
+  /// Counts processes started: when it changes between two requests, what the worker held in memory is lost.
+  std::uint64_t generation() const noexcept { return generation_; }
+
+ private:
+  void start();
+  void on_stdout(std::string_view bytes);
+  void take_messages();
+  void on_stderr(std::string_view bytes);
+  void on_exit(int exit_code, int signal);
+  void start_clock(double seconds, WorkerFailureKind kind);
+  void fail(WorkerFailure failure);
+  void drop_process() noexcept;
+  void deliver(WorkerReply reply);
+
+  EventLoop& loop_;
+  WorkerCommand command_;
+  Subprocess process_;
+  std::unique_ptr<MessageDecoder> decoder_;
+  EventLoop::Watch clock_;
+  Callback callback_;
+  std::optional<WorkerFailure> ending_;  ///< the verdict, while the killed process is being waited for
+  std::string stderr_tail_;
+  double timeout_s_ = 0;
+  bool greeted_ = false;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace xtune
