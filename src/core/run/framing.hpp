@@ -39,11 +39,8 @@ std::optional<nlohmann::json> read_message(int fd);
 /// from here on.
 void write_message(int fd, const nlohmann::json& message);
 
-/// What a worker calls first: takes stdout for messages, points descriptor 1 at stderr (a kernel or a compiler that
-/// prints cannot damage the stream), and greets the driver, which tells a worker that cannot start from one that its
-/// first request crashed. Returns the descriptor to write messages to; they are read from descriptor 0.
-int open_worker_channel();
-/// The greeting that open_worker_channel() sends.
+/// What a worker writes before anything else, once it is ready to read requests: it tells a worker that cannot start
+/// from one that its first request crashed.
 nlohmann::json worker_greeting();
 
 }  // namespace xtune

@@ -16,7 +16,8 @@ namespace xtune {
 
 class MessageDecoder;
 
-/// How to start a worker. The program must begin with open_worker_channel() (framing.hpp).
+/// How to start a worker. The program reads requests from descriptor 0, writes worker_greeting() (framing.hpp) and then
+/// its answers to descriptor 1, and ends at the end of its input.
 struct WorkerCommand {
   std::vector<std::string> argv;
   Environment env;
