@@ -48,6 +48,9 @@ class Subprocess {
   std::size_t unwritten_bytes() const noexcept;
   /// After what is queued has been written.
   void close_stdin();
+  /// Calls on_stderr with what lies in the pipe now, without waiting for the loop: what the child wrote to stderr
+  /// before bytes that on_stdout has seen is there.
+  void read_pending_stderr();
   /// `signum` to the process group (without own_group: to the child). Nothing when it has ended.
   void kill_group(int signum) noexcept;
   int pid() const noexcept;       ///< 0 when empty
@@ -62,11 +65,10 @@ struct CommandOptions {
   Environment env;
   std::string cwd;
   std::string stdin_text;
-  std::uint64_t timeout_ms = 0;  ///< 0: none
-  std::uint64_t output_limit_bytes = std::uint64_t{64}
-                                     << 20;  ///< of stdout and of stderr each; what comes after is dropped
-  bool own_group = true;              ///< false: stays in the caller's group, so that killing the caller's kills it too
-  bool kill_group_on_timeout = true;  ///< false: only the child itself is killed on timeout
+  std::uint64_t timeout_ms = 0;  ///< 0: none; then the group is killed (without own_group: the child alone)
+  /// Of stdout and of stderr each; what comes after is dropped.
+  std::uint64_t output_limit_bytes = std::uint64_t{64} << 20;
+  bool own_group = true;  ///< false: stays in the caller's group, so that killing the caller's kills it too
 };
 
 struct CommandResult {
@@ -77,8 +79,8 @@ struct CommandResult {
   std::string stdout_text;
   std::string stderr_text;
   double wall_s = 0;
-  double cpu_s =
-      0;  ///< user and system, of the child and what it waited for; too much when other threads' children end meanwhile
+  /// User and system, of the child and what it waited for; too much when children of other threads end meanwhile.
+  double cpu_s = 0;
   bool ok() const noexcept { return exit_code == 0 && signal == 0 && !timed_out; }
 };
 
@@ -88,9 +90,5 @@ CommandResult run_command(const std::vector<std::string>& argv, const CommandOpt
 
 /// "exit code 2", "killed by signal 11 (segmentation fault)".
 std::string describe_exit(int exit_code, int signal);
-
-/// Asks the kernel to kill this process when its parent ends; ends it now when the parent has gone already. Call it
-/// first in a worker.
-void end_with_parent(int parent_pid) noexcept;
 
 }  // namespace xtune

@@ -1,0 +1,29 @@
+// The machine's clock.
+#include "base/clock.hpp"
+
+#include <chrono>
+
+namespace xtune {
+namespace {
+
+class SystemClock final : public Clock {
+ public:
+  std::int64_t now_ns() override {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+  std::int64_t unix_time_ms() override {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  }
+};
+
+}  // namespace
+
+Clock& system_clock() {
+  // Never destroyed: destructors of other statics may still ask for the time.
+  static auto* clock = new SystemClock;
+  return *clock;
+}
+
+}  // namespace xtune

@@ -1,0 +1,64 @@
+// Shared libraries through dlopen.
+#include "base/dynamic_library.hpp"
+
+#include <dlfcn.h>
+
+#include <utility>
+
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+std::string loader_words() {
+  const char* text = dlerror();
+  return text ? text : "no reason given";
+}
+
+}  // namespace
+
+DynamicLibrary DynamicLibrary::open(const std::vector<std::string>& names) {
+  std::string reason = "no name given";
+  for (const std::string& name : names) {
+    // RTLD_LOCAL: two backends may bring the same symbol; RTLD_NOW: an unresolved symbol is found here and not at its
+    // first call.
+    if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      DynamicLibrary library;
+      library.handle_ = handle;
+      library.name_ = name;
+      return library;
+    }
+    reason = loader_words();
+  }
+  throw Error(ErrorKind::unavailable,
+              "cannot load " + (names.empty() ? std::string("a library") : names.back()) + ": " + reason);
+}
+
+DynamicLibrary::~DynamicLibrary() {
+  if (handle_ && !resident_) dlclose(handle_);
+}
+
+DynamicLibrary::DynamicLibrary(DynamicLibrary&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)),
+      name_(std::exchange(other.name_, {})),
+      resident_(std::exchange(other.resident_, false)) {}
+
+DynamicLibrary& DynamicLibrary::operator=(DynamicLibrary&& other) noexcept {
+  if (this == &other) return *this;
+  if (handle_ && !resident_) dlclose(handle_);
+  handle_ = std::exchange(other.handle_, nullptr);
+  name_ = std::exchange(other.name_, {});
+  resident_ = std::exchange(other.resident_, false);
+  return *this;
+}
+
+void* DynamicLibrary::find(const char* symbol) const noexcept { return handle_ ? dlsym(handle_, symbol) : nullptr; }
+
+void* DynamicLibrary::get(const char* symbol) const {
+  if (void* address = find(symbol)) return address;
+  if (!handle_) throw Error(ErrorKind::unavailable, std::string("no library is open to find ") + symbol + " in");
+  throw Error(ErrorKind::unavailable,
+              name_ + " has no symbol " + symbol + ": it is older than this program needs, or another library");
+}
+
+}  // namespace xtune

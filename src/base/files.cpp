@@ -1,0 +1,151 @@
+// Files: whole reads, atomic writes, temporary folders, and where things are.
+#include "base/files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const char* doing, const fs::path& path, const std::string& reason) {
+  throw Error(ErrorKind::io, std::string("cannot ") + doing + " " + printable(path.string()) + ": " + reason);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) noexcept : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const noexcept { return fd_; }
+  int release() noexcept { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+// Errno of what went wrong, or 0. Closing counts: network file systems report a full disk there.
+int write_and_sync(Descriptor& file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(file.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  if (::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) return errno;
+  return ::close(file.release()) == 0 ? 0 : errno;
+}
+
+const char* set_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value && *value ? value : nullptr;
+}
+
+fs::path temporary_root() {
+  for (const char* name : {"XTUNE_TMP_DIR", "TMPDIR"})
+    if (const char* value = set_variable(name)) return value;
+  return "/tmp";
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& path, std::uint64_t limit_bytes) {
+  // Non-blocking, so that opening a FIFO without a writer returns.
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) fail("read", path, std::strerror(errno));
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) fail("read", path, std::strerror(errno));
+  if (S_ISDIR(info.st_mode)) fail("read", path, "it is a folder");
+  const auto too_large = [&] { fail("read", path, "it is larger than the limit of " + human_bytes(limit_bytes)); };
+  const auto size = S_ISREG(info.st_mode) ? static_cast<std::uint64_t>(info.st_size) : 0;
+  if (size > limit_bytes) too_large();
+  std::string bytes(size + 1, '\0');
+  std::size_t filled = 0;
+  // The size is only a hint: files in /proc have none, others grow meanwhile.
+  for (;;) {
+    if (filled == bytes.size()) bytes.resize(bytes.size() * 2 + 4096);
+    const ssize_t n = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("read", path, std::strerror(errno));
+    if (n == 0) break;
+    filled += static_cast<std::size_t>(n);
+    if (filled > limit_bytes) too_large();
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+void write_file_atomically(const fs::path& path, std::string_view bytes) {
+  static std::atomic<unsigned> counter{0};
+  if (path.filename().empty()) fail("write", path, "it names no file");
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) fail("create the folder", folder, failed.message());
+  // Host and process in the name: on a shared file system several machines may write the same path at once.
+  char host[65] = {};
+  ::gethostname(host, sizeof host - 1);
+  const fs::path temporary =
+      folder / ("." + std::string(host) + "-" + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp");
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.get() < 0) fail("write in the folder", folder, std::strerror(errno));
+  int reason = write_and_sync(file, bytes);
+  if (reason == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;
+  if (reason != 0) {
+    ::unlink(temporary.c_str());
+    fail("write", path, std::strerror(reason));
+  }
+  // The rename itself survives a power cut only once the folder is on disk; where folders cannot be synced it is left
+  // to the system.
+  Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() >= 0) ::fsync(directory.get());
+}
+
+TemporaryDirectory::TemporaryDirectory() {
+  const fs::path root = temporary_root();
+  std::error_code failed;
+  fs::create_directories(root, failed);
+  std::string name = (root / "xtune-XXXXXX").string();
+  if (!::mkdtemp(name.data())) {
+    throw Error(ErrorKind::io, "cannot make a temporary folder in " + printable(root.string()) + ": " +
+                                   std::strerror(errno) + " (XTUNE_TMP_DIR names another place)");
+  }
+  path_ = name;
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+
+fs::path default_store() {
+  if (const char* value = set_variable("XTUNE_CACHE_DIR")) return value;
+  if (const char* value = set_variable("XDG_CACHE_HOME")) return fs::path(value) / "xtune";
+  if (const char* value = set_variable("HOME")) return fs::path(value) / ".cache" / "xtune";
+  return temporary_root() / ("xtune-" + std::to_string(::getuid()));
+}
+
+fs::path own_executable() {
+  std::error_code failed;
+  fs::path path = fs::read_symlink("/proc/self/exe", failed);
+  if (failed) throw Error(ErrorKind::io, "cannot tell where this program is (/proc/self/exe): " + failed.message());
+  return path;
+}
+
+}  // namespace xtune

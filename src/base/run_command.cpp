@@ -1,0 +1,79 @@
+// One command from start to end, blocking; and the words for how it ended.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cctype>
+#include <csignal>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/event_loop.hpp"
+#include "base/subprocess.hpp"
+
+namespace xtune {
+namespace {
+
+double children_cpu_s() noexcept {
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+}  // namespace
+
+CommandResult run_command(const std::vector<std::string>& argv, const CommandOptions& options) {
+  CommandResult result;
+  bool ended = false;
+  const auto keep = [&](std::string& text) {
+    return [&text, &result, limit = options.output_limit_bytes](std::string_view bytes) {
+      if (text.size() + bytes.size() > limit) {
+        result.output_truncated = true;
+        bytes = bytes.substr(0, limit - text.size());
+      }
+      text.append(bytes);
+    };
+  };
+  const std::int64_t start_ns = system_clock().now_ns();
+  const double cpu_before_s = children_cpu_s();
+
+  EventLoop loop;
+  SubprocessOptions what;
+  what.argv = argv;
+  what.env = options.env;
+  what.cwd = options.cwd;
+  what.own_group = options.own_group;
+  what.on_stdout = keep(result.stdout_text);
+  what.on_stderr = keep(result.stderr_text);
+  what.on_exit = [&](int exit_code, int signal) {
+    result.exit_code = exit_code;
+    result.signal = signal;
+    ended = true;
+  };
+  Subprocess child(loop, std::move(what));
+  child.write(options.stdin_text);
+  child.close_stdin();
+  EventLoop::Watch timeout;
+  if (options.timeout_ms > 0) {
+    timeout = loop.call_after(options.timeout_ms, [&] {
+      result.timed_out = child.running();
+      child.kill_group(SIGKILL);
+    });
+  }
+  loop.run_until([&] { return ended; });
+  result.wall_s = static_cast<double>(system_clock().now_ns() - start_ns) * 1e-9;
+  result.cpu_s = children_cpu_s() - cpu_before_s;
+  return result;
+}
+
+std::string describe_exit(int exit_code, int signal) {
+  if (signal == 0) return "exit code " + std::to_string(exit_code);
+  std::string name = ::strsignal(signal);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return "killed by signal " + std::to_string(signal) + " (" + name + ")";
+}
+
+}  // namespace xtune

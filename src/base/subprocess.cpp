@@ -1,0 +1,328 @@
+// Asynchronous child processes over libuv: a process handle and three pipes that live until libuv has let go of them
+// all.
+#include "base/subprocess.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "base/event_loop.hpp"
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
+extern char** environ;
+
+namespace xtune {
+namespace {
+
+constexpr std::size_t read_bytes = std::size_t{64} << 10;
+constexpr std::uint64_t stray_grace_ms = 1000;
+
+// Both ends of a pipe. A real one and not libuv's own socket pair: programs that open /dev/stdin or /dev/stderr fail on
+// sockets.
+class PipeEnds {
+ public:
+  PipeEnds() = default;
+  ~PipeEnds() {
+    close(0);
+    close(1);
+  }
+  PipeEnds(const PipeEnds&) = delete;
+  PipeEnds& operator=(const PipeEnds&) = delete;
+  int open(int read_flags, int write_flags) noexcept { return uv_pipe(fds_.data(), read_flags, write_flags); }
+  int get(int end) const noexcept { return fds_[static_cast<std::size_t>(end)]; }
+  int release(int end) noexcept { return std::exchange(fds_[static_cast<std::size_t>(end)], -1); }
+  void close(int end) noexcept {
+    if (const int fd = release(end); fd >= 0) ::close(fd);
+  }
+
+ private:
+  std::array<uv_file, 2> fds_{-1, -1};
+};
+
+std::vector<std::string> merged_environment(const Environment& extra) {
+  std::vector<std::string> result;
+  for (char** entry = environ; entry && *entry; ++entry) {
+    const std::string_view text(*entry);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (std::none_of(extra.begin(), extra.end(), [&](const auto& pair) { return pair.first == name; }))
+      result.emplace_back(text);
+  }
+  for (const auto& [name, value] : extra) result.push_back(name + "=" + value);
+  return result;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+[[noreturn]] void fail_to_start(const SubprocessOptions& options, int reason) {
+  std::string message = "cannot start " + printable(options.argv[0]) + ": " + uv_strerror(reason);
+  struct stat info {};
+  if (!options.cwd.empty() && (::stat(options.cwd.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)))
+    message += " (there is no folder " + printable(options.cwd) + " to start it in)";
+  throw Error(ErrorKind::unavailable, message);
+}
+
+}  // namespace
+
+struct Subprocess::State : std::enable_shared_from_this<Subprocess::State> {
+  uv_process_t process;
+  uv_pipe_t in, out, err;
+  EventLoop* loop = nullptr;
+  std::function<void(std::string_view)> on_stdout, on_stderr;
+  std::function<void(int, int)> on_exit;
+  EventLoop::Watch grace;
+  std::array<char, read_bytes> buffer;
+  bool own_group = true, exited = false, detached = false;
+  int exit_code = 0, signal = 0;
+  int open_handles = 0;  // what libuv still holds
+  int calls_inside = 0;  // callbacks on the stack: what they captured must outlive them
+  std::shared_ptr<State> self;
+
+  void start(const SubprocessOptions& options);
+  void adopt(uv_pipe_t& pipe, int fd);
+  template <class Handle>
+  void close(Handle& handle) noexcept;
+  void write(std::string bytes);
+  void on_read(uv_pipe_t& pipe, ssize_t count);
+  void deliver(const std::function<void(std::string_view)>& callback, std::string_view bytes) noexcept;
+  void ended(std::int64_t code, int by_signal) noexcept;
+  void finish_if_all_read() noexcept;
+  void send_signal(int signum) const noexcept;
+  void detach() noexcept;
+  void forget_callbacks() noexcept {
+    if (calls_inside == 0) on_stdout = nullptr, on_stderr = nullptr, on_exit = nullptr;
+  }
+};
+
+template <class Handle>
+void Subprocess::State::close(Handle& handle) noexcept {
+  auto* base = reinterpret_cast<uv_handle_t*>(&handle);
+  if (uv_is_closing(base)) return;
+  uv_close(base, [](uv_handle_t* closed) {
+    auto* state = static_cast<State*>(closed->data);
+    if (--state->open_handles == 0) std::exchange(state->self, nullptr).reset();
+  });
+}
+
+void Subprocess::State::adopt(uv_pipe_t& pipe, int fd) {
+  uv_pipe_init(loop->raw(), &pipe, 0);
+  pipe.data = this;
+  ++open_handles;
+  uv_pipe_open(&pipe, fd);
+}
+
+void Subprocess::State::start(const SubprocessOptions& options) {
+  PipeEnds in_ends, out_ends, err_ends;
+  int failed = in_ends.open(0, UV_NONBLOCK_PIPE);
+  if (!failed) failed = out_ends.open(UV_NONBLOCK_PIPE, 0);
+  if (!failed) failed = err_ends.open(UV_NONBLOCK_PIPE, 0);
+  if (failed) fail_to_start(options, failed);
+
+  std::vector<std::string> argv = options.argv, environment = merged_environment(options.env);
+  std::vector<char*> argv_pointers = pointers(argv), environment_pointers = pointers(environment);
+  std::array<uv_stdio_container_t, 3> stdio{};
+  const std::array<int, 3> child_ends{in_ends.get(0), out_ends.get(1), err_ends.get(1)};
+  for (std::size_t i = 0; i < stdio.size(); ++i) {
+    stdio[i].flags = UV_INHERIT_FD;
+    stdio[i].data.fd = child_ends[i];
+  }
+  uv_process_options_t what{};
+  what.file = argv[0].c_str();
+  what.args = argv_pointers.data();
+  what.env = environment_pointers.data();
+  what.cwd = options.cwd.empty() ? nullptr : options.cwd.c_str();
+  what.flags =
+      options.own_group ? UV_PROCESS_DETACHED : 0;  // setsid(): a group and a session, so no terminal signals either
+  what.stdio_count = static_cast<int>(stdio.size());
+  what.stdio = stdio.data();
+  what.exit_cb = [](uv_process_t* handle, std::int64_t code, int by_signal) {
+    static_cast<State*>(handle->data)->ended(code, by_signal);
+  };
+  self = shared_from_this();
+  failed = uv_spawn(loop->raw(), &process, &what);
+  process.data = this;
+  ++open_handles;
+  if (failed) {
+    close(process);
+    fail_to_start(options, failed);
+  }
+  adopt(in, in_ends.release(1));
+  adopt(out, out_ends.release(0));
+  adopt(err, err_ends.release(0));
+  for (uv_pipe_t* pipe : {&out, &err}) {
+    uv_read_start(
+        reinterpret_cast<uv_stream_t*>(pipe),
+        [](uv_handle_t* handle, std::size_t, uv_buf_t* into) {
+          auto* state = static_cast<State*>(handle->data);
+          *into = uv_buf_init(state->buffer.data(), static_cast<unsigned>(state->buffer.size()));
+        },
+        [](uv_stream_t* stream, ssize_t count, const uv_buf_t*) {
+          static_cast<State*>(stream->data)->on_read(*reinterpret_cast<uv_pipe_t*>(stream), count);
+        });
+  }
+}
+
+void Subprocess::State::deliver(const std::function<void(std::string_view)>& callback,
+                                std::string_view bytes) noexcept {
+  if (detached || !callback) return;
+  const std::shared_ptr<State> keep = self;
+  ++calls_inside;
+  loop->guarded([&] { callback(bytes); });
+  --calls_inside;
+  if (detached) forget_callbacks();
+}
+
+void Subprocess::State::on_read(uv_pipe_t& pipe, ssize_t count) {
+  if (count == 0) return;
+  if (count > 0) {
+    deliver(&pipe == &out ? on_stdout : on_stderr, std::string_view(buffer.data(), static_cast<std::size_t>(count)));
+    return;
+  }
+  close(pipe);
+  finish_if_all_read();
+}
+
+void Subprocess::State::ended(std::int64_t code, int by_signal) noexcept {
+  exited = true;
+  exit_code = by_signal ? -1 : static_cast<int>(code);
+  signal = by_signal;
+  // Now or never: the group's id stays taken only as long as the group has a member, and could be someone else's later.
+  if (own_group) ::kill(-process.pid, SIGKILL);
+  close(process);
+  close(in);
+  if (detached) return;
+  loop->guarded([&] {
+    grace = loop->call_after(stray_grace_ms, [this] {
+      close(out);
+      close(err);
+      finish_if_all_read();
+    });
+  });
+  finish_if_all_read();
+}
+
+void Subprocess::State::finish_if_all_read() noexcept {
+  if (detached || !exited || !uv_is_closing(reinterpret_cast<uv_handle_t*>(&out)) ||
+      !uv_is_closing(reinterpret_cast<uv_handle_t*>(&err)))
+    return;
+  const std::shared_ptr<State> keep = self;
+  grace.cancel();
+  if (auto callback = std::exchange(on_exit, nullptr)) loop->guarded([&] { callback(exit_code, signal); });
+}
+
+void Subprocess::State::send_signal(int signum) const noexcept {
+  if (!exited) ::kill(own_group ? -process.pid : process.pid, signum);
+}
+
+void Subprocess::State::write(std::string bytes) {
+  if (bytes.empty() || exited || uv_is_closing(reinterpret_cast<uv_handle_t*>(&in))) return;
+  struct Request {
+    uv_write_t write;
+    std::string bytes;
+  };
+  auto* request = new Request{{}, std::move(bytes)};
+  request->write.data = request;
+  // uv_buf_t counts in size_t, its constructor function in unsigned.
+  uv_buf_t part{};
+  part.base = request->bytes.data();
+  part.len = request->bytes.size();
+  const auto written = [](uv_write_t* done, int) { delete static_cast<Request*>(done->data); };
+  // A child that has closed its stdin (EPIPE) says so by its exit or its silence; nothing more can be told here.
+  if (uv_write(&request->write, reinterpret_cast<uv_stream_t*>(&in), &part, 1, written) != 0) delete request;
+}
+
+void Subprocess::State::detach() noexcept {
+  detached = true;
+  send_signal(SIGKILL);
+  grace.cancel();
+  close(in);
+  close(out);
+  close(err);
+  // The process handle stays until the child is reaped, but nothing waits for that.
+  if (!exited) uv_unref(reinterpret_cast<uv_handle_t*>(&process));
+  forget_callbacks();
+}
+
+Subprocess::Subprocess(EventLoop& loop, SubprocessOptions options) {
+  if (options.argv.empty() || options.argv[0].empty())
+    throw Error(ErrorKind::unavailable, "cannot start a program without a name");
+  auto state = std::make_shared<State>();
+  state->loop = &loop;
+  state->own_group = options.own_group;
+  state->start(options);
+  state->on_stdout = std::move(options.on_stdout);
+  state->on_stderr = std::move(options.on_stderr);
+  state->on_exit = std::move(options.on_exit);
+  state_ = std::move(state);
+}
+
+Subprocess::~Subprocess() {
+  if (state_) state_->detach();
+}
+
+Subprocess::Subprocess(Subprocess&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+
+Subprocess& Subprocess::operator=(Subprocess&& other) noexcept {
+  if (this == &other) return *this;
+  if (const auto old = std::exchange(state_, std::exchange(other.state_, nullptr))) old->detach();
+  return *this;
+}
+
+void Subprocess::write(std::string bytes) {
+  if (state_) state_->write(std::move(bytes));
+}
+
+std::size_t Subprocess::unwritten_bytes() const noexcept {
+  if (!state_ || uv_is_closing(reinterpret_cast<const uv_handle_t*>(&state_->in))) return 0;
+  return uv_stream_get_write_queue_size(reinterpret_cast<const uv_stream_t*>(&state_->in));
+}
+
+void Subprocess::close_stdin() {
+  if (!state_ || uv_is_closing(reinterpret_cast<uv_handle_t*>(&state_->in))) return;
+  auto* request = new uv_shutdown_t;
+  request->data = state_.get();
+  const auto flushed = [](uv_shutdown_t* done, int) {
+    auto* state = static_cast<State*>(done->data);
+    delete done;
+    state->close(state->in);
+  };
+  if (uv_shutdown(request, reinterpret_cast<uv_stream_t*>(&state_->in), flushed) == 0) return;
+  delete request;
+  state_->close(state_->in);
+}
+
+void Subprocess::read_pending_stderr() {
+  uv_os_fd_t fd = -1;
+  const std::shared_ptr<State> state = state_;
+  if (!state || uv_fileno(reinterpret_cast<uv_handle_t*>(&state->err), &fd) != 0) return;
+  // The loop finds the end of the stream itself. A buffer of its own: the shared one may hold what on_stdout is looking
+  // at.
+  std::array<char, 4096> bytes;
+  for (ssize_t n = 0; !state->detached && (n = ::read(fd, bytes.data(), bytes.size())) != 0;) {
+    if (n > 0)
+      state->deliver(state->on_stderr, std::string_view(bytes.data(), static_cast<std::size_t>(n)));
+    else if (errno != EINTR)
+      return;
+  }
+}
+
+void Subprocess::kill_group(int signum) noexcept {
+  if (state_) state_->send_signal(signum);
+}
+
+int Subprocess::pid() const noexcept { return state_ ? state_->process.pid : 0; }
+
+bool Subprocess::running() const noexcept { return state_ && !state_->exited; }
+
+}  // namespace xtune

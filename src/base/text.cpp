@@ -1,0 +1,138 @@
+// Small text tools: edit distance, printable text, numbers a person reads.
+#include "base/text.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+
+namespace xtune {
+namespace {
+
+char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Levenshtein's distance, where another case of a letter costs nothing: block_m is BLOCK_M.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// Length of the well-formed UTF-8 sequence at the start of text, or 0 (Unicode 15, table 3-7).
+std::size_t utf8_length(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto continues = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
+  const unsigned first = byte(0), second = byte(1);
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF) return continues(1) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    if (!continues(1) || !continues(2)) return 0;
+    const bool overlong = first == 0xE0 && second < 0xA0, surrogate = first == 0xED && second > 0x9F;
+    return overlong || surrogate ? 0 : 3;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    if (!continues(1) || !continues(2) || !continues(3)) return 0;
+    const bool overlong = first == 0xF0 && second < 0x90, beyond = first == 0xF4 && second > 0x8F;
+    return overlong || beyond ? 0 : 4;
+  }
+  return 0;
+}
+
+// Digits after the point that make three significant digits of a value in [1, 1000).
+int decimals(double value) noexcept { return value < 9.995 ? 2 : value < 99.95 ? 1 : 0; }
+
+}  // namespace
+
+std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr std::size_t longest = 256;  // no name is longer; a megabyte of garbage must not cost its square
+  if (word.size() > longest) return {};
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    if (candidate.size() > longest) continue;
+    const std::size_t distance = edit_distance(word, candidate);
+    // A word of which nothing is left is not near, however short both are.
+    if (distance < best_distance && distance < std::max(word.size(), candidate.size())) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::string nearest = nearest_word(word, candidates);
+  return nearest.empty() ? std::string() : " (did you mean '" + nearest + "'?)";
+}
+
+std::string printable(std::string_view text, std::size_t limit) {
+  const bool cut = text.size() > limit;
+  std::string result;
+  result.reserve(std::min(text.size(), limit));
+  std::size_t position = 0;
+  while (position < text.size()) {
+    const std::size_t length = utf8_length(text.substr(position));
+    const auto byte = static_cast<unsigned char>(text[position]);
+    const bool keep = length > 0 && (byte >= 0x20 || byte == '\n' || byte == '\t') && byte != 0x7F &&
+                      !(length == 2 && byte == 0xC2 && static_cast<unsigned char>(text[position + 1]) < 0xA0);
+    const std::size_t consumed = std::max<std::size_t>(length, 1);
+    if (position + consumed > limit) break;
+    if (keep)
+      result.append(text, position, consumed);
+    else
+      result += length > 1 ? "?" : fmt::format("\\x{:02x}", byte);
+    position += consumed;
+  }
+  if (cut) result += "...";
+  return result;
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+  constexpr const char* units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  while (value >= 1023.95 && unit + 1 < std::size(units)) {
+    value /= 1024;
+    ++unit;
+  }
+  const bool whole = value == std::floor(value) || value >= 99.95;
+  return fmt::format("{:.{}f} {}", value, whole ? 0 : 1, units[unit]);
+}
+
+std::string human_seconds(double seconds) {
+  if (!std::isfinite(seconds)) return std::isnan(seconds) ? "unknown" : "forever";
+  if (seconds < 0) return "-" + human_seconds(-seconds);
+  if (seconds < 0.9995) return fmt::format("{:.0f} ms", seconds * 1e3);
+  if (seconds < 59.95) return fmt::format("{:.{}f} s", seconds, 1);
+  const auto whole = static_cast<std::uint64_t>(std::min(seconds + 0.5, 1e15));
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string human_time_ms(double ms) {
+  if (!std::isfinite(ms)) return "unknown";
+  if (ms < 0) return "-" + human_time_ms(-ms);
+  if (ms == 0) return "0 ms";
+  constexpr const char* units[] = {"ns", "us", "ms", "s"};
+  double value = ms * 1e6;
+  std::size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < std::size(units)) {
+    value /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.{}f} {}", value, decimals(value), units[unit]);
+}
+
+}  // namespace xtune
