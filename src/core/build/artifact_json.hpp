@@ -1,0 +1,18 @@
+// JSON forms of artifacts and resource usage, for cache metadata, records and worker messages.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/build/artifact.hpp"
+
+namespace xtune {
+
+/// Unset members are left out.
+nlohmann::json to_json(const ResourceUsage& usage);
+ResourceUsage resource_usage_from_json(const nlohmann::json& json);
+
+/// Everything but the image.
+nlohmann::json to_json(const Artifact& artifact);
+Artifact artifact_from_json(const nlohmann::json& json);
+
+}  // namespace xtune
