@@ -1,0 +1,63 @@
+// From a configuration of the space to what is compiled, launched and asked: requests, launches, arguments and keys.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/build/keys.hpp"
+#include "core/measure/device.hpp"
+#include "core/spec/spec.hpp"
+#include "core/validate/compare.hpp"
+#include "core/validate/inputs.hpp"
+
+namespace xtune {
+
+/// One problem on one device. Reads the sources once, parses every text once; cheap per configuration. spec and space outlive it.
+/// Expressions that fail throw Error(invalid_spec) at their place.
+class CandidateResolver {
+ public:
+  CandidateResolver(const Spec& spec, const Space& space, Bindings problem, DeviceInfo device, std::string arch,
+                    std::string toolchain_fingerprint, bool sanitize);
+  ~CandidateResolver();
+
+  /// The problem, "device.*" and the configuration's parameters, as expressions see them.
+  Bindings bindings(const Config& config) const;
+  /// Parameter name -> value.
+  Bindings config_bindings(const Config& config) const;
+
+  CompileRequest compile_request(const Config& config) const;
+  std::string artifact_key(const CompileRequest& request) const;
+  /// Throws CandidateFailure(rejected) for a launch that no device takes: zero, negative or beyond 32 bits.
+  Launch launch(const Config& config) const;
+  /// The scalar arguments, encoded, in kernel order.
+  std::vector<ScalarArgument> scalars(const Config& config) const;
+  std::map<std::string, double> metrics(const Config& config, double time_ms) const;
+
+  /// Which limit of the device forbids this launch: "dynamic shared memory: 262144 bytes, the device allows 232448". usage: what the
+  /// compiler reported, nullptr before compiling.
+  std::optional<std::string> limit_violation(const Launch& launch, const ResourceUsage* usage) const;
+
+  /// The buffer arguments, in kernel order. Throws Error(invalid_spec) for a shape that is zero, negative or too large.
+  std::vector<ArgumentLayout> layouts() const;
+  /// Tolerance of each output: the spec's, else the default of its dtype.
+  std::vector<std::pair<std::string, Tolerance>> tolerances() const;
+
+  /// Artifact key, problem, launch-only parameters, arguments, seed, launch, validation, protocol, device (backend, vendor, arch,
+  /// name, compute units). A launch that cannot be resolved counts by its message.
+  KeyParts measurement_key_parts(const Config& config, const std::string& artifact_key) const;
+
+  /// The same for a reference kernel. Its launch is its own, else the tuned kernel's in `config`.
+  CompileRequest reference_request(const Config& config) const;
+  Launch reference_launch(const Config& config) const;
+  std::string reference_artifact_key(const CompileRequest& request) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace xtune
