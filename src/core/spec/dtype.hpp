@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace xtune {
 
+/// f8e4m3 is OCP's "fn" form: largest finite value 448, NaN 0x7F and 0xFF, no infinity. f8e5m2 has IEEE's infinities
+/// and NaNs.
 enum class DType { f8e4m3, f8e5m2, f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean };
 
 const char* to_string(DType type) noexcept;  ///< as the spec writes it: "f16", "bool"
@@ -15,12 +18,17 @@ std::optional<DType> dtype_from_string(std::string_view name) noexcept;
 std::size_t size_of(DType type) noexcept;  ///< bytes of one element
 bool is_floating(DType type) noexcept;
 
-/// One element read as a double. 64-bit integers beyond 2^53 round to nearest.
+/// One element read as a double. Exact for every type but i64 and u64, which round to nearest beyond 2^53. A NaN keeps
+/// its payload.
 double decode(DType type, const std::byte* element) noexcept;
-/// Stores value as one element: floats round to nearest even (f8e4m3 saturates to NaN as OCP FP8 says), integers truncate and
-/// clamp to their range.
+/// Reads values.size() elements that lie one after another at elements, which need not be aligned.
+void decode(DType type, const std::byte* elements, std::span<double> values) noexcept;
+
+/// Stores value as one element. Floats round once, to nearest even. What is too large becomes infinity, or in f8e4m3,
+/// which has none, NaN (OCP 8-bit Floating Point Specification 1.0, section 5.2.1, non-saturating mode). Integers
+/// truncate and clamp to their range, and a NaN becomes 0; a boolean is 1 for every value but zero.
 void encode(DType type, double value, std::byte* element) noexcept;
-/// Exact store of a 64-bit integer into an integer type (clamped), or rounded into a float type.
+/// Exact store of a 64-bit integer into an integer type (clamped), or rounded once into a float type.
 void encode(DType type, std::int64_t value, std::byte* element) noexcept;
 
 }  // namespace xtune

@@ -24,15 +24,23 @@ struct BuiltinCall {
   const ArgumentLayout* output = nullptr;
 };
 
-/// Names: gemm (c = alpha a b + beta c; roles a, b, optional c; alpha, beta, transpose_a, transpose_b), reduction (roles x; op =
-/// sum | min | max | mean over all elements, or over axis), transpose (role x, 2-D).
+/// gemm: output[M, N] = alpha a b + beta c. Arrays a [M, K] ([K, M] with transpose_a), b [K, N] ([N, K] with
+/// transpose_b), and c
+///   [M, N] (needed when beta is not 0). Scalars alpha = 1, beta = 0, transpose_a = false, transpose_b = false.
+/// reduction: op = "sum" (default), "min", "max" or "mean" of x, over all elements into one, or over `axis` (negative
+/// counts from the
+///   end) into x's shape without that axis (or with extent 1 there). Integers are summed exactly; a NaN makes min and
+///   max NaN.
+/// transpose: output[N, M] of x[M, N].
 std::vector<std::string> builtin_names();
-/// The roles a builtin needs and accepts, for checks of the spec.
+/// The roles a builtin needs and accepts, for checks of the spec: required and optional arrays, and scalars.
 struct BuiltinSignature {
-  std::vector<std::string> required, optional;
+  std::vector<std::string> required, optional, scalars;
 };
 const BuiltinSignature* builtin_signature(std::string_view name) noexcept;
-/// The output's bytes, in its dtype. Uses all cores. Shapes that do not fit throw Error(invalid_argument) naming them.
+/// The output's bytes, in its dtype: each element computed in double precision and rounded once, the same on any number
+/// of cores. Uses all cores. Shapes that do not fit, roles that are missing and scalars of the wrong type throw
+/// Error(invalid_argument) naming them.
 std::vector<std::byte> run_builtin(std::string_view name, const BuiltinCall& call);
 
 }  // namespace xtune

@@ -19,16 +19,29 @@ struct ArgumentLayout {
   std::vector<std::uint64_t> shape;
   Fill fill = Fill::automatic;
   std::filesystem::path file;  ///< absolute .npy, instead of fill
+  /// The products of the shape; 2^64 - 1 where they are larger than that. No shape is one element.
   std::uint64_t elements() const noexcept;
   std::uint64_t bytes() const noexcept;
 };
 
-/// Fills data (layout.bytes() long). Each element depends on seed, argument name and index alone, so the result is the same on
-/// any number of threads. automatic: unsigned integers [0,3), signed [-2,3), floats uniform (-1,1), fp8 small integers, bool 0/1.
-/// A file must have the layout's shape and dtype: else Error(invalid_argument) that names both.
+/// layout.bytes(), where this machine could hold them. Throws Error(invalid_argument) that names the argument and its
+/// shape when the product of the shape exceeds 2^63 or limit_bytes (0: the machine's physical memory).
+std::uint64_t layout_bytes(const ArgumentLayout& layout, std::uint64_t limit_bytes = 0);
+
+/// "f32[64, 32]".
+std::string describe(DType dtype, const std::vector<std::uint64_t>& shape);
+
+/// Fills data (layout.bytes() long, else std::invalid_argument). Each element depends on seed, argument name and index
+/// alone, so the result is the same on any number of threads. automatic: unsigned integers [0,3), signed [-2,3), floats
+/// uniform (-1,1), fp8 small integers [-2,3), bool 0/1. integer: the same small integers for every type, floats
+/// included (unsigned and bool as above). uniform: floats in (-1,1); integers over the dtype's whole range. normal,
+/// randn: mean 0, standard deviation 1 (Box and Muller 1958); integers truncate. A file must have the layout's shape
+/// and dtype: else Error(invalid_argument) that names both. bf16 and fp8 come from files of u16 and u8, as NumPy has no
+/// such types.
 void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data);
 
-/// The byte that poisons outputs before validation: read as any float type it is a NaN, as an integer a large odd value.
+/// The byte that poisons outputs before validation: every float type reads it as a NaN, unsigned integers as their
+/// largest value, signed ones as -1.
 inline constexpr std::byte poison_byte{0xFF};
 /// The byte and size of the guard zone after every buffer.
 inline constexpr std::byte guard_byte{0xA5};

@@ -1,0 +1,110 @@
+// Order statistics of short series.
+#include "core/measure/statistics.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace xtune {
+
+namespace {
+
+double quantile(const std::vector<double>& sorted, double fraction) {
+  const double position = fraction * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double weight = position - static_cast<double>(below);
+  // std::lerp stays between its ends and is exact where they are equal, so no quartile leaves the samples' range.
+  return std::lerp(sorted[below], sorted[above], weight);
+}
+
+// A full look costs a sort: past 64 samples one look for each 1/16 of growth keeps the sum of the sorts small.
+bool worth_a_look(std::size_t count) {
+  if (count <= 64) return true;
+  return count % (std::bit_floor(count) / 16) == 0;
+}
+
+}  // namespace
+
+std::size_t median_interval_rank(std::size_t count) {
+  if (count == 0) return 0;
+  if (count > 1000) {
+    // 2^-count leaves the doubles' range soon; here the normal approximation is within one rank, and rounding down
+    // keeps it safe.
+    const double n = static_cast<double>(count);
+    return static_cast<std::size_t>(n / 2 - 1.959963984540054 * std::sqrt(n) / 2);
+  }
+  double probability = std::ldexp(1.0, -static_cast<int>(count));  // P(X = k), k = 0
+  double tail = 0;                                                 // P(X < rank)
+  std::size_t rank = 0;
+  while (tail + probability <= 0.025) {
+    tail += probability;
+    probability *= static_cast<double>(count - rank) / static_cast<double>(rank + 1);
+    ++rank;
+  }
+  return std::max<std::size_t>(rank, 1);
+}
+
+Summary summarize(std::span<const double> samples) {
+  Summary summary;
+  if (samples.empty()) return summary;
+  for (const double sample : samples)
+    if (!std::isfinite(sample)) throw std::invalid_argument("a sample is " + std::to_string(sample) + ", not a time");
+  std::vector<double> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end());
+  summary.count = sorted.size();
+  summary.min = sorted.front();
+  summary.max = sorted.back();
+  summary.q1 = quantile(sorted, 0.25);
+  summary.median = quantile(sorted, 0.5);
+  summary.q3 = quantile(sorted, 0.75);
+  const double n = static_cast<double>(sorted.size());
+  const double mean =
+      std::accumulate(sorted.begin(), sorted.end(), 0.0, [n](double sum, double x) { return sum + x / n; });
+  summary.mean = std::clamp(mean, summary.min, summary.max);
+  if (summary.median != 0) summary.noise = (summary.q3 - summary.q1) / std::abs(summary.median);
+  const std::size_t rank = median_interval_rank(sorted.size());
+  summary.low = sorted[rank - 1];
+  summary.high = sorted[sorted.size() - rank];
+  return summary;
+}
+
+double statistic(const Summary& summary, std::string_view name) {
+  if (name == "median") return summary.median;
+  if (name == "min") return summary.min;
+  if (name == "mean") return summary.mean;
+  throw std::invalid_argument("unknown statistic '" + std::string(name) + "'; known: median, min, mean");
+}
+
+const char* to_string(Stop stop) noexcept {
+  switch (stop) {
+    case Stop::go_on:
+      return "go_on";
+    case Stop::steady:
+      return "steady";
+    case Stop::enough:
+      return "enough";
+    case Stop::out_of_time:
+      return "out_of_time";
+  }
+  return "unknown";
+}
+
+Stop should_stop(std::span<const double> samples_ms, const StoppingRule& rule) {
+  const auto count = samples_ms.size();
+  if (count >= static_cast<std::size_t>(std::max(rule.rep, 1))) return Stop::enough;
+  if (count < static_cast<std::size_t>(std::max(rule.min_rep, 1))) return Stop::go_on;
+  const double total_ms = std::accumulate(samples_ms.begin(), samples_ms.end(), 0.0);
+  if (total_ms >= rule.max_time_ms) return Stop::out_of_time;
+  if (total_ms < rule.min_time_ms || !worth_a_look(count)) return Stop::go_on;
+  const Summary summary = summarize(samples_ms);
+  // A median of 0 means that the timer cannot tell: only more samples or the budget end that series.
+  if (summary.median > 0 && (summary.high - summary.low) / 2 / summary.median < rule.noise) return Stop::steady;
+  return Stop::go_on;
+}
+
+}  // namespace xtune

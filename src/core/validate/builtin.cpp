@@ -1,0 +1,147 @@
+// The registry of builtins, their checks, and the transpose.
+#include "core/validate/builtin.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.hpp"
+#include "core/validate/builtin_detail.hpp"
+#include "core/validate/parallel.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+namespace builtin {
+
+void fail(const std::string& message) { throw Error(ErrorKind::invalid_argument, "reference builtin " + message); }
+
+const ArrayView* find_array(const BuiltinCall& call, const std::string& role) {
+  const auto found = call.arrays.find(role);
+  return found == call.arrays.end() ? nullptr : &found->second;
+}
+
+double number(const BuiltinCall& call, const std::string& name, double otherwise) {
+  const auto found = call.scalars.find(name);
+  if (found == call.scalars.end()) return otherwise;
+  if (const auto* integer = std::get_if<std::int64_t>(&found->second)) return static_cast<double>(*integer);
+  if (const auto* real = std::get_if<double>(&found->second)) return *real;
+  fail(fmt::format("scalar '{}' is a {}, where a number is needed", name, type_name(found->second)));
+}
+
+bool flag(const BuiltinCall& call, const std::string& name) {
+  const auto found = call.scalars.find(name);
+  if (found == call.scalars.end()) return false;
+  if (const auto* boolean = std::get_if<bool>(&found->second)) return *boolean;
+  if (const auto* integer = std::get_if<std::int64_t>(&found->second)) return *integer != 0;
+  fail(fmt::format("scalar '{}' is a {}, where true or false is needed", name, type_name(found->second)));
+}
+
+std::vector<double> widen(const ArrayView& array) {
+  std::vector<double> values(array.layout->elements());
+  const std::size_t size = size_of(array.layout->dtype);
+  parallel_for(values.size(), std::uint64_t{1} << 16, [&](std::uint64_t begin, std::uint64_t end) {
+    decode(array.layout->dtype, array.data.data() + begin * size, std::span(values).subspan(begin, end - begin));
+  });
+  return values;
+}
+
+std::vector<std::byte> transpose(const BuiltinCall& call) {
+  const ArrayView& x = *find_array(call, "x");
+  const ArgumentLayout& out = *call.output;
+  if (x.layout->shape.size() != 2 || out.shape.size() != 2 || x.layout->shape[0] != out.shape[1] ||
+      x.layout->shape[1] != out.shape[0])
+    fail(fmt::format("transpose: x is {} and the output {}; they must be [M, N] and [N, M]",
+                     describe(x.layout->dtype, x.layout->shape), describe(out.dtype, out.shape)));
+  const std::uint64_t rows = x.layout->shape[0], columns = x.layout->shape[1];
+  const std::size_t in_size = size_of(x.layout->dtype), out_size = size_of(out.dtype);
+  const bool same = x.layout->dtype == out.dtype;
+  std::vector<std::byte> result(out.bytes());
+  constexpr std::uint64_t tile = 32;
+  parallel_for(columns, tile, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t row0 = 0; row0 < rows; row0 += tile)
+      for (std::uint64_t column = begin; column < end; ++column)
+        for (std::uint64_t row = row0; row < std::min(rows, row0 + tile); ++row) {
+          const std::byte* from = x.data.data() + (row * columns + column) * in_size;
+          std::byte* to = result.data() + (column * rows + row) * out_size;
+          same ? static_cast<void>(std::memcpy(to, from, in_size))
+               : encode(out.dtype, decode(x.layout->dtype, from), to);
+        }
+  });
+  return result;
+}
+
+}  // namespace builtin
+
+namespace {
+
+struct Entry {
+  const char* name;
+  BuiltinSignature signature;
+  std::vector<std::byte> (*run)(const BuiltinCall&);
+};
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> list{
+      {"gemm", {{"a", "b"}, {"c"}, {"alpha", "beta", "transpose_a", "transpose_b"}}, builtin::gemm},
+      {"reduction", {{"x"}, {}, {"op", "axis"}}, builtin::reduction},
+      {"transpose", {{"x"}, {}, {}}, builtin::transpose},
+  };
+  return list;
+}
+
+const Entry* find_entry(std::string_view name) noexcept {
+  for (const Entry& entry : entries())
+    if (entry.name == name) return &entry;
+  return nullptr;
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void check_call(const Entry& entry, const BuiltinCall& call) {
+  if (!call.output) builtin::fail(fmt::format("{}: it has no output", entry.name));
+  layout_bytes(*call.output);
+  for (const std::string& role : entry.signature.required)
+    if (!builtin::find_array(call, role)) builtin::fail(fmt::format("{}: it needs an array '{}'", entry.name, role));
+  for (const auto& [role, array] : call.arrays) {
+    if (!contains(entry.signature.required, role) && !contains(entry.signature.optional, role))
+      builtin::fail(
+          fmt::format("{}: it has no array '{}'{}", entry.name, role, did_you_mean(role, entry.signature.required)));
+    if (array.data.size() != layout_bytes(*array.layout))
+      builtin::fail(fmt::format("{}: array '{}' has {} bytes, where {} has {}", entry.name, role, array.data.size(),
+                                describe(array.layout->dtype, array.layout->shape), array.layout->bytes()));
+  }
+  for (const auto& [name, value] : call.scalars)
+    if (!contains(entry.signature.scalars, name))
+      builtin::fail(
+          fmt::format("{}: it has no scalar '{}'{}", entry.name, name, did_you_mean(name, entry.signature.scalars)));
+}
+
+}  // namespace
+
+std::vector<std::string> builtin_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries()) names.emplace_back(entry.name);
+  return names;
+}
+
+const BuiltinSignature* builtin_signature(std::string_view name) noexcept {
+  const Entry* entry = find_entry(name);
+  return entry ? &entry->signature : nullptr;
+}
+
+std::vector<std::byte> run_builtin(std::string_view name, const BuiltinCall& call) {
+  const Entry* entry = find_entry(name);
+  if (!entry) {
+    std::string known;
+    for (const std::string& builtin_name : builtin_names()) known += (known.empty() ? "" : ", ") + builtin_name;
+    builtin::fail(fmt::format("'{}' is unknown{}; known: {}", name, did_you_mean(name, builtin_names()), known));
+  }
+  check_call(*entry, call);
+  return entry->run(call);
+}
+
+}  // namespace xtune

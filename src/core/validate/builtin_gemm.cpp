@@ -1,0 +1,100 @@
+// Matrix product in double precision, blocked for the caches and threaded over rows.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/validate/builtin_detail.hpp"
+#include "core/validate/parallel.hpp"
+
+namespace xtune::builtin {
+
+namespace {
+
+constexpr std::uint64_t rows_per_piece = 8;
+constexpr std::uint64_t k_block = 128;  // k_block rows of b, column_block wide, stay in the second-level cache
+constexpr std::uint64_t column_block = 256;
+
+struct Sizes {
+  std::uint64_t m, n, k;
+};
+
+std::vector<double> transposed(const std::vector<double>& values, std::uint64_t rows, std::uint64_t columns) {
+  std::vector<double> result(values.size());
+  parallel_for(columns, 16, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t row = 0; row < rows; ++row)
+      for (std::uint64_t column = begin; column < end; ++column)
+        result[column * rows + row] = values[row * columns + column];
+  });
+  return result;
+}
+
+// Four steps of k for one row of sums: one pass over the sums serves four of them. The order over k never depends on
+// the blocks.
+void add_products(const double* a, const double* b, std::uint64_t b_stride, std::uint64_t steps, double* sums,
+                  std::uint64_t count) {
+  std::uint64_t k = 0;
+  for (; k + 4 <= steps; k += 4) {
+    const double a0 = a[k], a1 = a[k + 1], a2 = a[k + 2], a3 = a[k + 3];
+    const double *b0 = b + k * b_stride, *b1 = b0 + b_stride, *b2 = b1 + b_stride, *b3 = b2 + b_stride;
+    for (std::uint64_t j = 0; j < count; ++j) sums[j] = sums[j] + a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j];
+  }
+  for (; k < steps; ++k)
+    for (std::uint64_t j = 0; j < count; ++j) sums[j] += a[k] * b[k * b_stride + j];
+}
+
+void multiply_rows(const Sizes& sizes, const double* a, const double* b, std::uint64_t begin, std::uint64_t end,
+                   std::vector<double>& sums) {
+  for (std::uint64_t column = 0; column < sizes.n; column += column_block) {
+    const std::uint64_t columns = std::min(column_block, sizes.n - column);
+    for (std::uint64_t k = 0; k < sizes.k; k += k_block)
+      for (std::uint64_t row = begin; row < end; ++row)
+        add_products(a + row * sizes.k + k, b + k * sizes.n + column, sizes.n, std::min(k_block, sizes.k - k),
+                     sums.data() + (row - begin) * sizes.n + column, columns);
+  }
+}
+
+Sizes checked_sizes(const BuiltinCall& call, bool transpose_a, bool transpose_b) {
+  const ArgumentLayout &a = *find_array(call, "a")->layout, &b = *find_array(call, "b")->layout, &out = *call.output;
+  const auto refuse = [&] {
+    fail(fmt::format("gemm: a is {}{}, b {}{} and the output {}; they must be [M, K], [K, N] and [M, N]",
+                     describe(a.dtype, a.shape), transpose_a ? " transposed" : "", describe(b.dtype, b.shape),
+                     transpose_b ? " transposed" : "", describe(out.dtype, out.shape)));
+  };
+  if (a.shape.size() != 2 || b.shape.size() != 2 || out.shape.size() != 2) refuse();
+  const Sizes sizes{a.shape[transpose_a ? 1 : 0], b.shape[transpose_b ? 0 : 1], a.shape[transpose_a ? 0 : 1]};
+  if (b.shape[transpose_b ? 1 : 0] != sizes.k || out.shape[0] != sizes.m || out.shape[1] != sizes.n) refuse();
+  return sizes;
+}
+
+}  // namespace
+
+std::vector<std::byte> gemm(const BuiltinCall& call) {
+  const bool transpose_a = flag(call, "transpose_a"), transpose_b = flag(call, "transpose_b");
+  const double alpha = number(call, "alpha", 1), beta = number(call, "beta", 0);
+  const Sizes sizes = checked_sizes(call, transpose_a, transpose_b);
+  const ArrayView* c = find_array(call, "c");
+  if (beta != 0 && !c) fail("gemm: beta is not 0, so it needs an array 'c'");
+  if (beta != 0 && c->layout->shape != call.output->shape)
+    fail(fmt::format("gemm: c is {}, but the output {}", describe(c->layout->dtype, c->layout->shape),
+                     describe(call.output->dtype, call.output->shape)));
+  std::vector<double> a = widen(*find_array(call, "a")), b = widen(*find_array(call, "b"));
+  if (transpose_a) a = transposed(a, sizes.k, sizes.m);
+  if (transpose_b) b = transposed(b, sizes.n, sizes.k);
+  std::vector<std::byte> result(call.output->bytes());
+  const DType out_type = call.output->dtype;
+  const std::size_t out_size = size_of(out_type);
+  parallel_for(sizes.m, rows_per_piece, [&](std::uint64_t begin, std::uint64_t end) {
+    std::vector<double> sums((end - begin) * sizes.n);
+    multiply_rows(sizes, a.data(), b.data(), begin, end, sums);
+    for (std::uint64_t i = 0; i < sums.size(); ++i) {
+      const std::uint64_t index = begin * sizes.n + i;
+      double value = alpha * sums[i];
+      // With beta = 0 BLAS does not read c, whose NaNs then do not count.
+      if (beta != 0) value += beta * decode(c->layout->dtype, c->data.data() + index * size_of(c->layout->dtype));
+      encode(out_type, value, result.data() + index * out_size);
+    }
+  });
+  return result;
+}
+
+}  // namespace xtune::builtin

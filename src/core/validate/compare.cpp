@@ -1,0 +1,260 @@
+// Comparison in two speeds: whole blocks that plainly agree, and element by element in the blocks that do not.
+#include "core/validate/compare.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+
+#include "core/validate/inputs.hpp"
+#include "core/validate/parallel.hpp"
+
+namespace xtune {
+
+namespace {
+
+constexpr std::uint64_t grain = std::uint64_t{1} << 17;
+constexpr std::size_t block = 1024;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+struct Tally {
+  std::uint64_t mismatched = 0, nans = 0, unwritten = 0;
+  std::uint64_t first = ~std::uint64_t{0};
+  double max_abs = 0, max_rel = 0;
+
+  void add(const Tally& other) {
+    mismatched += other.mismatched;
+    nans += other.nans;
+    unwritten += other.unwritten;
+    first = std::min(first, other.first);
+    max_abs = std::max(max_abs, other.max_abs);
+    max_rel = std::max(max_rel, other.max_rel);
+  }
+};
+
+struct Pair {
+  DType type;
+  std::size_t size;
+  const std::byte* actual;
+  const std::byte* expected;
+  Tolerance tolerance;
+};
+
+bool unwritten(const Pair& pair, std::uint64_t index) {
+  const std::byte* element = pair.actual + index * pair.size;
+  const auto poisoned = [](std::byte b) { return b == poison_byte; };
+  return std::all_of(element, element + pair.size, poisoned) &&
+         std::memcmp(element, pair.expected + index * pair.size, pair.size) != 0;
+}
+
+void count_mismatch(Tally& tally, std::uint64_t index) {
+  ++tally.mismatched;
+  tally.first = std::min(tally.first, index);
+}
+
+// True when every pair is finite and within tolerance; then the tally has all there is to say. The loop has no branch
+// and four independent maxima, so that it runs at the speed of memory.
+template <class T>
+bool agree(const T* actual, const T* expected, std::size_t count, const Tolerance& tolerance, Tally& tally) {
+  std::array<double, 4> abs_error{}, rel_error{};
+  std::array<int, 4> doubtful{};
+  const auto look = [&](std::size_t i, std::size_t lane) {
+    const double want = static_cast<double>(expected[i]);
+    const double size = std::abs(want);
+    const double error = std::abs(static_cast<double>(actual[i]) - want);
+    // An infinite error fails both an infinite tolerance and NaN: those pairs are looked at one by one.
+    doubtful[lane] |= !(error <= tolerance.atol + tolerance.rtol * size) | !(error < infinity);
+    abs_error[lane] = error > abs_error[lane] ? error : abs_error[lane];
+    const double relative = error / (size > 0 ? size : infinity);
+    rel_error[lane] = relative > rel_error[lane] ? relative : rel_error[lane];
+  };
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane) look(i + lane, lane);
+  for (; i < count; ++i) look(i, 0);
+  if (doubtful[0] | doubtful[1] | doubtful[2] | doubtful[3]) return false;
+  tally.max_abs = std::max(tally.max_abs, *std::max_element(abs_error.begin(), abs_error.end()));
+  tally.max_rel = std::max(tally.max_rel, *std::max_element(rel_error.begin(), rel_error.end()));
+  return true;
+}
+
+void compare_floats_slowly(const Pair& pair, std::uint64_t begin, std::span<const double> actual,
+                           std::span<const double> expected, Tally& tally) {
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    const double got = actual[i], want = expected[i];
+    const std::uint64_t index = begin + i;
+    if (unwritten(pair, index)) ++tally.unwritten;
+    if (std::isnan(got) || std::isnan(want)) {
+      if (std::isnan(got) && std::isnan(want)) continue;
+      if (std::isnan(got)) ++tally.nans;
+      count_mismatch(tally, index);
+    } else if (std::isinf(got) || std::isinf(want)) {
+      if (got != want) count_mismatch(tally, index);
+    } else {
+      const double error = std::abs(got - want);
+      if (!(error <= pair.tolerance.atol + pair.tolerance.rtol * std::abs(want))) count_mismatch(tally, index);
+      // Two doubles can differ by more than the largest double; the report stays finite.
+      tally.max_abs = std::max(tally.max_abs, std::min(error, std::numeric_limits<double>::max()));
+      if (want != 0)
+        tally.max_rel = std::max(tally.max_rel, std::min(error / std::abs(want), std::numeric_limits<double>::max()));
+    }
+  }
+}
+
+void compare_floats(const Pair& pair, std::uint64_t begin, std::uint64_t end, Tally& tally) {
+  std::array<double, block> actual, expected;
+  for (std::uint64_t at = begin; at < end; at += block) {
+    const std::size_t count = std::min<std::uint64_t>(block, end - at);
+    const std::byte* from_actual = pair.actual + at * pair.size;
+    const std::byte* from_expected = pair.expected + at * pair.size;
+    if (pair.type == DType::f32) {
+      std::array<float, block> a, e;
+      std::memcpy(a.data(), from_actual, count * 4);
+      std::memcpy(e.data(), from_expected, count * 4);
+      if (agree(a.data(), e.data(), count, pair.tolerance, tally)) continue;
+    }
+    decode(pair.type, from_actual, std::span(actual).first(count));
+    decode(pair.type, from_expected, std::span(expected).first(count));
+    if (pair.type != DType::f32 && agree(actual.data(), expected.data(), count, pair.tolerance, tally)) continue;
+    compare_floats_slowly(pair, at, std::span(actual).first(count), std::span(expected).first(count), tally);
+  }
+}
+
+// The difference of two 64-bit integers needs 64 bits without a sign; going through double would hide small ones.
+struct Integer {
+  bool negative;
+  std::uint64_t magnitude;
+};
+
+Integer load_integer(DType type, const std::byte* element) {
+  if (type == DType::u64) {
+    std::uint64_t value;
+    std::memcpy(&value, element, sizeof value);
+    return {false, value};
+  }
+  std::int64_t value;
+  if (type == DType::i64)
+    std::memcpy(&value, element, sizeof value);
+  else
+    value = static_cast<std::int64_t>(decode(type, element));
+  return {value < 0, value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value)};
+}
+
+double distance(Integer a, Integer b) {
+  if (a.negative != b.negative) return static_cast<double>(a.magnitude) + static_cast<double>(b.magnitude);
+  return static_cast<double>(std::max(a.magnitude, b.magnitude) - std::min(a.magnitude, b.magnitude));
+}
+
+void compare_integers(const Pair& pair, std::uint64_t begin, std::uint64_t end, Tally& tally) {
+  for (std::uint64_t at = begin; at < end; at += block) {
+    const std::uint64_t stop = std::min<std::uint64_t>(end, at + block);
+    if (std::memcmp(pair.actual + at * pair.size, pair.expected + at * pair.size, (stop - at) * pair.size) == 0)
+      continue;
+    for (std::uint64_t index = at; index < stop; ++index) {
+      if (unwritten(pair, index)) ++tally.unwritten;
+      const Integer want = load_integer(pair.type, pair.expected + index * pair.size);
+      const double error = distance(load_integer(pair.type, pair.actual + index * pair.size), want);
+      if (error == 0) continue;
+      const double size = static_cast<double>(want.magnitude);
+      if (!(error <= pair.tolerance.atol + pair.tolerance.rtol * size)) count_mismatch(tally, index);
+      tally.max_abs = std::max(tally.max_abs, error);
+      if (size > 0) tally.max_rel = std::max(tally.max_rel, error / size);
+    }
+  }
+}
+
+std::vector<std::uint64_t> coordinates_of(std::uint64_t index, std::span<const std::uint64_t> shape) {
+  std::vector<std::uint64_t> coordinates(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0; index /= shape[i]) coordinates[i] = index % shape[i];
+  return coordinates;
+}
+
+}  // namespace
+
+Tolerance default_tolerance(DType type) {
+  switch (type) {
+    case DType::f64:
+      return {1e-7, 1e-7, 0};
+    case DType::f32:
+      return {1e-4, 1e-4, 0};
+    case DType::f16:
+      return {1e-2, 1e-2, 0};
+    case DType::bf16:
+      return {2e-2, 2e-2, 0};
+    case DType::f8e4m3:
+      return {0.125, 0.125, 0};
+    case DType::f8e5m2:
+      return {0.25, 0.25, 0};
+    default:
+      return {};
+  }
+}
+
+std::uint64_t allowed_mismatches(std::uint64_t count, double ratio) noexcept {
+  if (!(ratio > 0)) return 0;
+  if (ratio >= 1) return count;
+  const double product = static_cast<double>(count) * ratio;
+  const double nearest = std::round(product);
+  return static_cast<std::uint64_t>(std::abs(product - nearest) <= 1e-12 * nearest ? nearest : std::floor(product));
+}
+
+std::string Comparison::text() const {
+  if (mismatched == 0)
+    return fmt::format("{}: all {} elements agree; max abs error {:.3g}, rel {:.3g}", output, count, max_abs_error,
+                       max_rel_error);
+  std::string at;
+  for (const std::uint64_t coordinate : first_coordinates) at += (at.empty() ? "" : ", ") + std::to_string(coordinate);
+  std::string text = fmt::format(
+      "{}: {} of {} elements differ ({:.2g} %, {} allowed); first at [{}]: got {:.9g}, expected {:.9g}; "
+      "max abs error {:.3g}, rel {:.3g}",
+      output, mismatched, count, 100.0 * static_cast<double>(mismatched) / static_cast<double>(count),
+      allowed_mismatches(count, allowed_ratio), at, actual, expected, max_abs_error, max_rel_error);
+  if (nans) text += fmt::format("; {} NaN where the reference has none", nans);
+  if (unwritten) text += fmt::format("; {} never written", unwritten);
+  return text;
+}
+
+Comparison compare(const std::string& output, DType type, std::span<const std::byte> actual,
+                   std::span<const std::byte> expected, std::span<const std::uint64_t> shape,
+                   const Tolerance& tolerance) {
+  ArgumentLayout layout;
+  layout.dtype = type;
+  layout.shape.assign(shape.begin(), shape.end());
+  if (actual.size() != expected.size() || actual.size() != layout.bytes())
+    throw std::invalid_argument(fmt::format("compare: {} and {} bytes for output '{}' of {} bytes", actual.size(),
+                                            expected.size(), output, layout.bytes()));
+  const Pair pair{type, size_of(type), actual.data(), expected.data(), tolerance};
+  Tally total;
+  std::mutex mutex;
+  parallel_for(layout.elements(), grain, [&](std::uint64_t begin, std::uint64_t end) {
+    Tally tally;
+    is_floating(type) ? compare_floats(pair, begin, end, tally) : compare_integers(pair, begin, end, tally);
+    const std::lock_guard lock(mutex);
+    total.add(tally);
+  });
+  Comparison result;
+  result.output = output;
+  result.count = layout.elements();
+  result.mismatched = total.mismatched;
+  result.nans = total.nans;
+  result.unwritten = total.unwritten;
+  result.max_abs_error = total.max_abs;
+  result.max_rel_error = total.max_rel;
+  result.allowed_ratio = tolerance.max_mismatched_ratio;
+  result.passed =
+      total.nans == 0 && total.mismatched <= allowed_mismatches(result.count, tolerance.max_mismatched_ratio);
+  if (total.mismatched) {
+    result.first_index = total.first;
+    result.first_coordinates = coordinates_of(total.first, shape);
+    result.actual = decode(type, actual.data() + total.first * pair.size);
+    result.expected = decode(type, expected.data() + total.first * pair.size);
+  }
+  return result;
+}
+
+}  // namespace xtune

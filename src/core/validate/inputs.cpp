@@ -1,0 +1,160 @@
+// Counter-based fills: element i is a hash of (seed, name, i), so any thread can make any piece.
+#include "core/validate/inputs.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <stdexcept>
+
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "core/validate/npy.hpp"
+#include "core/validate/parallel.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+namespace {
+
+constexpr std::uint64_t grain = std::uint64_t{1} << 16;
+
+std::uint64_t stream_of(std::uint64_t seed, const std::string& name) {
+  std::uint64_t key = mix64(seed);
+  for (const char c : name) key = mix64(key ^ static_cast<unsigned char>(c));
+  return key;
+}
+
+bool is_unsigned(DType type) { return type >= DType::u8 && type <= DType::u64; }
+
+// Lemire's multiply-shift; the bias of 2^-62 for bounds this small is no concern of test data.
+std::int64_t below(std::uint64_t hash, std::uint64_t bound) {
+  return static_cast<std::int64_t>(((hash >> 32) * bound) >> 32);
+}
+
+// The middle of one of 2^53 cells of (0, 1): neither end is hit.
+double open_unit(std::uint64_t hash) { return (static_cast<double>(hash >> 12) + 0.5) * 0x1.0p-52; }
+
+std::int64_t small_integer(DType type, std::uint64_t hash) {
+  if (type == DType::boolean) return below(hash, 2);
+  return is_unsigned(type) ? below(hash, 3) : below(hash, 5) - 2;
+}
+
+// In an argument of few bits a value near 1 rounds to 1: the open interval is that of the value before rounding.
+double symmetric(std::uint64_t hash) { return 2 * open_unit(hash) - 1; }
+
+double standard_normal(std::uint64_t hash) {
+  return std::sqrt(-2 * std::log(open_unit(hash))) * std::cos(2 * std::numbers::pi * open_unit(mix64(hash)));
+}
+
+template <class Make>
+void fill_each(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data, const Make& make) {
+  const std::uint64_t stream = stream_of(seed, layout.name);
+  const std::size_t size = size_of(layout.dtype);
+  parallel_for(data.size() / size, grain, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) encode(layout.dtype, make(mix64(stream + i)), data.data() + i * size);
+  });
+}
+
+void fill_whole_range(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data) {
+  const std::uint64_t stream = stream_of(seed, layout.name);
+  const std::size_t size = size_of(layout.dtype);
+  parallel_for(data.size() / size, grain, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const std::uint64_t hash = mix64(stream + i);
+      std::memcpy(data.data() + i * size, &hash, size);
+    }
+  });
+}
+
+void fill_from_file(const ArgumentLayout& layout, std::span<std::byte> data) {
+  const NpyArray array = read_npy(layout.file);
+  const bool same_type = array.dtype == layout.dtype || array.dtype == npy_storage(layout.dtype);
+  if (!same_type || array.shape != layout.shape)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} holds {}, but argument '{}' is {}: write the file again or correct the spec",
+                            layout.file.string(), describe(array.dtype, array.shape), layout.name,
+                            describe(layout.dtype, layout.shape)));
+  std::memcpy(data.data(), array.data.data(), data.size());
+}
+
+std::uint64_t physical_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
+                               : std::uint64_t{1} << 40;
+}
+
+std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? ~std::uint64_t{0} : product;
+}
+
+}  // namespace
+
+std::uint64_t ArgumentLayout::elements() const noexcept {
+  std::uint64_t product = 1;
+  for (const std::uint64_t extent : shape) {
+    if (extent == 0) return 0;
+    product = saturating_product(product, extent);
+  }
+  return product;
+}
+
+std::uint64_t ArgumentLayout::bytes() const noexcept { return saturating_product(elements(), size_of(dtype)); }
+
+std::string describe(DType dtype, const std::vector<std::uint64_t>& shape) {
+  std::string text = to_string(dtype);
+  text += '[';
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + ']';
+}
+
+std::uint64_t layout_bytes(const ArgumentLayout& layout, std::uint64_t limit_bytes) {
+  const std::uint64_t bytes = layout.bytes();
+  if (bytes >= std::uint64_t{1} << 63)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("argument '{}' is {}: more than 2^63 bytes; check its shape and the problem", layout.name,
+                            describe(layout.dtype, layout.shape)));
+  if (limit_bytes == 0) limit_bytes = physical_memory();
+  if (bytes > limit_bytes)
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("argument '{}' is {} = {}, more than the {} there are; choose a smaller problem", layout.name,
+                    describe(layout.dtype, layout.shape), human_bytes(bytes), human_bytes(limit_bytes)));
+  return bytes;
+}
+
+void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data) {
+  if (data.size() != layout.bytes())
+    throw std::invalid_argument(
+        fmt::format("fill_input: {} bytes for argument '{}' of {}", data.size(), layout.name, layout.bytes()));
+  if (!layout.file.empty()) return fill_from_file(layout, data);
+  const DType type = layout.dtype;
+  const bool fp8 = type == DType::f8e4m3 || type == DType::f8e5m2;
+  const auto integers = [&] {
+    fill_each(layout, seed, data, [type](std::uint64_t hash) { return small_integer(type, hash); });
+  };
+  const auto uniform = [&] { fill_each(layout, seed, data, symmetric); };
+  switch (layout.fill) {
+    case Fill::automatic:
+      return is_floating(type) && !fp8 ? uniform() : integers();
+    case Fill::integer:
+      return integers();
+    case Fill::uniform:
+      if (is_floating(type)) return uniform();
+      return type == DType::boolean ? integers() : fill_whole_range(layout, seed, data);
+    case Fill::normal:
+    case Fill::randn:
+      return fill_each(layout, seed, data, standard_normal);
+    case Fill::zero:
+      if (!data.empty()) std::memset(data.data(), 0, data.size());
+      return;
+    case Fill::one:
+      return fill_each(layout, seed, data, [](std::uint64_t) { return std::int64_t{1}; });
+  }
+}
+
+}  // namespace xtune

@@ -1,0 +1,212 @@
+// Comparison of outputs: tolerances, traps, poison and the report, also against a plain loop on random data.
+#include "core/validate/compare.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+#include "base/random.hpp"
+#include "core/validate/inputs.hpp"
+
+using namespace xtune;
+
+namespace {
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+std::vector<std::byte> encode_all(DType type, const std::vector<double>& values) {
+  std::vector<std::byte> bytes(values.size() * size_of(type));
+  for (std::size_t i = 0; i < values.size(); ++i) encode(type, values[i], bytes.data() + i * size_of(type));
+  return bytes;
+}
+
+Comparison compare_values(DType type, const std::vector<double>& actual, const std::vector<double>& expected,
+                          const Tolerance& tolerance = {}) {
+  const std::uint64_t shape[] = {actual.size()};
+  return compare("C", type, encode_all(type, actual), encode_all(type, expected), shape, tolerance);
+}
+
+template <class T>
+Comparison compare_exactly(DType type, const std::vector<T>& actual, const std::vector<T>& expected,
+                           const Tolerance& tolerance = {}) {
+  const std::uint64_t shape[] = {actual.size()};
+  return compare("C", type, std::as_bytes(std::span(actual)), std::as_bytes(std::span(expected)), shape, tolerance);
+}
+
+const DType float_types[] = {DType::f8e5m2, DType::f16, DType::bf16, DType::f32, DType::f64};
+
+}  // namespace
+
+TEST_CASE("equal arrays pass with no tolerance") {
+  for (const DType type : {DType::f8e4m3, DType::f16, DType::f32, DType::f64, DType::i8, DType::u64, DType::boolean}) {
+    const Comparison result = compare_values(type, {0, 1, 1, 0}, {0, 1, 1, 0});
+    CHECK(result.passed);
+    CHECK(result.count == 4);
+    CHECK(result.max_abs_error == 0);
+    CHECK_FALSE(result.first_index);
+  }
+  CHECK(compare_values(DType::f32, {}, {}).passed);
+}
+
+TEST_CASE("the tolerance's edge belongs to it") {
+  const Tolerance tolerance{0.5, 1, 0};
+  CHECK(compare_values(DType::f64, {4}, {2}, tolerance).passed);
+  CHECK_FALSE(compare_values(DType::f64, {std::nextafter(4.0, 5)}, {2}, tolerance).passed);
+  CHECK(compare_values(DType::f64, {-4}, {-2}, tolerance).passed);
+  // The expected value scales the tolerance, not the actual one.
+  CHECK_FALSE(compare_values(DType::f64, {2}, {0.5}, tolerance).passed);
+  CHECK(compare_values(DType::f64, {0.5}, {2}, {0.75, 0, 0}).passed);
+  CHECK(compare_values(DType::f32, {-0.0}, {0.0}).passed);
+}
+
+TEST_CASE("NaN never passes where the reference has none, whatever the ratio and tolerance") {
+  for (const DType type : float_types) {
+    const Comparison result = compare_values(type, {1, not_a_number, 1}, {1, 1, 1}, {1e9, inf, 1.0});
+    CHECK_FALSE(result.passed);
+    CHECK(result.nans == 1);
+    CHECK(result.mismatched == 1);
+    CHECK(*result.first_index == 1);
+    CHECK(std::isnan(result.actual));
+    CHECK(result.expected == 1);
+    CHECK_FALSE(compare_values(type, {not_a_number}, {inf}, {1e9, inf, 1.0}).passed);
+  }
+  CHECK_FALSE(compare_values(DType::f8e4m3, {not_a_number}, {1}, {1e9, inf, 1.0}).passed);
+}
+
+TEST_CASE("a NaN in the reference is met by NaN alone") {
+  for (const DType type : float_types) {
+    CHECK(compare_values(type, {not_a_number, 2}, {not_a_number, 2}).passed);
+    const Comparison result = compare_values(type, {0, 2}, {not_a_number, 2}, {1e9, inf, 0});
+    CHECK_FALSE(result.passed);
+    CHECK(result.nans == 0);
+    CHECK(compare_values(type, {0, 2}, {not_a_number, 2}, {0, 0, 0.5}).passed);
+  }
+}
+
+TEST_CASE("infinities agree with themselves alone") {
+  for (const DType type : float_types) {
+    CHECK(compare_values(type, {inf, -inf}, {inf, -inf}).passed);
+    for (const Tolerance& tolerance : {Tolerance{}, Tolerance{1, 1, 0}, Tolerance{inf, inf, 0}}) {
+      CHECK(compare_values(type, {inf, -inf, -inf}, {-inf, inf, 1}, tolerance).mismatched == 3);
+      CHECK(compare_values(type, {1}, {inf}, tolerance).mismatched == 1);
+    }
+  }
+  // Finite, yet further apart than the largest double.
+  const double largest = std::numeric_limits<double>::max();
+  const Comparison result = compare_values(DType::f64, {largest}, {-largest}, {0.5, 0, 0});
+  CHECK(result.mismatched == 1);
+  CHECK(std::isfinite(result.max_abs_error));
+}
+
+TEST_CASE("the ratio of elements that may differ") {
+  std::vector<double> actual(100, 1.0), expected(100, 1.0);
+  for (std::size_t i = 0; i < 29; ++i) actual[i * 3] = 2;
+  CHECK(compare_values(DType::f32, actual, expected, {0, 0, 0.29}).passed);
+  CHECK_FALSE(compare_values(DType::f32, actual, expected, {0, 0, 0.28}).passed);
+  CHECK_FALSE(compare_values(DType::f32, actual, expected, {0, 0, 0.2899}).passed);
+  CHECK(compare_values(DType::f32, actual, expected, {0, 0, 1}).passed);
+  CHECK(allowed_mismatches(4096, 0.01) == 40);
+  CHECK(allowed_mismatches(10, not_a_number) == 0);
+  CHECK(allowed_mismatches(10, -1) == 0);
+  CHECK(allowed_mismatches(10, 7) == 10);
+}
+
+TEST_CASE("integers are compared without rounding") {
+  const std::int64_t big = (std::int64_t{1} << 53);
+  CHECK(compare_exactly<std::int64_t>(DType::i64, {big + 1}, {big}).mismatched == 1);
+  CHECK(compare_exactly<std::int64_t>(DType::i64, {big + 1}, {big}, {0, 1, 0}).passed);
+  CHECK(compare_exactly<std::int64_t>(DType::i64, {std::numeric_limits<std::int64_t>::min()},
+                                      {std::numeric_limits<std::int64_t>::max()})
+            .max_abs_error == 0x1p64);
+  CHECK(compare_exactly<std::uint64_t>(DType::u64, {~std::uint64_t{0}}, {~std::uint64_t{0} - 1}).max_abs_error == 1);
+  CHECK(compare_exactly<std::int8_t>(DType::i8, {-128}, {127}).max_abs_error == 255);
+  const Comparison result = compare_exactly<std::int32_t>(DType::i32, {5, 7, -3}, {5, 6, 3});
+  CHECK(result.mismatched == 2);
+  CHECK(*result.first_index == 1);
+  CHECK(result.actual == 7);
+  CHECK(result.max_rel_error == 2);
+}
+
+TEST_CASE("poison that is still there is counted, unless the reference holds the same bytes") {
+  for (const DType type : {DType::f8e4m3, DType::f16, DType::f32, DType::f64, DType::i32, DType::u8}) {
+    auto expected = encode_all(type, {1, 2, 3, 1});
+    auto actual = expected;
+    const std::size_t size = size_of(type);
+    std::memset(actual.data() + size, 0xFF, 2 * size);
+    const std::uint64_t shape[] = {4};
+    const Comparison result = compare("C", type, actual, expected, shape, {0, 1e9, 0});
+    CHECK(result.unwritten == 2);
+    CHECK(result.passed == !is_floating(type));
+    CHECK(compare("C", type, actual, actual, shape, {}).unwritten == 0);
+  }
+}
+
+TEST_CASE("the report") {
+  std::vector<double> expected(4096, 1.5), actual = expected;
+  for (int i = 0; i < 12; ++i) actual[static_cast<std::size_t>(209 + 300 * i)] = i == 0 ? not_a_number : 1.75;
+  const std::uint64_t shape[] = {64, 64};
+  const Comparison result = compare("C", DType::f32, encode_all(DType::f32, actual), encode_all(DType::f32, expected),
+                                    shape, {1e-3, 0, 0.001});
+  CHECK(result.first_coordinates == std::vector<std::uint64_t>{3, 17});
+  CHECK(result.text() ==
+        "C: 12 of 4096 elements differ (0.29 %, 4 allowed); first at [3, 17]: got nan, expected 1.5; max abs error "
+        "0.25, rel 0.167; "
+        "1 NaN where the reference has none");
+  CHECK(compare_values(DType::f32, {1, 1.5}, {1, 1}, {1, 0, 0}).text() ==
+        "C: all 2 elements agree; max abs error 0.5, rel 0.5");
+}
+
+TEST_CASE("sizes that contradict each other are refused") {
+  const std::vector<std::byte> four(4), eight(8);
+  const std::uint64_t one[] = {1}, huge[] = {std::uint64_t{1} << 62, 16};
+  CHECK_THROWS_AS(compare("C", DType::f32, four, eight, one, {}), std::invalid_argument);
+  CHECK_THROWS_AS(compare("C", DType::f32, eight, eight, one, {}), std::invalid_argument);
+  CHECK_THROWS_AS(compare("C", DType::f32, eight, eight, huge, {}), std::invalid_argument);
+}
+
+TEST_CASE("large arrays give what a plain loop gives") {
+  Random random(3);
+  for (const DType type : {DType::f32, DType::f16, DType::f64}) {
+    const std::size_t count = 300001;
+    std::vector<double> expected(count), actual(count);
+    const Tolerance tolerance{1e-2, 1e-3, 0};
+    for (std::size_t i = 0; i < count; ++i) {
+      expected[i] = 4 * random.uniform() - 2;
+      actual[i] = random.below(1000) == 0 ? expected[i] * 1.5 : expected[i] * 1.001;
+      if (random.below(50000) == 0) actual[i] = not_a_number;
+      if (random.below(50000) == 0) actual[i] = expected[i] = inf;
+    }
+    const Comparison result = compare_values(type, actual, expected, tolerance);
+    std::uint64_t mismatched = 0, first = count;
+    double largest = 0;
+    const auto a = encode_all(type, actual), e = encode_all(type, expected);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double got = decode(type, a.data() + i * size_of(type)), want = decode(type, e.data() + i * size_of(type));
+      const bool same = got == want || std::abs(got - want) <= tolerance.atol + tolerance.rtol * std::abs(want);
+      if (!same) ++mismatched;
+      if (!same && first == count) first = i;
+      if (std::isfinite(got) && std::isfinite(want)) largest = std::max(largest, std::abs(got - want));
+    }
+    CHECK(result.mismatched == mismatched);
+    CHECK(*result.first_index == first);
+    CHECK(result.max_abs_error == largest);
+    CHECK(mismatched > 0);
+  }
+}
+
+TEST_CASE("default tolerances: exact for integers, coarser with fewer bits") {
+  for (const DType type : {DType::i8, DType::i64, DType::u32, DType::boolean}) {
+    CHECK(default_tolerance(type).rtol == 0);
+    CHECK(default_tolerance(type).atol == 0);
+  }
+  double before = 0;
+  for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2}) {
+    CHECK(default_tolerance(type).rtol > before);
+    before = default_tolerance(type).rtol;
+    CHECK(default_tolerance(type).max_mismatched_ratio == 0);
+  }
+}

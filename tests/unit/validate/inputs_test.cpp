@@ -1,0 +1,253 @@
+// Input fills, layouts and .npy files, with the absurd and the damaged.
+#include "core/validate/inputs.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include "base/files.hpp"
+#include "base/random.hpp"
+#include "core/validate/npy.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+ArgumentLayout layout_of(DType dtype, std::vector<std::uint64_t> shape, Fill fill = Fill::automatic) {
+  ArgumentLayout layout;
+  layout.name = "A";
+  layout.dtype = dtype;
+  layout.shape = std::move(shape);
+  layout.fill = fill;
+  return layout;
+}
+
+std::vector<std::byte> bytes_of(const ArgumentLayout& layout, std::uint64_t seed = 1) {
+  std::vector<std::byte> data(layout.bytes());
+  fill_input(layout, seed, data);
+  return data;
+}
+
+std::vector<double> values_of(const ArgumentLayout& layout, std::uint64_t seed = 1) {
+  const auto data = bytes_of(layout, seed);
+  std::vector<double> values(layout.elements());
+  decode(layout.dtype, data.data(), values);
+  return values;
+}
+
+std::set<double> distinct(const std::vector<double>& values) { return {values.begin(), values.end()}; }
+
+template <class Call>
+ErrorKind kind_of(const Call& call, std::string* message = nullptr) {
+  try {
+    call();
+  } catch (const Error& error) {
+    if (message) *message = error.what();
+    return error.kind();
+  }
+  FAIL("nothing was thrown");
+  return ErrorKind::io;
+}
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string npy_text(const std::string& header, const std::string& data, char version = 1) {
+  std::string text = "\x93NUMPY";
+  text += {version, '\0', static_cast<char>(header.size() & 0xFF), static_cast<char>(header.size() >> 8)};
+  if (version > 1) text += std::string(2, '\0');
+  return text + header + data;
+}
+
+}  // namespace
+
+TEST_CASE("layouts of absurd size") {
+  const std::uint64_t huge = std::uint64_t{1} << 40;
+  CHECK(layout_of(DType::f32, {}).elements() == 1);
+  CHECK(layout_of(DType::f32, {3, 5}).bytes() == 60);
+  CHECK(layout_of(DType::f32, {huge, 0, huge}).bytes() == 0);
+  CHECK(layout_of(DType::f64, {huge, huge}).elements() == ~std::uint64_t{0});
+  std::string message;
+  CHECK(kind_of([&] { layout_bytes(layout_of(DType::f64, {huge, huge})); }, &message) == ErrorKind::invalid_argument);
+  CHECK(message.find("'A' is f64[1099511627776, 1099511627776]") != std::string::npos);
+  // 2^62 elements of 8 bytes: a product that wraps to 0.
+  CHECK(kind_of([] {
+          layout_bytes(layout_of(DType::f64, {std::uint64_t{1} << 31, std::uint64_t{1} << 31}));
+        }) == ErrorKind::invalid_argument);
+  CHECK(kind_of([] { layout_bytes(layout_of(DType::u8, {std::uint64_t{1} << 55})); }) == ErrorKind::invalid_argument);
+  CHECK(kind_of([&] { layout_bytes(layout_of(DType::f32, {100}), 399); }, &message) == ErrorKind::invalid_argument);
+  CHECK(layout_bytes(layout_of(DType::f32, {100}), 400) == 400);
+  std::vector<std::byte> wrong(8);
+  CHECK_THROWS_AS(fill_input(layout_of(DType::f32, {3}), 1, wrong), std::invalid_argument);
+}
+
+TEST_CASE("fills depend on seed, name and index alone") {
+  ArgumentLayout layout = layout_of(DType::f32, {300000});
+  const auto whole = bytes_of(layout);
+  CHECK(bytes_of(layout) == whole);
+  CHECK(bytes_of(layout, 2) != whole);
+  // A shorter argument is the longer one's beginning, however many threads either took.
+  const auto start = bytes_of(layout_of(DType::f32, {1000}));
+  CHECK(std::memcmp(start.data(), whole.data(), start.size()) == 0);
+  layout.name = "B";
+  CHECK(bytes_of(layout) != whole);
+}
+
+TEST_CASE("fills are the same on every machine and in every version") {
+  const auto values = values_of(layout_of(DType::f64, {3}));
+  const std::uint64_t key = mix64(mix64(1) ^ 'A');
+  for (std::uint64_t i = 0; i < 3; ++i)
+    CHECK(values[i] == 2 * ((static_cast<double>(mix64(key + i) >> 12) + 0.5) * 0x1.0p-52) - 1);
+}
+
+TEST_CASE("fill rules keep their ranges") {
+  const std::vector<std::uint64_t> shape{20000};
+  const std::set<double> small{-2, -1, 0, 1, 2}, small_unsigned{0, 1, 2}, bits{0, 1};
+  for (const DType type : {DType::i8, DType::i16, DType::i32, DType::i64, DType::f8e4m3, DType::f8e5m2})
+    CHECK(distinct(values_of(layout_of(type, shape))) == small);
+  for (const DType type : {DType::u8, DType::u16, DType::u32, DType::u64})
+    CHECK(distinct(values_of(layout_of(type, shape))) == small_unsigned);
+  CHECK(distinct(values_of(layout_of(DType::boolean, shape))) == bits);
+  CHECK(distinct(values_of(layout_of(DType::boolean, shape, Fill::uniform))) == bits);
+  CHECK(distinct(values_of(layout_of(DType::f16, shape, Fill::integer))) == small);
+  CHECK(distinct(values_of(layout_of(DType::bf16, shape, Fill::one))) == std::set<double>{1});
+  CHECK(distinct(values_of(layout_of(DType::i32, shape, Fill::zero))) == std::set<double>{0});
+  CHECK(distinct(values_of(layout_of(DType::u8, shape, Fill::uniform))).size() == 256);
+  for (const DType type : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    double sum = 0;
+    for (const double value : values_of(layout_of(type, shape))) {
+      CHECK_MESSAGE(std::abs(value) <= 1, "value " << value);
+      sum += value;
+    }
+    CHECK(std::abs(sum / 20000) < 0.02);
+  }
+  for (const double value : values_of(layout_of(DType::f64, shape))) CHECK(std::abs(value) < 1);
+}
+
+TEST_CASE("normal fills have mean 0 and standard deviation 1") {
+  for (const Fill fill : {Fill::normal, Fill::randn}) {
+    double sum = 0, squares = 0, largest = 0;
+    const auto values = values_of(layout_of(DType::f64, {200000}, fill));
+    for (const double value : values) {
+      sum += value;
+      squares += value * value;
+      largest = std::max(largest, std::abs(value));
+    }
+    CHECK(std::abs(sum / 200000) < 0.01);
+    CHECK(std::sqrt(squares / 200000) == doctest::Approx(1).epsilon(0.01));
+    CHECK(largest > 3.5);
+    CHECK(largest < 9);
+  }
+}
+
+TEST_CASE(".npy files come back as written") {
+  const TemporaryDirectory folder;
+  const auto path = folder.path() / "a.npy";
+  for (const auto& shape : std::vector<std::vector<std::uint64_t>>{{}, {7}, {3, 4}, {0, 5}, {1, 1, 2, 3}})
+    for (const DType type : {DType::f16, DType::f32, DType::f64, DType::i8, DType::i64, DType::u16, DType::u64,
+                             DType::boolean, DType::bf16}) {
+      const auto layout = layout_of(type, shape);
+      write_npy(path, {type, shape, bytes_of(layout)});
+      const NpyArray read = read_npy(path);
+      CHECK(read.dtype == npy_storage(type));
+      CHECK(read.shape == shape);
+      CHECK(read.data == bytes_of(layout));
+    }
+}
+
+TEST_CASE("arguments come from .npy files of their own shape and dtype") {
+  const TemporaryDirectory folder;
+  auto layout = layout_of(DType::bf16, {2, 3});
+  const auto data = bytes_of(layout);
+  layout.file = folder.path() / "a.npy";
+  write_npy(layout.file, {DType::bf16, {2, 3}, data});
+  CHECK(bytes_of(layout) == data);
+  layout.shape = {3, 2};
+  std::string message;
+  CHECK(kind_of([&] { bytes_of(layout); }, &message) == ErrorKind::invalid_argument);
+  CHECK(message.find("holds u16[2, 3], but argument 'A' is bf16[3, 2]") != std::string::npos);
+  layout.shape = {2, 3};
+  layout.dtype = DType::f16;
+  CHECK(kind_of([&] { bytes_of(layout); }) == ErrorKind::invalid_argument);
+}
+
+TEST_CASE("headers that NumPy writes in other ways") {
+  const TemporaryDirectory folder;
+  const auto path = folder.path() / "a.npy";
+  const std::string data(8, '\1');
+  for (const char version : {1, 2, 3}) {
+    write_text(path, npy_text("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }   \n", data, version));
+    CHECK(read_npy(path).shape == std::vector<std::uint64_t>{2});
+  }
+  write_text(path, npy_text("{\"shape\":(2),\"fortran_order\":True,\"descr\":\"=f4\"}", data));
+  CHECK(read_npy(path).dtype == DType::f32);
+}
+
+TEST_CASE("damaged and foreign .npy files are refused, with the kind that fits") {
+  const TemporaryDirectory folder;
+  const auto path = folder.path() / "a.npy";
+  const std::string good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", data(8, '\0');
+  const auto kind = [&](const std::string& text) {
+    write_text(path, text);
+    return kind_of([&] { read_npy(path); });
+  };
+  CHECK(kind_of([&] { read_npy(folder.path() / "missing.npy"); }) == ErrorKind::io);
+  CHECK(kind_of([&] { read_npy(folder.path()); }) == ErrorKind::io);
+  mkfifo((folder.path() / "pipe.npy").c_str(), 0600);
+  CHECK(kind_of([&] { read_npy(folder.path() / "pipe.npy"); }) == ErrorKind::io);
+  CHECK(kind("") == ErrorKind::io);
+  CHECK(kind("PK\3\4 this is an .npz file") == ErrorKind::io);
+  CHECK(kind(npy_text(good, data.substr(1))) == ErrorKind::io);
+  CHECK(kind(npy_text(good, data + "x")) == ErrorKind::io);
+  CHECK(kind(npy_text(good, data, 9)) == ErrorKind::unsupported);
+  const auto whole = npy_text(good, data);
+  for (std::size_t length = 0; length < whole.size(); ++length) CHECK(kind(whole.substr(0, length)) == ErrorKind::io);
+  // A header said to be 4 GiB long, and data said to be far larger than the file.
+  CHECK(kind(std::string("\x93NUMPY\2\0\xFF\xFF\xFF\xFF", 12) + good) == ErrorKind::io);
+  for (const char* shape :
+       {"(4611686018427387904, 8)", "(18446744073709551616,)", "(-1,)", "(2.5,)", "(2", "(,)", "[2]", "(2 3)", "()"})
+    CHECK(kind(npy_text("{'descr': '<f4', 'fortran_order': False, 'shape': " + std::string(shape) + ", }\n", data)) ==
+          ErrorKind::io);
+  for (const char* dtype : {"'>f4'", "'<c8'", "'|O'", "'<f16'", "''", "'<'", "[('a', '<f4')]", "'<U5'"})
+    CHECK(kind(npy_text("{'descr': " + std::string(dtype) + ", 'fortran_order': False, 'shape': (2,), }\n", data)) ==
+          ErrorKind::unsupported);
+  CHECK(kind(npy_text("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }\n", data)) == ErrorKind::unsupported);
+  CHECK(kind(npy_text("{'descr': '<f4', 'shape': (2,), }\n", data)) == ErrorKind::io);
+  CHECK(kind(npy_text("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'extra': 1}\n", data)) == ErrorKind::io);
+}
+
+TEST_CASE("random bytes for a .npy file never do worse than an error") {
+  const TemporaryDirectory folder;
+  const auto path = folder.path() / "a.npy";
+  const std::string whole =
+      npy_text("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", std::string(8, '\0'));
+  Random random(7);
+  for (int i = 0; i < 1500; ++i) {
+    std::string text = whole;
+    for (std::uint64_t n = 1 + random.below(4); n > 0; --n)
+      text[random.below(text.size())] = static_cast<char>(random.below(256));
+    write_text(path, text);
+    try {
+      const NpyArray array = read_npy(path);
+      CHECK(array.data.size() == 8);
+    } catch (const Error& error) {
+      CHECK((error.kind() == ErrorKind::io || error.kind() == ErrorKind::unsupported));
+    }
+  }
+}
+
+TEST_CASE("an array that contradicts itself is not written") {
+  const TemporaryDirectory folder;
+  CHECK_THROWS_AS(write_npy(folder.path() / "a.npy", {DType::f32, {3}, std::vector<std::byte>(8)}),
+                  std::invalid_argument);
+  CHECK(kind_of([&] { write_npy("/dev/null/a.npy", {DType::f32, {2}, std::vector<std::byte>(8)}); }) == ErrorKind::io);
+}
