@@ -1,0 +1,136 @@
+// Hash, random numbers, clock, shared libraries and the names of errors.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/dynamic_library.hpp"
+#include "base/hash.hpp"
+#include "base/random.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+using namespace xtune;
+
+TEST_CASE("SHA-256 of the standard's examples (FIPS 180-4)") {
+  CHECK(sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  CHECK(sha256(std::string(1000000, 'a')) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  CHECK(sha256(std::string("a\0b", 3)) != sha256("a"));
+}
+
+TEST_CASE("random numbers are the published SplitMix64 sequence") {
+  // First outputs of SplitMix64 with seed 1234567, whose state grows by the same constant that mix64 adds.
+  std::uint64_t state = 1234567;
+  for (const std::uint64_t expected : {6457827717110365317u, 3203168211198807973u, 9817491932198370423u,
+                                       4593380528125082431u, 16408922859458223821u}) {
+    CHECK(mix64(state) == expected);
+    state += 0x9E3779B97F4A7C15u;
+  }
+}
+
+TEST_CASE("one seed gives one sequence, another seed another") {
+  Random a(1), b(1), c(2);
+  bool differs = false;
+  for (int i = 0; i < 100; ++i) {
+    const auto value = a.next();
+    CHECK(value == b.next());
+    differs = differs || value != c.next();
+  }
+  CHECK(differs);
+}
+
+TEST_CASE("bounded numbers stay below the bound and favour none") {
+  Random random(42);
+  std::array<int, 6> counts{};
+  constexpr int draws = 60000;
+  for (int i = 0; i < draws; ++i) ++counts.at(random.below(6));
+  // Chi-squared with 5 degrees of freedom: 20.5 has probability 0.001, and the seed is fixed.
+  double chi_squared = 0;
+  for (const int count : counts) chi_squared += (count - draws / 6.0) * (count - draws / 6.0) / (draws / 6.0);
+  CHECK(chi_squared < 20.5);
+  for (int i = 0; i < 100; ++i) CHECK(random.below(1) == 0);
+}
+
+TEST_CASE("a bound that does not divide 2^64 is unbiased") {
+  // With bound 3 * 2^62 a plain product would give every third value twice as often as the others.
+  Random random(7);
+  constexpr std::uint64_t bound = std::uint64_t{3} << 62;
+  std::array<int, 3> counts{};
+  for (int i = 0; i < 30000; ++i) {
+    const std::uint64_t value = random.below(bound);
+    REQUIRE(value < bound);
+    ++counts[value % 3];
+  }
+  for (const int count : counts) CHECK(std::abs(count - 10000) < 350);
+}
+
+TEST_CASE("uniform numbers are in [0, 1) with the right mean") {
+  Random random(3);
+  double sum = 0;
+  for (int i = 0; i < 100000; ++i) {
+    const double value = random.uniform();
+    REQUIRE(value >= 0);
+    REQUIRE(value < 1);
+    sum += value;
+  }
+  CHECK(std::abs(sum / 100000 - 0.5) < 0.005);
+}
+
+TEST_CASE("the clock does not go back, and knows the year") {
+  Clock& clock = system_clock();
+  const auto before = clock.now_ns();
+  CHECK(clock.now_ns() >= before);
+  CHECK(clock.unix_time_ms() > 1700000000000);
+  CHECK(&clock == &system_clock());
+}
+
+TEST_CASE("a library is opened by the first name that loads") {
+  const DynamicLibrary library = DynamicLibrary::open({"libxtune-none.so.9", "libm.so.6"});
+  CHECK(library);
+  CHECK(library.name() == "libm.so.6");
+  double (*cosine)(double) = nullptr;
+  library.get("cos", cosine);
+  CHECK(cosine(0) == 1);
+  CHECK(library.find("no_such_symbol") == nullptr);
+}
+
+TEST_CASE("missing libraries and symbols say what is missing") {
+  const auto message = [](auto function) {
+    try {
+      function();
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::unavailable);
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const std::string missing = message([] { DynamicLibrary::open({"libxtune-a.so", "libxtune-b.so"}); });
+  CHECK(missing.find("cannot load libxtune-b.so: libxtune-b.so: cannot open shared object file") == 0);
+  CHECK(message([] { DynamicLibrary::open({}); }) == "cannot load a library: no name given");
+  const std::string symbol = message([] { DynamicLibrary::open({"libm.so.6"}).get("no_such_symbol"); });
+  CHECK(symbol.find("libm.so.6 has no symbol no_such_symbol") == 0);
+  CHECK(message([] { (void)DynamicLibrary().get("cos"); }).find("no library is open") == 0);
+}
+
+TEST_CASE("libraries move, and residents stay") {
+  DynamicLibrary first = DynamicLibrary::open({"libm.so.6"});
+  DynamicLibrary second = std::move(first);
+  CHECK_FALSE(first);
+  CHECK(second.find("sin") != nullptr);
+  second.keep_resident();
+  first = std::move(second);
+  CHECK(first.find("sin") != nullptr);
+  CHECK(first.name() == "libm.so.6");
+}
+
+TEST_CASE("errors and outcomes have names that read back") {
+  CHECK(std::string(to_string(ErrorKind::nothing_valid)) == "nothing_valid");
+  for (const Outcome outcome : {Outcome::ok, Outcome::rejected, Outcome::pruned, Outcome::crashed})
+    CHECK(outcome_from_string(to_string(outcome)) == outcome);
+  CHECK_FALSE(outcome_from_string("nonsense").has_value());
+}

@@ -1,0 +1,189 @@
+// Reading, atomic writing and temporary folders, where disks are full, paths are wrong and files are odd.
+#include "base/files.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "xtune/error.hpp"
+
+using namespace xtune;
+namespace fs = std::filesystem;
+
+namespace {
+
+template <class Function>
+std::string io_error(Function function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::io);
+    return error.what();
+  }
+  return "no error";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::size_t entries(const fs::path& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+// Sets an environment variable and puts the old value back.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    value ? setenv(name, value, 1) : unsetenv(name);
+  }
+  ~Variable() { old_ ? setenv(name_, old_->c_str(), 1) : unsetenv(name_); }
+
+ private:
+  const char* name_;
+  std::optional<std::string> old_;
+};
+
+}  // namespace
+
+TEST_CASE("what is written is read, of any content and size") {
+  const TemporaryDirectory folder;
+  std::string big(3 << 20, '\0');
+  for (std::size_t i = 0; i < big.size(); ++i) big[i] = static_cast<char>(i * 31);
+  for (const std::string& bytes : {std::string(), std::string("a\0b\n\xff", 5), big}) {
+    write_file_atomically(folder.path() / "deep" / "er" / "file", bytes);
+    CHECK(read_file(folder.path() / "deep" / "er" / "file") == bytes);
+    CHECK(entries(folder.path() / "deep" / "er") == 1);
+  }
+}
+
+TEST_CASE("a path without a folder is in the current one") {
+  const TemporaryDirectory folder;
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  write_file_atomically("plain", "bytes");
+  CHECK(read_file("plain") == "bytes");
+  fs::current_path(before);
+}
+
+TEST_CASE("what cannot be read is named with the reason") {
+  const TemporaryDirectory folder;
+  const auto reading = [](const fs::path& path, std::uint64_t limit = 100) {
+    return io_error([&] { read_file(path, limit); });
+  };
+  CHECK(reading(folder.path() / "missing") ==
+        "cannot read " + (folder.path() / "missing").string() + ": No such file or directory");
+  CHECK(contains(reading(folder.path()), "it is a folder"));
+  write_file_atomically(folder.path() / "large", std::string(101, 'x'));
+  CHECK(contains(reading(folder.path() / "large"), "larger than the limit of 100 B"));
+  CHECK(read_file(folder.path() / "large", 101).size() == 101);
+  CHECK(contains(reading("/dev/zero", 1 << 20), "larger than the limit of 1 MiB"));
+}
+
+TEST_CASE("files without a size are read, and a FIFO without a writer does not block") {
+  CHECK(contains(read_file("/proc/self/status"), "Pid:"));
+  CHECK(read_file("/dev/null").empty());
+  const TemporaryDirectory folder;
+  const fs::path fifo = folder.path() / "fifo";
+  REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+  CHECK(read_file(fifo).empty());
+}
+
+TEST_CASE("a full disk leaves the old file and no temporary one") {
+  const TemporaryDirectory folder;
+  const fs::path path = folder.path() / "record";
+  write_file_atomically(path, "old");
+  // The limit on file sizes fails a write half-way, as a full disk does.
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{4096, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  const std::string message = io_error([&] { write_file_atomically(path, std::string(10000, 'x')); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, old_handler);
+  CHECK(message == "cannot write " + path.string() + ": File too large");
+  CHECK(read_file(path) == "old");
+  CHECK(entries(folder.path()) == 1);
+}
+
+TEST_CASE("where nothing can be written, the message says where") {
+  const TemporaryDirectory folder;
+  write_file_atomically(folder.path() / "file", "x");
+  CHECK(contains(io_error([&] { write_file_atomically(folder.path() / "file" / "below", "x"); }),
+                 "cannot create the folder"));
+  CHECK(contains(io_error([&] { write_file_atomically("/proc/xtune", "x"); }), "cannot write in the folder /proc"));
+  CHECK(contains(io_error([&] { write_file_atomically(folder.path() / "", "x"); }), "it names no file"));
+  fs::create_directory(folder.path() / "taken");
+  CHECK(contains(io_error([&] { write_file_atomically(folder.path() / "taken", "x"); }), "taken: Is a directory"));
+  CHECK(entries(folder.path()) == 2);
+}
+
+TEST_CASE("concurrent writers of one path leave one whole file") {
+  const TemporaryDirectory folder;
+  const fs::path path = folder.path() / "shared";
+  std::vector<std::thread> threads;
+  for (char c = 'a'; c < 'e'; ++c) {
+    threads.emplace_back([&path, c] {
+      for (int i = 0; i < 20; ++i) write_file_atomically(path, std::string(100000, c));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::string bytes = read_file(path);
+  CHECK(bytes == std::string(100000, bytes.at(0)));
+  CHECK(entries(folder.path()) == 1);
+}
+
+TEST_CASE("temporary folders are private, distinct, and gone afterwards") {
+  fs::path first_path;
+  {
+    TemporaryDirectory first;
+    const TemporaryDirectory second;
+    first_path = first.path();
+    CHECK(first.path() != second.path());
+    struct stat info {};
+    REQUIRE(stat(first_path.c_str(), &info) == 0);
+    CHECK((info.st_mode & 0777) == 0700);
+    write_file_atomically(first_path / "a" / "b", "x");
+    const TemporaryDirectory moved = std::move(first);
+    CHECK(moved.path() == first_path);
+    CHECK(fs::exists(first_path));
+  }
+  CHECK_FALSE(fs::exists(first_path));
+}
+
+TEST_CASE("XTUNE_TMP_DIR wins over TMPDIR, and one that cannot be used says so") {
+  const TemporaryDirectory root;
+  const Variable tmpdir("TMPDIR", "/nowhere");
+  {
+    const Variable own("XTUNE_TMP_DIR", (root.path() / "made").c_str());
+    CHECK(TemporaryDirectory().path().parent_path() == root.path() / "made");
+  }
+  const Variable none("XTUNE_TMP_DIR", "/proc/none");
+  CHECK(contains(io_error([] { TemporaryDirectory(); }), "cannot make a temporary folder in /proc/none"));
+}
+
+TEST_CASE("the default store follows the environment") {
+  const Variable cache("XTUNE_CACHE_DIR", "/c"), xdg("XDG_CACHE_HOME", "/x"), home("HOME", "/h"),
+      tmp("XTUNE_TMP_DIR", "/t");
+  CHECK(default_store() == "/c");
+  const Variable no_cache("XTUNE_CACHE_DIR", "");
+  CHECK(default_store() == "/x/xtune");
+  const Variable no_xdg("XDG_CACHE_HOME", nullptr);
+  CHECK(default_store() == "/h/.cache/xtune");
+  const Variable no_home("HOME", nullptr);
+  CHECK(default_store().parent_path() == "/t");
+}
+
+TEST_CASE("the running program is found") {
+  CHECK(own_executable().filename() == "test_base");
+  CHECK(fs::exists(own_executable()));
+}

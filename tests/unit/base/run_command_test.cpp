@@ -1,0 +1,85 @@
+// run_command: results, limits, timeouts, and the words for an exit.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <thread>
+#include <vector>
+
+#include "base/event_loop.hpp"
+#include "base/subprocess.hpp"
+#include "fakes/process_checks.hpp"
+
+using namespace xtune;
+
+TEST_CASE("a command's output, input and exit code") {
+  CommandOptions options;
+  options.stdin_text = "hello";
+  options.env = {{"SUFFIX", "!"}};
+  const CommandResult result = run_command({"/bin/sh", "-c", "cat; echo \"$SUFFIX\"; echo err >&2; exit 7"}, options);
+  CHECK(result.stdout_text == "hello!\n");
+  CHECK(result.stderr_text == "err\n");
+  CHECK(result.exit_code == 7);
+  CHECK_FALSE(result.ok());
+  CHECK(run_command({"true"}).ok());
+}
+
+TEST_CASE("a command that hangs is killed with its grandchildren") {
+  CommandOptions options;
+  options.timeout_ms = 200;
+  const CommandResult result = run_command({"/bin/sh", "-c", "sleep 1000 & echo $!; wait"}, options);
+  CHECK(result.timed_out);
+  CHECK(result.signal == SIGKILL);
+  CHECK_FALSE(result.ok());
+  EventLoop loop;
+  CHECK(fakes::dies_within_deadline(loop, std::atoi(result.stdout_text.c_str())));
+}
+
+TEST_CASE("in the caller's group a hanging command is killed alone") {
+  CommandOptions options;
+  options.timeout_ms = 50;
+  options.own_group = false;
+  const CommandResult result = run_command({"sleep", "1000"}, options);
+  CHECK(result.timed_out);
+  CHECK(result.signal == SIGKILL);
+}
+
+TEST_CASE("endless output is cut at the limit, not stored") {
+  CommandOptions options;
+  options.output_limit_bytes = 1000;
+  const CommandResult result = run_command({"/bin/sh", "-c", "head -c 20000000 /dev/zero; echo end >&2"}, options);
+  CHECK(result.ok());
+  CHECK(result.output_truncated);
+  CHECK(result.stdout_text.size() == 1000);
+  CHECK(result.stderr_text == "end\n");
+}
+
+TEST_CASE("processor time is that of the child") {
+  const CommandResult busy = run_command({"/bin/sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"});
+  const CommandResult idle = run_command({"sleep", "0.05"});
+  CHECK(busy.cpu_s > 0);
+  CHECK(busy.cpu_s > idle.cpu_s);
+  CHECK(idle.wall_s >= 0.05);
+}
+
+TEST_CASE("commands run from several threads at once") {
+  std::vector<std::string> outputs(4);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    threads.emplace_back([&outputs, i] {
+      for (int round = 0; round < 10; ++round)
+        outputs[i] += run_command({"/bin/sh", "-c", "echo " + std::to_string(i)}).stdout_text;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    std::string expected;
+    for (int round = 0; round < 10; ++round) expected += std::to_string(i) + "\n";
+    CHECK(outputs[i] == expected);
+  }
+}
+
+TEST_CASE("exits in words") {
+  CHECK(describe_exit(2, 0) == "exit code 2");
+  CHECK(describe_exit(-1, SIGSEGV) == "killed by signal 11 (segmentation fault)");
+}

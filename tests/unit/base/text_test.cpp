@@ -1,0 +1,85 @@
+// Misspelt words, printable text and numbers for people.
+#include "base/text.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+using namespace xtune;
+
+TEST_CASE("the nearest word is the one meant") {
+  const std::vector<std::string> names{"BLOCK_M", "BLOCK_N", "THREADS", "STAGES"};
+  CHECK(nearest_word("BLOCK_MM", names) == "BLOCK_M");
+  CHECK(nearest_word("block_m", names) == "BLOCK_M");
+  CHECK(nearest_word("THREDS", names) == "THREADS");
+  CHECK(nearest_word("STAGE", names) == "STAGES");
+  CHECK(nearest_word("zebra", names) == "");
+  CHECK(nearest_word("BLOCK_M", {}) == "");
+  CHECK(nearest_word("", names) == "");
+  CHECK(nearest_word("x", {"ab", "y"}) == "");
+  CHECK(nearest_word("teh", {"the"}) == "the");
+  CHECK(nearest_word(std::string(10000000, 'x'), names) == "");
+  CHECK(did_you_mean("THREDS", names) == " (did you mean 'THREADS'?)");
+  CHECK(did_you_mean("zebra", names) == "");
+}
+
+TEST_CASE("printable text keeps what is text") {
+  CHECK(printable("plain, tab\t, line\n, \xC3\xA9, \xE2\x82\xAC, \xF0\x9F\x99\x82") ==
+        "plain, tab\t, line\n, \xC3\xA9, \xE2\x82\xAC, \xF0\x9F\x99\x82");
+  CHECK(printable("") == "");
+}
+
+TEST_CASE("printable text shows bytes that are none") {
+  CHECK(printable(std::string("\0\x1b[31m\x7f", 7)) == "\\x00\\x1b[31m\\x7f");
+  CHECK(printable("\xff\xC3(\x80") == "\\xff\\xc3(\\x80");
+  CHECK(printable("\xC0\xAF") == "\\xc0\\xaf");  // overlong
+  CHECK(printable("\xE0\x80\xAF") == "\\xe0\\x80\\xaf");
+  CHECK(printable("\xED\xA0\x80") == "\\xed\\xa0\\x80");           // a surrogate
+  CHECK(printable("\xF4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");  // beyond Unicode
+  CHECK(printable("\xE2\x82") == "\\xe2\\x82");                    // cut off
+  CHECK(printable("\xC2\x9B") == "?");                             // a control character of two bytes
+}
+
+TEST_CASE("a limit cuts between characters") {
+  CHECK(printable("abcdef", 3) == "abc...");
+  CHECK(printable("abc", 3) == "abc");
+  CHECK(printable("a\xE2\x82\xAC", 2) == "a...");
+  CHECK(printable("abc", 0) == "...");
+}
+
+TEST_CASE("bytes for people") {
+  CHECK(human_bytes(0) == "0 B");
+  CHECK(human_bytes(1023) == "1023 B");
+  CHECK(human_bytes(1024) == "1 KiB");
+  CHECK(human_bytes(96 * 1024) == "96 KiB");
+  CHECK(human_bytes(1536) == "1.5 KiB");
+  CHECK(human_bytes((std::uint64_t{1} << 20) - 1) == "1.0 MiB");
+  CHECK(human_bytes(std::uint64_t(-1)) == "16 EiB");
+}
+
+TEST_CASE("seconds for people") {
+  CHECK(human_seconds(0) == "0 ms");
+  CHECK(human_seconds(0.85) == "850 ms");
+  CHECK(human_seconds(0.9996) == "1.0 s");
+  CHECK(human_seconds(12.34) == "12.3 s");
+  CHECK(human_seconds(59.96) == "1 min 0 s");
+  CHECK(human_seconds(250) == "4 min 10 s");
+  CHECK(human_seconds(7260) == "2 h 1 min");
+  CHECK(human_seconds(-2) == "-2.0 s");
+  CHECK(human_seconds(std::numeric_limits<double>::infinity()) == "forever");
+  CHECK(human_seconds(std::nan("")) == "unknown");
+}
+
+TEST_CASE("times of kernels have three digits") {
+  CHECK(human_time_ms(0.0123) == "12.3 us");
+  CHECK(human_time_ms(1.25) == "1.25 ms");
+  CHECK(human_time_ms(125.4) == "125 ms");
+  CHECK(human_time_ms(2500) == "2.50 s");
+  CHECK(human_time_ms(0.0009996) == "1.00 us");
+  CHECK(human_time_ms(0.9999) == "1.00 ms");
+  CHECK(human_time_ms(9.999) == "10.0 ms");
+  CHECK(human_time_ms(1e-6) == "1.00 ns");
+  CHECK(human_time_ms(0) == "0 ms");
+  CHECK(human_time_ms(std::nan("")) == "unknown");
+}
