@@ -25,10 +25,10 @@ using Lookup = std::function<const Value*(std::string_view name)>;
 
 /// A parsed expression; immutable, cheap to copy, safe to share between threads.
 ///
-/// Grammar: `or`, `and`, `not`, chained comparisons (== != < <= > >=), `in [..]` / `not in [..]`, + - * / // % **, unary -,
-/// parentheses, integer, float, boolean (true True false False) and string literals, names with dots, and the functions
-/// min max abs ceildiv pow2 (next power of two) log2 (of an integer power of two, exact) int float.
-/// Semantics are Python's: `/` is true division, `//` floors, `%` takes the divisor's sign, comparisons chain, `and`/`or`
+/// Grammar: `or`, `and`, `not`, chained comparisons (== != < <= > >=), `in [..]` / `not in [..]`, + - * / // % **,
+/// unary -, parentheses, integer, float, boolean (true True false False) and string literals, names with dots, and the
+/// functions min max abs ceildiv pow2 (next power of two) log2 (of an integer power of two, exact) int float. Semantics
+/// are Python's: `/` is true division, `//` floors, `%` takes the divisor's sign, comparisons chain, `and`/`or`
 /// short-circuit. Integers are exact 64-bit; an overflow, a division by zero or a type mismatch throws ExpressionError.
 class Expression {
  public:
@@ -40,11 +40,12 @@ class Expression {
   std::size_t column_of(std::string_view name) const;
   const std::string& text() const;
 
-  struct Node;  // defined in the source file
+  struct Code;  // defined in code.hpp, for the folder's own use
+  const Code& code() const noexcept { return *code_; }
 
  private:
-  explicit Expression(std::shared_ptr<const Node> root);
-  std::shared_ptr<const Node> root_;
+  explicit Expression(std::shared_ptr<const Code> code);
+  std::shared_ptr<const Code> code_;
 };
 
 /// Python's truth: zero and the empty string are false.

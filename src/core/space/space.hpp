@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,29 +25,46 @@ struct ConstraintEffect {
   std::uint64_t tested = 0;   ///< all, or a uniform sample where the product is too large to walk
 };
 
+/// An ExpressionError in the space's constraint of that number; the message ends with the values that led to it.
+struct ConstraintError : ExpressionError {
+  ConstraintError(const std::string& message, std::size_t column_, std::string word_, std::size_t constraint_)
+      : ExpressionError(message, column_, std::move(word_)), constraint(constraint_) {}
+  std::size_t constraint;
+};
+
 /// Valid configurations, numbered 0 .. size()-1 in lexicographic order of the parameters' value indices.
-/// Immutable after construction; safe to share between threads.
+/// Immutable after construction, cheap to copy, safe to share between threads.
+///
+/// Parameters that share no constraint, directly or through others, are solved apart and combined by arithmetic, so
+/// only groups bound by constraints cost time and memory: 8 bytes a valid combination of the group (more for groups
+/// beyond 64 bits).
 class Space {
  public:
-  /// constants: problem sizes under their names and device facts under "device.<name>". Throws ExpressionError.
+  /// constants: problem sizes under their names and device facts under "device.<name>". Throws ConstraintError for a
+  /// constraint that cannot be evaluated, Error(unsupported) for a space that is too large to number,
+  /// Error(invalid_argument) for a parameter without values.
   Space(std::vector<Parameter> parameters, std::vector<Expression> constraints, const Bindings& constants);
 
-  const std::vector<Parameter>& parameters() const noexcept { return parameters_; }
+  const std::vector<Parameter>& parameters() const noexcept;
   double cartesian_size() const noexcept;  ///< the plain product; a double because it may exceed 2^64
   std::uint64_t size() const noexcept;
+  /// index < size(), else std::out_of_range.
   Config at(std::uint64_t index) const;
   std::vector<std::uint32_t> value_indices(std::uint64_t index) const;
+  /// nullopt: not valid, or a value that the parameter does not have. An integer and the float equal to it are the
+  /// same.
   std::optional<std::uint64_t> index_of(const Config& config) const;
   std::optional<std::uint64_t> index_of(const std::vector<std::uint32_t>& value_indices) const;
 
   /// Valid configurations that differ from `index` in exactly one parameter, ascending.
   std::vector<std::uint64_t> neighbours(std::uint64_t index) const;
 
-  /// Per constraint, in spec order; costs a pass over the product (sampled above 2^20 configurations).
+  /// Per constraint, in spec order; costs a pass over the product of its own parameters (a sample above 2^20).
   std::vector<ConstraintEffect> constraint_effects() const;
 
  private:
-  std::vector<Parameter> parameters_;
+  struct State;
+  std::shared_ptr<const State> state_;
 };
 
 }  // namespace xtune

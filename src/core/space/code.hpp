@@ -1,0 +1,63 @@
+// A parsed expression as instructions for a small stack machine: flat, so that no nesting of the text can overflow a
+// stack.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/space/expression.hpp"
+#include "core/space/scalar.hpp"
+
+namespace xtune::expr {
+
+enum class Opcode : std::uint8_t {
+  constant,       ///< push constants[operand]
+  name,           ///< push the value of names[operand]
+  arithmetic,     ///< pop two, push; detail is the Arithmetic
+  negate,         ///< pop, push
+  plus,           ///< pop, push
+  logical_not,    ///< pop, push
+  compare,        ///< pop two, push a boolean; detail is the Relation
+  chain,          ///< pop two; push the right one when the Relation holds, else push false and jump to operand
+  skip_if_false,  ///< `and`: jump to operand when the top is false, else pop it
+  skip_if_true,   ///< `or`
+  contains,       ///< pop operand elements and the value before them, push whether it is among them
+  call,           ///< pop operand arguments, push; detail is the Function
+};
+
+struct Instruction {
+  Opcode opcode;
+  std::uint8_t detail = 0;
+  std::uint32_t operand = 0;
+  std::uint32_t column = 0;
+};
+
+struct NameUse {
+  std::string name;
+  std::size_t column = 0;  ///< of its first use
+};
+
+}  // namespace xtune::expr
+
+namespace xtune {
+
+struct Expression::Code {
+  std::string text;
+  std::vector<expr::Instruction> instructions;
+  std::vector<Value> values;            ///< owns the literals
+  std::vector<expr::Scalar> constants;  ///< views of values
+  std::vector<expr::NameUse> uses;
+  std::set<std::string, std::less<>> names;
+  std::size_t stack_size = 0;
+};
+
+}  // namespace xtune
+
+namespace xtune::expr {
+
+/// Throws ExpressionError. Nesting deeper than 200 is refused.
+Expression::Code parse(std::string_view text);
+
+}  // namespace xtune::expr

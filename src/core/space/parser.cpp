@@ -1,0 +1,291 @@
+// Parses an expression by recursive descent, straight into instructions.
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/text.hpp"
+#include "core/space/code.hpp"
+#include "core/space/lexer.hpp"
+
+namespace xtune::expr {
+
+namespace {
+
+constexpr int deepest = 200;
+
+struct FunctionEntry {
+  std::string_view name;
+  Function function;
+  std::size_t least, most;
+};
+constexpr std::size_t any_number = 1000;
+constexpr std::array<FunctionEntry, 8> functions{{
+    {"min", Function::min, 2, any_number},
+    {"max", Function::max, 2, any_number},
+    {"abs", Function::abs, 1, 1},
+    {"ceildiv", Function::ceildiv, 2, 2},
+    {"pow2", Function::pow2, 1, 1},
+    {"log2", Function::log2, 1, 1},
+    {"int", Function::to_int, 1, 1},
+    {"float", Function::to_float, 1, 1},
+}};
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : lexer_(text) { code_.text = text; }
+
+  Expression::Code parse() {
+    if (lexer_.peek().kind == Token::Kind::end) throw ExpressionError("the expression is empty", 0);
+    disjunction();
+    if (lexer_.peek().kind != Token::Kind::end) unexpected("an operator or the end");
+    for (const Value& value : code_.values) code_.constants.push_back(Scalar::of(value));
+    return std::move(code_);
+  }
+
+ private:
+  // The grammar recurses through parentheses, lists, arguments, `not`, signs and the right side of **.
+  struct Nesting {
+    explicit Nesting(Parser& parser) : depth(parser.depth_) {
+      if (++depth > deepest)
+        throw ExpressionError("the expression is nested deeper than 200 levels", parser.lexer_.peek().column);
+    }
+    ~Nesting() { --depth; }
+    int& depth;
+  };
+
+  bool at(std::string_view word) const {
+    const Token& token = lexer_.peek();
+    return (token.kind == Token::Kind::symbol || token.kind == Token::Kind::name) && token.word == word;
+  }
+  bool accept(std::string_view word) {
+    if (!at(word)) return false;
+    lexer_.next();
+    return true;
+  }
+  void expect(std::string_view word) {
+    if (!accept(word)) unexpected("'" + std::string(word) + "'");
+  }
+  [[noreturn]] void unexpected(const std::string& wanted) const {
+    const Token& token = lexer_.peek();
+    if (token.kind == Token::Kind::end)
+      throw ExpressionError("expected " + wanted + " but the expression ends", token.column);
+    throw ExpressionError("expected " + wanted + ", got '" + std::string(token.word.substr(0, 40)) + "'", token.column,
+                          std::string(token.word));
+  }
+
+  // change: what the instruction does to the height of the stack.
+  std::size_t emit(Opcode opcode, int change, std::size_t column, std::size_t operand = 0, std::uint8_t detail = 0) {
+    code_.instructions.push_back(
+        {opcode, detail, static_cast<std::uint32_t>(operand), static_cast<std::uint32_t>(column)});
+    height_ += change;
+    code_.stack_size = std::max(code_.stack_size, static_cast<std::size_t>(height_));
+    return code_.instructions.size() - 1;
+  }
+  void land(std::size_t jump) {
+    code_.instructions[jump].operand = static_cast<std::uint32_t>(code_.instructions.size());
+  }
+  void constant(Value value, std::size_t column) {
+    code_.values.push_back(std::move(value));
+    emit(Opcode::constant, 1, column, code_.values.size() - 1);
+  }
+
+  void disjunction() {
+    short_circuit("or", Opcode::skip_if_true, [this] { conjunction(); });
+  }
+  void conjunction() {
+    short_circuit("and", Opcode::skip_if_false, [this] { negation(); });
+  }
+
+  template <class Operand>
+  void short_circuit(std::string_view word, Opcode opcode, Operand operand) {
+    operand();
+    while (at(word)) {
+      const std::size_t jump = emit(opcode, -1, lexer_.next().column);
+      operand();
+      land(jump);
+    }
+  }
+
+  void negation() {
+    if (!at("not")) return comparison();
+    const Nesting nesting(*this);
+    const std::size_t column = lexer_.next().column;
+    negation();
+    emit(Opcode::logical_not, 0, column);
+  }
+
+  std::optional<Relation> relation() const {
+    for (const Relation candidate : {Relation::equal, Relation::not_equal, Relation::less, Relation::less_equal,
+                                     Relation::greater, Relation::greater_equal})
+      if (lexer_.peek().kind == Token::Kind::symbol && at(symbol(candidate))) return candidate;
+    return std::nullopt;
+  }
+
+  void comparison() {
+    sum();
+    std::vector<std::size_t> jumps;
+    for (;;) {
+      if (at("in") || at("not")) {
+        membership();
+        if (relation() || at("in") || at("not")) unexpected("parentheses around a comparison that follows `in [..]`");
+        break;
+      }
+      const auto first = relation();
+      if (!first) break;
+      const std::size_t column = lexer_.next().column;
+      sum();
+      const auto detail = static_cast<std::uint8_t>(*first);
+      if (!relation() && !at("in") && !at("not")) {
+        emit(Opcode::compare, -1, column, 0, detail);
+        break;
+      }
+      jumps.push_back(emit(Opcode::chain, -1, column, 0, detail));
+    }
+    for (const std::size_t jump : jumps) land(jump);
+  }
+
+  void membership() {
+    const bool negated = at("not");
+    const std::size_t column = lexer_.next().column;
+    if (negated) expect("in");
+    if (!at("[")) unexpected("a list in [..] after 'in'");
+    lexer_.next();
+    const std::size_t count = list("]");
+    emit(Opcode::contains, -static_cast<int>(count), column, count);
+    if (negated) emit(Opcode::logical_not, 0, column);
+  }
+
+  // Elements up to the closing bracket; a trailing comma is allowed, as in Python.
+  std::size_t list(std::string_view close) {
+    const Nesting nesting(*this);
+    std::size_t count = 0;
+    while (!accept(close)) {
+      disjunction();
+      ++count;
+      if (!accept(",") && !at(close)) unexpected("',' or '" + std::string(close) + "'");
+    }
+    return count;
+  }
+
+  void left_associative(std::initializer_list<Arithmetic> operations, void (Parser::*operand)()) {
+    (this->*operand)();
+    for (;;) {
+      const auto* const operation = std::find_if(operations.begin(), operations.end(), [this](Arithmetic candidate) {
+        return lexer_.peek().kind == Token::Kind::symbol && at(symbol(candidate));
+      });
+      if (operation == operations.end()) return;
+      const std::size_t column = lexer_.next().column;
+      (this->*operand)();
+      emit(Opcode::arithmetic, -1, column, 0, static_cast<std::uint8_t>(*operation));
+    }
+  }
+  void sum() { left_associative({Arithmetic::add, Arithmetic::subtract}, &Parser::product); }
+  void product() {
+    left_associative({Arithmetic::multiply, Arithmetic::divide, Arithmetic::floor_divide, Arithmetic::modulo},
+                     &Parser::sign);
+  }
+
+  void sign() {
+    if (!at("-") && !at("+")) return power();
+    const Nesting nesting(*this);
+    const Token token = lexer_.next();
+    const bool minus = token.word == "-";
+    if (minus && lexer_.peek().is_lowest_integer) {
+      lowest_integer(token.column);
+      return;
+    }
+    sign();
+    emit(minus ? Opcode::negate : Opcode::plus, 0, token.column);
+  }
+
+  // -9223372036854775808 is a valid integer although its digits alone are not; -(2**63) by way of ** is not.
+  void lowest_integer(std::size_t column) {
+    const Token digits = lexer_.next();
+    if (at("**")) too_large(digits);
+    constant(digits.value, column);
+  }
+  [[noreturn]] static void too_large(const Token& digits) {
+    throw ExpressionError("the number '" + std::string(digits.word) + "' does not fit a 64-bit integer", digits.column,
+                          std::string(digits.word));
+  }
+
+  void power() {
+    primary();
+    if (!at("**")) return;
+    const Nesting nesting(*this);
+    const std::size_t column = lexer_.next().column;
+    sign();  // 2 ** -1, and right-associative
+    emit(Opcode::arithmetic, -1, column, 0, static_cast<std::uint8_t>(Arithmetic::power));
+  }
+
+  void primary() {
+    const Token& token = lexer_.peek();
+    if (token.kind == Token::Kind::number || token.kind == Token::Kind::text) {
+      if (token.is_lowest_integer) too_large(token);
+      Token literal = lexer_.next();
+      constant(std::move(literal.value), literal.column);
+    } else if (at("(")) {
+      const Nesting nesting(*this);
+      lexer_.next();
+      disjunction();
+      expect(")");
+    } else if (token.kind == Token::Kind::name) {
+      name();
+    } else {
+      unexpected("a value");
+    }
+  }
+
+  void name() {
+    constexpr std::array<std::string_view, 4> operators{"and", "or", "not", "in"};
+    if (std::find(operators.begin(), operators.end(), lexer_.peek().word) != operators.end()) unexpected("a value");
+    const Token token = lexer_.next();
+    if (at("(")) return function(token);
+    if (token.word == "true" || token.word == "True") return constant(true, token.column);
+    if (token.word == "false" || token.word == "False") return constant(false, token.column);
+    const auto known =
+        std::find_if(code_.uses.begin(), code_.uses.end(), [&](const NameUse& use) { return use.name == token.word; });
+    const auto index = static_cast<std::size_t>(known - code_.uses.begin());
+    if (known == code_.uses.end()) {
+      code_.uses.push_back({std::string(token.word), token.column});
+      code_.names.emplace(token.word);
+    }
+    emit(Opcode::name, 1, token.column, index);
+  }
+
+  void function(const Token& token) {
+    const auto* const entry = std::find_if(functions.begin(), functions.end(), [&](const FunctionEntry& candidate) {
+      return candidate.name == token.word;
+    });
+    const std::string word(token.word);
+    if (entry == functions.end()) {
+      std::vector<std::string> names;
+      for (const FunctionEntry& candidate : functions) names.emplace_back(candidate.name);
+      throw ExpressionError("unknown function '" + word + "'" + did_you_mean(word, names), token.column, word);
+    }
+    lexer_.next();
+    const std::size_t count = list(")");
+    if (count < entry->least || count > entry->most) {
+      const std::string wanted = entry->most == any_number ? "at least 2 arguments"
+                                 : entry->least == 1       ? "1 argument"
+                                                           : "2 arguments";
+      throw ExpressionError(word + " takes " + wanted + ", got " + std::to_string(count), token.column, word);
+    }
+    emit(Opcode::call, 1 - static_cast<int>(count), token.column, count, static_cast<std::uint8_t>(entry->function));
+  }
+
+  Lexer lexer_;
+  Expression::Code code_;
+  int depth_ = 0;
+  int height_ = 0;
+};
+
+}  // namespace
+
+Expression::Code parse(std::string_view text) {
+  constexpr std::size_t longest = 1 << 16;
+  if (text.size() > longest) throw ExpressionError("the expression is longer than 64 KiB", 0);
+  return Parser(text).parse();
+}
+
+}  // namespace xtune::expr

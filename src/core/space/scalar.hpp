@@ -1,0 +1,68 @@
+// The evaluator's value: what Value holds, in 16 bytes that copy freely; and Python's arithmetic over it.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "core/space/value.hpp"
+
+namespace xtune::expr {
+
+/// A string is borrowed: it lives in the Value or the expression that the scalar was made from.
+struct Scalar {
+  enum class Kind : std::uint8_t { boolean, integer, floating, text };
+  Kind kind = Kind::integer;
+  union {
+    std::int64_t integer = 0;  ///< also a boolean's 0 or 1
+    double floating;
+    const std::string* text;
+  };
+
+  static Scalar of(bool value) noexcept {
+    Scalar scalar;
+    scalar.kind = Kind::boolean;
+    scalar.integer = value;
+    return scalar;
+  }
+  static Scalar of(std::int64_t value) noexcept {
+    Scalar scalar;
+    scalar.integer = value;
+    return scalar;
+  }
+  static Scalar of(double value) noexcept {
+    Scalar scalar;
+    scalar.kind = Kind::floating;
+    scalar.floating = value;
+    return scalar;
+  }
+  static Scalar of(const Value& value) noexcept;
+  Value value() const;
+  const char* type_name() const noexcept;
+  /// Booleans count as integers, as in Python.
+  bool is_integer() const noexcept { return kind == Kind::integer || kind == Kind::boolean; }
+  bool is_number() const noexcept { return kind != Kind::text; }
+  double as_double() const noexcept { return kind == Kind::floating ? floating : static_cast<double>(integer); }
+};
+
+enum class Arithmetic : std::uint8_t { add, subtract, multiply, divide, floor_divide, modulo, power };
+enum class Relation : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };
+enum class Function : std::uint8_t { min, max, abs, ceildiv, pow2, log2, to_int, to_float };
+
+/// What went wrong in an operation; the interpreter adds the place.
+struct ArithmeticError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// All throw ArithmeticError: overflow, division by zero, a type that the operation does not take.
+Scalar calculate(Arithmetic operation, const Scalar& left, const Scalar& right);
+Scalar negate(const Scalar& operand);
+Scalar unary_plus(const Scalar& operand);
+bool compare(Relation comparison, const Scalar& left, const Scalar& right);
+Scalar call(Function function, const Scalar* arguments, std::size_t count);
+bool truth(const Scalar& scalar) noexcept;
+
+const char* symbol(Arithmetic operation) noexcept;
+const char* symbol(Relation comparison) noexcept;
+
+}  // namespace xtune::expr

@@ -1,0 +1,224 @@
+// Numbers the valid configurations: independent groups of parameters, combined in the lexicographic order of the whole.
+#include "core/space/space.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "core/space/solver.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+namespace {
+
+// Parameters bound together by constraints, with their valid combinations; or one free parameter, listed nowhere.
+struct Group {
+  std::vector<std::uint32_t> members;
+  std::optional<PackedRows> rows;
+  std::uint64_t count = 0;
+};
+
+struct Place {
+  std::uint32_t group = 0;
+  std::uint32_t depth = 0;  // in the group
+};
+
+std::uint32_t root_of(std::vector<std::uint32_t>& parents, std::uint32_t member) {
+  while (parents[member] != member) member = parents[member] = parents[parents[member]];
+  return member;
+}
+
+}  // namespace
+
+struct Space::State {
+  std::vector<Parameter> parameters;
+  std::vector<Expression> expressions;
+  Bindings constants;
+  std::vector<BoundConstraint> constraints;
+  std::vector<std::unordered_map<Value, std::uint32_t>> value_numbers;
+  std::vector<Group> groups;
+  std::vector<Place> places;  // one a parameter
+  std::uint64_t size = 0;
+
+  std::vector<expr::Scalar> first_values() const;
+  void make_groups();
+  void solve_groups();
+  template <class Choose>
+  std::optional<std::uint64_t> walk(Choose choose) const;
+};
+
+std::vector<expr::Scalar> Space::State::first_values() const {
+  std::vector<expr::Scalar> values;
+  for (const Parameter& parameter : parameters) values.push_back(expr::Scalar::of(parameter.values.front()));
+  return values;
+}
+
+void Space::State::make_groups() {
+  std::vector<std::uint32_t> parents(parameters.size());
+  std::iota(parents.begin(), parents.end(), 0u);
+  for (const BoundConstraint& constraint : constraints)
+    for (const std::uint32_t member : constraint.parameters())
+      parents[root_of(parents, member)] = root_of(parents, constraint.parameters().front());
+  std::unordered_map<std::uint32_t, std::uint32_t> groups_of_roots;
+  for (std::uint32_t i = 0; i < parameters.size(); ++i) {
+    const auto [entry, added] =
+        groups_of_roots.try_emplace(root_of(parents, i), static_cast<std::uint32_t>(groups.size()));
+    if (added) groups.emplace_back();
+    places.push_back({entry->second, static_cast<std::uint32_t>(groups[entry->second].members.size())});
+    groups[entry->second].members.push_back(i);
+  }
+}
+
+void Space::State::solve_groups() {
+  std::vector<expr::Scalar> values = first_values();
+  std::vector<std::vector<const BoundConstraint*>> by_group(groups.size());
+  bool possible = true;
+  for (const BoundConstraint& constraint : constraints) {
+    if (constraint.parameters().empty())
+      possible = possible && constraint.holds(values);
+    else
+      by_group[places[constraint.parameters().front()].group].push_back(&constraint);
+  }
+  size = possible ? 1 : 0;
+  for (std::size_t i = 0; i < groups.size() && size > 0; ++i) {
+    Group& group = groups[i];
+    group.count = parameters[group.members.front()].values.size();
+    if (!by_group[i].empty()) {
+      group.rows = solve(parameters, group.members, by_group[i], values);
+      group.count = group.rows->count();
+    }
+    if (__builtin_mul_overflow(size, group.count, &size) || size >> 63 != 0)
+      throw Error(ErrorKind::unsupported,
+                  "the space has more than 2^63 configurations: give its parameters fewer values");
+  }
+}
+
+// Numbers go by the order of the whole space although groups interleave: under a prefix, each group has a range of rows
+// left, and the configurations under it are the product of the ranges' lengths. choose(parameter, rows below, rows,
+// lengths product of the other groups) returns the value index, or nullopt to give up.
+template <class Choose>
+std::optional<std::uint64_t> Space::State::walk(Choose choose) const {
+  std::vector<PackedRows::Range> ranges;
+  for (const Group& group : groups) ranges.emplace_back(0, group.count);
+  std::uint64_t remaining = size;
+  std::uint64_t index = 0;
+  for (std::uint32_t i = 0; i < parameters.size(); ++i) {
+    const Group& group = groups[places[i].group];
+    PackedRows::Range& range = ranges[places[i].group];
+    const std::uint64_t others = remaining / (range.second - range.first);
+    const std::optional<std::uint32_t> value = choose(i, group, range, others, index);
+    if (!value) return std::nullopt;
+    const PackedRows::Range narrowed =
+        group.rows ? group.rows->narrow(range, places[i].depth, *value) : PackedRows::Range{*value, *value + 1};
+    if (narrowed.first == narrowed.second) return std::nullopt;
+    index += (narrowed.first - range.first) * others;
+    range = narrowed;
+    remaining = others * (range.second - range.first);
+  }
+  return index;
+}
+
+Space::Space(std::vector<Parameter> parameters, std::vector<Expression> constraints, const Bindings& constants) {
+  const auto state = std::make_shared<State>();
+  state->parameters = std::move(parameters);
+  state->expressions = std::move(constraints);
+  state->constants = constants;
+  for (const Parameter& parameter : state->parameters) {
+    if (parameter.values.empty())
+      throw Error(ErrorKind::invalid_argument,
+                  "the parameter " + parameter.name + " has no values: give it at least one");
+    auto& numbers = state->value_numbers.emplace_back();
+    for (std::uint32_t i = 0; i < parameter.values.size(); ++i) numbers.emplace(parameter.values[i], i);
+  }
+  for (std::size_t i = 0; i < state->expressions.size(); ++i)
+    state->constraints.emplace_back(i, state->expressions[i], state->parameters, state->constants);
+  state->make_groups();
+  state->solve_groups();
+  state_ = state;
+}
+
+const std::vector<Parameter>& Space::parameters() const noexcept { return state_->parameters; }
+
+double Space::cartesian_size() const noexcept {
+  double product = 1;
+  for (const Parameter& parameter : state_->parameters) product *= static_cast<double>(parameter.values.size());
+  return product;
+}
+
+std::uint64_t Space::size() const noexcept { return state_->size; }
+
+std::vector<std::uint32_t> Space::value_indices(std::uint64_t index) const {
+  if (index >= size())
+    throw std::out_of_range("no configuration " + std::to_string(index) + " in a space of " + std::to_string(size()));
+  std::vector<std::uint32_t> digits;
+  state_->walk([&](std::uint32_t i, const Group& group, PackedRows::Range range, std::uint64_t others,
+                   std::uint64_t before) {
+    const std::uint64_t row = range.first + (index - before) / others;
+    digits.push_back(group.rows ? group.rows->digit(row, state_->places[i].depth) : static_cast<std::uint32_t>(row));
+    return std::optional(digits.back());
+  });
+  return digits;
+}
+
+Config Space::at(std::uint64_t index) const {
+  const std::vector<std::uint32_t> digits = value_indices(index);
+  Config config;
+  for (std::size_t i = 0; i < digits.size(); ++i) config.push_back(state_->parameters[i].values[digits[i]]);
+  return config;
+}
+
+std::optional<std::uint64_t> Space::index_of(const std::vector<std::uint32_t>& value_indices) const {
+  if (value_indices.size() != state_->parameters.size() || size() == 0) return std::nullopt;
+  return state_->walk([&](std::uint32_t i, const Group&, PackedRows::Range, std::uint64_t, std::uint64_t) {
+    const std::uint32_t digit = value_indices[i];
+    return digit < state_->parameters[i].values.size() ? std::optional(digit) : std::nullopt;
+  });
+}
+
+std::optional<std::uint64_t> Space::index_of(const Config& config) const {
+  if (config.size() != state_->parameters.size()) return std::nullopt;
+  std::vector<std::uint32_t> digits;
+  for (std::size_t i = 0; i < config.size(); ++i) {
+    const auto& numbers = state_->value_numbers[i];
+    auto found = numbers.find(config[i]);
+    if (found == numbers.end()) {  // a record written elsewhere may say 1.0 for 1
+      if (const auto* integer = std::get_if<std::int64_t>(&config[i])) {
+        found = numbers.find(static_cast<double>(*integer));
+      } else if (const auto* floating = std::get_if<double>(&config[i]);
+                 floating && *floating >= -0x1p53 && *floating <= 0x1p53) {
+        const auto whole = static_cast<std::int64_t>(*floating);
+        if (static_cast<double>(whole) == *floating) found = numbers.find(whole);
+      }
+    }
+    if (found == numbers.end()) return std::nullopt;
+    digits.push_back(found->second);
+  }
+  return index_of(digits);
+}
+
+std::vector<std::uint64_t> Space::neighbours(std::uint64_t index) const {
+  std::vector<std::uint32_t> digits = value_indices(index);
+  std::vector<std::uint64_t> found;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const std::uint32_t own = digits[i];
+    for (std::uint32_t other = 0; other < state_->parameters[i].values.size(); ++other) {
+      if (other == own) continue;
+      digits[i] = other;
+      if (const auto neighbour = index_of(digits)) found.push_back(*neighbour);
+    }
+    digits[i] = own;
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<ConstraintEffect> Space::constraint_effects() const {
+  std::vector<ConstraintEffect> effects;
+  for (std::size_t i = 0; i < state_->constraints.size(); ++i)
+    effects.push_back(effect_of(state_->constraints[i], state_->expressions[i].text(), state_->parameters));
+  return effects;
+}
+
+}  // namespace xtune

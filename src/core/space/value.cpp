@@ -1,0 +1,41 @@
+// Texts of values: for people, for records and for the compiler's command line.
+#include "core/space/value.hpp"
+
+#include <charconv>
+#include <cmath>
+
+namespace xtune {
+
+namespace {
+
+std::string float_text(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  char buffer[40];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  std::string text(buffer, end);
+  // "1" would read back as an integer, and `-D X=1` would make an int of it; "1e+22" cannot be mistaken.
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const Value& value) {
+  if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? "true" : "false";
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* floating = std::get_if<double>(&value)) return float_text(*floating);
+  return std::get<std::string>(value);
+}
+
+std::string to_define(const Value& value) {
+  if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? "1" : "0";
+  return to_text(value);
+}
+
+const char* type_name(const Value& value) noexcept {
+  constexpr const char* names[] = {"boolean", "integer", "float", "string"};
+  return value.index() < 4 ? names[value.index()] : "nothing";
+}
+
+}  // namespace xtune

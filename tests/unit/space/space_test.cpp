@@ -1,0 +1,223 @@
+// Spaces: what is valid, in which order, and the numbering both ways.
+#include "core/space/space.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "base/random.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+Parameter integers(const std::string& name, std::int64_t first, std::int64_t last) {
+  Parameter parameter{name, {}, true};
+  for (std::int64_t value = first; value <= last; ++value) parameter.values.emplace_back(value);
+  return parameter;
+}
+
+std::vector<Expression> parse(const std::vector<std::string>& texts) {
+  std::vector<Expression> expressions;
+  for (const std::string& text : texts) expressions.push_back(Expression::parse(text));
+  return expressions;
+}
+
+// The slow, plain way: every combination, every constraint.
+std::vector<std::vector<std::uint32_t>> by_filter(const std::vector<Parameter>& parameters,
+                                                  const std::vector<Expression>& constraints,
+                                                  const Bindings& constants) {
+  std::vector<std::vector<std::uint32_t>> valid;
+  std::vector<std::uint32_t> digits(parameters.size(), 0);
+  for (;;) {
+    const auto lookup = [&](std::string_view name) -> const Value* {
+      for (std::size_t i = 0; i < parameters.size(); ++i)
+        if (parameters[i].name == name) return &parameters[i].values[digits[i]];
+      const auto at = constants.find(name);
+      return at == constants.end() ? nullptr : &at->second;
+    };
+    if (std::all_of(constraints.begin(), constraints.end(),
+                    [&](const Expression& e) { return truth(e.evaluate(lookup)); }))
+      valid.push_back(digits);
+    std::size_t i = parameters.size();
+    while (i > 0 && ++digits[i - 1] == parameters[i - 1].values.size()) digits[--i] = 0;
+    if (i == 0) return valid;
+  }
+}
+
+void check_numbering(const Space& space, const std::vector<std::vector<std::uint32_t>>& expected) {
+  REQUIRE(space.size() == expected.size());
+  for (std::uint64_t index = 0; index < expected.size(); ++index) {
+    REQUIRE(space.value_indices(index) == expected[index]);
+    REQUIRE(space.index_of(expected[index]) == index);
+    REQUIRE(space.index_of(space.at(index)) == index);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a space without constraints is arithmetic, however large") {
+  std::vector<Parameter> parameters;
+  for (int i = 0; i < 12; ++i) parameters.push_back(integers("P" + std::to_string(i), 0, 9));
+  const Space space(parameters, {}, {});
+  CHECK(space.size() == 1'000'000'000'000);
+  CHECK(space.cartesian_size() == 1e12);
+  const std::uint64_t index = 123'456'789'012;
+  CHECK(space.value_indices(index) == std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2});
+  CHECK(space.index_of(space.at(index)) == index);
+  CHECK(space.neighbours(index).size() == 12 * 9);
+}
+
+TEST_CASE("groups that interleave keep the order of the whole space") {
+  const std::vector<Parameter> parameters{integers("A", 0, 3),    integers("B", 0, 2),   integers("C", 1, 4),
+                                          integers("FREE", 0, 1), integers("ONE", 7, 7), integers("D", 0, 4)};
+  const auto constraints = parse({"A < C", "(B + D) % LIMIT != 0", "ONE == 7", "device.warp_size > 1"});
+  const Bindings constants{{"LIMIT", std::int64_t{3}}, {"device.warp_size", std::int64_t{32}}};
+  check_numbering(Space(parameters, constraints, constants), by_filter(parameters, constraints, constants));
+}
+
+TEST_CASE("random spaces agree with plain filtering") {
+  Random random(7);
+  const std::vector<std::string> forms{"X % Y == 0",  "X * Y <= 6", "X != Y",   "X + Y > 3 or Z == 1",
+                                       "X in [1, 3]", "X < Y < Z",  "not X > 2"};
+  for (int round = 0; round < 60; ++round) {
+    CAPTURE(round);
+    std::vector<Parameter> parameters;
+    const std::size_t count = 2 + random.below(4);
+    for (std::size_t i = 0; i < count; ++i)
+      parameters.push_back(
+          integers(std::string(1, static_cast<char>('A' + i)), 1, 1 + static_cast<std::int64_t>(random.below(5))));
+    std::vector<std::string> texts;
+    for (std::uint64_t i = random.below(4); i > 0; --i) {
+      std::string text = forms[random.below(forms.size())];
+      for (char& c : text)
+        if (c == 'X' || c == 'Y' || c == 'Z') c = static_cast<char>('A' + random.below(count));
+      texts.push_back(text);
+    }
+    const auto constraints = parse(texts);
+    check_numbering(Space(parameters, constraints, {}), by_filter(parameters, constraints, {}));
+  }
+}
+
+TEST_CASE("neighbours differ in one parameter, ascending, and are all of them") {
+  const std::vector<Parameter> parameters{integers("A", 0, 4), integers("B", 0, 4), integers("C", 0, 2)};
+  const Space space(parameters, parse({"A + B <= 5", "B != 2"}), {});
+  for (std::uint64_t index = 0; index < space.size(); ++index) {
+    const auto own = space.value_indices(index);
+    std::vector<std::uint64_t> expected;
+    for (std::uint64_t other = 0; other < space.size(); ++other) {
+      const auto digits = space.value_indices(other);
+      int different = 0;
+      for (std::size_t i = 0; i < own.size(); ++i) different += own[i] != digits[i];
+      if (different == 1) expected.push_back(other);
+    }
+    REQUIRE(space.neighbours(index) == expected);
+  }
+}
+
+TEST_CASE("values of every type, and configurations that are not in the space") {
+  const std::vector<Parameter> parameters{{"LAYOUT", {std::string("row"), std::string("column")}, true},
+                                          {"FAST", {false, true}, true},
+                                          {"SCALE", {0.5, 1.0}, true},
+                                          {"N", {std::int64_t{1}, std::int64_t{2}}, true}};
+  const Space space(parameters, parse({"LAYOUT == 'row' or FAST", "SCALE * N <= 1"}), {});
+  CHECK(space.size() == 3 * 3);
+  CHECK(space.at(0) == Config{std::string("row"), false, 0.5, std::int64_t{1}});
+  CHECK(space.index_of(Config{std::string("row"), false, 0.5, 1.0}) == 0);
+  CHECK(space.index_of(Config{std::string("row"), false, std::int64_t{1}, std::int64_t{1}}) == 2);
+  CHECK_FALSE(space.index_of(Config{std::string("row"), std::int64_t{0}, 0.5, std::int64_t{1}}));
+  CHECK_FALSE(space.index_of(Config{std::string("column"), false, 0.5, std::int64_t{1}}));
+  CHECK_FALSE(space.index_of(Config{std::string("diagonal"), false, 0.5, std::int64_t{1}}));
+  CHECK_FALSE(space.index_of(Config{std::string("row")}));
+  CHECK_FALSE(space.index_of(std::vector<std::uint32_t>{0, 0, 9, 0}));
+  CHECK_THROWS_AS(space.at(space.size()), std::out_of_range);
+}
+
+TEST_CASE("a space that nothing meets is empty, and each constraint's share is known") {
+  const std::vector<Parameter> parameters{integers("A", 1, 10), integers("B", 1, 10)};
+  const Space space(parameters, parse({"A > 8", "A * B < 9", "B // (A - 1) >= 0", "1 > 2"}), {});
+  CHECK(space.size() == 0);
+  CHECK_FALSE(space.index_of(std::vector<std::uint32_t>{0, 0}));
+  const auto effects = space.constraint_effects();
+  REQUIRE(effects.size() == 4);
+  CHECK(effects[0].text == "A > 8");
+  CHECK(effects[0].removed == 80);
+  CHECK(effects[0].tested == 100);
+  CHECK(effects[1].removed == 100 - 20);
+  CHECK(effects[2].removed == 10);  // where it divides by zero
+  CHECK(effects[3].removed == 100);
+}
+
+TEST_CASE("effects of a constraint over many combinations are sampled") {
+  const std::vector<Parameter> parameters{integers("A", 1, 2000), integers("B", 1, 2000)};
+  const auto effects = Space(parameters, parse({"A > 1000 or B > 5000", "A < 1"}), {}).constraint_effects();
+  CHECK(effects[0].tested == 1 << 20);
+  CHECK(static_cast<double>(effects[0].removed) / static_cast<double>(effects[0].tested) ==
+        doctest::Approx(0.5).epsilon(0.01));
+  CHECK(effects[1].removed == effects[1].tested);
+}
+
+TEST_CASE("a constraint that fails tells its number and the values") {
+  const std::vector<Parameter> parameters{integers("A", 0, 3), integers("B", 1, 2)};
+  try {
+    Space(parameters, parse({"B > 0", "B % A == 0"}), {});
+    FAIL("no error");
+  } catch (const ConstraintError& error) {
+    CHECK(error.constraint == 1);
+    CHECK(error.column == 2);
+    CHECK(std::string(error.what()) == "division by zero (B = 1, A = 0)");
+  }
+  CHECK(Space(parameters, parse({"A > 0", "B % A == 0"}), {}).size() == 3);  // an earlier constraint guards a later one
+  CHECK_THROWS_AS(Space(parameters, parse({"A < WIDTH"}), {}), ConstraintError);
+}
+
+TEST_CASE("ten million combinations are solved") {
+  std::vector<Parameter> parameters;
+  for (int i = 0; i < 7; ++i) parameters.push_back(integers("P" + std::to_string(i), 1, 10));
+  const Space space(parameters, parse({"P0 * P1 * P2 * P3 * P4 * P5 * P6 <= 100", "P0 + P6 > 3"}), {});
+  CHECK(space.cartesian_size() == 1e7);
+  std::uint64_t expected = 0;
+  for (int product = 1; product <= 100; ++product) {  // ordered factorisations into seven factors of at most ten
+    const auto count = [&](auto&& self, int rest, int left, int first) -> std::uint64_t {
+      if (left == 0) return rest == 1 ? 1 : 0;
+      std::uint64_t sum = 0;
+      for (int factor = 1; factor <= 10; ++factor) {
+        if (rest % factor != 0) continue;
+        if (left == 7) first = factor;
+        if (left == 1 && first + factor <= 3) continue;
+        sum += self(self, rest / factor, left - 1, first);
+      }
+      return sum;
+    };
+    expected += count(count, product, 7, 0);
+  }
+  CHECK(space.size() == expected);
+}
+
+TEST_CASE("spaces beyond all bounds are refused with advice") {
+  std::vector<Parameter> parameters;
+  for (int i = 0; i < 20; ++i) parameters.push_back(integers("P" + std::to_string(i), 0, 9));
+  try {
+    Space(parameters, {}, {});
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::unsupported);
+    CHECK(std::string(error.what()).find("fewer values") != std::string::npos);
+  }
+  CHECK_THROWS_AS(Space({Parameter{"EMPTY", {}, true}}, {}, {}), Error);
+}
+
+TEST_CASE("a group wider than 64 bits") {
+  std::vector<Parameter> parameters;
+  for (int i = 0; i < 30; ++i) {
+    parameters.push_back(integers("P" + std::to_string(i), 0, 9));
+  }
+  std::vector<std::string> constraints;
+  for (int i = 1; i < 30; ++i) constraints.push_back("P0 == P" + std::to_string(i));
+  const Space space(parameters, parse(constraints), {});
+  REQUIRE(space.size() == 10);
+  CHECK(space.value_indices(7) == std::vector<std::uint32_t>(30, 7));
+  CHECK(space.index_of(std::vector<std::uint32_t>(30, 9)) == 9);
+  CHECK(space.neighbours(3).empty());
+}
