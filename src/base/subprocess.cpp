@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -307,13 +308,14 @@ void Subprocess::read_pending_stderr() {
   const std::shared_ptr<State> state = state_;
   if (!state || uv_fileno(reinterpret_cast<uv_handle_t*>(&state->err), &fd) != 0) return;
   // The loop finds the end of the stream itself. A buffer of its own: the shared one may hold what on_stdout is looking
-  // at.
+  // at. No more than the largest pipe holds: a child that floods it must not keep this busy.
   std::array<char, 4096> bytes;
-  for (ssize_t n = 0; !state->detached && (n = ::read(fd, bytes.data(), bytes.size())) != 0;) {
-    if (n > 0)
-      state->deliver(state->on_stderr, std::string_view(bytes.data(), static_cast<std::size_t>(n)));
-    else if (errno != EINTR)
-      return;
+  for (std::size_t taken = 0; !state->detached && taken < (std::size_t{1} << 20);) {
+    const ssize_t n = ::read(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    taken += static_cast<std::size_t>(n);
+    state->deliver(state->on_stderr, std::string_view(bytes.data(), static_cast<std::size_t>(n)));
   }
 }
 
@@ -323,6 +325,12 @@ void Subprocess::kill_group(int signum) noexcept {
 
 int Subprocess::pid() const noexcept { return state_ ? state_->process.pid : 0; }
 
-bool Subprocess::running() const noexcept { return state_ && !state_->exited; }
+bool Subprocess::running() const noexcept {
+  if (!state_ || state_->exited) return false;
+  siginfo_t ended{};
+  // Looks without reaping, which is libuv's to do.
+  return ::waitid(P_PID, static_cast<id_t>(state_->process.pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         ended.si_pid == 0;
+}
 
 }  // namespace xtune

@@ -54,7 +54,7 @@ class Subprocess {
   /// `signum` to the process group (without own_group: to the child). Nothing when it has ended.
   void kill_group(int signum) noexcept;
   int pid() const noexcept;       ///< 0 when empty
-  bool running() const noexcept;  ///< until the process has been reaped
+  bool running() const noexcept;  ///< asks the system: false from its end on, also before on_exit
 
  private:
   struct State;

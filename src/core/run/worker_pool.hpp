@@ -20,8 +20,8 @@ class WorkerPool {
   /// The command of worker `index` (0 .. size-1).
   using CommandFactory = std::function<WorkerCommand(std::size_t index)>;
 
-  /// Throws Error(invalid_argument) for size 0.
-  WorkerPool(EventLoop& loop, std::size_t size, CommandFactory factory);
+  /// Asks for the commands now and starts nothing. Throws Error(invalid_argument) for size 0.
+  WorkerPool(EventLoop& loop, std::size_t size, const CommandFactory& factory);
   ~WorkerPool();  ///< as cancel_all()
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;

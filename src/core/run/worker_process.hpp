@@ -77,7 +77,8 @@ class WorkerProcess {
  private:
   void start();
   void on_stdout(std::string_view bytes);
-  void take_messages();
+  std::optional<WorkerReply> take_answer();
+  std::string take_stderr_tail();
   void on_stderr(std::string_view bytes);
   void on_exit(int exit_code, int signal);
   void start_clock(double seconds, WorkerFailureKind kind);
