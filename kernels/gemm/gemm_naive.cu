@@ -1,0 +1,27 @@
+// C = A * B as the definition says it, one thread an element: what gemm.cu is checked against.
+#include "../common/portable.cuh"
+
+#if INPUT_F16 && ON_NVIDIA
+#include <cuda_fp16.h>
+#endif
+
+#if INPUT_F16
+using Input = __half;
+__device__ inline float to_float(__half value) { return __half2float(value); }
+#else
+using Input = float;
+__device__ inline float to_float(float value) { return value; }
+#endif
+
+/// Takes gemm's arguments; the last does not matter here. Threads: x along n, y along m, at least as many as C has
+/// elements.
+extern "C" __global__ void gemm_naive(const Input* a, const Input* b, float* c, int m, int n, int k, int) {
+  const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  const int row = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
+  if (row >= m || column >= n) return;
+  float sum = 0.0f;
+  for (int i = 0; i < k; ++i) {
+    sum += to_float(a[static_cast<long long>(row) * k + i]) * to_float(b[static_cast<long long>(i) * n + column]);
+  }
+  c[static_cast<long long>(row) * n + column] = sum;
+}
