@@ -1,0 +1,76 @@
+// xtune best: the best stored configuration for a problem, and how well it fits.
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "core/record/best.hpp"
+#include "core/record/record_log.hpp"
+#include "report/run_report.hpp"
+
+namespace xtune::cli {
+namespace {
+
+nlohmann::ordered_json answer_json(const Spec& spec, const Bindings& problem, const LookupResult& found) {
+  nlohmann::ordered_json json{
+      {"kernel", spec.kernel.name}, {"problem", bindings_json(problem)}, {"match", to_string(found.match)}};
+  json["best"] = nullptr;
+  if (found.record) {
+    json["best"] = measured_json(spec, *found.record);
+    json["measured_for"] = bindings_json(found.record->problem);
+    json["measured_on"] = found.record->device.name;
+  }
+  json["reasons"] = found.reasons;
+  return json;
+}
+
+void print_text(const Spec& spec, const Bindings& problem, const LookupResult& found) {
+  if (!problem.empty()) fmt::print("problem: {}\n", bindings_text(problem));
+  if (found.record) {
+    const Record& record = *found.record;
+    fmt::print("{}: {}\n  {} on {}", to_string(found.match), config_text(spec, record.config),
+               human_time_ms(statistic(record.time_ms, spec.measure.statistic)), record.device.name);
+    if (record.problem != problem) fmt::print(", measured for {}", bindings_text(record.problem));
+    if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) fmt::print(" ({})", metrics);
+    fmt::print("\n");
+  } else {
+    fmt::print("none: nothing stored that may answer; `xtune run` measures\n");
+  }
+  for (const std::string& reason : found.reasons) fmt::print("  {}\n", reason);
+}
+
+int show(const std::string& path, const CommonOptions& options) {
+  const Target target = choose_target(options.target_options(false));
+  const Spec spec = load_spec_for(path, options, target);
+  const RecordSet set = read_records(options.store_path(), target.device.arch, spec.kernel.name);
+  for (const std::string& warning : set.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  std::vector<nlohmann::ordered_json> answers;
+  bool all = true;
+  for (const Bindings& problem : spec.cases) {
+    const LookupResult found = look_up(set.records, problem, target.device);
+    all = all && found.record;
+    if (options.json())
+      answers.push_back(answer_json(spec, problem, found));
+    else
+      print_text(spec, problem, found);
+  }
+  if (options.json())
+    fmt::print("{}\n", answers.size() == 1 ? answers[0].dump(2) : nlohmann::ordered_json(answers).dump(2));
+  return all ? done : nothing_valid;
+}
+
+}  // namespace
+
+void add_best_command(CLI::App& app, Context& context) {
+  CLI::App* command =
+      app.add_subcommand("best", "prints the best stored configuration for a problem, without measuring");
+  add_example(*command, "xtune best configs/gemm.toml -D M=8192 --arch sm_90");
+  static CommonOptions options;
+  static std::string path;
+  add_spec_argument(*command, path);
+  add_common_options(*command, options);
+  command->callback([&context] { context.exit_code = show(path, options); });
+}
+
+}  // namespace xtune::cli

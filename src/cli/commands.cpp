@@ -1,0 +1,87 @@
+// Options and exit codes that the commands share.
+#include "cli/commands.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+
+#include "base/files.hpp"
+
+namespace xtune::cli {
+
+int exit_code_of(ErrorKind kind) noexcept {
+  switch (kind) {
+    case ErrorKind::invalid_spec:
+    case ErrorKind::invalid_argument:
+      return bad_arguments;
+    case ErrorKind::nothing_valid:
+      return nothing_valid;
+    case ErrorKind::unavailable:
+    case ErrorKind::unsupported:
+      return unavailable;
+    case ErrorKind::interrupted:
+      return interrupted;
+    case ErrorKind::io:
+      return own_failure;
+  }
+  return own_failure;
+}
+
+std::filesystem::path CommonOptions::store_path() const {
+  return store.empty() ? default_store() : std::filesystem::absolute(store);
+}
+
+SpecOptions CommonOptions::spec_options(const std::string& for_backend) const {
+  SpecOptions options;
+  options.backend = for_backend;
+  for (const std::string& define : defines) {
+    const std::size_t equals = define.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Error(ErrorKind::invalid_argument, "-D " + define + ": write -D NAME=value, for example -D M=8192");
+    options.defines.emplace_back(define.substr(0, equals), define.substr(equals + 1));
+  }
+  return options;
+}
+
+TargetOptions CommonOptions::target_options(bool need_device) const {
+  TargetOptions options;
+  options.backend = backend;
+  options.device = device;
+  options.arch = arch;
+  options.need_device = need_device;
+  return options;
+}
+
+void add_common_options(CLI::App& command, CommonOptions& options) {
+  command
+      .add_option("--format", options.format,
+                  "text, or json: JSON alone on standard output, everything else on standard error")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command.add_option("--backend", options.backend, "cuda, hip, host, or auto: the first of these with a device")
+      ->capture_default_str();
+  command.add_option("--arch", options.arch,
+                     "architecture to compile for, such as sm_90a, gfx90a or x86_64_v3; default: the device's");
+  command.add_option("--device", options.device, "index of the device, as `xtune devices` lists it")
+      ->capture_default_str();
+  command
+      .add_option("-D", options.defines,
+                  "NAME=value: a problem size, or a parameter pinned to one value; may be repeated")
+      ->allow_extra_args(false);
+  command.add_option("--store", options.store,
+                     "folder of records and artifacts; default: XTUNE_CACHE_DIR, else ~/.cache/xtune");
+}
+
+void add_spec_argument(CLI::App& command, std::string& path) {
+  command.add_option("spec", path, "the spec file (TOML)")->required();
+}
+
+void add_example(CLI::App& command, const std::string& example) { command.footer("Example:\n  " + example); }
+
+Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target) {
+  Spec spec = load_spec(path, options.spec_options(target.backend.name));
+  for (const std::string& note : spec.notes) fmt::print(stderr, "{}\n", note);
+  return spec;
+}
+
+}  // namespace xtune::cli

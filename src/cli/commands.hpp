@@ -1,0 +1,51 @@
+// What the commands of xtune share: registration, common options, exit codes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/run/inventory.hpp"
+#include "core/spec/spec.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::cli {
+
+enum ExitCode { done = 0, own_failure = 1, bad_arguments = 2, nothing_valid = 3, unavailable = 4, interrupted = 130 };
+int exit_code_of(ErrorKind kind) noexcept;
+
+/// A command's callback stores its exit code here.
+struct Context {
+  int exit_code = done;
+};
+
+#define COMMAND(add) void add(CLI::App& app, Context& context);
+#include "cli/commands.def"
+#undef COMMAND
+
+/// The options that every command understands.
+struct CommonOptions {
+  std::string format = "text";  ///< text | json
+  std::string backend = "auto";
+  std::string arch;
+  int device = 0;
+  std::vector<std::string> defines;  ///< -D NAME=value
+  std::string store;                 ///< empty: default_store()
+
+  bool json() const { return format == "json"; }
+  std::filesystem::path store_path() const;
+  SpecOptions spec_options(const std::string& for_backend) const;
+  TargetOptions target_options(bool need_device) const;
+};
+void add_common_options(CLI::App& command, CommonOptions& options);
+/// The spec file argument: shared by all commands that read one.
+void add_spec_argument(CLI::App& command, std::string& path);
+/// A command's footer: "Example:\n  xtune run gemm.toml".
+void add_example(CLI::App& command, const std::string& example);
+
+/// Loads the spec with the overlay of the target's backend; prints its notes to stderr.
+Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target);
+
+}  // namespace xtune::cli

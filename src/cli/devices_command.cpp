@@ -1,0 +1,68 @@
+// xtune devices: what is usable on this machine, and why the rest is not.
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "backends/backend.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "core/record/record_json.hpp"
+#include "report/table.hpp"
+
+namespace xtune::cli {
+namespace {
+
+std::vector<BackendState> states_of(const std::string& backend) {
+  std::vector<BackendState> states;
+  if (backend != "auto") make_backend(backend);  // refuses an unknown name
+  for (const char* name : {"cuda", "hip", "host"}) {
+    if (backend != "auto" && backend != name) continue;
+    states.push_back(find_backend(name, true));
+  }
+  return states;
+}
+
+void print_text(const std::vector<BackendState>& states) {
+  std::vector<std::vector<std::string>> rows;
+  for (const BackendState& state : states)
+    for (const DeviceInfo& device : state.devices)
+      rows.push_back({state.name, std::to_string(device.index), device.name, device.arch,
+                      std::to_string(device.compute_units),
+                      device.memory_bytes ? human_bytes(static_cast<std::uint64_t>(device.memory_bytes)) : "-",
+                      human_bytes(static_cast<std::uint64_t>(device.shared_per_block_optin)), device.driver});
+  if (!rows.empty())
+    fmt::print(
+        "{}",
+        render_table({"backend", "device", "name", "arch", "compute units", "memory", "shared/block", "driver"}, rows));
+  fmt::print("\n");
+  for (const BackendState& state : states) {
+    if (state.devices.empty()) fmt::print("{}: no device: {}\n", state.name, state.device_reason);
+    fmt::print("{}: compiler: {}\n", state.name,
+               state.toolchain.empty() ? "none: " + state.toolchain_reason : state.toolchain);
+  }
+}
+
+}  // namespace
+
+void add_devices_command(CLI::App& app, Context& context) {
+  CLI::App* command =
+      app.add_subcommand("devices", "lists the devices and compilers that are usable, and why the rest is not");
+  add_example(*command, "xtune devices --format json");
+  static CommonOptions options;
+  add_common_options(*command, options);
+  command->callback([&context] {
+    const std::vector<BackendState> states = states_of(options.backend);
+    bool any = false;
+    for (const BackendState& state : states) any = any || !state.devices.empty();
+    if (options.json()) {
+      nlohmann::json json = nlohmann::json::array();
+      for (const BackendState& state : states) json.push_back(to_json(state));
+      fmt::print("{}\n", nlohmann::json{{"backends", json}}.dump(2));
+    } else {
+      print_text(states);
+    }
+    context.exit_code = any ? done : unavailable;
+  });
+}
+
+}  // namespace xtune::cli

@@ -1,0 +1,106 @@
+// The progress line and the log file of a run.
+#include "cli/progress.hpp"
+
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.hpp"
+#include "report/run_report.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::cli {
+namespace {
+
+constexpr double terminal_interval_s = 0.1, plain_interval_s = 5;
+
+std::size_t terminal_width() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 120;
+}
+
+}  // namespace
+
+ProgressPrinter::ProgressPrinter(const Spec& spec, const std::string& log_path, bool quiet)
+    : spec_(spec), quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {
+  if (log_path.empty()) return;
+  log_ = std::fopen(log_path.c_str(), "ae");
+  if (!log_) throw Error(ErrorKind::io, "--log " + log_path + ": " + std::strerror(errno));
+}
+
+ProgressPrinter::~ProgressPrinter() {
+  if (log_) std::fclose(log_);
+}
+
+void ProgressPrinter::on_record(const Record& record, const std::string& log, bool from_store) {
+  if (!log_) return;
+  fmt::print(log_, "{}{} | {} | {}", bindings_text(record.problem).empty() ? "" : bindings_text(record.problem) + " | ",
+             config_text(spec_, record.config), to_string(record.outcome),
+             from_store ? "from the store" : record.stage);
+  if (record.outcome == Outcome::ok)
+    fmt::print(log_, " | median {} min {} noise {:.2f} % of {} samples", human_time_ms(record.time_ms.median),
+               human_time_ms(record.time_ms.min), record.time_ms.noise * 100, record.time_ms.count);
+  if (!from_store) fmt::print(log_, " | compile {:.3f} s, device {:.3f} s", record.compile_s, record.bench_s);
+  if (record.usage.registers)
+    fmt::print(log_, " | {} registers, {} spilled bytes", *record.usage.registers,
+               record.usage.spilled_bytes.value_or(0));
+  std::fputc('\n', log_);
+  if (!record.message.empty()) fmt::print(log_, "  {}\n", printable(record.message));
+  std::string_view rest = log;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    fmt::print(log_, "    {}\n", printable(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  std::fflush(log_);
+}
+
+std::string ProgressPrinter::line(const Progress& progress) const {
+  std::string text = fmt::format("[{}/{}]", progress.done, progress.total);
+  if (progress.best)
+    text += fmt::format(" best {}", human_time_ms(statistic(progress.best->time_ms, spec_.measure.statistic)));
+  const double fresh = static_cast<double>(progress.done - progress.from_store);
+  if (progress.elapsed_s > 0 && fresh > 0) {
+    const double rate = fresh / progress.elapsed_s;
+    text += fmt::format(" | {:.1f} configs/s", rate);
+    if (progress.total > progress.done)
+      text += fmt::format(", {} left", human_seconds(static_cast<double>(progress.total - progress.done) / rate));
+  }
+  text += fmt::format(" | {} compiling, {} waiting", progress.compiling, progress.waiting);
+  if (progress.best) text += " | " + config_text(spec_, progress.best->config);
+  return text;
+}
+
+void ProgressPrinter::on_progress(const Progress& progress) {
+  if (quiet_) return;
+  const bool last = progress.done >= progress.total;
+  const double interval = terminal_ ? terminal_interval_s : plain_interval_s;
+  if (!last && progress.elapsed_s - last_print_s_ < interval) return;
+  if (!terminal_ && progress.done == last_done_) return;
+  last_print_s_ = progress.elapsed_s;
+  last_done_ = progress.done;
+  std::string text = line(progress);
+  if (terminal_) {
+    text.resize(std::min(text.size(), terminal_width() - 1));
+    fmt::print(stderr, "\r\x1b[K{}", text);
+    line_open_ = true;
+  } else {
+    fmt::print(stderr, "{}\n", text);
+  }
+  std::fflush(stderr);
+}
+
+void ProgressPrinter::on_warning(const std::string& text) {
+  finish();
+  fmt::print(stderr, "warning: {}\n", text);
+}
+
+void ProgressPrinter::finish() {
+  if (line_open_) std::fputc('\n', stderr);
+  line_open_ = false;
+}
+
+}  // namespace xtune::cli

@@ -1,0 +1,37 @@
+// Progress of a run on standard error: one line rewritten in place on a terminal, plain lines now and then elsewhere.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "core/run/tuner.hpp"
+
+namespace xtune::cli {
+
+/// Prints progress and warnings; keeps the --log file with each configuration's outcome, times and compiler output.
+class ProgressPrinter final : public TuneObserver {
+ public:
+  /// log_path: empty for none. Throws Error(io) when the log cannot be opened.
+  ProgressPrinter(const Spec& spec, const std::string& log_path, bool quiet);
+  ~ProgressPrinter() override;
+  ProgressPrinter(const ProgressPrinter&) = delete;
+  ProgressPrinter& operator=(const ProgressPrinter&) = delete;
+
+  void on_record(const Record& record, const std::string& log, bool from_store) override;
+  void on_progress(const Progress& progress) override;
+  void on_warning(const std::string& text) override;
+  /// Ends the line, so that what follows starts on its own.
+  void finish();
+
+ private:
+  std::string line(const Progress& progress) const;
+  const Spec& spec_;
+  std::FILE* log_ = nullptr;
+  bool quiet_;
+  bool terminal_;
+  bool line_open_ = false;
+  double last_print_s_ = -1e9;
+  std::uint64_t last_done_ = 0;
+};
+
+}  // namespace xtune::cli

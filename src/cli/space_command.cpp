@@ -1,0 +1,114 @@
+// xtune space: how large the search space is, how long it takes to construct, and what is in it.
+#include <fmt/core.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "core/record/record_json.hpp"
+#include "report/run_report.hpp"
+#include "report/table.hpp"
+
+namespace xtune::cli {
+namespace {
+
+struct SpaceOptions {
+  CommonOptions common;
+  std::string path;
+  std::uint64_t samples = 0;
+  std::uint64_t seed = 1;
+  bool effects = false;
+};
+
+/// A space-only spec needs no compiler and no device unless its constraints ask for one.
+Target target_for(const CommonOptions& options) {
+  try {
+    return choose_target(options.target_options(false));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unavailable) throw;
+    Target target;
+    target.present = false;
+    if (const auto device = known_device(options.arch.empty() ? "sm_90" : options.arch)) target.device = *device;
+    return target;
+  }
+}
+
+Bindings named(const Space& space, std::uint64_t index) {
+  Bindings bindings;
+  const Config config = space.at(index);
+  for (std::size_t i = 0; i < config.size(); ++i) bindings[space.parameters()[i].name] = config[i];
+  return bindings;
+}
+
+nlohmann::ordered_json describe(const SpaceOptions& options, const Spec& spec, const Bindings& problem,
+                                const Bindings& facts) {
+  Clock& clock = system_clock();
+  const std::int64_t start = clock.now_ns();
+  const Space space = make_space(spec, problem, facts);
+  const double construct_ms = static_cast<double>(clock.now_ns() - start) * 1e-6;
+  nlohmann::ordered_json json;
+  if (!problem.empty()) json["problem"] = bindings_json(problem);
+  const double cartesian = space.cartesian_size();
+  if (cartesian < 9e15)
+    json["cartesian"] = static_cast<std::uint64_t>(cartesian);
+  else
+    json["cartesian"] = cartesian;
+  json["valid"] = space.size();
+  json["construct_ms"] = construct_ms;
+  Random random(options.seed);
+  for (std::uint64_t i = 0; i < options.samples; ++i)
+    json["samples"].push_back(bindings_json(named(space, random.below(space.size()))));
+  if (options.effects)
+    for (const ConstraintEffect& effect : space.constraint_effects())
+      json["constraints"].push_back(
+          {{"constraint", effect.text}, {"removed", effect.removed}, {"tested", effect.tested}});
+  return json;
+}
+
+void print_text(const Spec& spec, const nlohmann::ordered_json& json) {
+  if (json.contains("problem")) fmt::print("problem {}\n", json["problem"].dump());
+  fmt::print("{} parameters, {} constraints: {} of {} configurations are valid, constructed in {:.2f} ms\n",
+             spec.parameters.size(), spec.constraints.size(), json["valid"].dump(), json["cartesian"].dump(),
+             json["construct_ms"].get<double>());
+  if (json.contains("constraints")) {
+    std::vector<std::vector<std::string>> rows;
+    for (const auto& effect : json["constraints"])
+      rows.push_back({effect["removed"].dump(), effect["tested"].dump(), effect["constraint"].get<std::string>()});
+    fmt::print("{}", render_table({"removes", "of", "constraint"}, rows));
+  }
+  if (json.contains("samples"))
+    for (const auto& sample : json["samples"]) fmt::print("{}\n", sample.dump());
+}
+
+int show(const SpaceOptions& options) {
+  const Target target = target_for(options.common);
+  const Spec spec = load_spec_for(options.path, options.common, target);
+  std::vector<nlohmann::ordered_json> spaces;
+  for (const Bindings& problem : spec.cases)
+    spaces.push_back(describe(options, spec, problem, device_facts(target.device)));
+  if (!options.common.json()) {
+    for (const auto& json : spaces) print_text(spec, json);
+    return done;
+  }
+  fmt::print("{}\n", spaces.size() == 1 ? spaces[0].dump(2) : nlohmann::ordered_json(spaces).dump(2));
+  return done;
+}
+
+}  // namespace
+
+void add_space_command(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("space", "size of the search space, its construction time, and samples of it");
+  add_example(*command, "xtune space configs/gemm.toml --samples 5 --constraints");
+  static SpaceOptions options;
+  add_spec_argument(*command, options.path);
+  add_common_options(*command, options.common);
+  command->add_option("--samples", options.samples, "print this many configurations, drawn uniformly");
+  command->add_option("--seed", options.seed, "of the samples")->capture_default_str();
+  command->add_flag("--constraints", options.effects, "tell how many configurations each constraint removes by itself");
+  command->callback([&context] { context.exit_code = show(options); });
+}
+
+}  // namespace xtune::cli

@@ -1,0 +1,138 @@
+// xtune why: why the store answers for a configuration, or why it does not.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "core/candidates/resolve.hpp"
+#include "core/record/best.hpp"
+#include "core/record/record_log.hpp"
+#include "report/run_report.hpp"
+
+namespace xtune::cli {
+namespace {
+
+// Telling apart more configurations than this helps nobody and takes seconds.
+constexpr std::uint64_t most_configs = 20'000;
+
+struct Verdicts {
+  std::uint64_t asked = 0, stored = 0, never = 0;
+  std::map<std::string, std::uint64_t> differing;  ///< which parts of the key differ -> configurations
+  std::vector<std::string> example;                ///< the differences of the first miss, in full
+  std::string example_config;
+};
+
+/// The stored record of the same configuration whose key differs in the fewest parts.
+std::vector<std::string> nearest_difference(const std::vector<const Record*>& records, const KeyParts& parts) {
+  std::vector<std::string> best;
+  for (const Record* record : records) {
+    std::vector<std::string> difference = key_difference(parts, record->key_parts);
+    if (best.empty() || difference.size() < best.size()) best = std::move(difference);
+  }
+  return best;
+}
+
+std::string part_names(const std::vector<std::string>& differences) {
+  std::string names;
+  for (const std::string& difference : differences)
+    names += (names.empty() ? "" : ", ") + difference.substr(0, difference.find(':'));
+  return names;
+}
+
+Verdicts judge(const Spec& spec, const Space& space, const CandidateResolver& resolver,
+               const std::vector<Record>& records) {
+  std::map<Bindings, std::vector<const Record*>> by_config;
+  for (const Record& record : records) by_config[record.config].push_back(&record);
+  Verdicts verdicts;
+  verdicts.asked = std::min(space.size(), most_configs);
+  for (std::uint64_t i = 0; i < verdicts.asked; ++i) {
+    const Config config = space.at(i);
+    const Bindings named = resolver.config_bindings(config);
+    const auto found = by_config.find(named);
+    if (found == by_config.end()) {
+      ++verdicts.never;
+      continue;
+    }
+    const KeyParts parts =
+        resolver.measurement_key_parts(config, resolver.artifact_key(resolver.compile_request(config)));
+    const std::string key = key_of(parts);
+    if (std::any_of(found->second.begin(), found->second.end(), [&](const Record* r) { return r->key == key; })) {
+      ++verdicts.stored;
+      continue;
+    }
+    const std::vector<std::string> difference = nearest_difference(found->second, parts);
+    ++verdicts.differing[part_names(difference)];
+    if (verdicts.example.empty()) {
+      verdicts.example = difference;
+      verdicts.example_config = config_text(spec, named);
+    }
+  }
+  return verdicts;
+}
+
+nlohmann::ordered_json verdicts_json(const Bindings& problem, const Verdicts& verdicts, const LookupResult& lookup) {
+  nlohmann::ordered_json json{{"problem", bindings_json(problem)},
+                              {"configurations", verdicts.asked},
+                              {"stored", verdicts.stored},
+                              {"never_measured", verdicts.never}};
+  json["differing"] = nlohmann::ordered_json::object();
+  for (const auto& [parts, count] : verdicts.differing) json["differing"][parts] = count;
+  json["example"] = {{"config", verdicts.example_config}, {"differences", verdicts.example}};
+  json["lookup"] = {{"match", to_string(lookup.match)}, {"reasons", lookup.reasons}};
+  return json;
+}
+
+void print_text(const Bindings& problem, const Verdicts& verdicts, const LookupResult& lookup) {
+  if (!problem.empty()) fmt::print("problem: {}\n", bindings_text(problem));
+  fmt::print("{} configurations: {} stored, {} never measured here\n", verdicts.asked, verdicts.stored, verdicts.never);
+  for (const auto& [parts, count] : verdicts.differing)
+    fmt::print("  {} measured under another key; what differs: {}\n", count, parts);
+  if (!verdicts.example.empty()) {
+    fmt::print("  for example {}:\n", verdicts.example_config);
+    for (const std::string& difference : verdicts.example) fmt::print("    {}\n", difference);
+  }
+  fmt::print("lookup: {}\n", to_string(lookup.match));
+  for (const std::string& reason : lookup.reasons) fmt::print("  {}\n", reason);
+}
+
+int show(const std::string& path, const CommonOptions& options) {
+  const Target target = choose_target(options.target_options(false));
+  const Spec spec = load_spec_for(path, options, target);
+  const RecordSet set = read_records(options.store_path(), target.device.arch, spec.kernel.name);
+  for (const std::string& warning : set.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  if (set.records.empty())
+    for (const std::string& arch : recorded_archs(options.store_path(), spec.kernel.name))
+      fmt::print(stderr, "note: {} has records of this kernel for {}, which never answer for {}\n",
+                 options.store_path().string(), arch, target.device.arch);
+  std::vector<nlohmann::ordered_json> answers;
+  for (const Bindings& problem : spec.cases) {
+    const Space space = make_space(spec, problem, device_facts(target.device));
+    const CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false);
+    const Verdicts verdicts = judge(spec, space, resolver, set.records);
+    const LookupResult lookup = look_up(set.records, problem, target.device);
+    if (options.json())
+      answers.push_back(verdicts_json(problem, verdicts, lookup));
+    else
+      print_text(problem, verdicts, lookup);
+  }
+  if (options.json())
+    fmt::print("{}\n", answers.size() == 1 ? answers[0].dump(2) : nlohmann::ordered_json(answers).dump(2));
+  return done;
+}
+
+}  // namespace
+
+void add_why_command(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand(
+      "why", "tells why the store answers for a spec's configurations, or which part of their key differs");
+  add_example(*command, "xtune why configs/gemm.toml -D BLOCK_M=64");
+  static CommonOptions options;
+  static std::string path;
+  add_spec_argument(*command, path);
+  add_common_options(*command, options);
+  command->callback([&context] { context.exit_code = show(path, options); });
+}
+
+}  // namespace xtune::cli

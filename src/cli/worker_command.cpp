@@ -1,0 +1,29 @@
+// xtune worker: the processes that xtune starts for itself.
+#include <unistd.h>
+
+#include "cli/commands.hpp"
+#include "core/run/worker.hpp"
+
+namespace xtune::cli {
+
+void add_worker_command(CLI::App& app, Context& context) {
+  CLI::App* command =
+      app.add_subcommand("worker", "internal: compile, bench and probe processes that xtune starts for itself");
+  command->require_subcommand(1);
+  add_example(*command, "xtune worker probe --backend host");
+
+  CLI::App* compile = command->add_subcommand("compile", "compiles what it is asked over standard input");
+  static std::uint64_t memory_limit = 0;
+  compile->add_option("--memory-limit", memory_limit, "address space in bytes, 0: no limit");
+  compile->callback([&context] { context.exit_code = compile_worker_main(STDIN_FILENO, STDOUT_FILENO, memory_limit); });
+
+  CLI::App* bench = command->add_subcommand("bench", "runs and measures what it is asked over standard input");
+  bench->callback([&context] { context.exit_code = bench_worker_main(STDIN_FILENO, STDOUT_FILENO); });
+
+  CLI::App* probe = command->add_subcommand("probe", "prints what one backend finds on this machine, as JSON");
+  static std::string backend;
+  probe->add_option("--backend", backend, "cuda, hip or host")->required();
+  probe->callback([&context] { context.exit_code = probe_worker_main(backend); });
+}
+
+}  // namespace xtune::cli

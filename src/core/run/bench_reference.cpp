@@ -1,0 +1,118 @@
+// The expected outputs of a problem: computed once, then kept in the run's scratch folder across worker deaths.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/files.hpp"
+#include "core/run/bench_session.hpp"
+#include "core/validate/builtin.hpp"
+#include "core/validate/npy.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+std::filesystem::path expected_path(const OpenJob& job, std::size_t argument) {
+  return job.scratch / ("expected-" + std::to_string(argument));
+}
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void store(SealedMemory& memory, std::span<const std::byte> bytes) {
+  memory = SealedMemory(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), memory.writable().begin());
+}
+
+}  // namespace
+
+BenchSession::Argument& BenchSession::output_named(const std::string& name) {
+  for (Argument& argument : arguments_)
+    if (argument.layout.role != ArgRole::in && (name.empty() || argument.layout.name == name)) return argument;
+  throw Error(ErrorKind::invalid_spec,
+              "the reference describes output '" + name + "', and no argument of role out or inout has that name");
+}
+
+void BenchSession::make_reference() {
+  switch (job_.reference.kind) {
+    case ReferenceSpec::Kind::kernel:
+      return make_kernel_reference();
+    case ReferenceSpec::Kind::builtin:
+      return make_builtin_reference();
+    case ReferenceSpec::Kind::file:
+      return make_file_reference();
+    case ReferenceSpec::Kind::command:
+      throw Error(ErrorKind::unsupported, "a reference command is not available in this version");
+    case ReferenceSpec::Kind::none:
+      return;
+  }
+}
+
+void BenchSession::make_kernel_reference() {
+  const ReferencePlan& plan = job_.reference;
+  try {
+    const std::unique_ptr<Program> program = device_.load(with_image(plan.artifact), plan.launch);
+    reset(sets_[0]);
+    const auto arguments = arguments_for(sets_[0], plan.scalar_arguments);
+    program->run({arguments, false, 0});
+  } catch (const CandidateFailure& failure) {
+    throw Error(ErrorKind::invalid_spec, fmt::format("the reference kernel '{}' failed ({}): {}", plan.name,
+                                                     to_string(failure.outcome()), failure.what()));
+  }
+  if (const std::string name = damaged_guard(sets_[0]); !name.empty())
+    throw Error(ErrorKind::invalid_spec, "the reference kernel '" + plan.name + "' wrote past the end of " + name);
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    if (arguments_[i].layout.role == ArgRole::in) continue;
+    arguments_[i].expected = SealedMemory(arguments_[i].layout.bytes());
+    sets_[0][i]->read(0, arguments_[i].expected.writable());
+  }
+}
+
+void BenchSession::make_builtin_reference() {
+  const ReferencePlan& plan = job_.reference;
+  BuiltinCall call;
+  call.scalars = {plan.scalars.begin(), plan.scalars.end()};
+  for (const auto& [role, name] : plan.arrays) {
+    const auto found = std::find_if(arguments_.begin(), arguments_.end(),
+                                    [&, wanted = name](const Argument& a) { return a.layout.name == wanted; });
+    if (found == arguments_.end() || found->layout.role == ArgRole::out)
+      throw Error(ErrorKind::invalid_spec,
+                  "the reference's " + role + " = '" + name + "' is no input argument of the kernel");
+    call.arrays[role] = {&found->layout, found->pristine.bytes()};
+  }
+  Argument& output = output_named(plan.output);
+  call.output = &output.layout;
+  store(output.expected, run_builtin(plan.name, call));
+}
+
+void BenchSession::make_file_reference() {
+  const ReferencePlan& plan = job_.reference;
+  Argument& output = output_named(plan.output);
+  // The same reading as for input files, with the same complaints about shape and dtype.
+  ArgumentLayout layout = output.layout;
+  layout.file = plan.file;
+  output.expected = SealedMemory(layout.bytes());
+  fill_input(layout, job_.seed, output.expected.writable());
+}
+
+void BenchSession::save_reference() const {
+  for (std::size_t i = 0; i < arguments_.size(); ++i)
+    if (!arguments_[i].expected.bytes().empty())
+      write_file_atomically(expected_path(job_, i), as_text(arguments_[i].expected.bytes()));
+  write_file_atomically(job_.scratch / "expected-complete", "");
+}
+
+bool BenchSession::load_reference() {
+  std::error_code ignored;
+  if (!std::filesystem::exists(job_.scratch / "expected-complete", ignored)) return false;
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    if (!std::filesystem::exists(expected_path(job_, i), ignored)) continue;
+    const std::string text = read_file(expected_path(job_, i), arguments_[i].layout.bytes());
+    store(arguments_[i].expected, std::as_bytes(std::span(text)));
+    arguments_[i].expected.seal();
+  }
+  return true;
+}
+
+}  // namespace xtune

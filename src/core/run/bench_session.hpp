@@ -1,0 +1,63 @@
+// One problem on one device, inside the bench worker: its buffers, inputs and reference, and the trial of a
+// configuration.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "core/build/cache.hpp"
+#include "core/measure/device.hpp"
+#include "core/run/protocol.hpp"
+#include "core/run/sealed_memory.hpp"
+
+namespace xtune {
+
+/// Single-threaded. Every buffer is followed by a guard zone; inputs and reference are kept read-only on the host and
+/// inputs are written to the device anew for every configuration, so that one that scribbles harms none but itself.
+class BenchSession {
+ public:
+  /// Fills inputs, computes the reference or reads it from job.scratch where an earlier worker left it. Throws Error.
+  BenchSession(Device& device, OpenJob job, Clock& clock);
+
+  /// Loads, validates, measures. A failure of the configuration is in the answer; Error is thrown for xtune's own
+  /// failures.
+  BenchAnswer bench(const BenchJob& job);
+
+ private:
+  struct Argument {
+    ArgumentLayout layout;
+    SealedMemory pristine;  ///< inputs; empty for outputs
+    SealedMemory expected;  ///< outputs, when there is a reference
+  };
+  /// The buffers of one argument set; rotation has several.
+  using BufferSet = std::vector<std::unique_ptr<Buffer>>;
+
+  void allocate();
+  void make_reference();
+  void make_kernel_reference();
+  void make_builtin_reference();
+  void make_file_reference();
+  bool load_reference();
+  void save_reference() const;
+  Argument& output_named(const std::string& name);
+
+  void reset(BufferSet& set);                 ///< pristine inputs, poisoned outputs, fresh guards
+  void restore_in_place(BufferSet& set);      ///< inout arguments only
+  std::string damaged_guard(BufferSet& set);  ///< the argument whose guard zone was overwritten, or empty
+  std::vector<KernelArgument> arguments_for(BufferSet& set, const std::vector<ScalarArgument>& scalars) const;
+  void bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer);
+  bool validate(BenchAnswer& answer);
+  Artifact with_image(const Artifact& artifact) const;
+
+  Device& device_;
+  OpenJob job_;
+  Clock& clock_;
+  ArtifactCache cache_;
+  std::vector<Argument> arguments_;  ///< buffers only, in kernel order
+  std::vector<BufferSet> sets_;
+  std::size_t flush_bytes_ = 0;
+  bool in_place_ = false;
+};
+
+}  // namespace xtune

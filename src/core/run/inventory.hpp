@@ -1,0 +1,52 @@
+// What this machine offers: each backend's devices and compiler, found by a probe process and remembered.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "core/device/device_info.hpp"
+
+namespace xtune {
+
+struct BackendState {
+  std::string name;
+  std::vector<DeviceInfo> devices;
+  std::string device_reason;     ///< why there is no device
+  std::string toolchain;         ///< fingerprint; empty: no compiler
+  std::string toolchain_reason;  ///< why there is no compiler
+  std::string default_arch;      ///< the toolchain's
+};
+
+/// Asks a backend in this process: initialises its driver, so only the probe worker calls it. Never throws for absent
+/// things.
+BackendState probe_backend(const std::string& name);
+nlohmann::json to_json(const BackendState& state);
+BackendState backend_state_from_json(const nlohmann::json& json);
+
+/// The state of one backend, by `xtune worker probe`. A driver that crashes or hangs is a state with a reason. The
+/// answer is kept in the cache folder for as long as boot, drivers, compilers and VISIBLE_DEVICES settings stay the
+/// same, so that a fully stored run starts no process; fresh = ask again.
+BackendState find_backend(const std::string& name, bool fresh);
+
+/// What to tune for: a backend and one of its devices, or an architecture without one.
+struct Target {
+  BackendState backend;
+  DeviceInfo device;
+  bool present = true;             ///< false: --arch of a device that is not here; compile only
+  std::string arch;                ///< what to compile for: --arch, or the device's own
+  std::vector<std::string> notes;  ///< why --auto chose so: "cuda: libcuda.so.1 not found ..."
+};
+
+struct TargetOptions {
+  std::string backend = "auto";  ///< auto: cuda, hip, host: the first with a device
+  int device = 0;
+  std::string arch;         ///< empty: the device's
+  bool need_device = true;  ///< false: a compiler is enough
+  bool fresh = false;
+};
+/// Throws Error(unavailable) that says what each backend lacks, Error(invalid_argument) for a device that does not
+/// exist.
+Target choose_target(const TargetOptions& options);
+
+}  // namespace xtune

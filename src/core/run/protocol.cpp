@@ -1,0 +1,256 @@
+// JSON forms of the messages between driver and workers.
+#include "core/run/protocol.hpp"
+
+#include <array>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/build/artifact_json.hpp"
+#include "core/record/record_json.hpp"
+
+namespace xtune {
+namespace {
+
+using Json = nlohmann::json;
+
+Outcome outcome_at(const Json& json) {
+  const std::string name = json.at("outcome");
+  if (const auto outcome = outcome_from_string(name)) return *outcome;
+  throw Error(ErrorKind::io, "a worker answered with the unknown outcome '" + name + "'");
+}
+
+Json launch_to_json(const Launch& launch) {
+  return {{"grid", launch.grid},
+          {"block", launch.block},
+          {"cluster", launch.cluster},
+          {"shared_bytes", launch.shared_bytes}};
+}
+Launch launch_from_json(const Json& json) {
+  Launch launch;
+  launch.grid = json.at("grid");
+  launch.block = json.at("block");
+  launch.cluster = json.at("cluster");
+  launch.shared_bytes = json.at("shared_bytes");
+  return launch;
+}
+
+Json scalars_to_json(const std::vector<ScalarArgument>& scalars) {
+  Json list = Json::array();
+  for (const ScalarArgument& scalar : scalars) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(scalar.bytes.data());
+    list.push_back(Json::binary(std::vector<std::uint8_t>(bytes, bytes + scalar.size)));
+  }
+  return list;
+}
+std::vector<ScalarArgument> scalars_from_json(const Json& list) {
+  std::vector<ScalarArgument> scalars;
+  for (const Json& item : list) {
+    const auto& bytes = item.get_binary();
+    ScalarArgument scalar;
+    if (bytes.size() > scalar.bytes.size())
+      throw Error(ErrorKind::io, "a scalar argument of a worker message is too long");
+    scalar.size = bytes.size();
+    std::memcpy(scalar.bytes.data(), bytes.data(), bytes.size());
+    scalars.push_back(scalar);
+  }
+  return scalars;
+}
+
+Json layout_to_json(const ArgumentLayout& layout) {
+  return {{"name", layout.name},   {"role", static_cast<int>(layout.role)}, {"dtype", to_string(layout.dtype)},
+          {"shape", layout.shape}, {"fill", static_cast<int>(layout.fill)}, {"file", layout.file.string()}};
+}
+ArgumentLayout layout_from_json(const Json& json) {
+  ArgumentLayout layout;
+  layout.name = json.at("name");
+  layout.role = static_cast<ArgRole>(json.at("role").get<int>());
+  layout.dtype = dtype_from_string(json.at("dtype").get<std::string>()).value();
+  layout.shape = json.at("shape").get<std::vector<std::uint64_t>>();
+  layout.fill = static_cast<Fill>(json.at("fill").get<int>());
+  layout.file = json.at("file").get<std::string>();
+  return layout;
+}
+
+Json request_to_json(const CompileRequest& request) {
+  return {{"source_name", request.source_name},
+          {"source", request.source},
+          {"include_dirs", request.include_dirs},
+          {"entry", request.entry},
+          {"options", request.options},
+          {"defines", request.defines},
+          {"arch", request.arch},
+          {"sanitize", request.sanitize}};
+}
+CompileRequest request_from_json(const Json& json) {
+  CompileRequest request;
+  request.source_name = json.at("source_name");
+  request.source = json.at("source");
+  request.include_dirs = json.at("include_dirs").get<std::vector<std::string>>();
+  request.entry = json.at("entry");
+  request.options = json.at("options").get<std::vector<std::string>>();
+  request.defines = json.at("defines").get<std::vector<std::pair<std::string, std::string>>>();
+  request.arch = json.at("arch");
+  request.sanitize = json.at("sanitize");
+  return request;
+}
+
+Json reference_to_json(const ReferencePlan& plan) {
+  return {{"kind", static_cast<int>(plan.kind)},
+          {"name", plan.name},
+          {"output", plan.output},
+          {"arrays", plan.arrays},
+          {"scalars", to_json(plan.scalars)},
+          {"file", plan.file.string()},
+          {"artifact", to_json(plan.artifact)},
+          {"launch", launch_to_json(plan.launch)},
+          {"scalar_arguments", scalars_to_json(plan.scalar_arguments)}};
+}
+ReferencePlan reference_from_json(const Json& json) {
+  ReferencePlan plan;
+  plan.kind = static_cast<ReferenceSpec::Kind>(json.at("kind").get<int>());
+  plan.name = json.at("name");
+  plan.output = json.at("output");
+  plan.arrays = json.at("arrays").get<std::vector<std::pair<std::string, std::string>>>();
+  plan.scalars = bindings_from_json(json.at("scalars"));
+  plan.file = json.at("file").get<std::string>();
+  plan.artifact = artifact_from_json(json.at("artifact"));
+  plan.launch = launch_from_json(json.at("launch"));
+  plan.scalar_arguments = scalars_from_json(json.at("scalar_arguments"));
+  return plan;
+}
+
+/// The part of the protocol of measuring that the worker follows.
+Json measure_to_json(const MeasureSpec& measure) {
+  return {{"warmup", measure.warmup},
+          {"rep", measure.rep},
+          {"min_rep", measure.min_rep},
+          {"min_time_ms", measure.min_time_ms},
+          {"max_time_ms", measure.max_time_ms},
+          {"noise", measure.noise},
+          {"flush", static_cast<int>(measure.flush)}};
+}
+MeasureSpec measure_from_json(const Json& json) {
+  MeasureSpec measure;
+  measure.warmup = json.at("warmup");
+  measure.rep = json.at("rep");
+  measure.min_rep = json.at("min_rep");
+  measure.min_time_ms = json.at("min_time_ms");
+  measure.max_time_ms = json.at("max_time_ms");
+  measure.noise = json.at("noise");
+  measure.flush = static_cast<Flush>(json.at("flush").get<int>());
+  return measure;
+}
+
+}  // namespace
+
+Json to_json(const CompileJob& job) {
+  return {{"backend", job.backend},
+          {"cache", job.cache.string()},
+          {"key", job.key},
+          {"request", request_to_json(job.request)}};
+}
+CompileJob compile_job_from_json(const Json& json) {
+  return {json.at("backend"), json.at("cache").get<std::string>(), json.at("key"),
+          request_from_json(json.at("request"))};
+}
+
+Json to_json(const CompileAnswer& answer) {
+  return {{"outcome", to_string(answer.outcome)}, {"message", answer.message}, {"log", answer.log},
+          {"artifact", to_json(answer.artifact)}, {"cached", answer.cached},   {"cpu_s", answer.cpu_s}};
+}
+CompileAnswer compile_answer_from_json(const Json& json) {
+  CompileAnswer answer;
+  answer.outcome = outcome_at(json);
+  answer.message = json.at("message");
+  answer.log = json.at("log");
+  answer.artifact = artifact_from_json(json.at("artifact"));
+  answer.cached = json.at("cached");
+  answer.cpu_s = json.at("cpu_s");
+  return answer;
+}
+
+Json to_json(const OpenJob& job) {
+  Json arguments = Json::array();
+  for (const ArgumentPlan& plan : job.arguments)
+    arguments.push_back(plan.buffer ? layout_to_json(*plan.buffer) : Json());
+  Json tolerances = Json::array();
+  for (const auto& [name, t] : job.tolerances)
+    tolerances.push_back({{"name", name}, {"rtol", t.rtol}, {"atol", t.atol}, {"ratio", t.max_mismatched_ratio}});
+  return {{"do", "open"},
+          {"backend", job.backend},
+          {"device", job.device},
+          {"cache", job.cache.string()},
+          {"scratch", job.scratch.string()},
+          {"seed", job.seed},
+          {"arguments", arguments},
+          {"reference", reference_to_json(job.reference)},
+          {"tolerances", tolerances},
+          {"measure", measure_to_json(job.measure)}};
+}
+OpenJob open_job_from_json(const Json& json) {
+  OpenJob job;
+  job.backend = json.at("backend");
+  job.device = json.at("device");
+  job.cache = json.at("cache").get<std::string>();
+  job.scratch = json.at("scratch").get<std::string>();
+  job.seed = json.at("seed");
+  for (const Json& item : json.at("arguments")) {
+    ArgumentPlan plan;
+    if (!item.is_null()) plan.buffer = layout_from_json(item);
+    job.arguments.push_back(std::move(plan));
+  }
+  job.reference = reference_from_json(json.at("reference"));
+  for (const Json& item : json.at("tolerances"))
+    job.tolerances.emplace_back(item.at("name"), Tolerance{item.at("rtol"), item.at("atol"), item.at("ratio")});
+  job.measure = measure_from_json(json.at("measure"));
+  return job;
+}
+
+Json to_json(const BenchJob& job) {
+  return {{"do", "bench"},
+          {"artifact", to_json(job.artifact)},
+          {"launch", launch_to_json(job.launch)},
+          {"scalars", scalars_to_json(job.scalars)}};
+}
+BenchJob bench_job_from_json(const Json& json) {
+  return {artifact_from_json(json.at("artifact")), launch_from_json(json.at("launch")),
+          scalars_from_json(json.at("scalars"))};
+}
+
+Json to_json(const BenchAnswer& answer) {
+  Json json = {{"outcome", to_string(answer.outcome)},
+               {"stage", answer.stage},
+               {"message", answer.message},
+               {"log", answer.log},
+               {"samples_ms", answer.samples_ms},
+               {"busy_s", answer.busy_s}};
+  if (answer.validation) json["validation"] = to_json(*answer.validation);
+  return json;
+}
+BenchAnswer bench_answer_from_json(const Json& json) {
+  BenchAnswer answer;
+  answer.outcome = outcome_at(json);
+  answer.stage = json.at("stage");
+  answer.message = json.at("message");
+  answer.log = json.at("log");
+  answer.samples_ms = json.at("samples_ms").get<std::vector<double>>();
+  answer.busy_s = json.at("busy_s");
+  if (const auto found = json.find("validation"); found != json.end()) answer.validation = comparison_from_json(*found);
+  return answer;
+}
+
+Json error_to_json(ErrorKind kind, const std::string& message) {
+  return {{"error", to_string(kind)}, {"message", message}};
+}
+
+void throw_if_error(const Json& answer) {
+  const auto error = answer.find("error");
+  if (error == answer.end()) return;
+  const std::string name = *error;
+  for (const ErrorKind kind : {ErrorKind::invalid_spec, ErrorKind::invalid_argument, ErrorKind::unavailable,
+                               ErrorKind::unsupported, ErrorKind::nothing_valid, ErrorKind::io, ErrorKind::interrupted})
+    if (name == to_string(kind)) throw Error(kind, answer.at("message"));
+  throw Error(ErrorKind::io, "a worker failed: " + answer.at("message").get<std::string>());
+}
+
+}  // namespace xtune

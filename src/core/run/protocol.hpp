@@ -1,0 +1,100 @@
+// What the driver and its worker processes say to each other: plain structures and their JSON form.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/build/artifact.hpp"
+#include "core/device/device_info.hpp"
+#include "core/measure/device.hpp"
+#include "core/spec/spec.hpp"
+#include "core/validate/compare.hpp"
+#include "core/validate/inputs.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune {
+
+/// Driver to compile worker: compile, put into the cache, answer without the image.
+struct CompileJob {
+  std::string backend;
+  std::filesystem::path cache;  ///< the ArtifactCache's folder
+  std::string key;
+  CompileRequest request;
+};
+struct CompileAnswer {
+  Outcome outcome = Outcome::ok;  ///< ok or compile_failed
+  std::string message, log;
+  Artifact artifact;  ///< without its image
+  bool cached = false;
+  double cpu_s = 0;  ///< of the worker and its children, for this job
+};
+
+/// One argument of the tuned kernel, in kernel order: a buffer's layout, or a scalar whose value comes with each job.
+struct ArgumentPlan {
+  std::optional<ArgumentLayout> buffer;  ///< unset: a scalar
+};
+
+/// How the worker gets the expected outputs.
+struct ReferencePlan {
+  ReferenceSpec::Kind kind = ReferenceSpec::Kind::none;
+  std::string name;                                         ///< builtin
+  std::string output;                                       ///< builtin, file: the argument it describes
+  std::vector<std::pair<std::string, std::string>> arrays;  ///< builtin: role, argument name
+  Bindings scalars;                                         ///< builtin
+  std::filesystem::path file;                               ///< file: .npy
+  Artifact artifact;                                        ///< kernel; without its image
+  Launch launch;                                            ///< kernel
+  std::vector<ScalarArgument> scalar_arguments;             ///< kernel
+};
+
+/// Driver to bench worker, once per problem and per worker process: prepare inputs, reference and buffers.
+struct OpenJob {
+  std::string backend;
+  int device = 0;
+  std::filesystem::path cache;    ///< where images are
+  std::filesystem::path scratch;  ///< the run's temporary folder: the reference is kept there across worker deaths
+  std::uint64_t seed = 1;
+  std::vector<ArgumentPlan> arguments;
+  ReferencePlan reference;
+  std::vector<std::pair<std::string, Tolerance>> tolerances;  ///< per output argument
+  MeasureSpec measure;
+};
+
+/// Driver to bench worker: load, validate and measure one configuration.
+struct BenchJob {
+  Artifact artifact;  ///< without its image
+  Launch launch;
+  std::vector<ScalarArgument> scalars;  ///< in kernel order
+};
+struct BenchAnswer {
+  Outcome outcome = Outcome::ok;
+  std::string stage;  ///< "load", "run", "validate", "measure"
+  std::string message, log;
+  std::vector<double> samples_ms;
+  std::optional<Comparison> validation;
+  double busy_s = 0;  ///< wall clock of the worker
+};
+
+nlohmann::json to_json(const CompileJob& job);
+nlohmann::json to_json(const CompileAnswer& answer);
+nlohmann::json to_json(const OpenJob& job);
+nlohmann::json to_json(const BenchJob& job);
+nlohmann::json to_json(const BenchAnswer& answer);
+/// Each throws nlohmann's exception on a message of another shape.
+CompileJob compile_job_from_json(const nlohmann::json& json);
+CompileAnswer compile_answer_from_json(const nlohmann::json& json);
+OpenJob open_job_from_json(const nlohmann::json& json);
+BenchJob bench_job_from_json(const nlohmann::json& json);
+BenchAnswer bench_answer_from_json(const nlohmann::json& json);
+
+/// An Error travels as {"error": kind, "message": text}; throw_if_error throws it again on the other side.
+nlohmann::json error_to_json(ErrorKind kind, const std::string& message);
+void throw_if_error(const nlohmann::json& answer);
+
+}  // namespace xtune

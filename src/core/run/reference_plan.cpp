@@ -1,0 +1,69 @@
+// Turning [validate] reference into a plan that the bench worker can carry out.
+#include "core/run/reference_plan.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "core/spec/template_text.hpp"
+#include "core/validate/builtin.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+ReferenceBuilder::ReferenceBuilder(const Spec& spec, const CandidateResolver& resolver, const Target& target,
+                                   std::filesystem::path store)
+    : spec_(spec), resolver_(resolver), target_(target), store_(std::move(store)) {}
+
+ReferencePlan ReferenceBuilder::plan_builtin(const Config& config) const {
+  const ReferenceSpec& reference = spec_.validate.reference;
+  ReferencePlan plan;
+  plan.kind = reference.kind;
+  plan.name = reference.name;
+  plan.output = reference.output;
+  const Bindings bindings = resolver_.bindings(config);
+  const auto lookup = [&](std::string_view name) {
+    const auto found = bindings.find(name);
+    return found == bindings.end() ? nullptr : &found->second;
+  };
+  for (const auto& [role, text] : reference.bindings) {
+    const auto argument = std::find_if(spec_.args.begin(), spec_.args.end(),
+                                       [&, wanted = text.text](const ArgSpec& a) { return a.name == wanted; });
+    if (argument != spec_.args.end() && argument->kind == ArgKind::buffer)
+      plan.arrays.emplace_back(role, text.text);
+    else if (role == "op")
+      plan.scalars[role] = text.text;
+    else
+      plan.scalars[role] = evaluate(text, lookup);
+  }
+  return plan;
+}
+
+void ReferenceBuilder::build(const Config& config, CompileService& compiler, std::function<void(ReferencePlan)> done) {
+  const ReferenceSpec& reference = spec_.validate.reference;
+  if (reference.kind != ReferenceSpec::Kind::kernel) {
+    ReferencePlan plan = plan_builtin(config);
+    plan.file = reference.file;
+    done(std::move(plan));
+    return;
+  }
+  ReferencePlan plan;
+  plan.kind = reference.kind;
+  plan.name = reference.name;
+  plan.launch = resolver_.reference_launch(config);
+  plan.scalar_arguments = resolver_.scalars(config);
+  const CompileRequest request = resolver_.reference_request(config);
+  const CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request};
+  compiler.compile(
+      job, spec_.kernel.compile_timeout_s, [plan, at = reference.at, done](const CompileAnswer& answer) mutable {
+        if (answer.outcome != Outcome::ok)
+          throw Error(ErrorKind::invalid_spec,
+                      fmt::format("{}: the reference kernel '{}' did not compile ({}): {}\n{}", to_string(at),
+                                  plan.name, to_string(answer.outcome), answer.message, printable(answer.log, 4000)));
+        plan.artifact = answer.artifact;
+        done(std::move(plan));
+      });
+}
+
+}  // namespace xtune

@@ -1,0 +1,28 @@
+// Memory that is written once and then read-only: what a kernel running wild in the same process cannot corrupt.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace xtune {
+
+/// Owns whole pages of its own. Movable, not copyable.
+class SealedMemory {
+ public:
+  SealedMemory() = default;
+  /// Zeroed and writable until seal(). Throws Error(unavailable) when memory is short.
+  explicit SealedMemory(std::size_t bytes);
+  ~SealedMemory();
+  SealedMemory(SealedMemory&& other) noexcept;
+  SealedMemory& operator=(SealedMemory&& other) noexcept;
+
+  std::span<std::byte> writable() noexcept { return {data_, size_}; }
+  std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
+  void seal() noexcept;
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace xtune

@@ -1,0 +1,128 @@
+// The worker-backed services: requests out, outcomes back.
+#include "core/run/services.hpp"
+
+#include <fmt/core.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "backends/host/sanitizer.hpp"
+#include "base/files.hpp"
+
+namespace xtune {
+namespace {
+
+// Opening a problem fills gigabytes of inputs and may compute a reference on the CPU.
+constexpr double open_timeout_s = 600;
+
+Outcome outcome_of(WorkerFailureKind kind) {
+  return kind == WorkerFailureKind::timed_out ? Outcome::timed_out : Outcome::crashed;
+}
+
+/// Failures to start, or to speak at all, are xtune's own: no configuration is to blame.
+void throw_if_not_about_the_job(const WorkerReply& reply) {
+  if (!reply.failure || reply.failure->kind != WorkerFailureKind::could_not_start) return;
+  throw Error(ErrorKind::unavailable, "a worker process could not be started: " + reply.failure->text +
+                                          (reply.stderr_tail.empty() ? "" : "\n" + reply.stderr_tail));
+}
+
+}  // namespace
+
+PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, WorkerCommand command)
+    : pool_(loop, jobs, [command = std::move(command)](std::size_t) { return command; }) {}
+
+void PooledCompileService::compile(const CompileJob& job, double timeout_s, Callback callback) {
+  pool_.submit(to_json(job), timeout_s, [timeout_s, callback = std::move(callback)](const WorkerReply& reply) {
+    throw_if_not_about_the_job(reply);
+    CompileAnswer answer;
+    if (reply.failure) {
+      answer.outcome = outcome_of(reply.failure->kind);
+      answer.message = answer.outcome == Outcome::timed_out ? fmt::format("compiling took longer than {} s", timeout_s)
+                                                            : "the compiler crashed: " + reply.failure->text;
+      answer.log = reply.stderr_tail;
+    } else {
+      throw_if_error(*reply.answer);
+      answer = compile_answer_from_json(*reply.answer);
+    }
+    callback(std::move(answer));
+  });
+}
+
+WorkerBenchService::WorkerBenchService(EventLoop& loop, WorkerCommand command) : worker_(loop, std::move(command)) {}
+
+void WorkerBenchService::set_problem(OpenJob job) {
+  problem_ = std::move(job);
+  opened_generation_ = 0;
+}
+
+void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback callback) {
+  if (worker_.running() && worker_.generation() == opened_generation_) {
+    send(job, timeout_s, std::move(callback));
+    return;
+  }
+  worker_.request(to_json(problem_), open_timeout_s, [=, this](const WorkerReply& reply) {
+    throw_if_not_about_the_job(reply);
+    if (reply.failure)
+      throw Error(ErrorKind::unavailable, "the bench worker failed while preparing inputs and reference: " +
+                                              reply.failure->text + "\n" + reply.stderr_tail);
+    throw_if_error(*reply.answer);
+    opened_generation_ = reply.generation;
+    send(job, timeout_s, callback);
+  });
+}
+
+void WorkerBenchService::send(const BenchJob& job, double timeout_s, Callback callback) {
+  worker_.request(to_json(job), timeout_s, [timeout_s, callback = std::move(callback)](const WorkerReply& reply) {
+    throw_if_not_about_the_job(reply);
+    BenchAnswer answer;
+    if (reply.failure) {
+      answer.outcome = outcome_of(reply.failure->kind);
+      answer.stage = "run";
+      answer.message =
+          answer.outcome == Outcome::timed_out
+              ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
+              : "the kernel took its process down: " + reply.failure->text;
+      answer.log = reply.stderr_tail;
+      answer.busy_s = answer.outcome == Outcome::timed_out ? timeout_s : 0;
+    } else {
+      throw_if_error(*reply.answer);
+      answer = bench_answer_from_json(*reply.answer);
+      if (answer.log.empty() && answer.outcome != Outcome::ok) answer.log = reply.stderr_tail;
+    }
+    callback(std::move(answer));
+  });
+}
+
+WorkerCommand compile_worker_command(std::uint64_t memory_limit_bytes) {
+  return {
+      {own_executable().string(), "worker", "compile", "--memory-limit", std::to_string(memory_limit_bytes)}, {}, {}};
+}
+
+WorkerCommand bench_worker_command(bool sanitize) {
+  WorkerCommand command{{own_executable().string(), "worker", "bench"}, {}, {}};
+  if (sanitize) command.env = host::sanitizer_environment();
+  return command;
+}
+
+std::size_t default_jobs() {
+  cpu_set_t set;
+  const int usable = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  const char* given = std::getenv("XTUNE_JOBS");
+  if (!given || !*given) return static_cast<std::size_t>(std::max(1.0, std::round(usable * 0.9)));
+  const std::string_view text = given;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !(number > 0) || number > 4096)
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("XTUNE_JOBS='{}' is neither a count of compile processes (16) nor a fraction of the cores (0.5)",
+                    text));
+  const bool fraction = text.find('.') != std::string_view::npos;
+  return static_cast<std::size_t>(std::max(1.0, std::round(fraction ? number * usable : number)));
+}
+
+}  // namespace xtune

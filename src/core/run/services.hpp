@@ -1,0 +1,73 @@
+// What the tuner asks of the outside: compile this, try that. Workers stand behind both; tests put fakes there.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/run/protocol.hpp"
+#include "core/run/worker_pool.hpp"
+#include "core/run/worker_process.hpp"
+
+namespace xtune {
+
+/// Compiles asynchronously, several jobs at once. A compiler that crashes, hangs or refuses answers with an outcome; an
+/// Error of xtune's own (no compiler here, unknown architecture) comes out of the event loop.
+class CompileService {
+ public:
+  using Callback = std::function<void(CompileAnswer)>;
+  virtual ~CompileService() = default;
+  virtual void compile(const CompileJob& job, double timeout_s, Callback callback) = 0;
+  virtual std::size_t parallel() const noexcept = 0;  ///< jobs that run at once
+  virtual void cancel_all() = 0;                      ///< no callback of an earlier job comes any more
+};
+
+/// Tries one configuration at a time on one device.
+class BenchService {
+ public:
+  using Callback = std::function<void(BenchAnswer)>;
+  virtual ~BenchService() = default;
+  /// What every later job is about; sent to the worker with the first of them, and again to each new worker.
+  virtual void set_problem(OpenJob job) = 0;
+  /// A configuration that takes the worker down answers with an outcome; the next job gets a fresh worker.
+  virtual void bench(const BenchJob& job, double timeout_s, Callback callback) = 0;
+  virtual void cancel_all() = 0;
+};
+
+/// Over a pool of `xtune worker compile` processes.
+class PooledCompileService final : public CompileService {
+ public:
+  PooledCompileService(EventLoop& loop, std::size_t jobs, WorkerCommand command);
+  void compile(const CompileJob& job, double timeout_s, Callback callback) override;
+  std::size_t parallel() const noexcept override { return pool_.size(); }
+  void cancel_all() override { pool_.cancel_all(); }
+
+ private:
+  WorkerPool pool_;
+};
+
+/// Over one `xtune worker bench` process.
+class WorkerBenchService final : public BenchService {
+ public:
+  WorkerBenchService(EventLoop& loop, WorkerCommand command);
+  void set_problem(OpenJob job) override;
+  void bench(const BenchJob& job, double timeout_s, Callback callback) override;
+  void cancel_all() override { worker_.interrupt(); }
+
+ private:
+  void send(const BenchJob& job, double timeout_s, Callback callback);
+  WorkerProcess worker_;
+  OpenJob problem_;
+  std::uint64_t opened_generation_ = 0;  ///< the worker process that knows problem_
+};
+
+/// argv and environment of this program's own workers.
+WorkerCommand compile_worker_command(std::uint64_t memory_limit_bytes);
+WorkerCommand bench_worker_command(bool sanitize);
+
+/// XTUNE_JOBS: a count, or a fraction of the usable cores; default 0.9 of them, at least 1. Throws
+/// Error(invalid_argument).
+std::size_t default_jobs();
+
+}  // namespace xtune

@@ -1,0 +1,69 @@
+// The tuner: one spec, one problem, one device; from proposals to records.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/event_loop.hpp"
+#include "core/record/best.hpp"
+#include "core/record/record.hpp"
+#include "core/run/inventory.hpp"
+#include "core/run/services.hpp"
+#include "core/spec/spec.hpp"
+
+namespace xtune {
+
+struct TuneOptions {
+  std::filesystem::path store;    ///< records and artifacts
+  std::filesystem::path scratch;  ///< private to this run, and to this problem
+  std::string attempt;            ///< id of this run, in every record it writes
+  bool sanitize = false;
+  bool fresh = false;         ///< measure again what the store already answers
+  bool retry_failed = false;  ///< try stored crashes and timeouts again
+};
+
+/// Where a run stands; handed out whenever something ended.
+struct Progress {
+  std::uint64_t done = 0, total = 0, from_store = 0;
+  std::size_t compiling = 0, waiting = 0;  ///< in the pool; compiled and queued for the device
+  double elapsed_s = 0;
+  const Record* best = nullptr;
+};
+
+/// Called on the tuner's thread.
+class TuneObserver {
+ public:
+  virtual ~TuneObserver() = default;
+  /// log: the compiler's or sanitizer's output, empty for stored records.
+  virtual void on_record(const Record& /*record*/, const std::string& /*log*/, bool /*from_store*/) {}
+  virtual void on_progress(const Progress& /*progress*/) {}
+  virtual void on_warning(const std::string& /*text*/) {}
+};
+
+struct TuneResult {
+  Bindings problem;
+  DeviceInfo device;
+  std::vector<Record> records;  ///< every configuration that this run evaluated, stored ones included
+  std::uint64_t space_size = 0;
+  std::map<Outcome, std::uint64_t> counts;
+  std::uint64_t from_store = 0;
+  double total_s = 0;
+  double compile_cpu_s = 0;   ///< CPU time of compile workers and their children
+  double compile_wall_s = 0;  ///< from the first compile job's start to the last one's end
+  double device_busy_s = 0;   ///< wall clock that the bench worker spent on configurations: load, validate, measure
+  bool interrupted = false;
+  bool out_of_time = false;  ///< [search] seconds ended it
+};
+
+/// Runs on `loop` until the strategy is done, the budget is spent or `stop` becomes true; then everything in flight is
+/// abandoned, what was measured is kept. Throws Error; records appended before that stay in the store.
+TuneResult tune(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
+                EventLoop& loop, CompileService& compiler, BenchService& bench, Clock& clock, TuneObserver& observer,
+                const std::atomic<bool>& stop);
+
+}  // namespace xtune

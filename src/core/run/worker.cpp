@@ -1,0 +1,179 @@
+// Message loops of the compile and bench workers, and the probe.
+#include "core/run/worker.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "backends/backend.hpp"
+#include "base/clock.hpp"
+#include "core/build/cache.hpp"
+#include "core/run/bench_session.hpp"
+#include "core/run/framing.hpp"
+#include "core/run/inventory.hpp"
+#include "core/run/protocol.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+// A worker stuck in a compiler or a kernel never reads its pipe again, so a thread of its own watches for the driver's
+// end. The group is killed, not the process alone: the host toolchain's compiler runs in it.
+void die_with_driver(int in) {
+  std::thread([in] {
+    pollfd watched{in, 0, 0};
+    for (;;) {
+      watched.revents = 0;
+      if (poll(&watched, 1, -1) < 0) continue;
+      if (watched.revents & (POLLHUP | POLLERR | POLLNVAL)) {
+        // The loop's own reader may be about to see the end of the pipe and leave in good order.
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        if (getpgrp() == getpid()) kill(0, SIGKILL);
+        _exit(1);
+      }
+    }
+  }).detach();
+}
+
+struct Channel {
+  int in, out;
+};
+
+Channel open_channel(int in, int out) {
+  Channel channel{fcntl(in, F_DUPFD_CLOEXEC, 10), fcntl(out, F_DUPFD_CLOEXEC, 10)};
+  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  dup2(null, STDIN_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  die_with_driver(channel.in);
+  return channel;
+}
+
+double cpu_seconds() {
+  double total = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    getrusage(who, &usage);
+    for (const timeval& t : {usage.ru_utime, usage.ru_stime})
+      total += static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  }
+  return total;
+}
+
+/// Answers every message with handle's result; an Error is sent back, and the loop goes on.
+template <class Handle>
+int serve(const Channel& channel, Handle handle) {
+  write_message(channel.out, worker_greeting());
+  while (const auto message = read_message(channel.in)) {
+    nlohmann::json answer;
+    try {
+      answer = handle(*message);
+    } catch (const Error& error) {
+      answer = error_to_json(error.kind(), error.what());
+    } catch (const nlohmann::json::exception& error) {
+      answer =
+          error_to_json(ErrorKind::io, std::string("malformed message between driver and worker: ") + error.what());
+    } catch (const std::bad_alloc&) {
+      answer = error_to_json(ErrorKind::unavailable, "the worker ran out of memory");
+    }
+    write_message(channel.out, answer);
+    // After a kernel fault the device is lost to this process, and tidying up may block for ever.
+    if (answer.value("outcome", "") == to_string(Outcome::crashed)) _exit(0);
+  }
+  return 0;
+}
+
+class CompileService {
+ public:
+  nlohmann::json operator()(const nlohmann::json& message) {
+    const CompileJob job = compile_job_from_json(message);
+    CompileAnswer answer;
+    ArtifactCache cache(job.cache);
+    if (auto found = cache.find_metadata(job.key)) {
+      answer.artifact = std::move(*found);
+      answer.cached = true;
+      return to_json(answer);
+    }
+    const double start_s = cpu_seconds();
+    try {
+      answer.artifact = toolchain(job.backend).compile(job.request);
+      answer.artifact.key = job.key;
+      answer.artifact.backend = job.backend;
+      cache.insert(answer.artifact, job.request);
+      answer.log = answer.artifact.log;
+      answer.artifact.image.clear();
+    } catch (const CandidateFailure& failure) {
+      answer.outcome = failure.outcome();
+      answer.message = failure.what();
+      answer.log = failure.log();
+    }
+    answer.cpu_s = cpu_seconds() - start_s;
+    return to_json(answer);
+  }
+
+ private:
+  Toolchain& toolchain(const std::string& backend) {
+    auto& slot = toolchains_[backend];
+    if (!slot) slot = make_backend(backend)->open_toolchain();
+    return *slot;
+  }
+  std::map<std::string, std::unique_ptr<Toolchain>> toolchains_;
+};
+
+class BenchService {
+ public:
+  nlohmann::json operator()(const nlohmann::json& message) {
+    if (message.at("do") == "open") {
+      open(open_job_from_json(message));
+      return {{"opened", true}};
+    }
+    if (!session_) throw Error(ErrorKind::io, "the bench worker was asked to measure before it was given a problem");
+    const BenchAnswer answer = session_->bench(bench_job_from_json(message));
+    return to_json(answer);
+  }
+
+ private:
+  void open(OpenJob job) {
+    session_.reset();
+    if (!device_) device_ = make_backend(job.backend)->open_device(job.device);
+    session_ = std::make_unique<BenchSession>(*device_, std::move(job), system_clock());
+  }
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<BenchSession> session_;
+};
+
+}  // namespace
+
+int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes) {
+  const Channel channel = open_channel(in, out);
+#ifndef XTUNE_SANITIZED  // sanitizers map terabytes of shadow memory
+  if (memory_limit_bytes > 0) {
+    const rlimit limit{memory_limit_bytes, memory_limit_bytes};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+#else
+  (void)memory_limit_bytes;
+#endif
+  return serve(channel, CompileService());
+}
+
+int bench_worker_main(int in, int out) {
+  const Channel channel = open_channel(in, out);
+  return serve(channel, BenchService());
+}
+
+int probe_worker_main(const std::string& backend) {
+  const std::string line = to_json(probe_backend(backend)).dump() + "\n";
+  return std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+}  // namespace xtune

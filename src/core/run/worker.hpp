@@ -1,0 +1,18 @@
+// The worker processes' main loops: `xtune worker compile | bench | probe`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace xtune {
+
+/// Reads messages from fd in, writes answers to fd out, until in ends; returns the process's exit code. The loops own
+/// the process: they point standard output at standard error, so that a kernel's or compiler's printing cannot break
+/// into the protocol, and kill their whole process group as soon as the driver is gone.
+int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes);
+int bench_worker_main(int in, int out);
+
+/// Prints one line of JSON: what a backend finds on this machine (run/inventory.hpp reads it).
+int probe_worker_main(const std::string& backend);
+
+}  // namespace xtune

@@ -1,0 +1,156 @@
+// The closing words of a run.
+#include "report/run_report.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "core/record/record_json.hpp"
+#include "report/metrics.hpp"
+#include "report/table.hpp"
+
+namespace xtune {
+namespace {
+
+std::string number_text(double number) { return std::isfinite(number) ? fmt::format("{:.4g}", number) : "-"; }
+
+std::vector<const Record*> fastest(const Spec& spec, const TuneResult& result) {
+  std::vector<const Record*> order;
+  for (const Record& record : result.records)
+    if (record.outcome == Outcome::ok) order.push_back(&record);
+  std::sort(order.begin(), order.end(), [&](const Record* a, const Record* b) {
+    const double left = statistic(a->time_ms, spec.measure.statistic),
+                 right = statistic(b->time_ms, spec.measure.statistic);
+    return left != right ? left < right : config_text(spec, a->config) < config_text(spec, b->config);
+  });
+  return order;
+}
+
+std::string results_table(const Spec& spec, const std::vector<const Record*>& order, std::size_t rows) {
+  std::vector<std::string> header{"#"};
+  for (const Parameter& parameter : spec.parameters) header.push_back(parameter.name);
+  header.insert(header.end(), {"time", "95 % interval", "noise"});
+  for (const Metric& metric : spec.metrics) header.push_back(metric.name);
+  std::vector<std::vector<std::string>> cells;
+  for (std::size_t i = 0; i < order.size() && i < rows; ++i) {
+    const Record& record = *order[i];
+    std::vector<std::string> row{std::to_string(i + 1)};
+    for (const Parameter& parameter : spec.parameters) {
+      const auto found = record.config.find(parameter.name);
+      row.push_back(found == record.config.end() ? "-" : to_text(found->second));
+    }
+    row.push_back(human_time_ms(statistic(record.time_ms, spec.measure.statistic)));
+    row.push_back(human_time_ms(record.time_ms.low) + " .. " + human_time_ms(record.time_ms.high));
+    row.push_back(fmt::format("{:.1f} %", record.time_ms.noise * 100));
+    for (const auto& [name, value] : metrics_of(spec, record)) row.push_back(number_text(value));
+    cells.push_back(std::move(row));
+  }
+  return render_table(header, cells);
+}
+
+std::string counts_text(const TuneResult& result) {
+  std::string text;
+  for (const auto& [outcome, count] : result.counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+std::string config_text(const Spec& spec, const Bindings& config) {
+  std::string text;
+  for (const Parameter& parameter : spec.parameters)
+    if (const auto found = config.find(parameter.name); found != config.end())
+      text += (text.empty() ? "" : " ") + parameter.name + "=" + to_text(found->second);
+  return text;
+}
+
+std::string bindings_text(const Bindings& bindings) {
+  std::string text;
+  for (const auto& [name, value] : bindings) text += (text.empty() ? "" : " ") + name + "=" + to_text(value);
+  return text;
+}
+
+std::string metrics_text(const Spec& spec, const Record& record) {
+  std::string text;
+  for (const auto& [name, value] : metrics_of(spec, record))
+    text += (text.empty() ? "" : ", ") + name + " " + number_text(value);
+  return text;
+}
+
+std::string run_text(const Spec& spec, const TuneResult& result, std::size_t rows) {
+  const auto order = fastest(spec, result);
+  std::string text;
+  if (!order.empty()) text += "\n" + results_table(spec, order, rows);
+  if (order.size() > rows) text += fmt::format("... {} more\n", order.size() - rows);
+  text += fmt::format("\n{} of {} valid configurations in {}: {}", result.records.size(), result.space_size,
+                      human_seconds(result.total_s), counts_text(result));
+  if (result.from_store) text += fmt::format(" ({} from the store)", result.from_store);
+  text += fmt::format("\ncompiling took {} of CPU time, measuring {} of the device's\n",
+                      human_seconds(result.compile_cpu_s), human_seconds(result.device_busy_s));
+  const auto best = best_of(result.records);
+  if (!best) return text + "nothing passed: no configuration compiled, ran and gave the right result\n";
+  const Record& record = *best->record;
+  text += fmt::format("\nbest: {}\n      {} (95 % interval {} .. {})", config_text(spec, record.config),
+                      human_time_ms(statistic(record.time_ms, spec.measure.statistic)),
+                      human_time_ms(record.time_ms.low), human_time_ms(record.time_ms.high));
+  if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) text += ", " + metrics;
+  text += "\n";
+  if (!best->ties.empty())
+    text += fmt::format("      {} other{} cannot be told from it within the noise\n", best->ties.size(),
+                        best->ties.size() == 1 ? "" : "s");
+  if (!record.tainted.empty()) text += "      tainted: " + record.tainted + "\n";
+  if (spec.validate.reference.kind == ReferenceSpec::Kind::none)
+    text += "      not validated: the spec names no reference\n";
+  return text;
+}
+
+nlohmann::ordered_json bindings_json(const Bindings& bindings) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : bindings) json[name] = to_json(value);
+  return json;
+}
+
+nlohmann::ordered_json measured_json(const Spec& spec, const Record& record) {
+  nlohmann::ordered_json json;
+  json["config"] = bindings_json(record.config);
+  json["time_ms"] = statistic(record.time_ms, spec.measure.statistic);
+  json["metrics"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : metrics_of(spec, record))
+    json["metrics"][name] = std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  json["interval_ms"] = {record.time_ms.low, record.time_ms.high};
+  return json;
+}
+
+nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result) {
+  nlohmann::ordered_json json;
+  json["kernel"] = spec.kernel.name;
+  json["device"] = {{"backend", result.device.backend},
+                    {"name", result.device.name},
+                    {"arch", result.device.arch},
+                    {"index", result.device.index},
+                    {"uuid", result.device.uuid}};
+  json["problem"] = bindings_json(result.problem);
+  json["best"] = nullptr;
+  if (const auto best = best_of(result.records)) {
+    json["best"] = measured_json(spec, *best->record);
+    json["best"]["ties"] = nlohmann::ordered_json::array();
+    for (const Record* tie : best->ties) json["best"]["ties"].push_back(bindings_json(tie->config));
+    if (!best->record->tainted.empty()) json["best"]["tainted"] = best->record->tainted;
+  }
+  json["counts"] = nlohmann::ordered_json::object();
+  for (const auto& [outcome, count] : result.counts) json["counts"][to_string(outcome)] = count;
+  json["seconds"] = {{"total", result.total_s},
+                     {"compile_cpu", result.compile_cpu_s},
+                     {"compile_wall", result.compile_wall_s},
+                     {"device_busy", result.device_busy_s}};
+  json["from_store"] = result.from_store;
+  json["space"] = result.space_size;
+  json["interrupted"] = result.interrupted;
+  return json;
+}
+
+}  // namespace xtune

@@ -1,0 +1,28 @@
+// What a run tells the user at its end: the table and the winner, as text or as JSON.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "core/run/tuner.hpp"
+#include "core/spec/spec.hpp"
+
+namespace xtune {
+
+/// The `rows` fastest configurations with their intervals and metrics, then outcomes, times and the winner.
+std::string run_text(const Spec& spec, const TuneResult& result, std::size_t rows);
+
+/// {"kernel", "device", "problem", "best", "counts", "seconds", "from_store"}; best is null when nothing passed.
+nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result);
+
+/// A configuration in the spec's order: "BLOCK_M=64 BLOCK_N=32".
+std::string config_text(const Spec& spec, const Bindings& config);
+/// "M=4096 N=4096", or "" for a kernel without problem sizes.
+std::string bindings_text(const Bindings& bindings);
+/// "TFLOPS 42.1, GBps 300" of a measured record.
+std::string metrics_text(const Spec& spec, const Record& record);
+/// {"config", "time_ms", "metrics", "interval_ms", ...} of a measured record.
+nlohmann::ordered_json measured_json(const Spec& spec, const Record& record);
+nlohmann::ordered_json bindings_json(const Bindings& bindings);
+
+}  // namespace xtune
