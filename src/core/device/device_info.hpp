@@ -20,7 +20,7 @@ struct DeviceInfo {
   std::string uuid;     ///< empty where the driver tells none
   std::string driver;   ///< driver version, "13.0 (580.65)"; not part of any key
   int warp_size = 32;
-  int compute_units = 0;  ///< SMs, CUs, or CPU threads
+  int compute_units = 0;                    ///< SMs, CUs, or CPU threads
   std::int64_t shared_per_block = 0;        ///< bytes without opting in
   std::int64_t shared_per_block_optin = 0;  ///< bytes at most
   std::int64_t shared_per_compute_unit = 0;
@@ -41,8 +41,8 @@ Bindings device_facts(const DeviceInfo& device);
 /// The names that device_facts defines, "device." included, sorted; for checks and suggestions.
 const std::vector<std::string>& device_fact_names();
 
-/// A device that is not present, by architecture (known_devices.def, from the vendors' guides). "sm_90a" finds sm_90's facts
-/// and keeps its own arch. nullopt: not known.
+/// A device that is not present, by architecture (known_devices.def, from the vendors' guides). "sm_90a" finds sm_90's
+/// facts and keeps its own arch. nullopt: not known.
 std::optional<DeviceInfo> known_device(std::string_view arch);
 std::vector<std::string> known_archs();
 

@@ -1,0 +1,49 @@
+// The facts of a device under the names that expressions use.
+#include "core/device/device_info.hpp"
+
+#include <algorithm>
+
+namespace xtune {
+
+Bindings device_facts(const DeviceInfo& device) {
+  // Left out: index, uuid and driver. A space must not depend on which of two equal devices a run happens to get.
+  Bindings facts;
+  auto text = [&facts](const char* name, const std::string& value) { facts.emplace(name, Value(value)); };
+  auto number = [&facts](const char* name, std::int64_t value) { facts.emplace(name, Value(value)); };
+  text("device.backend", device.backend);
+  text("device.name", device.name);
+  text("device.vendor", device.vendor);
+  text("device.arch", device.arch);
+  number("device.warp_size", device.warp_size);
+  number("device.compute_units", device.compute_units);
+  number("device.shared_per_block", device.shared_per_block);
+  number("device.shared_per_block_optin", device.shared_per_block_optin);
+  number("device.shared_per_compute_unit", device.shared_per_compute_unit);
+  number("device.registers_per_block", device.registers_per_block);
+  number("device.registers_per_compute_unit", device.registers_per_compute_unit);
+  number("device.max_threads_per_block", device.max_threads_per_block);
+  number("device.max_threads_per_compute_unit", device.max_threads_per_compute_unit);
+  number("device.max_grid_x", device.max_grid_x);
+  number("device.max_grid_y", device.max_grid_y);
+  number("device.max_grid_z", device.max_grid_z);
+  number("device.max_block_x", device.max_block_x);
+  number("device.max_block_y", device.max_block_y);
+  number("device.max_block_z", device.max_block_z);
+  number("device.l2_bytes", device.l2_bytes);
+  number("device.memory_bytes", device.memory_bytes);
+  number("device.clock_khz", device.clock_khz);
+  number("device.memory_clock_khz", device.memory_clock_khz);
+  number("device.memory_bus_bits", device.memory_bus_bits);
+  return facts;
+}
+
+const std::vector<std::string>& device_fact_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> result;
+    for (const auto& [name, value] : device_facts(DeviceInfo{})) result.push_back(name);
+    return result;  // a map's keys come sorted
+  }();
+  return names;
+}
+
+}  // namespace xtune

@@ -1,0 +1,94 @@
+// Facts of devices: names, values, and architectures that are not present.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/device/device_info.hpp"
+
+using namespace xtune;
+
+TEST_CASE("every fact has a name under device., sorted and without twins") {
+  const auto& names = device_fact_names();
+  CHECK(std::is_sorted(names.begin(), names.end()));
+  CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
+  for (const std::string& name : names) CHECK(name.starts_with("device."));
+  for (const char* name : {"vendor", "arch", "warp_size", "compute_units", "shared_per_block", "shared_per_block_optin",
+                           "registers_per_block", "max_threads_per_block", "l2_bytes"})
+    CHECK(std::binary_search(names.begin(), names.end(), "device." + std::string(name)));
+  CHECK(device_facts(DeviceInfo{}).size() == names.size());
+}
+
+TEST_CASE("facts carry the device's own values") {
+  DeviceInfo device;
+  device.arch = "sm_90";
+  device.warp_size = 64;
+  device.shared_per_block_optin = 232448;
+  const Bindings facts = device_facts(device);
+  CHECK(std::get<std::string>(facts.at("device.arch")) == "sm_90");
+  CHECK(std::get<std::int64_t>(facts.at("device.warp_size")) == 64);
+  CHECK(std::get<std::int64_t>(facts.at("device.shared_per_block_optin")) == 232448);
+}
+
+TEST_CASE("which of two equal devices a run gets changes no fact") {
+  DeviceInfo first, second;
+  first.index = 0, first.uuid = "GPU-1", first.driver = "13.0";
+  second.index = 7, second.uuid = "GPU-2", second.driver = "12.4";
+  CHECK(device_facts(first) == device_facts(second));
+}
+
+TEST_CASE("known architectures") {
+  const auto h100 = known_device("sm_90");
+  REQUIRE(h100);
+  CHECK(h100->vendor == "nvidia");
+  CHECK(h100->backend == "cuda");
+  CHECK(h100->compute_units == 132);
+  CHECK(h100->shared_per_block_optin == 232448);
+  CHECK(h100->memory_bytes == 0);
+
+  const auto mi250x = known_device("gfx90a");
+  REQUIRE(mi250x);
+  CHECK(mi250x->backend == "hip");
+  CHECK(mi250x->warp_size == 64);
+  CHECK(mi250x->shared_per_block_optin == 65536);
+
+  const auto cpu = known_device("x86_64_v3");
+  REQUIRE(cpu);
+  CHECK(cpu->backend == "host");
+  CHECK(cpu->vendor == "cpu");
+}
+
+TEST_CASE("a variant has its base's facts and keeps its own name") {
+  const auto base = known_device("sm_90");
+  const auto variant = known_device("sm_90a");
+  REQUIRE(variant);
+  CHECK(variant->arch == "sm_90a");
+  CHECK(variant->compute_units == base->compute_units);
+  CHECK(known_device("sm_100f")->arch == "sm_100f");
+  CHECK(known_device("gfx90a:sramecc+:xnack-")->arch == "gfx90a:sramecc+:xnack-");
+}
+
+TEST_CASE("what is not known stays unknown") {
+  for (const char* arch : {"", "sm_", "sm_9", "sm_90b", "sm_90aa", "sm_a", "gfx", "gfx90", "gfx9999", "SM_90", "90",
+                           "x86", "sm_90 ", "gfx90a "})
+    CHECK_FALSE(known_device(arch));
+}
+
+TEST_CASE("every known architecture is found and makes sense") {
+  const auto archs = known_archs();
+  CHECK(std::set<std::string>(archs.begin(), archs.end()).size() == archs.size());
+  for (const std::string& arch : archs) {
+    CAPTURE(arch);
+    const auto device = known_device(arch);
+    REQUIRE(device);
+    CHECK(device->arch == arch);
+    CHECK((device->warp_size == 32 || device->warp_size == 64));
+    CHECK(device->shared_per_block > 0);
+    CHECK(device->shared_per_block <= device->shared_per_block_optin);
+    CHECK(device->shared_per_block_optin <= device->shared_per_compute_unit);
+    CHECK(device->registers_per_block <= device->registers_per_compute_unit);
+    CHECK(device->max_threads_per_block <= device->max_threads_per_compute_unit);
+    CHECK(device->max_threads_per_compute_unit % device->warp_size == 0);
+    CHECK(device->compute_units > 0);
+  }
+}
