@@ -1,0 +1,48 @@
+// The cuda backend: NVRTC and the CUDA driver.
+#include "backends/backend.hpp"
+
+#include <fmt/core.h>
+
+#include "backends/cuda/device_query.hpp"
+#include "backends/cuda/driver_api.hpp"
+#include "backends/cuda/toolchain.hpp"
+#include "backends/gpu/device.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+class CudaBackend final : public Backend {
+ public:
+  const char* name() const noexcept override { return "cuda"; }
+
+  DeviceList list_devices() override { return cuda::list_devices(); }
+
+  std::unique_ptr<Toolchain> open_toolchain() override {
+    const cuda::Nvrtc& nvrtc = cuda::nvrtc();
+    cuda::Dialect dialect;
+    dialect.api = cuda::compiler_api(nvrtc);
+    dialect.name = "nvrtc";
+    dialect.defines = {"XTUNE_CUDA=1"};
+    dialect.include_dirs = cuda::toolkit_include_dirs(nvrtc);
+    return cuda::make_toolchain(nvrtc, std::move(dialect));
+  }
+
+  std::unique_ptr<Device> open_device(int index) override {
+    const cuda::Driver& driver = cuda::driver();
+    cuda::initialise(driver);
+    int count = 0;
+    driver.cuDeviceGetCount(&count);
+    if (index < 0 || index >= count)
+      throw Error(ErrorKind::unavailable,
+                  fmt::format("cuda device {} is not there: the driver shows {}", index, count));
+    DeviceInfo info = cuda::query_device(driver, index);
+    return gpu::make_device(cuda::open_driver_api(driver, index), std::move(info));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cuda_backend() { return std::make_unique<CudaBackend>(); }
+
+}  // namespace xtune

@@ -1,0 +1,65 @@
+// Loading libcuda.
+#include "backends/cuda/driver.hpp"
+
+#include <fmt/core.h>
+
+#include "xtune/error.hpp"
+
+namespace xtune::cuda {
+namespace {
+
+#define XTUNE_TEXT_OF(name) #name
+#define XTUNE_TEXT(name) XTUNE_TEXT_OF(name)
+
+DynamicLibrary open_library() {
+  try {
+    return DynamicLibrary::open({"libcuda.so.1"});
+  } catch (const Error& error) {
+    throw Error(ErrorKind::unavailable,
+                fmt::format("libcuda.so.1 not found: no NVIDIA driver on this node ({})", error.what()));
+  }
+}
+
+template <class Function>
+void find_any(const DynamicLibrary& library, Function& function, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (!function) function = reinterpret_cast<Function>(library.find(name));
+  }
+}
+
+Driver load() {
+  Driver driver;
+  driver.library = open_library();
+  driver.library.keep_resident();
+#define XTUNE_LOAD(name) driver.library.get(XTUNE_TEXT(name), driver.name);
+  XTUNE_CUDA_DRIVER_CALLS(XTUNE_LOAD)
+#undef XTUNE_LOAD
+  find_any(driver.library, driver.event_elapsed_time, {"cuEventElapsedTime_v2", "cuEventElapsedTime"});
+  find_any(driver.library, driver.device_get_uuid, {"cuDeviceGetUuid_v2", "cuDeviceGetUuid"});
+  find_any(driver.library, driver.get_parameter_info, {"cuFuncGetParamInfo"});
+#if CUDA_VERSION >= 11080
+  find_any(driver.library, driver.launch_kernel_ex, {"cuLaunchKernelEx"});
+#endif
+  if (!driver.event_elapsed_time)
+    throw Error(ErrorKind::unavailable,
+                "libcuda.so.1 has no cuEventElapsedTime: the NVIDIA driver is damaged or too old");
+  return driver;
+}
+
+}  // namespace
+
+const Driver& driver() {
+  static const Driver table = load();
+  return table;
+}
+
+std::string describe(const Driver& driver, CUresult status) {
+  const char* name = nullptr;
+  const char* words = nullptr;
+  if (driver.cuGetErrorName(status, &name) != CUDA_SUCCESS || !name)
+    return fmt::format("CUDA error {}", static_cast<int>(status));
+  if (driver.cuGetErrorString(status, &words) != CUDA_SUCCESS || !words) return name;
+  return fmt::format("{}: {}", name, words);
+}
+
+}  // namespace xtune::cuda

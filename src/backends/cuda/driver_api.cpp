@@ -1,0 +1,183 @@
+// Filling the table of driver calls from the CUDA driver.
+#include "backends/cuda/driver_api.hpp"
+
+#include <fmt/core.h>
+
+#include "xtune/error.hpp"
+
+namespace xtune::cuda {
+namespace {
+
+using gpu::Status;
+
+CUdeviceptr pointer(const void* address) { return reinterpret_cast<CUdeviceptr>(address); }
+CUstream stream_of(gpu::Stream stream) { return static_cast<CUstream>(stream); }
+CUevent event_of(gpu::Event event) { return static_cast<CUevent>(event); }
+CUfunction function_of(gpu::Function function) { return static_cast<CUfunction>(function); }
+CUmodule module_of(gpu::Module handle) { return static_cast<CUmodule>(handle); }
+
+/// After these the context is lost ("the process must be terminated and relaunched", CUDA driver API, CUresult).
+bool is_sticky(Status status) {
+  switch (static_cast<CUresult>(status)) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+    case CUDA_ERROR_DEINITIALIZED:
+    case CUDA_ERROR_UNKNOWN:
+      return true;
+    default:
+      // Newer kinds of device faults (contained, tensor memory leak, ...) lie among the execution errors.
+      return status >= CUDA_ERROR_LAUNCH_FAILED && status < 800 && status != 720;  // 720: cooperative launch too large
+  }
+}
+
+void fill_memory(gpu::DriverApi& api, const Driver* d) {
+  api.allocate = [d](void** address, std::size_t bytes) -> Status {
+    CUdeviceptr memory = 0;
+    const CUresult status = d->cuMemAlloc(&memory, bytes);
+    if (status == CUDA_SUCCESS) *address = reinterpret_cast<void*>(memory);
+    return status;
+  };
+  api.free = [d](void* address) -> Status { return d->cuMemFree(pointer(address)); };
+  api.copy_to_device = [d](void* to, const void* from, std::size_t bytes) -> Status {
+    return d->cuMemcpyHtoD(pointer(to), from, bytes);
+  };
+  api.copy_to_host = [d](void* to, const void* from, std::size_t bytes) -> Status {
+    return d->cuMemcpyDtoH(to, pointer(from), bytes);
+  };
+  api.fill = [d](void* to, unsigned char value, std::size_t bytes, gpu::Stream stream) -> Status {
+    return d->cuMemsetD8Async(pointer(to), value, bytes, stream_of(stream));
+  };
+}
+
+void fill_queue(gpu::DriverApi& api, const Driver* d) {
+  api.create_stream = [d](gpu::Stream* stream) -> Status {
+    // Blocking with the legacy stream: the synchronous copies use that one, and must order with the stream's work.
+    return d->cuStreamCreate(reinterpret_cast<CUstream*>(stream), CU_STREAM_DEFAULT);
+  };
+  api.destroy_stream = [d](gpu::Stream stream) -> Status { return d->cuStreamDestroy(stream_of(stream)); };
+  api.synchronize_stream = [d](gpu::Stream stream) -> Status { return d->cuStreamSynchronize(stream_of(stream)); };
+  api.create_event = [d](gpu::Event* event) -> Status {
+    return d->cuEventCreate(reinterpret_cast<CUevent*>(event), CU_EVENT_DEFAULT);
+  };
+  api.destroy_event = [d](gpu::Event event) -> Status { return d->cuEventDestroy(event_of(event)); };
+  api.record_event = [d](gpu::Event event, gpu::Stream stream) -> Status {
+    return d->cuEventRecord(event_of(event), stream_of(stream));
+  };
+  api.synchronize_event = [d](gpu::Event event) -> Status { return d->cuEventSynchronize(event_of(event)); };
+  api.elapsed_ms = [d](float* ms, gpu::Event start, gpu::Event stop) -> Status {
+    return d->event_elapsed_time(ms, event_of(start), event_of(stop));
+  };
+}
+
+#if CUDA_VERSION >= 11080
+Status launch_cluster(const Driver* d, gpu::Function function, const Launch& l, gpu::Stream stream, void** parameters) {
+  constexpr std::uint32_t portable_blocks =
+      8;  // a larger cluster must be asked for: CUDA C++ Programming Guide, clusters
+  if (l.cluster[0] * l.cluster[1] * l.cluster[2] > portable_blocks) {
+    const CUresult status =
+        d->cuFuncSetAttribute(function_of(function), CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+    if (status != CUDA_SUCCESS) return status;
+  }
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  attribute.value.clusterDim.x = l.cluster[0];
+  attribute.value.clusterDim.y = l.cluster[1];
+  attribute.value.clusterDim.z = l.cluster[2];
+  CUlaunchConfig config{};
+  config.gridDimX = l.grid[0], config.gridDimY = l.grid[1], config.gridDimZ = l.grid[2];
+  config.blockDimX = l.block[0], config.blockDimY = l.block[1], config.blockDimZ = l.block[2];
+  config.sharedMemBytes = l.shared_bytes;
+  config.hStream = stream_of(stream);
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return d->launch_kernel_ex(&config, function_of(function), parameters, nullptr);
+}
+#endif
+
+void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
+  api.load_module = [d](gpu::Module* handle, const std::string& image) -> Status {
+    return d->cuModuleLoadData(reinterpret_cast<CUmodule*>(handle), image.data());
+  };
+  api.unload_module = [d](gpu::Module handle) -> Status { return d->cuModuleUnload(module_of(handle)); };
+  api.find_function = [d](gpu::Function* function, gpu::Module handle, const char* symbol) -> Status {
+    return d->cuModuleGetFunction(reinterpret_cast<CUfunction*>(function), module_of(handle), symbol);
+  };
+  api.function_attributes = [d](gpu::FunctionAttributes* out, gpu::Function function) -> Status {
+    int shared = 0;
+    CUresult status = d->cuFuncGetAttribute(&out->max_threads_per_block, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                                            function_of(function));
+    if (status == CUDA_SUCCESS)
+      status = d->cuFuncGetAttribute(&out->registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function_of(function));
+    if (status == CUDA_SUCCESS)
+      status = d->cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function_of(function));
+    out->static_shared_bytes = shared;
+    return status;
+  };
+  api.allow_dynamic_shared = [d](gpu::Function function, std::uint32_t bytes) -> Status {
+    return d->cuFuncSetAttribute(function_of(function), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                 static_cast<int>(bytes));
+  };
+  if (d->get_parameter_info) {
+    api.parameter_sizes = [d](gpu::Function function, const Artifact&) -> std::optional<std::vector<std::size_t>> {
+      std::vector<std::size_t> sizes;
+      std::size_t offset = 0, size = 0;
+      CUresult status = CUDA_SUCCESS;
+      while ((status = d->get_parameter_info(function_of(function), sizes.size(), &offset, &size)) == CUDA_SUCCESS)
+        sizes.push_back(size);
+      if (status != CUDA_ERROR_INVALID_VALUE) return std::nullopt;  // which an index past the last parameter gives
+      return sizes;
+    };
+  }
+  api.launch = [d](gpu::Function function, const Launch& l, gpu::Stream stream, void** parameters) -> Status {
+    return d->cuLaunchKernel(function_of(function), l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
+                             l.shared_bytes, stream_of(stream), parameters, nullptr);
+  };
+#if CUDA_VERSION >= 11080
+  if (d->launch_kernel_ex && major >= 9) {
+    api.launch_cluster = [d](gpu::Function function, const Launch& l, gpu::Stream stream, void** parameters) -> Status {
+      return launch_cluster(d, function, l, stream, parameters);
+    };
+  }
+#else
+  static_cast<void>(major);
+#endif
+}
+
+}  // namespace
+
+gpu::DriverApi open_driver_api(const Driver& driver, int index) {
+  const Driver* d = &driver;
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  int major = 0;
+  CUresult status = d->cuDeviceGet(&device, index);
+  if (status == CUDA_SUCCESS)
+    status = d->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  if (status == CUDA_SUCCESS) status = d->cuDevicePrimaryCtxRetain(&context, device);
+  if (status == CUDA_SUCCESS) status = d->cuCtxSetCurrent(context);
+  if (status != CUDA_SUCCESS)
+    throw Error(ErrorKind::unavailable,
+                fmt::format("cuda device {} cannot be opened: {} (is it in exclusive use, or out of memory?)", index,
+                            describe(driver, status)));
+  gpu::DriverApi api;
+  api.describe = [d](Status code) { return describe(*d, static_cast<CUresult>(code)); };
+  api.is_sticky = is_sticky;
+  api.is_out_of_memory = [](Status code) { return code == CUDA_ERROR_OUT_OF_MEMORY; };
+  fill_memory(api, d);
+  fill_queue(api, d);
+  fill_kernels(api, d, major);
+  api.close = [d, device] { d->cuDevicePrimaryCtxRelease(device); };
+  return api;
+}
+
+}  // namespace xtune::cuda

@@ -1,0 +1,147 @@
+// Finding and loading NVRTC.
+#include "backends/cuda/nvrtc.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "backends/gpu/library_file.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* const library_names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
+
+std::vector<fs::path> toolkit_roots() {
+  std::vector<fs::path> roots;
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* value = std::getenv(variable); value && *value) roots.emplace_back(value);
+  return roots;
+}
+
+/// The `nvidia` folders of the active Python environment: pip's nvidia-cuda-nvrtc packages lie there.
+std::vector<fs::path> python_package_folders() {
+  std::vector<fs::path> folders;
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const char* value = std::getenv(variable);
+    if (!value || !*value) continue;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(fs::path(value) / "lib", error)) {
+      fs::path folder = entry.path() / "site-packages" / "nvidia";
+      if (entry.path().filename().string().starts_with("python") && fs::is_directory(folder, error))
+        folders.push_back(std::move(folder));
+    }
+  }
+  return folders;
+}
+
+std::vector<std::string> candidates() {
+  // A toolkit that the user named wins over what the loader happens to find.
+  std::vector<std::string> paths;
+  const auto add_folder = [&paths](const fs::path& folder) {
+    for (const char* name : library_names) {
+      std::error_code error;
+      if (fs::exists(folder / name, error)) paths.push_back((folder / name).string());
+    }
+  };
+  for (const fs::path& root : toolkit_roots()) {
+    add_folder(root / "lib64");
+    add_folder(root / "lib");
+  }
+  for (const char* name : library_names) paths.emplace_back(name);
+  add_folder("/usr/local/cuda/lib64");
+  for (const fs::path& folder : python_package_folders()) {
+    add_folder(folder / "cu13" / "lib");
+    add_folder(folder / "cuda_nvrtc" / "lib");
+  }
+  return paths;
+}
+
+Nvrtc load() {
+  Nvrtc table;
+  try {
+    table.library = DynamicLibrary::open(candidates());
+  } catch (const Error& error) {
+    throw Error(
+        ErrorKind::unavailable,
+        fmt::format(
+            "libnvrtc.so not found in CUDA_HOME, CUDA_PATH, the loader's path or /usr/local/cuda: install the CUDA "
+            "toolkit's NVRTC (cuda-nvrtc, or pip install nvidia-cuda-nvrtc) and set CUDA_HOME ({})",
+            error.what()));
+  }
+  table.library.keep_resident();
+#define XTUNE_LOAD(name) table.library.get(#name, table.name);
+  XTUNE_NVRTC_CALLS(XTUNE_LOAD)
+#undef XTUNE_LOAD
+  return table;
+}
+
+}  // namespace
+
+const Nvrtc& nvrtc() {
+  static const Nvrtc table = load();
+  return table;
+}
+
+std::vector<std::string> toolkit_include_dirs(const Nvrtc& nvrtc) {
+  const fs::path library_folder = gpu::library_folder(reinterpret_cast<const void*>(nvrtc.nvrtcVersion));
+  std::vector<fs::path> folders;
+  if (!library_folder.empty()) {
+    folders.push_back(library_folder.parent_path() / "include");
+    folders.push_back(library_folder.parent_path().parent_path() / "include");  // <toolkit>/targets/<arch>/lib
+    folders.push_back(library_folder.parent_path().parent_path() / "cuda_runtime" / "include");  // pip's packages
+  }
+  for (const fs::path& root : toolkit_roots()) folders.push_back(root / "include");
+  folders.emplace_back("/usr/local/cuda/include");
+  folders.emplace_back("/usr/include");
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    if (!fs::exists(folder / "cuda_fp16.h", error)) continue;
+    std::vector<std::string> found{folder.lexically_normal().string()};
+    if (fs::is_directory(folder / "cccl", error)) found.push_back((folder / "cccl").lexically_normal().string());
+    return found;
+  }
+  return {};
+}
+
+gpu::CompilerApi compiler_api(const Nvrtc& nvrtc) {
+  const Nvrtc* n = &nvrtc;
+  const auto program = [](gpu::CompilerApi::Program handle) { return static_cast<nvrtcProgram>(handle); };
+  gpu::CompilerApi api;
+  api.name = "nvrtc";
+  api.create = [n](gpu::CompilerApi::Program* handle, const char* source, const char* name) -> int {
+    return n->nvrtcCreateProgram(reinterpret_cast<nvrtcProgram*>(handle), source, name, 0, nullptr, nullptr);
+  };
+  api.destroy = [n](gpu::CompilerApi::Program* handle) -> int {
+    return n->nvrtcDestroyProgram(reinterpret_cast<nvrtcProgram*>(handle));
+  };
+  api.add_name_expression = [n, program](gpu::CompilerApi::Program handle, const char* expression) -> int {
+    return n->nvrtcAddNameExpression(program(handle), expression);
+  };
+  api.compile = [n, program](gpu::CompilerApi::Program handle, int count, const char* const* options) -> int {
+    return n->nvrtcCompileProgram(program(handle), count, options);
+  };
+  api.log_size = [n, program](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
+    return n->nvrtcGetProgramLogSize(program(handle), size);
+  };
+  api.log = [n, program](gpu::CompilerApi::Program handle, char* log) -> int {
+    return n->nvrtcGetProgramLog(program(handle), log);
+  };
+  api.lowered_name = [n, program](gpu::CompilerApi::Program handle, const char* expression, const char** name) -> int {
+    return n->nvrtcGetLoweredName(program(handle), expression, name);
+  };
+  api.code_size = [n, program](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
+    return n->nvrtcGetCUBINSize(program(handle), size);
+  };
+  api.code = [n, program](gpu::CompilerApi::Program handle, char* code) -> int {
+    return n->nvrtcGetCUBIN(program(handle), code);
+  };
+  api.describe = [n](int status) { return std::string(n->nvrtcGetErrorString(static_cast<nvrtcResult>(status))); };
+  return api;
+}
+
+}  // namespace xtune::cuda

@@ -1,0 +1,48 @@
+// NVRTC, opened at run time.
+#pragma once
+
+#include <nvrtc.h>
+
+#include <string>
+#include <vector>
+
+#include "backends/gpu/runtime_compiler.hpp"
+#include "base/dynamic_library.hpp"
+
+#define XTUNE_NVRTC_CALLS(CALL)   \
+  CALL(nvrtcVersion)              \
+  CALL(nvrtcGetErrorString)       \
+  CALL(nvrtcCreateProgram)        \
+  CALL(nvrtcDestroyProgram)       \
+  CALL(nvrtcAddNameExpression)    \
+  CALL(nvrtcCompileProgram)       \
+  CALL(nvrtcGetProgramLogSize)    \
+  CALL(nvrtcGetProgramLog)        \
+  CALL(nvrtcGetLoweredName)       \
+  CALL(nvrtcGetCUBINSize)         \
+  CALL(nvrtcGetCUBIN)             \
+  CALL(nvrtcGetNumSupportedArchs) \
+  CALL(nvrtcGetSupportedArchs)
+
+namespace xtune::cuda {
+
+/// NVRTC's entry points; one table for the process, never unloaded.
+struct Nvrtc {
+  DynamicLibrary library;
+#define XTUNE_DECLARE(name) decltype(&::name) name = nullptr;
+  XTUNE_NVRTC_CALLS(XTUNE_DECLARE)
+#undef XTUNE_DECLARE
+};
+
+/// Thread-safe. Looks in CUDA_HOME, CUDA_PATH, the loader's path, /usr/local/cuda and an active Python environment's
+/// packages. Throws Error(unavailable) saying where it looked.
+const Nvrtc& nvrtc();
+
+/// Folders with CUDA's own headers (cuda_fp16.h, and CCCL's), those of the NVRTC in use first; empty when there are
+/// none.
+std::vector<std::string> toolkit_include_dirs(const Nvrtc& nvrtc);
+
+/// NVRTC's side of the run-time compiler's calls; code is cubin.
+gpu::CompilerApi compiler_api(const Nvrtc& nvrtc);
+
+}  // namespace xtune::cuda

@@ -1,0 +1,126 @@
+// The toolchain over NVRTC.
+#include "backends/cuda/toolchain.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "backends/gpu/launch_limits.hpp"
+#include "backends/gpu/library_file.hpp"
+#include "backends/gpu/ptxas_log.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::cuda {
+namespace {
+
+/// The compute capability in an arch: 90 of "sm_90a"; 0 when it is no arch.
+int capability(const std::string& arch) noexcept {
+  if (!arch.starts_with("sm_")) return 0;
+  int number = 0;
+  std::size_t at = 3;
+  for (; at < arch.size() && at < 7 && std::isdigit(static_cast<unsigned char>(arch[at])); ++at)
+    number = number * 10 + (arch[at] - '0');
+  if (at < arch.size() && (arch[at] == 'a' || arch[at] == 'f')) ++at;
+  return at == arch.size() ? number : 0;
+}
+
+class NvrtcToolchain final : public Toolchain {
+ public:
+  NvrtcToolchain(const Nvrtc& nvrtc, Dialect dialect) : dialect_(std::move(dialect)) {
+    int major = 0, minor = 0, count = 0;
+    nvrtc.nvrtcVersion(&major, &minor);
+    version_ = fmt::format("{}.{}", major, minor);
+    if (nvrtc.nvrtcGetNumSupportedArchs(&count) == NVRTC_SUCCESS && count > 0 && count < 1000) {
+      supported_.resize(static_cast<std::size_t>(count));
+      if (nvrtc.nvrtcGetSupportedArchs(supported_.data()) != NVRTC_SUCCESS) supported_.clear();
+    }
+    build_ = gpu::library_build_id(reinterpret_cast<const void*>(nvrtc.nvrtcVersion));
+  }
+
+  std::string fingerprint() override {
+    return fmt::format("{} {}{}{}", dialect_.name, version_, build_.empty() ? "" : " ", build_);
+  }
+  std::string default_arch() override { return "sm_90"; }
+
+  Artifact compile(const CompileRequest& request) override {
+    check_arch(request.arch);
+    Artifact artifact;
+    artifact.arch = request.arch;
+    artifact.format = "cubin";
+    try {
+      gpu::CompiledProgram program =
+          gpu::compile_program(dialect_.api, request.source, request.source_name, request.entry, options_for(request));
+      artifact.entry_symbol = std::move(program.entry_symbol);
+      artifact.image = std::move(program.image);
+      artifact.log = std::move(program.log);
+      artifact.compile_s = program.seconds;
+    } catch (const CandidateFailure& failure) {
+      explain(failure);
+      throw;
+    }
+    artifact.usage = gpu::parse_ptxas_log(artifact.log, artifact.entry_symbol);
+    artifact.usage.warp_size = 32;
+    if (artifact.usage.registers) artifact.usage.max_threads_per_block = threads_that_fit(*artifact.usage.registers);
+    return artifact;
+  }
+
+ private:
+  void check_arch(const std::string& arch) const {
+    const int number = capability(arch);
+    if (number == 0)
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("'{}' is no NVIDIA architecture; they read sm_90, sm_90a, sm_100f", arch));
+    if (!supported_.empty() && std::find(supported_.begin(), supported_.end(), number) == supported_.end())
+      throw Error(ErrorKind::unsupported, fmt::format("{} {} cannot compile for {}; it knows sm_{}", dialect_.name,
+                                                      version_, arch, fmt::join(supported_, ", sm_")));
+  }
+
+  std::vector<std::string> options_for(const CompileRequest& request) const {
+    std::vector<std::string> options{"--gpu-architecture=" + request.arch, "--ptxas-options=-v"};
+    for (const std::string& define : dialect_.defines) options.push_back("-D" + define);
+    for (const auto& [name, value] : request.defines) options.push_back("-D" + name + "=" + value);
+    for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
+    for (const std::string& folder : dialect_.include_dirs) options.push_back("-I" + folder);
+    const auto own = dialect_.map_options ? dialect_.map_options(request.options) : request.options;
+    options.insert(options.end(), own.begin(), own.end());
+    return options;
+  }
+
+  /// ptxas with -v leaves out why it refused too much static shared memory; its own numbers tell.
+  static void explain(const CandidateFailure& failure) {
+    if (failure.outcome() != Outcome::compile_failed || !gpu::first_error(failure.log()).empty()) return;
+    constexpr std::int64_t static_limit = 48 * 1024;  // CUDA C++ Programming Guide: more needs dynamic shared memory
+    const std::int64_t used = gpu::largest_static_shared(failure.log());
+    if (used > static_limit)
+      throw CandidateFailure(
+          Outcome::compile_failed,
+          fmt::format("ptxas: {} bytes of static shared memory exceed the {} that a kernel may declare; use "
+                      "dynamic shared memory ([launch] shared)",
+                      used, static_limit),
+          failure.log());
+  }
+
+  static int threads_that_fit(int registers) {
+    constexpr std::int64_t registers_per_block = 65536;  // every architecture from sm_70 on: known_devices.def
+    int threads = 1024;
+    while (threads > 32 && gpu::registers_of_block(threads, registers, 32) > registers_per_block) threads -= 32;
+    return threads;
+  }
+
+  Dialect dialect_;
+  std::string version_, build_;
+  std::vector<int> supported_;
+};
+
+}  // namespace
+
+bool is_nvidia_arch(const std::string& arch) noexcept { return capability(arch) != 0; }
+
+std::unique_ptr<Toolchain> make_toolchain(const Nvrtc& nvrtc, Dialect dialect) {
+  return std::make_unique<NvrtcToolchain>(nvrtc, std::move(dialect));
+}
+
+}  // namespace xtune::cuda

@@ -1,0 +1,173 @@
+// The ELF notes and MessagePack metadata of AMD code objects.
+#include "backends/gpu/code_object.hpp"
+
+#include <elf.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace xtune::gpu {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint32_t note_type_metadata = 32;  // NT_AMDGPU_METADATA
+constexpr std::uint64_t max_bundle_entries = 1024;
+
+/// The bytes [offset, offset + size), or empty when they are not all there.
+std::string_view slice(std::string_view image, std::uint64_t offset, std::uint64_t size) {
+  if (offset > image.size() || size > image.size() - offset) return {};
+  return image.substr(offset, size);
+}
+
+/// Copies a structure out, since nothing in a file need be aligned.
+template <class T>
+bool copy_at(std::string_view image, std::uint64_t offset, T& out) {
+  const std::string_view bytes = slice(image, offset, sizeof(T));
+  if (bytes.size() != sizeof(T)) return false;
+  std::memcpy(&out, bytes.data(), sizeof(T));
+  return true;
+}
+
+/// The metadata's MessagePack in a run of notes; empty when there is none.
+std::string_view metadata_in_notes(std::string_view notes) {
+  const auto padded = [](std::uint64_t size) { return (size + 3) & ~std::uint64_t{3}; };
+  std::uint64_t at = 0;
+  Elf64_Nhdr header;
+  while (copy_at(notes, at, header)) {
+    const std::uint64_t name_at = at + sizeof(header), text_at = name_at + padded(header.n_namesz);
+    const std::string_view name = slice(notes, name_at, header.n_namesz);
+    const std::string_view text = slice(notes, text_at, header.n_descsz);
+    if (header.n_type == note_type_metadata && name == std::string_view("AMDGPU\0", 7)) return text;
+    at = text_at + padded(header.n_descsz);
+  }
+  return {};
+}
+
+std::string_view find_metadata(std::string_view image) {
+  Elf64_Ehdr elf;
+  if (!copy_at(image, 0, elf) || std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
+      elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_ident[EI_DATA] != ELFDATA2LSB)
+    return {};
+  // Program headers first: they survive stripping.
+  for (std::uint32_t i = 0; i < elf.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    if (!copy_at(image, elf.e_phoff + std::uint64_t{i} * sizeof(segment), segment)) break;
+    if (segment.p_type != PT_NOTE) continue;
+    if (auto text = metadata_in_notes(slice(image, segment.p_offset, segment.p_filesz)); !text.empty()) return text;
+  }
+  for (std::uint32_t i = 0; i < elf.e_shnum; ++i) {
+    Elf64_Shdr section;
+    if (!copy_at(image, elf.e_shoff + std::uint64_t{i} * sizeof(section), section)) break;
+    if (section.sh_type != SHT_NOTE) continue;
+    if (auto text = metadata_in_notes(slice(image, section.sh_offset, section.sh_size)); !text.empty()) return text;
+  }
+  return {};
+}
+
+/// Stops the reader on nesting that no real metadata has: it descends recursively, and a damaged note may ask for
+/// millions of levels.
+class DepthCheck final : public nlohmann::json_sax<json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(std::int64_t) override { return true; }
+  bool number_unsigned(std::uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(json::binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return ++depth_ < 32; }
+  bool key(std::string&) override { return true; }
+  bool end_object() override { return --depth_ >= 0; }
+  bool start_array(std::size_t) override { return ++depth_ < 32; }
+  bool end_array() override { return --depth_ >= 0; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+
+ private:
+  int depth_ = 0;
+};
+
+json parse_metadata(std::string_view text) {
+  DepthCheck check;
+  if (!json::sax_parse(text.begin(), text.end(), &check, json::input_format_t::msgpack)) return nullptr;
+  return json::from_msgpack(text.begin(), text.end(), true, false);
+}
+
+std::optional<std::int64_t> number(const json& kernel, const char* key) {
+  const auto field = kernel.find(key);
+  if (field == kernel.end() || !field->is_number_integer()) return std::nullopt;
+  const auto value = field->get<std::int64_t>();
+  if (value < 0 || value > 1'000'000'000) return std::nullopt;
+  return value;
+}
+
+std::optional<int> small_number(const json& kernel, const char* key) {
+  const auto value = number(kernel, key);
+  return value ? std::optional<int>(static_cast<int>(*value)) : std::nullopt;
+}
+
+KernelMetadata read_kernel(const json& kernel) {
+  KernelMetadata result;
+  ResourceUsage& usage = result.usage;
+  usage.registers = small_number(kernel, ".vgpr_count");
+  usage.scalar_registers = small_number(kernel, ".sgpr_count");
+  usage.accumulator_registers = small_number(kernel, ".agpr_count");
+  usage.static_shared_bytes = number(kernel, ".group_segment_fixed_size");
+  usage.max_threads_per_block = small_number(kernel, ".max_flat_workgroup_size");
+  usage.warp_size = small_number(kernel, ".wavefront_size");
+  // Scalar registers spill into lanes of vector registers, not to memory; a vector register is 4 bytes a thread.
+  if (const auto spills = number(kernel, ".vgpr_spill_count")) usage.spilled_bytes = *spills * 4;
+  if (const auto parameters = kernel.find(".args"); parameters != kernel.end() && parameters->is_array()) {
+    for (const json& parameter : *parameters) {
+      if (!parameter.is_object()) continue;
+      const auto kind = parameter.find(".value_kind");
+      const bool hidden =
+          kind != parameter.end() && kind->is_string() && kind->get_ref<const std::string&>().starts_with("hidden_");
+      if (const auto size = number(parameter, ".size"); size && !hidden)
+        result.parameter_bytes.push_back(static_cast<std::size_t>(*size));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<KernelMetadata> kernel_metadata(std::string_view image, std::string_view symbol) {
+  const std::string_view text = find_metadata(image);
+  if (text.empty()) return std::nullopt;
+  const json metadata = parse_metadata(text);
+  if (!metadata.is_object()) return std::nullopt;
+  const auto kernels = metadata.find("amdhsa.kernels");
+  if (kernels == metadata.end() || !kernels->is_array()) return std::nullopt;
+  const std::string descriptor = std::string(symbol) + ".kd";
+  for (const json& kernel : *kernels) {
+    if (!kernel.is_object()) continue;
+    const auto name = kernel.find(".symbol");
+    if (name != kernel.end() && name->is_string() && name->get_ref<const std::string&>() == descriptor)
+      return read_kernel(kernel);
+  }
+  return std::nullopt;
+}
+
+std::string_view unbundle(std::string_view image, std::string_view arch) {
+  constexpr std::string_view magic = "__CLANG_OFFLOAD_BUNDLE__";
+  if (!image.starts_with(magic)) return image;
+  std::uint64_t entries = 0;
+  if (!copy_at(image, magic.size(), entries) || entries > max_bundle_entries) return {};
+  std::uint64_t at = magic.size() + sizeof(entries);
+  for (std::uint64_t i = 0; i < entries; ++i) {
+    std::uint64_t header[3];  // offset and size of the code, size of the target's name
+    if (!copy_at(image, at, header)) return {};
+    const std::string_view target = slice(image, at + sizeof(header), header[2]);
+    if (target.size() != header[2]) return {};
+    at += sizeof(header) + header[2];
+    // "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+", "host-x86_64-unknown-linux--"
+    const auto dashes = target.rfind("--");
+    const std::string_view id = dashes == std::string_view::npos ? std::string_view() : target.substr(dashes + 2);
+    if (target.find("amdgcn") != std::string_view::npos && id.substr(0, id.find(':')) == arch.substr(0, arch.find(':')))
+      return slice(image, header[0], header[1]);
+  }
+  return {};
+}
+
+}  // namespace xtune::gpu

@@ -1,0 +1,94 @@
+// The GPU itself: its stream, its events, memory, and what a failing driver call means.
+#include "backends/gpu/device.hpp"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::gpu {
+
+Session::Session(DriverApi api, DeviceInfo info) : api_(std::move(api)), info_(std::move(info)) {
+  Status status = api_.create_stream(&stream_);
+  if (status == 0) status = api_.create_event(&start_);
+  if (status == 0) status = api_.create_event(&stop_);
+  if (status == 0) return;
+  const std::string reason = api_.describe(status);
+  release();
+  throw Error(ErrorKind::unavailable,
+              fmt::format("device {} ({}) does not answer: {}", info_.index, info_.name, reason));
+}
+
+Session::~Session() { release(); }
+
+void Session::release() noexcept {
+  // After a fault every call fails; the process that owns the device is about to end anyway, so results are ignored.
+  try {
+    if (flush_) api_.free(flush_);
+    if (stop_) api_.destroy_event(stop_);
+    if (start_) api_.destroy_event(start_);
+    if (stream_) api_.destroy_stream(stream_);
+    if (api_.close) api_.close();
+  } catch (...) {
+  }
+}
+
+void Session::check(Status status, const char* doing) const {
+  if (status != 0) throw CandidateFailure(Outcome::crashed, fmt::format("{}: {}", doing, api_.describe(status)));
+}
+
+void Session::check_launch(Status status, const char* doing) const {
+  if (status == 0) return;
+  throw CandidateFailure(api_.is_sticky(status) ? Outcome::crashed : Outcome::launch_failed,
+                         fmt::format("{}: {}", doing, api_.describe(status)));
+}
+
+void* Session::allocate(std::size_t bytes, const char* what) {
+  void* address = nullptr;
+  // The driver refuses an empty allocation, and an empty buffer is a valid argument.
+  const Status status = api_.allocate(&address, bytes ? bytes : 1);
+  if (status == 0) return address;
+  if (api_.is_sticky(status)) check(status, "allocating device memory");
+  std::string hint;
+  if (api_.is_out_of_memory(status)) hint = "; use a smaller problem, or a device with more free memory";
+  throw Error(ErrorKind::unavailable, fmt::format("cannot allocate {} for {} on {}: {}{}", human_bytes(bytes), what,
+                                                  info_.name, api_.describe(status), hint));
+}
+
+void* Session::flush_memory(std::size_t bytes) {
+  if (bytes <= flush_bytes_) return flush_;
+  if (flush_) {
+    api_.free(flush_);
+    flush_ = nullptr;
+    flush_bytes_ = 0;
+  }
+  flush_ = allocate(bytes, "flushing the L2 cache");
+  flush_bytes_ = bytes;
+  return flush_;
+}
+
+namespace {
+
+class GpuDevice final : public Device {
+ public:
+  GpuDevice(DriverApi api, DeviceInfo info) : session_(std::make_shared<Session>(std::move(api), std::move(info))) {}
+  const DeviceInfo& info() const noexcept override { return session_->info(); }
+  std::unique_ptr<Buffer> allocate(std::size_t bytes) override { return make_buffer(session_, bytes); }
+  std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) override {
+    return make_program(session_, artifact, launch);
+  }
+
+ private:
+  std::shared_ptr<Session> session_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_device(DriverApi api, DeviceInfo info) {
+  return std::make_unique<GpuDevice>(std::move(api), std::move(info));
+}
+
+}  // namespace xtune::gpu

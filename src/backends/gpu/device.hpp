@@ -1,0 +1,52 @@
+// A GPU, its memory and its loaded kernels, over the table of driver calls.
+#pragma once
+
+#include <memory>
+
+#include "backends/gpu/driver_api.hpp"
+
+namespace xtune::gpu {
+
+/// What a device shares with its buffers and programs; the last of them to go releases it.
+class Session {
+ public:
+  /// Takes over `api` (and closes it) even when this throws Error(unavailable).
+  Session(DriverApi api, DeviceInfo info);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const DriverApi& api() const noexcept { return api_; }
+  const DeviceInfo& info() const noexcept { return info_; }
+  Stream stream() const noexcept { return stream_; }
+  Event start() const noexcept { return start_; }
+  Event stop() const noexcept { return stop_; }
+
+  /// Device memory of at least `bytes` that flushing overwrites; grows, never shrinks. Throws Error(unavailable).
+  void* flush_memory(std::size_t bytes);
+  /// Throws CandidateFailure(crashed), or Error(unavailable) naming `what` and the size when memory is short.
+  void* allocate(std::size_t bytes, const char* what);
+  /// Throws CandidateFailure(crashed) with the driver's words unless status is success.
+  void check(Status status, const char* doing) const;
+  /// As check, but a failure that leaves the device usable is a launch_failed.
+  void check_launch(Status status, const char* doing) const;
+
+ private:
+  void release() noexcept;
+
+  DriverApi api_;
+  DeviceInfo info_;
+  Stream stream_ = nullptr;
+  Event start_ = nullptr, stop_ = nullptr;
+  void* flush_ = nullptr;
+  std::size_t flush_bytes_ = 0;
+};
+
+/// Throws Error(unavailable) when the device does not answer.
+std::unique_ptr<Device> make_device(DriverApi api, DeviceInfo info);
+
+/// For make_device's result alone.
+std::unique_ptr<Buffer> make_buffer(std::shared_ptr<Session> session, std::size_t bytes);
+std::unique_ptr<Program> make_program(std::shared_ptr<Session> session, const Artifact& artifact, const Launch& launch);
+
+}  // namespace xtune::gpu

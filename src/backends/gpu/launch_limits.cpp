@@ -1,0 +1,84 @@
+// The limits a launch must keep.
+#include "backends/gpu/launch_limits.hpp"
+
+#include <fmt/core.h>
+
+#include <limits>
+
+namespace xtune::gpu {
+namespace {
+
+constexpr const char axis_name[] = {'x', 'y', 'z'};
+
+std::optional<std::string> forbidden_shape(const Launch& launch, const DeviceInfo& device) {
+  const std::int64_t max_block[] = {device.max_block_x, device.max_block_y, device.max_block_z};
+  const std::int64_t max_grid[] = {device.max_grid_x, device.max_grid_y, device.max_grid_z};
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t block = launch.block[axis], grid = launch.grid[axis];
+    const char name = axis_name[axis];
+    if (block == 0) return fmt::format("block.{} is 0", name);
+    if (grid == 0) return fmt::format("grid.{} is 0", name);
+    if (max_block[axis] > 0 && block > max_block[axis])
+      return fmt::format("block.{0} = {1} exceeds device.max_block_{0} = {2}", name, block, max_block[axis]);
+    if (max_grid[axis] > 0 && grid > max_grid[axis])
+      return fmt::format("grid.{0} = {1} exceeds device.max_grid_{0} = {2}", name, grid, max_grid[axis]);
+    // HIP programming manual: blocks * threads of a dimension must stay below 2^32.
+    if (device.vendor == "amd" && grid * block > std::numeric_limits<std::uint32_t>::max())
+      return fmt::format("grid.{0} * block.{0} = {1} exceeds the 2^32 - 1 threads that AMD GPUs launch per dimension",
+                         name, grid * block);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> forbidden_cluster(const Launch& launch) {
+  const bool any = launch.cluster[0] || launch.cluster[1] || launch.cluster[2];
+  for (int axis = 0; any && axis < 3; ++axis) {
+    const char name = axis_name[axis];
+    if (launch.cluster[axis] == 0) return fmt::format("cluster.{} is 0", name);
+    if (launch.grid[axis] % launch.cluster[axis] != 0)
+      return fmt::format("grid.{0} = {1} is no multiple of cluster.{0} = {2}", name, launch.grid[axis],
+                         launch.cluster[axis]);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::int64_t registers_of_block(std::int64_t threads, int registers, int warp_size) noexcept {
+  constexpr std::int64_t unit = 256;
+  const std::int64_t warps = (threads + warp_size - 1) / warp_size;
+  const std::int64_t per_warp = (static_cast<std::int64_t>(registers) * warp_size + unit - 1) / unit * unit;
+  return warps * per_warp;
+}
+
+std::optional<std::string> forbidden(const Launch& launch, const KernelNeeds& kernel, const DeviceInfo& device) {
+  if (auto reason = forbidden_shape(launch, device)) return reason;
+  if (auto reason = forbidden_cluster(launch)) return reason;
+
+  // Each dimension is at most 1024 here or its limit is unknown; 3 * 21 bits would still fit.
+  const std::int64_t threads = static_cast<std::int64_t>(launch.block[0]) * launch.block[1] * launch.block[2];
+  if (device.max_threads_per_block > 0 && threads > device.max_threads_per_block)
+    return fmt::format("block of {} threads exceeds device.max_threads_per_block = {}", threads,
+                       device.max_threads_per_block);
+  if (kernel.max_threads_per_block && *kernel.max_threads_per_block > 0 && threads > *kernel.max_threads_per_block)
+    return fmt::format("block of {} threads exceeds the {} that the kernel's registers or launch bounds allow", threads,
+                       *kernel.max_threads_per_block);
+
+  const std::int64_t shared = kernel.static_shared_bytes + launch.shared_bytes;
+  if (device.shared_per_block_optin > 0 && shared > device.shared_per_block_optin)
+    return fmt::format("{} bytes of shared memory ({} static + {} dynamic) exceed device.shared_per_block_optin = {}",
+                       shared, kernel.static_shared_bytes, launch.shared_bytes, device.shared_per_block_optin);
+
+  // On AMD the compiler's max_flat_workgroup_size already accounts for registers, and waves of a block share them
+  // otherwise.
+  if (device.vendor == "nvidia" && kernel.registers && device.registers_per_block > 0) {
+    const std::int64_t needed = registers_of_block(threads, *kernel.registers, device.warp_size);
+    if (needed > device.registers_per_block)
+      return fmt::format(
+          "{} registers a thread * {} threads need {} registers, more than device.registers_per_block = {}",
+          *kernel.registers, threads, needed, device.registers_per_block);
+  }
+  return std::nullopt;
+}
+
+}  // namespace xtune::gpu

@@ -1,0 +1,147 @@
+// A loaded kernel with its launch: limits, arguments, and one timed run.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+#include <vector>
+
+#include "backends/gpu/device.hpp"
+#include "backends/gpu/launch_limits.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::gpu {
+namespace {
+
+void reject_forbidden(const Launch& launch, const KernelNeeds& needs, const Session& session) {
+  if (auto reason = forbidden(launch, needs, session.info())) throw CandidateFailure(Outcome::rejected, *reason);
+}
+
+/// Owns a module of the driver.
+class LoadedModule {
+ public:
+  LoadedModule(Session& session, const std::string& image) : session_(session) {
+    session.check_launch(session.api().load_module(&handle_, image), "loading the kernel");
+  }
+  ~LoadedModule() {
+    try {
+      session_.api().unload_module(handle_);
+    } catch (...) {  // a destructor never throws
+    }
+  }
+  LoadedModule(const LoadedModule&) = delete;
+  LoadedModule& operator=(const LoadedModule&) = delete;
+  Module handle() const noexcept { return handle_; }
+
+ private:
+  Session& session_;
+  Module handle_ = nullptr;
+};
+
+class GpuProgram final : public Program {
+ public:
+  GpuProgram(std::shared_ptr<Session> session, const Artifact& artifact, const Launch& launch)
+      : session_(std::move(session)),
+        module_(*session_, artifact.image),
+        launch_(launch),
+        name_(artifact.entry_symbol) {
+    const DriverApi& api = session_->api();
+    session_->check_launch(api.find_function(&function_, module_.handle(), name_.c_str()),
+                           fmt::format("finding kernel '{}'", name_).c_str());
+    FunctionAttributes attributes;
+    session_->check_launch(api.function_attributes(&attributes, function_), "asking for the kernel's attributes");
+    reject_forbidden(launch, {attributes.registers, attributes.max_threads_per_block, attributes.static_shared_bytes},
+                     *session_);
+    if (has_cluster() && !api.launch_cluster)
+      throw CandidateFailure(
+          Outcome::rejected,
+          fmt::format("{} ({}) has no thread block clusters; they need sm_90 and a driver for CUDA 11.8",
+                      session_->info().name, session_->info().arch));
+    const std::int64_t shared = attributes.static_shared_bytes + launch.shared_bytes;
+    if (launch.shared_bytes > 0 && shared > session_->info().shared_per_block && api.allow_dynamic_shared)
+      session_->check_launch(api.allow_dynamic_shared(function_, launch.shared_bytes),
+                             "opting in to large dynamic shared memory");
+    if (api.parameter_sizes) parameters_ = api.parameter_sizes(function_, artifact);
+  }
+
+  Sample run(const RunOptions& options) override {
+    Arguments arguments(options.arguments);
+    if (parameters_) check_arguments(options.arguments);
+    const DriverApi& api = session_->api();
+    const Stream stream = session_->stream();
+    void** pointers = arguments.pointers.data();
+
+    // The flush goes first: while it runs, the events and the kernel are queued behind it, so that the time between
+    // them holds no launch latency.
+    if (options.flush_bytes > 0)
+      session_->check(api.fill(session_->flush_memory(options.flush_bytes), 0, options.flush_bytes, stream),
+                      "flushing the L2 cache");
+    if (options.timed) session_->check(api.record_event(session_->start(), stream), "recording an event");
+    session_->check_launch(launch(pointers), "launching the kernel");
+    if (!options.timed) {
+      session_->check(api.synchronize_stream(stream), "running the kernel");
+      return {};
+    }
+    session_->check(api.record_event(session_->stop(), stream), "recording an event");
+    session_->check(api.synchronize_event(session_->stop()), "running the kernel");
+    float ms = 0;
+    session_->check(api.elapsed_ms(&ms, session_->start(), session_->stop()), "reading the kernel's time");
+    return {ms};
+  }
+
+ private:
+  /// The values of one launch and the pointers to them that the driver takes.
+  struct Arguments {
+    explicit Arguments(std::span<const KernelArgument> arguments)
+        : addresses(arguments.size()), pointers(arguments.size()) {
+      for (std::size_t i = 0; i < arguments.size(); ++i) {
+        if (auto* buffer = std::get_if<Buffer*>(&arguments[i])) {
+          addresses[i] = (*buffer)->address();
+          pointers[i] = &addresses[i];
+        } else {
+          pointers[i] = const_cast<std::byte*>(std::get<ScalarArgument>(arguments[i]).bytes.data());
+        }
+      }
+    }
+    std::vector<void*> addresses;
+    std::vector<void*> pointers;
+  };
+
+  /// The driver reads as many pointers as the kernel has parameters, so a missing one would crash this process.
+  void check_arguments(std::span<const KernelArgument> arguments) const {
+    std::vector<std::size_t> given;
+    for (const KernelArgument& argument : arguments) {
+      const auto* scalar = std::get_if<ScalarArgument>(&argument);
+      given.push_back(scalar ? scalar->size : sizeof(void*));
+    }
+    if (given != *parameters_)
+      throw CandidateFailure(
+          Outcome::launch_failed,
+          fmt::format("kernel '{}' takes {} parameters of [{}] bytes, but the spec's args are {} of [{}] bytes", name_,
+                      parameters_->size(), fmt::join(*parameters_, ", "), given.size(), fmt::join(given, ", ")));
+  }
+
+  bool has_cluster() const noexcept { return launch_.cluster[0] != 0; }
+  Status launch(void** parameters) const {
+    const auto& call = has_cluster() ? session_->api().launch_cluster : session_->api().launch;
+    return call(function_, launch_, session_->stream(), parameters);
+  }
+
+  std::shared_ptr<Session> session_;
+  LoadedModule module_;
+  Launch launch_;
+  std::string name_;
+  Function function_ = nullptr;
+  std::optional<std::vector<std::size_t>> parameters_;
+};
+
+}  // namespace
+
+std::unique_ptr<Program> make_program(std::shared_ptr<Session> session, const Artifact& artifact,
+                                      const Launch& launch) {
+  const ResourceUsage& usage = artifact.usage;
+  reject_forbidden(launch, {usage.registers, usage.max_threads_per_block, usage.static_shared_bytes.value_or(0)},
+                   *session);
+  return std::make_unique<GpuProgram>(std::move(session), artifact, launch);
+}
+
+}  // namespace xtune::gpu

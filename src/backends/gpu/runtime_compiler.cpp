@@ -1,0 +1,117 @@
+// Compiling one program through a run-time compiler's calls.
+#include "backends/gpu/runtime_compiler.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <string_view>
+
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::gpu {
+namespace {
+
+/// Owns a program of the compiler.
+class Handle {
+ public:
+  Handle(const CompilerApi& api, const std::string& source, const std::string& source_name) : api_(api) {
+    if (const int status = api.create(&program_, source.c_str(), source_name.c_str()); status != 0)
+      throw Error(ErrorKind::unavailable,
+                  fmt::format("{} cannot start on '{}': {}", api.name, source_name, api.describe(status)));
+  }
+  ~Handle() {
+    try {
+      api_.destroy(&program_);
+    } catch (...) {  // a destructor never throws
+    }
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  CompilerApi::Program get() const noexcept { return program_; }
+
+ private:
+  const CompilerApi& api_;
+  CompilerApi::Program program_ = nullptr;
+};
+
+std::string read_log(const CompilerApi& api, CompilerApi::Program program) {
+  std::size_t size = 0;
+  if (api.log_size(program, &size) != 0 || size == 0) return {};
+  std::string log(size, '\0');
+  if (api.log(program, log.data()) != 0) return {};
+  log.resize(log.find('\0') == std::string::npos ? log.size() : log.find('\0'));
+  return log;
+}
+
+}  // namespace
+
+CompiledProgram compile_program(const CompilerApi& api, const std::string& source, const std::string& source_name,
+                                const std::string& entry, const std::vector<std::string>& options) {
+  if (source.find('\0') != std::string::npos)
+    throw CandidateFailure(Outcome::compile_failed, source_name + " holds a NUL byte: it is no C++ source");
+  const Handle program(api, source, source_name);
+  CompiledProgram result;
+  if (const int status = api.add_name_expression(program.get(), entry.c_str()); status != 0)
+    throw CandidateFailure(Outcome::compile_failed, fmt::format("entry '{}': {}", entry, api.describe(status)));
+
+  std::vector<const char*> arguments;
+  for (const std::string& option : options) arguments.push_back(option.c_str());
+  const auto begin = std::chrono::steady_clock::now();
+  const int status = api.compile(program.get(), static_cast<int>(arguments.size()), arguments.data());
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.log = read_log(api, program.get());
+  if (status != 0) {
+    const std::string error = first_error(result.log);
+    throw CandidateFailure(Outcome::compile_failed, error.empty() ? api.describe(status) : error, result.log);
+  }
+
+  const char* lowered = nullptr;
+  if (const int found = api.lowered_name(program.get(), entry.c_str(), &lowered); found != 0 || !lowered)
+    throw CandidateFailure(Outcome::compile_failed,
+                           fmt::format("entry '{}' names no kernel of {}: {}", entry, source_name, api.describe(found)),
+                           result.log);
+  result.entry_symbol = lowered;
+  std::size_t size = 0;
+  int read = api.code_size(program.get(), &size);
+  result.image.resize(size);
+  if (read == 0 && size > 0) read = api.code(program.get(), result.image.data());
+  if (read != 0 || size == 0)
+    throw CandidateFailure(Outcome::compile_failed,
+                           fmt::format("{} gave no code for '{}': {}", api.name, entry, api.describe(read)),
+                           result.log);
+  return result;
+}
+
+std::string first_error(const std::string& log) {
+  std::string_view rest = log;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    // "k.cu(3): error: ...", "ptxas fatal   : ...", "ptxas application ptx input, line 38; error   : ..."
+    for (const std::string_view word : {"error", "fatal"}) {
+      for (auto at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
+        const auto after = line.find_first_not_of(' ', at + word.size());
+        const bool states = after != std::string_view::npos && (line[after] == ':' || line[after] == '#');
+        const bool opens = at == 0 || !std::isalnum(static_cast<unsigned char>(line[at - 1]));
+        if (states && opens) return std::string(line.substr(std::min(line.find_first_not_of(" \t"), line.size())));
+      }
+    }
+  }
+  return {};
+}
+
+std::string with_defines(const CompileRequest& request) {
+  std::string text;
+  for (const auto& [name, value] : request.defines) text += "#define " + name + " " + value + "\n";
+  std::string quoted;
+  for (const char c : request.source_name) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (c != '\n') quoted += c;
+  }
+  return text + "#line 1 \"" + quoted + "\"\n" + request.source;
+}
+
+}  // namespace xtune::gpu

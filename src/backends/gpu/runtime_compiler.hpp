@@ -1,0 +1,49 @@
+// What NVRTC and hipRTC share: one program compiled from a string, with its log and the lowered name of its kernel.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/build/artifact.hpp"
+
+namespace xtune::gpu {
+
+/// The calls of a run-time compiler; thread-safe, no device. 0 is success.
+struct CompilerApi {
+  using Program = void*;
+  std::string name;  ///< "nvrtc"
+  std::function<int(Program*, const char* source, const char* source_name)> create;
+  std::function<int(Program*)> destroy;
+  std::function<int(Program, const char* expression)> add_name_expression;
+  std::function<int(Program, int count, const char* const* options)> compile;
+  std::function<int(Program, std::size_t* size)> log_size;
+  std::function<int(Program, char* log)> log;
+  std::function<int(Program, const char* expression, const char** name)>
+      lowered_name;  ///< the name lives as the program
+  std::function<int(Program, std::size_t* size)> code_size;
+  std::function<int(Program, char* code)> code;
+  std::function<std::string(int)> describe;  ///< "NVRTC_ERROR_COMPILATION"
+};
+
+struct CompiledProgram {
+  std::string image;
+  std::string log;
+  std::string entry_symbol;
+  double seconds = 0;  ///< wall clock of the compile call
+};
+
+/// `entry` is a name or a template-id, as in C++. Throws CandidateFailure(compile_failed) whose message is the first
+/// error of the log; Error(unavailable) when the compiler itself cannot work (out of memory, missing builtins).
+CompiledProgram compile_program(const CompilerApi& api, const std::string& source, const std::string& source_name,
+                                const std::string& entry, const std::vector<std::string>& options);
+
+/// The first line of a compiler's log that states an error, without leading blanks; empty when there is none.
+std::string first_error(const std::string& log);
+
+/// "#define NAME value" lines followed by a #line that restores the numbering, for compilers whose own headers a -D
+/// would reach.
+std::string with_defines(const CompileRequest& request);
+
+}  // namespace xtune::gpu

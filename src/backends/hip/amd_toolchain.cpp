@@ -1,0 +1,196 @@
+// Compiling HIP C++ to an AMD code object with hipRTC.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <hip/hiprtc.h>
+
+#include <algorithm>
+
+#include "backends/gpu/code_object.hpp"
+#include "backends/gpu/library_file.hpp"
+#include "backends/gpu/runtime_compiler.hpp"
+#include "backends/hip/device_query.hpp"
+#include "backends/hip/hip_calls.hpp"
+#include "backends/hip/toolchain.hpp"
+#include "base/dynamic_library.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+#define XTUNE_HIPRTC_CALLS(CALL) \
+  CALL(hiprtcVersion)            \
+  CALL(hiprtcGetErrorString)     \
+  CALL(hiprtcCreateProgram)      \
+  CALL(hiprtcDestroyProgram)     \
+  CALL(hiprtcAddNameExpression)  \
+  CALL(hiprtcCompileProgram)     \
+  CALL(hiprtcGetProgramLogSize)  \
+  CALL(hiprtcGetProgramLog)      \
+  CALL(hiprtcGetLoweredName)     \
+  CALL(hiprtcGetCodeSize)        \
+  CALL(hiprtcGetCode)
+
+namespace xtune::hip {
+namespace {
+
+struct Hiprtc {
+  DynamicLibrary library;
+#define XTUNE_DECLARE(name) decltype(&::name) name = nullptr;
+  XTUNE_HIPRTC_CALLS(XTUNE_DECLARE)
+#undef XTUNE_DECLARE
+};
+
+Hiprtc load() {
+  Hiprtc table;
+  // Until ROCm 5.4 hipRTC was part of the HIP runtime.
+  std::vector<std::string> names = rocm_library_candidates("hiprtc");
+  const std::vector<std::string> runtime = rocm_library_candidates("amdhip64");
+  names.insert(names.end(), runtime.begin(), runtime.end());
+  try {
+    table.library = DynamicLibrary::open(names);
+  } catch (const Error& error) {
+    throw Error(
+        ErrorKind::unavailable,
+        fmt::format(
+            "neither libhiprtc.so nor libamdhip64.so was found: install ROCm's hipRTC (Debian: libamdhip64-5 and "
+            "libhiprtc-builtins5) or set ROCM_PATH ({})",
+            error.what()));
+  }
+  table.library.keep_resident();
+#define XTUNE_LOAD(name) table.library.get(#name, table.name);
+  XTUNE_HIPRTC_CALLS(XTUNE_LOAD)
+#undef XTUNE_LOAD
+  return table;
+}
+
+const Hiprtc& hiprtc() {
+  static const Hiprtc table = load();
+  return table;
+}
+
+/// The code object manager: the compiler behind hipRTC. Its list of architectures matters, because hipRTC up to 5.2 at
+/// least corrupts its heap on one that is not on it.
+struct CodeObjectManager {
+  std::vector<std::string> archs;  ///< empty: not told
+  std::string build;
+
+  CodeObjectManager() {
+    try {
+      library = DynamicLibrary::open({"libamd_comgr.so.2", "libamd_comgr.so.3", "libamd_comgr.so"});
+      library.keep_resident();
+      int (*count_of)(std::size_t*) = nullptr;
+      int (*name_of)(std::size_t, const char**) = nullptr;
+      library.get("amd_comgr_get_isa_count", count_of);
+      library.get("amd_comgr_get_isa_name", name_of);
+      build = gpu::library_build_id(reinterpret_cast<const void*>(count_of));
+      std::size_t count = 0;
+      if (count_of(&count) != 0) return;
+      for (std::size_t i = 0; i < count; ++i) {
+        const char* isa = nullptr;  // "amdgcn-amd-amdhsa--gfx90a"
+        if (name_of(i, &isa) != 0 || !isa) continue;
+        const std::string text = isa;
+        archs.push_back(text.substr(text.rfind('-') + 1));
+      }
+    } catch (const Error&) {  // part of the runtime in some packages: hipRTC's own answer must do
+    }
+  }
+  DynamicLibrary library;
+};
+
+gpu::CompilerApi compiler_api(const Hiprtc& table) {
+  const Hiprtc* r = &table;
+  const auto program = [](gpu::CompilerApi::Program handle) { return static_cast<hiprtcProgram>(handle); };
+  gpu::CompilerApi api;
+  api.name = "hiprtc";
+  api.create = [r](gpu::CompilerApi::Program* handle, const char* source, const char* name) -> int {
+    return r->hiprtcCreateProgram(reinterpret_cast<hiprtcProgram*>(handle), source, name, 0, nullptr, nullptr);
+  };
+  api.destroy = [r](gpu::CompilerApi::Program* handle) -> int {
+    return r->hiprtcDestroyProgram(reinterpret_cast<hiprtcProgram*>(handle));
+  };
+  api.add_name_expression = [r, program](gpu::CompilerApi::Program handle, const char* expression) -> int {
+    return r->hiprtcAddNameExpression(program(handle), expression);
+  };
+  api.compile = [r, program](gpu::CompilerApi::Program handle, int count, const char* const* options) -> int {
+    return r->hiprtcCompileProgram(program(handle), count, const_cast<const char**>(options));
+  };
+  api.log_size = [r, program](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
+    return r->hiprtcGetProgramLogSize(program(handle), size);
+  };
+  api.log = [r, program](gpu::CompilerApi::Program handle, char* log) -> int {
+    return r->hiprtcGetProgramLog(program(handle), log);
+  };
+  api.lowered_name = [r, program](gpu::CompilerApi::Program handle, const char* expression, const char** name) -> int {
+    return r->hiprtcGetLoweredName(program(handle), expression, name);
+  };
+  api.code_size = [r, program](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
+    return r->hiprtcGetCodeSize(program(handle), size);
+  };
+  api.code = [r, program](gpu::CompilerApi::Program handle, char* code) -> int {
+    return r->hiprtcGetCode(program(handle), code);
+  };
+  api.describe = [r](int status) { return std::string(r->hiprtcGetErrorString(static_cast<hiprtcResult>(status))); };
+  return api;
+}
+
+class HiprtcToolchain final : public Toolchain {
+ public:
+  explicit HiprtcToolchain(const Hiprtc& table) : api_(compiler_api(table)) {
+    const auto* symbol = reinterpret_cast<const void*>(table.hiprtcVersion);
+    // hiprtcVersion answers 9.0 in every release; the file's name tells.
+    std::string version = gpu::library_version(symbol);
+    if (version.empty()) version = "unknown version";
+    fingerprint_ = fmt::format("hiprtc {} {} {}", version, gpu::library_build_id(symbol), manager_.build);
+    while (fingerprint_.back() == ' ') fingerprint_.pop_back();
+  }
+
+  std::string fingerprint() override { return fingerprint_; }
+  std::string default_arch() override { return "gfx90a"; }
+
+  Artifact compile(const CompileRequest& request) override {
+    check_arch(request.arch);
+    std::vector<std::string> options{"--offload-arch=" + request.arch};
+    for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
+    options.insert(options.end(), request.options.begin(), request.options.end());
+    // A -D would reach hipRTC's own headers, where names such as T, V or N are template parameters; a #define in front
+    // of the source comes after them.
+    CompileRequest with_name = request;
+    with_name.defines.insert(with_name.defines.begin(), {"XTUNE_HIP", "1"});
+
+    Artifact artifact;
+    artifact.arch = request.arch;
+    artifact.format = "hsaco";
+    gpu::CompiledProgram program =
+        gpu::compile_program(api_, gpu::with_defines(with_name), request.source_name, request.entry, options);
+    artifact.image = std::string(gpu::unbundle(program.image, request.arch));
+    artifact.entry_symbol = std::move(program.entry_symbol);
+    artifact.log = std::move(program.log);
+    artifact.compile_s = program.seconds;
+    const auto metadata = gpu::kernel_metadata(artifact.image, artifact.entry_symbol);
+    if (!metadata)
+      throw CandidateFailure(Outcome::compile_failed,
+                             fmt::format("the code object for {} holds no kernel '{}'", request.arch, request.entry),
+                             artifact.log);
+    artifact.usage = metadata->usage;
+    return artifact;
+  }
+
+ private:
+  void check_arch(const std::string& arch) const {
+    const std::string base = strip_target_features(arch);
+    if (!base.starts_with("gfx"))
+      throw Error(ErrorKind::unsupported, fmt::format("'{}' is no AMD architecture; they read gfx90a, gfx1030", arch));
+    if (!manager_.archs.empty() &&
+        std::find(manager_.archs.begin(), manager_.archs.end(), base) == manager_.archs.end())
+      throw Error(ErrorKind::unsupported, fmt::format("{} cannot compile for {}; it knows {}", fingerprint_, arch,
+                                                      fmt::join(manager_.archs, ", ")));
+  }
+
+  gpu::CompilerApi api_;
+  CodeObjectManager manager_;
+  std::string fingerprint_;
+};
+
+}  // namespace
+
+std::unique_ptr<Toolchain> make_toolchain() { return std::make_unique<HiprtcToolchain>(hiprtc()); }
+
+}  // namespace xtune::hip

@@ -1,0 +1,34 @@
+// The hip backend: hipRTC and HIP's module calls.
+#include "backends/backend.hpp"
+
+#include <fmt/core.h>
+
+#include "backends/gpu/device.hpp"
+#include "backends/hip/device_query.hpp"
+#include "backends/hip/driver_api.hpp"
+#include "backends/hip/toolchain.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+class HipBackend final : public Backend {
+ public:
+  const char* name() const noexcept override { return "hip"; }
+  DeviceList list_devices() override { return hip::list_devices(); }
+  std::unique_ptr<Toolchain> open_toolchain() override { return hip::make_toolchain(); }
+  std::unique_ptr<Device> open_device(int index) override {
+    const hip::HipCalls& calls = hip::hip_calls();
+    const int count = hip::initialise(calls);
+    if (index < 0 || index >= count)
+      throw Error(ErrorKind::unavailable, fmt::format("hip device {} is not there: the driver shows {}", index, count));
+    DeviceInfo info = hip::query_device(calls, index);
+    return gpu::make_device(hip::open_driver_api(calls, index), std::move(info));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_hip_backend() { return std::make_unique<HipBackend>(); }
+
+}  // namespace xtune

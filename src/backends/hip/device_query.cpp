@@ -1,0 +1,151 @@
+// Asking HIP for its devices.
+#include "backends/hip/device_query.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "core/device/device_info.hpp"
+#include "xtune/error.hpp"
+#if defined(__HIP_PLATFORM_NVIDIA__)
+#include "backends/cuda/device_query.hpp"
+#endif
+
+namespace xtune::hip {
+namespace {
+
+void check(const HipCalls& calls, int index, hipError_t status) {
+  if (status != hipSuccess)
+    throw Error(ErrorKind::unavailable,
+                fmt::format("hip device {} does not answer: {}", index, describe(calls, status)));
+}
+
+int attribute(const HipCalls& calls, int index, hipDeviceAttribute_t which) {
+  int value = 0;
+  check(calls, index, calls.hipDeviceGetAttribute(&value, which, index));
+  return value;
+}
+
+/// A fact that some drivers do not tell: 0 then.
+int optional_attribute(const HipCalls& calls, int index, hipDeviceAttribute_t which) {
+  int value = 0;
+  return calls.hipDeviceGetAttribute(&value, which, index) == hipSuccess ? value : 0;
+}
+
+#if defined(__HIP_PLATFORM_NVIDIA__)
+
+/// What HIP's attributes leave out comes from the CUDA driver beneath.
+void add_platform_facts(const HipCalls&, int index, DeviceInfo& info) {
+  const DeviceInfo cuda = cuda::query_device(cuda::driver(), index);
+  info.vendor = "nvidia";
+  info.arch = cuda.arch;
+  info.uuid = cuda.uuid;
+  info.driver = cuda.driver;
+  info.shared_per_block_optin = cuda.shared_per_block_optin;
+  info.shared_per_compute_unit = cuda.shared_per_compute_unit;
+  info.registers_per_compute_unit = cuda.registers_per_compute_unit;
+  info.clock_khz = cuda.clock_khz;  // CUDA 13's properties no longer carry them
+  info.memory_clock_khz = cuda.memory_clock_khz;
+}
+
+#else
+
+/// Properties with room behind them: a library newer than the headers may write a longer structure.
+struct RoomyProperties {
+  hipDeviceProp_t properties;
+  char room[8192];
+};
+
+void add_platform_facts(const HipCalls& calls, int index, DeviceInfo& info) {
+  const auto roomy = std::make_unique<RoomyProperties>();
+  check(calls, index, calls.hipGetDeviceProperties(&roomy->properties, index));
+  std::string arch = roomy->properties.gcnArchName;
+  if (!arch.starts_with("gfx"))
+    throw Error(
+        ErrorKind::unavailable,
+        fmt::format(
+            "hip device {} has no architecture xtune can read ('{}'): the ROCm libraries and the headers xtune was "
+            "built with (HIP {}.{}) do not match",
+            index, arch, HIP_VERSION_MAJOR, HIP_VERSION_MINOR));
+  info.vendor = "amd";
+  info.arch = strip_target_features(arch);
+  int version = 0;
+  if (calls.hipDriverGetVersion(&version) == hipSuccess)
+    info.driver = fmt::format("{}.{}.{}", version / 10000000, version / 100000 % 100, version % 100000);
+  info.shared_per_block_optin = info.shared_per_block;  // all of the LDS, without opting in
+  info.shared_per_compute_unit = optional_attribute(calls, index, hipDeviceAttributeMaxSharedMemoryPerMultiprocessor);
+  if (info.shared_per_compute_unit < info.shared_per_block) info.shared_per_compute_unit = info.shared_per_block;
+  // HIP counts registers of one SIMD's lane set differently from release to release; the ISA guides do not change.
+  if (const auto known = known_device(info.arch)) {
+    info.registers_per_block = known->registers_per_block;
+    info.registers_per_compute_unit = known->registers_per_compute_unit;
+  } else {
+    info.registers_per_compute_unit = info.registers_per_block;
+  }
+  static_assert(sizeof(roomy->properties.gcnArchName) >= 64);
+}
+
+#endif
+
+}  // namespace
+
+int initialise(const HipCalls& calls) {
+  int count = 0;
+  hipError_t status = calls.hipInit(0);
+  if (status == hipSuccess) status = calls.hipGetDeviceCount(&count);
+  if (status == hipSuccess && count > 0) return count;
+  std::string advice = " (is the amdgpu driver loaded, and may this user read /dev/kfd?)";
+#if defined(__HIP_PLATFORM_NVIDIA__)
+  advice = " (does nvidia-smi list one?)";
+#endif
+  for (const char* variable : {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"})
+    if (const char* visible = std::getenv(variable)) advice = fmt::format(" ({} is \"{}\")", variable, visible);
+  throw Error(ErrorKind::unavailable, fmt::format("HIP finds no device: {}{}", describe(calls, status), advice));
+}
+
+DeviceInfo query_device(const HipCalls& calls, int index) {
+  DeviceInfo info;
+  char name[256] = {};
+  check(calls, index, calls.hipDeviceGetName(name, sizeof(name) - 1, index));
+  std::size_t memory = 0;
+  check(calls, index, calls.hipDeviceTotalMem(&memory, index));
+  info.backend = "hip";
+  info.index = index;
+  info.name = name;
+  info.warp_size = attribute(calls, index, hipDeviceAttributeWarpSize);
+  info.compute_units = attribute(calls, index, hipDeviceAttributeMultiprocessorCount);
+  info.shared_per_block = attribute(calls, index, hipDeviceAttributeMaxSharedMemoryPerBlock);
+  info.registers_per_block = attribute(calls, index, hipDeviceAttributeMaxRegistersPerBlock);
+  info.max_threads_per_block = attribute(calls, index, hipDeviceAttributeMaxThreadsPerBlock);
+  info.max_threads_per_compute_unit = attribute(calls, index, hipDeviceAttributeMaxThreadsPerMultiProcessor);
+  info.max_grid_x = attribute(calls, index, hipDeviceAttributeMaxGridDimX);
+  info.max_grid_y = attribute(calls, index, hipDeviceAttributeMaxGridDimY);
+  info.max_grid_z = attribute(calls, index, hipDeviceAttributeMaxGridDimZ);
+  info.max_block_x = attribute(calls, index, hipDeviceAttributeMaxBlockDimX);
+  info.max_block_y = attribute(calls, index, hipDeviceAttributeMaxBlockDimY);
+  info.max_block_z = attribute(calls, index, hipDeviceAttributeMaxBlockDimZ);
+  info.l2_bytes = optional_attribute(calls, index, hipDeviceAttributeL2CacheSize);
+  info.memory_bytes = static_cast<std::int64_t>(memory);
+  info.clock_khz = optional_attribute(calls, index, hipDeviceAttributeClockRate);
+  info.memory_clock_khz = optional_attribute(calls, index, hipDeviceAttributeMemoryClockRate);
+  info.memory_bus_bits = optional_attribute(calls, index, hipDeviceAttributeMemoryBusWidth);
+  add_platform_facts(calls, index, info);
+  return info;
+}
+
+DeviceList list_devices() {
+  DeviceList list;
+  try {
+    const HipCalls& calls = hip_calls();
+    const int count = initialise(calls);
+    for (int index = 0; index < count; ++index) list.devices.push_back(query_device(calls, index));
+  } catch (const std::exception& error) {
+    list.reason = error.what();
+  }
+  return list;
+}
+
+std::string strip_target_features(const std::string& arch) { return arch.substr(0, arch.find(':')); }
+
+}  // namespace xtune::hip

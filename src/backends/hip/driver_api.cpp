@@ -1,0 +1,141 @@
+// Filling the table of driver calls from HIP.
+#include "backends/hip/driver_api.hpp"
+
+#include <fmt/core.h>
+
+#include "backends/gpu/code_object.hpp"
+#include "xtune/error.hpp"
+#if defined(__HIP_PLATFORM_NVIDIA__)
+#include "backends/cuda/driver_api.hpp"
+#endif
+
+namespace xtune::hip {
+namespace {
+
+using gpu::Status;
+
+hipStream_t stream_of(gpu::Stream stream) { return static_cast<hipStream_t>(stream); }
+hipEvent_t event_of(gpu::Event event) { return static_cast<hipEvent_t>(event); }
+hipFunction_t function_of(gpu::Function function) { return static_cast<hipFunction_t>(function); }
+hipModule_t module_of(gpu::Module handle) { return static_cast<hipModule_t>(handle); }
+
+bool is_sticky(const HipCalls* h, Status status) {
+  switch (static_cast<hipError_t>(status)) {
+    case hipErrorIllegalAddress:
+    case hipErrorLaunchTimeOut:
+    case hipErrorAssert:
+    case hipErrorLaunchFailure:
+    case hipErrorECCNotCorrectable:
+    case hipErrorContextIsDestroyed:
+    case hipErrorDeinitialized:
+      return true;
+    case hipErrorUnknown:
+      // HIP's NVIDIA side says this of every error it has no name for, harmless or not: ask the device.
+      return h->hipDeviceSynchronize() != hipSuccess;
+    default:
+      return false;
+  }
+}
+
+void fill_memory(gpu::DriverApi& api, const HipCalls* h) {
+  api.allocate = [h](void** address, std::size_t bytes) -> Status { return h->hipMalloc(address, bytes); };
+  api.free = [h](void* address) -> Status { return h->hipFree(address); };
+  api.copy_to_device = [h](void* to, const void* from, std::size_t bytes) -> Status {
+    return h->hipMemcpy(to, from, bytes, hipMemcpyHostToDevice);
+  };
+  api.copy_to_host = [h](void* to, const void* from, std::size_t bytes) -> Status {
+    return h->hipMemcpy(to, from, bytes, hipMemcpyDeviceToHost);
+  };
+  api.fill = [h](void* to, unsigned char value, std::size_t bytes, gpu::Stream stream) -> Status {
+    return h->hipMemsetAsync(to, value, bytes, stream_of(stream));
+  };
+}
+
+void fill_queue(gpu::DriverApi& api, const HipCalls* h) {
+  api.create_stream = [h](gpu::Stream* stream) -> Status {
+    // Blocking with the null stream: the synchronous copies use that one, and must order with the stream's work.
+    return h->hipStreamCreateWithFlags(reinterpret_cast<hipStream_t*>(stream), hipStreamDefault);
+  };
+  api.destroy_stream = [h](gpu::Stream stream) -> Status { return h->hipStreamDestroy(stream_of(stream)); };
+  api.synchronize_stream = [h](gpu::Stream stream) -> Status { return h->hipStreamSynchronize(stream_of(stream)); };
+  api.create_event = [h](gpu::Event* event) -> Status {
+    return h->hipEventCreateWithFlags(reinterpret_cast<hipEvent_t*>(event), hipEventDefault);
+  };
+  api.destroy_event = [h](gpu::Event event) -> Status { return h->hipEventDestroy(event_of(event)); };
+  api.record_event = [h](gpu::Event event, gpu::Stream stream) -> Status {
+    return h->hipEventRecord(event_of(event), stream_of(stream));
+  };
+  api.synchronize_event = [h](gpu::Event event) -> Status { return h->hipEventSynchronize(event_of(event)); };
+  api.elapsed_ms = [h](float* ms, gpu::Event start, gpu::Event stop) -> Status {
+    return h->hipEventElapsedTime(ms, event_of(start), event_of(stop));
+  };
+}
+
+void fill_kernels(gpu::DriverApi& api, const HipCalls* h) {
+  api.load_module = [h](gpu::Module* handle, const std::string& image) -> Status {
+    return h->hipModuleLoadData(reinterpret_cast<hipModule_t*>(handle), image.data());
+  };
+  api.unload_module = [h](gpu::Module handle) -> Status { return h->hipModuleUnload(module_of(handle)); };
+  api.find_function = [h](gpu::Function* function, gpu::Module handle, const char* symbol) -> Status {
+    return h->hipModuleGetFunction(reinterpret_cast<hipFunction_t*>(function), module_of(handle), symbol);
+  };
+  api.function_attributes = [h](gpu::FunctionAttributes* out, gpu::Function function) -> Status {
+    int shared = 0;
+    hipError_t status = h->hipFuncGetAttribute(&out->max_threads_per_block, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                                               function_of(function));
+    if (status == hipSuccess)
+      status = h->hipFuncGetAttribute(&out->registers, HIP_FUNC_ATTRIBUTE_NUM_REGS, function_of(function));
+    if (status == hipSuccess)
+      status = h->hipFuncGetAttribute(&shared, HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function_of(function));
+    out->static_shared_bytes = shared;
+    return status;
+  };
+  api.launch = [h](gpu::Function function, const Launch& l, gpu::Stream stream, void** parameters) -> Status {
+    return h->hipModuleLaunchKernel(function_of(function), l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1],
+                                    l.block[2], l.shared_bytes, stream_of(stream), parameters, nullptr);
+  };
+}
+
+/// What the platform beneath can do and HIP's own calls cannot say.
+void fill_platform(gpu::DriverApi& api, int index) {
+#if defined(__HIP_PLATFORM_NVIDIA__)
+  // HIP's module calls have no way to opt in to large shared memory or to ask for parameters; CUDA's take the same
+  // handles.
+  gpu::DriverApi cuda = cuda::open_driver_api(cuda::driver(), index);
+  api.allow_dynamic_shared = std::move(cuda.allow_dynamic_shared);
+  api.parameter_sizes = std::move(cuda.parameter_sizes);
+  api.launch_cluster = std::move(cuda.launch_cluster);
+  api.close = std::move(cuda.close);
+#else
+  static_cast<void>(index);
+  api.parameter_sizes = [](gpu::Function, const Artifact& artifact) -> std::optional<std::vector<std::size_t> > {
+    auto metadata = gpu::kernel_metadata(gpu::unbundle(artifact.image, artifact.arch), artifact.entry_symbol);
+    if (!metadata) return std::nullopt;
+    return std::move(metadata->parameter_bytes);
+  };
+#endif
+}
+
+}  // namespace
+
+gpu::DriverApi open_driver_api(const HipCalls& calls, int index) {
+  const HipCalls* h = &calls;
+  hipError_t status = h->hipSetDevice(index);
+  // The runtime makes its context on the first call that needs one; module calls are not among those on NVIDIA.
+  if (status == hipSuccess) status = h->hipFree(nullptr);
+  if (status != hipSuccess)
+    throw Error(ErrorKind::unavailable,
+                fmt::format("hip device {} cannot be opened: {} (is it in exclusive use, or out of memory?)", index,
+                            describe(calls, status)));
+  gpu::DriverApi api;
+  api.describe = [h](Status code) { return describe(*h, static_cast<hipError_t>(code)); };
+  api.is_sticky = [h](Status code) { return is_sticky(h, code); };
+  api.is_out_of_memory = [](Status code) { return code == hipErrorOutOfMemory; };
+  fill_memory(api, h);
+  fill_queue(api, h);
+  fill_kernels(api, h);
+  fill_platform(api, index);
+  return api;
+}
+
+}  // namespace xtune::hip

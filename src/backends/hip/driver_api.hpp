@@ -1,0 +1,12 @@
+// HIP's side of the table of driver calls.
+#pragma once
+
+#include "backends/gpu/driver_api.hpp"
+#include "backends/hip/hip_calls.hpp"
+
+namespace xtune::hip {
+
+/// Makes the device current on this thread. Throws Error(unavailable).
+gpu::DriverApi open_driver_api(const HipCalls& calls, int index);
+
+}  // namespace xtune::hip

@@ -1,0 +1,85 @@
+// Filling the table of HIP's calls.
+#include "backends/hip/hip_calls.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+
+#include "xtune/error.hpp"
+#if defined(__HIP_PLATFORM_NVIDIA__)
+#include "backends/cuda/driver.hpp"
+#endif
+
+namespace xtune::hip {
+namespace {
+
+#if defined(__HIP_PLATFORM_NVIDIA__)
+
+HipCalls load() {
+  cuda::driver();  // throws with its reason where there is no driver; the wrappers below would only say "unknown error"
+  HipCalls calls;
+#define XTUNE_FILL(name, arguments) calls.name = static_cast<hipError_t(*) arguments>(&::name);
+  XTUNE_HIP_CALLS(XTUNE_FILL)
+#undef XTUNE_FILL
+  calls.hipGetErrorName = &::hipGetErrorName;
+  calls.hipGetErrorString = &::hipGetErrorString;
+  return calls;
+}
+
+#else
+
+// The headers rename calls whose structures changed (hipGetDeviceProperties in ROCm 6), so the symbol is what the name
+// expands to.
+#define XTUNE_TEXT_OF(name) #name
+#define XTUNE_TEXT(name) XTUNE_TEXT_OF(name)
+
+HipCalls load() {
+  HipCalls calls;
+  try {
+    calls.library = DynamicLibrary::open(rocm_library_candidates("amdhip64"));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::unavailable,
+                fmt::format("libamdhip64.so not found: no ROCm on this node ({})", error.what()));
+  }
+  calls.library.keep_resident();
+#define XTUNE_LOAD(name, arguments) calls.library.get(XTUNE_TEXT(name), calls.name);
+  XTUNE_HIP_CALLS(XTUNE_LOAD)
+#undef XTUNE_LOAD
+  calls.library.get("hipGetErrorName", calls.hipGetErrorName);
+  calls.library.get("hipGetErrorString", calls.hipGetErrorString);
+  return calls;
+}
+
+#endif
+
+}  // namespace
+
+const HipCalls& hip_calls() {
+  static const HipCalls table = load();
+  return table;
+}
+
+std::string describe(const HipCalls& calls, hipError_t status) {
+  const char* name = calls.hipGetErrorName(status);
+  const char* words = calls.hipGetErrorString(status);
+  if (!name) return fmt::format("HIP error {}", static_cast<int>(status));
+  // HIP's string is often the name again.
+  return !words || std::string(words) == name ? std::string(name) : fmt::format("{}: {}", name, words);
+}
+
+#if !defined(__HIP_PLATFORM_NVIDIA__)
+std::vector<std::string> rocm_library_candidates(const std::string& stem) {
+  // The headers' major version first: structures differ between majors.
+  std::vector<std::string> names{fmt::format("lib{}.so.{}", stem, HIP_VERSION_MAJOR), fmt::format("lib{}.so", stem)};
+  for (int major = 7; major >= 5; --major)
+    if (major != HIP_VERSION_MAJOR) names.push_back(fmt::format("lib{}.so.{}", stem, major));
+  std::vector<std::string> candidates = names;
+  for (const char* variable : {"ROCM_PATH", "HIP_PATH"})
+    if (const char* root = std::getenv(variable); root && *root)
+      for (const std::string& name : names) candidates.push_back(fmt::format("{}/lib/{}", root, name));
+  for (const std::string& name : names) candidates.push_back("/opt/rocm/lib/" + name);
+  return candidates;
+}
+#endif
+
+}  // namespace xtune::hip

@@ -1,0 +1,68 @@
+// HIP's calls, in one table for both platforms: opened at run time on AMD, HIP's inline wrappers of CUDA on NVIDIA.
+#pragma once
+
+#if defined(__HIP_PLATFORM_NVIDIA__)
+#include "backends/hip/nvidia_compat.hpp"
+#endif
+#include <hip/hip_runtime_api.h>
+
+#include <string>
+
+#include "base/dynamic_library.hpp"
+
+// CALL(name, arguments): those that return hipError_t. The arguments are spelt out, because the headers overload some
+// names.
+#define XTUNE_HIP_CALLS(CALL)                                                                                       \
+  CALL(hipInit, (unsigned))                                                                                         \
+  CALL(hipDriverGetVersion, (int*))                                                                                 \
+  CALL(hipGetDeviceCount, (int*))                                                                                   \
+  CALL(hipSetDevice, (int))                                                                                         \
+  CALL(hipDeviceGetName, (char*, int, hipDevice_t))                                                                 \
+  CALL(hipDeviceGetAttribute, (int*, hipDeviceAttribute_t, int))                                                    \
+  CALL(hipDeviceTotalMem, (std::size_t*, hipDevice_t))                                                              \
+  CALL(hipGetDeviceProperties, (hipDeviceProp_t*, int))                                                             \
+  CALL(hipDeviceSynchronize, ())                                                                                    \
+  CALL(hipMalloc, (void**, std::size_t))                                                                            \
+  CALL(hipFree, (void*))                                                                                            \
+  CALL(hipMemcpy, (void*, const void*, std::size_t, hipMemcpyKind))                                                 \
+  CALL(hipMemsetAsync, (void*, int, std::size_t, hipStream_t))                                                      \
+  CALL(hipStreamCreateWithFlags, (hipStream_t*, unsigned))                                                          \
+  CALL(hipStreamDestroy, (hipStream_t))                                                                             \
+  CALL(hipStreamSynchronize, (hipStream_t))                                                                         \
+  CALL(hipEventCreateWithFlags, (hipEvent_t*, unsigned))                                                            \
+  CALL(hipEventDestroy, (hipEvent_t))                                                                               \
+  CALL(hipEventRecord, (hipEvent_t, hipStream_t))                                                                   \
+  CALL(hipEventSynchronize, (hipEvent_t))                                                                           \
+  CALL(hipEventElapsedTime, (float*, hipEvent_t, hipEvent_t))                                                       \
+  CALL(hipModuleLoadData, (hipModule_t*, const void*))                                                              \
+  CALL(hipModuleUnload, (hipModule_t))                                                                              \
+  CALL(hipModuleGetFunction, (hipFunction_t*, hipModule_t, const char*))                                            \
+  CALL(hipFuncGetAttribute, (int*, hipFunction_attribute, hipFunction_t))                                           \
+  CALL(hipModuleLaunchKernel, (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+                               hipStream_t, void**, void**))
+
+namespace xtune::hip {
+
+/// One table for the process, never unloaded.
+struct HipCalls {
+  DynamicLibrary library;  ///< empty on the NVIDIA platform
+#define XTUNE_DECLARE(name, arguments) hipError_t(*name) arguments = nullptr;
+  XTUNE_HIP_CALLS(XTUNE_DECLARE)
+#undef XTUNE_DECLARE
+  const char* (*hipGetErrorName)(hipError_t) = nullptr;
+  const char* (*hipGetErrorString)(hipError_t) = nullptr;
+};
+
+/// Thread-safe. Throws Error(unavailable): "libamdhip64.so not found: no ROCm on this node".
+const HipCalls& hip_calls();
+
+/// "hipErrorIllegalAddress: an illegal memory access was encountered"
+std::string describe(const HipCalls& calls, hipError_t status);
+
+#if !defined(__HIP_PLATFORM_NVIDIA__)
+/// The shared library of this stem ("amdhip64", "hiprtc") as file names and paths to try, the headers' own version
+/// first.
+std::vector<std::string> rocm_library_candidates(const std::string& stem);
+#endif
+
+}  // namespace xtune::hip

@@ -1,0 +1,80 @@
+// Compiling for HIP's NVIDIA side: hipRTC's names, NVRTC's work.
+#include <hip/hiprtc.h>
+
+#include "backends/cuda/toolchain.hpp"
+#include "backends/hip/toolchain.hpp"
+
+namespace xtune::hip {
+namespace {
+
+gpu::CompilerApi compiler_api() {
+  const auto program = [](gpu::CompilerApi::Program handle) { return static_cast<hiprtcProgram>(handle); };
+  gpu::CompilerApi api;
+  api.name = "hiprtc (nvrtc)";
+  api.create = [](gpu::CompilerApi::Program* handle, const char* source, const char* name) -> int {
+    return hiprtcCreateProgram(reinterpret_cast<hiprtcProgram*>(handle), source, name, 0, nullptr, nullptr);
+  };
+  api.destroy = [](gpu::CompilerApi::Program* handle) -> int {
+    return hiprtcDestroyProgram(reinterpret_cast<hiprtcProgram*>(handle));
+  };
+  api.add_name_expression = [program](gpu::CompilerApi::Program handle, const char* expression) -> int {
+    return hiprtcAddNameExpression(program(handle), expression);
+  };
+  api.compile = [program](gpu::CompilerApi::Program handle, int count, const char* const* options) -> int {
+    return hiprtcCompileProgram(program(handle), count, const_cast<const char**>(options));
+  };
+  api.log_size = [program](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
+    return hiprtcGetProgramLogSize(program(handle), size);
+  };
+  api.log = [program](gpu::CompilerApi::Program handle, char* log) -> int {
+    return hiprtcGetProgramLog(program(handle), log);
+  };
+  api.lowered_name = [program](gpu::CompilerApi::Program handle, const char* expression, const char** name) -> int {
+    return hiprtcGetLoweredName(program(handle), expression, name);
+  };
+  // hiprtcGetCode gives PTX here, which the driver would compile again, without the options and at load time.
+  api.code_size = [program](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
+    return nvrtcGetCUBINSize(program(handle), size);
+  };
+  api.code = [program](gpu::CompilerApi::Program handle, char* code) -> int {
+    return nvrtcGetCUBIN(program(handle), code);
+  };
+  api.describe = [](int status) { return std::string(hiprtcGetErrorString(static_cast<hiprtcResult>(status))); };
+  return api;
+}
+
+/// Options of hipRTC's clang that have a counterpart, or that only tune clang; NVRTC refuses what it does not know.
+std::vector<std::string> map_options(const std::vector<std::string>& options) {
+  std::vector<std::string> mapped;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::string& option = options[i];
+    if (option == "-ffast-math") {
+      mapped.emplace_back("--use_fast_math");
+    } else if (option == "-mllvm" || option == "-Xclang") {
+      ++i;  // with its argument
+    } else if (option.starts_with("-O") || option.starts_with("-W") || option.starts_with("-f") ||
+               option.starts_with("-munsafe-fp-atomics") || option.starts_with("-mcumode") ||
+               option.starts_with("-mno-cumode") || option.starts_with("-mwavefrontsize64") ||
+               option.starts_with("-mno-wavefrontsize64") || option.starts_with("--offload-arch=")) {
+      continue;
+    } else {
+      mapped.push_back(option);
+    }
+  }
+  return mapped;
+}
+
+}  // namespace
+
+std::unique_ptr<Toolchain> make_toolchain() {
+  const cuda::Nvrtc& nvrtc = cuda::nvrtc();  // throws with its reason where NVRTC is missing
+  cuda::Dialect dialect;
+  dialect.api = compiler_api();
+  dialect.name = "hiprtc on nvrtc";
+  dialect.defines = {"XTUNE_CUDA=1", "__HIP_PLATFORM_NVIDIA__=1"};
+  dialect.include_dirs = cuda::toolkit_include_dirs(nvrtc);
+  dialect.map_options = map_options;
+  return cuda::make_toolchain(nvrtc, std::move(dialect));
+}
+
+}  // namespace xtune::hip
