@@ -1,0 +1,18 @@
+// A clock that moves when it is told to.
+#pragma once
+
+#include "base/clock.hpp"
+
+namespace xtune::fakes {
+
+class FakeClock final : public Clock {
+ public:
+  std::int64_t now_ns() override { return ns_; }
+  std::int64_t unix_time_ms() override { return 1'700'000'000'000 + ns_ / 1'000'000; }
+  void advance_s(double seconds) { ns_ += static_cast<std::int64_t>(seconds * 1e9); }
+
+ private:
+  std::int64_t ns_ = 1'000'000'000;
+};
+
+}  // namespace xtune::fakes

@@ -1,0 +1,111 @@
+// A device in ordinary memory whose kernels are C++ functions, with scripted times and failures.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/measure/device.hpp"
+
+namespace xtune::fakes {
+
+class FakeBuffer final : public Buffer {
+ public:
+  explicit FakeBuffer(std::size_t bytes) : memory_(bytes, std::byte{0x5C}) {}
+  std::size_t size() const noexcept override { return memory_.size(); }
+  void* address() noexcept override { return memory_.data(); }
+  void write(std::size_t offset, std::span<const std::byte> bytes) override {
+    check(offset, bytes.size());
+    if (!bytes.empty()) std::memcpy(memory_.data() + offset, bytes.data(), bytes.size());
+  }
+  void read(std::size_t offset, std::span<std::byte> bytes) override {
+    check(offset, bytes.size());
+    if (!bytes.empty()) std::memcpy(bytes.data(), memory_.data() + offset, bytes.size());
+  }
+  void fill(std::size_t offset, std::size_t size, std::byte value) override {
+    check(offset, size);
+    std::fill_n(memory_.begin() + static_cast<std::ptrdiff_t>(offset), size, value);
+  }
+
+ private:
+  void check(std::size_t offset, std::size_t size) const {
+    if (offset > memory_.size() || size > memory_.size() - offset) throw std::out_of_range("fake buffer");
+  }
+  std::vector<std::byte> memory_;
+};
+
+/// What a kernel function sees of its launch.
+struct FakeLaunch {
+  std::string key;  ///< of the artifact
+  Launch launch;
+  bool timed = false;
+  std::size_t flush_bytes = 0;
+  int number = 0;  ///< counts the program's launches from 0
+  std::vector<Buffer*> buffers;
+  std::vector<ScalarArgument> scalars;
+
+  template <class T>
+  T* buffer(std::size_t i) const {
+    return static_cast<T*>(buffers.at(i)->address());
+  }
+  template <class T>
+  T scalar(std::size_t i) const {
+    T value{};
+    std::memcpy(&value, scalars.at(i).bytes.data(), sizeof value);
+    return value;
+  }
+};
+
+/// Computes, and returns the time of the launch in ms. Throws CandidateFailure to fail.
+using FakeKernel = std::function<double(const FakeLaunch&)>;
+
+class FakeDevice final : public Device {
+ public:
+  std::map<std::string, FakeKernel> kernels;              ///< by artifact key
+  std::map<std::string, CandidateFailure> load_failures;  ///< by artifact key
+  DeviceInfo device_info;
+  std::vector<FakeLaunch> launches;  ///< every launch, in order
+  std::size_t allocations = 0;
+
+  const DeviceInfo& info() const noexcept override { return device_info; }
+  std::unique_ptr<Buffer> allocate(std::size_t bytes) override {
+    ++allocations;
+    return std::make_unique<FakeBuffer>(bytes);
+  }
+  std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) override {
+    if (const auto found = load_failures.find(artifact.key); found != load_failures.end()) throw found->second;
+    return std::make_unique<FakeProgram>(*this, artifact.key, launch);
+  }
+
+ private:
+  class FakeProgram final : public Program {
+   public:
+    FakeProgram(FakeDevice& device, std::string key, Launch launch)
+        : device_(device), key_(std::move(key)), launch_(launch) {}
+    Sample run(const RunOptions& options) override {
+      FakeLaunch call{key_, launch_, options.timed, options.flush_bytes, number_++, {}, {}};
+      for (const KernelArgument& argument : options.arguments) {
+        if (const auto* buffer = std::get_if<Buffer*>(&argument))
+          call.buffers.push_back(*buffer);
+        else
+          call.scalars.push_back(std::get<ScalarArgument>(argument));
+      }
+      device_.launches.push_back(call);
+      return {device_.kernels.at(key_)(call)};
+    }
+
+   private:
+    FakeDevice& device_;
+    std::string key_;
+    Launch launch_;
+    int number_ = 0;
+  };
+};
+
+}  // namespace xtune::fakes

@@ -1,0 +1,82 @@
+// A compile and bench worker that speaks the real protocol and does what the artifact's key says: "ok", "crash",
+// "hang", ...
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/run/framing.hpp"
+#include "core/run/protocol.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+void misbehave(const std::string& what) {
+  if (what == "crash") {
+    std::fputs("dying words\n", stderr);
+    std::fflush(stderr);
+    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's own handler would turn it into an exit code
+    raise(SIGSEGV);
+  }
+  if (what == "hang")
+    for (;;) pause();
+}
+
+json compile(const json& message) {
+  const xtune::CompileJob job = xtune::compile_job_from_json(message);
+  misbehave(job.key);
+  if (job.key == "error") return xtune::error_to_json(xtune::ErrorKind::unsupported, "no such architecture");
+  xtune::CompileAnswer answer;
+  answer.artifact.key = job.key;
+  answer.artifact.usage.registers = 42;
+  answer.cpu_s = 0.5;
+  if (job.key == "refuse") {
+    answer.outcome = xtune::Outcome::compile_failed;
+    answer.message = "expected ';'";
+    answer.log = "the whole log";
+  }
+  return to_json(answer);
+}
+
+json bench(const json& message, const std::string& opened_file) {
+  if (message.at("do") == "open") {
+    const xtune::OpenJob job = xtune::open_job_from_json(message);
+    std::ofstream(opened_file, std::ios::app) << job.seed << "\n";
+    misbehave(job.backend);
+    if (job.backend == "error") return xtune::error_to_json(xtune::ErrorKind::invalid_spec, "a.npy: wrong shape");
+    return {{"opened", true}};
+  }
+  const xtune::BenchJob job = xtune::bench_job_from_json(message);
+  misbehave(job.artifact.key);
+  if (job.artifact.key == "error") return xtune::error_to_json(xtune::ErrorKind::io, "artifact is damaged");
+  xtune::BenchAnswer answer;
+  answer.samples_ms = {1, 2, 3};
+  answer.busy_s = 0.25;
+  if (job.artifact.key == "fault" || job.artifact.key == "wrong") {
+    std::fputs("on stderr\n", stderr);
+    std::fflush(stderr);
+    answer.outcome = job.artifact.key == "fault" ? xtune::Outcome::crashed : xtune::Outcome::wrong_result;
+    answer.stage = "run";
+  }
+  return to_json(answer);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string opened_file = argc > 1 ? argv[1] : "/dev/null";
+  xtune::write_message(STDOUT_FILENO, xtune::worker_greeting());
+  while (const auto message = xtune::read_message(STDIN_FILENO)) {
+    const json answer = message->contains("do") ? bench(*message, opened_file) : compile(*message);
+    xtune::write_message(STDOUT_FILENO, answer);
+    // As a worker whose device is lost: it has answered, and takes its time to end.
+    if (answer.value("outcome", "") == "crashed") {
+      usleep(100000);
+      return 0;
+    }
+  }
+}

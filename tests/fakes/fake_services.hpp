@@ -1,0 +1,103 @@
+// Compile and bench services that answer from functions, one event-loop turn later, and keep a journal of the order.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/event_loop.hpp"
+#include "core/run/services.hpp"
+
+namespace xtune::fakes {
+
+/// What happened, in order: "compile KEY", "compiled KEY", "problem", "bench KEY", "benched KEY".
+using Journal = std::vector<std::string>;
+
+/// Calls `then` after so many turns of the loop.
+inline void after_turns(EventLoop& loop, int turns, std::function<void()> then) {
+  if (turns <= 1) return loop.post(std::move(then));
+  loop.post([&loop, turns, then = std::move(then)]() mutable { after_turns(loop, turns - 1, std::move(then)); });
+}
+
+class FakeCompileService final : public CompileService {
+ public:
+  FakeCompileService(EventLoop& loop, Journal& journal, std::size_t parallel = 2)
+      : loop_(loop), journal_(journal), parallel_(parallel) {}
+
+  /// Default: ok, with the job's key.
+  std::function<CompileAnswer(const CompileJob&)> respond;
+  std::vector<CompileJob> jobs;
+  std::vector<double> timeouts_s;
+  std::size_t outstanding = 0, most_outstanding = 0;
+  int turns = 1;
+
+  void compile(const CompileJob& job, double timeout_s, Callback callback) override {
+    jobs.push_back(job);
+    timeouts_s.push_back(timeout_s);
+    journal_.push_back("compile " + job.key);
+    most_outstanding = std::max(most_outstanding, ++outstanding);
+    after_turns(loop_, turns, [this, job, callback = std::move(callback), asked_in = epoch_] {
+      if (asked_in != epoch_) return;
+      --outstanding;
+      journal_.push_back("compiled " + job.key);
+      CompileAnswer answer;
+      answer.artifact.key = job.key;
+      callback(respond ? respond(job) : answer);
+    });
+  }
+  std::size_t parallel() const noexcept override { return parallel_; }
+  void cancel_all() override {
+    ++epoch_;
+    outstanding = 0;
+  }
+
+ private:
+  EventLoop& loop_;
+  Journal& journal_;
+  std::size_t parallel_;
+  std::uint64_t epoch_ = 0;
+};
+
+class FakeBenchService final : public BenchService {
+ public:
+  FakeBenchService(EventLoop& loop, Journal& journal) : loop_(loop), journal_(journal) {}
+
+  /// Default: ok, with three samples of 1 ms.
+  std::function<BenchAnswer(const BenchJob&)> respond;
+  std::vector<BenchJob> jobs;
+  std::vector<OpenJob> problems;
+  bool busy = false, overlapped_itself = false;
+  int turns = 1;
+
+  void set_problem(OpenJob job) override {
+    journal_.push_back("problem");
+    problems.push_back(std::move(job));
+  }
+  void bench(const BenchJob& job, double /*timeout_s*/, Callback callback) override {
+    overlapped_itself = overlapped_itself || busy;
+    busy = true;
+    jobs.push_back(job);
+    journal_.push_back("bench " + job.artifact.key);
+    after_turns(loop_, turns, [this, job, callback = std::move(callback), asked_in = epoch_] {
+      if (asked_in != epoch_) return;
+      busy = false;
+      journal_.push_back("benched " + job.artifact.key);
+      BenchAnswer answer;
+      answer.samples_ms = {1.0, 1.0, 1.0};
+      callback(respond ? respond(job) : answer);
+    });
+  }
+  void cancel_all() override {
+    ++epoch_;
+    busy = false;
+  }
+
+ private:
+  EventLoop& loop_;
+  Journal& journal_;
+  std::uint64_t epoch_ = 0;
+};
+
+}  // namespace xtune::fakes

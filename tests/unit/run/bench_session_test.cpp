@@ -1,0 +1,419 @@
+// Tests of the trial of one configuration: poison, guards, restored inputs, the reference and its reuse, rotation.
+#include "core/run/bench_session.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <set>
+
+#include "base/files.hpp"
+#include "fakes/fake_clock.hpp"
+#include "fakes/fake_device.hpp"
+
+namespace {
+
+using namespace xtune;
+using fakes::FakeClock;
+using fakes::FakeDevice;
+using fakes::FakeLaunch;
+
+constexpr std::size_t count = 32;
+
+ArgumentPlan buffer(const std::string& name, ArgRole role, Fill fill = Fill::uniform) {
+  ArgumentLayout layout;
+  layout.name = name;
+  layout.role = role;
+  layout.dtype = DType::f32;
+  layout.shape = {count};
+  layout.fill = fill;
+  return {layout};
+}
+
+/// y = 2x, as long as the scalar says.
+double doubling(const FakeLaunch& call) {
+  const auto* x = call.buffer<float>(0);
+  auto* y = call.buffer<float>(1);
+  const auto n = call.scalar<std::int32_t>(0);
+  for (std::int32_t i = 0; i < n; ++i) y[i] = 2 * x[i];
+  return 1.5;
+}
+
+struct Bench {
+  TemporaryDirectory folder;
+  FakeDevice device;
+  FakeClock clock;
+  OpenJob open;
+  int reference_runs = 0;
+
+  Bench() {
+    device.device_info.l2_bytes = 1 << 20;
+    device.device_info.memory_bytes = std::int64_t{1} << 30;
+    open.cache = folder.path() / "store";
+    open.scratch = folder.path() / "scratch";
+    std::filesystem::create_directories(open.scratch);
+    open.arguments = {buffer("x", ArgRole::in), buffer("y", ArgRole::out), {}};
+    open.reference.kind = ReferenceSpec::Kind::kernel;
+    open.reference.name = "reference";
+    open.reference.artifact = artifact("reference");
+    open.reference.scalar_arguments = {number(count)};
+    open.measure.warmup = 2;
+    open.measure.rep = 5;
+    open.measure.min_rep = 5;
+    open.measure.noise = 0;
+    device.kernels[artifact("reference").key] = [this](const FakeLaunch& call) {
+      ++reference_runs;
+      return doubling(call);
+    };
+  }
+
+  static ScalarArgument number(std::int32_t value) {
+    ScalarArgument scalar;
+    scalar.size = sizeof value;
+    std::memcpy(scalar.bytes.data(), &value, sizeof value);
+    return scalar;
+  }
+  /// Stored in the cache under a key that a fake kernel can be registered for.
+  Artifact artifact(const std::string& name) {
+    Artifact made;
+    made.key = name + std::string(64 - name.size(), '0');
+    made.backend = "fake";
+    made.format = "bin";
+    made.entry_symbol = name;
+    made.image = "image of " + name;
+    ArtifactCache(open.cache).insert(made, CompileRequest{});
+    made.image.clear();
+    return made;
+  }
+  BenchJob job(const std::string& name, fakes::FakeKernel kernel) {
+    BenchJob made{artifact(name), {}, {number(count)}};
+    device.kernels[made.artifact.key] = std::move(kernel);
+    return made;
+  }
+  BenchAnswer run(const std::string& name, fakes::FakeKernel kernel) {
+    BenchSession session(device, open, clock);
+    return session.bench(job(name, std::move(kernel)));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A right kernel is validated, warmed up and measured with a cold cache") {
+  Bench bench;
+  const BenchAnswer answer = bench.run("right", doubling);
+  CHECK(answer.outcome == Outcome::ok);
+  CHECK(answer.samples_ms == std::vector<double>(5, 1.5));
+  REQUIRE(answer.validation.has_value());
+  CHECK(answer.validation->passed);
+  CHECK(answer.validation->count == count);
+  // The reference, the validation, two warm-ups, five samples.
+  REQUIRE(bench.device.launches.size() == 1 + 1 + 2 + 5);
+  for (std::size_t i = 0; i < bench.device.launches.size(); ++i) {
+    CHECK(bench.device.launches[i].timed == (i >= 4));
+    CHECK(bench.device.launches[i].flush_bytes == (i >= 4 ? std::size_t{12} << 20 : 0));
+  }
+}
+
+TEST_CASE("A kernel that writes past the end of a buffer is wrong, and the buffer is named") {
+  const auto past_end = [](std::size_t argument, std::size_t offset) {
+    return [=](const FakeLaunch& call) {
+      doubling(call);
+      call.buffer<std::byte>(argument)[count * sizeof(float) + offset] = std::byte{7};
+      return 1.0;
+    };
+  };
+  for (const std::size_t offset : {std::size_t{0}, guard_bytes - 1}) {
+    Bench bench;
+    const BenchAnswer output = bench.run("output", past_end(1, offset));
+    CHECK(output.outcome == Outcome::wrong_result);
+    CHECK(output.stage == "validate");
+    CHECK(output.message.find("y: ") == 0);
+    CHECK(output.samples_ms.empty());
+    const BenchAnswer input = bench.run("input", past_end(0, offset));
+    CHECK(input.outcome == Outcome::wrong_result);
+    CHECK(input.message.find("x: ") == 0);
+  }
+}
+
+TEST_CASE("A buffer whose size is no multiple of anything has its guard right behind the last element") {
+  Bench bench;
+  bench.open.arguments = {buffer("x", ArgRole::in), buffer("y", ArgRole::out), {}};
+  for (ArgumentPlan& plan : bench.open.arguments)
+    if (plan.buffer) {
+      plan.buffer->dtype = DType::u8;
+      plan.buffer->shape = {13};
+    }
+  const auto copy = [](const FakeLaunch& call) {
+    std::copy_n(call.buffer<std::uint8_t>(0), 13, call.buffer<std::uint8_t>(1));
+    return 1.0;
+  };
+  bench.device.kernels[bench.open.reference.artifact.key] = copy;
+  CHECK(bench.run("copy", copy).outcome == Outcome::ok);
+  CHECK(bench
+            .run("one more",
+                 [&](const FakeLaunch& call) {
+                   call.buffer<std::uint8_t>(1)[13] = 1;
+                   return copy(call);
+                 })
+            .message.find("y: ") == 0);
+}
+
+TEST_CASE("Outputs that a kernel leaves unwritten are detected, also when an earlier configuration wrote them right") {
+  Bench bench;
+  BenchSession session(bench.device, bench.open, bench.clock);
+  CHECK(session.bench(bench.job("right", doubling)).outcome == Outcome::ok);
+  const BenchAnswer lazy = session.bench(bench.job("lazy", [](const FakeLaunch&) { return 0.001; }));
+  CHECK(lazy.outcome == Outcome::wrong_result);
+  REQUIRE(lazy.validation.has_value());
+  CHECK(lazy.validation->unwritten == count);
+  const BenchAnswer short_one = session.bench(bench.job("short", [](const FakeLaunch& call) {
+    FakeLaunch fewer = call;
+    fewer.scalars[0] = Bench::number(count - 1);
+    return doubling(fewer);
+  }));
+  CHECK(short_one.outcome == Outcome::wrong_result);
+  REQUIRE(short_one.validation.has_value());
+  CHECK(short_one.validation->unwritten == 1);
+  CHECK(short_one.validation->first_index == count - 1);
+}
+
+TEST_CASE("NaN never passes, whatever the tolerance") {
+  Bench bench;
+  bench.open.tolerances = {{"y", {1e30, 1e30, 1.0}}};
+  const BenchAnswer answer = bench.run("nan", [](const FakeLaunch& call) {
+    doubling(call);
+    call.buffer<float>(1)[3] = std::numeric_limits<float>::quiet_NaN();
+    return 1.0;
+  });
+  CHECK(answer.outcome == Outcome::wrong_result);
+  REQUIRE(answer.validation.has_value());
+  CHECK(answer.validation->nans == 1);
+  CHECK(answer.message.find("nan") != std::string::npos);
+}
+
+TEST_CASE("The given tolerance decides, not the default") {
+  const auto off_by_a_tenth = [](const FakeLaunch& call) {
+    doubling(call);
+    for (std::size_t i = 0; i < count; ++i) call.buffer<float>(1)[i] += 0.1f;
+    return 1.0;
+  };
+  Bench bench;
+  CHECK(bench.run("off", off_by_a_tenth).outcome == Outcome::wrong_result);
+  bench.open.tolerances = {{"y", {0, 0.2, 0}}};
+  CHECK(bench.run("off", off_by_a_tenth).outcome == Outcome::ok);
+}
+
+TEST_CASE("A configuration that scribbles over its inputs harms none but itself") {
+  Bench bench;
+  BenchSession session(bench.device, bench.open, bench.clock);
+  const auto scribble = [](const FakeLaunch& call) {
+    std::fill_n(call.buffer<float>(0), count, 1e9f);
+    doubling(call);
+    return 0.5;
+  };
+  CHECK(session.bench(bench.job("scribble", scribble)).outcome == Outcome::wrong_result);
+  CHECK(session.bench(bench.job("right", doubling)).outcome == Outcome::ok);
+  // Also when it spares the validating launch.
+  const auto sly = [&](const FakeLaunch& call) { return call.number == 0 ? doubling(call) : scribble(call); };
+  CHECK(session.bench(bench.job("sly", sly)).outcome == Outcome::ok);
+  CHECK(session.bench(bench.job("again", doubling)).outcome == Outcome::ok);
+}
+
+TEST_CASE("The reference runs once; a second session takes it from the scratch folder") {
+  Bench bench;
+  CHECK(bench.run("one", doubling).outcome == Outcome::ok);
+  CHECK(bench.reference_runs == 1);
+  CHECK(bench.run("two", doubling).outcome == Outcome::ok);
+  CHECK(bench.reference_runs == 1);
+  CHECK(bench
+            .run("wrong",
+                 [](const FakeLaunch& call) {
+                   doubling(call);
+                   call.buffer<float>(1)[0] += 1;
+                   return 1.0;
+                 })
+            .outcome == Outcome::wrong_result);
+  CHECK(bench.reference_runs == 1);
+}
+
+TEST_CASE("A reference that was left half written is computed again") {
+  Bench bench;
+  CHECK(bench.run("one", doubling).outcome == Outcome::ok);
+  std::filesystem::remove(bench.open.scratch / "expected-complete");
+  std::ofstream(bench.open.scratch / "expected-1") << "torn";
+  CHECK(bench.run("two", doubling).outcome == Outcome::ok);
+  CHECK(bench.reference_runs == 2);
+}
+
+TEST_CASE("A reference kernel that fails or writes out of bounds is the spec's fault") {
+  const auto error_of = [](Bench& bench) {
+    try {
+      BenchSession session(bench.device, bench.open, bench.clock);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::invalid_spec);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  Bench bench;
+  const std::string key = bench.open.reference.artifact.key;
+  bench.device.kernels[key] = [](const FakeLaunch&) -> double {
+    throw CandidateFailure(Outcome::launch_failed, "too many resources");
+  };
+  CHECK(error_of(bench).find("too many resources") != std::string::npos);
+  bench.device.kernels[key] = [](const FakeLaunch& call) {
+    call.buffer<float>(1)[count] = 1;
+    return 1.0;
+  };
+  CHECK(error_of(bench).find("past the end of y") != std::string::npos);
+}
+
+TEST_CASE("In-place arguments are restored before every launch and compared with the reference") {
+  Bench bench;
+  bench.open.arguments = {buffer("z", ArgRole::inout)};
+  bench.open.reference.scalar_arguments.clear();
+  std::vector<float> first_seen;
+  const auto increment = [&](const FakeLaunch& call) {
+    first_seen.push_back(call.buffer<float>(0)[0]);
+    for (std::size_t i = 0; i < count; ++i) call.buffer<float>(0)[i] += 1;
+    return 1.0;
+  };
+  bench.device.kernels[bench.open.reference.artifact.key] = increment;
+  BenchSession session(bench.device, bench.open, bench.clock);
+  BenchJob job = bench.job("increment", increment);
+  job.scalars.clear();
+  const BenchAnswer answer = session.bench(job);
+  CHECK(answer.outcome == Outcome::ok);
+  REQUIRE(answer.validation.has_value());
+  CHECK(answer.validation->output == "z");
+  REQUIRE(first_seen.size() == 1 + 1 + 2 + 5);
+  for (const float value : first_seen) CHECK(value == first_seen[0]);
+}
+
+TEST_CASE("Rotation launches on several argument sets instead of flushing") {
+  Bench bench;
+  bench.open.measure.flush = Flush::rotate;
+  bench.open.measure.rep = bench.open.measure.min_rep = 80;
+  bench.device.device_info.l2_bytes = 0;  // unknown: 4 MiB are assumed
+  for (ArgumentPlan& plan : bench.open.arguments)
+    if (plan.buffer) plan.buffer->shape = {std::uint64_t{1} << 18};
+  CHECK(bench.run("right", doubling).outcome == Outcome::wrong_result);  // it writes the first elements only
+  const auto whole = [](const FakeLaunch& call) {
+    FakeLaunch all = call;
+    all.scalars[0] = Bench::number(1 << 18);
+    return doubling(all);
+  };
+  bench.device.kernels[bench.open.reference.artifact.key] = whole;
+  std::filesystem::remove_all(bench.open.scratch);
+  std::filesystem::create_directories(bench.open.scratch);
+  bench.device.launches.clear();
+  CHECK(bench.run("whole", whole).outcome == Outcome::ok);
+  std::set<void*> outputs;
+  for (const FakeLaunch& call : bench.device.launches) {
+    CHECK(call.flush_bytes == 0);
+    outputs.insert(call.buffers[1]->address());
+  }
+  // Two buffers of 1 MiB a set: more than three times 4 MiB altogether.
+  CHECK(outputs.size() >= 7);
+}
+
+TEST_CASE("Rotation that the memory cannot hold flushes as well") {
+  Bench bench;
+  bench.open.measure.flush = Flush::rotate;
+  bench.device.device_info.memory_bytes = 40'000;
+  CHECK(bench.run("right", doubling).outcome == Outcome::ok);
+  CHECK(bench.device.launches.back().flush_bytes > 0);
+}
+
+TEST_CASE("A failure of the configuration is an answer with its outcome and stage") {
+  Bench bench;
+  BenchSession session(bench.device, bench.open, bench.clock);
+  BenchJob job = bench.job("unloadable", doubling);
+  bench.device.load_failures.emplace(job.artifact.key, CandidateFailure(Outcome::rejected, "too much shared memory"));
+  BenchAnswer answer = session.bench(job);
+  CHECK(answer.outcome == Outcome::rejected);
+  CHECK(answer.stage == "load");
+  CHECK(answer.message == "too much shared memory");
+
+  const auto failing_at = [](int launch, Outcome outcome) {
+    return [=](const FakeLaunch& call) {
+      if (call.number == launch) throw CandidateFailure(outcome, "it broke", "the long story");
+      return doubling(call);
+    };
+  };
+  answer = session.bench(bench.job("at once", failing_at(0, Outcome::launch_failed)));
+  CHECK(answer.outcome == Outcome::launch_failed);
+  CHECK(answer.stage == "run");
+  CHECK(answer.log == "the long story");
+  answer = session.bench(bench.job("in the warm-up", failing_at(1, Outcome::crashed)));
+  CHECK(answer.outcome == Outcome::crashed);
+  CHECK(answer.stage == "measure");
+  answer = session.bench(bench.job("in a sample", failing_at(5, Outcome::crashed)));
+  CHECK(answer.outcome == Outcome::crashed);
+  CHECK(answer.stage == "measure");
+  CHECK(answer.samples_ms.empty());
+}
+
+TEST_CASE("Time on the device is counted from load to the last sample") {
+  Bench bench;
+  BenchSession session(bench.device, bench.open, bench.clock);
+  const auto slow = [&](const FakeLaunch& call) {
+    bench.clock.advance_s(0.5);
+    return doubling(call);
+  };
+  CHECK(session.bench(bench.job("slow", slow)).busy_s == doctest::Approx(0.5 * (1 + 2 + 5)));
+}
+
+TEST_CASE("A missing or damaged artifact is an error that says what to do") {
+  Bench bench;
+  BenchSession session(bench.device, bench.open, bench.clock);
+  const auto kind_of = [&](const BenchJob& job) {
+    try {
+      session.bench(job);
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()).find("run again") != std::string::npos);
+      return error.kind();
+    }
+    return ErrorKind::interrupted;
+  };
+  BenchJob missing{{}, {}, {Bench::number(count)}};
+  missing.artifact.key = std::string(64, 'f');
+  CHECK(kind_of(missing) == ErrorKind::io);
+  const BenchJob damaged = bench.job("damaged", doubling);
+  const auto image = ArtifactCache(bench.open.cache).image_path(damaged.artifact);
+  std::filesystem::permissions(image, std::filesystem::perms::owner_all);
+  std::ofstream(image) << "image 0f damaged";
+  CHECK(kind_of(damaged) == ErrorKind::io);
+}
+
+TEST_CASE("Without a reference anything but a broken guard passes") {
+  Bench bench;
+  bench.open.reference = {};
+  const BenchAnswer answer = bench.run("anything", [](const FakeLaunch&) { return 2.0; });
+  CHECK(answer.outcome == Outcome::ok);
+  CHECK_FALSE(answer.validation.has_value());
+}
+
+TEST_CASE("A builtin reference computes from the same inputs; its arguments are checked") {
+  Bench bench;
+  bench.open.reference = {};
+  bench.open.reference.kind = ReferenceSpec::Kind::builtin;
+  bench.open.reference.name = "transpose";
+  bench.open.reference.arrays = {{"x", "x"}};
+  for (ArgumentPlan& plan : bench.open.arguments)
+    if (plan.buffer)
+      plan.buffer->shape =
+          plan.buffer->role == ArgRole::in ? std::vector<std::uint64_t>{4, 8} : std::vector<std::uint64_t>{8, 4};
+  const auto transpose = [](const FakeLaunch& call) {
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 8; ++j) call.buffer<float>(1)[j * 4 + i] = call.buffer<float>(0)[i * 8 + j];
+    return 1.0;
+  };
+  CHECK(bench.run("transpose", transpose).outcome == Outcome::ok);
+  CHECK(bench.run("doubling", doubling).outcome == Outcome::wrong_result);
+  bench.open.reference.arrays = {{"x", "nothing"}};
+  std::filesystem::remove(bench.open.scratch / "expected-complete");
+  CHECK_THROWS_AS(bench.run("transpose", transpose), Error);
+}

@@ -1,0 +1,239 @@
+// Tests of the worker-backed services: every way a worker can end becomes the right outcome, or the right error.
+#include "core/run/services.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "core/run/inventory.hpp"
+
+namespace {
+
+using namespace xtune;
+
+struct Workers {
+  TemporaryDirectory folder;
+  EventLoop loop;
+  std::string opened = (folder.path() / "opened").string();
+  WorkerCommand command{{XTUNE_FAKE_SERVICE_WORKER, opened}, {}, {}};
+
+  std::size_t times_opened() const {
+    std::ifstream in(opened);
+    return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(in), {}, '\n'));
+  }
+};
+
+CompileAnswer compile(Workers& workers, CompileService& service, const std::string& key, double timeout_s = 60) {
+  std::optional<CompileAnswer> answer;
+  CompileJob job;
+  job.key = key;
+  service.compile(job, timeout_s, [&](const CompileAnswer& given) { answer = given; });
+  REQUIRE(workers.loop.run_until([&] { return answer.has_value(); }));
+  return *answer;
+}
+
+BenchAnswer bench(Workers& workers, BenchService& service, const std::string& key, double timeout_s = 60) {
+  std::optional<BenchAnswer> answer;
+  BenchJob job;
+  job.artifact.key = key;
+  service.bench(job, timeout_s, [&](const BenchAnswer& given) { answer = given; });
+  REQUIRE(workers.loop.run_until([&] { return answer.has_value(); }));
+  return *answer;
+}
+
+template <class Body>
+std::pair<ErrorKind, std::string> error_of(Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return {error.kind(), error.what()};
+  }
+  return {ErrorKind::interrupted, "no error"};
+}
+
+struct Setting {
+  Setting(const char* name, const char* value) : name_(name) {
+    if (const char* was = std::getenv(name)) was_ = was;
+    value ? setenv(name, value, 1) : unsetenv(name);
+  }
+  ~Setting() { was_ ? setenv(name_, was_->c_str(), 1) : unsetenv(name_); }
+  const char* name_;
+  std::optional<std::string> was_;
+};
+
+}  // namespace
+
+TEST_CASE("Compile answers come back whole; refusals keep message and log") {
+  Workers workers;
+  PooledCompileService service(workers.loop, 2, workers.command);
+  CHECK(service.parallel() == 2);
+  const CompileAnswer ok = compile(workers, service, "ok");
+  CHECK(ok.outcome == Outcome::ok);
+  CHECK(ok.artifact.key == "ok");
+  CHECK(ok.artifact.usage.registers == 42);
+  CHECK(ok.cpu_s == 0.5);
+  const CompileAnswer refused = compile(workers, service, "refuse");
+  CHECK(refused.outcome == Outcome::compile_failed);
+  CHECK(refused.message == "expected ';'");
+  CHECK(refused.log == "the whole log");
+}
+
+TEST_CASE("A compiler that crashes or hangs costs its own job") {
+  Workers workers;
+  PooledCompileService service(workers.loop, 1, workers.command);
+  const CompileAnswer crashed = compile(workers, service, "crash");
+  CHECK(crashed.outcome == Outcome::crashed);
+  CHECK(crashed.message.find("signal 11") != std::string::npos);
+  CHECK(crashed.log.find("dying words") != std::string::npos);
+  const CompileAnswer hung = compile(workers, service, "hang", 0.05);
+  CHECK(hung.outcome == Outcome::timed_out);
+  CHECK(hung.message.find("0.05 s") != std::string::npos);
+  CHECK(compile(workers, service, "ok").outcome == Outcome::ok);
+}
+
+TEST_CASE("An error of xtune's own comes out of the loop with its kind") {
+  Workers workers;
+  PooledCompileService compiler(workers.loop, 1, workers.command);
+  CHECK(error_of([&] { compile(workers, compiler, "error"); }) ==
+        std::pair(ErrorKind::unsupported, std::string("no such architecture")));
+  WorkerBenchService bencher(workers.loop, workers.command);
+  CHECK(error_of([&] { bench(workers, bencher, "error"); }).first == ErrorKind::io);
+}
+
+TEST_CASE("Workers that cannot be started are no configuration's fault") {
+  Workers workers;
+  const WorkerCommand missing{{"/nonexistent/xtune"}, {}, {}};
+  PooledCompileService compiler(workers.loop, 1, missing);
+  const auto [kind, text] = error_of([&] { compile(workers, compiler, "ok"); });
+  CHECK(kind == ErrorKind::unavailable);
+  CHECK(text.find("/nonexistent/xtune") != std::string::npos);
+  WorkerBenchService bencher(workers.loop, missing);
+  CHECK(error_of([&] { bench(workers, bencher, "ok"); }).first == ErrorKind::unavailable);
+}
+
+TEST_CASE("The problem is sent once to each worker process, and again after a new one was set") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  service.set_problem({});
+  CHECK(bench(workers, service, "ok").samples_ms == std::vector<double>{1, 2, 3});
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(workers.times_opened() == 1);
+  CHECK(bench(workers, service, "crash").outcome == Outcome::crashed);
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(workers.times_opened() == 2);
+  service.set_problem({});
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(workers.times_opened() == 3);
+}
+
+TEST_CASE("Kernels that crash, hang or fault cost their own configuration") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  const BenchAnswer crashed = bench(workers, service, "crash");
+  CHECK(crashed.outcome == Outcome::crashed);
+  CHECK(crashed.stage == "run");
+  CHECK(crashed.log.find("dying words") != std::string::npos);
+  const BenchAnswer hung = bench(workers, service, "hang", 0.05);
+  CHECK(hung.outcome == Outcome::timed_out);
+  CHECK(hung.busy_s == 0.05);
+  CHECK(bench(workers, service, "wrong").log.find("on stderr") != std::string::npos);
+}
+
+TEST_CASE("A worker that reports a lost device is gone before the next configuration comes") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(bench(workers, service, "fault").outcome == Outcome::crashed);
+    const BenchAnswer next = bench(workers, service, "ok");
+    CHECK(next.outcome == Outcome::ok);
+    CHECK(next.message == "");
+  }
+  CHECK(workers.times_opened() == 4);
+}
+
+TEST_CASE("A problem that cannot be prepared ends the run with the reason") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  OpenJob problem;
+  problem.backend = "error";
+  service.set_problem(problem);
+  CHECK(error_of([&] { bench(workers, service, "ok"); }) ==
+        std::pair(ErrorKind::invalid_spec, std::string("a.npy: wrong shape")));
+  problem.backend = "crash";
+  service.set_problem(problem);
+  const auto [kind, text] = error_of([&] { bench(workers, service, "ok"); });
+  CHECK(kind == ErrorKind::unavailable);
+  CHECK(text.find("preparing inputs") != std::string::npos);
+}
+
+TEST_CASE("After cancel_all no answer comes, and both services stay usable") {
+  Workers workers;
+  PooledCompileService compiler(workers.loop, 2, workers.command);
+  WorkerBenchService bencher(workers.loop, workers.command);
+  for (int i = 0; i < 5; ++i) {
+    CompileJob job;
+    job.key = "hang";
+    compiler.compile(job, 60, [](const CompileAnswer&) { FAIL("cancelled"); });
+  }
+  BenchJob job;
+  job.artifact.key = "hang";
+  bencher.bench(job, 60, [](const BenchAnswer&) { FAIL("cancelled"); });
+  workers.loop.run_ready();
+  compiler.cancel_all();
+  bencher.cancel_all();
+  CHECK(compile(workers, compiler, "ok").outcome == Outcome::ok);
+  CHECK(bench(workers, bencher, "ok").outcome == Outcome::ok);
+}
+
+TEST_CASE("XTUNE_JOBS is a count, or with a point a fraction of the cores") {
+  const auto jobs = [](const char* text) {
+    const Setting setting("XTUNE_JOBS", text);
+    return default_jobs();
+  };
+  CHECK(jobs("1") == 1);
+  CHECK(jobs("16") == 16);
+  CHECK(jobs("0.0001") == 1);
+  const auto all = static_cast<double>(jobs("1.0"));
+  CHECK(jobs("0.5") == std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(all / 2))));
+  CHECK(jobs("2.0") == static_cast<std::size_t>(2 * all));
+  CHECK(jobs(nullptr) == std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(all * 0.9))));
+  CHECK(jobs("") == jobs(nullptr));
+  for (const char* text : {"0", "-1", "x", "4x", " 4", "nan", "inf", "1e9", "0.0", "99999"}) {
+    CAPTURE(text);
+    const auto [kind, message] = error_of([&] { jobs(text); });
+    CHECK(kind == ErrorKind::invalid_argument);
+    CHECK(message.find("XTUNE_JOBS") != std::string::npos);
+  }
+}
+
+TEST_CASE("What a probe found keeps its meaning as JSON, unreadable bytes aside") {
+  BackendState state;
+  state.name = "host";
+  state.devices.resize(2);
+  state.devices[1].name = "A CPU";
+  state.devices[1].shared_per_block = 49152;
+  state.device_reason = "bad \xff byte";
+  state.toolchain = "g++ 12";
+  state.default_arch = "x86_64_v3";
+  const BackendState same = backend_state_from_json(nlohmann::json::parse(to_json(state).dump()));
+  CHECK(same.name == "host");
+  REQUIRE(same.devices.size() == 2);
+  CHECK(same.devices[1].name == "A CPU");
+  CHECK(same.devices[1].shared_per_block == 49152);
+  CHECK(same.device_reason.starts_with("bad "));
+  CHECK(same.toolchain == "g++ 12");
+  CHECK(same.default_arch == "x86_64_v3");
+}
+
+TEST_CASE("An unknown backend is refused by name before any process starts") {
+  TargetOptions options;
+  options.backend = "cudda";
+  const auto [kind, text] = error_of([&] { choose_target(options); });
+  CHECK(kind == ErrorKind::invalid_argument);
+  CHECK(text.find("cuda") != std::string::npos);
+}

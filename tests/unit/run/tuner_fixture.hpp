@@ -1,0 +1,100 @@
+// A run of the tuner over fake services: a small spec, a temporary store, and what came out.
+#pragma once
+
+#include <atomic>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/files.hpp"
+#include "core/run/tuner.hpp"
+#include "fakes/fake_clock.hpp"
+#include "fakes/fake_services.hpp"
+
+namespace xtune::fakes {
+
+struct RecordingObserver final : TuneObserver {
+  std::vector<Record> records;
+  std::vector<std::string> logs, warnings;
+  std::uint64_t from_store = 0;
+  Progress last;
+  std::function<void(const Record&)> also;
+  void on_record(const Record& record, const std::string& log, bool stored) override {
+    records.push_back(record);
+    logs.push_back(log);
+    from_store += stored;
+    if (also) also(record);
+  }
+  void on_progress(const Progress& progress) override { last = progress; }
+  void on_warning(const std::string& text) override { warnings.push_back(text); }
+};
+
+struct Tuning {
+  TemporaryDirectory folder;
+  EventLoop loop;
+  Journal journal;
+  FakeCompileService compiler{loop, journal};
+  FakeBenchService bench{loop, journal};
+  FakeClock clock;
+  RecordingObserver observer;
+  std::atomic<bool> stop{false};
+  Target target;
+  TuneOptions options;
+  std::string parameters = "A = [1, 2, 3]\nB = { values = [10, 20], compile_time = false }\n";
+  std::string rest;  ///< further tables of the spec
+  std::string reference = "reference = { builtin = \"transpose\", x = \"x\" }";
+
+  Tuning() {
+    std::ofstream(folder.path() / "k.cu") << "extern \"C\" __global__ void k(const float*, float*, int) {}\n";
+    options.store = folder.path() / "store";
+    options.scratch = folder.path() / "scratch";
+    options.attempt = "first";
+    target.backend.name = "cuda";
+    target.backend.toolchain = "fake compiler 1";
+    target.device = *known_device("sm_90");
+    target.device.backend = "cuda";
+    target.device.name = "Fake";
+    target.arch = "sm_90";
+  }
+
+  std::string spec_text() const {
+    return "[kernel]\nname = \"k\"\nsource = \"k.cu\"\nentry = \"k\"\n[problem]\nN = 8\n[space.params]\n" + parameters +
+           "[launch]\ngrid = [\"N\"]\nblock = [\"A * 32\"]\n"
+           "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [\"N\", \"N\"]\n"
+           "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\", \"N\"]\nrole = \"out\"\n"
+           "[[args]]\nname = \"b\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"" +
+           (parameters.find("B =") == std::string::npos ? "1" : "B") + "\"\n[validate]\n" + reference + "\n" + rest;
+  }
+
+  TuneResult run() {
+    journal.clear();
+    const auto also = observer.also;
+    observer = RecordingObserver();
+    observer.also = also;
+    compiler.jobs.clear();
+    bench.jobs.clear();
+    bench.problems.clear();
+    spec = parse_spec(spec_text(), "t.toml", folder.path());
+    return tune(spec, spec.cases.front(), target, options, loop, compiler, bench, clock, observer, stop);
+  }
+
+  static std::int64_t value(const Bindings& config, const std::string& name) {
+    return std::get<std::int64_t>(config.at(name));
+  }
+  /// What the compile job defines A as.
+  static std::string define(const CompileJob& job, const std::string& name) {
+    for (const auto& [key, text] : job.request.defines)
+      if (key == name) return text;
+    return {};
+  }
+  std::map<std::int64_t, Outcome> outcome_by_a(const TuneResult& result) const {
+    std::map<std::int64_t, Outcome> outcomes;
+    for (const Record& record : result.records) outcomes[value(record.config, "A")] = record.outcome;
+    return outcomes;
+  }
+
+  Spec spec;
+};
+
+}  // namespace xtune::fakes

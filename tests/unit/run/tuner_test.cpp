@@ -1,0 +1,440 @@
+// Tests of the tuner's loop over fake services: outcomes, the store, budgets, failures, the order of work.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "core/record/record_log.hpp"
+#include "tuner_fixture.hpp"
+
+namespace {
+
+using namespace xtune;
+using fakes::Tuning;
+
+const std::string only_a = "A = [1, 2, 3, 4]\n";
+
+CompileAnswer compiled(const CompileJob& job) {
+  CompileAnswer answer;
+  answer.artifact.key = job.key;
+  return answer;
+}
+
+BenchAnswer measured(double time_ms) {
+  BenchAnswer answer;
+  answer.samples_ms = {time_ms, time_ms, time_ms};
+  return answer;
+}
+
+BenchAnswer failed(Outcome outcome, const std::string& stage) {
+  BenchAnswer answer;
+  answer.outcome = outcome;
+  answer.stage = stage;
+  answer.message = "because";
+  return answer;
+}
+
+std::size_t stored_records(const Tuning& t) { return read_records(t.options.store, "sm_90", "k").records.size(); }
+
+}  // namespace
+
+TEST_CASE("Every configuration is recorded once, and the store holds what the result holds") {
+  Tuning t;
+  const TuneResult result = t.run();
+  CHECK(result.records.size() == 6);
+  CHECK(result.space_size == 6);
+  CHECK(result.counts.at(Outcome::ok) == 6);
+  CHECK(result.from_store == 0);
+  CHECK_FALSE(result.interrupted);
+  CHECK_FALSE(result.out_of_time);
+  std::set<std::string> keys;
+  for (const Record& record : result.records) {
+    keys.insert(record.key);
+    CHECK(record.kernel == "k");
+    CHECK(record.attempt == "first");
+    CHECK(record.toolchain == "fake compiler 1");
+    CHECK(record.stage == "measure");
+    CHECK(record.time_ms.median == 1.0);
+    CHECK_FALSE(record.host.empty());
+    CHECK(record.unix_time_ms == t.clock.unix_time_ms());
+  }
+  CHECK(keys.size() == 6);
+  CHECK(t.observer.records.size() == 6);
+  CHECK(t.observer.last.done == 6);
+  CHECK(t.observer.last.total == 6);
+  const RecordSet set = read_records(t.options.store, "sm_90", "k");
+  CHECK(set.warnings.empty());
+  REQUIRE(set.records.size() == 6);
+  for (const Record& record : set.records) CHECK(keys.count(record.key) == 1);
+}
+
+TEST_CASE("Configurations that differ in launch-only parameters compile once and are measured apart") {
+  Tuning t;
+  t.run();
+  CHECK(t.compiler.jobs.size() == 3);
+  REQUIRE(t.bench.jobs.size() == 6);
+  std::set<std::pair<std::string, int>> tried;
+  for (const BenchJob& job : t.bench.jobs) {
+    REQUIRE(job.scalars.size() == 1);
+    std::int32_t b = 0;
+    std::memcpy(&b, job.scalars[0].bytes.data(), sizeof b);
+    tried.insert({job.artifact.key, b});
+  }
+  CHECK(tried.size() == 6);
+}
+
+TEST_CASE("The bench service learns the problem once, before the first measurement") {
+  Tuning t;
+  t.run();
+  REQUIRE(t.bench.problems.size() == 1);
+  const OpenJob& problem = t.bench.problems[0];
+  REQUIRE(problem.arguments.size() == 3);
+  REQUIRE(problem.arguments[0].buffer.has_value());
+  CHECK(problem.arguments[0].buffer->shape == std::vector<std::uint64_t>{8, 8});
+  CHECK(problem.arguments[1].buffer->role == ArgRole::out);
+  CHECK_FALSE(problem.arguments[2].buffer.has_value());
+  CHECK(problem.reference.kind == ReferenceSpec::Kind::builtin);
+  CHECK(problem.scratch == t.options.scratch);
+  const auto first_problem = std::find(t.journal.begin(), t.journal.end(), "problem");
+  const auto first_bench =
+      std::find_if(t.journal.begin(), t.journal.end(), [](const std::string& e) { return e.starts_with("bench "); });
+  CHECK(first_problem < first_bench);
+}
+
+TEST_CASE("A configuration that fails costs only itself, and its outcome is recorded with stage and message") {
+  Tuning t;
+  t.parameters = "A = [1, 2, 3, 4, 5, 6, 7, 8]\n";
+  t.compiler.respond = [](const CompileJob& job) {
+    CompileAnswer answer = compiled(job);
+    const std::string a = Tuning::define(job, "A");
+    if (a == "1")
+      answer.outcome = Outcome::compile_failed, answer.message = "expected ';'", answer.log = "k.cu:1: error";
+    if (a == "2") answer.outcome = Outcome::crashed, answer.message = "the compiler crashed";
+    if (a == "3") answer.outcome = Outcome::timed_out;
+    return answer;
+  };
+  t.bench.respond = [&](const BenchJob& job) {
+    switch (job.launch.block[0] / 32) {
+      case 4:
+        return failed(Outcome::crashed, "run");
+      case 5:
+        return failed(Outcome::timed_out, "run");
+      case 6:
+        return failed(Outcome::wrong_result, "validate");
+      case 7:
+        return failed(Outcome::launch_failed, "load");
+      default:
+        return measured(2.0);
+    }
+  };
+  const TuneResult result = t.run();
+  CHECK(t.outcome_by_a(result) == std::map<std::int64_t, Outcome>{{1, Outcome::compile_failed},
+                                                                  {2, Outcome::crashed},
+                                                                  {3, Outcome::timed_out},
+                                                                  {4, Outcome::crashed},
+                                                                  {5, Outcome::timed_out},
+                                                                  {6, Outcome::wrong_result},
+                                                                  {7, Outcome::launch_failed},
+                                                                  {8, Outcome::ok}});
+  CHECK(result.records.size() == 8);
+  CHECK(t.bench.jobs.size() == 5);
+  for (std::size_t i = 0; i < t.observer.records.size(); ++i) {
+    const Record& record = t.observer.records[i];
+    const auto a = Tuning::value(record.config, "A");
+    CHECK(record.stage == (a <= 3 ? "compile" : a <= 5 ? "run" : a == 6 ? "validate" : a == 7 ? "load" : "measure"));
+    if (a == 1) {
+      CHECK(record.message == "expected ';'");
+      CHECK(t.observer.logs[i] == "k.cu:1: error");
+    }
+    if (a == 6) CHECK(record.message == "because");
+    if (a != 8) CHECK(record.time_ms.count == 0);
+  }
+  CHECK(stored_records(t) == 8);
+}
+
+TEST_CASE("A fully stored run asks neither service for anything") {
+  Tuning t;
+  t.bench.respond = [](const BenchJob& job) {
+    return job.launch.block[0] == 32 ? failed(Outcome::wrong_result, "validate") : measured(job.launch.block[0]);
+  };
+  t.run();
+  const TuneResult again = t.run();
+  CHECK(again.from_store == 6);
+  CHECK(again.records.size() == 6);
+  CHECK(again.counts.at(Outcome::ok) == 4);
+  CHECK(again.counts.at(Outcome::wrong_result) == 2);
+  CHECK(t.journal.empty());
+  CHECK(t.observer.from_store == 6);
+  CHECK(again.compile_wall_s == 0);
+  CHECK(stored_records(t) == 6);
+}
+
+TEST_CASE("A new value of one parameter evaluates the new configurations only") {
+  Tuning t;
+  t.run();
+  t.parameters = "A = [1, 2, 4, 3]\nB = { values = [10, 20], compile_time = false }\n";
+  const TuneResult result = t.run();
+  CHECK(result.records.size() == 8);
+  CHECK(result.from_store == 6);
+  REQUIRE(t.compiler.jobs.size() == 1);
+  CHECK(Tuning::define(t.compiler.jobs[0], "A") == "4");
+  CHECK(t.bench.jobs.size() == 2);
+  CHECK(stored_records(t) == 8);
+}
+
+TEST_CASE("Another compiler, device, problem or source is another question") {
+  Tuning t;
+  t.parameters = only_a;
+  t.run();
+  CHECK(t.run().from_store == 4);
+  t.target.backend.toolchain = "fake compiler 2";
+  CHECK(t.run().from_store == 0);
+  t.target.device.name = "Another";
+  CHECK(t.run().from_store == 0);
+  std::ofstream(t.folder.path() / "k.cu", std::ios::app) << "// changed\n";
+  CHECK(t.run().from_store == 0);
+  t.rest = "[measure]\nwarmup = 9\n";
+  CHECK(t.run().from_store == 0);
+  t.target.device.driver = "another driver";  // no part of the key: results stay good across driver updates
+  CHECK(t.run().from_store == 4);
+}
+
+TEST_CASE("fresh measures again; retry_failed tries stored crashes and timeouts again, nothing else") {
+  Tuning t;
+  t.parameters = only_a;
+  t.bench.respond = [](const BenchJob& job) {
+    switch (job.launch.block[0] / 32) {
+      case 1:
+        return failed(Outcome::crashed, "run");
+      case 2:
+        return failed(Outcome::timed_out, "run");
+      case 3:
+        return failed(Outcome::wrong_result, "validate");
+      default:
+        return measured(1);
+    }
+  };
+  t.run();
+  t.options.retry_failed = true;
+  t.bench.respond = nullptr;
+  const TuneResult retried = t.run();
+  CHECK(retried.from_store == 2);
+  CHECK(t.bench.jobs.size() == 2);
+  CHECK(retried.counts.at(Outcome::ok) == 3);
+  // The newest record of a key answers.
+  t.clock.advance_s(1);
+  t.options.retry_failed = false;
+  CHECK(t.run().counts.at(Outcome::ok) == 3);
+  t.options.fresh = true;
+  const TuneResult fresh = t.run();
+  CHECK(fresh.from_store == 0);
+  CHECK(t.bench.jobs.size() == 4);
+}
+
+TEST_CASE("evals is honoured exactly") {
+  Tuning t;
+  t.parameters = "A = { min = 1, max = 30 }\n";
+  for (const std::uint64_t evals : {1, 2, 7, 29, 30, 31, 1000}) {
+    CAPTURE(evals);
+    for (const std::string strategy : {"auto", "exhaustive", "random"}) {
+      CAPTURE(strategy);
+      t.options.fresh = true;
+      t.rest = "[search]\nstrategy = \"" + strategy + "\"\nevals = " + std::to_string(evals) + "\n";
+      const TuneResult result = t.run();
+      CHECK(result.records.size() == std::min<std::uint64_t>(evals, 30));
+      CHECK(t.bench.jobs.size() == std::min<std::uint64_t>(evals, 30));
+    }
+  }
+}
+
+TEST_CASE("The budget of seconds ends the run; what was measured is kept") {
+  Tuning t;
+  t.parameters = "A = { min = 1, max = 30 }\n";
+  t.rest = "[search]\nseconds = 3.5\n";
+  t.bench.respond = [&](const BenchJob&) {
+    t.clock.advance_s(1);
+    return measured(1);
+  };
+  const TuneResult result = t.run();
+  CHECK(result.records.size() == 4);
+  CHECK(result.out_of_time);
+  CHECK_FALSE(result.interrupted);
+  CHECK(result.total_s == doctest::Approx(4));
+  CHECK(stored_records(t) == 4);
+}
+
+TEST_CASE("The stop flag ends the run at once; what was measured is kept, the next run does the rest") {
+  Tuning t;
+  t.parameters = "A = { min = 1, max = 20 }\n";
+  t.observer.also = [&](const Record&) { t.stop = t.observer.records.size() == 5; };
+  const TuneResult result = t.run();
+  CHECK(result.interrupted);
+  CHECK(result.records.size() == 5);
+  CHECK(stored_records(t) == 5);
+  // Nothing of the abandoned work comes back later.
+  t.loop.run_ready();
+  t.loop.run_ready();
+  CHECK(stored_records(t) == 5);
+  t.observer.also = nullptr;
+  t.stop = false;
+  const TuneResult rest = t.run();
+  CHECK(rest.from_store == 5);
+  CHECK(t.bench.jobs.size() == 15);
+  CHECK(rest.records.size() == 20);
+}
+
+TEST_CASE("A run that was stopped before it began does nothing") {
+  Tuning t;
+  t.stop = true;
+  const TuneResult result = t.run();
+  CHECK(result.interrupted);
+  CHECK(result.records.empty());
+  CHECK(t.journal.empty());
+}
+
+TEST_CASE("A store that cannot be written costs a warning, not the run") {
+  Tuning t;
+  t.parameters = only_a;
+  std::ofstream(t.options.store) << "a file where the folder should be";
+  const TuneResult result = t.run();
+  CHECK(result.counts.at(Outcome::ok) == 4);
+  CHECK_FALSE(t.observer.warnings.empty());
+}
+
+TEST_CASE("A CPU is never measured while its cores compile") {
+  Tuning t;
+  t.parameters = "A = { min = 1, max = 31 }\n";
+  t.target.device.vendor = "cpu";
+  t.compiler.turns = 3;
+  t.bench.turns = 2;
+  bool fought = false;
+  t.compiler.respond = [&](const CompileJob& job) {
+    fought = fought || t.bench.busy;
+    return compiled(job);
+  };
+  t.bench.respond = [&](const BenchJob&) {
+    fought = fought || t.compiler.outstanding > 0;
+    return measured(1);
+  };
+  CHECK(t.run().records.size() == 31);
+  CHECK_FALSE(fought);
+  CHECK_FALSE(t.bench.overlapped_itself);
+  std::size_t compiling = 0;
+  for (const std::string& event : t.journal) {
+    if (event.starts_with("compile ")) ++compiling;
+    if (event.starts_with("compiled ")) --compiling;
+    if (event.starts_with("bench ")) CHECK(compiling == 0);
+  }
+}
+
+TEST_CASE("On a GPU compiling and measuring overlap, one measurement at a time") {
+  Tuning t;
+  t.parameters = "A = { min = 1, max = 31 }\n";
+  t.bench.turns = 4;
+  CHECK(t.run().records.size() == 31);
+  CHECK_FALSE(t.bench.overlapped_itself);
+  CHECK(t.compiler.most_outstanding >= t.compiler.parallel());
+  bool benching = false;
+  std::size_t compiled_meanwhile = 0;
+  for (const std::string& event : t.journal) {
+    if (event.starts_with("bench ")) benching = true;
+    if (event.starts_with("benched ")) benching = false;
+    if (event.starts_with("compiled ") && benching) ++compiled_meanwhile;
+  }
+  CHECK(compiled_meanwhile > 10);
+}
+
+TEST_CASE("Limits of the device reject a launch before it compiles") {
+  Tuning t;
+  t.parameters = "A = [1, 32, 33]\n";
+  const TuneResult result = t.run();
+  CHECK(t.outcome_by_a(result) ==
+        std::map<std::int64_t, Outcome>{{1, Outcome::ok}, {32, Outcome::ok}, {33, Outcome::rejected}});
+  CHECK(t.compiler.jobs.size() == 2);
+  for (const Record& record : result.records)
+    if (record.outcome == Outcome::rejected) {
+      CHECK(record.stage == "space");
+      CHECK(record.message.find("1056") != std::string::npos);
+    }
+}
+
+TEST_CASE("What the compiler reports rejects a launch before it runs") {
+  Tuning t;
+  t.parameters = only_a;
+  t.compiler.respond = [](const CompileJob& job) {
+    CompileAnswer answer = compiled(job);
+    if (Tuning::define(job, "A") == "2") answer.artifact.usage.static_shared_bytes = 1 << 20;
+    if (Tuning::define(job, "A") == "3") answer.artifact.usage.max_threads_per_block = 64;
+    return answer;
+  };
+  const TuneResult result = t.run();
+  CHECK(t.outcome_by_a(result) ==
+        std::map<std::int64_t, Outcome>{
+            {1, Outcome::ok}, {2, Outcome::rejected}, {3, Outcome::rejected}, {4, Outcome::ok}});
+  CHECK(t.bench.jobs.size() == 2);
+}
+
+TEST_CASE("A reference kernel is compiled for the run; one that does not compile is the spec's fault") {
+  Tuning t;
+  t.parameters = only_a;
+  std::ofstream(t.folder.path() / "r.cu") << "reference\n";
+  t.reference = "reference = { kernel = \"r\", source = \"r.cu\" }";
+  t.run();
+  CHECK(t.compiler.jobs.size() == 5);
+  REQUIRE(t.bench.problems.size() == 1);
+  CHECK(t.bench.problems[0].reference.kind == ReferenceSpec::Kind::kernel);
+  CHECK(t.bench.problems[0].reference.scalar_arguments.size() == 1);
+
+  t.options.fresh = true;
+  t.compiler.respond = [](const CompileJob& job) {
+    CompileAnswer answer = compiled(job);
+    if (job.request.entry == "r") answer.outcome = Outcome::compile_failed, answer.log = "r.cu(1): error: no";
+    return answer;
+  };
+  try {
+    t.run();
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::invalid_spec);
+    const std::string text = error.what();
+    CHECK(text.find("t.toml:") == 0);
+    CHECK(text.find("r.cu(1): error: no") != std::string::npos);
+  }
+  // No callback may reach the run that is gone.
+  t.loop.run_ready();
+  t.loop.run_ready();
+}
+
+TEST_CASE("Every compile job carries its backend, cache and the kernel's time limit") {
+  Tuning t;
+  t.parameters = only_a;
+  t.run();
+  for (const CompileJob& job : t.compiler.jobs) {
+    CHECK(job.backend == "cuda");
+    CHECK(job.cache == t.options.store);
+    CHECK(job.request.arch == "sm_90");
+    CHECK(job.key.size() == 64);
+  }
+  for (const double timeout_s : t.compiler.timeouts_s) CHECK(timeout_s == 120);
+}
+
+TEST_CASE("Times are added up: the compilers' CPU, the device's turn, the wall clock of compiling") {
+  Tuning t;
+  t.parameters = only_a;
+  t.compiler.respond = [&](const CompileJob& job) {
+    CompileAnswer answer = compiled(job);
+    answer.cpu_s = 0.25;
+    t.clock.advance_s(0.5);
+    return answer;
+  };
+  t.bench.respond = [](const BenchJob&) {
+    BenchAnswer answer = measured(1);
+    answer.busy_s = 2;
+    return answer;
+  };
+  const TuneResult result = t.run();
+  CHECK(result.compile_cpu_s == doctest::Approx(1));
+  CHECK(result.compile_wall_s == doctest::Approx(2));
+  CHECK(result.device_busy_s == doctest::Approx(8));
+}
