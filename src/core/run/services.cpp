@@ -76,7 +76,7 @@ void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback c
 }
 
 void WorkerBenchService::send(const BenchJob& job, double timeout_s, Callback callback) {
-  worker_.request(to_json(job), timeout_s, [timeout_s, callback = std::move(callback)](const WorkerReply& reply) {
+  worker_.request(to_json(job), timeout_s, [this, timeout_s, callback = std::move(callback)](const WorkerReply& reply) {
     throw_if_not_about_the_job(reply);
     BenchAnswer answer;
     if (reply.failure) {
@@ -91,6 +91,8 @@ void WorkerBenchService::send(const BenchJob& job, double timeout_s, Callback ca
     } else {
       throw_if_error(*reply.answer);
       answer = bench_answer_from_json(*reply.answer);
+      // Its device is lost and it is about to end: the next configuration must not be sent to it.
+      if (answer.outcome == Outcome::crashed) worker_.interrupt();
       if (answer.log.empty() && answer.outcome != Outcome::ok) answer.log = reply.stderr_tail;
     }
     callback(std::move(answer));

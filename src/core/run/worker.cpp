@@ -70,8 +70,9 @@ double cpu_seconds() {
 }
 
 /// Answers every message with handle's result; an Error is sent back, and the loop goes on.
+/// crash_ends: an answer of outcome crashed is the last one, for the fault is in this very process.
 template <class Handle>
-int serve(const Channel& channel, Handle handle) {
+int serve(const Channel& channel, Handle handle, bool crash_ends) {
   write_message(channel.out, worker_greeting());
   while (const auto message = read_message(channel.in)) {
     nlohmann::json answer;
@@ -87,7 +88,7 @@ int serve(const Channel& channel, Handle handle) {
     }
     write_message(channel.out, answer);
     // After a kernel fault the device is lost to this process, and tidying up may block for ever.
-    if (answer.value("outcome", "") == to_string(Outcome::crashed)) _exit(0);
+    if (crash_ends && answer.value("outcome", "") == to_string(Outcome::crashed)) _exit(0);
   }
   return 0;
 }
@@ -163,12 +164,12 @@ int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes) {
 #else
   (void)memory_limit_bytes;
 #endif
-  return serve(channel, CompileService());
+  return serve(channel, CompileService(), false);
 }
 
 int bench_worker_main(int in, int out) {
   const Channel channel = open_channel(in, out);
-  return serve(channel, BenchService());
+  return serve(channel, BenchService(), true);
 }
 
 int probe_worker_main(const std::string& backend) {
