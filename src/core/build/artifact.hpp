@@ -13,31 +13,32 @@ namespace xtune {
 
 /// Everything a toolchain needs; plain data, sendable to a worker.
 struct CompileRequest {
-  std::string source_name;                                    ///< the path diagnostics show
-  std::string source;                                         ///< the text
-  std::vector<std::string> include_dirs;                      ///< absolute, in search order
-  std::string entry;                                          ///< "gemm" or a template-id "gemm<64, 32>"
-  std::vector<std::string> options;                           ///< as the compiler takes them, placeholders replaced
-  std::vector<std::pair<std::string, std::string>> defines;   ///< NAME, value
-  std::string arch;                                           ///< "sm_90a", "gfx90a", "x86_64_v3"
-  bool sanitize = false;                                      ///< host only: AddressSanitizer and UBSan
+  std::string source_name;                                   ///< the path diagnostics show
+  std::string source;                                        ///< the text
+  std::vector<std::string> include_dirs;                     ///< absolute, in search order
+  std::string entry;                                         ///< "gemm" or a template-id "gemm<64, 32>"
+  std::vector<std::string> options;                          ///< as the compiler takes them, placeholders replaced
+  std::vector<std::pair<std::string, std::string>> defines;  ///< NAME, value
+  std::string arch;                                          ///< "sm_90a", "gfx90a", "x86_64_v3"
+  bool sanitize = false;                                     ///< host only: AddressSanitizer and UBSan
 };
 
 /// Per thread or per block, as the compiler reports; unset where it does not tell.
 struct ResourceUsage {
-  std::optional<int> registers;                 ///< per thread (VGPRs on AMD)
-  std::optional<int> scalar_registers;          ///< AMD SGPRs
-  std::optional<int> accumulator_registers;     ///< AMD AGPRs
-  std::optional<std::int64_t> spilled_bytes;    ///< per thread, stores to local memory
+  std::optional<int> registers;               ///< per thread (VGPRs on AMD)
+  std::optional<int> scalar_registers;        ///< AMD SGPRs
+  std::optional<int> accumulator_registers;   ///< AMD AGPRs
+  std::optional<std::int64_t> spilled_bytes;  ///< per thread, stores to local memory
   std::optional<std::int64_t> static_shared_bytes;
-  std::optional<int> max_threads_per_block;     ///< what __launch_bounds__ or the register count allows
+  std::optional<int> max_threads_per_block;  ///< what __launch_bounds__ or the register count allows
   std::optional<int> warp_size;
 };
 
-/// A compiled kernel; plain data, storable, sendable to a worker. Source: DESIGN of the artifact in docs/architecture.md.
+/// A compiled kernel; plain data, storable, sendable to a worker. Source: DESIGN of the artifact in
+/// docs/architecture.md.
 struct Artifact {
-  std::string key;           ///< hex SHA-256; see core/build/keys.hpp
-  std::string backend;       ///< which backend can load it
+  std::string key;      ///< hex SHA-256; see core/build/keys.hpp
+  std::string backend;  ///< which backend can load it
   std::string arch;
   std::string format;        ///< file extension: "cubin", "hsaco", "so"
   std::string entry_symbol;  ///< lowered (mangled) name
@@ -51,10 +52,12 @@ struct Artifact {
 class Toolchain {
  public:
   virtual ~Toolchain() = default;
-  /// Names compiler and version ("nvrtc 13.0"), and whatever else changes the code it makes. Cheap after the first call.
+  /// Names compiler and version ("nvrtc 13.0"), and whatever else changes the code it makes. Cheap after the first
+  /// call.
   virtual std::string fingerprint() = 0;
   /// The result's key and backend are left empty. Throws CandidateFailure(compile_failed) with the log, or
-  /// Error(unavailable / unsupported / invalid_argument) where the fault is not the configuration's (unknown architecture).
+  /// Error(unavailable / unsupported / invalid_argument) where the fault is not the configuration's (unknown
+  /// architecture).
   virtual Artifact compile(const CompileRequest& request) = 0;
   /// What to compile for when the user names none and no device is present ("sm_90"; the host's own).
   virtual std::string default_arch() = 0;

@@ -1,4 +1,5 @@
-// The content-addressed artifact cache: <store>/artifacts/<aa>/<key>.<format> with <key>.json beside it, and <store>/sources/.
+// The content-addressed artifact cache: <store>/artifacts/<aa>/<key>.<format> with <key>.json beside it, and
+// <store>/sources/<key>.cu.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +20,8 @@ class ArtifactCache {
   /// Everything but the image: cheap.
   std::optional<Artifact> find_metadata(const std::string& key) const;
   /// Writes the image, the source as it was compiled (readable, with the flags as a comment) and the metadata.
-  /// Throws Error(io).
+  /// Replaces a damaged entry of the same key. Throws Error(io), Error(invalid_argument) for a key or format that is no
+  /// file name.
   void insert(const Artifact& artifact, const CompileRequest& request);
   std::filesystem::path image_path(const Artifact& artifact) const;
 

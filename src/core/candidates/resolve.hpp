@@ -16,8 +16,8 @@
 
 namespace xtune {
 
-/// One problem on one device. Reads the sources once, parses every text once; cheap per configuration. spec and space outlive it.
-/// Expressions that fail throw Error(invalid_spec) at their place.
+/// One problem on one device. Reads the sources once, parses every text once; cheap per configuration. spec and space
+/// outlive it. Expressions that fail throw Error(invalid_spec) at their place.
 class CandidateResolver {
  public:
   CandidateResolver(const Spec& spec, const Space& space, Bindings problem, DeviceInfo device, std::string arch,
@@ -37,8 +37,8 @@ class CandidateResolver {
   std::vector<ScalarArgument> scalars(const Config& config) const;
   std::map<std::string, double> metrics(const Config& config, double time_ms) const;
 
-  /// Which limit of the device forbids this launch: "dynamic shared memory: 262144 bytes, the device allows 232448". usage: what the
-  /// compiler reported, nullptr before compiling.
+  /// Which limit of the device forbids this launch: "dynamic shared memory: 262144 bytes, the device allows 232448".
+  /// usage: what the compiler reported, nullptr before compiling.
   std::optional<std::string> limit_violation(const Launch& launch, const ResourceUsage* usage) const;
 
   /// The buffer arguments, in kernel order. Throws Error(invalid_spec) for a shape that is zero, negative or too large.
@@ -46,8 +46,8 @@ class CandidateResolver {
   /// Tolerance of each output: the spec's, else the default of its dtype.
   std::vector<std::pair<std::string, Tolerance>> tolerances() const;
 
-  /// Artifact key, problem, launch-only parameters, arguments, seed, launch, validation, protocol, device (backend, vendor, arch,
-  /// name, compute units). A launch that cannot be resolved counts by its message.
+  /// Artifact key, problem, launch-only parameters, arguments, seed, launch, validation, protocol, device (backend,
+  /// vendor, arch, name, compute units). A launch that cannot be resolved counts by its message.
   KeyParts measurement_key_parts(const Config& config, const std::string& artifact_key) const;
 
   /// The same for a reference kernel. Its launch is its own, else the tuned kernel's in `config`.

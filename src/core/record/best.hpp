@@ -16,8 +16,9 @@ struct Best {
   std::vector<const Record*> ties;  ///< others whose interval overlaps the best's, fastest first
 };
 
-/// By statistic (median), ties broken by the configuration's text, so that the same records give the same answer. Duplicates of a
-/// measurement key count once (the newest). nullopt without any ok record. Tainted records lose to clean ones.
+/// By statistic (median), ties broken by the configuration's text, so that the same records give the same answer.
+/// Duplicates of a measurement key count once (the newest). nullopt without any ok record. Tainted records lose to
+/// clean ones.
 std::optional<Best> best_of(const std::vector<Record>& records);
 
 enum class Match { exact, nearest, none };
@@ -27,7 +28,7 @@ const char* to_string(Match match) noexcept;
 struct LookupResult {
   Match match = Match::none;
   std::optional<Record> record;
-  double distance = 0;              ///< nearest: sum over dimensions of |log2(a/b)|
+  double distance = 0;               ///< nearest: sum over dimensions of |log2(a/b)|
   std::vector<std::string> reasons;  ///< what was considered and why it was taken or not, a line each
 };
 

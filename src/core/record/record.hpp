@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "core/build/artifact.hpp"
 #include "core/build/keys.hpp"
@@ -22,27 +21,27 @@ namespace xtune {
 struct Record {
   static constexpr int schema = 1;
   std::string kernel;
-  std::string key;       ///< measurement key: what makes two records answers to the same question
-  KeyParts key_parts;    ///< what the key was made of
+  std::string key;     ///< measurement key: what makes two records answers to the same question
+  KeyParts key_parts;  ///< what the key was made of
   Bindings problem;
-  Bindings config;       ///< parameter name -> value
+  Bindings config;  ///< parameter name -> value
   Outcome outcome = Outcome::ok;
-  std::string stage;     ///< where it ended: "space", "compile", "load", "run", "validate", "measure"
-  std::string message;   ///< empty when ok
+  std::string stage;    ///< where it ended: "space", "compile", "load", "run", "validate", "measure"
+  std::string message;  ///< empty when ok
   std::vector<double> samples_ms;
-  Summary time_ms;       ///< all zero unless ok or pruned
+  Summary time_ms;  ///< all zero unless ok or pruned
   std::optional<Comparison> validation;
   ResourceUsage usage;
   std::string artifact_key;
   DeviceInfo device;
   std::string toolchain;  ///< fingerprint
   std::string host;
-  std::string attempt;    ///< id of the run that measured it
-  std::string tainted;    ///< why the numbers are suspect; empty: they are not
+  std::string attempt;  ///< id of the run that measured it
+  std::string tainted;  ///< why the numbers are suspect; empty: they are not
   std::int64_t unix_time_ms = 0;
-  double compile_s = 0;       ///< wall clock; 0 when it came from the cache
+  double compile_s = 0;  ///< wall clock; 0 when it came from the cache
   double compile_cpu_s = 0;
-  double bench_s = 0;         ///< wall clock of the bench worker
+  double bench_s = 0;  ///< wall clock of the bench worker
 };
 
 /// Finite numbers, valid UTF-8. from_json throws Error(io) that names the offending field.

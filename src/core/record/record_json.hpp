@@ -9,6 +9,10 @@
 
 namespace xtune {
 
+// All of these keep what they are given: reading what was written gives the same again. The readers throw nlohmann's
+// exceptions, or Error(io), for a field of the wrong type; members that are left out keep their defaults.
+
+/// Members that have their default are left out.
 nlohmann::json to_json(const DeviceInfo& device);
 DeviceInfo device_info_from_json(const nlohmann::json& json);
 
@@ -16,9 +20,14 @@ DeviceInfo device_info_from_json(const nlohmann::json& json);
 nlohmann::json to_json(const Comparison& comparison);
 Comparison comparison_from_json(const nlohmann::json& json);
 
+/// Booleans, integers, floats and strings as JSON has them; a float that is not finite as {"float": "inf"}.
 nlohmann::json to_json(const Value& value);
 Value value_from_json(const nlohmann::json& json);
 nlohmann::json to_json(const Bindings& bindings);
 Bindings bindings_from_json(const nlohmann::json& json);
+
+/// A number, or "nan", "inf", "-inf".
+nlohmann::json number_to_json(double number);
+double number_from_json(const nlohmann::json& json);
 
 }  // namespace xtune

@@ -10,18 +10,21 @@
 
 namespace xtune {
 
-/// Makes one path component of any name: letters, digits, '.', '_', '-' and '+' stay, the rest becomes %XX; never "." or "..".
+/// Makes one path component of any name: letters, digits, '.', '_', '-' and '+' stay, the rest becomes %XX; never "."
+/// or "..".
 std::string path_component(std::string_view name);
 
 /// Writes one file that no other process writes. The file appears with the first append. Each record is one write() of
-/// one line, so that a kill loses at most the line in flight. Not thread-safe.
+/// one line, so that a kill loses at most the line in flight. Not thread-safe. A file-size limit (ulimit -f) is an error like a full
+/// disk where the process ignores SIGXFSZ; else the signal ends it.
 class RecordWriter {
  public:
   RecordWriter(std::filesystem::path store, const std::string& arch, const std::string& kernel, std::string attempt);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
-  /// Throws Error(io), e.g. on a full disk; what was appended before is kept, a torn line is cut off again.
+  /// Throws Error(io), e.g. on a full disk; what was appended before is kept, a torn line is cut off again, and a later append
+  /// may succeed.
   void append(const Record& record);
   void sync();  ///< fdatasync
   const std::filesystem::path& path() const noexcept;
@@ -36,10 +39,10 @@ struct RecordSet {
   std::vector<std::string> warnings;  ///< torn last lines, damaged lines, newer schemas: what, where
 };
 
-/// Reads every record of one kernel on one architecture; a missing folder is an empty set. A torn last line is dropped with a
-/// warning; a damaged line in the middle is skipped with a warning and the rest is kept.
+/// Reads every record of one kernel on one architecture; a missing folder is an empty set. A torn last line is dropped
+/// with a warning; a damaged line in the middle is skipped with a warning and the rest is kept.
 RecordSet read_records(const std::filesystem::path& store, const std::string& arch, const std::string& kernel);
-/// Architectures that hold records of this kernel, sorted.
+/// Architectures that hold records of this kernel, sorted; without those whose name path_component had to shorten.
 std::vector<std::string> recorded_archs(const std::filesystem::path& store, const std::string& kernel);
 
 }  // namespace xtune

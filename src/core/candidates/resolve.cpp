@@ -1,0 +1,285 @@
+// Requests, launches and arguments of configurations. Keys are in resolve_keys.cpp.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/files.hpp"
+#include "core/candidates/resolve_state.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+namespace {
+
+[[noreturn]] void fail_at(const Location& at, const std::string& message) {
+  throw Error(ErrorKind::invalid_spec, to_string(at) + ": " + message);
+}
+
+std::uint32_t launch_number(const CompiledText& text, const std::string& what, std::int64_t least,
+                            const Lookup& lookup) {
+  const std::int64_t value = text.evaluate_integer(lookup);
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  if (value < least || value > most)
+    throw CandidateFailure(Outcome::rejected, fmt::format("{}: {} = {}, but a launch takes {} to {}", what,
+                                                          text.source().text, value, least, most));
+  return static_cast<std::uint32_t>(value);
+}
+
+std::array<std::uint32_t, 3> launch_extents(const std::vector<CompiledText>& texts, const char* what,
+                                            const Lookup& lookup) {
+  std::array<std::uint32_t, 3> extents{1, 1, 1};
+  for (std::size_t i = 0; i < std::min<std::size_t>(texts.size(), 3); ++i)
+    extents[i] = launch_number(texts[i], fmt::format("{}[{}]", what, i), 1, lookup);
+  return extents;
+}
+
+Launch resolve_launch(const CompiledLaunch& texts, const Lookup& lookup) {
+  Launch launch;
+  launch.grid = launch_extents(texts.grid, "grid", lookup);
+  launch.block = launch_extents(texts.block, "block", lookup);
+  if (!texts.cluster.empty()) launch.cluster = launch_extents(texts.cluster, "cluster", lookup);
+  if (texts.shared) launch.shared_bytes = launch_number(*texts.shared, "shared", 0, lookup);
+  return launch;
+}
+
+std::vector<CompiledText> compile_expressions(const std::vector<Text>& texts) {
+  std::vector<CompiledText> result;
+  for (const Text& text : texts) result.push_back(CompiledText::expression(text));
+  return result;
+}
+
+CompiledLaunch compile_launch(const LaunchSpec& spec) {
+  CompiledLaunch launch{
+      compile_expressions(spec.grid), compile_expressions(spec.block), compile_expressions(spec.cluster), {}};
+  if (spec.shared) launch.shared = CompiledText::expression(*spec.shared);
+  return launch;
+}
+
+void add_templates(std::vector<CompiledText>& to, const std::vector<Text>& texts) {
+  for (const Text& text : texts) to.push_back(CompiledText::template_text(text));
+}
+
+std::vector<CompiledText> compile_options(const KernelSpec& kernel, const std::string& backend) {
+  std::vector<CompiledText> options;
+  add_templates(options, kernel.options);
+  if (backend == "cuda") add_templates(options, kernel.options_cuda);
+  if (backend == "hip") add_templates(options, kernel.options_hip);
+  if (backend == "host") add_templates(options, kernel.options_host);
+  return options;
+}
+
+std::vector<std::string> expand_all(const std::vector<CompiledText>& texts, const Lookup& lookup) {
+  std::vector<std::string> result;
+  for (const CompiledText& text : texts) result.push_back(text.expand(lookup));
+  return result;
+}
+
+ScalarArgument encode_scalar(const ArgSpec& argument, const Value& value) {
+  ScalarArgument scalar;
+  scalar.size = size_of(argument.dtype);
+  const auto refuse = [&] {
+    fail_at(argument.value->at, fmt::format("argument '{}': {} = {} does not fit {}", argument.name,
+                                            argument.value->text, to_text(value), to_string(argument.dtype)));
+  };
+  if (const auto* number = std::get_if<double>(&value)) {
+    encode(argument.dtype, *number, scalar.bytes.data());
+    // A float is good for an integer argument when nothing is lost: M / 2 is a float in this language.
+    if (!is_floating(argument.dtype) && decode(argument.dtype, scalar.bytes.data()) != *number) refuse();
+  } else if (std::holds_alternative<std::string>(value)) {
+    refuse();
+  } else {
+    const auto* integer = std::get_if<std::int64_t>(&value);
+    const std::int64_t whole = integer ? *integer : std::get<bool>(value);
+    encode(argument.dtype, whole, scalar.bytes.data());
+    const bool wide = argument.dtype == DType::i64 || argument.dtype == DType::u64;
+    if (argument.dtype == DType::u64 && whole < 0) refuse();
+    if (!is_floating(argument.dtype) && !wide &&
+        decode(argument.dtype, scalar.bytes.data()) != static_cast<double>(whole))
+      refuse();
+  }
+  return scalar;
+}
+
+}  // namespace
+
+CandidateResolver::State::State(const Spec& spec_, const Space& space_, Bindings problem_, DeviceInfo device_,
+                                std::string arch_, std::string toolchain_, bool sanitize_)
+    : spec(spec_),
+      space(space_),
+      problem(std::move(problem_)),
+      device(std::move(device_)),
+      arch(std::move(arch_)),
+      toolchain(std::move(toolchain_)),
+      sanitize(sanitize_),
+      constants(device_facts(device)) {
+  for (const auto& [name, value] : problem) constants.insert_or_assign(name, value);
+  if (!spec.kernel.source.empty()) source = read_file(spec.kernel.source);
+  const ReferenceSpec& reference = spec.validate.reference;
+  if (reference.kind == ReferenceSpec::Kind::kernel)
+    reference_source =
+        reference.source.empty() || reference.source == spec.kernel.source ? source : read_file(reference.source);
+  entry = CompiledText::template_text(spec.kernel.entry);
+  options = compile_options(spec.kernel, device.backend);
+  if (reference.options.empty())
+    reference_options = options;
+  else
+    add_templates(reference_options, reference.options);
+  for (const auto& [name, value] : spec.kernel.defines) defines.push_back(CompiledText::template_text(value));
+  for (const ArgSpec& argument : spec.args) {
+    if (argument.kind != ArgKind::scalar || !argument.value) continue;
+    scalar_args.push_back(&argument);
+    scalar_values.push_back(CompiledText::expression(*argument.value));
+  }
+  for (const Metric& metric : spec.metrics) metric_values.push_back(CompiledText::expression(metric.expression));
+  launch = compile_launch(spec.launch);
+  reference_launch = reference.launch ? compile_launch(*reference.launch) : launch;
+}
+
+Lookup CandidateResolver::State::lookup(const Config& config) const {
+  return [this, &config](std::string_view name) -> const Value* {
+    const std::vector<Parameter>& parameters = space.parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (parameters[i].name == name) return &config.at(i);
+    return constant(name);
+  };
+}
+
+const Value* CandidateResolver::State::constant(std::string_view name) const {
+  const auto found = constants.find(name);
+  return found == constants.end() ? nullptr : &found->second;
+}
+
+CompileRequest CandidateResolver::State::request(const Config& config, const std::filesystem::path& path,
+                                                 const std::string& text) const {
+  const Lookup names = lookup(config);
+  CompileRequest result;
+  result.source_name = path.string();
+  result.source = text;
+  result.include_dirs.push_back(path.parent_path().string());
+  for (const auto& folder : spec.kernel.include_dirs) result.include_dirs.push_back(folder.string());
+  const std::vector<Parameter>& parameters = space.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].compile_time) result.defines.emplace_back(parameters[i].name, to_define(config.at(i)));
+  for (std::size_t i = 0; i < defines.size(); ++i)
+    result.defines.emplace_back(spec.kernel.defines[i].first, defines[i].expand(names));
+  result.arch = arch;
+  result.sanitize = sanitize;
+  return result;
+}
+
+CandidateResolver::CandidateResolver(const Spec& spec, const Space& space, Bindings problem, DeviceInfo device,
+                                     std::string arch, std::string toolchain_fingerprint, bool sanitize)
+    : state_(std::make_unique<State>(spec, space, std::move(problem), std::move(device), std::move(arch),
+                                     std::move(toolchain_fingerprint), sanitize)) {}
+
+CandidateResolver::~CandidateResolver() = default;
+
+Bindings CandidateResolver::bindings(const Config& config) const {
+  Bindings result = state_->constants;
+  result.merge(config_bindings(config));
+  return result;
+}
+
+Bindings CandidateResolver::config_bindings(const Config& config) const {
+  Bindings result;
+  const std::vector<Parameter>& parameters = state_->space.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) result.emplace(parameters[i].name, config.at(i));
+  return result;
+}
+
+CompileRequest CandidateResolver::compile_request(const Config& config) const {
+  const KernelSpec& kernel = state_->spec.kernel;
+  const Lookup names = state_->lookup(config);
+  CompileRequest request = state_->request(config, kernel.source, state_->source);
+  request.entry = state_->entry.expand(names);
+  request.options = expand_all(state_->options, names);
+  return request;
+}
+
+CompileRequest CandidateResolver::reference_request(const Config& config) const {
+  const KernelSpec& kernel = state_->spec.kernel;
+  const ReferenceSpec& reference = state_->spec.validate.reference;
+  const Lookup names = state_->lookup(config);
+  CompileRequest request =
+      state_->request(config, reference.source.empty() ? kernel.source : reference.source, state_->reference_source);
+  request.entry = reference.name;
+  request.options = expand_all(state_->reference_options, names);
+  return request;
+}
+
+Launch CandidateResolver::launch(const Config& config) const {
+  return resolve_launch(state_->launch, state_->lookup(config));
+}
+
+Launch CandidateResolver::reference_launch(const Config& config) const {
+  return resolve_launch(state_->reference_launch, state_->lookup(config));
+}
+
+std::vector<ScalarArgument> CandidateResolver::scalars(const Config& config) const {
+  std::vector<ScalarArgument> result;
+  const Lookup names = state_->lookup(config);
+  for (std::size_t i = 0; i < state_->scalar_args.size(); ++i)
+    result.push_back(encode_scalar(*state_->scalar_args[i], state_->scalar_values[i].evaluate(names)));
+  return result;
+}
+
+std::map<std::string, double> CandidateResolver::metrics(const Config& config, double time_ms) const {
+  std::map<std::string, double> result;
+  if (!(time_ms > 0)) return result;
+  const Lookup names = state_->lookup(config);
+  const Value ms = time_ms, s = time_ms / 1e3;
+  const Lookup with_time = [&](std::string_view name) {
+    return name == "time_ms" ? &ms : name == "time_s" ? &s : names(name);
+  };
+  for (std::size_t i = 0; i < state_->metric_values.size(); ++i) {
+    const Metric& metric = state_->spec.metrics[i];
+    const Value value = state_->metric_values[i].evaluate(with_time);
+    if (std::holds_alternative<std::string>(value))
+      fail_at(metric.expression.at, fmt::format("metric '{}' is a string", metric.name));
+    const auto* number = std::get_if<double>(&value);
+    const auto* integer = std::get_if<std::int64_t>(&value);
+    result[metric.name] = number ? *number : integer ? static_cast<double>(*integer) : std::get<bool>(value);
+  }
+  return result;
+}
+
+std::vector<ArgumentLayout> CandidateResolver::layouts() const {
+  std::vector<ArgumentLayout> result;
+  const Lookup names = [this](std::string_view name) { return state_->constant(name); };
+  for (const ArgSpec& argument : state_->spec.args) {
+    if (argument.kind == ArgKind::scalar) continue;
+    ArgumentLayout layout{argument.name, argument.role, argument.dtype, {}, argument.fill, argument.file};
+    for (const Text& text : argument.shape) {
+      const std::int64_t extent = evaluate_integer(text, names);
+      if (extent <= 0)
+        fail_at(text.at,
+                fmt::format("argument '{}': its extent {} = {} must be at least 1", argument.name, text.text, extent));
+      layout.shape.push_back(static_cast<std::uint64_t>(extent));
+    }
+    try {
+      layout_bytes(layout);
+    } catch (const Error& error) {
+      fail_at(argument.at, error.what());
+    }
+    result.push_back(std::move(layout));
+  }
+  return result;
+}
+
+std::vector<std::pair<std::string, Tolerance>> CandidateResolver::tolerances() const {
+  std::vector<std::pair<std::string, Tolerance>> result;
+  const ValidateSpec& validate = state_->spec.validate;
+  for (const ArgSpec& argument : state_->spec.args) {
+    if (argument.kind == ArgKind::scalar || argument.role == ArgRole::in) continue;
+    Tolerance tolerance = default_tolerance(argument.dtype);
+    tolerance.rtol = validate.rtol.value_or(tolerance.rtol);
+    tolerance.atol = validate.atol.value_or(tolerance.atol);
+    tolerance.max_mismatched_ratio = validate.max_mismatched_ratio;
+    result.emplace_back(argument.name, tolerance);
+  }
+  return result;
+}
+
+}  // namespace xtune

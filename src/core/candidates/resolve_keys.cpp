@@ -1,0 +1,217 @@
+// Artifact and measurement keys of configurations.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "core/candidates/resolve_state.hpp"
+
+namespace xtune {
+
+namespace {
+
+constexpr std::uint64_t data_file_limit = std::uint64_t{1} << 40;
+
+std::string short_digest(const std::string& bytes) { return "sha256:" + sha256(bytes).substr(0, 32); }
+
+// Strings in quotes, so that "1" is not 1.
+std::string typed_text(const Value& value) {
+  return std::holds_alternative<std::string>(value) ? "'" + to_text(value) + "'" : to_text(value);
+}
+
+std::string bindings_text(const Bindings& bindings) {
+  std::vector<std::string> items;
+  for (const auto& [name, value] : bindings) items.push_back(name + "=" + typed_text(value));
+  return canonical_list(items);
+}
+
+std::vector<std::string> texts_of(const std::vector<Text>& texts) {
+  std::vector<std::string> result;
+  for (const Text& text : texts) result.push_back(text.text);
+  return result;
+}
+
+std::string extents_text(const std::array<std::uint32_t, 3>& extents) {
+  return fmt::format("{}x{}x{}", extents[0], extents[1], extents[2]);
+}
+
+std::string launch_text(const CandidateResolver& resolver, const Config& config) {
+  try {
+    const Launch launch = resolver.launch(config);
+    return fmt::format("grid {} block {} cluster {} shared {}", extents_text(launch.grid), extents_text(launch.block),
+                       extents_text(launch.cluster), launch.shared_bytes);
+  } catch (const CandidateFailure& failure) {
+    return failure.what();
+  }
+}
+
+const char* name_of(ArgRole role) { return role == ArgRole::in ? "in" : role == ArgRole::out ? "out" : "inout"; }
+
+const char* name_of(Fill fill) {
+  switch (fill) {
+    case Fill::automatic:
+      return "auto";
+    case Fill::integer:
+      return "integer";
+    case Fill::uniform:
+      return "uniform";
+    case Fill::normal:
+      return "normal";
+    case Fill::randn:
+      return "randn";
+    case Fill::zero:
+      return "zero";
+    case Fill::one:
+      return "one";
+  }
+  return "unknown";
+}
+
+std::string buffers_text(const std::vector<ArgumentLayout>& layouts) {
+  std::vector<std::string> items;
+  for (const ArgumentLayout& layout : layouts)
+    items.push_back(fmt::format(
+        "{} {} {} {}", layout.name, name_of(layout.role), describe(layout.dtype, layout.shape),
+        layout.file.empty() ? name_of(layout.fill) : short_digest(read_file(layout.file, data_file_limit))));
+  return canonical_list(items);
+}
+
+// Samples are kept raw, so the statistic that ranks them is no part of how they were taken.
+std::string protocol_text(const MeasureSpec& measure) {
+  const char* flush = measure.flush == Flush::l2 ? "l2" : measure.flush == Flush::rotate ? "rotate" : "none";
+  return fmt::format("1: warmup {} rep {}..{} time_ms {}..{} noise {} timeout_s {} flush {}", measure.warmup,
+                     measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise,
+                     measure.timeout_s, flush);
+}
+
+std::string reference_text(const Spec& spec, const std::string& source_digest) {
+  const ReferenceSpec& reference = spec.validate.reference;
+  switch (reference.kind) {
+    case ReferenceSpec::Kind::none:
+      return "none";
+    case ReferenceSpec::Kind::kernel: {
+      std::string text = fmt::format("kernel {} {} options {}", reference.name, source_digest,
+                                     canonical_list(texts_of(reference.options)));
+      if (reference.launch)
+        text += fmt::format(" grid {} block {} shared '{}'", canonical_list(texts_of(reference.launch->grid)),
+                            canonical_list(texts_of(reference.launch->block)),
+                            reference.launch->shared ? reference.launch->shared->text : "");
+      return text;
+    }
+    case ReferenceSpec::Kind::builtin: {
+      std::vector<std::string> items;
+      for (const auto& [role, text] : reference.bindings) items.push_back(role + "=" + text.text);
+      return fmt::format("builtin {} {} {}", reference.name, reference.output, canonical_list(items));
+    }
+    case ReferenceSpec::Kind::file:
+      return fmt::format("file {} {}", reference.output, short_digest(read_file(reference.file, data_file_limit)));
+    case ReferenceSpec::Kind::command:
+      return "command " + reference.name;
+  }
+  return "unknown";
+}
+
+std::string device_text(const DeviceInfo& device) {
+  return canonical_list(
+      {device.backend, device.vendor, device.arch, device.name, std::to_string(device.compute_units)});
+}
+
+// Folders and files that options name: they decide what is included as much as include_dirs do.
+struct IncludeOptions {
+  std::vector<std::string> folders, forced;
+};
+
+IncludeOptions include_options(const std::vector<std::string>& options) {
+  IncludeOptions found;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::string& option = options[i];
+    const auto value_of = [&](std::string_view flag) -> std::optional<std::string> {
+      if (option == flag && i + 1 < options.size()) return options[i + 1];
+      if (!option.starts_with(flag) || option.size() == flag.size()) return std::nullopt;
+      return option.substr(flag.size() + (option[flag.size()] == '=' ? 1 : 0));
+    };
+    if (const auto pre = value_of("--pre-include"))
+      found.forced.push_back(*pre);
+    else if (const auto file = value_of("-include"))
+      found.forced.push_back(*file);
+    else if (const auto system = value_of("-isystem"))
+      found.folders.push_back(*system);
+    else if (const auto path = value_of("--include-path"))
+      found.folders.push_back(*path);
+    else if (const auto folder = value_of("-I"))
+      found.folders.push_back(*folder);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string CandidateResolver::State::digest(const CompileRequest& request) {
+  const IncludeOptions extra = include_options(request.options);
+  std::string id = request.source_name + "\n" + canonical_list(extra.folders) + canonical_list(extra.forced);
+  const std::lock_guard lock(mutex);
+  const auto known = digests.find(id);
+  if (known != digests.end()) return known->second;
+  CompileRequest whole;
+  whole.source_name = request.source_name;
+  whole.source = request.source;
+  whole.include_dirs = request.include_dirs;
+  whole.include_dirs.insert(whole.include_dirs.end(), extra.folders.begin(), extra.folders.end());
+  for (const std::string& file : extra.forced) whole.source += "\n#include \"" + file + "\"\n";
+  return digests[id] = source_digest(whole);
+}
+
+std::string CandidateResolver::artifact_key(const CompileRequest& request) const {
+  return key_of(artifact_key_parts(request, state_->device.backend, state_->toolchain, state_->digest(request)));
+}
+
+std::string CandidateResolver::reference_artifact_key(const CompileRequest& request) const {
+  return artifact_key(request);
+}
+
+KeyParts CandidateResolver::measurement_key_parts(const Config& config, const std::string& artifact_key) const {
+  const Spec& spec = state_->spec;
+  {
+    // What no configuration changes costs reading files; it is worked out once.
+    std::string reference_digest;
+    if (spec.validate.reference.kind == ReferenceSpec::Kind::kernel)
+      reference_digest = state_->digest(reference_request(config));
+    const std::lock_guard lock(state_->mutex);
+    if (state_->constant_parts.empty()) {
+      KeyParts parts{{"problem", bindings_text(state_->problem)},
+                     {"buffers", buffers_text(layouts())},
+                     {"seed", std::to_string(spec.search.seed)},
+                     {"reference", reference_text(spec, reference_digest)}};
+      std::string allowed;
+      for (const auto& [output, tolerance] : tolerances())
+        allowed += fmt::format("{}{}: rtol {} atol {} ratio {}", allowed.empty() ? "" : "; ", output, tolerance.rtol,
+                               tolerance.atol, tolerance.max_mismatched_ratio);
+      parts.emplace_back("tolerance", allowed);
+      parts.emplace_back("protocol", protocol_text(spec.measure));
+      parts.emplace_back("device", device_text(state_->device));
+      state_->constant_parts = std::move(parts);
+    }
+  }
+  const Lookup names = state_->lookup(config);
+  Bindings launch_only;
+  const std::vector<Parameter>& parameters = state_->space.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (!parameters[i].compile_time) launch_only.emplace(parameters[i].name, config.at(i));
+  std::vector<std::string> scalar_texts;
+  for (std::size_t i = 0; i < state_->scalar_args.size(); ++i) {
+    const ArgSpec& argument = *state_->scalar_args[i];
+    const Value value = state_->scalar_values[i].evaluate(names);
+    scalar_texts.push_back(fmt::format("{} {} {}", argument.name, to_string(argument.dtype), typed_text(value)));
+  }
+  KeyParts parts{{"artifact", artifact_key},
+                 {"runtime", bindings_text(launch_only)},
+                 {"scalars", canonical_list(scalar_texts)},
+                 {"launch", launch_text(*this, config)}};
+  parts.insert(parts.end(), state_->constant_parts.begin(), state_->constant_parts.end());
+  return parts;
+}
+
+}  // namespace xtune

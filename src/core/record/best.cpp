@@ -1,0 +1,175 @@
+// Queries over records: which is fastest, and which answers for a problem.
+#include "core/record/best.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "base/text.hpp"
+
+namespace xtune {
+
+namespace {
+
+std::string text_of(const Bindings& bindings) {
+  std::string text;
+  for (const auto& [name, value] : bindings) text += (text.empty() ? "" : ", ") + name + "=" + to_text(value);
+  return text;
+}
+
+bool newer(const Record& a, const Record& b) {
+  return std::tie(a.unix_time_ms, a.attempt) > std::tie(b.unix_time_ms, b.attempt);
+}
+
+// The records that count: of each key the newest, where a race given up says nothing against a full measurement.
+std::vector<const Record*> current(const std::vector<const Record*>& records) {
+  std::map<std::string_view, const Record*> by_key;
+  for (const Record* record : records) {
+    if (record->outcome == Outcome::pruned) continue;
+    const auto [kept, is_new] = by_key.emplace(record->key, record);
+    if (!is_new && newer(*record, *kept->second)) kept->second = record;
+  }
+  std::vector<const Record*> result;
+  for (const auto& [key, record] : by_key) result.push_back(record);
+  return result;
+}
+
+std::optional<Best> best_among(const std::vector<const Record*>& records) {
+  std::vector<const Record*> good = current(records);
+  std::erase_if(good,
+                [](const Record* record) { return record->outcome != Outcome::ok || record->time_ms.count == 0; });
+  if (good.empty()) return std::nullopt;
+  if (std::any_of(good.begin(), good.end(), [](const Record* r) { return r->tainted.empty(); }))
+    std::erase_if(good, [](const Record* r) { return !r->tainted.empty(); });
+  std::map<const Record*, std::string> texts;
+  for (const Record* record : good) texts[record] = text_of(record->config);
+  std::sort(good.begin(), good.end(), [&](const Record* a, const Record* b) {
+    return std::tie(a->time_ms.median, texts[a], a->key) < std::tie(b->time_ms.median, texts[b], b->key);
+  });
+  Best best{good.front(), {}};
+  for (std::size_t i = 1; i < good.size(); ++i)
+    if (good[i]->time_ms.low <= best.record->time_ms.high && texts[good[i]] != texts[best.record])
+      best.ties.push_back(good[i]);
+  return best;
+}
+
+bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
+  return std::tie(a.backend, a.vendor, a.arch, a.name, a.compute_units) ==
+         std::tie(b.backend, b.vendor, b.arch, b.name, b.compute_units);
+}
+
+std::optional<double> size_of_value(const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  return std::nullopt;
+}
+
+// Sum of |log2(a / b)| over the dimensions; nullopt where the problems are of different kinds (other names, other
+// words).
+std::optional<double> shape_distance(const Bindings& a, const Bindings& b) {
+  if (a.size() != b.size()) return std::nullopt;
+  double distance = 0;
+  for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
+    if (left->first != right->first) return std::nullopt;
+    if (left->second == right->second) continue;
+    const auto x = size_of_value(left->second), y = size_of_value(right->second);
+    if (!x || !y || !(*x > 0) || !(*y > 0)) return std::nullopt;
+    distance += std::abs(std::log2(*x / *y));
+  }
+  return distance;
+}
+
+struct Group {
+  std::vector<const Record*> records;  // of one problem, on one device
+  double distance = 0;
+  bool exact_device = false;
+};
+
+std::string describe(const DeviceInfo& device) {
+  return fmt::format("{} ({}, {})", device.name, device.arch, device.backend);
+}
+
+// The records by problem and device, nearest first; those that cannot answer are left out and counted in `reasons`.
+std::vector<Group> groups_of(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
+                             std::vector<std::string>& reasons) {
+  std::map<std::tuple<std::string, std::string, int>, Group> groups;
+  std::size_t other_arch = 0, other_backend = 0, other_problem = 0;
+  for (const Record& record : records) {
+    if (record.device.arch != device.arch) {
+      ++other_arch;
+    } else if (record.device.backend != device.backend) {
+      ++other_backend;
+    } else if (const auto distance = shape_distance(record.problem, problem); !distance) {
+      ++other_problem;
+    } else {
+      Group& group = groups[{text_of(record.problem), record.device.name, record.device.compute_units}];
+      group.records.push_back(&record);
+      group.distance = *distance;
+      group.exact_device = same_device(record.device, device);
+    }
+  }
+  const auto tell = [&](std::size_t count, const std::string& what) {
+    if (count) reasons.push_back(fmt::format("{} records {}: never served as this one's", count, what));
+  };
+  tell(other_arch, "of another architecture than " + device.arch);
+  tell(other_backend, "of another backend than " + device.backend);
+  tell(other_problem, "of problems with other dimensions");
+  std::vector<Group> sorted;
+  for (auto& [name, group] : groups) sorted.push_back(std::move(group));
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Group& a, const Group& b) {
+    return std::tuple(a.distance, !a.exact_device) < std::tuple(b.distance, !b.exact_device);
+  });
+  return sorted;
+}
+
+}  // namespace
+
+std::optional<Best> best_of(const std::vector<Record>& records) {
+  std::vector<const Record*> pointers;
+  for (const Record& record : records) pointers.push_back(&record);
+  return best_among(pointers);
+}
+
+const char* to_string(Match match) noexcept {
+  switch (match) {
+    case Match::exact:
+      return "exact";
+    case Match::nearest:
+      return "nearest";
+    case Match::none:
+      return "none";
+  }
+  return "unknown";
+}
+
+LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device) {
+  LookupResult result;
+  if (records.empty()) result.reasons.push_back("no records of this kernel on " + device.arch);
+  for (const Group& group : groups_of(records, problem, device, result.reasons)) {
+    const Record& first = *group.records.front();
+    const bool exact = group.distance == 0 && group.exact_device;
+    const std::string what = fmt::format("problem {} on {}, distance {:.3g}", text_of(first.problem),
+                                         describe(first.device), group.distance);
+    const auto best = best_among(group.records);
+    if (!best) {
+      result.reasons.push_back(fmt::format("{}: {} records, none of them ok", what, group.records.size()));
+      continue;
+    }
+    if (result.match != Match::none) {
+      result.reasons.push_back(what + ": further away, not taken");
+      continue;
+    }
+    result.match = exact ? Match::exact : Match::nearest;
+    result.record = *best->record;
+    result.distance = group.distance;
+    result.reasons.push_back(fmt::format("{}: taken as the {} match, {}{}", what, to_string(result.match),
+                                         human_time_ms(best->record->time_ms.median),
+                                         best->record->tainted.empty() ? "" : "; tainted: " + best->record->tainted));
+  }
+  return result;
+}
+
+}  // namespace xtune

@@ -1,0 +1,155 @@
+// The JSON form of a record: one flat object, members at their default left out.
+#include "core/record/record.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "core/build/artifact_json.hpp"
+#include "core/record/record_json.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+namespace {
+
+using Json = nlohmann::json;
+
+Json to_json(const Summary& summary) {
+  return {{"count", summary.count},
+          {"min", number_to_json(summary.min)},
+          {"q1", number_to_json(summary.q1)},
+          {"median", number_to_json(summary.median)},
+          {"q3", number_to_json(summary.q3)},
+          {"mean", number_to_json(summary.mean)},
+          {"max", number_to_json(summary.max)},
+          {"noise", number_to_json(summary.noise)},
+          {"low", number_to_json(summary.low)},
+          {"high", number_to_json(summary.high)}};
+}
+
+Summary summary_from_json(const Json& json) {
+  Summary summary;
+  json.at("count").get_to(summary.count);
+  summary.min = number_from_json(json.at("min"));
+  summary.q1 = number_from_json(json.at("q1"));
+  summary.median = number_from_json(json.at("median"));
+  summary.q3 = number_from_json(json.at("q3"));
+  summary.mean = number_from_json(json.at("mean"));
+  summary.max = number_from_json(json.at("max"));
+  summary.noise = number_from_json(json.at("noise"));
+  summary.low = number_from_json(json.at("low"));
+  summary.high = number_from_json(json.at("high"));
+  return summary;
+}
+
+void put(Json& json, const char* name, const std::string& text) {
+  if (!text.empty()) json[name] = printable(text);
+}
+
+void put(Json& json, const char* name, double number) {
+  if (number != 0) json[name] = number_to_json(number);
+}
+
+// Calls read with the member of that name, where there is one; what goes wrong in it is reported with the name.
+template <class Read>
+void field(const Json& json, const char* name, bool required, const Read& read) {
+  try {
+    const auto found = json.find(name);
+    if (found != json.end())
+      read(*found);
+    else if (required)
+      throw Error(ErrorKind::io, "it is missing");
+  } catch (const Json::exception& error) {
+    throw Error(ErrorKind::io, std::string("record field '") + name + "': " + printable(error.what(), 200));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::io, std::string("record field '") + name + "': " + error.what());
+  }
+}
+
+void text_field(const Json& json, const char* name, std::string& member, bool required = false) {
+  field(json, name, required, [&](const Json& value) { value.get_to(member); });
+}
+
+void number_field(const Json& json, const char* name, double& member) {
+  field(json, name, false, [&](const Json& value) { member = number_from_json(value); });
+}
+
+Outcome outcome_of(const Json& json) {
+  const auto outcome = outcome_from_string(json.get_ref<const std::string&>());
+  if (!outcome) throw Error(ErrorKind::io, "unknown outcome '" + printable(json.get<std::string>(), 40) + "'");
+  return *outcome;
+}
+
+}  // namespace
+
+Json to_json(const Record& record) {
+  Json parts = Json::array();
+  for (const auto& [name, value] : record.key_parts) parts.push_back({printable(name), printable(value)});
+  Json json = {{"schema", Record::schema},
+               {"kernel", printable(record.kernel)},
+               {"key", printable(record.key)},
+               {"key_parts", parts},
+               {"problem", to_json(record.problem)},
+               {"config", to_json(record.config)},
+               {"outcome", to_string(record.outcome)},
+               {"device", to_json(record.device)},
+               {"unix_time_ms", record.unix_time_ms}};
+  put(json, "stage", record.stage);
+  put(json, "message", record.message);
+  put(json, "artifact_key", record.artifact_key);
+  put(json, "toolchain", record.toolchain);
+  put(json, "host", record.host);
+  put(json, "attempt", record.attempt);
+  put(json, "tainted", record.tainted);
+  put(json, "compile_s", record.compile_s);
+  put(json, "compile_cpu_s", record.compile_cpu_s);
+  put(json, "bench_s", record.bench_s);
+  if (!record.samples_ms.empty()) {
+    Json& samples = json["samples_ms"] = Json::array();
+    for (const double sample : record.samples_ms) samples.push_back(number_to_json(sample));
+  }
+  if (record.time_ms.count) json["time_ms"] = to_json(record.time_ms);
+  if (record.validation) json["validation"] = to_json(*record.validation);
+  Json usage = to_json(record.usage);
+  if (!usage.empty()) json["usage"] = std::move(usage);
+  return json;
+}
+
+Record record_from_json(const Json& json) {
+  if (!json.is_object()) throw Error(ErrorKind::io, "a record is a JSON object");
+  field(json, "schema", true, [](const Json& value) {
+    if (value.get<int>() > Record::schema)
+      throw Error(ErrorKind::io, "version " + value.dump() + " is newer than this xtune reads (" +
+                                     std::to_string(Record::schema) + ")");
+  });
+  Record record;
+  text_field(json, "kernel", record.kernel, true);
+  text_field(json, "key", record.key, true);
+  field(json, "key_parts", false, [&](const Json& value) { value.get_to(record.key_parts); });
+  field(json, "problem", true, [&](const Json& value) { record.problem = bindings_from_json(value); });
+  field(json, "config", true, [&](const Json& value) { record.config = bindings_from_json(value); });
+  field(json, "outcome", true, [&](const Json& value) { record.outcome = outcome_of(value); });
+  text_field(json, "stage", record.stage);
+  text_field(json, "message", record.message);
+  field(json, "samples_ms", false, [&](const Json& value) {
+    for (const Json& sample : value.get_ref<const Json::array_t&>())
+      record.samples_ms.push_back(number_from_json(sample));
+  });
+  field(json, "time_ms", false, [&](const Json& value) { record.time_ms = summary_from_json(value); });
+  field(json, "validation", false, [&](const Json& value) { record.validation = comparison_from_json(value); });
+  field(json, "usage", false, [&](const Json& value) { record.usage = resource_usage_from_json(value); });
+  text_field(json, "artifact_key", record.artifact_key);
+  field(json, "device", true, [&](const Json& value) { record.device = device_info_from_json(value); });
+  text_field(json, "toolchain", record.toolchain);
+  text_field(json, "host", record.host);
+  text_field(json, "attempt", record.attempt);
+  text_field(json, "tainted", record.tainted);
+  field(json, "unix_time_ms", true, [&](const Json& value) { value.get_to(record.unix_time_ms); });
+  number_field(json, "compile_s", record.compile_s);
+  number_field(json, "compile_cpu_s", record.compile_cpu_s);
+  number_field(json, "bench_s", record.bench_s);
+  return record;
+}
+
+}  // namespace xtune

@@ -1,0 +1,164 @@
+// JSON forms of devices, comparisons, values and bindings.
+#include "core/record/record_json.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+namespace {
+
+using Json = nlohmann::json;
+
+// One list of the members serves both directions.
+template <class Device, class Visit>
+void each_member(Device& device, Visit visit) {
+  visit("backend", device.backend);
+  visit("index", device.index);
+  visit("name", device.name);
+  visit("vendor", device.vendor);
+  visit("arch", device.arch);
+  visit("uuid", device.uuid);
+  visit("driver", device.driver);
+  visit("warp_size", device.warp_size);
+  visit("compute_units", device.compute_units);
+  visit("shared_per_block", device.shared_per_block);
+  visit("shared_per_block_optin", device.shared_per_block_optin);
+  visit("shared_per_compute_unit", device.shared_per_compute_unit);
+  visit("registers_per_block", device.registers_per_block);
+  visit("registers_per_compute_unit", device.registers_per_compute_unit);
+  visit("max_threads_per_block", device.max_threads_per_block);
+  visit("max_threads_per_compute_unit", device.max_threads_per_compute_unit);
+  visit("max_grid_x", device.max_grid_x);
+  visit("max_grid_y", device.max_grid_y);
+  visit("max_grid_z", device.max_grid_z);
+  visit("max_block_x", device.max_block_x);
+  visit("max_block_y", device.max_block_y);
+  visit("max_block_z", device.max_block_z);
+  visit("l2_bytes", device.l2_bytes);
+  visit("memory_bytes", device.memory_bytes);
+  visit("clock_khz", device.clock_khz);
+  visit("memory_clock_khz", device.memory_clock_khz);
+  visit("memory_bus_bits", device.memory_bus_bits);
+}
+
+Json member_to_json(const std::string& text) { return printable(text); }
+Json member_to_json(std::int64_t number) { return number; }
+
+template <class Number>
+void read_if_there(const Json& json, const char* name, Number& member) {
+  const auto found = json.find(name);
+  if (found != json.end()) found->get_to(member);
+}
+
+}  // namespace
+
+Json to_json(const DeviceInfo& device) {
+  // Which members are at their default is told by a second visit of a default device, member by member.
+  const DeviceInfo defaults;
+  Json all = Json::object(), untouched = Json::object();
+  each_member(device, [&](const char* name, const auto& member) { all[name] = member_to_json(member); });
+  each_member(defaults, [&](const char* name, const auto& member) { untouched[name] = member_to_json(member); });
+  for (const auto& [name, value] : untouched.items())
+    if (all[name] == value) all.erase(name);
+  return all;
+}
+
+DeviceInfo device_info_from_json(const Json& json) {
+  DeviceInfo device;
+  each_member(device, [&](const char* name, auto& member) { read_if_there(json, name, member); });
+  return device;
+}
+
+Json number_to_json(double number) {
+  if (std::isnan(number)) return "nan";
+  if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
+  return number;
+}
+
+double number_from_json(const Json& json) {
+  if (json.is_number()) return json;
+  const std::string& text = json.get_ref<const std::string&>();
+  if (text == "nan") return std::nan("");
+  if (text == "inf") return HUGE_VAL;
+  if (text == "-inf") return -HUGE_VAL;
+  throw Error(ErrorKind::io, "'" + printable(text, 40) + "' where a number is needed");
+}
+
+Json to_json(const Comparison& comparison) {
+  Json json = {{"output", printable(comparison.output)},
+               {"passed", comparison.passed},
+               {"count", comparison.count},
+               {"max_abs_error", number_to_json(comparison.max_abs_error)},
+               {"max_rel_error", number_to_json(comparison.max_rel_error)}};
+  if (comparison.allowed_ratio != 0) json["allowed_ratio"] = number_to_json(comparison.allowed_ratio);
+  if (comparison.mismatched) json["mismatched"] = comparison.mismatched;
+  if (comparison.nans) json["nans"] = comparison.nans;
+  if (comparison.unwritten) json["unwritten"] = comparison.unwritten;
+  if (comparison.first_index) {
+    json["first_index"] = *comparison.first_index;
+    json["first_coordinates"] = comparison.first_coordinates;
+    json["actual"] = number_to_json(comparison.actual);
+    json["expected"] = number_to_json(comparison.expected);
+  }
+  return json;
+}
+
+Comparison comparison_from_json(const Json& json) {
+  Comparison comparison;
+  const auto number = [&](const char* name, double& member) {
+    const auto found = json.find(name);
+    if (found != json.end()) member = number_from_json(*found);
+  };
+  json.at("output").get_to(comparison.output);
+  json.at("passed").get_to(comparison.passed);
+  json.at("count").get_to(comparison.count);
+  read_if_there(json, "mismatched", comparison.mismatched);
+  read_if_there(json, "nans", comparison.nans);
+  read_if_there(json, "unwritten", comparison.unwritten);
+  const auto first = json.find("first_index");
+  if (first != json.end()) comparison.first_index = first->get<std::uint64_t>();
+  read_if_there(json, "first_coordinates", comparison.first_coordinates);
+  number("actual", comparison.actual);
+  number("expected", comparison.expected);
+  number("max_abs_error", comparison.max_abs_error);
+  number("max_rel_error", comparison.max_rel_error);
+  number("allowed_ratio", comparison.allowed_ratio);
+  return comparison;
+}
+
+Json to_json(const Value& value) {
+  if (const auto* boolean = std::get_if<bool>(&value)) return *boolean;
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  if (const auto* text = std::get_if<std::string>(&value)) return printable(*text);
+  const double number = std::get<double>(value);
+  return std::isfinite(number) ? Json(number) : Json{{"float", number_to_json(number)}};
+}
+
+Value value_from_json(const Json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_float()) return json.get<double>();
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX)
+    throw Error(ErrorKind::io, "the integer " + json.dump() + " does not fit 64 bits");
+  if (json.is_number()) return json.get<std::int64_t>();
+  if (json.is_object()) return number_from_json(json.at("float"));
+  return json.get<std::string>();
+}
+
+Json to_json(const Bindings& bindings) {
+  Json json = Json::object();
+  for (const auto& [name, value] : bindings) json[printable(name)] = to_json(value);
+  return json;
+}
+
+Bindings bindings_from_json(const Json& json) {
+  Bindings bindings;
+  for (const auto& [name, value] : json.get_ref<const Json::object_t&>())
+    bindings.emplace(name, value_from_json(value));
+  return bindings;
+}
+
+}  // namespace xtune

@@ -1,0 +1,251 @@
+// Writing and reading record files. The format's promises (one writer, one write a line) are kept here.
+#include "core/record/record_log.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+#include "xtune/version.hpp"
+
+namespace xtune {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::size_t longest_component = 120;
+
+bool stays(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+         c == '-' || c == '+';
+}
+
+std::string host_name() {
+  char name[256] = "";
+  if (gethostname(name, sizeof name - 1) != 0 || !*name) return "unknown";
+  return name;
+}
+
+}  // namespace
+
+std::string path_component(std::string_view name) {
+  std::string component;
+  for (const char c : name) {
+    // A name of dots alone means a folder; its dots are written like any other foreign character.
+    if (stays(c) && !(c == '.' && (name == "." || name == "..")))
+      component += c;
+    else
+      component += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  if (component.empty()) return "%";  // nothing else becomes a lone '%'
+  if (component.size() <= longest_component) return component;
+  std::size_t cut = longest_component - 17;
+  // Not through the middle of a %XX.
+  if (component[cut - 1] == '%') cut -= 1;
+  if (component[cut - 2] == '%') cut -= 2;
+  return component.substr(0, cut) + "~" + sha256(name).substr(0, 16);
+}
+
+struct RecordWriter::State {
+  fs::path folder, path;
+  std::string stem, arch, kernel, attempt;
+  int fd = -1;
+  off_t good_bytes = 0;  // what the file holds up to the end of its last whole line
+
+  ~State() {
+    if (fd >= 0) ::close(fd);
+  }
+
+  [[noreturn]] void fail(const std::string& doing, int error) const {
+    throw Error(
+        ErrorKind::io,
+        "cannot " + doing + " " + printable(path.string()) + ": " + std::strerror(error) +
+            (error == ENOSPC || error == EDQUOT || error == EFBIG ? "; free some space, or name another --store" : ""));
+  }
+
+  void open() {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) fail("make the folder of", error.value());
+    // A process id comes back, on this host or in another container of its name: the next free name is taken.
+    for (int copy = 1; fd < 0; ++copy) {
+      path = folder / (stem + (copy > 1 ? "." + std::to_string(copy) : "") + ".jsonl");
+      fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (fd < 0 && (errno != EEXIST || copy == 10000)) fail("create", errno);
+    }
+  }
+
+  void write_line(std::string_view line) {
+    ssize_t written = 0;
+    do written = ::write(fd, line.data(), line.size());
+    while (written < 0 && errno == EINTR);
+    if (written == static_cast<ssize_t>(line.size())) {
+      good_bytes += written;
+      return;
+    }
+    // A short write is how a disk that is filling up says so; the rest is asked for once, to learn the reason.
+    int reason = written < 0 ? errno : 0;
+    if (written >= 0) {
+      const std::string_view rest = line.substr(static_cast<std::size_t>(written));
+      const ssize_t more = ::write(fd, rest.data(), rest.size());
+      if (more == static_cast<ssize_t>(rest.size())) {
+        good_bytes += static_cast<off_t>(line.size());
+        return;
+      }
+      reason = more < 0 ? errno : ENOSPC;
+    }
+    if (::ftruncate(fd, good_bytes) != 0) {
+      // The torn line stays; the next record must not be glued to it.
+      const ssize_t ended = ::write(fd, "\n", 1);
+      const off_t end = ::lseek(fd, 0, SEEK_END);
+      if (ended == 1 && end >= 0) good_bytes = end;
+    }
+    fail("append to", reason);
+  }
+};
+
+RecordWriter::RecordWriter(fs::path store, const std::string& arch, const std::string& kernel, std::string attempt)
+    : state_(std::make_unique<State>()) {
+  state_->folder = store / "records" / path_component(arch) / path_component(kernel);
+  state_->stem = path_component(host_name() + "-" + std::to_string(getpid()) + "-" + attempt);
+  state_->path = state_->folder / (state_->stem + ".jsonl");
+  state_->arch = arch;
+  state_->kernel = kernel;
+  state_->attempt = std::move(attempt);
+}
+
+RecordWriter::~RecordWriter() = default;
+
+void RecordWriter::append(const Record& record) {
+  const std::string line = to_json(record).dump() + "\n";
+  if (state_->fd < 0) state_->open();
+  if (state_->good_bytes == 0) {
+    const Json header = {{"xtune_records", Record::schema},      {"xtune", version},
+                         {"kernel", printable(state_->kernel)},  {"arch", printable(state_->arch)},
+                         {"host", printable(host_name())},       {"pid", getpid()},
+                         {"attempt", printable(state_->attempt)}};
+    state_->write_line(header.dump() + "\n");
+  }
+  state_->write_line(line);
+}
+
+void RecordWriter::sync() {
+  if (state_->fd >= 0 && ::fdatasync(state_->fd) != 0 && errno != EINVAL && errno != EROFS)
+    state_->fail("flush", errno);
+}
+
+const fs::path& RecordWriter::path() const noexcept { return state_->path; }
+
+namespace {
+
+// The inverse of path_component; nullopt for what it never makes, and for names that it had to shorten.
+std::optional<std::string> name_of_component(const std::string& component) {
+  std::string name;
+  for (std::size_t i = 0; i < component.size(); ++i) {
+    if (component[i] != '%') {
+      name += component[i];
+      continue;
+    }
+    const std::string digits = component.substr(i + 1, 2);
+    if (digits.size() != 2 || digits.find_first_not_of("0123456789ABCDEF") != std::string::npos) return std::nullopt;
+    name += static_cast<char>(std::stoi(digits, nullptr, 16));
+    i += 2;
+  }
+  return path_component(name) == component ? std::optional(name) : std::nullopt;
+}
+
+// The schema of a header line; nullopt: it is none.
+std::optional<long> header_schema(const Json& json) {
+  if (!json.is_object()) return std::nullopt;
+  const auto found = json.find("xtune_records");
+  return found != json.end() && found->is_number_integer() ? std::optional(found->get<long>()) : std::nullopt;
+}
+
+void read_lines(const std::string& name, std::string_view text, RecordSet& set) {
+  bool has_header = false;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const auto end = text.find('\n');
+    if (end == std::string_view::npos) {
+      set.warnings.push_back(
+          fmt::format("{}:{}: the last line is torn (its writer was stopped); dropped", name, number));
+      return;
+    }
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    const auto skip = [&](std::string_view why) {
+      set.warnings.push_back(fmt::format("{}:{}: skipped: {}", name, number, why));
+    };
+    const Json json = Json::parse(line, nullptr, false);
+    if (json.is_discarded()) {
+      skip("not JSON");
+      continue;
+    }
+    if (const auto schema = header_schema(json)) {
+      if (*schema > Record::schema) {
+        set.warnings.push_back(
+            fmt::format("{}: written by a newer xtune (record version {}, this one reads up to {}); not read", name,
+                        *schema, Record::schema));
+        return;
+      }
+      has_header = true;
+      continue;
+    }
+    try {
+      set.records.push_back(record_from_json(json));
+    } catch (const Error& error) {
+      skip(error.what());
+    }
+    if (number == 1 && !has_header) set.warnings.push_back(fmt::format("{}: it has no header line", name));
+  }
+}
+
+}  // namespace
+
+RecordSet read_records(const fs::path& store, const std::string& arch, const std::string& kernel) {
+  RecordSet set;
+  std::vector<fs::path> files;
+  std::error_code error;
+  fs::directory_iterator folder(store / "records" / path_component(arch) / path_component(kernel), error);
+  for (; !error && folder != fs::directory_iterator(); folder.increment(error)) {
+    std::error_code ignored;
+    if (folder->path().extension() == ".jsonl" && folder->is_regular_file(ignored)) files.push_back(folder->path());
+  }
+  if (error && error != std::errc::no_such_file_or_directory)
+    set.warnings.push_back("the records of this kernel cannot be listed: " + error.message());
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files) {
+    try {
+      read_lines(printable(file.string()), read_file(file, std::uint64_t{1} << 32), set);
+    } catch (const Error& failure) {
+      set.warnings.emplace_back(failure.what());
+    }
+  }
+  return set;
+}
+
+std::vector<std::string> recorded_archs(const fs::path& store, const std::string& kernel) {
+  std::vector<std::string> archs;
+  std::error_code error;
+  fs::directory_iterator folder(store / "records", error);
+  for (; !error && folder != fs::directory_iterator(); folder.increment(error)) {
+    std::error_code ignored;
+    if (!fs::is_directory(folder->path() / path_component(kernel), ignored)) continue;
+    const auto name = name_of_component(folder->path().filename().string());
+    if (name) archs.push_back(*name);
+  }
+  std::sort(archs.begin(), archs.end());
+  return archs;
+}
+
+}  // namespace xtune

@@ -1,0 +1,226 @@
+// The artifact cache: what goes in comes out, damage counts as absence, and a full disk leaves nothing behind.
+#include "core/build/cache.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/random.hpp"
+#include "core/build/artifact_json.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+namespace fs = std::filesystem;
+
+namespace {
+
+Artifact example(const std::string& name = "a") {
+  Artifact artifact;
+  artifact.key = sha256(name);
+  artifact.backend = "cuda";
+  artifact.arch = "sm_90a";
+  artifact.format = "cubin";
+  artifact.entry_symbol = "_Z4gemmPKf";
+  artifact.image = std::string(
+                       "\x7f"
+                       "ELF\0\n\xff",
+                       7) +
+                   name;
+  artifact.log = "ptxas info\twarning: \xc3\xa4\n";
+  artifact.compile_s = 0.25;
+  artifact.usage.registers = 64;
+  artifact.usage.spilled_bytes = std::int64_t{1} << 33;
+  artifact.usage.warp_size = 32;
+  return artifact;
+}
+
+CompileRequest request() {
+  CompileRequest result;
+  result.source_name = "/k/gemm.cu";
+  result.source = "extern \"C\" __global__ void gemm() {}\n";
+  result.entry = "gemm";
+  result.options = {"-O3", "evil\nint x;", "back\\"};
+  result.defines = {{"BLOCK_M", "64"}};
+  return result;
+}
+
+fs::path only_file(const fs::path& folder, const std::string& extension) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.path().extension() == extension) return entry.path();
+  FAIL("no " << extension << " file");
+  return {};
+}
+
+void overwrite(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+
+}  // namespace
+
+TEST_CASE("an artifact comes back as it went in") {
+  const TemporaryDirectory store;
+  ArtifactCache cache(store.path());
+  const Artifact artifact = example();
+  CHECK_FALSE(cache.find(artifact.key));
+  cache.insert(artifact, request());
+  const auto found = cache.find(artifact.key);
+  REQUIRE(found);
+  CHECK(found->key == artifact.key);
+  CHECK(found->backend == "cuda");
+  CHECK(found->arch == "sm_90a");
+  CHECK(found->format == "cubin");
+  CHECK(found->entry_symbol == artifact.entry_symbol);
+  CHECK(found->image == artifact.image);
+  CHECK(found->log == artifact.log);
+  CHECK(found->compile_s == 0.25);
+  CHECK(found->usage.registers == 64);
+  CHECK(found->usage.spilled_bytes == std::int64_t{1} << 33);
+  CHECK_FALSE(found->usage.static_shared_bytes);
+  CHECK(cache.find_metadata(artifact.key)->image.empty());
+  CHECK(cache.image_path(artifact) ==
+        store.path() / "artifacts" / artifact.key.substr(0, 2) / (artifact.key + ".cubin"));
+  CHECK_FALSE(ArtifactCache(store.path() / "elsewhere").find(artifact.key));
+}
+
+TEST_CASE("the source is kept readable, its flags in comments that nothing in them can end") {
+  const TemporaryDirectory store;
+  ArtifactCache cache(store.path());
+  cache.insert(example(), request());
+  const std::string text = read_file(store.path() / "sources" / (example().key + ".cu"));
+  CHECK(text.find("// option: '-O3'\n") != std::string::npos);
+  CHECK(text.find("// option: 'evil\\nint x;'\n") != std::string::npos);
+  CHECK(text.find("// option: 'back\\'\n") != std::string::npos);
+  CHECK(text.find("// define: 'BLOCK_M=64'\n") != std::string::npos);
+  CHECK(text.substr(text.size() - request().source.size()) == request().source);
+}
+
+TEST_CASE("damage counts as absence, and a new insert heals it") {
+  const TemporaryDirectory store;
+  ArtifactCache cache(store.path());
+  const Artifact artifact = example();
+  cache.insert(artifact, request());
+  const fs::path image = cache.image_path(artifact), metadata = only_file(store.path(), ".json");
+  const std::string good = read_file(metadata);
+  const auto heal = [&] {
+    CHECK_FALSE(cache.find(artifact.key));
+    cache.insert(artifact, request());
+    CHECK(cache.find(artifact.key));
+  };
+  overwrite(image, artifact.image.substr(1));
+  heal();
+  overwrite(image, std::string(artifact.image.size(), 'x'));
+  heal();
+  fs::remove(image);
+  heal();
+  fs::remove(image);
+  fs::create_directory(image);
+  CHECK_FALSE(cache.find(artifact.key));
+  fs::remove(image);
+  for (const char* text : {"", "{", "[]", "null", "{\"key\": 3}"}) {
+    overwrite(metadata, text);
+    heal();
+  }
+  for (const auto& [from, to] : {std::pair{"cubin", "../../x"},
+                                 {"cubin", "json"},
+                                 {"\"registers\":64", "\"registers\":\"x\""},
+                                 {"sm_90a", "\xff"}}) {
+    std::string text = good;
+    text.replace(text.find(from), std::string(from).size(), to);
+    overwrite(metadata, text);
+    heal();
+  }
+}
+
+TEST_CASE("metadata that random bytes have hit never do worse than absence") {
+  const TemporaryDirectory store;
+  ArtifactCache cache(store.path());
+  const Artifact artifact = example();
+  cache.insert(artifact, request());
+  const fs::path metadata = only_file(store.path(), ".json");
+  const std::string good = read_file(metadata);
+  Random random(5);
+  for (int i = 0; i < 1000; ++i) {
+    std::string text = good;
+    for (std::uint64_t n = 1 + random.below(3); n > 0; --n)
+      text[random.below(text.size())] = static_cast<char>(random.below(256));
+    overwrite(metadata, text.substr(0, random.below(4) ? text.size() : random.below(text.size())));
+    const auto found = cache.find(artifact.key);
+    if (found) CHECK(found->image == artifact.image);
+  }
+}
+
+TEST_CASE("keys and formats that are no file names are refused") {
+  const TemporaryDirectory store;
+  ArtifactCache cache(store.path());
+  for (const std::string& key : {std::string(), std::string("../x"), std::string(64, 'G'), std::string(64, '/')}) {
+    Artifact artifact = example();
+    artifact.key = key;
+    CHECK_THROWS_AS(cache.insert(artifact, request()), Error);
+    CHECK_FALSE(cache.find(key));
+  }
+  for (const char* format : {"", "a/b", "..", "json"}) {
+    Artifact artifact = example();
+    artifact.format = format;
+    CHECK_THROWS_AS(cache.insert(artifact, request()), Error);
+  }
+  CHECK(fs::is_empty(store.path()));
+}
+
+TEST_CASE("compiler output that is not UTF-8 is stored") {
+  const TemporaryDirectory store;
+  ArtifactCache cache(store.path());
+  Artifact artifact = example();
+  artifact.log = "\xff\xfe garbage";
+  cache.insert(artifact, request());
+  CHECK(cache.find(artifact.key)->log.find("garbage") != std::string::npos);
+}
+
+TEST_CASE("many writers of one key leave one whole entry") {
+  const TemporaryDirectory store;
+  const Artifact artifact = example();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      for (int n = 0; n < 5; ++n) ArtifactCache(store.path()).insert(artifact, request());
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(ArtifactCache(store.path()).find(artifact.key)->image == artifact.image);
+  std::size_t files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(store.path())) files += entry.is_regular_file();
+  CHECK(files == 3);
+}
+
+TEST_CASE("a disk that is full: an error, no entry, nothing left over") {
+  const TemporaryDirectory store;
+  Artifact artifact = example();
+  artifact.image.assign(100000, 'i');
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{50000, 50000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    int result = 1;
+    try {
+      ArtifactCache(store.path()).insert(artifact, request());
+    } catch (const Error& error) {
+      result = error.kind() == ErrorKind::io ? 0 : 2;
+    }
+    _exit(result);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK_FALSE(ArtifactCache(store.path()).find(artifact.key));
+  for (const auto& entry : fs::recursive_directory_iterator(store.path())) CHECK_FALSE(entry.is_regular_file());
+}

@@ -1,0 +1,180 @@
+// Artifact keys: what is scanned for includes, and what changes a digest or a key.
+#include "core/build/keys.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/random.hpp"
+#include "core/build/include_scan.hpp"
+
+using namespace xtune;
+
+namespace {
+
+// "x for quoted, <x for angled, in order.
+std::string includes(std::string_view source) {
+  std::string text;
+  for (const IncludeDirective& include : scan_includes(source))
+    text += (text.empty() ? "" : " ") + ((include.quoted ? "\"" : "<") + include.name);
+  return text;
+}
+
+struct Tree {
+  TemporaryDirectory folder;
+  std::filesystem::path root() const { return folder.path(); }
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((root() / name).parent_path());
+    std::ofstream(root() / name, std::ios::binary) << text;
+  }
+  std::string digest(const std::string& source, const std::vector<std::string>& dirs = {"inc"}) const {
+    CompileRequest request;
+    request.source_name = (root() / "src" / "k.cu").string();
+    request.source = source;
+    for (const std::string& dir : dirs) request.include_dirs.push_back((root() / dir).string());
+    return source_digest(request);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("includes as they are written") {
+  CHECK(includes("#include \"a.h\"\n#include <b/c.h>\n") == "\"a.h <b/c.h");
+  CHECK(includes("  #  include\t\"a.h\"") == "\"a.h");
+  CHECK(includes("#include\"a.h\"\r\n#include<b>\r\n") == "\"a.h <b");
+  CHECK(includes("%:include <a>\n#include_next <b>\n#import \"c\"") == "<a <b \"c");
+  CHECK(includes("#if 0\n#include <a>\n#endif") == "<a");
+  CHECK(includes("#inc\\\nlude \"a\\\n.h\"") == "\"a.h");
+  CHECK(includes("/* x */ # /* y */ include /* z */ <a>") == "<a");
+  CHECK(includes("#include MACRO\n#included <a>\nint include <a>;\n#define X #include <a>\n") == "");
+  CHECK(includes("#include \"a\n#include <b>\n") == "<b");
+  CHECK(includes("#include <>\n#include \"\"\n#include") == "");
+}
+
+TEST_CASE("includes in comments, strings and raw strings are none, and what follows them is found") {
+  CHECK(includes("// #include <a>\n#include <b>") == "<b");
+  CHECK(includes("// joined \\\n#include <a>\n#include <b>") == "<b");
+  CHECK(includes("/*\n#include <a>\n*/\n#include <b>") == "<b");
+  CHECK(includes("const char* s = \"/*\";\n#include <a>\n// */") == "<a");
+  CHECK(includes("const char* s = \"\\\"/*\";\n#include <a>\n") == "<a");
+  CHECK(includes("auto s = R\"(\n#include <a>\n)\";\n#include <b>") == "<b");
+  CHECK(includes("auto s = u8R\"x(\n)\"\n#include <a>\n)x\";\n#include <b>") == "<b");
+  CHECK(includes("char c = '\"';\n#include <a>\nchar d = '\"';") == "<a");
+  CHECK(includes("char c = '\\'';\n#include <a>") == "<a");
+  CHECK(includes("int n = 1'000'000;\n#include <a>\nint m = 0x1'F;") == "<a");
+  CHECK(includes("auto FR = 1; auto s = FR\"(\";\n#include <a>\n") == "<a");
+  CHECK(includes("// it's\n#include <a>") == "<a");
+  CHECK(includes("#error don't\n#include <a>") == "<a");
+}
+
+TEST_CASE("any bytes are scanned to their end") {
+  Random random(11);
+  const std::string alphabet = "#include \"<>'/*R(\\\n%:ax0";
+  for (int i = 0; i < 20000; ++i) {
+    std::string text;
+    for (std::uint64_t n = random.below(40); n > 0; --n) text += alphabet[random.below(alphabet.size())];
+    if (i % 10 == 0) text += static_cast<char>(random.below(256));
+    for (const IncludeDirective& include : scan_includes(text)) CHECK_FALSE(include.name.empty());
+  }
+  CHECK(includes(std::string(1000000, '\\')).empty());
+  CHECK(includes("R\"" + std::string(100000, '(')).empty());
+}
+
+TEST_CASE("the digest follows includes wherever they lead") {
+  const Tree tree;
+  const std::string source = "#include \"own.h\"\n#include <lib.h>\n";
+  const std::string bare = tree.digest(source);
+  tree.write("src/own.h", "int a;");
+  const std::string with_own = tree.digest(source);
+  tree.write("inc/lib.h", "#include \"deep.h\"\n");
+  const std::string with_lib = tree.digest(source);
+  tree.write("inc/deep.h", "int b;");
+  const std::string with_deep = tree.digest(source);
+  CHECK(bare != with_own);
+  CHECK(with_own != with_lib);
+  CHECK(with_lib != with_deep);
+  tree.write("inc/deep.h", "int c;");
+  CHECK(tree.digest(source) != with_deep);
+  tree.write("inc/deep.h", "int b;");
+  CHECK(tree.digest(source) == with_deep);
+  tree.write("inc/unused.h", "int d;");
+  CHECK(tree.digest(source) == with_deep);
+  CHECK(tree.digest(source + " ") != with_deep);
+}
+
+TEST_CASE("the digest does not depend on where the files lie") {
+  const auto fill = [](const Tree& tree) {
+    tree.write("src/own.h", "#include <lib.h>");
+    tree.write("inc/lib.h", "int b;");
+    return tree.digest("#include \"own.h\"");
+  };
+  CHECK(fill(Tree()) == fill(Tree()));
+}
+
+TEST_CASE("the first folder that has a file wins, and its own folder only for quotes") {
+  const Tree tree;
+  tree.write("one/x.h", "1");
+  tree.write("two/x.h", "2");
+  CHECK(tree.digest("#include <x.h>", {"one", "two"}) != tree.digest("#include <x.h>", {"two", "one"}));
+  const std::string angled = tree.digest("#include <x.h>", {"one"}), quoted = tree.digest("#include \"x.h\"", {"one"});
+  tree.write("src/x.h", "3");
+  CHECK(tree.digest("#include <x.h>", {"one"}) == angled);
+  CHECK(tree.digest("#include \"x.h\"", {"one"}) != quoted);
+}
+
+TEST_CASE("cycles, folders and missing files do not stop the digest") {
+  const Tree tree;
+  tree.write("src/a.h", "#include \"b.h\"\n#include \"a.h\"");
+  tree.write("src/b.h", "#include \"a.h\"\n#include \"../src/a.h\"");
+  std::filesystem::create_directories(tree.root() / "src" / "folder.h");
+  CHECK(tree.digest("#include \"a.h\"\n#include \"folder.h\"\n#include <nowhere.h>\n").size() == 64);
+  for (int i = 0; i < 2000; ++i)
+    tree.write("src/chain" + std::to_string(i) + ".h", "#include \"chain" + std::to_string(i + 1) + ".h\"");
+  CHECK(tree.digest("#include \"chain0.h\"").size() == 64);
+}
+
+TEST_CASE("a key is the hash of its canonical text") {
+  const KeyParts parts{{"a", "1"}, {"b", "say \"x\"\n\\"}};
+  CHECK(key_of(parts) == sha256("[[\"a\",\"1\"],[\"b\",\"say \\\"x\\\"\\u000a\\\\\"]]"));
+  CHECK(key_of({}) == sha256("[]"));
+  CHECK(key_of({{"a", "b"}, {"c", "d"}}) != key_of({{"a", "b\",\"c"}, {"", "d"}}));
+  CHECK(key_of({{"a", "\xff"}}) != key_of({{"a", "\xfe"}}));
+}
+
+TEST_CASE("every part of a request changes the artifact's key") {
+  CompileRequest request;
+  request.entry = "gemm";
+  request.options = {"-O3", "-std=c++17"};
+  request.defines = {{"M", "1"}, {"N", "2"}};
+  request.arch = "sm_90";
+  const auto key = [](const CompileRequest& r, const char* backend = "cuda", const char* fingerprint = "nvrtc 13",
+                      const char* digest = "d") { return key_of(artifact_key_parts(r, backend, fingerprint, digest)); };
+  const std::string before = key(request);
+  CHECK(key(request) == before);
+  CHECK(key(request, "hip") != before);
+  CHECK(key(request, "cuda", "nvrtc 12") != before);
+  CHECK(key(request, "cuda", "nvrtc 13", "e") != before);
+  const auto changed = [&](auto change) {
+    CompileRequest other = request;
+    change(other);
+    return key(other) != before;
+  };
+  CHECK(changed([](CompileRequest& r) { r.entry = "gemm2"; }));
+  CHECK(changed([](CompileRequest& r) { r.options = {"-O3 -std=c++17"}; }));
+  CHECK(changed([](CompileRequest& r) { r.options = {"-std=c++17", "-O3"}; }));
+  CHECK(changed([](CompileRequest& r) { r.defines[1].second = "3"; }));
+  CHECK(changed([](CompileRequest& r) { r.arch = "sm_90a"; }));
+  CHECK(changed([](CompileRequest& r) { r.sanitize = true; }));
+  CHECK_FALSE(changed([](CompileRequest& r) { r.source_name = "elsewhere.cu"; }));
+}
+
+TEST_CASE("differences of keys") {
+  const KeyParts a{{"options", "[\"-O2\"]"}, {"arch", "sm_90"}, {"old", "1"}},
+      b{{"options", "[\"-O3\"]"}, {"arch", "sm_90"}, {"new", "2"}};
+  CHECK(key_difference(a, a).empty());
+  CHECK(key_difference(a, b) ==
+        std::vector<std::string>{"options: [\"-O2\"] -> [\"-O3\"]", "old: 1 -> (none)", "new: (none) -> 2"});
+}
