@@ -1,4 +1,5 @@
-// A tuning job as the user wrote it: the spec file, parsed and checked, with a place for every text that may still fail.
+// A tuning job as the user wrote it: the spec file, parsed and checked, with a place for every text that may still
+// fail.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct Location {
 };
 std::string to_string(const Location& at);  ///< "gemm.toml:12:9", or the file alone
 
-/// A text from the spec with its place: an expression, or a template text in which {expression} is replaced by its value.
+/// A text from the spec with its place: an expression, or a template text in which {expression} is replaced by its
+/// value.
 struct Text {
   std::string text;
   Location at;
@@ -64,31 +66,31 @@ struct ReferenceSpec {
   enum class Kind { none, kernel, builtin, file, command };
   Kind kind = Kind::none;
   Location at;
-  std::string name;                          ///< the kernel's entry or the builtin's name
-  std::filesystem::path source;              ///< kernel: absolute
-  std::vector<Text> options;                 ///< kernel: instead of the tuned kernel's options
-  std::optional<LaunchSpec> launch;          ///< kernel: its own grid and block, else the tuned kernel's
-  std::filesystem::path file;                ///< file: absolute .npy
-  std::string output;                        ///< file, builtin: which argument it describes; empty = the only output
+  std::string name;                  ///< the kernel's entry or the builtin's name
+  std::filesystem::path source;      ///< kernel: absolute
+  std::vector<Text> options;         ///< kernel: instead of the tuned kernel's options
+  std::optional<LaunchSpec> launch;  ///< kernel: its own grid and block, else the tuned kernel's
+  std::filesystem::path file;        ///< file: absolute .npy
+  std::string output;                ///< file, builtin: which argument it describes; empty = the only output
   std::vector<std::pair<std::string, Text>> bindings;  ///< builtin: role -> argument name or expression ("a" -> "A")
 };
 
 struct ValidateSpec {
   ReferenceSpec reference;
-  std::optional<double> rtol, atol;      ///< unset: by dtype
+  std::optional<double> rtol, atol;  ///< unset: by dtype
   double max_mismatched_ratio = 0.0;
 };
 
 enum class Flush { l2, rotate, none };
 
 struct MeasureSpec {
-  int warmup = 3;             ///< untimed launches before the first sample
-  int rep = 50;               ///< samples at most
-  int min_rep = 7;            ///< samples at least, unless timeout or budget ends the series
-  double min_time_ms = 0;     ///< keep sampling until this much kernel time is accumulated (within rep)
-  double max_time_ms = 200;   ///< stop sampling after this much kernel time
-  double noise = 0.005;       ///< stop early when the median's relative uncertainty is below this
-  double timeout_s = 30;      ///< a configuration's whole benchmark, wall clock
+  int warmup = 3;            ///< untimed launches before the first sample
+  int rep = 50;              ///< samples at most
+  int min_rep = 7;           ///< samples at least, unless timeout or budget ends the series
+  double min_time_ms = 0;    ///< keep sampling until this much kernel time is accumulated (within rep)
+  double max_time_ms = 200;  ///< stop sampling after this much kernel time
+  double noise = 0.005;      ///< stop early when the median's relative uncertainty is below this
+  double timeout_s = 30;     ///< a configuration's whole benchmark, wall clock
   Flush flush = Flush::l2;
   std::string statistic = "median";  ///< median | min | mean
 };
@@ -135,21 +137,24 @@ struct Spec {
 };
 
 struct SpecOptions {
-  std::vector<std::pair<std::string, std::string>> defines;  ///< -D NAME=value: a problem size, or a parameter pinned to a value
-  std::string backend;                                       ///< applies [on.<backend>]
+  std::vector<std::pair<std::string, std::string>>
+      defines;          ///< -D NAME=value: a problem size, or a parameter pinned to a value
+  std::string backend;  ///< applies [on.<backend>]
 };
 
 /// Reads and checks a spec. Everything a text can tell is checked here, before anything compiles: keys, types, names in
-/// expressions, duplicates, missing sources. Throws Error(invalid_spec) whose message opens with file:line:column and names
-/// the offending word and the nearest valid one; Error(io) when the file cannot be read; Error(invalid_argument) for a bad -D.
+/// expressions, duplicates, missing sources. Throws Error(invalid_spec) whose message opens with file:line:column and
+/// names the offending word and the nearest valid one; Error(io) when the file cannot be read; Error(invalid_argument)
+/// for a bad -D.
 Spec load_spec(const std::filesystem::path& path, const SpecOptions& options = {});
 
 /// The same, from text (name stands for the file in messages; relative paths resolve against base_dir).
 Spec parse_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
                 const SpecOptions& options = {});
 
-/// The space of one problem on one device. An expression that fails (say, division by zero) throws Error(invalid_spec) at its
-/// place; a space with no valid configuration throws Error(nothing_valid) that tells how many each constraint removes.
+/// The space of one problem on one device. An expression that fails (say, division by zero) throws Error(invalid_spec)
+/// at its place; a space with no valid configuration throws Error(nothing_valid) that tells how many each constraint
+/// removes.
 Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts);
 
 }  // namespace xtune

@@ -1,0 +1,162 @@
+// Checks every expression of a spec before anything runs: that it parses, that its names exist and are allowed where it
+// stands, and, where it uses the problem alone, that it can be evaluated.
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "core/device/device_info.hpp"
+#include "core/spec/reader.hpp"
+#include "core/spec/template_text.hpp"
+
+namespace xtune {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+class ExpressionChecker {
+ public:
+  explicit ExpressionChecker(const Reader& reader) : document_(reader.document), spec_(reader.spec) {
+    for (const auto& [name, value] : spec_.cases.front()) problem_.push_back(name);
+    problem_and_device_ = problem_;
+    problem_and_device_.insert(problem_and_device_.end(), device_fact_names().begin(), device_fact_names().end());
+    for (const Parameter& parameter : spec_.parameters) parameters_.push_back(parameter.name);
+    all_ = problem_and_device_;
+    all_.insert(all_.end(), parameters_.begin(), parameters_.end());
+    with_time_ = all_;
+    with_time_.insert(with_time_.end(), {"time_s", "time_ms"});
+  }
+
+  void check_spec() const {
+    for (const Text& text : spec_.constraints) check(text, all_, "a constraint");
+    check_kernel();
+    check_launch(spec_.launch);
+    for (const ArgSpec& arg : spec_.args) {
+      for (const Text& text : arg.shape) check_size(text, problem_and_device_, "a shape", 1);
+      if (arg.value) check(*arg.value, all_, "a value");
+    }
+    for (const Metric& metric : spec_.metrics) check(metric.expression, with_time_, "a metric");
+    for (const Text& text : spec_.dispatch_key) check(text, problem_and_device_, "a dispatch key");
+    check_reference();
+  }
+
+ private:
+  void check_kernel() const {
+    const KernelSpec& kernel = spec_.kernel;
+    check_template(kernel.entry);
+    for (const auto* options : {&kernel.options, &kernel.options_cuda, &kernel.options_hip, &kernel.options_host})
+      for (const Text& text : *options) check_template(text);
+    for (const auto& [name, text] : kernel.defines) check_template(text);
+  }
+
+  void check_launch(const LaunchSpec& launch) const {
+    for (const auto* sizes : {&launch.grid, &launch.block, &launch.cluster})
+      for (const Text& text : *sizes) check_size(text, all_, "a launch size", 1);
+    if (launch.shared) check_size(*launch.shared, all_, "the shared memory", 0);
+  }
+
+  void check_reference() const {
+    const ReferenceSpec& reference = spec_.validate.reference;
+    for (const Text& text : reference.options) check_template(text);
+    if (reference.launch) check_launch(*reference.launch);
+    for (const auto& [role, text] : reference.bindings) {
+      const bool argument = std::any_of(spec_.args.begin(), spec_.args.end(),
+                                        [&, &wanted = text.text](const ArgSpec& arg) { return arg.name == wanted; });
+      if (argument || role == "op") continue;  // a word that the builtin knows
+      Names names = all_;
+      for (const ArgSpec& arg : spec_.args) names.push_back(arg.name);
+      check(text, all_, "a reference", &names);
+    }
+  }
+
+  void check_template(const Text& text) const {
+    try {
+      const CompiledText compiled = CompiledText::template_text(text);
+      for (const CompiledText::Part& part : compiled.parts())
+        if (!part.expression.empty()) check(part.text, all_, "a text");
+    } catch (const TextError& error) {
+      document_.fail(error.at, error.message);
+    }
+  }
+
+  Expression parse(const Text& text) const {
+    try {
+      return Expression::parse(text.text);
+    } catch (const ExpressionError& error) {
+      document_.fail(locate(text, error.column), error.what());
+    }
+  }
+
+  void check(const Text& text, const Names& allowed, const std::string& what,
+             const Names* suggestions = nullptr) const {
+    const Expression expression = parse(text);
+    for (const std::string& name : expression.names())
+      if (std::find(allowed.begin(), allowed.end(), name) == allowed.end())
+        unknown_name(text, expression, name, suggestions == nullptr ? allowed : *suggestions, what);
+    fold(text, expression, [](const Value&) { return std::string(); });
+  }
+
+  void check_size(const Text& text, const Names& allowed, const std::string& what, std::int64_t least) const {
+    check(text, allowed, what);
+    fold(text, parse(text), [&](const Value& value) -> std::string {
+      const auto* const integer = std::get_if<std::int64_t>(&value);
+      const auto* const floating = std::get_if<double>(&value);
+      if (integer == nullptr &&
+          (floating == nullptr || *floating != static_cast<double>(static_cast<std::int64_t>(*floating))))
+        return what + " must be an integer, and this is the " + type_name(value) + " " + to_text(value);
+      const double number = integer != nullptr ? static_cast<double>(*integer) : *floating;
+      return number < static_cast<double>(least)
+                 ? what + " must be at least " + std::to_string(least) + ", and this is " + to_text(value)
+                 : std::string();
+    });
+  }
+
+  [[noreturn]] void unknown_name(const Text& text, const Expression& expression, const std::string& name,
+                                 const Names& allowed, const std::string& what) const {
+    const Location at = locate(text, expression.column_of(name));
+    const auto among = [&](const Names& names, const std::string& word) {
+      return std::find(names.begin(), names.end(), word) != names.end();
+    };
+    if (among(parameters_, name))
+      document_.fail(at, "the parameter '" + name + "' cannot be used in " + what +
+                             ", which may name problem sizes and device facts only");
+    if (name == "time_s" || name == "time_ms") document_.fail(at, "'" + name + "' is known to metrics only");
+    const std::string hint =
+        among(allowed, "device." + name) ? " (did you mean 'device." + name + "'?)" : did_you_mean(name, allowed);
+    document_.fail(at, "unknown name '" + name + "' in " + what + hint);
+  }
+
+  // What names the problem alone has its value now, so a division by zero shows before anything is compiled.
+  template <class Complaint>
+  void fold(const Text& text, const Expression& expression, Complaint complaint) const {
+    const bool problem_only = std::all_of(
+        expression.names().begin(), expression.names().end(),
+        [&](const std::string& name) { return std::find(problem_.begin(), problem_.end(), name) != problem_.end(); });
+    if (!problem_only) return;
+    for (const Bindings& problem : spec_.cases) {
+      const auto values = [&] {
+        std::string list;
+        for (const std::string& name : expression.names())
+          list += (list.empty() ? " (" : ", ") + name + " = " + to_text(problem.find(name)->second);
+        return list.empty() ? list : list + ")";
+      };
+      try {
+        const Value value =
+            expression.evaluate([&](std::string_view name) -> const Value* { return &problem.find(name)->second; });
+        if (const std::string message = complaint(value); !message.empty())
+          document_.fail(locate(text, 0), message + values());
+      } catch (const ExpressionError& error) {
+        document_.fail(locate(text, error.column), error.what() + values());
+      }
+    }
+  }
+
+  const Document& document_;
+  const Spec& spec_;
+  Names problem_, problem_and_device_, parameters_, all_, with_time_;
+};
+
+}  // namespace
+
+void check_expressions(const Reader& reader) { ExpressionChecker(reader).check_spec(); }
+
+}  // namespace xtune

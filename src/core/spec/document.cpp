@@ -1,0 +1,156 @@
+// Errors of a document: place, message, source line, caret.
+#include "core/spec/document.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+namespace {
+
+// Every table header or dotted key makes a table inside a table, and the tree is walked and freed recursively: a key
+// with thousands of parts would overflow the stack. Neighbouring dots ("...") are never part of a key.
+void refuse_deep_keys(const std::string& text) {
+  constexpr int most_parts = 32;
+  int dots = 0;
+  Position at{1, 1};
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n' || c == '=' || c == ',' || c == '[' || c == '{') dots = 0;
+    const bool alone = c == '.' && (i == 0 || text[i - 1] != '.') && (i + 1 == text.size() || text[i + 1] != '.');
+    if (alone && ++dots > most_parts)
+      throw TomlSyntaxError{at, "a key with more than 32 parts, or more than 32 dots without a comma"};
+    at = c == '\n' ? Position{at.line + 1, 1} : Position{at.line, at.column + 1};
+  }
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '"';
+}
+
+template <class Range, class Part>
+std::string joined(const Range& range, Part part) {
+  std::string result;
+  for (const auto& element : range) result += (result.empty() ? "" : ", ") + part(element);
+  return result;
+}
+
+}  // namespace
+
+const TomlNode* TomlNode::find(std::string_view key) const noexcept {
+  for (const auto& [name, node] : entries)
+    if (name == key) return &node;
+  return nullptr;
+}
+
+TomlNode* TomlNode::find(std::string_view key) noexcept {
+  for (auto& [name, node] : entries)
+    if (name == key) return &node;
+  return nullptr;
+}
+
+const char* kind_name(TomlNode::Kind kind) noexcept {
+  switch (kind) {
+    case TomlNode::Kind::boolean:
+      return "a boolean";
+    case TomlNode::Kind::integer:
+      return "an integer";
+    case TomlNode::Kind::floating:
+      return "a float";
+    case TomlNode::Kind::text:
+      return "a string";
+    case TomlNode::Kind::array:
+      return "an array";
+    case TomlNode::Kind::table:
+      return "a table";
+    case TomlNode::Kind::time:
+      return "a date or time";
+  }
+  return "nothing";
+}
+
+std::string render(const TomlNode& node) {
+  switch (node.kind) {
+    case TomlNode::Kind::array:
+      return "[" + joined(node.items, [](const TomlNode& item) { return render(item); }) + "]";
+    case TomlNode::Kind::table:
+      return "{ " + joined(node.entries, [](const auto& entry) { return entry.key + " = " + render(entry.node); }) +
+             " }";
+    case TomlNode::Kind::text:
+      return quoted(std::get<std::string>(node.value));
+    case TomlNode::Kind::time:
+      return "a date or time";
+    default:
+      return to_text(node.value);
+  }
+}
+
+Document::Document(std::string text, std::string name) : text_(std::move(text)), name_(std::move(name)) {
+  line_starts_.push_back(0);
+  for (std::size_t i = 0; i < text_.size(); ++i)
+    if (text_[i] == '\n') line_starts_.push_back(i + 1);
+  try {
+    if (const auto zero = text_.find('\0'); zero != std::string::npos) {
+      const auto next = std::upper_bound(line_starts_.begin(), line_starts_.end(), zero);
+      throw TomlSyntaxError{{static_cast<std::size_t>(next - line_starts_.begin()), zero - *(next - 1) + 1},
+                            "a zero byte: this is no text file"};
+    }
+    refuse_deep_keys(text_);
+    root_ = read_toml(text_, line_starts_);
+  } catch (const TomlSyntaxError& error) {
+    fail(error.at, error.message);
+  }
+}
+
+std::string_view Document::line(std::size_t number) const {
+  if (number == 0 || number > line_starts_.size()) return {};
+  const std::size_t start = line_starts_[number - 1];
+  const std::size_t end = number < line_starts_.size() ? line_starts_[number] - 1 : text_.size();
+  return std::string_view(text_).substr(start, end - start);
+}
+
+std::string Document::describe(Position position, const std::string& message) const {
+  std::string result = to_string(at(position)) + ": " + message;
+  const std::string_view source = line(position.line);
+  constexpr std::size_t longest = 160;
+  const bool plain =
+      std::none_of(source.begin(), source.end(), [](char c) { return c == '\r' || c == '\t' || (c & 0x80) != 0; });
+  if (source.empty() || source.size() > longest || position.column == 0 || position.column > source.size() + 1)
+    return result;
+  result += "\n  " + printable(source);
+  // Under tabs and wide characters a caret would stand in the wrong place.
+  if (plain) result += "\n  " + std::string(position.column - 1, ' ') + "^";
+  return result;
+}
+
+void Document::fail(Position position, const std::string& message) const {
+  std::string all;
+  for (const std::string& complaint : complaints_) all += complaint + "\n";
+  throw Error(ErrorKind::invalid_spec, all + describe(position, message));
+}
+
+void Document::fail(const Location& location, const std::string& message) const {
+  if (location.line == 0) throw Error(ErrorKind::invalid_spec, location.file + ": " + message);
+  fail(Position{location.line, location.column}, message);
+}
+
+void Document::complain(Position position, const std::string& message) {
+  constexpr std::size_t most = 20;
+  if (complaints_.size() < most) complaints_.push_back(describe(position, message));
+}
+
+void Document::throw_complaints() const {
+  if (complaints_.empty()) return;
+  std::string all;
+  for (const std::string& complaint : complaints_) all += (all.empty() ? "" : "\n") + complaint;
+  throw Error(ErrorKind::invalid_spec, all);
+}
+
+}  // namespace xtune

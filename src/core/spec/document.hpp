@@ -1,0 +1,84 @@
+// A TOML document as a tree that knows where each key and value stands, and the errors that point into it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/space/value.hpp"
+#include "core/spec/spec.hpp"
+
+namespace xtune {
+
+/// Counted from 1; columns in characters.
+struct Position {
+  std::size_t line = 0;
+  std::size_t column = 0;
+};
+
+struct TomlEntry;
+
+struct TomlNode {
+  enum class Kind { boolean, integer, floating, text, array, table, time };
+  Kind kind = Kind::table;
+  Position at;                     ///< the value
+  Position key_at;                 ///< its key, when it is a table's entry; else the value
+  Position content_at;             ///< text: the first character inside the quotes; else the value
+  Value value = false;             ///< boolean, integer, floating and text
+  std::vector<TomlNode> items;     ///< array
+  std::vector<TomlEntry> entries;  ///< table, in the order of the file
+
+  const TomlNode* find(std::string_view key) const noexcept;
+  TomlNode* find(std::string_view key) noexcept;
+  bool is_table() const noexcept { return kind == Kind::table; }
+  bool is_array() const noexcept { return kind == Kind::array; }
+};
+
+/// One entry of a table.
+struct TomlEntry {
+  std::string key;
+  TomlNode node;
+};
+
+/// "a string", "an array": what an error says it got.
+const char* kind_name(TomlNode::Kind kind) noexcept;
+/// As TOML writes it, on one line: "[64, 128]", "{ min = 2, max = 5 }".
+std::string render(const TomlNode& node);
+
+class Document {
+ public:
+  /// Throws Error(invalid_spec) for text that is not TOML.
+  Document(std::string text, std::string name);
+
+  const TomlNode& root() const noexcept { return root_; }
+  TomlNode& root() noexcept { return root_; }
+  Location at(Position position) const { return {name_, position.line, position.column}; }
+
+  /// Throws Error(invalid_spec): all complaints so far and this one, each "file:line:column: message", the source line
+  /// and a caret.
+  [[noreturn]] void fail(Position position, const std::string& message) const;
+  [[noreturn]] void fail(const Location& location, const std::string& message) const;
+  /// Remembers an error that does not keep the rest from being checked; fail and throw_complaints report it.
+  void complain(Position position, const std::string& message);
+  void throw_complaints() const;
+
+ private:
+  std::string describe(Position position, const std::string& message) const;
+  std::string_view line(std::size_t number) const;
+
+  std::string text_;
+  std::string name_;
+  std::vector<std::size_t> line_starts_;
+  std::vector<std::string> complaints_;
+  TomlNode root_;
+};
+
+/// Reads text into a tree. line_starts: byte offsets of the lines. Throws TomlSyntaxError.
+struct TomlSyntaxError {
+  Position at;
+  std::string message;
+};
+TomlNode read_toml(const std::string& text, const std::vector<std::size_t>& line_starts);
+
+}  // namespace xtune

@@ -1,0 +1,48 @@
+// The space of one problem on one device, with errors told in the spec's places.
+#include "base/text.hpp"
+#include "core/spec/spec.hpp"
+#include "core/spec/template_text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+namespace {
+
+[[noreturn]] void nothing_valid(const Spec& spec, const Space& space, const Bindings& problem) {
+  std::string message = spec.path.string() + ": no configuration of the space is valid";
+  std::string sizes;
+  for (const auto& [name, value] : problem) sizes += (sizes.empty() ? " for " : ", ") + name + " = " + to_text(value);
+  message += sizes + ". Each constraint alone removes:";
+  const std::vector<ConstraintEffect> effects = space.constraint_effects();
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    const ConstraintEffect& effect = effects[i];
+    message += "\n  " + to_string(spec.constraints[i].at) + ": \"" + effect.text + "\" removes " +
+               std::to_string(effect.removed) + " of " + std::to_string(effect.tested) +
+               (effect.removed == effect.tested ? ": all" : "");
+  }
+  throw Error(ErrorKind::nothing_valid, message);
+}
+
+}  // namespace
+
+Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts) {
+  std::vector<Expression> constraints;
+  for (const Text& text : spec.constraints)
+    constraints.push_back(CompiledText::expression(text).parts().front().expression.front());
+  Bindings constants = device_facts;
+  constants.insert(problem.begin(), problem.end());
+  try {
+    Space space(spec.parameters, std::move(constraints), constants);
+    if (space.size() == 0) nothing_valid(spec, space, problem);
+    return space;
+  } catch (const ConstraintError& error) {
+    const Text& text = spec.constraints[error.constraint];
+    throw Error(ErrorKind::invalid_spec, to_string(locate(text, error.column)) + ": " + error.what() +
+                                             " in the constraint \"" + text.text + "\"");
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;
+    throw Error(ErrorKind::unsupported, spec.path.string() + ": " + error.what());
+  }
+}
+
+}  // namespace xtune

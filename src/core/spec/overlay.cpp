@@ -1,0 +1,93 @@
+// [on.<backend>]: tables that replace parts of the spec's own when that backend is used.
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "core/spec/reader.hpp"
+
+namespace xtune {
+
+namespace {
+
+const std::vector<std::string> backends{"cuda", "hip", "host"};
+
+TomlNode& entry(TomlNode& table, const std::string& key, const TomlNode& like) {
+  if (TomlNode* const found = table.find(key)) return *found;
+  TomlNode empty;
+  empty.at = like.at;
+  empty.key_at = like.key_at;
+  table.entries.push_back({key, std::move(empty)});
+  return table.entries.back().node;
+}
+
+// Names of the problem and of parameters must be the spec's own: its expressions are checked with these, whatever the
+// backend.
+void merge_named(const Reader& reader, TomlNode& own, const TomlNode& overlay, const std::string& backend,
+                 const std::string& where, std::vector<std::string>* notes) {
+  std::vector<std::string> names;
+  for (const auto& [name, node] : own.entries) names.push_back(name);
+  for (const auto& [name, node] : reader.table(overlay, "[on." + backend + where + "]").entries) {
+    TomlNode* const found = own.find(name);
+    if (found == nullptr)
+      reader.fail(node.key_at, "[on." + backend + where + "] sets '" + name + "', which the spec itself does not have" +
+                                   did_you_mean(name, names));
+    const std::string before = render(*found);
+    if (notes != nullptr && render(node) != before)
+      notes->push_back("on " + backend + ": " + name + " = " + render(node) + " (was " + before + ")");
+    *found = node;
+  }
+}
+
+void merge_keys(TomlNode& own, const TomlNode& overlay) {
+  for (const auto& [key, node] : overlay.entries) entry(own, key, node) = node;
+}
+
+void merge(const Reader& reader, TomlNode& root, const TomlNode& overlay, const std::string& backend,
+           std::vector<std::string>* notes) {
+  const std::string where = "[on." + backend + "]";
+  reader.check_keys(reader.table(overlay, where), where,
+                    {"problem", "cases", "space", "search", "measure", "validate", "kernel"});
+  for (const auto& [section, node] : overlay.entries) {
+    if (section == "cases") {
+      if (notes != nullptr) notes->push_back("on " + backend + ": [[on." + backend + ".cases]] in place of [[cases]]");
+      entry(root, section, node) = node;
+      continue;
+    }
+    reader.table(node, "[on." + backend + "." + section + "]");
+    TomlNode& own = entry(root, section, node);
+    reader.table(own, "[" + section + "]");
+    if (section == "problem") {
+      merge_named(reader, own, node, backend, ".problem", notes);
+    } else if (section == "space") {
+      reader.check_keys(node, "[on." + backend + ".space]", {"constraints", "params"});
+      if (const TomlNode* constraints = node.find("constraints"))
+        entry(own, "constraints", *constraints) = *constraints;
+      if (const TomlNode* params = node.find("params")) {
+        TomlNode& own_params = entry(own, "params", *params);
+        merge_named(reader, own_params, *params, backend, ".space.params", notes);
+      }
+    } else if (section == "kernel") {
+      reader.check_keys(node, "[on." + backend + ".kernel]", {"options"});
+      if (node.find("options") != nullptr) entry(own, "options", node) = *node.find("options");
+    } else {
+      merge_keys(own, node);
+    }
+  }
+}
+
+}  // namespace
+
+void check_overlays(const Reader& reader) {
+  const TomlNode* const overlays = reader.document.root().find("on");
+  if (overlays == nullptr) return;
+  reader.check_keys(reader.table(*overlays, "[on]"), "[on]", backends);
+}
+
+void apply_overlay(Reader& reader, const std::string& backend) {
+  const TomlNode* const overlays = reader.document.root().find("on");
+  const TomlNode* const found = overlays == nullptr || backend.empty() ? nullptr : overlays->find(backend);
+  if (found == nullptr) return;
+  const TomlNode overlay = *found;  // merging may move the root's entries
+  merge(reader, reader.document.root(), overlay, backend, &reader.spec.notes);
+}
+
+}  // namespace xtune

@@ -1,0 +1,93 @@
+// [[args]]: what the kernel is called with, in its order.
+#include <array>
+
+#include "base/text.hpp"
+#include "core/spec/reader.hpp"
+
+namespace xtune {
+
+namespace {
+
+constexpr std::array<DType, 15> dtypes{DType::f8e4m3, DType::f8e5m2, DType::f16, DType::bf16, DType::f32,
+                                       DType::f64,    DType::i8,     DType::i16, DType::i32,  DType::i64,
+                                       DType::u8,     DType::u16,    DType::u32, DType::u64,  DType::boolean};
+
+DType read_dtype(const Reader& reader, const TomlNode& node) {
+  std::vector<std::string> names;
+  for (const DType dtype : dtypes) names.emplace_back(to_string(dtype));
+  return dtypes[reader.choice(node, "dtype", names)];
+}
+
+void forbid(const Reader& reader, const TomlNode& item, const std::vector<std::string>& keys, const std::string& what) {
+  for (const std::string& key : keys)
+    if (const TomlNode* node = item.find(key)) reader.fail(node->key_at, what + " has no " + key);
+}
+
+void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  forbid(reader, item, {"value"}, "the buffer '" + arg.name + "'");
+  const TomlNode* const shape = item.find("shape");
+  if (shape == nullptr) reader.fail(item.at, "the buffer '" + arg.name + "' has no shape");
+  arg.shape = reader.expressions(*shape, "shape");
+  constexpr std::size_t most_dimensions = 8;
+  if (arg.shape.empty() || arg.shape.size() > most_dimensions)
+    reader.fail(shape->at, "shape: expected 1 to 8 dimensions, got " + std::to_string(arg.shape.size()));
+  if (const TomlNode* role = item.find("role"))
+    arg.role = static_cast<ArgRole>(reader.choice(*role, "role", {"in", "out", "inout"}));
+  const TomlNode* const fill = item.find("fill");
+  const TomlNode* const file = item.find("file");
+  if (fill != nullptr && file != nullptr) reader.fail(file->key_at, "fill and file exclude each other");
+  if (fill != nullptr)
+    arg.fill = static_cast<Fill>(
+        reader.choice(*fill, "fill", {"auto", "integer", "uniform", "normal", "randn", "zero", "one"}));
+  if (file == nullptr) return;
+  if (arg.role == ArgRole::out)
+    reader.fail(
+        file->key_at,
+        "'" + arg.name + "' is an output, whose contents before the launch nobody sees: role = \"inout\" reads a file");
+  arg.file = reader.existing_file(*file, "file");
+}
+
+void read_scalar(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  forbid(reader, item, {"shape", "fill", "file", "role"}, "the scalar '" + arg.name + "'");
+  const TomlNode* const value = item.find("value");
+  if (value == nullptr) reader.fail(item.at, "the scalar '" + arg.name + "' has no value");
+  arg.value = reader.expression(*value, "value");
+}
+
+ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
+  reader.check_keys(reader.table(item, "[[args]]"), "[[args]]",
+                    {"name", "dtype", "shape", "fill", "file", "role", "kind", "value"});
+  ArgSpec arg;
+  arg.at = reader.document.at(item.at);
+  const TomlNode* const name = item.find("name");
+  if (name == nullptr) reader.fail(item.at, "[[args]] has no name");
+  arg.name = reader.text(*name, "name");
+  reader.check_identifier(name->at, arg.name, "argument");
+  for (const ArgSpec& earlier : reader.spec.args)
+    if (earlier.name == arg.name)
+      reader.fail(name->at, "duplicate argument '" + arg.name + "', first at line " + std::to_string(earlier.at.line));
+  if (const TomlNode* kind = item.find("kind"))
+    arg.kind = static_cast<ArgKind>(reader.choice(*kind, "kind", {"buffer", "scalar", "tensor_map"}));
+  if (arg.kind == ArgKind::tensor_map)
+    reader.fail(item.find("kind")->at, "kind = \"tensor_map\" is not available in this version");
+  const TomlNode* const dtype = item.find("dtype");
+  if (dtype == nullptr) reader.fail(item.at, "the argument '" + arg.name + "' has no dtype");
+  arg.dtype = read_dtype(reader, *dtype);
+  arg.kind == ArgKind::scalar ? read_scalar(reader, item, arg) : read_buffer(reader, item, arg);
+  return arg;
+}
+
+}  // namespace
+
+void read_args(Reader& reader) {
+  const TomlNode* const args = reader.document.root().find("args");
+  if (args != nullptr) {
+    if (!args->is_array()) reader.wrong_type(*args, "args", "an array of tables, [[args]]");
+    for (const TomlNode& item : args->items) reader.spec.args.push_back(read_arg(reader, item));
+  }
+  if (!reader.spec.space_only() && reader.spec.args.empty())
+    reader.fail(reader.document.root().find("kernel")->at,
+                "the spec has a source but no [[args]]: list what the kernel is called with");
+}
+
+}  // namespace xtune

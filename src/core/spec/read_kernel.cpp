@@ -1,0 +1,114 @@
+// [kernel] and [launch]: what to compile and how many threads run it.
+#include "core/spec/reader.hpp"
+
+namespace xtune {
+
+namespace {
+
+std::vector<Text> options(const Reader& reader, const TomlNode& kernel, const std::string& key) {
+  std::vector<Text> texts;
+  const TomlNode* const node = kernel.find(key);
+  if (node == nullptr) return texts;
+  for (const TomlNode& item : reader.array(*node, "kernel." + key).items) {
+    reader.text(item, "kernel." + key);
+    texts.push_back(reader.expression(item, "kernel." + key));
+  }
+  return texts;
+}
+
+// The name is a folder of the store.
+void check_name(const Reader& reader, const TomlNode& node, const std::string& name) {
+  const bool plain =
+      !name.empty() && name.size() <= 100 && name.front() != '.' &&
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.") == std::string::npos;
+  if (!plain)
+    reader.fail(
+        node.at,
+        "kernel.name '" + name +
+            "' cannot name a folder of the store: use letters, digits and _ - + . (at most 100, not a dot first)");
+}
+
+void read_include_dirs(const Reader& reader, const TomlNode& node) {
+  for (const TomlNode& item : reader.array(node, "kernel.include_dirs").items) {
+    const std::filesystem::path path = (reader.base_dir / reader.text(item, "kernel.include_dirs")).lexically_normal();
+    std::error_code error;
+    if (reader.check_files && !std::filesystem::is_directory(path, error))
+      reader.fail(item.at, "kernel.include_dirs: " + path.string() +
+                               " is not a folder (paths are relative to the spec's folder)");
+    reader.spec.kernel.include_dirs.push_back(path);
+  }
+}
+
+std::vector<Text> sizes(const Reader& reader, const TomlNode& launch, const std::string& key,
+                        const std::string& where) {
+  const TomlNode* const node = launch.find(key);
+  if (node == nullptr) return {};
+  std::vector<Text> texts = reader.expressions(*node, where + "." + key);
+  if (texts.empty() || texts.size() > 3)
+    reader.fail(node->at,
+                where + "." + key + " needs 1 to 3 entries, for x, y and z, got " + std::to_string(texts.size()));
+  return texts;
+}
+
+}  // namespace
+
+LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where) {
+  LaunchSpec launch;
+  launch.grid = sizes(reader, node, "grid", where);
+  launch.block = sizes(reader, node, "block", where);
+  launch.cluster = sizes(reader, node, "cluster", where);
+  if (const TomlNode* shared = node.find("shared")) launch.shared = reader.expression(*shared, where + ".shared");
+  return launch;
+}
+
+void read_kernel(Reader& reader) {
+  KernelSpec& spec = reader.spec.kernel;
+  const TomlNode* const kernel = reader.document.root().find("kernel");
+  if (kernel == nullptr) reader.fail({1, 1}, "the spec has no table [kernel], which gives at least the name");
+  reader.check_keys(reader.table(*kernel, "[kernel]"), "[kernel]",
+                    {"name", "source", "entry", "options", "options_cuda", "options_hip", "options_host", "defines",
+                     "include_dirs", "compile_timeout_s"});
+  const TomlNode* const name = kernel->find("name");
+  if (name == nullptr) reader.fail(kernel->at, "[kernel] has no name, by which the store knows the kernel");
+  spec.name = reader.text(*name, "kernel.name");
+  check_name(reader, *name, spec.name);
+  if (const TomlNode* source = kernel->find("source")) {
+    spec.source = reader.existing_file(*source, "kernel.source");
+    spec.source_at = reader.document.at(source->at);
+  }
+  spec.entry = {spec.name, reader.document.at(name->content_at)};
+  if (const TomlNode* entry = kernel->find("entry")) {
+    if (reader.text(*entry, "kernel.entry").empty())
+      reader.fail(entry->at, "kernel.entry is empty: give the name of the __global__ function");
+    spec.entry = reader.expression(*entry, "kernel.entry");
+  }
+  spec.options = options(reader, *kernel, "options");
+  spec.options_cuda = options(reader, *kernel, "options_cuda");
+  spec.options_hip = options(reader, *kernel, "options_hip");
+  spec.options_host = options(reader, *kernel, "options_host");
+  if (const TomlNode* defines = kernel->find("defines")) {
+    spec.defines = reader.named_texts(*defines, "kernel.defines");
+    for (const auto& [key, node] : defines->entries) {
+      for (const Parameter& parameter : reader.spec.parameters)
+        if (parameter.name == key)
+          reader.fail(node.key_at, "kernel.defines: '" + key + "' is a parameter, and defined as one already");
+      reader.check_identifier(node.key_at, key, "define");
+    }
+  }
+  if (const TomlNode* include_dirs = kernel->find("include_dirs")) read_include_dirs(reader, *include_dirs);
+  if (const TomlNode* timeout = kernel->find("compile_timeout_s"))
+    spec.compile_timeout_s = reader.number(*timeout, "kernel.compile_timeout_s", 0.001, 1e6);
+
+  const TomlNode* const launch = reader.document.root().find("launch");
+  if (launch != nullptr) {
+    reader.check_keys(reader.table(*launch, "[launch]"), "[launch]", {"grid", "block", "shared", "cluster"});
+    reader.spec.launch = read_launch(reader, *launch, "launch");
+  }
+  if (spec.source.empty()) return;
+  if (launch == nullptr)
+    reader.fail(kernel->at, "the spec has a source but no table [launch], which gives grid and block");
+  for (const char* key : {"grid", "block"})
+    if (launch->find(key) == nullptr) reader.fail(launch->at, std::string("[launch] has no ") + key);
+}
+
+}  // namespace xtune

@@ -1,0 +1,61 @@
+// [problem] and [[cases]]: the sizes that expressions know by name.
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "core/spec/reader.hpp"
+
+namespace xtune {
+
+namespace {
+
+// An integer where the problem has a float means that float.
+Value like(const Reader& reader, const TomlNode& node, const std::string& name, const Value& own) {
+  Value value = reader.scalar(node, name);
+  if (std::holds_alternative<double>(own) && std::holds_alternative<std::int64_t>(value))
+    value = static_cast<double>(std::get<std::int64_t>(value));
+  if (value.index() != own.index())
+    reader.fail(node.at, "case: " + name + " is " + type_name(own) + " in [problem], got " + type_name(value));
+  return value;
+}
+
+Bindings read_case(const Reader& reader, const TomlNode& node, const Bindings& problem) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : problem) names.push_back(name);
+  Bindings bindings = problem;
+  for (const auto& [name, entry] : reader.table(node, "[[cases]]").entries) {
+    const auto own = problem.find(name);
+    if (own == problem.end())
+      reader.fail(entry.key_at, "unknown problem name '" + name + "' in [[cases]]" + did_you_mean(name, names) +
+                                    "; [problem] gives every name and its default");
+    bindings[name] = like(reader, entry, name, own->second);
+  }
+  return bindings;
+}
+
+}  // namespace
+
+void read_problem(Reader& reader) {
+  Bindings problem;
+  if (const TomlNode* node = reader.document.root().find("problem")) {
+    for (const auto& [name, entry] : reader.table(*node, "[problem]").entries) {
+      reader.check_identifier(entry.key_at, name, "problem name");
+      problem[name] = reader.scalar(entry, name);
+    }
+  }
+  const TomlNode* const cases = reader.document.root().find("cases");
+  if (cases == nullptr) {
+    reader.spec.cases.push_back(std::move(problem));
+    return;
+  }
+  if (!cases->is_array()) reader.wrong_type(*cases, "cases", "an array of tables, [[cases]]");
+  if (cases->items.empty()) reader.fail(cases->at, "cases is empty: give at least one case, or none of the key");
+  for (const TomlNode& item : cases->items) {
+    Bindings bindings = read_case(reader, item, problem);
+    auto& all = reader.spec.cases;
+    if (const auto same = std::find(all.begin(), all.end(), bindings); same != all.end())
+      reader.fail(item.at, "duplicate case: the same problem as case " + std::to_string(same - all.begin() + 1));
+    all.push_back(std::move(bindings));
+  }
+}
+
+}  // namespace xtune

@@ -1,0 +1,89 @@
+// The short tables: measure, search, metrics, candidates and dispatch.
+#include "core/spec/reader.hpp"
+
+namespace xtune {
+
+namespace {
+
+const TomlNode* section(const Reader& reader, const std::string& name, const std::vector<std::string>& keys) {
+  const TomlNode* const node = reader.document.root().find(name);
+  if (node != nullptr) reader.check_keys(reader.table(*node, "[" + name + "]"), "[" + name + "]", keys);
+  return node;
+}
+
+void read_measure(Reader& reader) {
+  const TomlNode* const node =
+      section(reader, "measure",
+              {"warmup", "rep", "min_rep", "min_time_ms", "max_time_ms", "noise", "timeout_s", "flush", "statistic"});
+  if (node == nullptr) return;
+  MeasureSpec& spec = reader.spec.measure;
+  const auto count = [&](const char* key, int& target, std::int64_t least) {
+    if (const TomlNode* entry = node->find(key))
+      target = static_cast<int>(reader.integer(*entry, key, least, 1'000'000));
+  };
+  const auto number = [&](const char* key, double& target, double least, double most) {
+    if (const TomlNode* entry = node->find(key)) target = reader.number(*entry, key, least, most);
+  };
+  count("warmup", spec.warmup, 0);
+  count("rep", spec.rep, 1);
+  count("min_rep", spec.min_rep, 1);
+  number("min_time_ms", spec.min_time_ms, 0, 1e9);
+  number("max_time_ms", spec.max_time_ms, 0, 1e9);
+  number("noise", spec.noise, 0, 1);
+  number("timeout_s", spec.timeout_s, 0.001, 1e6);
+  if (const TomlNode* flush = node->find("flush"))
+    spec.flush = static_cast<Flush>(reader.choice(*flush, "flush", {"l2", "rotate", "none"}));
+  if (const TomlNode* statistic = node->find("statistic")) {
+    reader.choice(*statistic, "statistic", {"median", "min", "mean"});
+    spec.statistic = reader.text(*statistic, "statistic");
+  }
+  // rep alone lowered below min_rep's default means that few samples are wanted.
+  if (spec.min_rep > spec.rep) {
+    if (node->find("min_rep") != nullptr && node->find("rep") != nullptr)
+      reader.fail(node->find("min_rep")->at,
+                  "min_rep = " + std::to_string(spec.min_rep) + " is more than rep = " + std::to_string(spec.rep));
+    (node->find("min_rep") != nullptr ? spec.rep : spec.min_rep) =
+        node->find("min_rep") != nullptr ? spec.min_rep : spec.rep;
+  }
+}
+
+void read_search(Reader& reader) {
+  const TomlNode* const node = section(reader, "search", {"strategy", "evals", "seconds", "seed"});
+  if (node == nullptr) return;
+  SearchSpec& spec = reader.spec.search;
+  spec.at = reader.document.at(node->at);
+  if (const TomlNode* strategy = node->find("strategy")) {
+    spec.strategy = reader.text(*strategy, "strategy");
+    spec.at = reader.document.at(strategy->at);
+  }
+  if (const TomlNode* evals = node->find("evals"))
+    spec.evals = static_cast<std::uint64_t>(reader.integer(*evals, "evals", 1));
+  if (const TomlNode* seconds = node->find("seconds")) spec.seconds = reader.number(*seconds, "seconds", 0.001, 1e9);
+  if (const TomlNode* seed = node->find("seed"))
+    spec.seed = static_cast<std::uint64_t>(reader.integer(*seed, "seed", 0));
+}
+
+}  // namespace
+
+void read_settings(Reader& reader) {
+  read_measure(reader);
+  read_search(reader);
+  if (const TomlNode* metrics = reader.document.root().find("metrics"))
+    for (auto& [name, text] : reader.named_texts(*metrics, "metrics"))
+      reader.spec.metrics.push_back({name, std::move(text)});
+  if (const TomlNode* candidates = section(reader, "candidates", {"template", "top_k"})) {
+    CandidatesSpec spec;
+    spec.at = reader.document.at(candidates->at);
+    const TomlNode* const name = candidates->find("template");
+    if (name == nullptr) reader.fail(candidates->at, "[candidates] has no template");
+    spec.template_name = reader.text(*name, "template");
+    if (const TomlNode* top_k = candidates->find("top_k"))
+      spec.top_k = static_cast<int>(reader.integer(*top_k, "top_k", 1, 1'000'000));
+    reader.spec.candidates = std::move(spec);
+  }
+  if (const TomlNode* dispatch = section(reader, "dispatch", {"key"}))
+    if (const TomlNode* key = dispatch->find("key"))
+      reader.spec.dispatch_key = reader.expressions(*key, "dispatch.key");
+}
+
+}  // namespace xtune

@@ -1,0 +1,136 @@
+// [space]: parameters with their values and ranges, and the texts of constraints.
+#include <cmath>
+#include <unordered_set>
+
+#include "core/spec/reader.hpp"
+
+namespace xtune {
+
+namespace {
+
+constexpr std::size_t most_values = 1'000'000;
+
+std::vector<Value> listed_values(const Reader& reader, const TomlNode& node, const std::string& name) {
+  if (node.items.empty()) reader.fail(node.at, name + " has an empty list of values: give at least one");
+  if (node.items.size() > most_values) reader.fail(node.at, name + " has more than 1000000 values");
+  std::vector<Value> values;
+  std::unordered_set<Value> seen;
+  for (const TomlNode& item : node.items) {
+    Value value = reader.scalar(item, name);
+    if (!values.empty() && value.index() != values.front().index())
+      reader.fail(item.at, name + " mixes " + type_name(values.front()) + " and " + type_name(value) +
+                               " values: write all of them as one type");
+    if (!seen.insert(value).second) reader.fail(item.at, name + " has the value " + to_text(value) + " twice");
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+std::vector<Value> powers_of_two(const Reader& reader, const TomlNode& node, const std::string& name) {
+  const std::int64_t min = reader.integer(*node.find("min"), name + ".min", 1);
+  const std::int64_t max = reader.integer(*node.find("max"), name + ".max", 1);
+  if ((min & (min - 1)) != 0)
+    reader.fail(node.find("min")->at,
+                name + ".min = " + std::to_string(min) + " is no power of two, as scale = \"pow2\" needs");
+  std::vector<Value> values;
+  for (std::int64_t value = min; value <= max; value *= 2) {
+    values.emplace_back(value);
+    if (value > max / 2) break;
+  }
+  if (values.empty()) reader.fail(node.at, name + " is an empty range: min is greater than max");
+  return values;
+}
+
+std::vector<Value> integer_steps(const Reader& reader, const TomlNode& node, const std::string& name) {
+  constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min() / 2;
+  const std::int64_t min = reader.integer(*node.find("min"), name + ".min", lowest, -lowest);
+  const std::int64_t max = reader.integer(*node.find("max"), name + ".max", lowest, -lowest);
+  const TomlNode* const step_node = node.find("step");
+  const std::int64_t step = step_node == nullptr ? 1 : reader.integer(*step_node, name + ".step", 1, -lowest);
+  if (min > max) reader.fail(node.at, name + " is an empty range: min is greater than max");
+  if (static_cast<std::uint64_t>(max - min) / static_cast<std::uint64_t>(step) >= most_values)
+    reader.fail(node.at, name + " has more than 1000000 values");
+  std::vector<Value> values;
+  for (std::int64_t value = min; value <= max; value += step) values.emplace_back(value);
+  return values;
+}
+
+std::vector<Value> float_steps(const Reader& reader, const TomlNode& node, const std::string& name) {
+  constexpr double lowest = std::numeric_limits<double>::lowest();
+  if (node.find("step") == nullptr) reader.fail(node.at, name + " is a range of floats: it needs a step");
+  const double min = reader.number(*node.find("min"), name + ".min", lowest);
+  const double max = reader.number(*node.find("max"), name + ".max", lowest);
+  const double step = reader.number(*node.find("step"), name + ".step", std::numeric_limits<double>::min());
+  if (min > max) reader.fail(node.at, name + " is an empty range: min is greater than max");
+  const double count =
+      std::floor((max - min) / step * (1 + 1e-12)) + 1;  // 0.3 is three steps of 0.1, whatever the rounding
+  if (!(count <= static_cast<double>(most_values))) reader.fail(node.at, name + " has more than 1000000 values");
+  std::vector<Value> values;
+  for (int i = 0; i < static_cast<int>(count); ++i) values.emplace_back(min + i * step);
+  for (std::size_t i = 1; i < values.size(); ++i)
+    if (values[i] == values[i - 1]) reader.fail(node.at, name + ".step is too small for floats of this size");
+  return values;
+}
+
+std::vector<Value> range_values(const Reader& reader, const TomlNode& node, const std::string& name) {
+  reader.check_keys(node, "the range of " + name, {"min", "max", "step", "scale", "compile_time"});
+  for (const char* key : {"min", "max"})
+    if (node.find(key) == nullptr)
+      reader.fail(node.at,
+                  name + " has no " + key + ": a table is { min, max } with step or scale, or { values = [..] }");
+  if (const TomlNode* scale = node.find("scale")) {
+    const bool pow2 = reader.choice(*scale, name + ".scale", {"linear", "pow2"}) == 1;
+    if (pow2 && node.find("step") != nullptr)
+      reader.fail(node.find("step")->key_at, name + ": step and scale = \"pow2\" exclude each other");
+    if (pow2) return powers_of_two(reader, node, name);
+  }
+  for (const char* key : {"min", "max", "step"})
+    if (const TomlNode* bound = node.find(key); bound != nullptr && bound->kind == TomlNode::Kind::floating)
+      return float_steps(reader, node, name);
+  return integer_steps(reader, node, name);
+}
+
+Parameter read_parameter(const Reader& reader, const TomlNode& node, const std::string& name) {
+  Parameter parameter;
+  parameter.name = name;
+  if (node.is_array()) {
+    parameter.values = listed_values(reader, node, name);
+    return parameter;
+  }
+  if (!node.is_table()) reader.wrong_type(node, name, "an array of values or a table { min, max }");
+  if (const TomlNode* compile_time = node.find("compile_time"))
+    parameter.compile_time = reader.boolean(*compile_time, name + ".compile_time");
+  if (const TomlNode* values = node.find("values")) {
+    reader.check_keys(node, "the values of " + name, {"values", "compile_time"});
+    parameter.values = listed_values(reader, reader.array(*values, name + ".values"), name);
+  } else {
+    parameter.values = range_values(reader, node, name);
+  }
+  return parameter;
+}
+
+}  // namespace
+
+void read_space(Reader& reader) {
+  const TomlNode* const space = reader.document.root().find("space");
+  if (space == nullptr) return;
+  reader.check_keys(reader.table(*space, "[space]"), "[space]", {"constraints", "params"});
+  if (const TomlNode* params = space->find("params")) {
+    for (const auto& [name, node] : reader.table(*params, "[space.params]").entries) {
+      reader.check_identifier(node.key_at, name, "parameter");
+      if (reader.spec.cases.front().contains(name))
+        reader.fail(node.key_at, "'" + name + "' is a parameter and a name of [problem]: rename one");
+      reader.spec.parameters.push_back(read_parameter(reader, node, name));
+      reader.spec.parameters_at.push_back(reader.document.at(node.key_at));
+    }
+  }
+  if (const TomlNode* constraints = space->find("constraints")) {
+    for (const TomlNode& item : reader.array(*constraints, "constraints").items) {
+      if (item.kind != TomlNode::Kind::text && item.kind != TomlNode::Kind::boolean)
+        reader.wrong_type(item, "constraint", "a string");
+      reader.spec.constraints.push_back(reader.expression(item, "constraint"));
+    }
+  }
+}
+
+}  // namespace xtune

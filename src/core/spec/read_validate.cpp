@@ -1,0 +1,105 @@
+// [validate]: the reference and the tolerances.
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "core/spec/reader.hpp"
+
+namespace xtune {
+
+namespace {
+
+constexpr const char* table_name = "validate.reference";
+
+std::vector<std::string> output_names(const Spec& spec) {
+  std::vector<std::string> names;
+  for (const ArgSpec& arg : spec.args)
+    if (arg.role != ArgRole::in) names.push_back(arg.name);
+  return names;
+}
+
+// file and builtin describe one output: the one that is named, else the only one.
+void read_output(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
+  const std::vector<std::string> outputs = output_names(reader.spec);
+  if (const TomlNode* output = node.find("output")) {
+    reference.output = reader.text(*output, "output");
+    if (std::find(outputs.begin(), outputs.end(), reference.output) == outputs.end())
+      reader.fail(output->at, "output: '" + reference.output + "' is no argument with role out or inout" +
+                                  did_you_mean(reference.output, outputs));
+  } else if (outputs.size() > 1) {
+    reader.fail(node.at, std::string(table_name) + " does not say which output it describes: add output = \"" +
+                             outputs.front() + "\"");
+  }
+}
+
+void read_kernel_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
+  reader.check_keys(node, table_name, {"kernel", "source", "options", "grid", "block", "shared", "cluster"});
+  reference.kind = ReferenceSpec::Kind::kernel;
+  reference.name = reader.text(*node.find("kernel"), "kernel");
+  if (reference.name.empty())
+    reader.fail(node.find("kernel")->at, "the reference's kernel is empty: give the name of a __global__ function");
+  reference.source = reader.spec.kernel.source;
+  if (const TomlNode* source = node.find("source")) reference.source = reader.existing_file(*source, "source");
+  if (const TomlNode* options = node.find("options")) reference.options = reader.expressions(*options, "options");
+  const TomlNode* const grid = node.find("grid");
+  const TomlNode* const block = node.find("block");
+  if (grid != nullptr && block != nullptr) {
+    reference.launch = read_launch(reader, node, table_name);
+    return;
+  }
+  for (const char* key : {"grid", "block", "shared", "cluster"})
+    if (const TomlNode* lone = node.find(key))
+      reader.fail(lone->key_at, std::string(table_name) + ": a launch of its own needs both grid and block");
+}
+
+void read_builtin_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
+  reference.kind = ReferenceSpec::Kind::builtin;
+  reference.name = reader.text(*node.find("builtin"), "builtin");
+  read_output(reader, node, reference);
+  for (const auto& [key, entry] : node.entries)
+    if (key != "builtin" && key != "output") reference.bindings.emplace_back(key, reader.expression(entry, key));
+}
+
+void read_file_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
+  reader.check_keys(node, table_name, {"file", "output"});
+  reference.kind = ReferenceSpec::Kind::file;
+  reference.file = reader.existing_file(*node.find("file"), "file");
+  read_output(reader, node, reference);
+}
+
+void read_reference(const Reader& reader, const TomlNode& node) {
+  ReferenceSpec& reference = reader.spec.validate.reference;
+  reader.table(node, table_name);
+  reference.at = reader.document.at(node.at);
+  std::vector<std::string> forms;
+  for (const char* form : {"kernel", "builtin", "file", "command"})
+    if (node.find(form) != nullptr) forms.emplace_back(form);
+  if (forms.size() != 1)
+    reader.fail(node.at, std::string(table_name) + " needs exactly one of kernel, builtin, file and command, got " +
+                             (forms.empty() ? "none" : forms[0] + " and " + forms[1]));
+  if (output_names(reader.spec).empty())
+    reader.fail(node.at, "no argument has role out or inout, so there is nothing to validate");
+  if (forms[0] == "command")
+    reader.fail(node.find("command")->key_at,
+                "a reference by command is not available in this version: use kernel, builtin or file");
+  if (forms[0] == "kernel") read_kernel_reference(reader, node, reference);
+  if (forms[0] == "builtin") read_builtin_reference(reader, node, reference);
+  if (forms[0] == "file") read_file_reference(reader, node, reference);
+}
+
+}  // namespace
+
+void read_validate(Reader& reader) {
+  const TomlNode* const validate = reader.document.root().find("validate");
+  if (validate == nullptr) return;
+  reader.check_keys(reader.table(*validate, "[validate]"), "[validate]",
+                    {"reference", "rtol", "atol", "max_mismatched_ratio"});
+  if (reader.spec.space_only()) reader.fail(validate->at, "[validate] without a kernel: [kernel] has no source");
+  ValidateSpec& spec = reader.spec.validate;
+  if (const TomlNode* rtol = validate->find("rtol")) spec.rtol = reader.number(*rtol, "rtol", 0);
+  if (const TomlNode* atol = validate->find("atol")) spec.atol = reader.number(*atol, "atol", 0);
+  if (const TomlNode* ratio = validate->find("max_mismatched_ratio"))
+    spec.max_mismatched_ratio = reader.number(*ratio, "max_mismatched_ratio", 0, 1);
+  if (const TomlNode* reference = validate->find("reference")) read_reference(reader, *reference);
+}
+
+}  // namespace xtune

@@ -1,0 +1,122 @@
+// Typed access: what was expected, what was found, and the nearest word.
+#include "core/spec/reader.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
+
+namespace xtune {
+
+void Reader::wrong_type(const TomlNode& node, const std::string& what, const std::string& expected) const {
+  fail(node.at, what + ": expected " + expected + ", got " + kind_name(node.kind));
+}
+
+void Reader::check_keys(const TomlNode& table, const std::string& where, const std::vector<std::string>& keys) const {
+  for (const auto& [key, node] : table.entries) {
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    const std::string what =
+        node.is_table() && where == "the spec" ? "unknown table '[" + key + "]'" : "unknown key '" + key + "'";
+    document.complain(node.key_at, what + " in " + where + did_you_mean(key, keys));
+  }
+}
+
+const TomlNode& Reader::table(const TomlNode& node, const std::string& what) const {
+  if (!node.is_table()) wrong_type(node, what, "a table");
+  return node;
+}
+
+const TomlNode& Reader::array(const TomlNode& node, const std::string& what) const {
+  if (!node.is_array()) wrong_type(node, what, "an array");
+  return node;
+}
+
+std::string Reader::text(const TomlNode& node, const std::string& what) const {
+  if (node.kind != TomlNode::Kind::text) wrong_type(node, what, "a string");
+  return std::get<std::string>(node.value);
+}
+
+bool Reader::boolean(const TomlNode& node, const std::string& what) const {
+  if (node.kind != TomlNode::Kind::boolean) wrong_type(node, what, "true or false");
+  return std::get<bool>(node.value);
+}
+
+std::int64_t Reader::integer(const TomlNode& node, const std::string& what, std::int64_t least,
+                             std::int64_t most) const {
+  if (node.kind != TomlNode::Kind::integer) wrong_type(node, what, "an integer");
+  const std::int64_t value = std::get<std::int64_t>(node.value);
+  if (value < least) fail(node.at, what + " = " + std::to_string(value) + " is less than " + std::to_string(least));
+  if (value > most) fail(node.at, what + " = " + std::to_string(value) + " is more than " + std::to_string(most));
+  return value;
+}
+
+double Reader::number(const TomlNode& node, const std::string& what, double least, double most) const {
+  if (node.kind != TomlNode::Kind::integer && node.kind != TomlNode::Kind::floating) wrong_type(node, what, "a number");
+  const double value = node.kind == TomlNode::Kind::integer ? static_cast<double>(std::get<std::int64_t>(node.value))
+                                                            : std::get<double>(node.value);
+  if (!std::isfinite(value)) fail(node.at, what + ": expected a finite number, got " + to_text(value));
+  if (value < least) fail(node.at, what + " = " + to_text(node.value) + " is less than " + to_text(least));
+  if (value > most) fail(node.at, what + " = " + to_text(node.value) + " is more than " + to_text(most));
+  return value;
+}
+
+Value Reader::scalar(const TomlNode& node, const std::string& what) const {
+  if (node.kind == TomlNode::Kind::table || node.kind == TomlNode::Kind::array || node.kind == TomlNode::Kind::time)
+    wrong_type(node, what, "a number, a string or a boolean");
+  if (node.kind == TomlNode::Kind::floating) number(node, what, std::numeric_limits<double>::lowest());
+  return node.value;
+}
+
+Text Reader::expression(const TomlNode& node, const std::string& what) const {
+  if (node.kind == TomlNode::Kind::text) return {text(node, what), document.at(node.content_at)};
+  if (node.is_table() || node.is_array() || node.kind == TomlNode::Kind::time)
+    wrong_type(node, what, "a string or a number");
+  return {to_text(scalar(node, what)), document.at(node.at)};
+}
+
+std::vector<Text> Reader::expressions(const TomlNode& node, const std::string& what) const {
+  std::vector<Text> texts;
+  for (const TomlNode& item : array(node, what).items) texts.push_back(expression(item, what));
+  return texts;
+}
+
+std::vector<std::pair<std::string, Text>> Reader::named_texts(const TomlNode& node, const std::string& what) const {
+  std::vector<std::pair<std::string, Text>> texts;
+  for (const auto& [name, entry] : table(node, what).entries)
+    texts.emplace_back(name, expression(entry, what + "." + name));
+  return texts;
+}
+
+std::filesystem::path Reader::existing_file(const TomlNode& node, const std::string& what) const {
+  const std::string name = text(node, what);
+  if (name.empty()) fail(node.at, what + " is empty: give the path of a file");
+  const std::filesystem::path path = (base_dir / name).lexically_normal();
+  std::error_code error;
+  if (!check_files || std::filesystem::is_regular_file(path, error)) return path;
+  const std::string state = std::filesystem::is_directory(path, error) ? " is a folder" : " does not exist";
+  fail(node.at, what + " '" + name + "': " + path.string() + state + " (paths are relative to the spec's folder)");
+}
+
+std::size_t Reader::choice(const TomlNode& node, const std::string& what, const std::vector<std::string>& words) const {
+  const std::string word = text(node, what);
+  const auto at = std::find(words.begin(), words.end(), word);
+  if (at != words.end()) return static_cast<std::size_t>(at - words.begin());
+  std::string list;
+  for (const std::string& known : words) list += (list.empty() ? "" : ", ") + known;
+  fail(node.at, what + ": unknown word '" + word + "'" + did_you_mean(word, words) + "; one of " + list);
+}
+
+void Reader::check_identifier(Position at, const std::string& name, const std::string& what) const {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const bool valid = !name.empty() && letter(name.front()) &&
+                     std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+  const std::vector<std::string> reserved{"and",  "or",    "not",    "in",     "true",   "false",
+                                          "True", "False", "device", "time_s", "time_ms"};
+  if (!valid)
+    document.complain(at,
+                      what + " '" + name + "' is no C identifier: letters, digits and _, not starting with a digit");
+  else if (std::find(reserved.begin(), reserved.end(), name) != reserved.end())
+    document.complain(at, what + " '" + name + "' has a meaning of its own in expressions: choose another name");
+}
+
+}  // namespace xtune

@@ -1,0 +1,65 @@
+// Typed access to a document's nodes, and what every section's reader needs.
+#pragma once
+
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/spec/document.hpp"
+
+namespace xtune {
+
+/// Reads one document into one Spec. All functions throw Error(invalid_spec) at the node's place.
+struct Reader {
+  Document& document;
+  Spec& spec;
+  std::filesystem::path base_dir;  ///< absolute; relative paths of the spec start here
+  bool check_files = true;         ///< whether files that the spec names must exist
+
+  [[noreturn]] void fail(Position at, const std::string& message) const { document.fail(at, message); }
+  /// "M: expected an integer, got a string".
+  [[noreturn]] void wrong_type(const TomlNode& node, const std::string& what, const std::string& expected) const;
+
+  /// Complains of entries that are not among keys. where: "[[args]]".
+  void check_keys(const TomlNode& table, const std::string& where, const std::vector<std::string>& keys) const;
+
+  const TomlNode& table(const TomlNode& node, const std::string& what) const;
+  const TomlNode& array(const TomlNode& node, const std::string& what) const;
+  std::string text(const TomlNode& node, const std::string& what) const;
+  bool boolean(const TomlNode& node, const std::string& what) const;
+  std::int64_t integer(const TomlNode& node, const std::string& what, std::int64_t least,
+                       std::int64_t most = std::numeric_limits<std::int64_t>::max()) const;
+  double number(const TomlNode& node, const std::string& what, double least,
+                double most = std::numeric_limits<double>::max()) const;
+  /// A boolean, a finite number or a string.
+  Value scalar(const TomlNode& node, const std::string& what) const;
+  /// A string, or a number or boolean that stands for its own text.
+  Text expression(const TomlNode& node, const std::string& what) const;
+  std::vector<Text> expressions(const TomlNode& node, const std::string& what) const;
+  /// A table of names to texts.
+  std::vector<std::pair<std::string, Text>> named_texts(const TomlNode& node, const std::string& what) const;
+  /// Resolves against base_dir; the file must exist.
+  std::filesystem::path existing_file(const TomlNode& node, const std::string& what) const;
+  /// One of words, by its position.
+  std::size_t choice(const TomlNode& node, const std::string& what, const std::vector<std::string>& words) const;
+  /// Complains unless name is a C identifier that the expression language does not take for its own.
+  void check_identifier(Position at, const std::string& name, const std::string& what) const;
+};
+
+// One function a section, each in the file of its topic. They read document.root() into spec.
+void apply_overlay(Reader& reader, const std::string& backend);  // overlay.cpp
+void check_overlays(const Reader& reader);                       // overlay.cpp
+void read_problem(Reader& reader);                               // read_problem.cpp
+void read_space(Reader& reader);                                 // read_space.cpp
+void apply_defines(Reader& reader, const std::vector<std::pair<std::string, std::string>>& defines);  // defines.cpp
+void read_kernel(Reader& reader);                                                                     // read_kernel.cpp
+LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where);         // read_kernel.cpp
+void read_args(Reader& reader);                                                                       // read_args.cpp
+void read_validate(Reader& reader);            // read_validate.cpp
+void read_settings(Reader& reader);            ///< measure, search, metrics, candidates, dispatch    read_settings.cpp
+void check_expressions(const Reader& reader);  // check_expressions.cpp
+
+}  // namespace xtune

@@ -1,0 +1,79 @@
+// Loads a spec: the file, the overlay, the sections in the order in which they need each other, the checks.
+#include "core/spec/spec.hpp"
+
+#include "base/files.hpp"
+#include "core/spec/reader.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+namespace {
+
+constexpr std::uintmax_t largest_spec = 4 << 20;
+
+const std::vector<std::string> sections{"kernel",   "problem", "cases",  "space",   "candidates", "launch", "args",
+                                        "validate", "measure", "search", "metrics", "dispatch",   "on"};
+
+// The document is parsed anew for each overlay: merging changes it.
+Spec read_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
+               const SpecOptions& options, bool check_files, std::vector<std::string>* overlays = nullptr) {
+  Document document(text, name);
+  Spec spec;
+  spec.path = (base_dir / std::filesystem::path(name).filename()).lexically_normal();
+  Reader reader{document, spec, base_dir, check_files};
+  if (document.root().entries.empty()) reader.fail({1, 1}, "the spec is empty: it needs [kernel] and [space]");
+  reader.check_keys(document.root(), "the spec", sections);
+  check_overlays(reader);
+  if (const TomlNode* on = document.root().find("on"); on != nullptr && overlays != nullptr)
+    for (const auto& [backend, node] : on->entries) overlays->push_back(backend);
+  apply_overlay(reader, options.backend);
+  if (document.root().find("on") != nullptr && document.root().find("on")->find(options.backend) != nullptr)
+    spec.backend = options.backend;
+  read_problem(reader);
+  read_space(reader);
+  apply_defines(reader, options.defines);
+  read_kernel(reader);
+  read_args(reader);
+  read_validate(reader);
+  read_settings(reader);
+  if (spec.space_only()) {
+    for (const char* section : {"launch", "args"})
+      if (const TomlNode* node = document.root().find(section))
+        reader.fail(node->at, "[" + std::string(section) + "] without a kernel: [kernel] has no source");
+    if (spec.parameters.empty())
+      reader.fail({1, 1}, "the spec has neither a source in [kernel] nor parameters in [space.params]");
+  }
+  check_expressions(reader);
+  document.throw_complaints();
+  return spec;
+}
+
+}  // namespace
+
+std::string to_string(const Location& at) {
+  if (at.line == 0) return at.file;
+  return at.file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+}
+
+Spec parse_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
+                const SpecOptions& options) {
+  const std::filesystem::path base = std::filesystem::absolute(base_dir);
+  std::vector<std::string> overlays;
+  Spec spec = read_spec(text, name, base, options, true, &overlays);
+  // An error in another backend's overlay is one on every machine, not only where that backend runs.
+  for (const std::string& backend : overlays)
+    if (backend != options.backend) read_spec(text, name, base, {{}, backend}, false);
+  return spec;
+}
+
+Spec load_spec(const std::filesystem::path& path, const SpecOptions& options) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+  if (!error && bytes > largest_spec)
+    throw Error(ErrorKind::invalid_spec,
+                path.string() + ": " + std::to_string(bytes) + " bytes are too many for a spec (at most 4 MiB)");
+  const std::string text = read_file(path, largest_spec);
+  return parse_spec(text, path.string(), std::filesystem::absolute(path).parent_path(), options);
+}
+
+}  // namespace xtune

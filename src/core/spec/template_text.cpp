@@ -1,0 +1,141 @@
+// Parses and evaluates the texts of a spec.
+#include "core/spec/template_text.hpp"
+
+#include <cmath>
+
+namespace xtune {
+
+namespace {
+
+[[noreturn]] void fail(const Text& text, std::size_t column, const std::string& message) {
+  throw TextError(text, locate(text, column), message);
+}
+
+Expression parse(const Text& text) {
+  try {
+    return Expression::parse(text.text);
+  } catch (const ExpressionError& error) {
+    fail(text, error.column, error.what());
+  }
+}
+
+Value value_of(const CompiledText::Part& part, const Lookup& lookup) {
+  try {
+    return part.expression.front().evaluate(lookup);
+  } catch (const ExpressionError& error) {
+    fail(part.text, error.column, error.what());
+  }
+}
+
+// The brace that closes the expression opened before start; quotes hide braces.
+std::size_t closing_brace(const Text& text, std::size_t start) {
+  char quote = 0;
+  for (std::size_t i = start; i < text.text.size(); ++i) {
+    const char c = text.text[i];
+    if (quote != 0 && c == '\\')
+      ++i;
+    else if (quote != 0)
+      quote = c == quote ? 0 : quote;
+    else if (c == '"' || c == '\'')
+      quote = c;
+    else if (c == '}')
+      return i;
+  }
+  fail(text, start - 1, "'{' is not closed (a plain brace is written '{{')");
+}
+
+}  // namespace
+
+Location locate(const Text& text, std::size_t column) {
+  Location at = text.at;
+  for (std::size_t i = 0; i < column && i < text.text.size(); ++i) {
+    if (text.text[i] == '\n') {
+      ++at.line;
+      at.column = 1;
+    } else if ((text.text[i] & 0xC0) != 0x80) {
+      ++at.column;
+    }
+  }
+  return at.line == 0 || text.at.line == 0 ? text.at : at;
+}
+
+CompiledText CompiledText::expression(const Text& text) {
+  CompiledText compiled;
+  compiled.source_ = text;
+  compiled.parts_.push_back({{}, text, {parse(text)}});
+  return compiled;
+}
+
+CompiledText CompiledText::template_text(const Text& text) {
+  CompiledText compiled;
+  compiled.source_ = text;
+  std::string plain;
+  const std::string& source = text.text;
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    const char c = source[i];
+    const bool doubled = i + 1 < source.size() && source[i + 1] == c;
+    if ((c == '{' || c == '}') && doubled) {
+      plain += c;
+      ++i;
+    } else if (c == '}') {
+      fail(text, i, "'}' without '{' (a plain brace is written '}}')");
+    } else if (c == '{') {
+      const std::size_t end = closing_brace(text, i + 1);
+      const Text inner{source.substr(i + 1, end - i - 1), locate(text, i + 1)};
+      compiled.parts_.push_back({std::move(plain), inner, {parse(inner)}});
+      plain.clear();
+      i = end;
+    } else {
+      plain += c;
+    }
+  }
+  if (!plain.empty()) compiled.parts_.push_back({std::move(plain), text, {}});
+  return compiled;
+}
+
+Value CompiledText::evaluate(const Lookup& lookup) const { return value_of(parts_.front(), lookup); }
+
+std::int64_t CompiledText::evaluate_integer(const Lookup& lookup) const {
+  const Value value = evaluate(lookup);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  if (const auto* floating = std::get_if<double>(&value))
+    if (*floating == std::floor(*floating) && std::abs(*floating) < 0x1p63) return static_cast<std::int64_t>(*floating);
+  fail(source_, 0, "expected an integer, got the " + std::string(type_name(value)) + " " + to_text(value));
+}
+
+std::string CompiledText::expand(const Lookup& lookup) const {
+  std::string result;
+  for (const Part& part : parts_) {
+    result += part.before;
+    if (!part.expression.empty()) result += to_define(value_of(part, lookup));
+  }
+  return result;
+}
+
+Value evaluate(const Text& expression, const Lookup& lookup) {
+  return CompiledText::expression(expression).evaluate(lookup);
+}
+
+std::int64_t evaluate_integer(const Text& expression, const Lookup& lookup) {
+  return CompiledText::expression(expression).evaluate_integer(lookup);
+}
+
+std::string expand(const Text& template_text, const Lookup& lookup) {
+  return CompiledText::template_text(template_text).expand(lookup);
+}
+
+Lookup lookup_names(const Bindings& problem, const Bindings& device_facts, const std::vector<Parameter>& parameters,
+                    const Config* config) {
+  // A default argument's temporary would not outlive the returned function.
+  const std::vector<Parameter>* const named = config == nullptr ? nullptr : &parameters;
+  return [&problem, &device_facts, named, config](std::string_view name) -> const Value* {
+    if (named != nullptr)
+      for (std::size_t i = 0; i < named->size() && i < config->size(); ++i)
+        if ((*named)[i].name == name) return &(*config)[i];
+    if (const auto at = problem.find(name); at != problem.end()) return &at->second;
+    const auto at = device_facts.find(name);
+    return at == device_facts.end() ? nullptr : &at->second;
+  };
+}
+
+}  // namespace xtune

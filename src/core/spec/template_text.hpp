@@ -1,0 +1,68 @@
+// The expressions and template texts of a spec, evaluated: every failure becomes an error at its place in the file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/space/expression.hpp"
+#include "core/spec/spec.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+/// The Error(invalid_spec) of a text: its what() is "at: message in "text"".
+struct TextError : Error {
+  TextError(const Text& text, const Location& at_, const std::string& message_)
+      : Error(ErrorKind::invalid_spec, to_string(at_) + ": " + message_ + " in \"" + text.text + "\""),
+        at(at_),
+        message(message_) {}
+  Location at;
+  std::string message;
+};
+
+/// The place of a column (bytes from 0) inside a text.
+Location locate(const Text& text, std::size_t column);
+
+/// An expression or a template text, parsed once and evaluated many times. Immutable, cheap to copy, safe to share
+/// between threads.
+///
+/// In a template text "{EXPR}" is replaced by the value of the expression as a compiler reads it (booleans as 1 and 0),
+/// "{{" and
+/// "}}" stand for braces. Every function throws TextError at the place of what is wrong.
+class CompiledText {
+ public:
+  static CompiledText expression(const Text& text);
+  static CompiledText template_text(const Text& text);
+
+  const Text& source() const noexcept { return source_; }
+  /// The expressions in it; a place's text and location is that expression's own.
+  struct Part {
+    std::string before;  ///< plain text before the expression, or after the last one
+    Text text;
+    std::vector<Expression> expression;  ///< one, or none in the last part of a template
+  };
+  const std::vector<Part>& parts() const noexcept { return parts_; }
+
+  /// The value of an expression.
+  Value evaluate(const Lookup& lookup) const;
+  /// The same as an integer; a float without a fraction is one. A boolean is not.
+  std::int64_t evaluate_integer(const Lookup& lookup) const;
+  /// A template text with its expressions replaced; an expression's value as text.
+  std::string expand(const Lookup& lookup) const;
+
+ private:
+  Text source_;
+  std::vector<Part> parts_;
+};
+
+Value evaluate(const Text& expression, const Lookup& lookup);
+std::int64_t evaluate_integer(const Text& expression, const Lookup& lookup);
+std::string expand(const Text& template_text, const Lookup& lookup);
+
+/// Finds the names of a problem, of device facts ("device.<name>"), and of the parameters when config is given. All
+/// that it is given outlives it.
+Lookup lookup_names(const Bindings& problem, const Bindings& device_facts,
+                    const std::vector<Parameter>& parameters = {}, const Config* config = nullptr);
+
+}  // namespace xtune

@@ -1,0 +1,128 @@
+// The only file that sees toml++: parses text and copies it into xtune's own tree, in the order of the file.
+#include <stdexcept>
+
+// Its parser only asserts what some malformed keys violate: a bad file must be an error in every build, neither an
+// abort nor undefined behaviour.
+#undef NDEBUG
+#define TOML_ASSERT(condition) ((condition) ? static_cast<void>(0) : throw std::logic_error("this is not TOML"))
+#define TOML_MAX_NESTED_VALUES 64
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wunknown-warning-option"
+#pragma GCC diagnostic ignored "-Wterminate"
+#pragma GCC diagnostic ignored "-Wexceptions"
+#include <toml++/toml.h>
+#pragma GCC diagnostic pop
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/text.hpp"
+#include "core/spec/document.hpp"
+
+namespace xtune {
+
+namespace {
+
+Position position(const toml::source_position& at) { return {at.line, at.column}; }
+
+class TreeBuilder {
+ public:
+  TreeBuilder(const std::string& text, const std::vector<std::size_t>& line_starts)
+      : text_(text), line_starts_(line_starts) {}
+
+  TomlNode build(const toml::node& source) const {
+    TomlNode node;
+    node.at = node.key_at = node.content_at = position(source.source().begin);
+    if (const auto* table = source.as_table()) {
+      fill_table(node, *table);
+    } else if (const auto* array = source.as_array()) {
+      node.kind = TomlNode::Kind::array;
+      for (const toml::node& element : *array) node.items.push_back(build(element));
+    } else if (const auto* text = source.as_string()) {
+      node.kind = TomlNode::Kind::text;
+      node.value = std::string(text->get());
+      node.content_at = content_position(node.at);
+    } else if (const auto* integer = source.as_integer()) {
+      node.kind = TomlNode::Kind::integer;
+      node.value = integer->get();
+    } else if (const auto* floating = source.as_floating_point()) {
+      node.kind = TomlNode::Kind::floating;
+      node.value = floating->get();
+    } else if (const auto* boolean = source.as_boolean()) {
+      node.kind = TomlNode::Kind::boolean;
+      node.value = boolean->get();
+    } else {
+      node.kind = TomlNode::Kind::time;
+    }
+    return node;
+  }
+
+ private:
+  // toml++ keeps tables sorted by key; parameters and metrics are wanted as written.
+  void fill_table(TomlNode& node, const toml::table& table) const {
+    node.kind = TomlNode::Kind::table;
+    for (const auto& [key, value] : table) {
+      TomlNode child = build(value);
+      child.key_at = position(key.source().begin);
+      node.entries.push_back({std::string(key.str()), std::move(child)});
+    }
+    std::stable_sort(node.entries.begin(), node.entries.end(), [](const auto& a, const auto& b) {
+      const Position& left = a.node.key_at;
+      const Position& right = b.node.key_at;
+      return left.line != right.line ? left.line < right.line : left.column < right.column;
+    });
+  }
+
+  std::size_t offset_of(Position at) const {
+    if (at.line == 0 || at.line > line_starts_.size()) return text_.size();
+    std::size_t offset = line_starts_[at.line - 1];
+    for (std::size_t column = 1; column < at.column && offset < text_.size(); ++offset)
+      column += (offset + 1 < text_.size() && (text_[offset + 1] & 0xC0) == 0x80) ? 0 : 1;  // columns count characters
+    return offset;
+  }
+
+  Position content_position(Position at) const {
+    const std::size_t offset = offset_of(at);
+    const std::string_view quotes = std::string_view(text_).substr(std::min(offset, text_.size()), 3);
+    if (quotes != "\"\"\"" && quotes != "'''") return {at.line, at.column + 1};
+    const std::string_view next = std::string_view(text_).substr(std::min(offset + 3, text_.size()), 2);
+    if (next.substr(0, 1) == "\n" || next == "\r\n") return {at.line + 1, 1};
+    return {at.line, at.column + 3};
+  }
+
+  const std::string& text_;
+  const std::vector<std::size_t>& line_starts_;
+};
+
+// A violated assertion comes without a place: the shortest run of lines that violates one ends there.
+std::size_t asserting_line(const std::string& text, const std::vector<std::size_t>& line_starts) {
+  std::size_t low = 1;
+  std::size_t high = line_starts.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    try {
+      static_cast<void>(toml::parse(std::string_view(text).substr(0, line_starts[middle])));
+      low = middle + 1;
+    } catch (const toml::parse_error&) {
+      low = middle + 1;
+    } catch (const std::logic_error&) {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+}  // namespace
+
+TomlNode read_toml(const std::string& text, const std::vector<std::size_t>& line_starts) {
+  try {
+    return TreeBuilder(text, line_starts).build(toml::parse(text));
+  } catch (const toml::parse_error& error) {
+    throw TomlSyntaxError{position(error.source().begin), printable(error.description())};
+  } catch (const std::logic_error& error) {
+    throw TomlSyntaxError{{asserting_line(text, line_starts), 1}, error.what()};
+  }
+}
+
+}  // namespace xtune
