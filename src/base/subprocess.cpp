@@ -2,77 +2,23 @@
 // all.
 #include "base/subprocess.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <uv.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 
 #include "base/event_loop.hpp"
-#include "base/text.hpp"
+#include "base/spawn.hpp"
 #include "xtune/error.hpp"
-
-extern char** environ;
 
 namespace xtune {
 namespace {
 
 constexpr std::size_t read_bytes = std::size_t{64} << 10;
 constexpr std::uint64_t stray_grace_ms = 1000;
-
-// Both ends of a pipe. A real one and not libuv's own socket pair: programs that open /dev/stdin or /dev/stderr fail on
-// sockets.
-class PipeEnds {
- public:
-  PipeEnds() = default;
-  ~PipeEnds() {
-    close(0);
-    close(1);
-  }
-  PipeEnds(const PipeEnds&) = delete;
-  PipeEnds& operator=(const PipeEnds&) = delete;
-  int open(int read_flags, int write_flags) noexcept { return uv_pipe(fds_.data(), read_flags, write_flags); }
-  int get(int end) const noexcept { return fds_[static_cast<std::size_t>(end)]; }
-  int release(int end) noexcept { return std::exchange(fds_[static_cast<std::size_t>(end)], -1); }
-  void close(int end) noexcept {
-    if (const int fd = release(end); fd >= 0) ::close(fd);
-  }
-
- private:
-  std::array<uv_file, 2> fds_{-1, -1};
-};
-
-std::vector<std::string> merged_environment(const Environment& extra) {
-  std::vector<std::string> result;
-  for (char** entry = environ; entry && *entry; ++entry) {
-    const std::string_view text(*entry);
-    const std::string_view name = text.substr(0, text.find('='));
-    if (std::none_of(extra.begin(), extra.end(), [&](const auto& pair) { return pair.first == name; }))
-      result.emplace_back(text);
-  }
-  for (const auto& [name, value] : extra) result.push_back(name + "=" + value);
-  return result;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (std::string& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
-[[noreturn]] void fail_to_start(const SubprocessOptions& options, int reason) {
-  std::string message = "cannot start " + printable(options.argv[0]) + ": " + uv_strerror(reason);
-  struct stat info {};
-  if (!options.cwd.empty() && (::stat(options.cwd.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)))
-    message += " (there is no folder " + printable(options.cwd) + " to start it in)";
-  throw Error(ErrorKind::unavailable, message);
-}
 
 }  // namespace
 
@@ -124,43 +70,22 @@ void Subprocess::State::adopt(uv_pipe_t& pipe, int fd) {
 }
 
 void Subprocess::State::start(const SubprocessOptions& options) {
-  PipeEnds in_ends, out_ends, err_ends;
-  int failed = in_ends.open(0, UV_NONBLOCK_PIPE);
-  if (!failed) failed = out_ends.open(UV_NONBLOCK_PIPE, 0);
-  if (!failed) failed = err_ends.open(UV_NONBLOCK_PIPE, 0);
-  if (failed) fail_to_start(options, failed);
-
-  std::vector<std::string> argv = options.argv, environment = merged_environment(options.env);
-  std::vector<char*> argv_pointers = pointers(argv), environment_pointers = pointers(environment);
-  std::array<uv_stdio_container_t, 3> stdio{};
-  const std::array<int, 3> child_ends{in_ends.get(0), out_ends.get(1), err_ends.get(1)};
-  for (std::size_t i = 0; i < stdio.size(); ++i) {
-    stdio[i].flags = UV_INHERIT_FD;
-    stdio[i].data.fd = child_ends[i];
-  }
-  uv_process_options_t what{};
-  what.file = argv[0].c_str();
-  what.args = argv_pointers.data();
-  what.env = environment_pointers.data();
-  what.cwd = options.cwd.empty() ? nullptr : options.cwd.c_str();
-  what.flags =
-      options.own_group ? UV_PROCESS_DETACHED : 0;  // setsid(): a group and a session, so no terminal signals either
-  what.stdio_count = static_cast<int>(stdio.size());
-  what.stdio = stdio.data();
-  what.exit_cb = [](uv_process_t* handle, std::int64_t code, int by_signal) {
-    static_cast<State*>(handle->data)->ended(code, by_signal);
-  };
+  ChildPipes pipes(options);
   self = shared_from_this();
-  failed = uv_spawn(loop->raw(), &process, &what);
-  process.data = this;
   ++open_handles;
-  if (failed) {
+  try {
+    spawn(loop->raw(), process, options, pipes, [](uv_process_t* handle, std::int64_t code, int by_signal) {
+      static_cast<State*>(handle->data)->ended(code, by_signal);
+    });
+  } catch (...) {
+    process.data = this;
     close(process);
-    fail_to_start(options, failed);
+    throw;
   }
-  adopt(in, in_ends.release(1));
-  adopt(out, out_ends.release(0));
-  adopt(err, err_ends.release(0));
+  process.data = this;
+  adopt(in, pipes.in.release_write_end());
+  adopt(out, pipes.out.release_read_end());
+  adopt(err, pipes.err.release_read_end());
   for (uv_pipe_t* pipe : {&out, &err}) {
     uv_read_start(
         reinterpret_cast<uv_stream_t*>(pipe),

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -139,6 +140,29 @@ TEST_CASE("a program that is missing, no program, or in a missing folder says so
   CHECK(message({}, "") == "cannot start a program without a name");
   CHECK_THROWS_AS(run_command({"/nowhere/compiler"}), Error);
   CHECK_FALSE(loop.run_once());
+}
+
+TEST_CASE("a process without descriptors left says so, and starts children again later") {
+  EventLoop loop;
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const int next = dup(0);
+  close(next);
+  for (int spare = 0; spare < 6; ++spare) {
+    CAPTURE(spare);
+    const rlimit few{static_cast<rlim_t>(next + spare), before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+    std::string message;
+    try {
+      const Subprocess child(loop, {{"/bin/true"}, {}, {}, true, nullptr, nullptr, nullptr});
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    setrlimit(RLIMIT_NOFILE, &before);
+    CHECK(message == "cannot start /bin/true: too many open files");
+  }
+  CHECK_FALSE(loop.run_once());
+  CHECK(run_shell("exit 3").code == 3);
 }
 
 TEST_CASE("destruction kills the whole group, grandchildren too") {
