@@ -48,84 +48,110 @@ static_assert(BLOCK_M % warp_m == 0 && BLOCK_N % warp_n == 0, "a block tile is m
 static_assert(BLOCK_K % VECTOR == 0 && BLOCK_N % VECTOR == 0, "a tile row is made of whole vectors");
 static_assert(BLOCK_K % 4 == 0 && BLOCK_K % K_UNROLL == 0, "a K tile is made of whole unrolled steps");
 
-/// A row-major matrix. `packed`: its rows can be read VECTOR elements at a time.
-struct Matrix {
-  const Input* data;
-  int rows, columns;
-  bool packed;
-  __device__ const Input* at(int row, int column) const {
-    return data + static_cast<long long>(row) * columns + column;
-  }
-};
-
-/// This thread's share of copying a ROWS x COLUMNS tile of a matrix to shared memory; what lies outside the matrix
-/// becomes 0.
+/// This thread's share of copying ROWS x COLUMNS tiles of a row-major matrix to shared memory, one tile after the
+/// other; what lies outside the matrix becomes 0. Between two of a thread's packs lies a fixed distance, so that one
+/// pointer and two limits are all it keeps in registers.
 template <int ROWS, int COLUMNS>
-struct TileCopy {
+class TileCopy {
+ public:
   static constexpr int stride = COLUMNS + pad;
-  static constexpr int packs_per_row = COLUMNS / VECTOR;
-  static constexpr int packs = ROWS * packs_per_row;
-  static constexpr int packs_per_thread = ceil_div(packs, thread_count);
-  Pack<Input, VECTOR> staged[packs_per_thread];
 
-  /// Calls visit(which of this thread's packs, row, column in the tile) for each pack.
-  template <typename Visit>
-  static __device__ void for_each_pack(Visit visit) {
-    UNROLL
-    for (int i = 0; i < packs_per_thread; ++i) {
-      const int pack = i * thread_count + static_cast<int>(threadIdx.x);
-      if (packs % thread_count == 0 || pack < packs) visit(i, pack / packs_per_row, pack % packs_per_row * VECTOR);
-    }
+  /// The first tile starts at (row, column).
+  __device__ TileCopy(const Input* matrix, int rows, int columns, int row, int column)
+      : columns_(columns), packed_(rows_take_packs<VECTOR>(matrix, columns)) {
+    const int thread = static_cast<int>(threadIdx.x);
+    tile_row_ = thread / across;
+    tile_column_ = thread % across * VECTOR;
+    next_ = matrix + static_cast<long long>(row + tile_row_) * columns + column + tile_column_;
+    rows_left_ = rows - row - tile_row_;
+    columns_left_ = columns - column - tile_column_;
   }
 
-  __device__ void load(const Matrix& from, int first_row, int first_column) {
-    for_each_pack([&](int i, int tile_row, int tile_column) {
-      const int row = first_row + tile_row, column = first_column + tile_column;
+  /// The tile to copy next lies so many rows and columns further.
+  __device__ void advance(int rows, int columns) {
+    next_ += static_cast<long long>(rows) * columns_ + columns;
+    rows_left_ -= rows;
+    columns_left_ -= columns;
+  }
+
+  /// Starts reading the tile into registers; store() writes it to shared memory.
+  __device__ void load() {
+    for_each_pack([&](int i, int row, int column, const Input* from) {
+      const int left = row < rows_left_ ? columns_left_ - column : 0;
       Pack<Input, VECTOR> pack = {};
-      if (from.packed) {
-        if (row < from.rows && column < from.columns) pack = load_pack<VECTOR>(from.at(row, column));
+      if (packed_) {
+        if (left > 0) pack = load_pack<VECTOR>(from);
       } else {
         UNROLL
         for (int v = 0; v < VECTOR; ++v) {
-          if (row < from.rows && column + v < from.columns) pack.x[v] = *from.at(row, column + v);
+          if (v < left) pack.x[v] = from[v];
         }
       }
-      staged[i] = pack;
+      staged_[i] = pack;
     });
   }
 
   __device__ void store(Stored* tile) const {
-    for_each_pack([&](int i, int row, int column) {
+    for_each_pack([&](int i, int row, int column, const Input*) {
       Pack<Stored, VECTOR> pack;
       UNROLL
-      for (int v = 0; v < VECTOR; ++v) pack.x[v] = to_stored(staged[i].x[v]);
-      store_pack<VECTOR>(tile + row * stride + column, pack);
+      for (int v = 0; v < VECTOR; ++v) pack.x[v] = to_stored(staged_[i].x[v]);
+      store_pack<VECTOR>(place(tile, row, column), pack);
     });
   }
 
 #if COPIES_ASYNC
-  static __device__ void start(Stored* tile, const Matrix& from, int first_row, int first_column) {
-    for_each_pack([&](int, int tile_row, int tile_column) {
-      const int row = first_row + tile_row, column = first_column + tile_column;
-      Stored* to = tile + tile_row * stride + tile_column;
-      if (from.packed) {
-        const bool inside = row < from.rows && column < from.columns;
-        async_copy<VECTOR * sizeof(Input)>(to, inside ? from.at(row, column) : from.data, inside);
-        return;
-      }
-      UNROLL
-      for (int v = 0; v < VECTOR; ++v) {
-        const bool inside = row < from.rows && column + v < from.columns;
-        const Input* element = inside ? from.at(row, column + v) : from.data;
+  /// Starts copying the tile without registers. Elements that the hardware's copy can't take are there on return.
+  __device__ void start(Stored* tile) const {
+    for_each_pack([&](int, int row, int column, const Input* from) {
+      const int left = row < rows_left_ ? columns_left_ - column : 0;
+      Stored* const to = place(tile, row, column);
+      if (packed_) {
+        async_copy<VECTOR * sizeof(Input)>(to, from, left > 0);
+      } else {
+        UNROLL
+        for (int v = 0; v < VECTOR; ++v) {
 #if INPUT_F16
-        to[v] = inside ? *element : Input(0.0f);  // too small for the hardware's copy
+          to[v] = v < left ? from[v] : Input(0.0f);
 #else
-        async_copy<sizeof(Input)>(to + v, element, inside);
+          async_copy<sizeof(Input)>(to + v, from + v, v < left);
 #endif
+        }
       }
     });
   }
 #endif
+
+ private:
+  static constexpr int packs_per_row = COLUMNS / VECTOR;
+  static constexpr int across = min_of(packs_per_row, thread_count), down = thread_count / across;
+  static constexpr int passes_across = packs_per_row / across, passes_down = ROWS / down;
+  static_assert(packs_per_row % across == 0 && thread_count % across == 0 && ROWS % down == 0,
+                "every thread copies the same number of packs");
+
+  /// Calls visit(which, rows and columns from the thread's first pack, address in the matrix) for each of its packs.
+  template <typename Visit>
+  __device__ void for_each_pack(Visit visit) const {
+    const Input* from = next_;
+    const long long row_step = static_cast<long long>(down) * columns_;
+    UNROLL
+    for (int i = 0; i < passes_down; ++i) {
+      UNROLL
+      for (int j = 0; j < passes_across; ++j) {
+        visit(i * passes_across + j, i * down, j * across * VECTOR, from + j * across * VECTOR);
+      }
+      from += row_step;
+    }
+  }
+
+  __device__ Stored* place(Stored* tile, int row, int column) const {
+    return tile + (tile_row_ + row) * stride + tile_column_ + column;
+  }
+
+  Pack<Input, VECTOR> staged_[passes_down * passes_across];
+  const Input* next_;
+  int columns_, rows_left_, columns_left_, tile_row_, tile_column_;
+  bool packed_;
 };
 
 /// Where this thread's results lie in the block's tile: the first row and column of its warp, and its place in the lane
@@ -151,7 +177,7 @@ struct Place {
 /// buffers of stage_elements, and with tensor cores at least 1 KiB a warp. raster > 0: blocks that run at the same time
 /// cover `raster` rows of tiles, so that they share what they read of B in L2; 0: row after row.
 extern "C" __global__ void LAUNCH_BOUNDS(thread_count, MIN_BLOCKS)
-    gemm(const Input* a_data, const Input* b_data, float* c, int m, int n, int k, int raster) {
+    gemm(const Input* a, const Input* b, float* c, int m, int n, int k, int raster) {
   extern __shared__ float4 shared[];
   Stored* const tiles = reinterpret_cast<Stored*>(shared);
 
@@ -165,18 +191,23 @@ extern "C" __global__ void LAUNCH_BOUNDS(thread_count, MIN_BLOCKS)
     block_n = in_group / group_rows;
   }
   const int first_row = block_m * BLOCK_M, first_column = block_n * BLOCK_N;
-  const Matrix a = {a_data, m, k, rows_take_packs<VECTOR>(a_data, k)};
-  const Matrix b = {b_data, k, n, rows_take_packs<VECTOR>(b_data, n)};
   const int steps = ceil_div(k, BLOCK_K);
+  TileCopy<BLOCK_M, BLOCK_K> a_copy(a, m, k, first_row, 0);
+  TileCopy<BLOCK_K, BLOCK_N> b_copy(b, k, n, 0, first_column);
   const auto stage = [&](int step) { return tiles + step % STAGES * stage_elements; };
+  const auto advance = [&] {
+    a_copy.advance(0, BLOCK_K);
+    b_copy.advance(BLOCK_K, 0);
+  };
 
   const Place place;
   Results results;
 #if COPIES_ASYNC
   const auto start = [&](int step) {
     if (step < steps) {
-      TileCopy<BLOCK_M, BLOCK_K>::start(stage(step), a, first_row, step * BLOCK_K);
-      TileCopy<BLOCK_K, BLOCK_N>::start(stage(step) + a_elements, b, step * BLOCK_K, first_column);
+      a_copy.start(stage(step));
+      b_copy.start(stage(step) + a_elements);
+      advance();
     }
     async_copy_commit();  // an empty group too: the waiting below counts groups
   };
@@ -190,11 +221,10 @@ extern "C" __global__ void LAUNCH_BOUNDS(thread_count, MIN_BLOCKS)
     results.accumulate(stage(step), stage(step) + a_elements, place);
   }
 #else
-  TileCopy<BLOCK_M, BLOCK_K> a_copy;
-  TileCopy<BLOCK_K, BLOCK_N> b_copy;
-  const auto load = [&](int step) {
-    a_copy.load(a, first_row, step * BLOCK_K);
-    b_copy.load(b, step * BLOCK_K, first_column);
+  const auto load = [&] {
+    a_copy.load();
+    b_copy.load();
+    advance();
   };
   const auto store = [&](int step) {
     a_copy.store(stage(step));
@@ -205,19 +235,19 @@ extern "C" __global__ void LAUNCH_BOUNDS(thread_count, MIN_BLOCKS)
   constexpr int ahead = STAGES - 1;
   NO_UNROLL
   for (int step = 0; step < min_of(ahead, steps); ++step) {
-    load(step);
+    load();
     store(step);
   }
   NO_UNROLL
   for (int step = 0; step < steps; ++step) {
     if constexpr (STAGES == 1) {
-      load(step);
+      load();
       __syncthreads();
       store(step);
     }
     __syncthreads();
     const bool more = STAGES > 1 && step + ahead < steps;
-    if (more) load(step + ahead);
+    if (more) load();
     results.accumulate(stage(step), stage(step) + a_elements, place);
     if (more) store(step + ahead);
   }
