@@ -18,17 +18,17 @@ namespace xtune::fakes {
 struct FakeDriver {
   static constexpr gpu::Status refused = 1, out_of_memory = 2, fault = 700;  // fault alone is sticky
 
-  std::vector<std::string> calls;                ///< in order: "fill", "launch", ...
-  std::map<std::string, gpu::Status> failures;   ///< what these calls answer from now on
-  bool dead = false;                             ///< after a fault every call answers it
-  int open_objects = 0;                          ///< streams, events, modules, allocations not yet released
+  std::vector<std::string> calls;               ///< in order: "fill", "launch", ...
+  std::map<std::string, gpu::Status> failures;  ///< what these calls answer from now on
+  bool dead = false;                            ///< after a fault every call answers it
+  int open_objects = 0;                         ///< streams, events, modules, allocations not yet released
   bool closed = false;
   gpu::FunctionAttributes attributes{1024, 32, 0};
   std::vector<std::size_t> parameter_bytes{8, 4};
   float ms = 1.5F;
-  std::uint32_t opted_in = 0;                    ///< bytes of dynamic shared memory
-  std::size_t filled_bytes = 0;                  ///< by the last fill
-  std::vector<std::string> launched_values;      ///< the bytes of each parameter of the last launch
+  std::uint32_t opted_in = 0;                ///< bytes of dynamic shared memory
+  std::size_t filled_bytes = 0;              ///< by the last fill
+  std::vector<std::string> launched_values;  ///< the bytes of each parameter of the last launch
   std::string loaded_image;
 
   gpu::Status call(const std::string& name) {
@@ -42,7 +42,8 @@ struct FakeDriver {
   /// The calls of these names, in order.
   std::vector<std::string> only(const std::set<std::string>& names) const {
     std::vector<std::string> kept;
-    std::copy_if(calls.begin(), calls.end(), std::back_inserter(kept), [&](const auto& name) { return names.count(name) > 0; });
+    std::copy_if(calls.begin(), calls.end(), std::back_inserter(kept),
+                 [&](const auto& name) { return names.count(name) > 0; });
     return kept;
   }
 };
@@ -59,7 +60,9 @@ inline gpu::DriverApi make_fake_driver(const std::shared_ptr<FakeDriver>& d) {
     --d->open_objects;
     return d->call(name);
   };
-  api.describe = [](Status status) { return status == FakeDriver::fault ? std::string("FAKE_FAULT: illegal address") : "FAKE_" + std::to_string(status); };
+  api.describe = [](Status status) {
+    return status == FakeDriver::fault ? std::string("FAKE_FAULT: illegal address") : "FAKE_" + std::to_string(status);
+  };
   api.is_sticky = [](Status status) { return status == FakeDriver::fault; };
   api.is_out_of_memory = [](Status status) { return status == FakeDriver::out_of_memory; };
   api.allocate = [d](void** address, std::size_t bytes) -> Status {

@@ -1,7 +1,8 @@
-// The CUDA entry points that HIP's NVIDIA headers call, passed on to the libraries opened at run time, so that a program with this
-// backend starts on a node without NVIDIA's libraries.
+// The CUDA entry points that HIP's NVIDIA headers call, passed on to the libraries opened at run time, so that a
+// program with this backend starts on a node without NVIDIA's libraries.
 //
-// Compiled with hidden visibility: these names must not take the place of the driver's own for anybody else in the process.
+// Compiled with hidden visibility: these names must not take the place of the driver's own for anybody else in the
+// process.
 #include <cuda.h>
 #include <nvrtc.h>
 
@@ -33,9 +34,9 @@ const xtune::cuda::Nvrtc* nvrtc_or_null() noexcept {
 #pragma GCC visibility push(hidden)
 extern "C" {
 
-#define FORWARD_CUDA(name, parameters, arguments) \
-  CUresult CUDAAPI name parameters {              \
-    const auto* table = driver_or_null();         \
+#define FORWARD_CUDA(name, parameters, arguments)                \
+  CUresult CUDAAPI name parameters {                             \
+    const auto* table = driver_or_null();                        \
     return table ? table->name arguments : CUDA_ERROR_NO_DEVICE; \
   }
 
@@ -45,15 +46,17 @@ FORWARD_CUDA(cuDeviceTotalMem, (std::size_t * bytes, CUdevice device), (bytes, d
 FORWARD_CUDA(cuModuleLoadData, (CUmodule * handle, const void* image), (handle, image))
 FORWARD_CUDA(cuModuleUnload, (CUmodule handle), (handle))
 FORWARD_CUDA(cuModuleGetFunction, (CUfunction * function, CUmodule handle, const char* name), (function, handle, name))
-FORWARD_CUDA(cuFuncGetAttribute, (int* value, CUfunction_attribute which, CUfunction function), (value, which, function))
+FORWARD_CUDA(cuFuncGetAttribute, (int* value, CUfunction_attribute which, CUfunction function),
+             (value, which, function))
 FORWARD_CUDA(cuLaunchKernel,
-             (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-              unsigned block_z, unsigned shared_bytes, CUstream stream, void** parameters, void** extra),
+             (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+              unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** parameters,
+              void** extra),
              (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra))
 
-#define FORWARD_NVRTC(name, parameters, arguments) \
-  nvrtcResult name parameters {                    \
-    const auto* table = nvrtc_or_null();           \
+#define FORWARD_NVRTC(name, parameters, arguments)                     \
+  nvrtcResult name parameters {                                        \
+    const auto* table = nvrtc_or_null();                               \
     return table ? table->name arguments : NVRTC_ERROR_INTERNAL_ERROR; \
   }
 
@@ -64,7 +67,8 @@ FORWARD_NVRTC(nvrtcCreateProgram,
               (program, source, name, count, headers, include_names))
 FORWARD_NVRTC(nvrtcDestroyProgram, (nvrtcProgram * program), (program))
 FORWARD_NVRTC(nvrtcAddNameExpression, (nvrtcProgram program, const char* expression), (program, expression))
-FORWARD_NVRTC(nvrtcCompileProgram, (nvrtcProgram program, int count, const char* const* options), (program, count, options))
+FORWARD_NVRTC(nvrtcCompileProgram, (nvrtcProgram program, int count, const char* const* options),
+              (program, count, options))
 FORWARD_NVRTC(nvrtcGetProgramLogSize, (nvrtcProgram program, std::size_t* size), (program, size))
 FORWARD_NVRTC(nvrtcGetProgramLog, (nvrtcProgram program, char* log), (program, log))
 FORWARD_NVRTC(nvrtcGetLoweredName, (nvrtcProgram program, const char* expression, const char** name),

@@ -1,0 +1,195 @@
+// Compiling for NVIDIA GPUs without one: NVRTC through the cuda backend, and through HIP's NVIDIA side where that is
+// built.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/files.hpp"
+#include "unit/backends/gpu/compile_cases.hpp"
+
+using namespace xtune;
+using namespace xtune::testing;
+
+namespace {
+
+std::vector<const char*> nvidia_backends() {
+  std::vector<const char*> names;
+  if (XTUNE_HAS_CUDA) names.push_back("cuda");
+#if XTUNE_HAS_HIP && XTUNE_HIP_NVIDIA
+  names.push_back("hip");
+#endif
+  return names;
+}
+
+/// Runs the check for each backend that can compile here; says so when none can.
+template <class Check>
+void for_each_toolchain(Check check) {
+  bool any = false;
+  for (const char* name : nvidia_backends()) {
+    CAPTURE(name);
+    if (auto toolchain = toolchain_or_null(name)) {
+      check(*toolchain);
+      any = true;
+    }
+  }
+  if (!any) MESSAGE("skipped: no backend here compiles for NVIDIA GPUs (NVRTC is missing)");
+}
+
+}  // namespace
+
+TEST_CASE("nvrtc: a template for sm_80 and sm_90a, with its resources") {
+  for_each_toolchain([](Toolchain& toolchain) {
+    for (const char* arch : {"sm_80", "sm_90a"}) {
+      CAPTURE(arch);
+      const Artifact artifact = toolchain.compile(request_for(arch, "busy<16>"));
+      CHECK(artifact.arch == arch);
+      CHECK(artifact.format == "cubin");
+      CHECK(artifact.entry_symbol == "_Z4busyILi16EEvPfPKfi");
+      CHECK(artifact.image.substr(0, 4) ==
+            "\x7f"
+            "ELF");
+      CHECK(artifact.key.empty());
+      CHECK(artifact.backend.empty());
+      CHECK(artifact.compile_s > 0);
+      CHECK(artifact.usage.registers.value_or(0) > 16);
+      CHECK(artifact.usage.static_shared_bytes == 1024);
+      CHECK(artifact.usage.spilled_bytes == 0);
+      CHECK(artifact.usage.warp_size == 32);
+      CHECK(artifact.usage.max_threads_per_block.value_or(0) >= 512);
+    }
+  });
+}
+
+TEST_CASE("nvrtc: spills are reported for the entry alone") {
+  for_each_toolchain([](Toolchain& toolchain) {
+    CompileRequest request = request_for("sm_90", "busy<64>");
+    const Artifact roomy = toolchain.compile(request);
+    CHECK(roomy.usage.spilled_bytes == 0);
+    CHECK(roomy.usage.max_threads_per_block.value_or(0) < 1024);
+    request.options = {"-maxrregcount=32"};
+    const Artifact tight = toolchain.compile(request);
+    CHECK(tight.usage.registers == 32);
+    CHECK(tight.usage.spilled_bytes.value_or(0) > 0);
+    CHECK(tight.usage.max_threads_per_block == 1024);
+    request.entry = "plain";
+    const Artifact plain = toolchain.compile(request);
+    CHECK(plain.entry_symbol == "plain");
+    CHECK(plain.usage.spilled_bytes == 0);
+    CHECK(plain.usage.static_shared_bytes == 0);
+  });
+}
+
+TEST_CASE("nvrtc: defines, whatever their names, also beside cuda_fp16.h") {
+  for_each_toolchain([](Toolchain& toolchain) {
+    CompileRequest request = request_for("sm_90", "k", R"(
+#if XTUNE_CUDA != 1 || defined(XTUNE_HIP) || defined(XTUNE_HOST)
+#error "the language is CUDA C++"
+#endif
+#include <cuda_fp16.h>
+extern "C" __global__ void k(V* out, const __half* in) { out[0] = __half2float(in[N]) + M * K; })");
+    request.defines = {{"M", "4096"}, {"N", "32"}, {"K", "0x10"}, {"V", "unsigned int"}};
+    CHECK(toolchain.compile(request).entry_symbol == "k");
+  });
+}
+
+TEST_CASE("nvrtc: headers beside the source") {
+  for_each_toolchain([](Toolchain& toolchain) {
+    const TemporaryDirectory folder;
+    const auto spaced = folder.path() / "with space";
+    std::filesystem::create_directory(spaced);
+    std::ofstream(spaced / "part.cuh") << "#define VALUE 7\n";
+    CompileRequest request =
+        request_for("sm_90", "k", "#include \"part.cuh\"\nextern \"C\" __global__ void k(int* out) { *out = VALUE; }");
+    CHECK(contains(refusal_of(toolchain, request).message, "part.cuh"));
+    request.include_dirs = {spaced.string()};
+    CHECK(toolchain.compile(request).entry_symbol == "k");
+  });
+}
+
+TEST_CASE("nvrtc: what is wrong with a configuration, in the compiler's words") {
+  for_each_toolchain([](Toolchain& toolchain) {
+    Refusal refusal = refusal_of(toolchain, request_for("sm_90", "k", "// one\n__global__ void k() { nonsense; }"));
+    CHECK(refusal.outcome == Outcome::compile_failed);
+    CHECK(contains(refusal.message, "folder/kernels.cu(2): error"));
+    CHECK(contains(refusal.message, "nonsense"));
+    CHECK(contains(refusal.log, "nonsense"));
+
+    refusal = refusal_of(toolchain, request_for("sm_90", "nosuch<3>"));
+    CHECK(refusal.outcome == Outcome::compile_failed);
+    CHECK(contains(refusal.message, "nosuch"));
+
+    refusal = refusal_of(toolchain, request_for("sm_90", "k", "__global__ void k() { asm(\"bogus;\"); }"));
+    CHECK(refusal.outcome == Outcome::compile_failed);
+    CHECK(contains(refusal.message, "bogus"));
+
+    refusal = refusal_of(toolchain,
+                         request_for("sm_90", "k",
+                                     "__global__ void k(float* a) { __shared__ float s[100000]; s[threadIdx.x] = *a; "
+                                     "__syncthreads(); *a = s[5]; }"));
+    CHECK(refusal.outcome == Outcome::compile_failed);
+    CHECK(contains(refusal.message, "400000 bytes of static shared memory"));
+
+    CompileRequest request = request_for("sm_90", "plain");
+    request.options = {"--no-such-option"};
+    refusal = refusal_of(toolchain, request);
+    CHECK(refusal.outcome == Outcome::compile_failed);
+    CHECK(contains(refusal.message, "--no-such-option"));
+
+    for (const char* source : {"", "\xff\xfe\x00", "#error \"said the source\"\n", "#include \"/dev/null\"\n"})
+      CHECK(refusal_of(toolchain, request_for("sm_90", "k", source)).outcome == Outcome::compile_failed);
+    CHECK(refusal_of(toolchain, request_for("sm_90", "")).outcome == Outcome::compile_failed);
+  });
+}
+
+TEST_CASE("nvrtc: an unknown architecture is the request's fault") {
+  for_each_toolchain([](Toolchain& toolchain) {
+    for (const char* arch : {"gfx90a", "sm_9000", "sm_1", "sm_", "sm_90x", "sm_90aa", "compute_90", "", "sm_90 -O"}) {
+      CAPTURE(arch);
+      try {
+        toolchain.compile(request_for(arch, "plain"));
+        FAIL("compiled");
+      } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::unsupported);
+      }
+    }
+  });
+}
+
+TEST_CASE("nvrtc: the fingerprint names the compiler and its build") {
+  for_each_toolchain([](Toolchain& toolchain) {
+    const std::string fingerprint = toolchain.fingerprint();
+    CHECK(contains(fingerprint, "nvrtc 1"));
+    CHECK(fingerprint == toolchain.fingerprint());
+    CHECK(toolchain.default_arch() == "sm_90");
+  });
+}
+
+TEST_CASE("nvrtc: threads may compile at once") {
+  for_each_toolchain([](Toolchain& toolchain) {
+    std::array<std::string, 4> images;
+    std::vector<std::thread> threads;
+    for (auto& image : images)
+      threads.emplace_back([&] { image = toolchain.compile(request_for("sm_80", "busy<8>")).entry_symbol; });
+    for (auto& thread : threads) thread.join();
+    for (const auto& image : images) CHECK(image == "_Z4busyILi8EEvPfPKfi");
+  });
+}
+
+#if XTUNE_HAS_HIP && XTUNE_HIP_NVIDIA
+TEST_CASE("hip on nvidia: options of hipRTC's clang are mapped") {
+  if (auto toolchain = toolchain_or_null("hip")) {
+    CompileRequest request = request_for("sm_90", "plain");
+    request.options = {
+        "-O3",      "-ffast-math",          "-mllvm",          "-amdgpu-early-inline-all=true", "-std=c++17",
+        "-mcumode", "-Wno-unused-variable", "-maxrregcount=32"};
+    CHECK(toolchain->compile(request).format == "cubin");
+    request.options = {"--no-such-option"};
+    CHECK(refusal_of(*toolchain, request).outcome == Outcome::compile_failed);
+    CHECK(contains(toolchain->fingerprint(), "hiprtc"));
+  }
+}
+#endif
