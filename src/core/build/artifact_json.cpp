@@ -34,6 +34,7 @@ Json to_json(const ResourceUsage& usage) {
 }
 
 ResourceUsage resource_usage_from_json(const Json& json) {
+  json.get_ref<const Json::object_t&>();  // throws for what is no object; find() would only find nothing in it
   ResourceUsage usage;
   each_member(usage, [&](const char* name, auto& member) {
     const auto found = json.find(name);

@@ -68,6 +68,7 @@ Json to_json(const DeviceInfo& device) {
 }
 
 DeviceInfo device_info_from_json(const Json& json) {
+  json.get_ref<const Json::object_t&>();  // throws for what is no object; find() would only find nothing in it
   DeviceInfo device;
   each_member(device, [&](const char* name, auto& member) { read_if_there(json, name, member); });
   return device;

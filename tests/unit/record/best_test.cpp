@@ -1,0 +1,172 @@
+// Queries over records: the best, its ties, and the nearest problem.
+#include "core/record/best.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "base/random.hpp"
+#include "unit/record/example_record.hpp"
+
+using namespace xtune;
+
+namespace {
+
+std::int64_t block(const Record& record) { return std::get<std::int64_t>(record.config.at("BLOCK")); }
+
+Record with_problem(Record record, std::int64_t m, std::int64_t n) {
+  record.problem = {{"M", m}, {"N", n}};
+  record.key += "-" + std::to_string(m) + "x" + std::to_string(n);
+  return record;
+}
+
+Bindings problem(std::int64_t m, std::int64_t n) { return {{"M", m}, {"N", n}}; }
+
+bool mentions(const LookupResult& result, const std::string& text) {
+  return std::any_of(result.reasons.begin(), result.reasons.end(),
+                     [&](const std::string& r) { return r.find(text) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("the best is the fastest ok record, in any order of the records") {
+  std::vector<Record> records{example_record(1, 3), example_record(2, 1), example_record(3, 2), example_record(4, 0.5)};
+  records[3].outcome = Outcome::wrong_result;
+  Random random(1);
+  for (int i = 0; i < 20; ++i) {
+    std::swap(records[random.below(4)], records[random.below(4)]);
+    const auto best = best_of(records);
+    REQUIRE(best);
+    CHECK(block(*best->record) == 2);
+    CHECK(best->ties.empty());
+  }
+}
+
+TEST_CASE("no ok record, no best") {
+  CHECK_FALSE(best_of({}));
+  Record failed = example_record(1, 1), pruned = example_record(2, 1), empty = example_record(3, 1);
+  failed.outcome = Outcome::crashed;
+  pruned.outcome = Outcome::pruned;
+  empty.time_ms = {};
+  CHECK_FALSE(best_of({failed, pruned, empty}));
+}
+
+TEST_CASE("records whose interval reaches the best's are ties, fastest first") {
+  const std::vector<Record> records{example_record(1, 1.0, 0.1), example_record(2, 1.04, 0.001),
+                                    example_record(3, 1.02, 0.001), example_record(4, 1.5, 0.1)};
+  const auto best = best_of(records);
+  REQUIRE(best);
+  CHECK(block(*best->record) == 1);
+  REQUIRE(best->ties.size() == 2);
+  CHECK(block(*best->ties[0]) == 3);
+  CHECK(block(*best->ties[1]) == 2);
+}
+
+TEST_CASE("equal times break by the configuration's text") {
+  const Record a = example_record(128, 1), b = example_record(64, 1), c = example_record(32, 1);
+  CHECK(block(*best_of({a, b, c})->record) == 128);
+  CHECK(block(*best_of({c, b, a})->record) == 128);
+  CHECK(best_of({b, c, a})->ties.size() == 2);
+}
+
+TEST_CASE("of one key the newest record counts, whatever it says; a race given up does not") {
+  Record old = example_record(1, 1), again = example_record(1, 5), other = example_record(2, 3);
+  again.unix_time_ms += 1;
+  CHECK(block(*best_of({old, again, other})->record) == 2);
+  CHECK(block(*best_of({again, other, old})->record) == 2);
+  Record wrong = old;
+  wrong.outcome = Outcome::wrong_result;
+  wrong.unix_time_ms += 2;
+  CHECK(block(*best_of({wrong, old, other})->record) == 2);
+  Record pruned = old;
+  pruned.outcome = Outcome::pruned;
+  pruned.unix_time_ms += 3;
+  CHECK(block(*best_of({pruned, old, other})->record) == 1);
+}
+
+TEST_CASE("a tainted record is best only where no clean one is") {
+  Record tainted = example_record(1, 1);
+  tainted.tainted = "throttled";
+  const Record clean = example_record(2, 2);
+  const auto best = best_of({tainted, clean});
+  CHECK(block(*best->record) == 2);
+  CHECK(best->ties.empty());
+  CHECK(block(*best_of({tainted})->record) == 1);
+}
+
+TEST_CASE("a lookup finds the exact problem on this device") {
+  const std::vector<Record> records{with_problem(example_record(1, 1), 64, 64),
+                                    with_problem(example_record(2, 9), 128, 64)};
+  const LookupResult result = look_up(records, problem(128, 64), example_device());
+  CHECK(result.match == Match::exact);
+  CHECK(block(*result.record) == 2);
+  CHECK(result.distance == 0);
+  CHECK(mentions(result, "taken as the exact match"));
+  CHECK(mentions(result, "further away"));
+}
+
+TEST_CASE("the nearest problem is nearest in each dimension, not in volume") {
+  // 64 x 4096 has the volume of the question but is 3 + 3 doublings away; 1024 x 1024 is 1 + 1.
+  const std::vector<Record> records{with_problem(example_record(1, 1), 64, 4096),
+                                    with_problem(example_record(2, 1), 1024, 1024)};
+  const LookupResult result = look_up(records, problem(512, 512), example_device());
+  CHECK(result.match == Match::nearest);
+  CHECK(block(*result.record) == 2);
+  CHECK(result.distance == doctest::Approx(2));
+}
+
+TEST_CASE("records of another device of this architecture may only come near") {
+  Record other = with_problem(example_record(1, 1), 64, 64);
+  other.device.name = "NVIDIA H100 PCIe";
+  other.device.compute_units = 114;
+  LookupResult result = look_up({other}, problem(64, 64), example_device());
+  CHECK(result.match == Match::nearest);
+  CHECK(result.distance == 0);
+  const Record own = with_problem(example_record(2, 9), 64, 64);
+  result = look_up({other, own}, problem(64, 64), example_device());
+  CHECK(result.match == Match::exact);
+  CHECK(block(*result.record) == 2);
+  // Another driver, index or board of the same model is the same device to a lookup.
+  Record same = own;
+  same.device.uuid = "GPU-9";
+  same.device.driver = "14";
+  same.device.index = 7;
+  CHECK(look_up({same}, problem(64, 64), example_device()).match == Match::exact);
+}
+
+TEST_CASE("another architecture, backend or kind of problem never answers") {
+  Record arch = with_problem(example_record(1, 1), 64, 64), backend = arch, shape = arch, word = arch;
+  arch.device.arch = "sm_80";
+  backend.device.backend = "hip";
+  shape.problem["K"] = std::int64_t{4};
+  word.problem["M"] = std::string("big");
+  const LookupResult result = look_up({arch, backend, shape, word}, problem(64, 64), example_device());
+  CHECK(result.match == Match::none);
+  CHECK_FALSE(result.record);
+  CHECK(mentions(result, "1 records of another architecture than sm_90"));
+  CHECK(mentions(result, "1 records of another backend than cuda"));
+  CHECK(mentions(result, "2 records of problems with other dimensions"));
+  CHECK(mentions(look_up({}, problem(1, 1), example_device()), "no records of this kernel on sm_90"));
+}
+
+TEST_CASE("a problem without an ok record is passed over for the next") {
+  Record failed = with_problem(example_record(1, 1), 64, 64);
+  failed.outcome = Outcome::crashed;
+  const Record near = with_problem(example_record(2, 1), 128, 64);
+  const LookupResult result = look_up({failed, near}, problem(64, 64), example_device());
+  CHECK(result.match == Match::nearest);
+  CHECK(block(*result.record) == 2);
+  CHECK(mentions(result, "none of them ok"));
+}
+
+TEST_CASE("sizes of zero, and words, must agree") {
+  Record zero = example_record(1, 1), word = example_record(2, 1);
+  zero.problem = {{"M", std::int64_t{0}}};
+  word.problem = {{"M", std::int64_t{64}}, {"LAYOUT", std::string("row")}};
+  CHECK(look_up({zero}, {{"M", std::int64_t{0}}}, example_device()).match == Match::exact);
+  CHECK(look_up({zero}, {{"M", std::int64_t{1}}}, example_device()).match == Match::none);
+  CHECK(look_up({word}, {{"M", std::int64_t{32}}, {"LAYOUT", std::string("row")}}, example_device()).match ==
+        Match::nearest);
+  CHECK(look_up({word}, {{"M", std::int64_t{64}}, {"LAYOUT", std::string("col")}}, example_device()).match ==
+        Match::none);
+}

@@ -1,0 +1,156 @@
+// Records as JSON: nothing is lost, and what is wrong is named.
+#include "core/record/record.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/random.hpp"
+#include "core/record/record_json.hpp"
+#include "unit/record/example_record.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+using Json = nlohmann::json;
+
+namespace {
+
+std::string refusal(const Json& json) {
+  try {
+    record_from_json(json);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::io);
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("a record comes back from its text as it was") {
+  const Record record = full_record();
+  const std::string text = to_json(record).dump();
+  CHECK(text.find('\n') == std::string::npos);
+  const Record read = record_from_json(Json::parse(text));
+  CHECK(read.kernel == record.kernel);
+  CHECK(read.key == record.key);
+  CHECK(read.key_parts == record.key_parts);
+  CHECK(read.problem == record.problem);
+  CHECK(read.config == record.config);
+  CHECK(read.config.at("C").index() == 2);
+  CHECK(read.outcome == Outcome::wrong_result);
+  CHECK(read.stage == record.stage);
+  CHECK(read.message == record.message);
+  CHECK(read.samples_ms == record.samples_ms);
+  CHECK(read.time_ms.median == record.time_ms.median);
+  CHECK(read.time_ms.high == record.time_ms.high);
+  CHECK(read.time_ms.count == 9);
+  REQUIRE(read.validation);
+  CHECK(read.validation->text() == record.validation->text());
+  CHECK(std::isnan(read.validation->actual));
+  CHECK(read.validation->expected == -INFINITY);
+  CHECK(read.validation->count == std::uint64_t{1} << 40);
+  CHECK(read.validation->unwritten == 1);
+  CHECK(read.usage.registers == 128);
+  CHECK(read.usage.spilled_bytes == 0);
+  CHECK_FALSE(read.usage.static_shared_bytes);
+  CHECK(read.artifact_key == record.artifact_key);
+  CHECK(to_json(read.device) == to_json(record.device));
+  CHECK(read.device.memory_bytes == record.device.memory_bytes);
+  CHECK(read.device.max_block_z == 64);
+  CHECK(read.toolchain == record.toolchain);
+  CHECK(read.host == record.host);
+  CHECK(read.attempt == record.attempt);
+  CHECK(read.tainted == record.tainted);
+  CHECK(read.unix_time_ms == record.unix_time_ms);
+  CHECK(read.compile_s == record.compile_s);
+  CHECK(read.compile_cpu_s == record.compile_cpu_s);
+  CHECK(read.bench_s == record.bench_s);
+  CHECK(to_json(read).dump() == text);
+}
+
+TEST_CASE("every member of a device survives") {
+  DeviceInfo device;
+  Json all = to_json(device);
+  CHECK(all.empty());
+  // Each member set to a value of its own must come back in its own place.
+  DeviceInfo other = example_device();
+  other.warp_size = 64;
+  other.max_grid_x = 1;
+  other.max_grid_y = 2;
+  other.max_grid_z = 3;
+  other.max_block_x = 4;
+  other.max_block_y = 5;
+  other.max_block_z = 6;
+  other.max_threads_per_block = 7;
+  other.max_threads_per_compute_unit = 8;
+  other.shared_per_compute_unit = 9;
+  other.registers_per_compute_unit = 10;
+  other.clock_khz = 11;
+  other.memory_clock_khz = 12;
+  other.memory_bus_bits = 13;
+  CHECK(to_json(other).size() == 27);
+  CHECK(to_json(device_info_from_json(to_json(other))) == to_json(other));
+}
+
+TEST_CASE("text that is not UTF-8 does not stop a record") {
+  Record record = example_record(1, 1);
+  record.message = "\xff\xfe\x01 nvcc said";
+  record.config["S"] = std::string("\x80");
+  CHECK(record_from_json(Json::parse(to_json(record).dump())).message.find("nvcc said") != std::string::npos);
+}
+
+TEST_CASE("what is wrong with a record is named") {
+  const Json good = to_json(full_record());
+  CHECK(refusal(good) == "accepted");
+  for (const char* name : {"schema", "kernel", "key", "problem", "config", "outcome", "device", "unix_time_ms"}) {
+    Json json = good;
+    json.erase(name);
+    CHECK(refusal(json).find(std::string("'") + name + "': it is missing") != std::string::npos);
+  }
+  for (const auto& [name, value] : good.items()) {
+    Json json = good;
+    json[name] = Json::array({Json::object()});
+    CHECK(refusal(json).find("'" + name + "'") != std::string::npos);
+  }
+  Json json = good;
+  json["outcome"] = "splendid";
+  CHECK(refusal(json).find("unknown outcome 'splendid'") != std::string::npos);
+  json = good;
+  json["schema"] = 2;
+  CHECK(refusal(json).find("version 2 is newer than this xtune reads (1)") != std::string::npos);
+  json = good;
+  json["config"]["X"] = std::uint64_t{1} << 63;
+  CHECK(refusal(json).find("does not fit 64 bits") != std::string::npos);
+  CHECK(refusal(Json(3)) != "accepted");
+  CHECK(refusal(Json::array()) != "accepted");
+  CHECK(refusal(Json()) != "accepted");
+}
+
+TEST_CASE("members that this version does not know are passed over") {
+  Json json = to_json(full_record());
+  json["colour"] = "green";
+  json["device"]["colour"] = 3;
+  CHECK(refusal(json) == "accepted");
+}
+
+TEST_CASE("random changes to a record's text never do worse than an error") {
+  const std::string good = to_json(full_record()).dump();
+  Random random(9);
+  int accepted = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string text = good;
+    for (std::uint64_t n = 1 + random.below(3); n > 0; --n)
+      text[random.below(text.size())] = static_cast<char>(random.below(256));
+    const Json json = Json::parse(text, nullptr, false);
+    if (json.is_discarded()) continue;
+    try {
+      record_from_json(json);
+      ++accepted;
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::io);
+    }
+  }
+  CHECK(accepted > 0);
+}
