@@ -1,0 +1,34 @@
+// A Feistel network with mix64 as its round function.
+#include "core/search/permutation.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/random.hpp"
+
+namespace xtune {
+
+Permutation::Permutation(std::uint64_t size, std::uint64_t seed) noexcept
+    : size_(size),
+      half_bits_(
+          std::max<std::uint32_t>(1, (static_cast<std::uint32_t>(std::bit_width(size > 0 ? size - 1 : 0)) + 1) / 2)) {
+  Random random(seed);
+  for (std::uint64_t& key : keys_) key = random.next();
+}
+
+std::uint64_t Permutation::operator()(std::uint64_t position) const noexcept {
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
+  do {  // the domain is less than four times the size, so this takes a few rounds on average
+    std::uint64_t left = position >> half_bits_;
+    std::uint64_t right = position & mask;
+    for (const std::uint64_t key : keys_) {
+      const std::uint64_t next = left ^ (mix64(right ^ key) & mask);
+      left = right;
+      right = next;
+    }
+    position = left << half_bits_ | right;
+  } while (position >= size_);
+  return position;
+}
+
+}  // namespace xtune

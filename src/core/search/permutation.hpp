@@ -1,0 +1,25 @@
+// A random order of 0 .. size-1 in constant memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace xtune {
+
+/// A bijection of 0 .. size-1 onto itself, chosen by the seed: a Feistel network over the smallest even number of bits
+/// that holds size, walked until it lands inside (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
+/// size < 2^63.
+class Permutation {
+ public:
+  Permutation(std::uint64_t size, std::uint64_t seed) noexcept;
+  /// position < size.
+  std::uint64_t operator()(std::uint64_t position) const noexcept;
+  std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  std::uint64_t size_;
+  std::uint32_t half_bits_;
+  std::array<std::uint64_t, 6> keys_;
+};
+
+}  // namespace xtune

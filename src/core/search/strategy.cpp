@@ -1,0 +1,43 @@
+// The registry of strategies.
+#include "core/search/strategy.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "core/search/strategies.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+namespace {
+
+struct Entry {
+  const char* name;
+  StrategyFactory factory;
+};
+
+constexpr Entry entries[] = {
+#define STRATEGY(name, factory) {name, factory},
+#include "core/search/strategies.def"
+#undef STRATEGY
+};
+
+}  // namespace
+
+std::vector<std::string> strategy_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries) names.emplace_back(entry.name);
+  return names;
+}
+
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const Space& space, std::uint64_t seed,
+                                        std::uint64_t evals) {
+  for (const Entry& entry : entries)
+    if (name == entry.name) return entry.factory({space, seed, std::min(evals, space.size())});
+  std::string list;
+  for (const std::string& known : strategy_names()) list += (list.empty() ? "" : ", ") + known;
+  throw Error(ErrorKind::invalid_argument, "unknown strategy '" + printable(name, 80) + "'" +
+                                               did_you_mean(name, strategy_names()) + "; one of " + list);
+}
+
+}  // namespace xtune

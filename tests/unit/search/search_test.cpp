@@ -1,0 +1,208 @@
+// What every strategy must do, whatever it is: its budget exactly, nothing twice, any batch, any order of results.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/random.hpp"
+#include "core/search/permutation.hpp"
+#include "core/search/strategy.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+Space make_space(int size) {
+  std::vector<Parameter> parameters;
+  for (const char* name : {"A", "B", "C", "D"}) {
+    Parameter parameter{name, {}, true};
+    for (std::int64_t value = 0; value < size; ++value) parameter.values.emplace_back(value);
+    parameters.push_back(parameter);
+  }
+  return Space(parameters, {Expression::parse("(A + B) % 3 != 1"), Expression::parse("C <= D + 2")}, {});
+}
+
+// A rugged bowl with its bottom off the corners, where every seventh configuration or so fails in one way or another.
+Observation fake_measurement(const Space& space, std::uint64_t index) {
+  const auto digits = space.value_indices(index);
+  double time = 1;
+  for (std::size_t i = 0; i < digits.size(); ++i)
+    time += std::pow(static_cast<double>(digits[i]) - 2.0 - static_cast<double>(i % 2), 2);
+  time *= 1 + 0.05 * static_cast<double>(mix64(index) % 100) / 100;
+  constexpr Outcome failures[] = {Outcome::rejected, Outcome::compile_failed, Outcome::wrong_result, Outcome::timed_out,
+                                  Outcome::crashed,  Outcome::launch_failed,  Outcome::pruned};
+  if (mix64(index + 99) % 7 == 0) return {index, failures[mix64(index + 5) % 7], 0.001};
+  return {index, Outcome::ok, time};
+}
+
+struct Run {
+  std::vector<std::uint64_t> proposed;
+  double best = INFINITY;
+};
+
+// Keeps up to `batch` configurations under way and hands the results back in an order drawn from `shuffle`.
+Run run(const std::string& name, const Space& space, std::uint64_t seed, std::uint64_t evals, std::size_t batch,
+        std::uint64_t shuffle) {
+  const auto strategy = make_strategy(name, space, seed, evals);
+  Random random(shuffle);
+  std::vector<std::uint64_t> under_way;
+  Run result;
+  for (;;) {
+    const std::size_t room = batch - under_way.size();
+    const auto proposals = strategy->propose(room);
+    REQUIRE(proposals.size() <= room);
+    result.proposed.insert(result.proposed.end(), proposals.begin(), proposals.end());
+    under_way.insert(under_way.end(), proposals.begin(), proposals.end());
+    if (under_way.empty()) break;
+    const std::size_t pick = shuffle == 0 ? 0 : random.below(under_way.size());
+    const Observation observation = fake_measurement(space, under_way[pick]);
+    under_way.erase(under_way.begin() + static_cast<std::ptrdiff_t>(pick));
+    strategy->observe(observation);
+    if (observation.outcome == Outcome::ok) result.best = std::min(result.best, observation.time_ms);
+  }
+  return result;
+}
+
+void check_budget(const Run& result, const Space& space, std::uint64_t evals) {
+  CHECK(result.proposed.size() == std::min(evals, space.size()));
+  CHECK(std::set<std::uint64_t>(result.proposed.begin(), result.proposed.end()).size() == result.proposed.size());
+  for (const std::uint64_t index : result.proposed) REQUIRE(index < space.size());
+}
+
+}  // namespace
+
+TEST_CASE("every strategy uses its whole budget, without repetition, in any batch and order") {
+  const Space space = make_space(6);
+  REQUIRE(space.size() > 500);
+  for (const std::string& name : strategy_names())
+    for (const std::uint64_t evals :
+         {std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{150}, space.size() - 1, space.size(), space.size() + 10})
+      for (const std::size_t batch : {std::size_t{1}, std::size_t{5}, std::size_t{64}})
+        for (const std::uint64_t shuffle : {0, 3}) {
+          CAPTURE(name);
+          CAPTURE(evals);
+          CAPTURE(batch);
+          check_budget(run(name, space, 11, evals, batch, shuffle), space, evals);
+        }
+}
+
+TEST_CASE("every strategy repeats itself for the same seed and observations") {
+  const Space space = make_space(6);
+  for (const std::string& name : strategy_names()) {
+    CAPTURE(name);
+    CHECK(run(name, space, 5, 200, 8, 4).proposed == run(name, space, 5, 200, 8, 4).proposed);
+    if (name != "exhaustive") CHECK(run(name, space, 5, 200, 8, 4).proposed != run(name, space, 6, 200, 8, 4).proposed);
+  }
+}
+
+TEST_CASE("every strategy goes on when everything fails, and when nothing is observed") {
+  const Space space = make_space(5);
+  for (const std::string& name : strategy_names()) {
+    CAPTURE(name);
+    for (const bool observe : {true, false}) {
+      const auto strategy = make_strategy(name, space, 1, 120);
+      std::set<std::uint64_t> seen;
+      for (int round = 0; round < 1000 && seen.size() < 120; ++round)
+        for (const std::uint64_t index : strategy->propose(3)) {
+          CHECK(seen.insert(index).second);
+          if (observe) strategy->observe({index, Outcome::crashed, 0});
+        }
+      CHECK(seen.size() == 120);
+      CHECK(strategy->propose(10).empty());
+    }
+  }
+}
+
+TEST_CASE("every strategy takes tiny and empty requests, and foreign observations") {
+  const Space space = make_space(4);
+  for (const std::string& name : strategy_names()) {
+    CAPTURE(name);
+    CHECK(make_strategy(name, space, 1, 0)->propose(10).empty());
+    const auto strategy = make_strategy(name, space, 1, 20);
+    CHECK(strategy->propose(0).empty());
+    strategy->observe({3, Outcome::ok, 1.0});  // measured by an earlier run
+    strategy->observe({3, Outcome::ok, 1.0});
+    std::set<std::uint64_t> seen;
+    for (;;) {
+      const auto proposals = strategy->propose(4);
+      if (proposals.empty()) break;
+      for (const std::uint64_t index : proposals) {
+        CHECK(seen.insert(index).second);
+        strategy->observe(fake_measurement(space, index));
+      }
+    }
+    CHECK(seen.size() == 20);
+  }
+}
+
+TEST_CASE("a space of one configuration") {
+  const Space space({Parameter{"A", {std::int64_t{1}}, true}}, {}, {});
+  for (const std::string& name : strategy_names()) {
+    CAPTURE(name);
+    CHECK(make_strategy(name, space, 1, 100)->propose(5) == std::vector<std::uint64_t>{0});
+  }
+}
+
+TEST_CASE("random searches a space of 10^12 without listing it") {
+  std::vector<Parameter> parameters;
+  for (int i = 0; i < 12; ++i) {
+    Parameter parameter{"P" + std::to_string(i), {}, true};
+    for (std::int64_t value = 0; value < 10; ++value) parameter.values.emplace_back(value);
+    parameters.push_back(parameter);
+  }
+  const Space space(parameters, {}, {});
+  for (const char* name : {"random", "local", "auto"}) {
+    const auto strategy = make_strategy(name, space, 1, 2000);
+    std::set<std::uint64_t> seen;
+    for (const std::uint64_t index : strategy->propose(2000)) seen.insert(index);
+    CHECK(seen.size() == 2000);
+    CHECK(*seen.rbegin() > space.size() / 2);
+  }
+}
+
+TEST_CASE("learning pays: local and auto beat random on a bowl") {
+  const Space space = make_space(12);
+  double random = 0;
+  double local = 0;
+  double automatic = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    random += run("random", space, seed, 200, 4, seed).best;
+    local += run("local", space, seed, 200, 4, seed).best;
+    automatic += run("auto", space, seed, 200, 4, seed).best;
+  }
+  CHECK(local < 0.8 * random);
+  CHECK(automatic < 0.8 * random);
+}
+
+TEST_CASE("exhaustive goes in the order of the space") {
+  const Space space = make_space(4);
+  CHECK(make_strategy("exhaustive", space, 9, 5)->propose(100) == std::vector<std::uint64_t>{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("an unknown strategy names the nearest") {
+  const Space space = make_space(3);
+  try {
+    make_strategy("randon", space, 1, 10);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::invalid_argument);
+    CHECK(std::string(error.what()) ==
+          "unknown strategy 'randon' (did you mean 'random'?); one of auto, exhaustive, random, local");
+  }
+}
+
+TEST_CASE("a permutation is one, of any size, and depends on its seed") {
+  for (const std::uint64_t size : {1, 2, 3, 5, 16, 17, 1000, 4097}) {
+    CAPTURE(size);
+    const Permutation permutation(size, 42);
+    std::set<std::uint64_t> images;
+    for (std::uint64_t i = 0; i < size; ++i) images.insert(permutation(i));
+    CHECK(images.size() == size);
+    CHECK(*images.rbegin() == size - 1);
+  }
+  std::uint64_t same = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) same += Permutation(1000, 1)(i) == Permutation(1000, 2)(i);
+  CHECK(same < 20);
+}
