@@ -1,0 +1,245 @@
+// Every mistake is refused at its line and column, with the offending word and the nearest valid one.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "specs.hpp"
+
+using namespace xtune;
+using namespace xtune::test;
+
+namespace {
+
+// Where `word` stands in text, as an error gives it.
+std::string place(const std::string& text, const std::string& word) {
+  const auto at = text.find(word);
+  REQUIRE(at != std::string::npos);
+  const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1;
+  const auto start = text.rfind('\n', at);
+  return "gemm.toml:" + std::to_string(line) + ":" +
+         std::to_string(at - (start == std::string::npos ? 0 : start + 1) + 1);
+}
+
+// Replaces from by to; the error must stand at `word` (searched in the edited text) and contain `message`.
+void refused(const std::string& from, const std::string& to, const std::string& word, const std::string& message) {
+  const std::string text = edited(from, to);
+  const std::string error = failure(text);
+  CAPTURE(error);
+  CAPTURE(to);
+  CHECK(error.rfind("invalid_spec: " + place(text, word) + ": ", 0) == 0);
+  CHECK(error.find(message) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("unknown keys and tables") {
+  refused("fill = ", "fil = ", "fil = ", "unknown key 'fil' in [[args]] (did you mean 'fill'?)");
+  refused("[metrics]", "[metrcs]", "metrcs", "unknown table '[metrcs]' in the spec (did you mean 'metrics'?)");
+  refused("rep = 20", "repp = 20", "repp", "unknown key 'repp' in [measure] (did you mean 'rep'?)");
+  refused("scale = \"pow2\"", "skale = \"pow2\"", "skale", "(did you mean 'scale'?)");
+  refused("entry =", "entri =", "entri", "unknown key 'entri' in [kernel] (did you mean 'entry'?)");
+  refused("[on.host.search]", "[on.hots.search]", "hots", "unknown key 'hots' in [on] (did you mean 'host'?)");
+  refused("[on.host.search]\nevals", "[on.host.search]\nevils", "evils", "did you mean 'evals'?");
+  refused("[on.host.problem]\nM", "[on.host.problem]\nMM", "MM", "'MM', which the spec itself does not have");
+}
+
+TEST_CASE("all unknown keys are reported at once, with the source and a caret") {
+  const std::string text = edited("rtol = 1e-2", "rtl = 1e-2", edited("flush =", "flsh ="));
+  CHECK(failure(text) == "invalid_spec: " + place(text, "rtl") +
+                             ": unknown key 'rtl' in [validate] (did you mean 'rtol'?)\n  rtl = 1e-2\n  ^\n" +
+                             place(text, "flsh") +
+                             ": unknown key 'flsh' in [measure] (did you mean 'flush'?)\n  flsh = \"rotate\"\n  ^");
+}
+
+TEST_CASE("wrong types say what was expected and what came") {
+  refused("name = \"gemm\"", "name = 5", "5", "kernel.name: expected a string, got an integer");
+  refused("evals = 100", "evals = \"many\"", "\"many\"", "evals: expected an integer, got a string");
+  refused("rtol = 1e-2", "rtol = true", "true", "rtol: expected a number, got a boolean");
+  refused("BLOCK_M = [64, 128]", "BLOCK_M = 64", "64\n",
+          "BLOCK_M: expected an array of values or a table { min, max }, got an integer");
+  refused("grid = [\"ceildiv(N, BLOCK_N)\", \"ceildiv(M, BLOCK_M)\"]", "grid = \"N\"", "\"N\"",
+          "launch.grid: expected an array, got a string");
+  refused("compile_time = false", "compile_time = 0", "0 }",
+          "RASTER.compile_time: expected true or false, got an integer");
+  refused("M = 4096", "M = 1979-05-27", "1979", "M: expected a number, a string or a boolean, got a date or time");
+  refused("M = 4096", "M = nan", "nan", "expected a finite number, got nan");
+  refused("[metrics]\nTFLOPS", "[metrics]\nTFLOPS = 1979-05-27\nX", "1979", "got a date or time");
+  CHECK(failure("kernel = 3\n").find("gemm.toml:1:10: [kernel]: expected a table, got an integer") !=
+        std::string::npos);
+  CHECK(failure("[kernel]\nname=\"a\"\n[args]\nx=1\n").find("expected an array of tables, [[args]], got a table") !=
+        std::string::npos);
+  refused("evals = 100", "evals = 0", "0\n\n[metrics]", "evals = 0 is less than 1");
+  refused("rtol = 1e-2", "rtol = -1.0", "-1.0", "rtol = -1.0 is less than 0.0");
+}
+
+TEST_CASE("unknown words") {
+  refused("dtype = \"f16\"", "dtype = \"fp16\"", "\"fp16\"", "dtype: unknown word 'fp16' (did you mean 'f16'?)");
+  refused("fill = \"zero\"", "fill = \"zeros\"", "\"zeros\"", "(did you mean 'zero'?)");
+  refused("flush = \"rotate\"", "flush = \"l1\"", "\"l1\"", "(did you mean 'l2'?)");
+  refused("role = \"inout\"", "role = \"input\"", "\"input\"", "one of in, out, inout");
+}
+
+TEST_CASE("names in expressions: the column inside the string, the nearest name, and where it may stand") {
+  refused("// THREADS <=", "// THREDS <=", "THREDS", "unknown name 'THREDS' in a constraint (did you mean 'THREADS'?)");
+  refused("device.shared_per_block_optin", "shared_per_block_optin", "shared_per_block_optin",
+          "(did you mean 'device.shared_per_block_optin'?)");
+  refused("device.shared_per_block_optin", "device.shared_per_blok_optin", "device.shared_per_blok",
+          "did you mean 'device.shared_per_block_optin'?");
+  refused("shape = [\"M\", \"N\"]", "shape = [\"M\", \"BLOCK_M\"]", "BLOCK_M\"]",
+          "the parameter 'BLOCK_M' cannot be used in a shape");
+  refused("{BLOCK_M // 2}", "{BLOK_M // 2}", "BLOK_M", "(did you mean 'BLOCK_M'?)");
+  refused("={MAXREG}", "={ MAXREGS }", "MAXREGS", "did you mean 'MAXREG'?");
+  refused("shared = \"BLOCK_M * 4\"", "shared = \"time_s\"", "time_s\"", "'time_s' is known to metrics only");
+  refused("ALPHA * RASTER", "BETA * RASTER", "BETA", "unknown name 'BETA' in a value");
+  refused("2 * M * N / time_s", "2 * M * N / tim_s", "tim_s", "did you mean 'time_s'?");
+}
+
+TEST_CASE("bad expressions and templates") {
+  refused("BLOCK_M * 4 <=", "BLOCK_M * <=", "<= device", "expected a value, got '<='");
+  refused("ceildiv(N, BLOCK_N)", "ceildv(N, BLOCK_N)", "ceildv", "unknown function 'ceildv' (did you mean 'ceildiv'?)");
+  refused("{MAXREG}", "{MAXREG", "{MAXREG\"", "'{' is not closed");
+  refused("{MAXREG}", "MAXREG}", "}\"]", "'}' without '{'");
+  refused("{MAXREG}", "{}", "}\"]", "the expression is empty");
+  CHECK(failure(edited("\"BLOCK_M * 4\"", "\"\"\"\nBLOCK_M *\n  WIDTH\"\"\""))
+            .find("gemm.toml:31:3: unknown name 'WIDTH'") != std::string::npos);
+}
+
+TEST_CASE("what the problem alone decides is computed at once") {
+  refused("block = [\"THREADS\", 1]", "block = [\"M // (N - 1024)\"]", "// (N",
+          "division by zero (M = 4096, N = 1024)");
+  refused("block = [\"THREADS\", 1]", "block = [\"THREADS\", 0]", "0]\nshared",
+          "a launch size must be at least 1, and this is 0");
+  refused("block = [\"THREADS\", 1]", "block = [\"M / 3\"]", "M / 3", "a launch size must be an integer");
+  refused("shape = [\"M\", \"N\"]", "shape = [\"M - 5000\", \"N\"]", "M - 5000",
+          "a shape must be at least 1, and this is -904");
+  const std::string cases = good + "[[cases]]\nALPHA = 2\n[[cases]]\nALPHA = 0\n";
+  CHECK(failure(edited("\"2 * M * N / time_s / 1e12\"", "\"M // ALPHA\"", cases))
+            .find("division by zero (ALPHA = 0.0, M = 4096)") != std::string::npos);
+}
+
+TEST_CASE("the space: empty, duplicate and mixed values, ranges, names") {
+  refused("BLOCK_M = [64, 128]", "BLOCK_M = []", "[]", "BLOCK_M has an empty list of values");
+  refused("BLOCK_M = [64, 128]", "BLOCK_M = [64, 128, 64]", "64]", "BLOCK_M has the value 64 twice");
+  refused("BLOCK_M = [64, 128]", "BLOCK_M = [64, 1.5]", "1.5]", "BLOCK_M mixes integer and float values");
+  refused("BLOCK_M = [64, 128]", "BLOCK_M = [64, inf]", "inf]", "expected a finite number, got inf");
+  refused("min = 32", "min = 33", "33", "BLOCK_N.min = 33 is no power of two");
+  refused("min = 32", "min = 256", "{ min = 256", "BLOCK_N is an empty range");
+  refused("min = 128, max = 256", "min = 512, max = 256", "{ min = 512", "THREADS is an empty range");
+  refused("step = 128", "step = 0", "0 }", "THREADS.step = 0 is less than 1");
+  refused("max = 256, step", "step", "{ min = 128", "THREADS has no max");
+  refused("max = 256, step = 128", "max = 9000000000, step = 1", "{ min = 128, max", "more than 1000000 values");
+  refused("scale = \"pow2\"", "scale = \"pow2\", step = 2", "step = 2", "exclude each other");
+  refused("BLOCK_M = [64, 128]", "BLOCK_M = [64, 128]\nM = [1]", "M = [1]",
+          "'M' is a parameter and a name of [problem]");
+  refused("LAYOUT =", "\"LAY-OUT\" =", "\"LAY-OUT\"", "'LAY-OUT' is no C identifier");
+  refused("LAYOUT =", "and =", "and =", "has a meaning of its own");
+  refused("HALF =", "MAXREG =", "MAXREG = \"{BL", "'MAXREG' is a parameter");
+}
+
+TEST_CASE("arguments and launch") {
+  refused("name = \"C\"", "name = \"A\"", "\"A\"\ndtype = \"f32\"", "duplicate argument 'A', first at line");
+  refused("shape = [\"M\", \"N\"]\n\n", "\n", "[[args]]", "the buffer 'A' has no shape");
+  refused("value = \"ALPHA * RASTER\"", "", "[[args]]\nname = \"alpha\"", "the scalar 'alpha' has no value");
+  refused("value = \"ALPHA * RASTER\"", "value = 1\nshape = [1]", "shape = [1]", "the scalar 'alpha' has no shape");
+  refused("kind = \"scalar\"", "kind = \"tensor_map\"", "\"tensor_map\"", "not available in this version");
+  refused("fill = \"zero\"", "fill = \"zero\"\nfile = \"c.npy\"", "file = \"c", "exclude each other");
+  refused("fill = \"zero\"", "file = \"missing.npy\"", "\"missing.npy\"", "does not exist");
+  refused("block = [\"THREADS\", 1]", "block = [1, 1, 1, 1]", "[1, 1, 1, 1]",
+          "launch.block needs 1 to 3 entries, for x, y and z, got 4");
+  refused("block = [\"THREADS\", 1]", "", "[launch]", "[launch] has no block");
+  refused("block = [\"THREADS\", 1]", "block = []", "[]", "needs 1 to 3 entries");
+  CHECK(failure("[kernel]\nname = \"k\"\nsource = \"gemm.cu\"\n[launch]\ngrid = [1]\nblock = [1]\n")
+            .find("no [[args]]") != std::string::npos);
+  CHECK(failure("[kernel]\nname = \"k\"\nsource = \"gemm.cu\"\n").find("no table [launch]") != std::string::npos);
+  CHECK(failure("[kernel]\nname = \"k\"\n[space.params]\nA=[1]\n[launch]\ngrid=[1]\nblock=[1]\n")
+            .find("[kernel] has no source") != std::string::npos);
+  CHECK(failure("[kernel]\nname = \"k\"\n").find("neither a source in [kernel] nor parameters") != std::string::npos);
+  CHECK(failure(good + "[[cases]]\nM = 1\n[[cases]]\nM = 1\n").find("duplicate case: the same problem as case 1") !=
+        std::string::npos);
+  CHECK(failure(good + "[[cases]]\nMM = 1\n").find("unknown problem name 'MM' in [[cases]]") != std::string::npos);
+  CHECK(failure(good + "[[cases]]\nM = 1.5\n").find("M is integer in [problem], got float") != std::string::npos);
+}
+
+TEST_CASE("references") {
+  const std::string kernel = "{ kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }";
+  refused(kernel, "{ command = \"./check\" }", "command", "not available in this version");
+  refused(kernel, "{ }", "{ }", "needs exactly one of kernel, builtin, file and command, got none");
+  refused(kernel, "{ kernel = \"k\", builtin = \"gemm\" }", "{ kernel", "got kernel and builtin");
+  refused(kernel, "{ kernel = \"k\", grid = [1] }", "grid = [1]", "needs both grid and block");
+  refused(kernel, "{ builtin = \"gemm\", output = \"D\" }", "\"D\"", "'D' is no argument with role out or inout");
+  refused(kernel, "{ builtin = \"gemm\", a = \"B\" }", "B\" }", "unknown name 'B' in a reference");
+  refused(kernel, "{ kernel = \"k\", sorce = \"naive.cu\" }", "sorce", "did you mean 'source'?");
+  refused(kernel, "{ file = \"d.npy\" }", "\"d.npy\"", "does not exist");
+  refused("role = \"inout\"\nfill = \"zero\"", "", kernel, "there is nothing to validate");
+  const std::string two =
+      edited("fill = \"zero\"", "fill = \"zero\"\n[[args]]\nname=\"D\"\ndtype=\"f32\"\nshape=[1]\nrole=\"out\"");
+  CHECK(failure(two) == "no error");
+  CHECK(failure(edited(kernel, "{ file = \"c.npy\" }", two))
+            .find("does not say which output it describes: add output = \"C\"") != std::string::npos);
+}
+
+TEST_CASE("missing sources are refused with the path") {
+  const std::string error = failure(edited("source = \"gemm.cu\"", "source = \"sub/missing.cu\""));
+  CHECK(error.find("gemm.toml:3:10: kernel.source 'sub/missing.cu': /") != std::string::npos);
+  CHECK(error.find("/sub/missing.cu does not exist (paths are relative to the spec's folder)") != std::string::npos);
+  CHECK(failure(edited("source = \"gemm.cu\"", "source = \".\"")).find("is a folder") != std::string::npos);
+  CHECK(failure(edited("source = \"gemm.cu\"", "source = \"\"")).find("empty") != std::string::npos);
+  CHECK(failure(edited("name = \"gemm\"", "name = \"../gemm\"")).find("cannot name a folder of the store") !=
+        std::string::npos);
+}
+
+TEST_CASE("mistakes in another backend's overlay are found on every machine") {
+  CHECK(failure(good + "[on.cuda.space.params]\nBLOCK_M = []\n", {{}, "host"}).find("empty list") != std::string::npos);
+  CHECK(failure(good + "[on.cuda]\nmesure = { rep = 1 }\n")
+            .find("unknown key 'mesure' in [on.cuda] (did you mean 'measure'?)") != std::string::npos);
+  CHECK(failure(good + "[on.cuda.kernel]\nsource = \"x.cu\"\n").find("unknown key 'source' in [on.cuda.kernel]") !=
+        std::string::npos);
+}
+
+TEST_CASE("files that are no specs") {
+  CHECK(failure("").find("gemm.toml:1:1: the spec is empty") != std::string::npos);
+  CHECK(failure("# nothing\n").find("the spec is empty") != std::string::npos);
+  CHECK(failure("[space]\n").find("no table [kernel]") != std::string::npos);
+  CHECK(failure(std::string("\x7f"
+                            "ELF\0\0\x02",
+                            8))
+            .find("gemm.toml:1:5: a zero byte: this is no text file") != std::string::npos);
+  CHECK(failure("[kernel]\nname = \"\xff\xfe\"\n").find("gemm.toml:2:") != std::string::npos);
+  CHECK(failure("[kernel\n").find("gemm.toml:1:8: ") != std::string::npos);
+  CHECK(failure("[kernel]\nname = \"a\"\nname = \"b\"\n").find("gemm.toml:3:") != std::string::npos);
+  CHECK(failure("a = 1\n[[[x]]]\n").find("gemm.toml:2:1: this is not TOML") != std::string::npos);
+  CHECK(failure("a = " + std::string(100000, '[')).find("nested") != std::string::npos);
+  std::string keys = "a";
+  for (int i = 0; i < 100000; ++i) keys += ".a";
+  CHECK(failure(keys + " = 1\n").find("more than 32 parts") != std::string::npos);
+  CHECK(failure("[" + keys + "]\n").find("more than 32 parts") != std::string::npos);
+}
+
+TEST_CASE("files on disk: missing, a folder, far too large") {
+  const TemporaryDirectory directory;
+  const auto kind = [](const std::filesystem::path& path) {
+    try {
+      load_spec(path);
+      return std::string("no error");
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()).find(path.filename().string()) != std::string::npos);
+      return std::string(to_string(error.kind()));
+    }
+  };
+  CHECK(kind(directory.path() / "missing.toml") == "io");
+  CHECK(kind(directory.path()) == "io");
+  const auto large = directory.path() / "large.toml";
+  write_file_atomically(large, "#");
+  std::filesystem::resize_file(large, 100'000'000);  // sparse: refused by its size, before it is read
+  CHECK(kind(large) == "invalid_spec");
+  write_file_atomically(directory.path() / "gemm.cu", "");
+  write_file_atomically(directory.path() / "naive.cu", "");
+  write_file_atomically(directory.path() / "gemm.toml", good);
+  CHECK(load_spec(directory.path() / "gemm.toml").kernel.source == directory.path() / "gemm.cu");
+}
+
+TEST_CASE("a bad value of an overlay is refused where it stands") {
+  refused("M = 256", "M = [1]", "[1]", "M: expected a number, a string or a boolean, got an array");
+  CHECK(failure(edited("M = 256", "M = \"x\"")).find("a shape must be an integer, and this is the string x (M = x)") !=
+        std::string::npos);
+}

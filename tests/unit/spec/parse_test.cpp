@@ -1,0 +1,169 @@
+// What a good spec becomes: every section, overlays, cases and -D.
+#include <doctest/doctest.h>
+
+#include "specs.hpp"
+
+using namespace xtune;
+using namespace xtune::test;
+
+namespace {
+
+std::vector<std::int64_t> integers(const Parameter& parameter) {
+  std::vector<std::int64_t> values;
+  for (const Value& value : parameter.values) values.push_back(std::get<std::int64_t>(value));
+  return values;
+}
+
+Spec with_params(const std::string& params) {
+  return parse("[kernel]\nname = \"s\"\n[space.params]\n" + params + "\n");
+}
+
+}  // namespace
+
+TEST_CASE("a full spec, section by section") {
+  const Spec spec = parse(good);
+  CHECK(spec.kernel.name == "gemm");
+  CHECK(spec.kernel.source.is_absolute());
+  CHECK(spec.kernel.source.filename() == "gemm.cu");
+  CHECK(spec.kernel.entry.text == "gemm<{BLOCK_M}, {BLOCK_N}>");
+  CHECK(spec.kernel.options[1].text == "-maxrregcount={MAXREG}");
+  CHECK(spec.kernel.defines[0].first == "HALF");
+  REQUIRE(spec.cases.size() == 1);
+  CHECK(spec.cases[0] == Bindings{{"M", std::int64_t{4096}}, {"N", std::int64_t{1024}}, {"ALPHA", 1.5}});
+  std::vector<std::string> names;
+  for (const Parameter& parameter : spec.parameters) names.push_back(parameter.name);
+  CHECK(names == std::vector<std::string>{"BLOCK_M", "BLOCK_N", "THREADS", "MAXREG", "RASTER", "LAYOUT"});
+  CHECK(integers(spec.parameters[1]) == std::vector<std::int64_t>{32, 64, 128});
+  CHECK(integers(spec.parameters[2]) == std::vector<std::int64_t>{128, 256});
+  CHECK(spec.parameters[0].compile_time);
+  CHECK_FALSE(spec.parameters[4].compile_time);
+  CHECK(to_string(spec.parameters_at[0]) == "gemm.toml:19:1");
+  CHECK(to_string(spec.constraints[0].at) == "gemm.toml:15:4");
+  CHECK(spec.launch.grid.size() == 2);
+  CHECK(spec.launch.block[1].text == "1");
+  CHECK(spec.launch.shared->text == "BLOCK_M * 4");
+  REQUIRE(spec.args.size() == 3);
+  CHECK(spec.args[0].dtype == DType::f16);
+  CHECK(spec.args[0].role == ArgRole::in);
+  CHECK(spec.args[0].fill == Fill::automatic);
+  CHECK(spec.args[1].role == ArgRole::inout);
+  CHECK(spec.args[1].fill == Fill::zero);
+  CHECK(spec.args[2].kind == ArgKind::scalar);
+  CHECK(spec.args[2].value->text == "ALPHA * RASTER");
+  CHECK(spec.validate.reference.kind == ReferenceSpec::Kind::kernel);
+  CHECK(spec.validate.reference.launch->block[0].text == "256");
+  CHECK(spec.validate.rtol == 1e-2);
+  CHECK_FALSE(spec.validate.atol);
+  CHECK(spec.measure.rep == 20);
+  CHECK(spec.measure.flush == Flush::rotate);
+  CHECK(spec.search.strategy == "random");
+  CHECK(spec.search.evals == 100);
+  CHECK(spec.metrics[0].name == "TFLOPS");
+  CHECK(spec.notes.empty());
+  CHECK(spec.backend.empty());
+  CHECK_FALSE(spec.space_only());
+}
+
+TEST_CASE("a space alone is a spec") {
+  const Spec spec =
+      parse("[kernel]\nname = \"s\"\n[space]\nconstraints = [\"A > 1\", true]\n[space.params]\nA = [1, 2, 3]\n");
+  CHECK(spec.space_only());
+  CHECK(make_space(spec, spec.cases.front(), {}).size() == 2);
+}
+
+TEST_CASE("ranges and values") {
+  CHECK(integers(with_params("A = { min = 2, max = 5 }").parameters[0]) == std::vector<std::int64_t>{2, 3, 4, 5});
+  CHECK(integers(with_params("A = { min = -1, max = 6, step = 3 }").parameters[0]) ==
+        std::vector<std::int64_t>{-1, 2, 5});
+  CHECK(integers(with_params("A = { min = 1, max = 9, scale = \"pow2\" }").parameters[0]) ==
+        std::vector<std::int64_t>{1, 2, 4, 8});
+  const auto powers =
+      integers(with_params("A = { min = 1, max = 9223372036854775807, scale = \"pow2\" }").parameters[0]);
+  CHECK(powers.size() == 63);
+  CHECK(with_params("A = { min = 0.0, max = 0.3, step = 0.1 }").parameters[0].values.size() == 4);
+  CHECK(with_params("A = { min = 0, max = 1, step = 0.5 }").parameters[0].values == std::vector<Value>{0.0, 0.5, 1.0});
+  CHECK(with_params("A = [true, false]").parameters[0].values == std::vector<Value>{true, false});
+}
+
+TEST_CASE("the overlay of the chosen backend, and only that") {
+  const Spec host = parse(good, {{}, "host"});
+  CHECK(host.backend == "host");
+  CHECK(host.cases[0].at("M") == Value{std::int64_t{256}});
+  CHECK(host.cases[0].at("N") == Value{std::int64_t{1024}});
+  CHECK(integers(host.parameters[0]) == std::vector<std::int64_t>{8, 16});
+  CHECK(host.parameters[0].name == "BLOCK_M");
+  CHECK(host.search.evals == 10);
+  CHECK(host.search.strategy == "random");
+  CHECK(host.notes ==
+        std::vector<std::string>{"on host: M = 256 (was 4096)", "on host: BLOCK_M = [8, 16] (was [64, 128])"});
+  const Spec cuda = parse(good, {{}, "cuda"});
+  CHECK(cuda.backend.empty());
+  CHECK(cuda.cases[0].at("M") == Value{std::int64_t{4096}});
+  const std::string more =
+      good +
+      "[on.cuda]\nkernel.options = [\"-lineinfo\"]\nvalidate = { rtol = 0.5 }\nmeasure = { rep = 9 }\n"
+      "space.constraints = []\n[[on.cuda.cases]]\nM = 1\n[[on.cuda.cases]]\nM = 2\n";
+  const Spec other = parse(more, {{}, "cuda"});
+  CHECK(other.kernel.options.size() == 1);
+  CHECK(other.validate.rtol == 0.5);
+  CHECK(other.validate.reference.kind == ReferenceSpec::Kind::kernel);
+  CHECK(other.measure.rep == 9);
+  CHECK(other.measure.flush == Flush::rotate);
+  CHECK(other.constraints.empty());
+  CHECK(other.cases.size() == 2);
+  CHECK(parse(more).constraints.size() == 2);
+}
+
+TEST_CASE("cases override the problem, and -D overrides the cases") {
+  const std::string cases = good + "[[cases]]\nM = 1\n[[cases]]\nM = 2\nN = 8\n[[cases]]\nALPHA = 2\n";
+  const Spec spec = parse(cases);
+  REQUIRE(spec.cases.size() == 3);
+  CHECK(spec.cases[1].at("N") == Value{std::int64_t{8}});
+  CHECK(spec.cases[2].at("ALPHA") == Value{2.0});
+  CHECK(parse(cases, {{{"M", "5"}}, ""}).cases.size() == 3);
+  const Spec collapsed = parse(cases, {{{"M", "5"}, {"N", "6"}}, ""});
+  REQUIRE(collapsed.cases.size() == 2);
+  CHECK(collapsed.cases[0].at("M") == Value{std::int64_t{5}});
+  CHECK(collapsed.notes == std::vector<std::string>{"-D M = 5 in every case", "-D N = 6 in every case"});
+}
+
+TEST_CASE("-D sets problem sizes and pins parameters") {
+  const Spec spec = parse(good, {{{"M", "512"}, {"ALPHA", "2"}, {"BLOCK_M", "128"}, {"LAYOUT", "diagonal"}}, ""});
+  CHECK(spec.cases[0].at("M") == Value{std::int64_t{512}});
+  CHECK(spec.cases[0].at("ALPHA") == Value{2.0});
+  CHECK(spec.parameters[0].values == std::vector<Value>{std::int64_t{128}});
+  CHECK(spec.notes == std::vector<std::string>{"-D M = 512 (was 4096)", "-D ALPHA = 2.0 (was 1.5)",
+                                               "-D BLOCK_M = 128 (one of [64, 128])",
+                                               "-D LAYOUT = diagonal (not among [row, column])"});
+  CHECK(failure(good, {{{"BLOCK", "1"}}, ""}) ==
+        "invalid_argument: -D BLOCK: neither a problem size nor a parameter of gemm.toml (did you mean 'BLOCK_M'?)");
+  CHECK(failure(good, {{{"M", "many"}}, ""}) == "invalid_argument: -D M=many: M is an integer, and 'many' is not");
+  CHECK(failure(good, {{{"M", ""}}, ""}).find("M is an integer") != std::string::npos);
+  CHECK(failure(good, {{{"M", "1.5"}}, ""}).find("M is an integer") != std::string::npos);
+  CHECK(failure(good, {{{"M", "99999999999999999999"}}, ""}).find("M is an integer") != std::string::npos);
+  CHECK(failure(good, {{{"ALPHA", "inf"}}, ""}).find("ALPHA is a float") != std::string::npos);
+}
+
+TEST_CASE("the forms of a reference") {
+  const std::string kernel = "{ kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }";
+  const Spec builtin =
+      parse(edited(kernel, "{ builtin = \"gemm\", output = \"C\", a = \"A\", b = \"A\", alpha = 1.5, op = \"sum\" }"));
+  CHECK(builtin.validate.reference.kind == ReferenceSpec::Kind::builtin);
+  CHECK(builtin.validate.reference.output == "C");
+  REQUIRE(builtin.validate.reference.bindings.size() == 4);
+  CHECK(builtin.validate.reference.bindings[0].first == "a");
+  CHECK(builtin.validate.reference.bindings[2].second.text == "1.5");
+  const Spec file = parse(edited(kernel, "{ file = \"c.npy\" }"));
+  CHECK(file.validate.reference.kind == ReferenceSpec::Kind::file);
+  CHECK(file.validate.reference.file.is_absolute());
+  const Spec own = parse(edited(kernel, "{ kernel = \"naive\" }"));
+  CHECK(own.validate.reference.source == own.kernel.source);
+  CHECK_FALSE(own.validate.reference.launch);
+}
+
+TEST_CASE("a low rep lowers min_rep, and a high min_rep raises rep") {
+  CHECK(parse(edited("rep = 20", "rep = 2")).measure.min_rep == 2);
+  CHECK(parse(edited("rep = 20", "min_rep = 80")).measure.rep == 80);
+  CHECK(failure(edited("rep = 20", "rep = 2\nmin_rep = 3")).find("min_rep = 3 is more than rep = 2") !=
+        std::string::npos);
+}
