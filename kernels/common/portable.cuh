@@ -13,16 +13,6 @@
 #define ON_AMD 1
 #endif
 
-// A loop whose body must be repeated in full, so that the arrays it indexes stay in registers; and one that must not
-// be.
-#if defined(XTUNE_HOST) && !defined(__clang__)
-#define UNROLL _Pragma("GCC unroll 64")
-#define NO_UNROLL _Pragma("GCC unroll 1")
-#else
-#define UNROLL _Pragma("unroll")
-#define NO_UNROLL _Pragma("unroll 1")
-#endif
-
 // Threads of a block, and blocks that should fit on one compute unit at a time. AMD counts the second in waves of a
 // SIMD unit, of which a compute unit has four.
 #if ON_AMD

@@ -82,7 +82,7 @@ class TileCopy {
       if (packed_) {
         if (left > 0) pack = load_pack<VECTOR>(from);
       } else {
-        UNROLL
+#pragma unroll
         for (int v = 0; v < VECTOR; ++v) {
           if (v < left) pack.x[v] = from[v];
         }
@@ -94,7 +94,7 @@ class TileCopy {
   __device__ void store(Stored* tile) const {
     for_each_pack([&](int i, int row, int column, const Input*) {
       Pack<Stored, VECTOR> pack;
-      UNROLL
+#pragma unroll
       for (int v = 0; v < VECTOR; ++v) pack.x[v] = to_stored(staged_[i].x[v]);
       store_pack<VECTOR>(place(tile, row, column), pack);
     });
@@ -109,7 +109,7 @@ class TileCopy {
       if (packed_) {
         async_copy<VECTOR * sizeof(Input)>(to, from, left > 0);
       } else {
-        UNROLL
+#pragma unroll
         for (int v = 0; v < VECTOR; ++v) {
 #if INPUT_F16
           to[v] = v < left ? from[v] : Input(0.0f);
@@ -134,9 +134,9 @@ class TileCopy {
   __device__ void for_each_pack(Visit visit) const {
     const Input* from = next_;
     const long long row_step = static_cast<long long>(down) * columns_;
-    UNROLL
+#pragma unroll
     for (int i = 0; i < passes_down; ++i) {
-      UNROLL
+#pragma unroll
       for (int j = 0; j < passes_across; ++j) {
         visit(i * passes_across + j, i * down, j * across * VECTOR, from + j * across * VECTOR);
       }
@@ -211,9 +211,9 @@ extern "C" __global__ void LAUNCH_BOUNDS(thread_count, MIN_BLOCKS)
     }
     async_copy_commit();  // an empty group too: the waiting below counts groups
   };
-  NO_UNROLL
+#pragma unroll 1
   for (int step = 0; step < STAGES - 1; ++step) start(step);
-  NO_UNROLL
+#pragma unroll 1
   for (int step = 0; step < steps; ++step) {
     async_copy_wait<STAGES - 2>();
     __syncthreads();
@@ -233,12 +233,12 @@ extern "C" __global__ void LAUNCH_BOUNDS(thread_count, MIN_BLOCKS)
   // With several stages, the next tile is on its way to registers while this one is used. One barrier a step is enough:
   // a stage is overwritten only after the barrier that follows its last use.
   constexpr int ahead = STAGES - 1;
-  NO_UNROLL
+#pragma unroll 1
   for (int step = 0; step < min_of(ahead, steps); ++step) {
     load();
     store(step);
   }
-  NO_UNROLL
+#pragma unroll 1
   for (int step = 0; step < steps; ++step) {
     if constexpr (STAGES == 1) {
       load();

@@ -11,29 +11,29 @@ struct Results {
   nvcuda::wmma::fragment<nvcuda::wmma::accumulator, edge, edge, edge, float> sum[fragments_m][fragments_n];
 
   __device__ Results() {
-    UNROLL
+#pragma unroll
     for (int i = 0; i < fragments_m; ++i) {
-      UNROLL
+#pragma unroll
       for (int j = 0; j < fragments_n; ++j) nvcuda::wmma::fill_fragment(sum[i][j], 0.0f);
     }
   }
 
   __device__ void accumulate(const Stored* a_tile, const Stored* b_tile, const Place& place) {
     using namespace nvcuda::wmma;
-    NO_UNROLL
+#pragma unroll 1
     for (int first = 0; first < BLOCK_K; first += edge * K_UNROLL) {
-      UNROLL
+#pragma unroll
       for (int k = first; k < first + edge * K_UNROLL; k += edge) {
         fragment<matrix_a, edge, edge, edge, __half, row_major> a[fragments_m];
         fragment<matrix_b, edge, edge, edge, __half, row_major> b;
-        UNROLL
+#pragma unroll
         for (int i = 0; i < fragments_m; ++i) {
           load_matrix_sync(a[i], a_tile + (place.row + i * edge) * a_stride + k, a_stride);
         }
-        UNROLL
+#pragma unroll
         for (int j = 0; j < fragments_n; ++j) {
           load_matrix_sync(b, b_tile + k * b_stride + place.column + j * edge, b_stride);
-          UNROLL
+#pragma unroll
           for (int i = 0; i < fragments_m; ++i) mma_sync(sum[i][j], a[i], b, sum[i][j]);
         }
       }
@@ -49,9 +49,9 @@ struct Results {
     float* const patch = reinterpret_cast<float*>(shared) + warp * elements;
     const bool packed = rows_take_packs<8>(c, n);
     __syncthreads();  // the patches lie where other warps may still read tiles
-    UNROLL
+#pragma unroll
     for (int i = 0; i < fragments_m; ++i) {
-      UNROLL
+#pragma unroll
       for (int j = 0; j < fragments_n; ++j) {
         const int row = first_row + place.row + i * edge, column = first_column + place.column + j * edge;
         float* const to = c + static_cast<long long>(row) * n + column;
@@ -61,7 +61,7 @@ struct Results {
         }
         nvcuda::wmma::store_matrix_sync(patch, sum[i][j], edge, nvcuda::wmma::mem_row_major);
         __syncwarp();
-        NO_UNROLL
+#pragma unroll 1
         for (int e = lane; e < elements; e += lane_count) {
           if (row + e / edge < m && column + e % edge < n)
             to[static_cast<long long>(e / edge) * n + e % edge] = patch[e];

@@ -11,23 +11,23 @@ struct Results {
   __device__ void accumulate(const Stored* a_tile, const Stored* b_tile, const Place& place) {
     const Stored* const a_rows = a_tile + (place.row + place.lane_m) * a_stride;
     const Stored* const b_columns = b_tile + place.column + place.lane_n * pack_n;
-    NO_UNROLL
+#pragma unroll 1
     for (int first = 0; first < BLOCK_K; first += K_UNROLL) {
-      UNROLL
+#pragma unroll
       for (int k = 0; k < K_UNROLL; k += pack_k) {
         Pack<float, pack_k> a[THREAD_M];
-        UNROLL
+#pragma unroll
         for (int i = 0; i < THREAD_M; ++i) a[i] = load_pack<pack_k>(a_rows + i * lanes_m * a_stride + first + k);
-        UNROLL
+#pragma unroll
         for (int kk = 0; kk < pack_k; ++kk) {
           Pack<float, pack_n> b[THREAD_N / pack_n];
-          UNROLL
+#pragma unroll
           for (int j = 0; j < THREAD_N / pack_n; ++j) {
             b[j] = load_pack<pack_n>(b_columns + (first + k + kk) * b_stride + j * lanes_n * pack_n);
           }
-          UNROLL
+#pragma unroll
           for (int i = 0; i < THREAD_M; ++i) {
-            UNROLL
+#pragma unroll
             for (int j = 0; j < THREAD_N; ++j) sum[i][j] += a[i].x[kk] * b[j / pack_n].x[j % pack_n];
           }
         }
@@ -37,21 +37,21 @@ struct Results {
 
   __device__ void store(float* c, int m, int n, int first_row, int first_column, const Place& place, float4*) const {
     const bool packed = rows_take_packs<pack_n>(c, n);
-    UNROLL
+#pragma unroll
     for (int i = 0; i < THREAD_M; ++i) {
       const int row = first_row + place.row + place.lane_m + i * lanes_m;
-      UNROLL
+#pragma unroll
       for (int j = 0; j < THREAD_N; j += pack_n) {
         const int column = first_column + place.column + place.lane_n * pack_n + j * lanes_n;
         if (row >= m || column >= n) continue;
         float* const to = c + static_cast<long long>(row) * n + column;
         Pack<float, pack_n> pack;
-        UNROLL
+#pragma unroll
         for (int v = 0; v < pack_n; ++v) pack.x[v] = sum[i][j + v];
         if (packed) {
           store_pack<pack_n>(to, pack);
         } else {
-          UNROLL
+#pragma unroll
           for (int v = 0; v < pack_n; ++v) {
             if (column + v < n) to[v] = pack.x[v];
           }

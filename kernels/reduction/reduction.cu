@@ -19,18 +19,18 @@ static_assert(BLOCK % lane_count == 0 && warp_count <= lane_count && (BLOCK & (B
 __device__ inline float block_sum(float value, float* scratch) {
   const int thread = static_cast<int>(threadIdx.x);
   if constexpr (SHUFFLE) {
-    UNROLL
+#pragma unroll
     for (int offset = lane_count / 2; offset > 0; offset /= 2) value += shuffle_down(value, offset);
     if (thread % lane_count == 0) scratch[thread / lane_count] = value;
     __syncthreads();
     if (thread < lane_count) {
       value = thread < warp_count ? scratch[thread] : 0.0f;
-      UNROLL
+#pragma unroll
       for (int offset = lane_count / 2; offset > 0; offset /= 2) value += shuffle_down(value, offset);
     }
   } else {
     scratch[thread] = value;
-    NO_UNROLL
+#pragma unroll 1
     for (int half = BLOCK / 2; half > 0; half /= 2) {
       __syncthreads();
       if (thread < half) scratch[thread] += scratch[thread + half];
@@ -49,17 +49,17 @@ __device__ inline float thread_sum(const float* x, long long n) {
     const long long first = base + static_cast<long long>(threadIdx.x) * VECTOR;
     if (packed && base + pass <= n) {
       Pack<float, VECTOR> item[ITEMS];
-      UNROLL
+#pragma unroll
       for (int i = 0; i < ITEMS; ++i) item[i] = load_pack<VECTOR>(x + first + i * BLOCK * VECTOR);
-      UNROLL
+#pragma unroll
       for (int i = 0; i < ITEMS; ++i) {
-        UNROLL
+#pragma unroll
         for (int v = 0; v < VECTOR; ++v) sum[i] += item[i].x[v];
       }
     } else {
-      UNROLL
+#pragma unroll
       for (int i = 0; i < ITEMS; ++i) {
-        UNROLL
+#pragma unroll
         for (int v = 0; v < VECTOR; ++v) {
           const long long index = first + i * BLOCK * VECTOR + v;
           if (index < n) sum[i] += x[index];
@@ -68,7 +68,7 @@ __device__ inline float thread_sum(const float* x, long long n) {
     }
   }
   float total = 0.0f;
-  UNROLL
+#pragma unroll
   for (int i = 0; i < ITEMS; ++i) total += sum[i];
   return total;
 }

@@ -10,17 +10,17 @@ __device__ inline void read_tile(float (*tile)[TILE + PAD], const float* x, int 
                                  int first_column) {
   const bool packed = rows_take_packs<VECTOR>(x, columns);
   const int tile_column = static_cast<int>(threadIdx.x) * VECTOR, column = first_column + tile_column;
-  UNROLL
+#pragma unroll
   for (int i = 0; i < ceil_div(TILE, ROWS); ++i) {
     const int tile_row = i * ROWS + static_cast<int>(threadIdx.y), row = first_row + tile_row;
     if ((TILE % ROWS != 0 && tile_row >= TILE) || row >= rows || column >= columns) continue;
     const float* const from = x + static_cast<long long>(row) * columns + column;
     if (packed) {
       const Pack<float, VECTOR> pack = load_pack<VECTOR>(from);
-      UNROLL
+#pragma unroll
       for (int v = 0; v < VECTOR; ++v) tile[tile_row][tile_column + v] = pack.x[v];
     } else {
-      UNROLL
+#pragma unroll
       for (int v = 0; v < VECTOR; ++v) {
         if (column + v < columns) tile[tile_row][tile_column + v] = from[v];
       }
@@ -34,18 +34,18 @@ __device__ inline void write_tile(const float (*tile)[TILE + PAD], float* y, int
                                   int first_column) {
   const bool packed = rows_take_packs<VECTOR>(y, columns);
   const int tile_column = static_cast<int>(threadIdx.x) * VECTOR, column = first_column + tile_column;
-  UNROLL
+#pragma unroll
   for (int i = 0; i < ceil_div(TILE, ROWS); ++i) {
     const int tile_row = i * ROWS + static_cast<int>(threadIdx.y), row = first_row + tile_row;
     if ((TILE % ROWS != 0 && tile_row >= TILE) || row >= rows || column >= columns) continue;
     float* const to = y + static_cast<long long>(row) * columns + column;
     if (packed) {
       Pack<float, VECTOR> pack;
-      UNROLL
+#pragma unroll
       for (int v = 0; v < VECTOR; ++v) pack.x[v] = tile[tile_column + v][tile_row];
       store_pack<VECTOR>(to, pack);
     } else {
-      UNROLL
+#pragma unroll
       for (int v = 0; v < VECTOR; ++v) {
         if (column + v < columns) to[v] = tile[tile_column + v][tile_row];
       }
@@ -61,7 +61,7 @@ extern "C" __global__ void LAUNCH_BOUNDS(threads_x* ROWS, 1)
   const int blocks_per_row = ceil_div(columns, TILE * TILES);
   const int block = static_cast<int>(blockIdx.x);
   const int first_row = block / blocks_per_row * TILE, first_column = block % blocks_per_row * (TILE * TILES);
-  NO_UNROLL
+#pragma unroll 1
   for (int t = 0; t < TILES; ++t) {
     if (t > 0) __syncthreads();  // the tile is free again
     read_tile(tile, x, rows, columns, first_row, first_column + t * TILE);
