@@ -43,6 +43,9 @@ Summary summary_from_json(const Json& json) {
   return summary;
 }
 
+// No timer here tells less than a nanosecond; the digits beyond it would be half of a record's text.
+double to_nanoseconds(double time_ms) { return std::isfinite(time_ms) ? std::round(time_ms * 1e6) / 1e6 : time_ms; }
+
 void put(Json& json, const char* name, const std::string& text) {
   if (!text.empty()) json[name] = printable(text);
 }
@@ -107,7 +110,7 @@ Json to_json(const Record& record) {
   put(json, "bench_s", record.bench_s);
   if (!record.samples_ms.empty()) {
     Json& samples = json["samples_ms"] = Json::array();
-    for (const double sample : record.samples_ms) samples.push_back(number_to_json(sample));
+    for (const double sample : record.samples_ms) samples.push_back(number_to_json(to_nanoseconds(sample)));
   }
   if (record.time_ms.count) json["time_ms"] = to_json(record.time_ms);
   if (record.validation) json["validation"] = to_json(*record.validation);

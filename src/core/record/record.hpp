@@ -26,10 +26,10 @@ struct Record {
   Bindings problem;
   Bindings config;  ///< parameter name -> value
   Outcome outcome = Outcome::ok;
-  std::string stage;    ///< where it ended: "space", "compile", "load", "run", "validate", "measure"
-  std::string message;  ///< empty when ok
-  std::vector<double> samples_ms;
-  Summary time_ms;  ///< all zero unless ok or pruned
+  std::string stage;               ///< where it ended: "space", "compile", "load", "run", "validate", "measure"
+  std::string message;             ///< empty when ok
+  std::vector<double> samples_ms;  ///< as JSON, rounded to nanoseconds
+  Summary time_ms;                 ///< all zero unless ok or pruned
   std::optional<Comparison> validation;
   ResourceUsage usage;
   std::string artifact_key;
@@ -44,7 +44,8 @@ struct Record {
   double bench_s = 0;  ///< wall clock of the bench worker
 };
 
-/// Finite numbers, valid UTF-8. from_json throws Error(io) that names the offending field.
+/// Valid UTF-8, one line; members that have their default are left out. from_json throws Error(io) that names the
+/// offending field, and passes over members that it does not know.
 nlohmann::json to_json(const Record& record);
 Record record_from_json(const nlohmann::json& json);
 

@@ -15,16 +15,16 @@ namespace xtune {
 std::string path_component(std::string_view name);
 
 /// Writes one file that no other process writes. The file appears with the first append. Each record is one write() of
-/// one line, so that a kill loses at most the line in flight. Not thread-safe. A file-size limit (ulimit -f) is an error like a full
-/// disk where the process ignores SIGXFSZ; else the signal ends it.
+/// one line, so that a kill loses at most the line in flight. Not thread-safe. A file-size limit (ulimit -f) is an
+/// error like a full disk where the process ignores SIGXFSZ; else the signal ends it.
 class RecordWriter {
  public:
   RecordWriter(std::filesystem::path store, const std::string& arch, const std::string& kernel, std::string attempt);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
-  /// Throws Error(io), e.g. on a full disk; what was appended before is kept, a torn line is cut off again, and a later append
-  /// may succeed.
+  /// Throws Error(io), e.g. on a full disk; what was appended before is kept, a torn line is cut off again, and a later
+  /// append may succeed.
   void append(const Record& record);
   void sync();  ///< fdatasync
   const std::filesystem::path& path() const noexcept;

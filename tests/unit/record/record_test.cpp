@@ -70,6 +70,15 @@ TEST_CASE("a record comes back from its text as it was") {
   CHECK(to_json(read).dump() == text);
 }
 
+TEST_CASE("samples are kept to the nanosecond, their summary in full") {
+  Record record = example_record(1, 1);
+  record.samples_ms = {0.012345678901, 1e9 + 0.25, 0.0000004};
+  record.time_ms.median = 0.012345678901;
+  const Record read = record_from_json(Json::parse(to_json(record).dump()));
+  CHECK(read.samples_ms == std::vector<double>{0.012346, 1e9 + 0.25, 0});
+  CHECK(read.time_ms.median == 0.012345678901);
+}
+
 TEST_CASE("every member of a device survives") {
   DeviceInfo device;
   Json all = to_json(device);
