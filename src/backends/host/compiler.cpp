@@ -1,0 +1,127 @@
+// Finds the system's compiler and the CPU's level.
+#include "backends/host/compiler.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::host {
+namespace {
+
+std::string find_in_path(const std::string& name) {
+  const auto usable = [](const std::string& path) {
+    std::error_code failed;
+    return std::filesystem::is_regular_file(path, failed) && access(path.c_str(), X_OK) == 0;
+  };
+  if (name.find('/') != std::string::npos) return usable(name) ? std::filesystem::absolute(name).string() : "";
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find(':'), rest.size());
+    const std::string candidate = std::string(end ? rest.substr(0, end) : ".") + "/" + name;
+    if (usable(candidate)) return std::filesystem::absolute(candidate).string();
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return "";
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+std::string find_compiler() {
+  if (const char* wanted = std::getenv("XTUNE_HOST_CXX"); wanted && *wanted) {
+    std::string found = find_in_path(wanted);
+    if (found.empty())
+      throw Error(ErrorKind::unavailable,
+                  std::string("XTUNE_HOST_CXX names '") + wanted +
+                      "', which is no program here: give the path of g++ or clang++, or unset it");
+    return found;
+  }
+  for (const char* name : {"g++", "clang++"})
+    if (std::string found = find_in_path(name); !found.empty()) return found;
+  throw Error(ErrorKind::unavailable,
+              "neither g++ nor clang++ is in PATH: the host backend compiles kernels with them; install one, or name "
+              "one in XTUNE_HOST_CXX");
+}
+
+Compiler identify_compiler(const std::string& path) {
+  CommandOptions options;
+  options.own_group = false;
+  options.timeout_ms = 20000;
+  const CommandResult result = run_command({path, "--version"}, options);
+  if (!result.ok())
+    throw Error(ErrorKind::unavailable, path + " --version failed (" + describe_exit(result.exit_code, result.signal) +
+                                            "): " + printable(first_line(result.stderr_text), 200));
+  const std::string version = printable(first_line(result.stdout_text), 200);
+  return {path, version, version.find("clang") != std::string::npos};
+}
+
+const std::vector<std::string>& known_host_archs() {
+#if defined(__x86_64__)
+  static const std::vector<std::string> archs = {"x86_64", "x86_64_v2", "x86_64_v3", "x86_64_v4"};
+#else
+  static const std::vector<std::string> archs = {"aarch64"};
+#endif
+  return archs;
+}
+
+std::string own_arch() {
+#if defined(__x86_64__)
+  // The names of levels themselves are known to g++ 12 but not to clang++ 14.
+  const auto all = [](auto... has) { return (... && has); };
+  if (!all(__builtin_cpu_supports("sse3"), __builtin_cpu_supports("ssse3"), __builtin_cpu_supports("sse4.1"),
+           __builtin_cpu_supports("sse4.2"), __builtin_cpu_supports("popcnt")))
+    return "x86_64";
+  if (!all(__builtin_cpu_supports("avx"), __builtin_cpu_supports("avx2"), __builtin_cpu_supports("bmi"),
+           __builtin_cpu_supports("bmi2"), __builtin_cpu_supports("fma")))
+    return "x86_64_v2";
+  if (!all(__builtin_cpu_supports("avx512f"), __builtin_cpu_supports("avx512bw"), __builtin_cpu_supports("avx512cd"),
+           __builtin_cpu_supports("avx512dq"), __builtin_cpu_supports("avx512vl")))
+    return "x86_64_v3";
+  return "x86_64_v4";
+#else
+  return "aarch64";
+#endif
+}
+
+bool runs_on(const std::string& arch, const std::string& own) {
+  const auto& known = known_host_archs();
+  const auto needed = std::find(known.begin(), known.end(), arch);
+  return needed != known.end() && needed <= std::find(known.begin(), known.end(), own);
+}
+
+std::string arch_flag(const std::string& arch) {
+  const auto& known = known_host_archs();
+  if (std::find(known.begin(), known.end(), arch) == known.end()) {
+    std::string names;
+    for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
+    throw Error(ErrorKind::invalid_argument, "the host backend does not compile for '" + printable(arch, 80) + "'" +
+                                                 did_you_mean(arch, known) + "; here it knows " + names);
+  }
+  std::string level = arch;
+  if (level == "aarch64") return "-march=armv8-a";
+  std::replace(level.begin(), level.end(), '_', '-');
+  return "-march=x86-64" + level.substr(6);
+}
+
+std::string runtime_library(const std::string& compiler, const std::string& name) {
+  CommandOptions options;
+  options.own_group = false;
+  options.timeout_ms = 20000;
+  const CommandResult result = run_command({compiler, "-print-file-name=" + name}, options);
+  std::error_code failed;
+  // A library that is not there is answered with its bare name.
+  const std::filesystem::path path = first_line(result.stdout_text);
+  if (!result.ok() || !path.is_absolute() || !std::filesystem::exists(path, failed)) return "";
+  const auto real = std::filesystem::canonical(path, failed);
+  return failed ? "" : real.string();
+}
+
+}  // namespace xtune::host

@@ -1,0 +1,129 @@
+// Buffers in ordinary memory, kernels from shared libraries, launches on the engine.
+#include "backends/host/device.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+#include "backends/gpu/launch_limits.hpp"
+#include "backends/host/cpu.hpp"
+#include "backends/host/engine.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::host {
+namespace {
+
+constexpr std::size_t buffer_alignment = 256;
+
+class HostBuffer final : public Buffer {
+ public:
+  // Exactly as large as asked for: a sanitizer then sees the first byte beyond it.
+  explicit HostBuffer(std::size_t bytes) : size_(bytes) {
+    if (posix_memalign(&memory_, buffer_alignment, bytes ? bytes : 1) != 0)
+      throw Error(ErrorKind::unavailable, fmt::format("no memory for a buffer of {} bytes", bytes));
+  }
+  ~HostBuffer() override { std::free(memory_); }
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+
+  std::size_t size() const noexcept override { return size_; }
+  void* address() noexcept override { return memory_; }
+  void write(std::size_t offset, std::span<const std::byte> bytes) override {
+    if (void* to = at(offset, bytes.size())) std::memcpy(to, bytes.data(), bytes.size());
+  }
+  void read(std::size_t offset, std::span<std::byte> bytes) override {
+    if (const void* from = at(offset, bytes.size())) std::memcpy(bytes.data(), from, bytes.size());
+  }
+  void fill(std::size_t offset, std::size_t size, std::byte value) override {
+    if (void* to = at(offset, size)) std::memset(to, std::to_integer<int>(value), size);
+  }
+
+ private:
+  /// nullptr for an empty range.
+  void* at(std::size_t offset, std::size_t size) const {
+    if (offset > size_ || size > size_ - offset)
+      throw std::out_of_range(fmt::format("bytes {} to {} of a buffer of {}", offset, offset + size, size_));
+    return size ? static_cast<std::byte*>(memory_) + offset : nullptr;
+  }
+  void* memory_ = nullptr;
+  std::size_t size_;
+};
+
+class HostProgram final : public Program {
+ public:
+  HostProgram(Engine& engine, const Artifact& artifact, const Launch& launch, const std::string& arch)
+      : engine_(engine), launch_(launch), library_(artifact, arch) {
+    library_.kernel().bind(&BlockRunner::services());
+  }
+
+  Sample run(const RunOptions& options) override {
+    check(options.arguments);
+    // A kernel takes the addresses of its arguments; buffers' pointers need a place too.
+    std::vector<ScalarArgument> values(options.arguments.size());
+    std::vector<void*> addresses;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (Buffer* const* buffer = std::get_if<Buffer*>(&options.arguments[i])) {
+        void* const address = (*buffer)->address();
+        std::memcpy(values[i].bytes.data(), &address, sizeof address);
+      } else {
+        values[i] = std::get<ScalarArgument>(options.arguments[i]);
+      }
+      addresses.push_back(values[i].bytes.data());
+    }
+    if (options.flush_bytes > 0) engine_.flush(options.flush_bytes);
+    const double time_ms = engine_.launch(library_, launch_, addresses.data());
+    return {options.timed ? time_ms : 0.0};
+  }
+
+ private:
+  void check(std::span<const KernelArgument> arguments) const {
+    const XtuneKernel& kernel = library_.kernel();
+    const auto fail = [](const std::string& why) { throw CandidateFailure(Outcome::launch_failed, why); };
+    if (arguments.size() != static_cast<std::size_t>(kernel.argument_count))
+      fail(fmt::format("the kernel takes {} arguments and was given {}", kernel.argument_count, arguments.size()));
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const ScalarArgument* scalar = std::get_if<ScalarArgument>(&arguments[i]);
+      if (kernel.argument_is_pointer[i] && scalar)
+        fail(fmt::format("argument {} of the kernel is a pointer and was given a scalar of {} bytes", i + 1,
+                         scalar->size));
+      if (!kernel.argument_is_pointer[i] && !scalar)
+        fail(fmt::format("argument {} of the kernel is a value of {} bytes and was given a buffer", i + 1,
+                         kernel.argument_bytes[i]));
+      if (scalar && scalar->size != kernel.argument_bytes[i])
+        fail(fmt::format("argument {} of the kernel is {} bytes large and was given a scalar of {}", i + 1,
+                         kernel.argument_bytes[i], scalar->size));
+    }
+  }
+
+  Engine& engine_;
+  Launch launch_;
+  KernelLibrary library_;
+};
+
+class HostDevice final : public Device {
+ public:
+  HostDevice() : info_(cpu_info()), engine_(info_.shared_per_block_optin) {}
+
+  const DeviceInfo& info() const noexcept override { return info_; }
+  std::unique_ptr<Buffer> allocate(std::size_t bytes) override { return std::make_unique<HostBuffer>(bytes); }
+  std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) override {
+    gpu::KernelNeeds needs;
+    needs.static_shared_bytes = artifact.usage.static_shared_bytes.value_or(0);
+    if (auto reason = gpu::forbidden(launch, needs, info_)) throw CandidateFailure(Outcome::rejected, *reason);
+    if (launch.cluster[0] || launch.cluster[1] || launch.cluster[2])
+      throw CandidateFailure(Outcome::rejected, "the host device has no block clusters");
+    return std::make_unique<HostProgram>(engine_, artifact, launch, info_.arch);
+  }
+
+ private:
+  DeviceInfo info_;
+  Engine engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_device() { return std::make_unique<HostDevice>(); }
+
+}  // namespace xtune::host

@@ -1,0 +1,135 @@
+// Blocks are handed out by a counter; each core runs its blocks one after the other.
+#include "backends/host/engine.hpp"
+
+#include <dlfcn.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "xtune/error.hpp"
+
+namespace xtune::host {
+namespace {
+
+constexpr std::size_t stack_bytes = std::size_t{64} << 10;
+constexpr std::size_t sanitized_stack_bytes = std::size_t{256} << 10;  // instrumented frames are several times larger
+constexpr std::size_t shared_alignment = 1024;
+
+XtuneUint3 uint3_of(const std::array<std::uint32_t, 3>& values) { return {values[0], values[1], values[2]}; }
+
+/// Tells AddressSanitizer, where there is one, which part of the dynamic shared memory this launch may touch.
+void limit_shared(void* memory, std::size_t usable, std::size_t size) {
+  using Mark = void (*)(const volatile void*, std::size_t);
+  static const auto poison = reinterpret_cast<Mark>(dlsym(RTLD_DEFAULT, "__asan_poison_memory_region"));
+  static const auto unpoison = reinterpret_cast<Mark>(dlsym(RTLD_DEFAULT, "__asan_unpoison_memory_region"));
+  if (!poison || !unpoison) return;
+  unpoison(memory, size);
+  poison(static_cast<char*>(memory) + usable, size - usable);
+}
+
+struct Free {
+  void operator()(void* memory) const noexcept { std::free(memory); }
+};
+
+}  // namespace
+
+struct Engine::Lane {
+  BlockRunner plain{stack_bytes}, sanitized{sanitized_stack_bytes};
+  std::unique_ptr<void, Free> shared;
+};
+
+struct Engine::Run {
+  const KernelLibrary& library;
+  const Launch& launch;
+  void* const* arguments;
+  std::uint64_t blocks, chunk;
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<bool> failed{false};
+  std::mutex mutex{};
+  std::string failure{};   ///< the kernel's
+  std::string shortage{};  ///< the machine's
+};
+
+Engine::Engine(std::int64_t shared_limit_bytes) : pool_(usable_cpus()), shared_limit_bytes_(shared_limit_bytes) {
+  for (unsigned i = 0; i < pool_.size(); ++i) lanes_.push_back(std::make_unique<Lane>());
+}
+Engine::~Engine() = default;
+
+void Engine::work(Run& run, unsigned worker) {
+  if (run.next.load(std::memory_order_relaxed) >= run.blocks) return;
+  Lane& lane = *lanes_[worker];
+  const auto shared_bytes = static_cast<std::size_t>(shared_limit_bytes_);
+  // Kept at one address for good: a kernel may hold it in a thread-local pointer.
+  if (!lane.shared)
+    lane.shared.reset(std::aligned_alloc(shared_alignment,
+                                         (shared_bytes + shared_alignment - 1) / shared_alignment * shared_alignment));
+  if (!lane.shared) throw std::bad_alloc();
+  const XtuneKernel& kernel = run.library.kernel();
+  if (run.library.sanitized()) limit_shared(lane.shared.get(), run.launch.shared_bytes, shared_bytes);
+  const XtuneUint3 grid = uint3_of(run.launch.grid), block = uint3_of(run.launch.block);
+  kernel.begin_launch(grid, block, lane.shared.get());
+  BlockRunner& runner = run.library.sanitized() ? lane.sanitized : lane.plain;
+  while (!run.failed) {
+    const std::uint64_t first = run.next.fetch_add(run.chunk, std::memory_order_relaxed);
+    const std::uint64_t last = std::min(first + run.chunk, run.blocks);
+    if (first >= run.blocks) return;
+    for (std::uint64_t b = first; b < last; ++b) {
+      const XtuneUint3 index = {static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
+                                static_cast<unsigned>(b / grid.x / grid.y)};
+      if (!kernel.uses_fibers) {
+        kernel.run_block(run.arguments, index);
+        continue;
+      }
+      kernel.begin_block(index);
+      const std::string failure = runner.run(kernel, run.arguments, block);
+      if (failure.empty()) continue;
+      const std::lock_guard lock(run.mutex);
+      run.failed = true;
+      if (run.failure.empty()) run.failure = fmt::format("block ({}, {}, {}): {}", index.x, index.y, index.z, failure);
+      return;
+    }
+  }
+}
+
+double Engine::launch(const KernelLibrary& library, const Launch& launch, void* const* arguments) {
+  const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  const std::uint64_t share = blocks / (std::uint64_t{pool_.size()} * 16);
+  Run run{library, launch, arguments, blocks, std::clamp<std::uint64_t>(share, 1, 64)};
+  const auto guarded = [&](unsigned worker) {
+    try {
+      work(run, worker);
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(run.mutex);
+      run.failed = true;
+      run.shortage = error.what();
+    }
+  };
+  const auto start = std::chrono::steady_clock::now();
+  if (library.sanitized() || blocks == 1)
+    guarded(0);
+  else
+    pool_.run(guarded);
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  if (!run.shortage.empty())
+    throw Error(ErrorKind::unavailable, "the host device cannot run the kernel: " + run.shortage);
+  if (!run.failure.empty()) throw CandidateFailure(Outcome::crashed, "the kernel does not end: " + run.failure);
+  return took.count();
+}
+
+void Engine::flush(std::size_t bytes) {
+  if (flushed_.size() < bytes) flushed_.resize(bytes);
+  static int round = 0;
+  const int value = ++round;
+  const std::size_t part = (bytes + pool_.size() - 1) / pool_.size();
+  pool_.run([&](unsigned worker) {
+    const std::size_t first = std::min(worker * part, bytes);
+    std::memset(flushed_.data() + first, value, std::min(part, bytes - first));
+  });
+}
+
+}  // namespace xtune::host

@@ -1,0 +1,28 @@
+// The host backend's entry in the registry.
+#include "backends/backend.hpp"
+#include "backends/host/cpu.hpp"
+#include "backends/host/device.hpp"
+#include "backends/host/toolchain.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+class HostBackend final : public Backend {
+ public:
+  const char* name() const noexcept override { return "host"; }
+  DeviceList list_devices() override { return {{host::cpu_info()}, ""}; }
+  std::unique_ptr<Toolchain> open_toolchain() override { return host::make_toolchain(); }
+  std::unique_ptr<Device> open_device(int index) override {
+    if (index != 0)
+      throw Error(ErrorKind::unavailable,
+                  "the host backend has one device, number 0; asked for " + std::to_string(index));
+    return host::make_device();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_host_backend() { return std::make_unique<HostBackend>(); }
+
+}  // namespace xtune

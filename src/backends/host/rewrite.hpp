@@ -1,0 +1,27 @@
+// Turns preprocessed kernel text into C++ for a CPU: what macros alone cannot do.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace xtune::host {
+
+struct RewriteOptions {
+  bool sanitize =
+      false;        ///< one thread runs all blocks: shared arrays are plain statics, which AddressSanitizer guards
+  bool gcc = true;  ///< "#pragma unroll" becomes GCC's
+};
+
+struct Rewritten {
+  std::string text;          ///< with the same line numbers as before
+  bool uses_fibers = false;  ///< a thread may wait for others of its block
+};
+
+/// `extern __shared__ T name[];` becomes a pointer to the block's dynamic shared memory; another `__shared__` variable
+/// a static one of the operating-system thread, which runs one block at a time. `__noinline__` becomes an attribute.
+Rewritten rewrite(std::string_view preprocessed, const RewriteOptions& options);
+
+/// Whether the user's files mention this identifier.
+bool mentions(std::string_view preprocessed, std::string_view identifier);
+
+}  // namespace xtune::host

@@ -1,0 +1,49 @@
+// What a compiled kernel and the process that runs it agree on. Both sides compile this file.
+#pragma once
+
+/// Raised when anything below changes; the number is part of the marker that every kernel library carries.
+#define XTUNE_HOST_ABI 1
+#define XTUNE_HOST_MARKER "xtune host kernel, abi 1, sanitized "
+
+struct XtuneUint3 {
+  unsigned x, y, z;
+};
+
+/// One lane's part in a warp operation. Lanes are numbered 0 to 31 within 32 threads of consecutive linear index.
+struct XtuneLane {
+  unsigned mask;             ///< in: the lanes that take part; 0: those that come here together
+  int source;                ///< in: whose value this lane wants; a lane that takes no part gives back its own
+  int predicate;             ///< in
+  unsigned long long value;  ///< in: this lane's; out: the source's
+  unsigned ballot;           ///< out: lanes whose predicate is not 0
+  unsigned participants;     ///< out: lanes that took part
+};
+
+/// What the process does for a kernel. Called on the kernel's thread only; each returns on the operating-system thread
+/// it was called on, after other threads of the block have run.
+struct XtuneServices {
+  /// Waits for all live threads of the block. Low half: how many passed a predicate that is not 0; high half: how many
+  /// came.
+  unsigned long long (*barrier)(int predicate);
+  void (*warp)(struct XtuneLane* lane);
+  /// Lets the block's other threads run.
+  void (*yield)(void);
+};
+
+/// What a kernel library exports under the name xtune_kernel.
+struct XtuneKernel {
+  const char* marker;  ///< XTUNE_HOST_MARKER and 0 or 1
+  int argument_count;
+  const unsigned* argument_bytes;
+  const bool* argument_is_pointer;
+  bool uses_fibers;  ///< it waits for other threads of its block: run_thread on fibers; otherwise run_block
+  /// Once after loading.
+  void (*bind)(const struct XtuneServices* services);
+  /// On each operating-system thread, before its first block of a launch.
+  void (*begin_launch)(struct XtuneUint3 grid, struct XtuneUint3 block, void* dynamic_shared);
+  /// All threads of one block, one after the other.
+  void (*run_block)(void* const* arguments, struct XtuneUint3 block_index);
+  /// Before the first run_thread of a block.
+  void (*begin_block)(struct XtuneUint3 block_index);
+  void (*run_thread)(void* const* arguments, struct XtuneUint3 thread_index);
+};

@@ -1,0 +1,81 @@
+// Wraps the entry function so that it can be called with an array of argument addresses.
+#pragma once
+#pragma GCC system_header
+
+#include "xtune_host_threads.h"
+
+template <int... I>
+struct XtuneIndices {};
+template <int N, int... I>
+struct XtuneCount : XtuneCount<N - 1, N - 1, I...> {};
+template <int... I>
+struct XtuneCount<0, I...> {
+  using type = XtuneIndices<I...>;
+};
+
+template <class T>
+struct XtuneIsPointer {
+  static constexpr bool value = false;
+};
+template <class T>
+struct XtuneIsPointer<T*> {
+  static constexpr bool value = true;
+};
+
+static void xtune_bind(const XtuneServices* services) { xtune_services = services; }
+static void xtune_begin_launch(XtuneUint3 grid, XtuneUint3 block, void* dynamic_shared) {
+  gridDim = dim3(grid.x, grid.y, grid.z);
+  blockDim = dim3(block.x, block.y, block.z);
+  xtune_dynamic_shared_memory = dynamic_shared;
+}
+static void xtune_begin_block(XtuneUint3 index) { blockIdx = {index.x, index.y, index.z}; }
+
+template <class... A>
+struct XtuneArguments {
+  static constexpr int count = sizeof...(A);
+  static constexpr unsigned bytes[count + 1] = {sizeof(A)..., 0};
+  static constexpr bool is_pointer[count + 1] = {XtuneIsPointer<A>::value..., false};
+
+  /// What the process calls to run `entry`.
+  template <void (*entry)(A...)>
+  struct Runner {
+    template <int... I>
+    static inline __attribute__((always_inline)) void call(void* const* arguments, XtuneIndices<I...>) {
+      (void)arguments;
+      entry(*static_cast<A*>(arguments[I])...);
+    }
+    static void run_thread(void* const* arguments, XtuneUint3 index) {
+      threadIdx = {index.x, index.y, index.z};
+      call(arguments, typename XtuneCount<count>::type());
+    }
+    static void run_block(void* const* arguments, XtuneUint3 block_index) {
+      xtune_begin_block(block_index);
+      const unsigned size_x = blockDim.x, size_y = blockDim.y, size_z = blockDim.z;
+      for (unsigned z = 0; z < size_z; ++z)
+        for (unsigned y = 0; y < size_y; ++y)
+          for (unsigned x = 0; x < size_x; ++x) {
+            threadIdx = {x, y, z};
+            call(arguments, typename XtuneCount<count>::type());
+          }
+    }
+    static constexpr XtuneKernel describe(const char* marker, bool uses_fibers) {
+      return {marker,
+              count,
+              bytes,
+              is_pointer,
+              uses_fibers,
+              xtune_bind,
+              xtune_begin_launch,
+              run_block,
+              xtune_begin_block,
+              run_thread};
+    }
+  };
+};
+template <class... A>
+constexpr unsigned XtuneArguments<A...>::bytes[];
+template <class... A>
+constexpr bool XtuneArguments<A...>::is_pointer[];
+
+template <class... A>
+XtuneArguments<A...> xtune_arguments_of(void (*)(A...));

@@ -1,0 +1,205 @@
+// The device functions for arithmetic, bits, conversions and cached reads that <math.h> does not have.
+#pragma once
+#pragma GCC system_header
+
+#include "xtune_host_vectors.h"
+
+/// Keeps a result from being fused with the operation that uses it.
+template <class T>
+XTUNE_DEVICE T xtune_rounded(T value) {
+#if defined(__x86_64__)
+  __asm__("" : "+x"(value));
+#elif defined(__aarch64__)
+  __asm__("" : "+w"(value));
+#endif
+  return value;
+}
+
+// The C library declares some of these names itself, extern "C": what is defined here must agree.
+extern "C" {
+#define XTUNE_FAST1(name, call) \
+  inline float name(float x) noexcept { return call; }
+XTUNE_FAST1(__expf, expf(x))
+XTUNE_FAST1(__exp10f, powf(10.0f, x))
+XTUNE_FAST1(__logf, logf(x))
+XTUNE_FAST1(__log2f, log2f(x))
+XTUNE_FAST1(__log10f, log10f(x))
+XTUNE_FAST1(__sinf, sinf(x))
+XTUNE_FAST1(__cosf, cosf(x))
+XTUNE_FAST1(__tanf, tanf(x))
+#undef XTUNE_FAST1
+inline float __powf(float x, float y) noexcept { return powf(x, y); }
+inline void __sincosf(float x, float* s, float* c) noexcept { *s = sinf(x), *c = cosf(x); }
+}
+XTUNE_DEVICE float __fdividef(float x, float y) { return x / y; }
+XTUNE_DEVICE float fdividef(float x, float y) { return x / y; }
+XTUNE_DEVICE float __saturatef(float x) { return x >= 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
+XTUNE_DEVICE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+XTUNE_DEVICE double rsqrt(double x) { return 1.0 / sqrt(x); }
+XTUNE_DEVICE float rsqrt(float x) { return rsqrtf(x); }
+XTUNE_DEVICE float sinpif(float x) { return sinf(static_cast<float>(M_PI) * x); }
+XTUNE_DEVICE float cospif(float x) { return cosf(static_cast<float>(M_PI) * x); }
+
+XTUNE_DEVICE float __fadd_rn(float x, float y) { return xtune_rounded(x + y); }
+XTUNE_DEVICE float __fsub_rn(float x, float y) { return xtune_rounded(x - y); }
+XTUNE_DEVICE float __fmul_rn(float x, float y) { return xtune_rounded(x * y); }
+XTUNE_DEVICE float __fdiv_rn(float x, float y) { return x / y; }
+XTUNE_DEVICE float __frcp_rn(float x) { return 1.0f / x; }
+XTUNE_DEVICE float __fsqrt_rn(float x) { return sqrtf(x); }
+XTUNE_DEVICE float __frsqrt_rn(float x) { return static_cast<float>(1.0 / sqrt(static_cast<double>(x))); }
+XTUNE_DEVICE float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
+XTUNE_DEVICE double __dadd_rn(double x, double y) { return xtune_rounded(x + y); }
+XTUNE_DEVICE double __dsub_rn(double x, double y) { return xtune_rounded(x - y); }
+XTUNE_DEVICE double __dmul_rn(double x, double y) { return xtune_rounded(x * y); }
+XTUNE_DEVICE double __ddiv_rn(double x, double y) { return x / y; }
+XTUNE_DEVICE double __dsqrt_rn(double x) { return sqrt(x); }
+XTUNE_DEVICE double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
+
+#define XTUNE_MIN_MAX(R, A, B)                                                            \
+  XTUNE_DEVICE constexpr R min(A a, B b) {                                                \
+    return static_cast<R>(a) < static_cast<R>(b) ? static_cast<R>(a) : static_cast<R>(b); \
+  }                                                                                       \
+  XTUNE_DEVICE constexpr R max(A a, B b) {                                                \
+    return static_cast<R>(a) < static_cast<R>(b) ? static_cast<R>(b) : static_cast<R>(a); \
+  }
+XTUNE_MIN_MAX(int, int, int)
+XTUNE_MIN_MAX(unsigned, unsigned, unsigned)
+XTUNE_MIN_MAX(unsigned, int, unsigned)
+XTUNE_MIN_MAX(unsigned, unsigned, int)
+XTUNE_MIN_MAX(long, long, long)
+XTUNE_MIN_MAX(unsigned long, unsigned long, unsigned long)
+XTUNE_MIN_MAX(long long, long long, long long)
+XTUNE_MIN_MAX(unsigned long long, unsigned long long, unsigned long long)
+#undef XTUNE_MIN_MAX
+XTUNE_DEVICE float min(float a, float b) { return fminf(a, b); }
+XTUNE_DEVICE float max(float a, float b) { return fmaxf(a, b); }
+XTUNE_DEVICE double min(double a, double b) { return fmin(a, b); }
+XTUNE_DEVICE double max(double a, double b) { return fmax(a, b); }
+XTUNE_DEVICE double min(float a, double b) { return fmin(static_cast<double>(a), b); }
+XTUNE_DEVICE double max(float a, double b) { return fmax(static_cast<double>(a), b); }
+XTUNE_DEVICE double min(double a, float b) { return fmin(a, static_cast<double>(b)); }
+XTUNE_DEVICE double max(double a, float b) { return fmax(a, static_cast<double>(b)); }
+
+XTUNE_DEVICE int __popc(unsigned x) { return __builtin_popcount(x); }
+XTUNE_DEVICE int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+XTUNE_DEVICE int __clz(int x) { return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x)); }
+XTUNE_DEVICE int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x)); }
+XTUNE_DEVICE int __ffs(int x) { return __builtin_ffs(x); }
+XTUNE_DEVICE int __ffsll(long long x) { return __builtin_ffsll(x); }
+XTUNE_DEVICE unsigned __brev(unsigned x) {
+  x = __builtin_bswap32(x);
+  x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
+  x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+  return (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+}
+XTUNE_DEVICE unsigned long long __brevll(unsigned long long x) {
+  return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
+         __brev(static_cast<unsigned>(x >> 32));
+}
+XTUNE_DEVICE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  const unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) result |= static_cast<unsigned>(bytes >> (selector >> 4 * i & 7) * 8 & 0xff) << 8 * i;
+  return result;
+}
+XTUNE_DEVICE int __mul24(int x, int y) {
+  return static_cast<int>(static_cast<unsigned>(x << 8 >> 8) * static_cast<unsigned>(y << 8 >> 8));
+}
+XTUNE_DEVICE unsigned __umul24(unsigned x, unsigned y) { return (x & 0xffffffu) * (y & 0xffffffu); }
+XTUNE_DEVICE int __mulhi(int x, int y) { return static_cast<int>(static_cast<long long>(x) * y >> 32); }
+XTUNE_DEVICE unsigned __umulhi(unsigned x, unsigned y) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(x) * y >> 32);
+}
+XTUNE_DEVICE unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
+  return static_cast<unsigned long long>(static_cast<unsigned __int128>(x) * y >> 64);
+}
+XTUNE_DEVICE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) << (shift & 31) >> 32);
+}
+XTUNE_DEVICE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) >> (shift & 31));
+}
+XTUNE_DEVICE int __dp4a(int a, int b, int c) {
+  for (int i = 0; i < 4; ++i) c += static_cast<signed char>(a >> 8 * i) * static_cast<signed char>(b >> 8 * i);
+  return c;
+}
+
+template <class To, class From>
+XTUNE_DEVICE To xtune_bits(From from) {
+  static_assert(sizeof(To) == sizeof(From), "the same bits");
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+XTUNE_DEVICE int __float_as_int(float x) { return xtune_bits<int>(x); }
+XTUNE_DEVICE unsigned __float_as_uint(float x) { return xtune_bits<unsigned>(x); }
+XTUNE_DEVICE float __int_as_float(int x) { return xtune_bits<float>(x); }
+XTUNE_DEVICE float __uint_as_float(unsigned x) { return xtune_bits<float>(x); }
+XTUNE_DEVICE long long __double_as_longlong(double x) { return xtune_bits<long long>(x); }
+XTUNE_DEVICE double __longlong_as_double(long long x) { return xtune_bits<double>(x); }
+
+/// GPUs clamp a conversion to the integer's range and turn NaN into 0.
+template <class T>
+XTUNE_DEVICE T xtune_to_integer(double x, double low, double high) {
+  if (!(x == x)) return 0;
+  return x <= low ? static_cast<T>(low) : x >= high ? static_cast<T>(high) : static_cast<T>(x);
+}
+#define XTUNE_CONVERSIONS(suffix, round)                                                      \
+  XTUNE_DEVICE int __float2int_##suffix(float x) {                                            \
+    return xtune_to_integer<int>(round(static_cast<double>(x)), -2147483648.0, 2147483647.0); \
+  }                                                                                           \
+  XTUNE_DEVICE unsigned __float2uint_##suffix(float x) {                                      \
+    return xtune_to_integer<unsigned>(round(static_cast<double>(x)), 0.0, 4294967295.0);      \
+  }                                                                                           \
+  XTUNE_DEVICE int __double2int_##suffix(double x) {                                          \
+    return xtune_to_integer<int>(round(x), -2147483648.0, 2147483647.0);                      \
+  }
+XTUNE_CONVERSIONS(rn, nearbyint)
+XTUNE_CONVERSIONS(rz, trunc)
+XTUNE_CONVERSIONS(rd, floor)
+XTUNE_CONVERSIONS(ru, ceil)
+#undef XTUNE_CONVERSIONS
+XTUNE_DEVICE float __int2float_rn(int x) { return static_cast<float>(x); }
+XTUNE_DEVICE float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
+XTUNE_DEVICE float __ll2float_rn(long long x) { return static_cast<float>(x); }
+XTUNE_DEVICE float __double2float_rn(double x) { return static_cast<float>(x); }
+XTUNE_DEVICE double __int2double_rn(int x) { return x; }
+
+// Cache hints: plain accesses.
+#define XTUNE_LOAD(name)            \
+  template <class T>                \
+  XTUNE_DEVICE T name(const T* p) { \
+    return *p;                      \
+  }
+XTUNE_LOAD(__ldg)
+XTUNE_LOAD(__ldca)
+XTUNE_LOAD(__ldcg)
+XTUNE_LOAD(__ldcs)
+XTUNE_LOAD(__ldlu)
+XTUNE_LOAD(__ldcv)
+#undef XTUNE_LOAD
+template <class T>
+struct XtuneSame {
+  using type = T;
+};
+#define XTUNE_STORE(name)                                           \
+  template <class T>                                                \
+  XTUNE_DEVICE void name(T* p, typename XtuneSame<T>::type value) { \
+    *p = value;                                                     \
+  }
+XTUNE_STORE(__stwb)
+XTUNE_STORE(__stcg)
+XTUNE_STORE(__stcs)
+XTUNE_STORE(__stwt)
+#undef XTUNE_STORE
+
+XTUNE_DEVICE long long clock64() {
+#if defined(__x86_64__)
+  return static_cast<long long>(__builtin_ia32_rdtsc());
+#else
+  unsigned long long ticks;
+  __asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(ticks));
+  return static_cast<long long>(ticks);
+#endif
+}
+XTUNE_DEVICE long long wall_clock64() { return clock64(); }

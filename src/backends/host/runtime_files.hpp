@@ -1,0 +1,23 @@
+// The headers that a kernel is compiled with on the host, kept inside the program.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace xtune::host {
+
+struct RuntimeFile {
+  const char* name;
+  const char* text;
+};
+/// Generated at configure time from runtime/*.h.
+extern const RuntimeFile runtime_files[];
+extern const int runtime_file_count;
+
+/// Writes them, and an empty cuda_fp16.h, hip/hip_runtime.h and the like, so that a kernel may include those. Throws
+/// Error(io).
+void write_runtime_files(const std::filesystem::path& folder);
+/// Changes whenever a file does: 12 hex digits.
+std::string runtime_digest();
+
+}  // namespace xtune::host

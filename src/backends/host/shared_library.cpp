@@ -1,0 +1,122 @@
+// Loads a kernel from memory, after looking at the image.
+#include "backends/host/shared_library.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "backends/host/compiler.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::host {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw CandidateFailure(Outcome::launch_failed, "the kernel was not loaded: " + why);
+}
+
+/// A copy of what lies at an offset of the image, when it lies inside.
+template <class T>
+std::optional<T> read_at(const std::string& image, std::uint64_t offset) {
+  T value;
+  if (offset > image.size() || image.size() - offset < sizeof value) return std::nullopt;
+  std::memcpy(&value, image.data() + offset, sizeof value);
+  return value;
+}
+
+std::string name_at(const std::string& image, const Elf64_Shdr& names, std::uint32_t at) {
+  const std::uint64_t start = names.sh_offset + at;
+  if (at >= names.sh_size || names.sh_offset >= image.size() || start >= image.size()) return "";
+  return image.substr(start, image.find('\0', start) - start);
+}
+
+bool is_runtime_variable(const std::string& name) {
+  for (const char* own : {"threadIdx", "blockIdx", "blockDim", "gridDim", "xtune_dynamic_shared_memory"})
+    if (name.find(own) != std::string::npos) return true;
+  return false;
+}
+
+/// A file in memory that holds the image.
+int memory_file(const std::string& image) {
+  const int file = memfd_create("xtune-kernel", MFD_CLOEXEC);
+  if (file < 0) refuse(fmt::format("no memory file for it: {}", std::strerror(errno)));
+  for (std::size_t done = 0; done < image.size();) {
+    const ssize_t wrote = ::write(file, image.data() + done, image.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) {
+      const int failed = errno;
+      close(file);
+      refuse(fmt::format("no memory for its library: {}", std::strerror(failed)));
+    }
+    done += static_cast<std::size_t>(wrote);
+  }
+  return file;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> thread_local_bytes(const std::string& image) {
+  const auto header = read_at<Elf64_Ehdr>(image, 0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64)
+    return std::nullopt;
+  for (unsigned i = 0; i < header->e_shnum; ++i) {
+    const auto table = read_at<Elf64_Shdr>(image, header->e_shoff + std::uint64_t{i} * header->e_shentsize);
+    if (!table || table->sh_type != SHT_SYMTAB) continue;
+    const auto names =
+        read_at<Elf64_Shdr>(image, header->e_shoff + std::uint64_t{table->sh_link} * header->e_shentsize);
+    if (!names) return std::nullopt;
+    std::int64_t total = 0;
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
+      const auto symbol = read_at<Elf64_Sym>(image, table->sh_offset + at);
+      if (!symbol) return std::nullopt;
+      if (ELF64_ST_TYPE(symbol->st_info) == STT_TLS && symbol->st_shndx != SHN_UNDEF &&
+          !is_runtime_variable(name_at(image, *names, symbol->st_name)))
+        total += static_cast<std::int64_t>(symbol->st_size);
+    }
+    return total;
+  }
+  return std::nullopt;
+}
+
+KernelLibrary::KernelLibrary(const Artifact& artifact, const std::string& own_arch) {
+  const std::string& image = artifact.image;
+  if (image.size() < SELFMAG || std::memcmp(image.data(), ELFMAG, SELFMAG) != 0)
+    refuse(fmt::format("its image of {} bytes is no shared library; remove it from the artifact cache", image.size()));
+  const auto marker = image.find(XTUNE_HOST_MARKER);
+  if (marker == std::string::npos)
+    refuse("its library is damaged or was made by another version of xtune; remove it from the artifact cache");
+  if (!runs_on(artifact.arch, own_arch))
+    refuse(fmt::format("it was compiled for {}, and this CPU is {}", artifact.arch, own_arch));
+  sanitized_ = image.compare(marker + std::strlen(XTUNE_HOST_MARKER), 1, "1") == 0;
+  // Its initialisation would end the process.
+  if (sanitized_ && !dlsym(RTLD_DEFAULT, "__asan_init"))
+    refuse("it was compiled with AddressSanitizer, whose library must be loaded when the process starts (LD_PRELOAD)");
+  file_ = memory_file(image);
+  try {
+    // A path that a sanitizer's symbolizer, another process, can open too.
+    library_ = DynamicLibrary::open({fmt::format("/proc/{}/fd/{}", getpid(), file_)});
+    kernel_ = static_cast<const XtuneKernel*>(library_.get(artifact.entry_symbol.c_str()));
+  } catch (const Error& error) {
+    close(file_);
+    refuse(error.what());
+  }
+}
+
+KernelLibrary::~KernelLibrary() {
+  const std::string path = library_.name();
+  library_ = DynamicLibrary();
+  // The loader knows libraries by their path. One that would not unload keeps its file, so that no other gets the
+  // number.
+  if (void* still = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD)) {
+    dlclose(still);
+    return;
+  }
+  close(file_);
+}
+
+}  // namespace xtune::host

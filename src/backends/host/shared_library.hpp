@@ -1,0 +1,37 @@
+// A kernel's shared library: what its image says, and the library itself once loaded.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "backends/host/runtime/xtune_host_abi.h"
+#include "base/dynamic_library.hpp"
+#include "core/build/artifact.hpp"
+
+namespace xtune::host {
+
+/// Sum of the sizes of an ELF64 image's thread-local variables that are not the runtime's own: the kernel's static
+/// shared memory. nullopt for what is no ELF64 file with a symbol table.
+std::optional<std::int64_t> thread_local_bytes(const std::string& image);
+
+/// A loaded kernel; the code leaves memory with it. Unloading while the kernel runs is the caller's mistake.
+class KernelLibrary {
+ public:
+  /// own_arch: what this CPU is. Throws CandidateFailure(launch_failed): damaged, of another version of xtune, for a
+  /// better CPU, or sanitized while this process has no AddressSanitizer.
+  KernelLibrary(const Artifact& artifact, const std::string& own_arch);
+  ~KernelLibrary();
+  KernelLibrary(const KernelLibrary&) = delete;
+  KernelLibrary& operator=(const KernelLibrary&) = delete;
+  const XtuneKernel& kernel() const noexcept { return *kernel_; }
+  bool sanitized() const noexcept { return sanitized_; }
+
+ private:
+  int file_ = -1;  ///< the image in memory; open as long as the loader knows it by its path
+  DynamicLibrary library_;
+  const XtuneKernel* kernel_ = nullptr;
+  bool sanitized_ = false;
+};
+
+}  // namespace xtune::host

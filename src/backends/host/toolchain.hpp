@@ -1,0 +1,15 @@
+// Compiles kernels for the CPU with the system's compiler.
+#pragma once
+
+#include <memory>
+
+#include "core/build/artifact.hpp"
+
+namespace xtune::host {
+
+/// Throws Error(unavailable) when there is no compiler. The artifacts' format is "so": shared libraries that export
+/// xtune_kernel (runtime/xtune_host_abi.h); with `sanitize` they need a process that AddressSanitizer was loaded into
+/// (sanitizer.hpp).
+std::unique_ptr<Toolchain> make_toolchain();
+
+}  // namespace xtune::host

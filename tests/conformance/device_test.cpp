@@ -1,0 +1,164 @@
+// What a device promises: buffers, launch limits, arguments, timing.
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "suite.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+using namespace xtune::conformance;
+
+namespace {
+
+constexpr const char* set_kernel = R"(
+extern "C" __global__ void set(int* x, int value) { x[blockIdx.x * blockDim.x + threadIdx.x] = value; })";
+
+constexpr const char* work_kernel = R"(
+extern "C" __global__ void work(float* x, int rounds) {
+  float v = x[threadIdx.x];
+  for (int i = 0; i < rounds; ++i) v = v * 0.999f + 0.5f;
+  x[threadIdx.x] = v;
+})";
+
+}  // namespace
+
+CONFORMANCE_TEST("buffers are written, read and filled by ranges, and nothing beyond") {
+  if (!t.device) return;
+  const auto buffer = t.device->allocate(1000);
+  CHECK(buffer->size() == 1000);
+  CHECK(reinterpret_cast<std::uintptr_t>(buffer->address()) % 256 == 0);
+  buffer->fill(0, 1000, std::byte{0x11});
+  const std::array<std::byte, 4> word = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
+  buffer->write(996, word);
+  buffer->fill(10, 3, std::byte{0xee});
+  std::array<std::byte, 1000> all{};
+  buffer->read(0, all);
+  CHECK(all[9] == std::byte{0x11});
+  CHECK(all[10] == std::byte{0xee});
+  CHECK(all[12] == std::byte{0xee});
+  CHECK(all[13] == std::byte{0x11});
+  CHECK(all[999] == std::byte{4});
+  std::array<std::byte, 4> out{};
+  CHECK_THROWS_AS(buffer->write(997, word), std::out_of_range);
+  CHECK_THROWS_AS(buffer->read(1001, out), std::out_of_range);
+  CHECK_THROWS_AS(buffer->fill(~std::size_t{0}, 2, std::byte{}), std::out_of_range);
+  CHECK_THROWS_AS(buffer->fill(2, ~std::size_t{0}, std::byte{}), std::out_of_range);
+  CHECK_NOTHROW(buffer->write(1000, {}));
+  CHECK_NOTHROW(t.device->allocate(0)->fill(0, 0, std::byte{}));
+}
+
+CONFORMANCE_TEST("memory that is not there is refused") {
+  if (!t.device) return;
+  CHECK_THROWS_AS(t.device->allocate(std::size_t{1} << 60), Error);
+  CHECK_NOTHROW(t.device->allocate(4096));
+}
+
+CONFORMANCE_TEST("the device tells its facts") {
+  if (!t.device) return;
+  const DeviceInfo& info = t.device->info();
+  CHECK(info.backend == t.backend);
+  CHECK_FALSE(info.name.empty());
+  CHECK_FALSE(info.vendor.empty());
+  CHECK(info.compute_units > 0);
+  CHECK((info.warp_size == 32 || info.warp_size == 64));
+  CHECK(info.max_threads_per_block >= 256);
+  CHECK(info.shared_per_block >= 16384);
+  CHECK(info.shared_per_block_optin >= info.shared_per_block);
+  CHECK(info.memory_bytes > (1 << 20));
+}
+
+CONFORMANCE_TEST("launches that the device cannot do are rejected before they run") {
+  const auto artifact = compile(t, set_kernel, "set");
+  if (!t.device) return;
+  const auto limit = static_cast<std::uint32_t>(t.device->info().max_threads_per_block);
+  const auto shared = static_cast<std::uint32_t>(t.device->info().shared_per_block_optin);
+  const std::vector<Launch> bad = {
+      {{1, 1, 1}, {limit + 1, 1, 1}}, {{1, 1, 1}, {limit, 2, 1}},
+      {{0, 1, 1}, {32, 1, 1}},        {{1, 0, 1}, {32, 1, 1}},
+      {{1, 1, 1}, {0, 1, 1}},         {{1, 1, 1}, {1, 1, 65}},
+      {{1, 65536, 1}, {1, 1, 1}},     {{1, 1, 1}, {32, 1, 1}, {0, 0, 0}, shared + 1},
+  };
+  for (const Launch& launch : bad) {
+    std::string message;
+    CHECK(outcome_of([&] { t.device->load(artifact, launch); }, &message) == Outcome::rejected);
+    CHECK(message.size() > 10);
+  }
+  const auto x = upload(t, std::vector<int>(limit));
+  CHECK(outcome_of([&] { run(t, artifact, {{1, 1, 1}, {limit, 1, 1}}, arguments(x, 5)); }) == Outcome::ok);
+  CHECK(download<int>(*x) == std::vector<int>(limit, 5));
+}
+
+CONFORMANCE_TEST("a wrong number or size of arguments is a failed launch") {
+  const auto artifact = compile(t, set_kernel, "set");
+  if (!t.device) return;
+  const auto x = upload(t, std::vector<int>(32));
+  const auto program = t.device->load(artifact, {{1, 1, 1}, {32, 1, 1}});
+  for (const auto& bad : {arguments(x), arguments(x, 1, 2), arguments(x, 1.0), std::vector<KernelArgument>{}}) {
+    std::string message;
+    CHECK(outcome_of([&] { run(*program, bad); }, &message) == Outcome::launch_failed);
+    CHECK(message.size() > 10);
+  }
+  run(*program, arguments(x, 9));
+  CHECK(download<int>(*x) == std::vector<int>(32, 9));
+}
+
+CONFORMANCE_TEST("a damaged image is a failed launch") {
+  auto artifact = compile(t, set_kernel, "set");
+  if (!t.device) return;
+  for (const std::string& image : {std::string(),
+                                   std::string("\x7f"
+                                               "ELF and no more"),
+                                   std::string(5000, 'x')}) {
+    artifact.image = image;
+    CHECK(outcome_of([&] { t.device->load(artifact, {}); }) == Outcome::launch_failed);
+  }
+}
+
+CONFORMANCE_TEST("more work takes longer, and flushing leaves it at that") {
+  const auto artifact = compile(t, work_kernel, "work");
+  if (!t.device) return;
+  const auto x = upload(t, std::vector<float>(64, 1.0f));
+  const auto program = t.device->load(artifact, {{8, 1, 1}, {64, 1, 1}});
+  const auto best_of = [&](int rounds, std::size_t flush_bytes) {
+    double best = 1e30;
+    for (int i = 0; i < 5; ++i) best = std::min(best, run(*program, arguments(x, rounds), flush_bytes).time_ms);
+    return best;
+  };
+  const double little = best_of(20000, 0), much = best_of(2000000, 0);
+  CHECK(little > 0);
+  CHECK(much > little);
+  CHECK(best_of(2000000, 8 << 20) > little);
+  CHECK(run(*program, arguments(x, 10), 0, false).time_ms == 0);
+}
+
+CONFORMANCE_TEST("flushing touches no buffer") {
+  const auto artifact = compile(t, set_kernel, "set");
+  if (!t.device) return;
+  const auto x = upload(t, std::vector<int>(64, 3)), other = upload(t, std::vector<int>(100000, 77));
+  const auto program = t.device->load(artifact, {{1, 1, 1}, {64, 1, 1}});
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{4097}, std::size_t{3} << 20})
+    run(*program, arguments(x, 4), bytes);
+  CHECK(download<int>(*x) == std::vector<int>(64, 4));
+  CHECK(download<int>(*other) == std::vector<int>(100000, 77));
+}
+
+CONFORMANCE_TEST("programs come and go, several at a time") {
+  const auto first = compile(t, set_kernel, "set");
+  auto request =
+      request_for(t, "extern \"C\" __global__ void set(int* x, int value) { x[threadIdx.x] = -value; }", "set");
+  const auto second = compile(t, request);
+  if (!t.device) return;
+  const auto x = upload(t, std::vector<int>(32)), y = upload(t, std::vector<int>(32));
+  const Launch launch = {{1, 1, 1}, {32, 1, 1}};
+  auto kept = t.device->load(first, launch);
+  int wrong = 0;
+  for (int i = 1; i <= 200; ++i) {
+    auto program = t.device->load(i % 2 ? second : first, launch);
+    run(*program, arguments(x, i));
+    run(*kept, arguments(y, i));
+    wrong += download<int>(*x)[31] != (i % 2 ? -i : i) || download<int>(*y)[0] != i;
+    if (i % 10 == 0) kept = std::move(program), kept = t.device->load(first, launch);
+  }
+  CHECK(wrong == 0);
+}

@@ -1,0 +1,132 @@
+// Opens every backend once and walks the targets.
+#include "suite.hpp"
+
+#include <map>
+
+#include "xtune/error.hpp"
+
+namespace xtune::conformance {
+namespace {
+
+struct Exclusion {
+  const char *backend, *test, *reason;
+};
+const Exclusion exclusions[] = {
+#define EXCLUDE(backend, test, reason) {backend, test, reason},
+#include "exclusions.def"
+#undef EXCLUDE
+};
+
+/// What each backend must compile for where there is no device.
+const std::map<std::string, std::vector<std::string>> offline_archs = {
+    {"cuda", {"sm_80", "sm_90a"}},
+    {"hip", {"gfx90a", "gfx1030"}},
+};
+
+struct Opened {
+  std::unique_ptr<Backend> backend;
+  std::unique_ptr<Toolchain> toolchain;
+  std::unique_ptr<Device> device;
+};
+
+bool known_to(Toolchain& toolchain, const std::string& arch) {
+  try {
+    toolchain.compile({"probe.cu", "extern \"C\" __global__ void probe() {}", {}, "probe", {}, {}, arch, false});
+    return true;
+  } catch (const std::exception& error) {
+    MESSAGE("left out: " << arch << ": " << error.what());
+    return false;
+  }
+}
+
+}  // namespace
+
+const std::vector<Target>& targets() {
+  static std::vector<Opened> opened;
+  static const std::vector<Target> all = [] {
+    std::vector<Target> found;
+    for (const std::string& name : backend_names()) {
+      Opened one;
+      try {
+        one.backend = make_backend(name);
+        one.toolchain = one.backend->open_toolchain();
+        (void)one.toolchain->fingerprint();
+      } catch (const Error& error) {
+        MESSAGE("left out: " << name << ": " << error.what());
+        continue;
+      }
+      const DeviceList devices = one.backend->list_devices();
+      if (devices.devices.empty()) {
+        MESSAGE(name << ": compile only: " << devices.reason);
+      } else {
+        one.device = one.backend->open_device(0);
+        found.push_back({name, one.device->info().arch, one.toolchain.get(), one.device.get()});
+      }
+      if (const auto archs = offline_archs.find(name); archs != offline_archs.end())
+        for (const std::string& arch : archs->second)
+          if (!one.device || one.device->info().arch != arch)
+            // HIP's NVIDIA side takes NVIDIA's names only.
+            if (one.toolchain->default_arch().substr(0, 2) == arch.substr(0, 2) && known_to(*one.toolchain, arch))
+              found.push_back({name, arch, one.toolchain.get(), nullptr});
+      opened.push_back(std::move(one));
+    }
+    return found;
+  }();
+  return all;
+}
+
+void on_each_target(const char* title, void (*test)(const Target&)) {
+  REQUIRE_FALSE(targets().empty());
+  for (const Target& target : targets()) {
+    const std::string where = target.backend + " " + target.arch + (target.device ? "" : " (compile only)");
+    INFO(where);
+    bool excluded = false;
+    for (const Exclusion& exclusion : exclusions)
+      excluded = excluded || (target.backend == exclusion.backend && std::strcmp(title, exclusion.test) == 0);
+    if (!excluded) test(target);
+  }
+}
+
+CompileRequest request_for(const Target& t, const std::string& source, const std::string& entry) {
+  CompileRequest request;
+  request.source_name = "kernel.cu";
+  request.source = source;
+  request.include_dirs = {XTUNE_CONFORMANCE_KERNELS};
+  request.entry = entry;
+  request.options = {"-std=c++17"};
+  request.arch = t.arch;
+  return request;
+}
+
+Artifact compile(const Target& t, const CompileRequest& request) {
+  try {
+    return t.toolchain->compile(request);
+  } catch (const CandidateFailure& failure) {
+    FAIL(failure.what() << "\n" << failure.log());
+  }
+  return {};
+}
+Artifact compile(const Target& t, const std::string& source, const std::string& entry) {
+  return compile(t, request_for(t, source, entry));
+}
+
+CandidateFailure failing_compile(const Target& t, const CompileRequest& request) {
+  try {
+    t.toolchain->compile(request);
+  } catch (const CandidateFailure& failure) {
+    return failure;
+  }
+  FAIL("it compiled");
+  return {Outcome::ok, ""};
+}
+
+Sample run(Program& program, const std::vector<KernelArgument>& values, std::size_t flush_bytes, bool timed) {
+  return program.run({values, timed, flush_bytes});
+}
+
+void run(const Target& t, const Artifact& artifact, const Launch& launch, const std::vector<KernelArgument>& values) {
+  const auto program = t.device->load(artifact, launch);
+  run(*program, values);
+}
+
+}  // namespace xtune::conformance

@@ -1,0 +1,90 @@
+// The conformance suite's frame: targets, exclusions, and the few steps from a kernel's text to its outputs.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/backend.hpp"
+
+namespace xtune::conformance {
+
+/// A backend with an architecture to compile for; with a device when the architecture is the device's own.
+struct Target {
+  std::string backend, arch;
+  Toolchain* toolchain;
+  Device* device;  ///< nullptr: the test's compile-only half runs
+};
+
+/// Every registered backend: its device where there is one, and the architectures it must compile for anywhere. A
+/// backend whose compiler is not on this machine is left out with a message. Made once per process.
+const std::vector<Target>& targets();
+
+/// Runs a test on every target but the excluded ones (exclusions.def).
+void on_each_target(const char* title, void (*test)(const Target&));
+
+#define CONFORMANCE_PASTE2(a, b) a##b
+#define CONFORMANCE_PASTE(a, b) CONFORMANCE_PASTE2(a, b)
+/// A test with a `const Target& t`.
+#define CONFORMANCE_TEST(title)                                                                                \
+  static void CONFORMANCE_PASTE(conformance_, __LINE__)(const ::xtune::conformance::Target&);                  \
+  TEST_CASE(title) { ::xtune::conformance::on_each_target(title, CONFORMANCE_PASTE(conformance_, __LINE__)); } \
+  static void CONFORMANCE_PASTE(conformance_, __LINE__)([[maybe_unused]] const ::xtune::conformance::Target& t)
+
+/// A request for this target that finds portable.cuh; the source is named "kernel.cu".
+CompileRequest request_for(const Target& t, const std::string& source, const std::string& entry);
+/// Compiles it; on failure the test fails with the log.
+Artifact compile(const Target& t, const std::string& source, const std::string& entry);
+Artifact compile(const Target& t, const CompileRequest& request);
+/// The failure that this must end in; the test fails when it does not.
+CandidateFailure failing_compile(const Target& t, const CompileRequest& request);
+
+template <class T>
+std::unique_ptr<Buffer> upload(const Target& t, const std::vector<T>& values) {
+  auto buffer = t.device->allocate(values.size() * sizeof(T));
+  buffer->write(0, std::as_bytes(std::span(values)));
+  return buffer;
+}
+template <class T>
+std::vector<T> download(Buffer& buffer) {
+  std::vector<T> values(buffer.size() / sizeof(T));
+  buffer.read(0, std::as_writable_bytes(std::span(values)));
+  return values;
+}
+
+template <class T>
+KernelArgument argument(T value) {
+  static_assert(std::is_arithmetic_v<T>);
+  ScalarArgument scalar;
+  std::memcpy(scalar.bytes.data(), &value, sizeof value);
+  scalar.size = sizeof value;
+  return scalar;
+}
+inline KernelArgument argument(const std::unique_ptr<Buffer>& buffer) { return buffer.get(); }
+
+/// Arguments in kernel order, as an initialiser: arguments(a, b, 3).
+template <class... A>
+std::vector<KernelArgument> arguments(const A&... values) {
+  return {argument(values)...};
+}
+
+Sample run(Program& program, const std::vector<KernelArgument>& values, std::size_t flush_bytes = 0, bool timed = true);
+/// Loads and runs once.
+void run(const Target& t, const Artifact& artifact, const Launch& launch, const std::vector<KernelArgument>& values);
+
+/// The outcome of the CandidateFailure that this throws; ok when it throws none.
+template <class Action>
+Outcome outcome_of(const Action& action, std::string* message = nullptr) {
+  try {
+    action();
+  } catch (const CandidateFailure& failure) {
+    if (message) *message = failure.what();
+    return failure.outcome();
+  }
+  return Outcome::ok;
+}
+
+}  // namespace xtune::conformance
