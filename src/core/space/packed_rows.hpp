@@ -24,18 +24,24 @@ class PackedRows {
     }
   }
 
-  std::uint64_t count() const noexcept { return words_ == 0 ? 0 : storage_.size() / words_; }
+  std::uint64_t count() const noexcept { return count_; }
   void append(const std::vector<std::uint32_t>& digits) {
-    const std::size_t start = storage_.size();
-    storage_.resize(start + words_);
+    if (count_ % chunk_rows == 0) chunks_.emplace_back();
+    std::vector<std::uint64_t>& chunk = chunks_.back();
+    const std::size_t start = chunk.size();
+    chunk.resize(start + words_);
     for (std::size_t i = 0; i < fields_.size(); ++i)
-      storage_[start + fields_[i].word] |= std::uint64_t{digits[i]} << fields_[i].shift;
+      chunk[start + fields_[i].word] |= std::uint64_t{digits[i]} << fields_[i].shift;
+    ++count_;
   }
-  void shrink() { storage_.shrink_to_fit(); }
+  void shrink() {
+    if (!chunks_.empty()) chunks_.back().shrink_to_fit();
+  }
 
   std::uint32_t digit(std::uint64_t row, std::size_t position) const noexcept {
     const Field& field = fields_[position];
-    return static_cast<std::uint32_t>((storage_[row * words_ + field.word] >> field.shift) & field.mask);
+    const std::uint64_t word = chunks_[row / chunk_rows][row % chunk_rows * words_ + field.word];
+    return static_cast<std::uint32_t>((word >> field.shift) & field.mask);
   }
 
   using Range = std::pair<std::uint64_t, std::uint64_t>;
@@ -63,7 +69,10 @@ class PackedRows {
   };
   std::vector<Field> fields_;
   std::uint32_t words_ = 0, free_bits_ = 0;
-  std::vector<std::uint64_t> storage_;
+  // In chunks: one vector of gigabytes would be copied, and held twice, each time that it grows.
+  static constexpr std::uint64_t chunk_rows = std::uint64_t{1} << 17;
+  std::vector<std::vector<std::uint64_t>> chunks_;
+  std::uint64_t count_ = 0;
 };
 
 }  // namespace xtune
