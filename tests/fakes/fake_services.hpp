@@ -28,6 +28,7 @@ class FakeCompileService final : public CompileService {
 
   /// Default: ok, with the job's key.
   std::function<CompileAnswer(const CompileJob&)> respond;
+  std::function<int(const CompileJob&)> turns_of;  ///< how long a job takes; default: turns
   std::vector<CompileJob> jobs;
   std::vector<double> timeouts_s;
   std::size_t outstanding = 0, most_outstanding = 0;
@@ -38,14 +39,15 @@ class FakeCompileService final : public CompileService {
     timeouts_s.push_back(timeout_s);
     journal_.push_back("compile " + job.key);
     most_outstanding = std::max(most_outstanding, ++outstanding);
-    after_turns(loop_, turns, [this, job, callback = std::move(callback), asked_in = epoch_] {
-      if (asked_in != epoch_) return;
-      --outstanding;
-      journal_.push_back("compiled " + job.key);
-      CompileAnswer answer;
-      answer.artifact.key = job.key;
-      callback(respond ? respond(job) : answer);
-    });
+    after_turns(loop_, turns_of ? turns_of(job) : turns,
+                [this, job, callback = std::move(callback), asked_in = epoch_] {
+                  if (asked_in != epoch_) return;
+                  --outstanding;
+                  journal_.push_back("compiled " + job.key);
+                  CompileAnswer answer;
+                  answer.artifact.key = job.key;
+                  callback(respond ? respond(job) : answer);
+                });
   }
   std::size_t parallel() const noexcept override { return parallel_; }
   void cancel_all() override {

@@ -12,6 +12,7 @@
 #include "core/candidates/resolve.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/reference_plan.hpp"
+#include "core/run/search_path.hpp"
 #include "core/search/strategy.hpp"
 #include "xtune/error.hpp"
 
@@ -22,7 +23,7 @@ constexpr std::uint64_t default_evals = 400;
 
 /// One configuration on its way from proposal to record.
 struct Trial {
-  std::uint64_t index = 0;
+  SearchPath::Proposal proposal;
   Config config;
   Launch launch;
   CompileRequest request;
@@ -49,10 +50,11 @@ class Run {
         space_(make_space(spec, problem, device_facts(target.device))),
         resolver_(spec, space_, problem, target.device, target.arch, target.backend.toolchain, options.sanitize),
         evals_(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space_.size() : default_evals)),
-        strategy_(make_strategy(spec.search.strategy, space_, spec.search.seed, evals_)),
         // On a CPU the kernel and the compilers would fight for the same cores, and every number would be wrong.
         alternate_(target.device.vendor == "cpu"),
-        batch_(compiler.parallel() * (alternate_ ? 4 : 2) + 2) {
+        batch_(compiler.parallel() * (alternate_ ? 4 : 2) + 2),
+        path_(make_strategy(spec.search.strategy, space_, spec.search.seed, evals_),
+              alternate_ ? batch_ : batch_ + compiler.parallel()) {
     result_.problem = problem;
     result_.device = target.device;
     result_.space_size = space_.size();
@@ -69,7 +71,7 @@ class Run {
   void pump();
   bool may_compile() const { return !alternate_ || (ready_.empty() && !benching_ && !batch_closed_); }
   bool may_bench() const { return problem_set_ && (!alternate_ || compiling_ == 0); }
-  void consider(std::uint64_t index);
+  void consider(const SearchPath::Proposal& proposal);
   bool serve_from_store(Trial& trial);
   void start_compile(const TrialPtr& trial);
   void on_compiled(const std::string& key, const CompileAnswer& answer);
@@ -77,7 +79,7 @@ class Run {
   void start_bench();
   void on_benched(const TrialPtr& trial, const BenchAnswer& answer);
   void finish(Trial& trial, const std::string& log);
-  void take(Record record, std::uint64_t index, const std::string& log, bool from_store);
+  void take(const Trial& trial, Record record, const std::string& log, bool from_store);
   void report();
   double elapsed_s() const { return static_cast<double>(clock_.now_ns() - start_ns_) * 1e-9; }
 
@@ -94,9 +96,9 @@ class Run {
   const Space space_;
   const CandidateResolver resolver_;
   const std::uint64_t evals_;
-  const std::unique_ptr<Strategy> strategy_;
   const bool alternate_;
-  const std::size_t batch_;
+  const std::size_t batch_;  ///< configurations in flight at most
+  SearchPath path_;
 
   std::unordered_map<std::string, Record> stored_;  ///< newest record of each measurement key
   std::optional<RecordWriter> writer_;
@@ -106,7 +108,7 @@ class Run {
   bool batch_closed_ = false;  ///< alternating: compiling has ended, the device's turn lasts until ready_ is empty
   bool problem_set_ = false;   ///< the bench service knows inputs and reference
   bool benching_ = false;
-  bool exhausted_ = false;
+  std::uint64_t answers_ = 0;  ///< of both services
   std::optional<std::int64_t> first_compile_ns_;
   std::optional<double> best_ms_;
   std::size_t best_ = 0;  ///< index into result_.records
@@ -140,11 +142,13 @@ TuneResult Run::go() {
   } abandon{*this};
   while (!stopping()) {
     pump();
-    if (exhausted_ && in_flight() == 0) break;
-    if (in_flight() > 0 && !loop_.run_once()) throw Error(ErrorKind::io, "the workers ended without an answer");
+    if (path_.exhausted() && in_flight() == 0) break;
+    if (in_flight() == 0) continue;
+    const std::uint64_t before = answers_;
+    if (!loop_.run_once() && answers_ == before) throw Error(ErrorKind::io, "the workers ended without an answer");
   }
   result_.interrupted = stop_.load();
-  result_.out_of_time = !result_.interrupted && !(exhausted_ && in_flight() == 0);
+  result_.out_of_time = !result_.interrupted && !(path_.exhausted() && in_flight() == 0);
   try {
     writer_->sync();
   } catch (const Error& error) {
@@ -157,23 +161,20 @@ TuneResult Run::go() {
 
 /// Starts whatever may start now.
 void Run::pump() {
-  while (may_compile() && !exhausted_ && in_flight() < batch_ && !stopping()) {
-    const std::vector<std::uint64_t> proposals = strategy_->propose(batch_ - in_flight());
-    for (const std::uint64_t index : proposals) consider(index);
-    if (!proposals.empty()) continue;
-    // Nothing now and nothing outstanding means nothing ever.
-    if (in_flight() == 0) exhausted_ = true;
-    break;
+  while (may_compile() && in_flight() < batch_ && !stopping()) {
+    const auto proposal = path_.next();
+    if (!proposal) break;
+    consider(*proposal);
   }
   if (alternate_ && compiling_ == 0 && !ready_.empty()) batch_closed_ = true;
   if (!benching_ && !ready_.empty() && may_bench()) start_bench();
   if (!benching_ && ready_.empty()) batch_closed_ = false;
 }
 
-void Run::consider(std::uint64_t index) {
+void Run::consider(const SearchPath::Proposal& proposal) {
   auto trial = std::make_shared<Trial>();
-  trial->index = index;
-  trial->config = space_.at(index);
+  trial->proposal = proposal;
+  trial->config = space_.at(proposal.index);
   trial->request = resolver_.compile_request(trial->config);
   Record& record = trial->record;
   record.kernel = spec_.kernel.name;
@@ -207,7 +208,7 @@ bool Run::serve_from_store(Trial& trial) {
   const Outcome outcome = found->second.outcome;
   if (options_.retry_failed && (outcome == Outcome::crashed || outcome == Outcome::timed_out)) return false;
   ++result_.from_store;
-  take(std::move(found->second), trial.index, "", true);
+  take(trial, std::move(found->second), "", true);
   stored_.erase(found);
   return true;
 }
@@ -228,6 +229,7 @@ void Run::start_compile(const TrialPtr& trial) {
 }
 
 void Run::on_compiled(const std::string& key, const CompileAnswer& answer) {
+  ++answers_;
   const auto found = waiting_for_artifact_.find(key);
   const std::vector<TrialPtr> trials = std::move(found->second);
   waiting_for_artifact_.erase(found);
@@ -277,6 +279,7 @@ void Run::prepare_bench(const Config& config) {
     job.measure = spec_.measure;
     bench_.set_problem(std::move(job));
     problem_set_ = true;
+    ++answers_;
   };
   reference_->build(config, compiler_, open);
 }
@@ -290,6 +293,7 @@ void Run::start_bench() {
 }
 
 void Run::on_benched(const TrialPtr& trial, const BenchAnswer& answer) {
+  ++answers_;
   benching_ = false;
   result_.device_busy_s += answer.busy_s;
   Record& record = trial->record;
@@ -314,17 +318,17 @@ void Run::finish(Trial& trial, const std::string& log) {
   } catch (const Error& error) {
     observer_.on_warning(error.what());
   }
-  take(std::move(trial.record), trial.index, log, false);
+  take(trial, std::move(trial.record), log, false);
 }
 
-void Run::take(Record record, std::uint64_t index, const std::string& log, bool from_store) {
+void Run::take(const Trial& trial, Record record, const std::string& log, bool from_store) {
   ++result_.counts[record.outcome];
   const double time_ms = record.outcome == Outcome::ok ? statistic(record.time_ms, spec_.measure.statistic) : 0;
   if (record.outcome == Outcome::ok && (!best_ms_ || time_ms < *best_ms_)) {
     best_ms_ = time_ms;
     best_ = result_.records.size();
   }
-  strategy_->observe({index, record.outcome, time_ms});
+  path_.set_outcome(trial.proposal.number, {trial.proposal.index, record.outcome, time_ms});
   result_.records.push_back(std::move(record));
   observer_.on_record(result_.records.back(), log, from_store);
   report();

@@ -33,7 +33,8 @@ CompileAnswer compile(Workers& workers, CompileService& service, const std::stri
   CompileJob job;
   job.key = key;
   service.compile(job, timeout_s, [&](const CompileAnswer& given) { answer = given; });
-  REQUIRE(workers.loop.run_until([&] { return answer.has_value(); }));
+  const bool came = workers.loop.run_until([&] { return answer.has_value(); });
+  REQUIRE(came);
   return *answer;
 }
 
@@ -42,7 +43,8 @@ BenchAnswer bench(Workers& workers, BenchService& service, const std::string& ke
   BenchJob job;
   job.artifact.key = key;
   service.bench(job, timeout_s, [&](const BenchAnswer& given) { answer = given; });
-  REQUIRE(workers.loop.run_until([&] { return answer.has_value(); }));
+  const bool came = workers.loop.run_until([&] { return answer.has_value(); });
+  REQUIRE(came);
   return *answer;
 }
 

@@ -217,13 +217,13 @@ TEST_CASE("fresh measures again; retry_failed tries stored crashes and timeouts 
   };
   t.run();
   t.options.retry_failed = true;
+  t.clock.advance_s(1);
   t.bench.respond = nullptr;
   const TuneResult retried = t.run();
   CHECK(retried.from_store == 2);
   CHECK(t.bench.jobs.size() == 2);
   CHECK(retried.counts.at(Outcome::ok) == 3);
   // The newest record of a key answers.
-  t.clock.advance_s(1);
   t.options.retry_failed = false;
   CHECK(t.run().counts.at(Outcome::ok) == 3);
   t.options.fresh = true;
@@ -246,6 +246,38 @@ TEST_CASE("evals is honoured exactly") {
       CHECK(t.bench.jobs.size() == std::min<std::uint64_t>(evals, 30));
     }
   }
+}
+
+TEST_CASE("The way of a search depends on the outcomes, not on which worker was first") {
+  const auto configs_of = [](const TuneResult& result) {
+    std::set<std::int64_t> configs;
+    for (const Record& record : result.records) configs.insert(Tuning::value(record.config, "A"));
+    return configs;
+  };
+  std::set<std::int64_t> first;
+  for (const std::string strategy : {"auto", "local"})
+    for (int delay = 0; delay < 4; ++delay) {
+      CAPTURE(strategy);
+      CAPTURE(delay);
+      Tuning t;
+      t.parameters = "A = { min = 1, max = 32 }\nC = { min = 1, max = 20 }\n";
+      t.rest = "[search]\nstrategy = \"" + strategy + "\"\nevals = 80\n";
+      t.compiler.turns_of = [&](const CompileJob& job) {
+        return 1 + (job.key[0] * (delay * delay + 1)) % (delay + 2) * 3;
+      };
+      t.bench.turns = 1 + delay % 2;
+      t.bench.respond = [](const BenchJob& job) {
+        return measured(1 + std::abs(static_cast<int>(job.launch.block[0]) - 640) + (job.artifact.key[0] % 16) * 0.25);
+      };
+      const TuneResult result = t.run();
+      CHECK(result.records.size() == 80);
+      if (delay == 0) first = configs_of(result);
+      CHECK(configs_of(result) == first);
+      // So a search that looks at its results repeats from the store.
+      const TuneResult again = t.run();
+      CHECK(again.from_store == 80);
+      CHECK(t.journal.empty());
+    }
 }
 
 TEST_CASE("The budget of seconds ends the run; what was measured is kept") {

@@ -1,0 +1,40 @@
+// Keeps proposals and outcomes in step.
+#include "core/run/search_path.hpp"
+
+#include <algorithm>
+
+namespace xtune {
+
+SearchPath::SearchPath(std::unique_ptr<Strategy> strategy, std::size_t window)
+    : strategy_(std::move(strategy)), window_(std::max<std::size_t>(window, 1)) {}
+
+std::optional<SearchPath::Proposal> SearchPath::next() {
+  while (!exhausted_) {
+    if (!starved_ && outcomes_.size() < window_) {
+      const std::vector<std::uint64_t> indices = strategy_->propose(1);
+      if (!indices.empty()) {
+        outcomes_.emplace_back();
+        return Proposal{shown_ + outcomes_.size() - 1, indices.front()};
+      }
+      starved_ = true;
+      exhausted_ = outcomes_.empty();
+    }
+    if (!show_next()) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool SearchPath::show_next() {
+  if (outcomes_.empty() || !outcomes_.front()) return false;
+  strategy_->observe(*outcomes_.front());
+  outcomes_.pop_front();
+  ++shown_;
+  starved_ = false;
+  return true;
+}
+
+void SearchPath::set_outcome(std::uint64_t number, const Observation& outcome) {
+  outcomes_.at(number - shown_) = outcome;
+}
+
+}  // namespace xtune

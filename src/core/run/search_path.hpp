@@ -1,0 +1,43 @@
+// A strategy driven in step with the outcomes of its proposals, so that the same outcomes always lead the same way.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "core/search/strategy.hpp"
+
+namespace xtune {
+
+/// What a strategy proposes depends on the outcomes of its earlier proposals and on when it sees them. Here it sees
+/// them in order of proposal and at fixed points: the n-th proposal is made once it has seen the outcomes up to n -
+/// window, and no others. So neither the speed of a compile worker nor a crash in the middle changes the way of a
+/// search: a run resumes, and a stored run repeats, without measuring anything else.
+class SearchPath {
+ public:
+  /// window: proposals without an outcome at most, at least 1.
+  SearchPath(std::unique_ptr<Strategy> strategy, std::size_t window);
+
+  struct Proposal {
+    std::uint64_t number = 0;  ///< counts from 0
+    std::uint64_t index = 0;   ///< in the space
+  };
+  /// nullopt: not before another outcome is known, or never again (exhausted).
+  std::optional<Proposal> next();
+  /// Once for each proposal, in any order.
+  void set_outcome(std::uint64_t number, const Observation& outcome);
+  /// The strategy has seen every outcome and proposes nothing more.
+  bool exhausted() const noexcept { return exhausted_; }
+
+ private:
+  bool show_next();
+  std::unique_ptr<Strategy> strategy_;
+  std::size_t window_;
+  std::deque<std::optional<Observation>> outcomes_;  ///< of proposals from shown_ on; unset: not known yet
+  std::uint64_t shown_ = 0;
+  bool starved_ = false;  ///< it proposes nothing before it sees another outcome
+  bool exhausted_ = false;
+};
+
+}  // namespace xtune
