@@ -86,10 +86,10 @@ BackendState ask(const std::string& name) {
                         (result.timed_out ? "no answer within 120 s" : describe_exit(result.exit_code, result.signal)) +
                             (result.stderr_text.empty() ? "" : ": " + printable(result.stderr_text, 500)));
   try {
-    // A driver may print lines of its own first.
-    const std::size_t start = result.stdout_text.rfind("{\"xtune_probe\"");
-    return backend_state_from_json(
-        nlohmann::json::parse(result.stdout_text.substr(std::min(start, result.stdout_text.size()))));
+    // A driver may print lines of its own first: the answer is the last line.
+    std::string_view text = result.stdout_text;
+    text = text.substr(0, text.find_last_not_of('\n') + 1);
+    return backend_state_from_json(nlohmann::json::parse(text.substr(text.rfind('\n') + 1)));
   } catch (const nlohmann::json::exception& error) {
     return failed_probe(name, std::string("its answer cannot be read: ") + error.what());
   }
@@ -121,8 +121,7 @@ BackendState probe_backend(const std::string& name) {
 nlohmann::json to_json(const BackendState& state) {
   nlohmann::json devices = nlohmann::json::array();
   for (const DeviceInfo& device : state.devices) devices.push_back(to_json(device));
-  nlohmann::ordered_json json;
-  json["xtune_probe"] = 1;
+  nlohmann::json json;
   json["name"] = state.name;
   json["devices"] = devices;
   json["device_reason"] = printable(state.device_reason);

@@ -173,7 +173,8 @@ int bench_worker_main(int in, int out) {
 }
 
 int probe_worker_main(const std::string& backend) {
-  const std::string line = to_json(probe_backend(backend)).dump() + "\n";
+  // On a line of its own, whatever a driver has printed before.
+  const std::string line = "\n" + to_json(probe_backend(backend)).dump() + "\n";
   return std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0 ? 0 : 1;
 }
 
