@@ -1,0 +1,68 @@
+// y = 2x, with a fault of the reader's choice: what each costs a tuning run is tested with faults.toml.
+//
+//   FAULT                what happens                                        outcome         stage
+//   none                 works; WORK only makes it slower                    ok              measure
+//   compile_error        the source is wrong                                 compile_failed  compile
+//   compiler_crash       a type of a million levels: compilers overflow      crashed         compile
+//   illegal_address      writes through a wild pointer                       crashed         run
+//   trap                 executes a trap instruction                         crashed         run
+//   infinite_loop        waits for what never comes                          timed_out       run
+//   wrong_result         y = 3x                                              wrong_result    validate
+//   nan_output           y = NaN                                             wrong_result    validate
+//   out_of_bounds_write  also writes y[n]                                    wrong_result    validate
+//   too_much_shared      asks for 64 MiB of shared memory (faults.toml)      rejected        space
+//   too_many_threads     asks for blocks of 4096 threads (faults.toml)       rejected        space
+#define none 0
+#define compile_error 1
+#define compiler_crash 2
+#define illegal_address 3
+#define trap 4
+#define infinite_loop 5
+#define wrong_result 6
+#define nan_output 7
+#define out_of_bounds_write 8
+#define too_much_shared 9
+#define too_many_threads 10
+
+#if FAULT == compile_error
+#error "this configuration does not compile"
+#endif
+
+#if FAULT == compiler_crash
+#define STARS_1 * * * * * * * * * *
+#define STARS_2 STARS_1 STARS_1 STARS_1 STARS_1 STARS_1 STARS_1 STARS_1 STARS_1 STARS_1 STARS_1
+#define STARS_3 STARS_2 STARS_2 STARS_2 STARS_2 STARS_2 STARS_2 STARS_2 STARS_2 STARS_2 STARS_2
+#define STARS_4 STARS_3 STARS_3 STARS_3 STARS_3 STARS_3 STARS_3 STARS_3 STARS_3 STARS_3 STARS_3
+#define STARS_5 STARS_4 STARS_4 STARS_4 STARS_4 STARS_4 STARS_4 STARS_4 STARS_4 STARS_4 STARS_4
+#define STARS_6 STARS_5 STARS_5 STARS_5 STARS_5 STARS_5 STARS_5 STARS_5 STARS_5 STARS_5 STARS_5
+__device__ int STARS_6 deep_pointer();
+#endif
+
+extern "C" __global__ void faults(const float* x, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float value = 0;
+  // Read anew each time, so that the work cannot be optimised away.
+  for (int turn = 0; turn < WORK; ++turn) value = *(const volatile float*)(x + i);
+#if FAULT == illegal_address
+  *(volatile float*)16 = value;
+#elif FAULT == trap
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+  __trap();
+#else
+  __builtin_trap();
+#endif
+#elif FAULT == infinite_loop
+  while (*(const volatile float*)(x + i) < 1e30f) {
+  }
+#elif FAULT == out_of_bounds_write
+  if (i == 0) y[n] = value;
+#endif
+#if FAULT == wrong_result
+  y[i] = 3 * value;
+#elif FAULT == nan_output
+  y[i] = (value - value) / (value - value);
+#else
+  y[i] = 2 * value;
+#endif
+}

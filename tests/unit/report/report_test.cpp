@@ -1,0 +1,130 @@
+// Tests of the tables, metrics and JSON that a run ends with.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "report/metrics.hpp"
+#include "report/run_report.hpp"
+#include "report/table.hpp"
+
+using namespace xtune;
+
+namespace {
+
+Spec spec_with(const std::string& metrics) {
+  return parse_spec(
+      "[kernel]\nname = \"k\"\n[problem]\nN = 1000000\n[space.params]\nB = [1, 2]\nA = [1, 2]\n" + metrics, "k.toml",
+      ".");
+}
+
+Record record_of(std::int64_t a, double time_ms, Outcome outcome = Outcome::ok) {
+  Record record;
+  record.kernel = "k";
+  record.key = "key of " + std::to_string(a);
+  record.problem = {{"N", std::int64_t{1000000}}};
+  record.config = {{"A", a}, {"B", std::int64_t{2}}};
+  record.outcome = outcome;
+  record.device.compute_units = 4;
+  if (outcome != Outcome::ok) return record;
+  record.samples_ms = {time_ms, time_ms, time_ms};
+  record.time_ms = summarize(record.samples_ms);
+  return record;
+}
+
+TuneResult result_of(std::vector<Record> records) {
+  TuneResult result;
+  result.problem = {{"N", std::int64_t{1000000}}};
+  result.device.name = "A device";
+  result.space_size = 4;
+  for (const Record& record : records) ++result.counts[record.outcome];
+  result.records = std::move(records);
+  result.total_s = 12;
+  return result;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("Metrics see problem, parameters, device and time; one that fails is no number") {
+  const Spec spec = spec_with(
+      "[metrics]\nGB_per_s = \"4 * N / time_s / 1e9\"\nper_ms = \"A / time_ms\"\nunits = \"device.compute_units\"\n"
+      "none = \"1 // (A - 1)\"\n");
+  const auto metrics = metrics_of(spec, record_of(1, 2.0));
+  REQUIRE(metrics.size() == 4);
+  CHECK(metrics[0].first == "GB_per_s");
+  CHECK(metrics[0].second == doctest::Approx(2.0));
+  CHECK(metrics[1].second == doctest::Approx(0.5));
+  CHECK(metrics[2].second == 4);
+  CHECK(std::isnan(metrics[3].second));
+  CHECK(metrics_text(spec, record_of(1, 2.0)) == "GB_per_s 2, per_ms 0.5, units 4, none -");
+}
+
+TEST_CASE("Configurations print in the spec's order") {
+  CHECK(config_text(spec_with(""), record_of(1, 1).config) == "B=2 A=1");
+  CHECK(bindings_text(record_of(1, 1).config) == "A=1 B=2");
+  CHECK(bindings_text({}).empty());
+}
+
+TEST_CASE("The JSON of a run holds the best, its ties, counts and times") {
+  const Spec spec = spec_with("[metrics]\nnone = \"1 // (A - A)\"\nms = \"time_ms\"\n");
+  TuneResult result = result_of({record_of(2, 3.0), record_of(1, 2.0), record_of(3, 0, Outcome::crashed)});
+  result.from_store = 1;
+  const auto json = run_json(spec, result);
+  CHECK(json["kernel"] == "k");
+  CHECK(json["problem"]["N"] == 1000000);
+  CHECK(json["best"]["config"] == nlohmann::ordered_json{{"A", 1}, {"B", 2}});
+  CHECK(json["best"]["time_ms"] == 2.0);
+  CHECK(json["best"]["interval_ms"] == nlohmann::ordered_json{2.0, 2.0});
+  CHECK(json["best"]["metrics"]["ms"] == 2.0);
+  CHECK(json["best"]["metrics"]["none"].is_null());
+  CHECK(json["best"]["ties"].empty());
+  CHECK(json["counts"]["ok"] == 2);
+  CHECK(json["counts"]["crashed"] == 1);
+  CHECK(json["from_store"] == 1);
+  CHECK(json["seconds"]["total"] == 12);
+  for (const char* part : {"compile_cpu", "compile_wall", "device_busy"}) CHECK(json["seconds"].contains(part));
+  CHECK_NOTHROW(json.dump());
+
+  const auto tied = run_json(spec, result_of({record_of(2, 2.0), record_of(1, 2.0)}));
+  CHECK(tied["best"]["config"]["A"] == 1);
+  REQUIRE(tied["best"]["ties"].size() == 1);
+  CHECK(tied["best"]["ties"][0]["A"] == 2);
+
+  const auto none = run_json(spec, result_of({record_of(1, 0, Outcome::wrong_result)}));
+  CHECK(none["best"].is_null());
+  CHECK(run_json(spec, result_of({}))["counts"].is_object());
+}
+
+TEST_CASE("The text of a run lists the fastest first, then outcomes and the winner") {
+  const Spec spec = spec_with("[metrics]\nGB_per_s = \"4 * N / time_s / 1e9\"\n");
+  const TuneResult result =
+      result_of({record_of(2, 3.0), record_of(1, 2.0), record_of(4, 4.0), record_of(3, 0, Outcome::crashed)});
+  const std::string text = run_text(spec, result, 2);
+  CHECK(text.find("2.00 ms") < text.find("3.00 ms"));
+  CHECK(has(text, "... 1 more"));
+  CHECK(has(text, "4 of 4 valid configurations"));
+  CHECK(has(text, "3 ok"));
+  CHECK(has(text, "1 crashed"));
+  CHECK(has(text, "best: B=2 A=1"));
+  CHECK(has(text, "GB_per_s"));
+  CHECK(has(text, "not validated"));
+  CHECK(has(run_text(spec, result_of({record_of(3, 0, Outcome::crashed)}), 10), "nothing passed"));
+  CHECK(has(run_text(spec, result_of({}), 10), "nothing passed"));
+  Record tainted = record_of(1, 1);
+  tainted.tainted = "the clock dropped";
+  CHECK(has(run_text(spec, result_of({tainted}), 10), "tainted: the clock dropped"));
+}
+
+TEST_CASE("Tables align numbers right and text left, by code points") {
+  CHECK(render_table({"#", "name", "time"}, {{"1", "a", "2.5 ms"}, {"10", "long", "-"}}) ==
+        " #  name    time\n"
+        "--  ----  ------\n"
+        " 1  a     2.5 ms\n"
+        "10  long       -\n");
+  CHECK(render_table({"µ"}, {{"ab"}}) == "µ\n--\nab\n");
+  CHECK(render_table({"a", "b"}, {{"1"}}) == "a  b\n-  -\n1\n");
+  CHECK(render_table({"a"}, {}) == "a\n-\n");
+}
