@@ -14,7 +14,7 @@ int check(const std::string& path, const CommonOptions& options) {
   std::vector<std::string> backends{"", "cuda", "hip", "host"};
   if (options.backend != "auto") backends = {options.backend};
   Spec spec;
-  for (const std::string& backend : backends) spec = load_spec(path, options.spec_options(backend));
+  for (const std::string& backend : backends) spec = read_spec(path, options, backend);
   if (options.json()) {
     nlohmann::ordered_json json{{"spec", spec.path.string()}, {"kernel", spec.kernel.name}, {"valid", true}};
     json["parameters"] = spec.parameters.size();

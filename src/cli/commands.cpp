@@ -78,8 +78,18 @@ void add_spec_argument(CLI::App& command, std::string& path) {
 
 void add_example(CLI::App& command, const std::string& example) { command.footer("Example:\n  " + example); }
 
+Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend) {
+  try {
+    return load_spec(path, options.spec_options(for_backend));
+  } catch (const Error& error) {
+    // A spec that cannot be read is a bad argument, not a failure of xtune.
+    if (error.kind() == ErrorKind::io) throw Error(ErrorKind::invalid_argument, error.what());
+    throw;
+  }
+}
+
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target) {
-  Spec spec = load_spec(path, options.spec_options(target.backend.name));
+  Spec spec = read_spec(path, options, target.backend.name);
   for (const std::string& note : spec.notes) fmt::print(stderr, "{}\n", note);
   return spec;
 }

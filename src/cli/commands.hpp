@@ -45,6 +45,8 @@ void add_spec_argument(CLI::App& command, std::string& path);
 /// A command's footer: "Example:\n  xtune run gemm.toml".
 void add_example(CLI::App& command, const std::string& example);
 
+/// load_spec with the -D options given; a file that cannot be read is Error(invalid_argument).
+Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend);
 /// Loads the spec with the overlay of the target's backend; prints its notes to stderr.
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target);
 
