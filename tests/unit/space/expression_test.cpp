@@ -79,9 +79,9 @@ TEST_CASE("arithmetic is Python's") {
                                                        {"-9223372036854775808 % -1", "int 0"},
                                                        {"-9223372036854775808 // 3", "int -3074457345618258603"},
                                                        {"(-8) ** (2 / 2)", "float -8.0"}};
-  for (const auto& [text, expected] : table) {
-    CAPTURE(text);
-    CHECK(result(text) == expected);
+  for (const auto& entry : table) {
+    CAPTURE(entry.first);
+    CHECK(result(entry.first) == entry.second);
   }
 }
 
@@ -117,9 +117,9 @@ TEST_CASE("comparisons and logic are Python's") {
                                                        {"-1.5 < -1", "bool true"},
                                                        {"false or true", "bool true"},
                                                        {"not 'x' in ['x']", "bool false"}};
-  for (const auto& [text, expected] : table) {
-    CAPTURE(text);
-    CHECK(result(text) == expected);
+  for (const auto& entry : table) {
+    CAPTURE(entry.first);
+    CHECK(result(entry.first) == entry.second);
   }
 }
 
@@ -158,9 +158,9 @@ TEST_CASE("functions and literals") {
                                                        {"'it\\'s'", "str it's"},
                                                        {"\"tab\\t\"", "str tab\t"},
                                                        {"  1\n + 2 ", "int 3"}};
-  for (const auto& [text, expected] : table) {
-    CAPTURE(text);
-    CHECK(result(text) == expected);
+  for (const auto& entry : table) {
+    CAPTURE(entry.first);
+    CHECK(result(entry.first) == entry.second);
   }
 }
 
