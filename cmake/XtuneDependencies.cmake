@@ -1,6 +1,6 @@
 # Third-party libraries, all of them Debian packages. `make deps` installs them.
 find_package(Threads REQUIRED)
-find_package(nlohmann_json 3.7 REQUIRED)
+find_package(nlohmann_json 3.8 REQUIRED)
 find_package(CLI11 REQUIRED)
 
 function(xtune_find_library target header package)
