@@ -91,7 +91,7 @@ std::string first_error(const std::string& log) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     // "k.cu(3): error: ...", "ptxas fatal   : ...", "ptxas application ptx input, line 38; error   : ..."
-    for (const std::string_view word : {"error", "fatal"}) {
+    for (const std::string_view word : {"error", "Error", "ERROR", "fatal"}) {
       for (auto at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
         const auto after = line.find_first_not_of(' ', at + word.size());
         const bool states = after != std::string_view::npos && (line[after] == ':' || line[after] == '#');

@@ -106,6 +106,9 @@ TEST_CASE("the first error of a log") {
         "ptxas application ptx input, line 38; error   : Not a name");
   CHECK(gpu::first_error("k.cu(3): error #20: identifier") == "k.cu(3): error #20: identifier");
   CHECK(gpu::first_error("fatal error: too many errors emitted") == "fatal error: too many errors emitted");
+  CHECK(gpu::first_error("k.cu(1): Error: Formal parameter space overflowed") ==
+        "k.cu(1): Error: Formal parameter space overflowed");
+  CHECK(gpu::first_error("LLVM ERROR: out of memory") == "LLVM ERROR: out of memory");
   CHECK(gpu::first_error("error").empty());
 }
 

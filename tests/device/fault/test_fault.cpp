@@ -1,0 +1,32 @@
+// A kernel that faults: crashed, in the driver's words, and every later use of the device says so too.
+#include "device/gpu_case.hpp"
+
+using namespace xtune;
+using namespace xtune::testing;
+
+TEST_CASE("an illegal address") {
+  // One backend alone: after the fault nothing else in this process may count on the GPU.
+  for (const std::string& name : backend_names()) {
+    if (name == "host") continue;
+    auto backend = make_backend(name);
+    if (const DeviceList list = backend->list_devices(); list.devices.empty()) {
+      MESSAGE("skipped: no " << name << " device: " << list.reason);
+      continue;
+    }
+    if (name == "hip" && backend->list_devices().devices[0].vendor == "amd") {
+      MESSAGE("skipped: the ROCm runtime aborts the process on a memory fault, which the worker's parent sees");
+      continue;
+    }
+    CAPTURE(name);
+    Gpu gpu{backend->open_device(0), backend->open_toolchain()};
+    const auto artifact = gpu.compile("extern \"C\" __global__ void k(int* out) { out[1ll << 40] = 1; }");
+    auto out = gpu.device->allocate(4);
+    auto program = gpu.device->load(artifact, launch_of(1, 1));
+    const KernelArgument arguments[] = {out.get()};
+    CHECK(outcome_of([&] { program->run({arguments, true, 0}); }) == Outcome::crashed);
+    std::array<std::byte, 4> bytes{};
+    CHECK(outcome_of([&] { out->read(0, bytes); }) == Outcome::crashed);
+    CHECK(outcome_of([&] { program->run({arguments, true, 0}); }) == Outcome::crashed);
+    return;
+  }
+}

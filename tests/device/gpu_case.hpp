@@ -1,0 +1,78 @@
+// What the tests on a real GPU share: a device of each GPU backend that has one, and small kernels compiled for it.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/backend.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::testing {
+
+struct Gpu {
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Toolchain> toolchain;
+
+  Artifact compile(const std::string& source, const std::string& entry = "k") const {
+    CompileRequest request;
+    request.source_name = "k.cu";
+    request.source = source;
+    request.entry = entry;
+    request.arch = device->info().arch;
+    return toolchain->compile(request);
+  }
+};
+
+/// Runs the check on the first device of every GPU backend; says so where there is none.
+inline void for_each_gpu(const std::function<void(Gpu&)>& check) {
+  bool any = false;
+  for (const std::string& name : backend_names()) {
+    if (name == "host") continue;
+    auto backend = make_backend(name);
+    const DeviceList list = backend->list_devices();
+    if (list.devices.empty()) {
+      MESSAGE("skipped: no " << name << " device: " << list.reason);
+      continue;
+    }
+    CAPTURE(name);
+    Gpu gpu{backend->open_device(0), backend->open_toolchain()};
+    check(gpu);
+    any = true;
+  }
+  if (!any) MESSAGE("skipped: this test needs a GPU");
+}
+
+template <class T>
+ScalarArgument scalar(T value) {
+  ScalarArgument argument;
+  std::memcpy(argument.bytes.data(), &value, sizeof(value));
+  argument.size = sizeof(value);
+  return argument;
+}
+
+inline Launch launch_of(std::uint32_t grid, std::uint32_t block, std::uint32_t shared = 0) {
+  Launch launch;
+  launch.grid = {grid, 1, 1};
+  launch.block = {block, 1, 1};
+  launch.shared_bytes = shared;
+  return launch;
+}
+
+template <class Call>
+Outcome outcome_of(Call call) {
+  try {
+    call();
+  } catch (const CandidateFailure& failure) {
+    MESSAGE(failure.what());
+    return failure.outcome();
+  }
+  return Outcome::ok;
+}
+
+}  // namespace xtune::testing

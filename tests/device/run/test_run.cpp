@@ -1,0 +1,107 @@
+// Kernels on a real GPU: results, times, limits and refusals that leave the device alive.
+#include "device/gpu_case.hpp"
+
+using namespace xtune;
+using namespace xtune::testing;
+
+TEST_CASE("facts of the device make sense and agree with what is known of its architecture") {
+  for_each_gpu([](Gpu& gpu) {
+    const DeviceInfo& info = gpu.device->info();
+    CHECK_FALSE(info.name.empty());
+    CHECK(info.memory_bytes > 0);
+    CHECK(info.l2_bytes > 0);
+    if (const auto known = known_device(info.arch)) {
+      CHECK(info.warp_size == known->warp_size);
+      CHECK(info.shared_per_block_optin == known->shared_per_block_optin);
+      CHECK(info.shared_per_compute_unit == known->shared_per_compute_unit);
+      CHECK(info.registers_per_block == known->registers_per_block);
+      CHECK(info.max_threads_per_compute_unit == known->max_threads_per_compute_unit);
+    }
+  });
+}
+
+TEST_CASE("a kernel computes, with scalars and buffers in order") {
+  for_each_gpu([](Gpu& gpu) {
+    const auto artifact = gpu.compile(
+        "extern \"C\" __global__ void k(float* y, const float* x, float a, int n) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] += a * x[i]; }");
+    constexpr int n = 100000;
+    std::vector<float> x(n), y(n, 1.0F);
+    for (int i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = static_cast<float>(i % 97);
+    auto dx = gpu.device->allocate(n * sizeof(float)), dy = gpu.device->allocate(n * sizeof(float));
+    dx->write(0, std::as_bytes(std::span(x)));
+    dy->write(0, std::as_bytes(std::span(y)));
+    CHECK(reinterpret_cast<std::uintptr_t>(dx->address()) % 256 == 0);
+    auto program = gpu.device->load(artifact, launch_of((n + 255) / 256, 256));
+    const KernelArgument arguments[] = {dy.get(), dx.get(), scalar(2.0F), scalar(n)};
+    program->run({arguments, false, 0});
+    dy->read(0, std::as_writable_bytes(std::span(y)));
+    int wrong = 0;
+    for (std::size_t i = 0; i < n; ++i) wrong += y[i] != 1.0F + 2.0F * x[i];
+    CHECK(wrong == 0);
+    const Sample sample = program->run({arguments, true, 256 << 20});
+    CHECK(sample.time_ms > 0);
+    CHECK(sample.time_ms < 1000);
+  });
+}
+
+TEST_CASE("dynamic shared memory up to the opt-in limit") {
+  for_each_gpu([](Gpu& gpu) {
+    const auto artifact = gpu.compile(
+        "extern \"C\" __global__ void k(int* out, int last) { extern __shared__ int s[]; s[last] = 41; "
+        "__syncthreads();\n"
+        "  if (threadIdx.x == 0) *out = s[last] + 1; }");
+    const auto most = static_cast<std::uint32_t>(gpu.device->info().shared_per_block_optin);
+    auto out = gpu.device->allocate(4);
+    auto program = gpu.device->load(artifact, launch_of(1, 32, most));
+    const KernelArgument arguments[] = {out.get(), scalar(static_cast<int>(most / 4 - 1))};
+    program->run({arguments, false, 0});
+    std::int32_t value = 0;
+    out->read(0, std::as_writable_bytes(std::span(&value, 1)));
+    CHECK(value == 42);
+    CHECK(outcome_of([&] { gpu.device->load(artifact, launch_of(1, 32, most + 4)); }) == Outcome::rejected);
+  });
+}
+
+TEST_CASE("refusals leave the device alive") {
+  for_each_gpu([](Gpu& gpu) {
+    const auto artifact = gpu.compile("extern \"C\" __global__ void k(int* out) { *out = 7; }");
+    CHECK(outcome_of([&] { gpu.device->load(artifact, launch_of(1, 2048)); }) == Outcome::rejected);
+    CHECK(outcome_of([&] { gpu.device->load(artifact, launch_of(0, 32)); }) == Outcome::rejected);
+    Artifact damaged = artifact;
+    damaged.image = "no image at all";
+    CHECK(outcome_of([&] { gpu.device->load(damaged, launch_of(1, 32)); }) == Outcome::launch_failed);
+    Artifact misnamed = artifact;
+    misnamed.entry_symbol = "nosuch";
+    CHECK(outcome_of([&] { gpu.device->load(misnamed, launch_of(1, 32)); }) == Outcome::launch_failed);
+    auto program = gpu.device->load(artifact, launch_of(1, 32));
+    CHECK(outcome_of([&] { program->run({}); }) == Outcome::launch_failed);  // an argument is missing
+    CHECK_THROWS_AS(gpu.device->allocate(std::size_t{1} << 46), Error);
+
+    auto out = gpu.device->allocate(4);
+    const KernelArgument arguments[] = {out.get()};
+    program->run({arguments, true, 0});
+    std::int32_t value = 0;
+    out->read(0, std::as_writable_bytes(std::span(&value, 1)));
+    CHECK(value == 7);
+  });
+}
+
+TEST_CASE("clusters, where the architecture has them") {
+  for_each_gpu([](Gpu& gpu) {
+    const DeviceInfo& info = gpu.device->info();
+    const auto artifact =
+        gpu.compile("extern \"C\" __global__ void k(int* out) { if (threadIdx.x == 0) out[blockIdx.x] = 1; }");
+    Launch launch = launch_of(4, 32);
+    launch.cluster = {2, 1, 1};
+    const bool has_clusters = info.vendor == "nvidia" && info.arch >= "sm_90" && info.arch.size() >= 5 &&
+                              info.arch != "sm_70" && info.arch != "sm_75";
+    auto out = gpu.device->allocate(16);
+    const KernelArgument arguments[] = {out.get()};
+    const Outcome outcome = outcome_of([&] { gpu.device->load(artifact, launch)->run({arguments, true, 0}); });
+    if (has_clusters)
+      CHECK(outcome == Outcome::ok);
+    else if (outcome != Outcome::rejected)
+      CHECK(info.arch.starts_with("sm_1"));
+  });
+}

@@ -1,0 +1,190 @@
+// Compilers that are missing, crash, or are clang++.
+#include "backends/host/toolchain.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "backends/backend.hpp"
+#include "backends/host/compiler.hpp"
+#include "base/files.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+/// Sets a variable until the end of the scope.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() {
+    if (before_.empty())
+      unsetenv(name_);
+    else
+      setenv(name_, before_.c_str(), 1);
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::string before_;
+};
+
+CompileRequest request(const std::string& source) {
+  CompileRequest r;
+  r.source_name = "k.cu";
+  r.source = source;
+  r.entry = "k";
+  r.arch = host::own_arch();
+  return r;
+}
+
+std::filesystem::path script(const TemporaryDirectory& folder, const std::string& text) {
+  const auto path = folder.path() / "fake-cxx";
+  std::ofstream(path) << "#!/bin/sh\n" << text;
+  chmod(path.c_str(), 0700);
+  return path;
+}
+
+constexpr const char* fill = R"(extern "C" __global__ void k(int* x) {
+  __shared__ int s[64];
+  s[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  x[threadIdx.x] = s[63 - threadIdx.x];
+})";
+
+}  // namespace
+
+TEST_CASE("a compiler that is not there is named") {
+  const Variable wanted("XTUNE_HOST_CXX", "/no/such/compiler");
+  try {
+    host::make_toolchain();
+    FAIL("found");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::unavailable);
+    CHECK(std::string(error.what()).find("/no/such/compiler") != std::string::npos);
+  }
+}
+
+TEST_CASE("without any compiler the message says what to install") {
+  const Variable path("PATH", "/nowhere");
+  const Variable wanted("XTUNE_HOST_CXX", "");
+  try {
+    host::make_toolchain();
+    FAIL("found");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::unavailable);
+    CHECK(std::string(error.what()).find("g++") != std::string::npos);
+  }
+}
+
+TEST_CASE("a compiler that dies is a crash, one that complains a compile error") {
+  const TemporaryDirectory folder;
+  const std::string version = "[ \"$1\" = --version ] && echo fake 1.0 && exit 0\n";
+  for (const auto& [text, outcome] :
+       {std::pair{version + "kill -SEGV $$\n", Outcome::crashed},
+        std::pair{version + "echo 'k.cu:1: internal compiler error: Segmentation fault' >&2; exit 1\n",
+                  Outcome::crashed},
+        std::pair{version + "echo 'k.cu:7: error: no good' >&2; exit 1\n", Outcome::compile_failed}}) {
+    const Variable wanted("XTUNE_HOST_CXX", script(folder, text).string());
+    try {
+      host::make_toolchain()->compile(request(fill));
+      FAIL("compiled");
+    } catch (const CandidateFailure& failure) {
+      CHECK(failure.outcome() == outcome);
+      if (outcome == Outcome::compile_failed) CHECK(std::string(failure.what()) == "k.cu:7: error: no good");
+    }
+  }
+  const Variable wanted("XTUNE_HOST_CXX", script(folder, "echo broken >&2; exit 3\n").string());
+  CHECK_THROWS_AS(host::make_toolchain()->fingerprint(), Error);
+}
+
+TEST_CASE("a definition or entry cannot leave its place") {
+  const auto toolchain = host::make_toolchain();
+  for (const char* entry : {"", "k; int x", "k}", "<3>", "k\n#error"}) {
+    auto r = request(fill);
+    r.entry = entry;
+    CHECK_THROWS_AS(toolchain->compile(r), CandidateFailure);
+  }
+}
+
+TEST_CASE("one toolchain compiles from several threads") {
+  const auto toolchain = host::make_toolchain();
+  std::string images[3];
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&, i] {
+      auto r = request("extern \"C\" __global__ void k(int* x) { *x = NUMBER; }");
+      r.defines = {{"NUMBER", std::to_string(i)}};
+      images[i] = toolchain->compile(r).image;
+    });
+  for (auto& thread : threads) thread.join();
+  CHECK_FALSE(images[0].empty());
+  CHECK(images[0] != images[1]);
+  CHECK(images[1] != images[2]);
+}
+
+TEST_CASE("nothing is left in the temporary folder") {
+  const TemporaryDirectory folder;
+  const Variable tmp("XTUNE_TMP_DIR", folder.path().string());
+  const auto toolchain = host::make_toolchain();
+  toolchain->compile(request(fill));
+  CHECK_THROWS_AS(toolchain->compile(request("extern \"C\" __global__ void k() { nonsense; }")), CandidateFailure);
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("clang++ compiles the same kernels") {
+  std::string clang;
+  {
+    const Variable wanted("XTUNE_HOST_CXX", "clang++");
+    try {
+      clang = host::find_compiler();
+    } catch (const Error& error) {
+      MESSAGE("skipped: " << error.what());
+      return;
+    }
+  }
+  const Variable wanted("XTUNE_HOST_CXX", clang);
+  const auto backend = make_backend("host");
+  const auto toolchain = backend->open_toolchain();
+  CHECK(toolchain->fingerprint().find("clang") != std::string::npos);
+  const auto device = backend->open_device(0);
+  const auto x = device->allocate(64 * sizeof(int));
+  const Artifact artifact = toolchain->compile(request(fill));
+  const std::vector<KernelArgument> arguments = {x.get()};
+  device->load(artifact, {{1, 1, 1}, {64, 1, 1}})->run({arguments, true, 0});
+  int last = 0;
+  x->read(63 * sizeof(int), std::as_writable_bytes(std::span(&last, 1)));
+  CHECK(last == 0);
+  int first = 0;
+  x->read(0, std::as_writable_bytes(std::span(&first, 1)));
+  CHECK(first == 63);
+}
+
+TEST_CASE("a kernel whose threads wait for each other for ever is a crash that says so") {
+  const auto backend = make_backend("host");
+  const auto device = backend->open_device(0);
+  const Artifact artifact = backend->open_toolchain()->compile(request(R"(extern "C" __global__ void k(int* x) {
+    if (threadIdx.x < 7) __syncwarp(0xffu);
+    else __syncthreads();
+    *x = 1;
+  })"));
+  const auto x = device->allocate(4);
+  const std::vector<KernelArgument> arguments = {x.get()};
+  const auto program = device->load(artifact, {{3, 1, 1}, {32, 1, 1}});
+  try {
+    program->run({arguments, true, 0});
+    FAIL("it ended");
+  } catch (const CandidateFailure& failure) {
+    CHECK(failure.outcome() == Outcome::crashed);
+    CHECK(std::string(failure.what()).find("25 wait at __syncthreads()") != std::string::npos);
+  }
+}
