@@ -10,16 +10,17 @@
 
 namespace xtune {
 
-/// The fastest ok record and those that cannot be told from it.
+/// The fastest ok record and those that cannot be told from it. Points into the records it was made from.
 struct Best {
   const Record* record = nullptr;
   std::vector<const Record*> ties;  ///< others whose interval overlaps the best's, fastest first
 };
 
 /// By statistic (median), ties broken by the configuration's text, so that the same records give the same answer.
-/// Duplicates of a measurement key count once (the newest). nullopt without any ok record. Tainted records lose to
-/// clean ones.
+/// Duplicates of a measurement key count once (the newest; pruned ones never). nullopt without any ok record. Tainted
+/// records lose to clean ones.
 std::optional<Best> best_of(const std::vector<Record>& records);
+std::optional<Best> best_of(std::vector<Record>&& records) = delete;  // the pointers would outlive the records
 
 enum class Match { exact, nearest, none };
 const char* to_string(Match match) noexcept;

@@ -14,6 +14,8 @@ namespace {
 
 std::int64_t block(const Record& record) { return std::get<std::int64_t>(record.config.at("BLOCK")); }
 
+std::int64_t best_block(const std::vector<Record>& records) { return block(*best_of(records).value().record); }
+
 Record with_problem(Record record, std::int64_t m, std::int64_t n) {
   record.problem = {{"M", m}, {"N", n}};
   record.key += "-" + std::to_string(m) + "x" + std::to_string(n);
@@ -43,12 +45,14 @@ TEST_CASE("the best is the fastest ok record, in any order of the records") {
 }
 
 TEST_CASE("no ok record, no best") {
-  CHECK_FALSE(best_of({}));
+  const std::vector<Record> none;
+  CHECK_FALSE(best_of(none));
   Record failed = example_record(1, 1), pruned = example_record(2, 1), empty = example_record(3, 1);
   failed.outcome = Outcome::crashed;
   pruned.outcome = Outcome::pruned;
   empty.time_ms = {};
-  CHECK_FALSE(best_of({failed, pruned, empty}));
+  const std::vector<Record> useless{failed, pruned, empty};
+  CHECK_FALSE(best_of(useless));
 }
 
 TEST_CASE("records whose interval reaches the best's are ties, fastest first") {
@@ -64,34 +68,36 @@ TEST_CASE("records whose interval reaches the best's are ties, fastest first") {
 
 TEST_CASE("equal times break by the configuration's text") {
   const Record a = example_record(128, 1), b = example_record(64, 1), c = example_record(32, 1);
-  CHECK(block(*best_of({a, b, c})->record) == 128);
-  CHECK(block(*best_of({c, b, a})->record) == 128);
-  CHECK(best_of({b, c, a})->ties.size() == 2);
+  CHECK(best_block({a, b, c}) == 128);
+  CHECK(best_block({c, b, a}) == 128);
+  const std::vector<Record> records{b, c, a};
+  CHECK(best_of(records)->ties.size() == 2);
 }
 
 TEST_CASE("of one key the newest record counts, whatever it says; a race given up does not") {
   Record old = example_record(1, 1), again = example_record(1, 5), other = example_record(2, 3);
   again.unix_time_ms += 1;
-  CHECK(block(*best_of({old, again, other})->record) == 2);
-  CHECK(block(*best_of({again, other, old})->record) == 2);
+  CHECK(best_block({old, again, other}) == 2);
+  CHECK(best_block({again, other, old}) == 2);
   Record wrong = old;
   wrong.outcome = Outcome::wrong_result;
   wrong.unix_time_ms += 2;
-  CHECK(block(*best_of({wrong, old, other})->record) == 2);
+  CHECK(best_block({wrong, old, other}) == 2);
   Record pruned = old;
   pruned.outcome = Outcome::pruned;
   pruned.unix_time_ms += 3;
-  CHECK(block(*best_of({pruned, old, other})->record) == 1);
+  CHECK(best_block({pruned, old, other}) == 1);
 }
 
 TEST_CASE("a tainted record is best only where no clean one is") {
   Record tainted = example_record(1, 1);
   tainted.tainted = "throttled";
   const Record clean = example_record(2, 2);
-  const auto best = best_of({tainted, clean});
+  const std::vector<Record> records{tainted, clean};
+  const auto best = best_of(records);
   CHECK(block(*best->record) == 2);
   CHECK(best->ties.empty());
-  CHECK(block(*best_of({tainted})->record) == 1);
+  CHECK(best_block({tainted}) == 1);
 }
 
 TEST_CASE("a lookup finds the exact problem on this device") {
