@@ -28,8 +28,8 @@ template <int A, int B> __global__ void fill(int* x) { x[threadIdx.x] = A * 10 +
 
 CONFORMANCE_TEST("definitions and options reach the kernel") {
   auto request =
-      request_for(t, "extern \"C\" __global__ void store(T* x) { x[threadIdx.x] = VALUE + OFFSET; }", "store");
-  request.defines = {{"VALUE", "40"}, {"T", "float"}};  // T: a name that headers use too
+      request_for(t, "extern \"C\" __global__ void store(ELEMENT* x) { x[threadIdx.x] = VALUE + OFFSET; }", "store");
+  request.defines = {{"VALUE", "40"}, {"ELEMENT", "float"}};
   request.options.push_back("-DOFFSET=2");
   const auto artifact = compile(t, request);
   CHECK(artifact.compile_s > 0);

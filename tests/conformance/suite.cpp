@@ -34,7 +34,7 @@ bool known_to(Toolchain& toolchain, const std::string& arch) {
     toolchain.compile({"probe.cu", "extern \"C\" __global__ void probe() {}", {}, "probe", {}, {}, arch, false});
     return true;
   } catch (const std::exception& error) {
-    MESSAGE("left out: " << arch << ": " << error.what());
+    MESSAGE("left out: " << arch << ": " << std::string(error.what()));
     return false;
   }
 }
@@ -52,7 +52,7 @@ const std::vector<Target>& targets() {
         one.toolchain = one.backend->open_toolchain();
         (void)one.toolchain->fingerprint();
       } catch (const Error& error) {
-        MESSAGE("left out: " << name << ": " << error.what());
+        MESSAGE("left out: " << name << ": " << std::string(error.what()));
         continue;
       }
       const DeviceList devices = one.backend->list_devices();
@@ -102,7 +102,7 @@ Artifact compile(const Target& t, const CompileRequest& request) {
   try {
     return t.toolchain->compile(request);
   } catch (const CandidateFailure& failure) {
-    FAIL(failure.what() << "\n" << failure.log());
+    FAIL(std::string(failure.what()) << "\n" << failure.log());
   }
   return {};
 }

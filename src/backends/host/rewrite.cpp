@@ -133,7 +133,7 @@ class Rewriter {
     }
     if (is_extern)
       dynamic_shared(first, i, end);
-    else
+    else if (!options_.sanitize || !guarded_shared(first, i, end))
       static_shared(first, i, is_static);
     return is_extern ? end : i;
   }
@@ -157,6 +157,44 @@ class Rewriter {
     }
     if (!hoisted.empty()) insert_before(first, hoisted);
     replace(tokens_[i].text, std::string(is_static ? "" : "static ") + (options_.sanitize ? "" : "thread_local"));
+  }
+
+  /// __shared__ float a[4], b;  ->  typedef float xtune_shared_a[4], xtune_shared_b; static auto &a = .., &b = ..;
+  /// False, and nothing done, when the declarators are of a shape that this does not read.
+  bool guarded_shared(std::size_t first, std::size_t i, std::size_t end) {
+    std::vector<std::size_t> names;
+    bool named = false;  // the current declarator's name has been seen
+    for (std::size_t k = i + 1; k <= end; ++k) {
+      if (is(k, "<")) {
+        k = past_template(k, end);
+      } else if (is(k, "(") || is(k, "{")) {
+        k = closing(k);
+      } else if (is(k, "[") || is(k, ",") || is(k, ";")) {
+        if (!named && tokens_[k - 1].kind != Token::identifier) return false;
+        if (!named) names.push_back(k - 1);
+        named = is(k, "[");
+        if (named) k = closing(k);
+      }
+    }
+    for (std::size_t k = first; k < end; ++k) {
+      if (is(k, "alignas")) {
+        const std::size_t last = closing(k + 1);
+        erase(k, last);
+        k = last;
+      } else if (is(k, "static") || is(k, "inline")) {
+        replace(tokens_[k].text, "");
+      }
+    }
+    replace(tokens_[i].text, "typedef");
+    std::string references;
+    for (const std::size_t name : names) {
+      const std::string type = "xtune_shared_" + std::string(tokens_[name].text);
+      references += std::string(references.empty() ? " static auto &" : ", &") + std::string(tokens_[name].text) +
+                    " = xtune_guarded_shared<" + type + ">()";
+      replace(tokens_[name].text, type);
+    }
+    insert_before(end, ";" + references);
+    return true;
   }
 
   /// extern __shared__ float a[], b[][4];  ->  float (*const a) = .., (*const b) [4] = ..;

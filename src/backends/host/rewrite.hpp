@@ -7,9 +7,8 @@
 namespace xtune::host {
 
 struct RewriteOptions {
-  bool sanitize =
-      false;        ///< one thread runs all blocks: shared arrays are plain statics, which AddressSanitizer guards
-  bool gcc = true;  ///< "#pragma unroll" becomes GCC's
+  bool sanitize = false;  ///< one thread runs all blocks, and each shared array is a heap block of its own
+  bool gcc = true;        ///< "#pragma unroll" becomes GCC's
 };
 
 struct Rewritten {

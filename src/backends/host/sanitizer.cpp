@@ -6,10 +6,18 @@
 #include "backends/host/compiler.hpp"
 #include "xtune/error.hpp"
 
+#if defined(__SANITIZE_ADDRESS__)
+#define XTUNE_HAS_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define XTUNE_HAS_ADDRESS_SANITIZER
+#endif
+#endif
+
 namespace xtune::host {
 
 std::vector<std::pair<std::string, std::string>> sanitizer_environment() {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(XTUNE_HAS_ADDRESS_SANITIZER)
   return {};
 #else
   const Compiler compiler = identify_compiler(find_compiler());

@@ -83,6 +83,7 @@ class HostToolchain final : public Toolchain {
 
     const std::string output = (work.path() / "kernel.so").string();
     Arguments build = {c.path, "-x", "c++-cpp-output", "-o", output, "-shared", "-fPIC"};
+    build.push_back("-ffile-prefix-map=" + work.path().string() + "=.");
     append(build, flags);
     build.push_back("-");
     const CommandResult built = run(build, kernel.text + entry_text(request, kernel.uses_fibers), work);
@@ -129,7 +130,7 @@ class HostToolchain final : public Toolchain {
     // Each step uses some of these only.
     if (c.is_clang) flags.push_back("-Wno-unused-command-line-argument");
     append(flags, request.options);
-      return flags;
+    return flags;
   }
 
   static Arguments include_flags(const CompileRequest& request, const TemporaryDirectory& work) {

@@ -48,15 +48,24 @@ struct XtuneArguments {
       threadIdx = {index.x, index.y, index.z};
       call(arguments, typename XtuneCount<count>::type());
     }
-    static void run_block(void* const* arguments, XtuneUint3 block_index) {
-      xtune_begin_block(block_index);
+    // By value: a store through one argument cannot change another, so that simple kernels become vector loops.
+    static inline __attribute__((always_inline)) void run_all(A... values) {
       const unsigned size_x = blockDim.x, size_y = blockDim.y, size_z = blockDim.z;
       for (unsigned z = 0; z < size_z; ++z)
         for (unsigned y = 0; y < size_y; ++y)
           for (unsigned x = 0; x < size_x; ++x) {
             threadIdx = {x, y, z};
-            call(arguments, typename XtuneCount<count>::type());
+            entry(values...);
           }
+    }
+    template <int... I>
+    static inline __attribute__((always_inline)) void unpack(void* const* arguments, XtuneIndices<I...>) {
+      (void)arguments;
+      run_all(*static_cast<A*>(arguments[I])...);
+    }
+    static void run_block(void* const* arguments, XtuneUint3 block_index) {
+      xtune_begin_block(block_index);
+      unpack(arguments, typename XtuneCount<count>::type());
     }
     static constexpr XtuneKernel describe(const char* marker, bool uses_fibers) {
       return {marker,

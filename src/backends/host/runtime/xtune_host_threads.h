@@ -20,6 +20,16 @@ struct XtuneDynamicShared {
   }
 };
 
+/// A shared variable of a sanitized kernel: on the heap, between red zones that templates' static variables do not
+/// have.
+template <class T>
+T& xtune_guarded_shared() {
+  constexpr size_t alignment = alignof(T) > 128 ? alignof(T) : 128;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignment, sizeof(T)) != 0) abort();
+  return *static_cast<T*>(memory);
+}
+
 // The variables above belong to whichever thread of the block runs: each takes its own back after it has waited.
 #define XTUNE_WAIT(call)                   \
   do {                                     \

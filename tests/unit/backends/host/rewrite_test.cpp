@@ -36,7 +36,17 @@ TEST_CASE("static shared arrays belong to the thread that runs the block") {
   CHECK(rewritten("void f() { __shared__ float a[4][5], b; }") == "void f() { static thread_local float a[4][5], b; }");
   CHECK(rewritten("void f() { static __shared__ int a; }") == "void f() { static thread_local int a; }");
   CHECK(rewritten("void f() { volatile __shared__ int a; }") == "void f() { volatile static thread_local int a; }");
-  CHECK(rewritten("void f() { __shared__ float a; }", {true, true}) == "void f() { static float a; }");
+}
+
+TEST_CASE("for a sanitizer, each shared variable is a heap block") {
+  const RewriteOptions sanitize = {true, true};
+  CHECK(rewritten("{ __shared__ alignas(16) Pack<float, 4> a[4][N[1]], b; }", sanitize) ==
+        "{ typedef Pack<float, 4> xtune_shared_a[4][N[1]], xtune_shared_b; static auto &a = "
+        "xtune_guarded_shared<xtune_shared_a>(), &b = xtune_guarded_shared<xtune_shared_b>(); }");
+  CHECK(rewritten("{ static __shared__ int* volatile a; }", sanitize) ==
+        "{ typedef int* volatile xtune_shared_a; static auto &a = xtune_guarded_shared<xtune_shared_a>(); }");
+  CHECK(rewritten("{ __shared__ int (*p)[4]; }", sanitize) == "{ static int (*p)[4]; }");
+  CHECK(rewritten("{ extern __shared__ int p[]; }", sanitize) == "{ int (*const p) = XtuneDynamicShared(); }");
 }
 
 TEST_CASE("alignas of a shared array stands where the standard wants it") {
@@ -52,7 +62,7 @@ TEST_CASE("dynamic shared memory is a pointer") {
   CHECK(rewritten("void f() { extern __shared__ alignas(128) unsigned char a[]; }") ==
         "void f() { unsigned char (*const a) = XtuneDynamicShared(); }");
   CHECK(rewritten("void f() { extern __shared__ float a[][32]; }") ==
-        "void f() { float (*const a) [32] = XtuneDynamicShared(); }");
+        "void f() { float (*const a)[32] = XtuneDynamicShared(); }");
   CHECK(rewritten("void f() { __shared__ extern Pack<float, N[2]> a[], b[]; }") ==
         "void f() { Pack<float, N[2]> (*const a) = XtuneDynamicShared(), (*const b) = XtuneDynamicShared(); }");
 }

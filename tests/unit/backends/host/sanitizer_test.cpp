@@ -115,8 +115,8 @@ TEST_CASE("an access beyond a shared array through a pointer names its line, in 
       " __global__ void k(int* out) {\n  __shared__ int tile[64];\n  put(tile, threadIdx.x + 2 * (threadIdx.x == "
       "63));\n"
       "  __syncthreads();\n  out[0] = tile[0];\n}";
-  check_report(run_sanitized(put + "extern \"C\"" + body), "global-buffer-overflow", "kernel.cu:1");
-  check_report(run_sanitized(put + "template <int N>" + body, "k<3>"), "global-buffer-overflow", "kernel.cu:1");
+  check_report(run_sanitized(put + "extern \"C\"" + body), "heap-buffer-overflow", "kernel.cu:1");
+  check_report(run_sanitized(put + "template <int N>" + body, "k<3>"), "heap-buffer-overflow", "kernel.cu:1");
 }
 
 TEST_CASE("an access beyond dynamic shared memory names its line") {

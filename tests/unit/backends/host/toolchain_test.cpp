@@ -116,6 +116,20 @@ TEST_CASE("a definition or entry cannot leave its place") {
   }
 }
 
+TEST_CASE("a definition may have a name that headers use, and a line of its own") {
+  const auto toolchain = host::make_toolchain();
+  auto r = request("#include <math.h>\nextern \"C\" __global__ void k(T* x) { *x = A + n; }");
+  r.defines = {{"T", "float"}, {"A", "1"}, {"n", "(2 + 3)"}, {"size", "9"}};
+  CHECK_FALSE(toolchain->compile(r).image.empty());
+  r.defines = {{"T", "float"}, {"A", "1"}};
+  try {
+    toolchain->compile(r);
+    FAIL("compiled");
+  } catch (const CandidateFailure& failure) {
+    CHECK(failure.log().find("k.cu:2") != std::string::npos);
+  }
+}
+
 TEST_CASE("one toolchain compiles from several threads") {
   const auto toolchain = host::make_toolchain();
   std::string images[3];
