@@ -1,13 +1,16 @@
 // A kernel that faults: crashed, in the driver's words, and every later use of the device says so too.
+#include <cstdlib>
+
 #include "device/gpu_case.hpp"
 
 using namespace xtune;
 using namespace xtune::testing;
 
 TEST_CASE("an illegal address") {
-  // One backend alone: after the fault nothing else in this process may count on the GPU.
+  // One backend a process: after the fault nothing else in it may count on the GPU.
+  const char* only = std::getenv("XTUNE_TEST_BACKEND");
   for (const std::string& name : backend_names()) {
-    if (name == "host") continue;
+    if (name == "host" || (only && name != only)) continue;
     auto backend = make_backend(name);
     if (const DeviceList list = backend->list_devices(); list.devices.empty()) {
       MESSAGE("skipped: no " << name << " device: " << list.reason);
