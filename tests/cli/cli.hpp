@@ -1,0 +1,169 @@
+// Drives the built xtune program: a temporary cache, a tiny kernel, and what a command printed.
+#pragma once
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/event_loop.hpp"
+#include "base/files.hpp"
+#include "base/subprocess.hpp"
+
+namespace xtune::cli_test {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Cli {
+  TemporaryDirectory folder;
+  Environment env;
+
+  Cli() {
+    fs::create_directories(path("tmp"));
+    env = {{"XTUNE_CACHE_DIR", path("cache")},
+           {"XTUNE_TMP_DIR", path("tmp")},
+           {"XTUNE_JOBS", "2"},
+           {"XTUNE_DISABLE_CACHE", ""}};
+  }
+  void set(const std::string& name, const std::string& value) {
+    for (auto& [known, text] : env)
+      if (known == name) text = value;
+  }
+  std::string path(const std::string& name) const { return (folder.path() / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+
+  CommandResult command(std::vector<std::string> argv) const {
+    CommandOptions options;
+    options.env = env;
+    options.timeout_ms = 120'000;
+    return run_command(argv, options);
+  }
+  CommandResult xtune(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), XTUNE_PROGRAM);
+    return command(std::move(arguments));
+  }
+  /// `xtune run SPEC --backend host --format json ...`.
+  CommandResult run(const std::string& spec, const std::vector<std::string>& more = {}) const {
+    return xtune(run_arguments(spec, more));
+  }
+  static std::vector<std::string> run_arguments(const std::string& spec, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"run", spec, "--backend", "host", "--format", "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+
+  /// A kernel that copies; VARIANT is launch-only, so that any number of configurations costs one compilation.
+  std::string copy_spec(const std::string& variants = "[1, 2, 3]", const std::string& more = "") const {
+    write("copy.cu",
+          "extern \"C\" __global__ void copy(const float* x, float* y, int n) {\n"
+          "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+          "  if (i < n) y[i] = x[i];\n"
+          "}\n");
+    return write("copy.toml",
+                 "[kernel]\nname = \"copy\"\nsource = \"copy.cu\"\nentry = \"copy\"\n"
+                 "[problem]\nN = 4096\n"
+                 "[space.params]\nVARIANT = { values = " +
+                     variants +
+                     ", compile_time = false }\n"
+                     "[launch]\ngrid = [\"ceildiv(N, 32 * VARIANT)\"]\nblock = [\"32 * VARIANT\"]\n"
+                     "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [1, \"N\"]\n"
+                     "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\", 1]\nrole = \"out\"\n"
+                     "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
+                     "[validate]\nreference = { builtin = \"transpose\", x = \"x\" }\n" +
+                     (more.find("[measure]") == std::string::npos
+                          ? "[measure]\nrep = 7\nmin_rep = 5\nwarmup = 1\nmax_time_ms = 20\n"
+                          : "") +
+                     more);
+  }
+  /// Configurations that take their time: each at least 0.3 s of kernel time.
+  std::string slow_copy_spec(const std::string& variants) const {
+    return copy_spec(variants,
+                     "[measure]\nrep = 1000000\nmin_rep = 7\nmin_time_ms = 300\nmax_time_ms = 300\nnoise = 0\nflush = "
+                     "\"none\"\n[metrics]\nGB_per_s = \"8 * N / time_s / 1e9\"\n");
+  }
+
+  /// Complete lines of all record files of the store, headers left out.
+  std::size_t stored_records() const {
+    std::size_t count = 0;
+    std::error_code ignored;
+    for (fs::recursive_directory_iterator file(path("cache") + "/records", ignored), end; file != end;
+         file.increment(ignored)) {
+      if (file->path().extension() != ".jsonl") continue;
+      std::ifstream in(file->path());
+      const auto lines = std::count(std::istreambuf_iterator<char>(in), {}, '\n');
+      count += lines > 0 ? static_cast<std::size_t>(lines) - 1 : 0;
+    }
+    return count;
+  }
+};
+
+/// JSON alone on standard output: anything else fails the parse.
+inline json parsed(const CommandResult& result) {
+  INFO("stdout: " << result.stdout_text << "\nstderr: " << result.stderr_text);
+  json value = json::parse(result.stdout_text, nullptr, false);
+  REQUIRE_FALSE(value.is_discarded());
+  return value;
+}
+
+/// Children of a process, by /proc.
+inline std::vector<int> children_of(int parent) {
+  std::vector<int> children;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream in(entry.path() / "stat");
+    std::string line;
+    if (!std::getline(in, line)) continue;
+    int ppid = 0;
+    char state = 0;
+    if (std::sscanf(line.c_str() + line.rfind(')') + 1, " %c %d", &state, &ppid) == 2 && ppid == parent)
+      children.push_back(std::stoi(name));
+  }
+  return children;
+}
+
+/// A program that runs while the test looks on.
+struct Running {
+  EventLoop loop;
+  std::string out, err;
+  int exit_code = -1, signal = 0;
+  bool ended = false;
+  Subprocess process;
+
+  Running(const Cli& cli, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), XTUNE_PROGRAM);
+    SubprocessOptions options;
+    options.argv = std::move(arguments);
+    options.env = cli.env;
+    options.on_stdout = [this](std::string_view bytes) { out += bytes; };
+    options.on_stderr = [this](std::string_view bytes) { err += bytes; };
+    options.on_exit = [this](int code, int by) { exit_code = code, signal = by, ended = true; };
+    process = Subprocess(loop, std::move(options));
+  }
+  /// Looks every 2 ms until `done` holds; false when the program ended or a minute passed before.
+  bool wait_until(const std::function<bool()>& done) {
+    const auto deadline_ms = loop.now_ms() + 60'000;
+    while (!done()) {
+      if (ended || loop.now_ms() > deadline_ms) return false;
+      const auto poll = loop.call_after(2, [] {});
+      loop.run_once();
+    }
+    return true;
+  }
+  bool wait_for_end() {
+    const auto deadline_ms = loop.now_ms() + 60'000;
+    while (!ended && loop.now_ms() < deadline_ms) {
+      const auto poll = loop.call_after(100, [] {});
+      loop.run_once();
+    }
+    return ended;
+  }
+};
+
+}  // namespace xtune::cli_test

@@ -1,0 +1,233 @@
+// Tests of the command line itself: help, bad arguments, bad specs, and the commands that measure nothing.
+#include <doctest/doctest.h>
+
+#include "cli.hpp"
+
+using namespace xtune;
+using namespace xtune::cli_test;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("Every command has help with an example") {
+  const Cli cli;
+  const CommandResult help = cli.xtune({"--help"});
+  CHECK(help.exit_code == 0);
+  for (const char* command : {"run", "check", "space", "devices", "compile", "best", "why", "worker"}) {
+    CAPTURE(command);
+    CHECK(has(help.stdout_text, command));
+    const CommandResult one = cli.xtune({command, "--help"});
+    CHECK(one.exit_code == 0);
+    CHECK(has(one.stdout_text, "Example"));
+    CHECK(has(one.stdout_text, std::string("xtune ") + command));
+    if (std::string(command) != "worker")
+      for (const char* option : {"--format", "--backend", "--arch", "--device", "-D", "--store"})
+        CHECK_MESSAGE(has(one.stdout_text, option), option);
+  }
+  CHECK(has(cli.xtune({"--version"}).stdout_text, "xtune "));
+}
+
+TEST_CASE("Bad arguments exit with 2 and say what is wrong") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  const std::vector<std::vector<std::string>> bad = {{},
+                                                     {"runn"},
+                                                     {"run"},
+                                                     {"run", spec, "--no-such-option"},
+                                                     {"run", spec, "--format", "yaml"},
+                                                     {"run", spec, "--evals", "0"},
+                                                     {"run", spec, "--evals", "many"},
+                                                     {"run", spec, "--backend", "cudda"},
+                                                     {"run", spec, "--backend", "host", "--device", "99"},
+                                                     {"run", spec, "--backend", "host", "--device", "-1"},
+                                                     {"run", spec, "--backend", "host", "--strategy", "lucky"},
+                                                     {"run", spec, "--backend", "host", "-D", "N"},
+                                                     {"run", spec, "--backend", "host", "-D", "=4"},
+                                                     {"run", spec, "--backend", "host", "-D", "M=4"},
+                                                     {"run", spec, "--backend", "host", "-D", "N=abc"},
+                                                     {"run", spec, "--backend", "host", "--arch", "sm_90"},
+                                                     {"space", spec, "--backend", "host", "--arch", "sm_99999"}};
+  for (const auto& arguments : bad) {
+    std::string line;
+    for (const std::string& argument : arguments) line += argument + " ";
+    CAPTURE(line);
+    const CommandResult result = cli.xtune(arguments);
+    CAPTURE(result.stderr_text);
+    CHECK(result.exit_code == 2);
+    CHECK(result.stdout_text.empty());
+    CHECK_FALSE(result.stderr_text.empty());
+  }
+  CHECK(has(cli.xtune({"run", spec, "--backend", "cudda"}).stderr_text, "cuda"));
+}
+
+TEST_CASE("Bad specs exit with 2 and name file, line and column, before anything compiles") {
+  const Cli cli;
+  const std::string good = read_file(cli.copy_spec());
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    REQUIRE(has(text, from));
+    return text.replace(text.find(from), from.size(), to);
+  };
+  const auto line_of = [](const std::string& text, const std::string& part) {
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(text.find(part));
+    return std::count(text.begin(), end, '\n') + 1;
+  };
+  struct Bad {
+    std::string text, where, what;
+  };
+  const std::vector<Bad> specs = {
+      {replaced("entry =", "entri ="), "entri", "entry"},
+      {replaced("[launch]", "[lunch]"), "[lunch]", "launch"},
+      {replaced("rep = 7", "rep = \"seven\""), "rep =", "rep"},
+      {replaced("ceildiv(N,", "ceildiv(NN,"), "NN", "NN"},
+      {replaced("[1, 2, 3]", "[]"), "VARIANT", "VARIANT"},
+      {replaced("name = \"y\"", "name = \"x\""), "[[args]]", "x"},
+      {replaced("copy.cu", "missing.cu"), "missing.cu", "missing.cu"},
+      {replaced("dtype = \"f32\"", "dtype = \"f31\""), "f31", "f32"},
+      {good + "[space]\nconstraints = [\"N // (VARIANT - VARIANT) > 1\"]\n", "", "zero"},
+      {good + "= 5555", "= 5555", ""},
+  };
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const std::string name = "bad" + std::to_string(i) + ".toml";
+    const std::string path = cli.write(name, specs[i].text);
+    for (const char* command : {"check", "run"}) {
+      // check needs no device, so a division by zero in a constraint shows when the space is built.
+      if (specs[i].what == "zero" && std::string(command) == "check") continue;
+      const CommandResult result = cli.xtune({command, path, "--backend", "host"});
+      CAPTURE(specs[i].where);
+      CAPTURE(result.stderr_text);
+      CHECK(result.exit_code == 2);
+      CHECK(has(result.stderr_text, name + ":"));
+      CHECK(has(result.stderr_text, specs[i].what));
+      if (!specs[i].where.empty() && specs[i].where != "[[args]]")
+        CHECK(has(result.stderr_text, name + ":" + std::to_string(line_of(specs[i].text, specs[i].where)) + ":"));
+    }
+  }
+  CHECK_FALSE(fs::exists(cli.path("cache") + "/artifacts"));
+}
+
+TEST_CASE("Files that are no spec at all exit with 2") {
+  const Cli cli;
+  std::string garbage;
+  for (int i = 0; i < 4096; ++i) garbage += static_cast<char>((i * 2654435761u) >> 13);
+  const std::string huge = cli.write("huge.toml", "# ");
+  fs::resize_file(huge, std::uintmax_t{100} << 20);
+  for (const std::string& path : {cli.write("garbage.toml", garbage), cli.write("zeros.toml", std::string(64, '\0')),
+                                  cli.write("empty.toml", ""), cli.path("missing.toml"), cli.path("tmp"), huge}) {
+    CAPTURE(path);
+    for (const char* command : {"check", "run", "space"}) {
+      const CommandResult result = cli.xtune({command, path, "--backend", "host"});
+      CAPTURE(result.stderr_text);
+      CHECK(result.exit_code == 2);
+      CHECK(has(result.stderr_text, fs::path(path).filename().string()));
+    }
+  }
+}
+
+TEST_CASE("Constraints that nothing meets are counted, with exit code 3") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2, 3]", "[space]\nconstraints = [\"VARIANT > 5\", \"VARIANT != 2\"]\n");
+  const CommandResult result = cli.run(spec);
+  CHECK(result.exit_code == 3);
+  CHECK(has(result.stderr_text, "VARIANT > 5"));
+  CHECK(has(result.stderr_text, "3"));
+}
+
+TEST_CASE("check, space and devices tell what they know") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2, 3]", "[space]\nconstraints = [\"VARIANT != 2\"]\n");
+  const json check = parsed(cli.xtune({"check", spec, "--format", "json"}));
+  CHECK(check["valid"] == true);
+  CHECK(check["parameters"] == 1);
+  const json space =
+      parsed(cli.xtune({"space", spec, "--backend", "host", "--format", "json", "--samples", "4", "--constraints"}));
+  CHECK(space["cartesian"] == 3);
+  CHECK(space["valid"] == 2);
+  CHECK(space["construct_ms"] >= 0);
+  CHECK(space["samples"].size() == 4);
+  CHECK(space["constraints"][0]["removed"] == 1);
+  const json devices = parsed(cli.xtune({"devices", "--backend", "host", "--format", "json"}));
+  REQUIRE(devices["backends"].size() == 1);
+  CHECK(devices["backends"][0]["devices"].size() == 1);
+  CHECK_FALSE(devices["backends"][0]["toolchain"].get<std::string>().empty());
+  for (const char* config : {"gemm", "gemm_f16", "reduction", "transpose"}) {
+    CAPTURE(config);
+    const CommandResult shipped =
+        cli.xtune({"check", std::string(XTUNE_SOURCE_DIR "/configs/") + config + ".toml", "--format", "json"});
+    CAPTURE(shipped.stderr_text);
+    CHECK(shipped.exit_code == 0);
+  }
+}
+
+TEST_CASE("A space-only spec has a space, and nothing to run") {
+  const Cli cli;
+  const std::string spec =
+      cli.write("space.toml", "[kernel]\nname = \"s\"\n[space.params]\nA = { min = 1, max = 1000 }\nB = [1, 2]\n");
+  const json space = parsed(cli.xtune({"space", spec, "--backend", "host", "--format", "json"}));
+  CHECK(space["valid"] == 2000);
+  CHECK(cli.run(spec).exit_code == 2);
+}
+
+TEST_CASE("What the probe found is remembered; devices asks again") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  REQUIRE(cli.xtune({"space", spec, "--backend", "host"}).exit_code == 0);
+  std::string memory;
+  for (const auto& file : fs::directory_iterator(cli.path("cache") + "/inventory")) memory = file.path().string();
+  REQUIRE_FALSE(memory.empty());
+  json state = json::parse(read_file(memory));
+  const std::string name = state["devices"][0]["name"];
+  state["devices"][0]["name"] = "A remembered device";
+  write_file_atomically(memory, state.dump());
+  // Not even a process is needed to answer from memory.
+  const CommandResult stored = cli.command({XTUNE_WITHOUT_CHILDREN, XTUNE_PROGRAM, "space", spec, "--backend", "host"});
+  CHECK(stored.exit_code == 0);
+  const CommandResult run = cli.run(spec, {"--evals", "1"});
+  CHECK(has(run.stderr_text, "A remembered device"));
+  const json fresh = parsed(cli.xtune({"devices", "--backend", "host", "--format", "json"}));
+  CHECK(fresh["backends"][0]["devices"][0]["name"] == name);
+  CHECK(json::parse(read_file(memory))["devices"][0]["name"] == name);
+  // Damage is no harm.
+  write_file_atomically(memory, "{\"name\": 1");
+  CHECK(cli.xtune({"space", spec, "--backend", "host"}).exit_code == 0);
+  CHECK(json::parse(read_file(memory))["devices"][0]["name"] == name);
+}
+
+TEST_CASE("A backend without a device says why and exits with 4, unless there is one") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  for (const char* backend : {"cuda", "hip"}) {
+    CAPTURE(backend);
+    const CommandResult devices = cli.xtune({"devices", "--backend", backend, "--format", "json"});
+    const json found = parsed(devices);
+    if (!found["backends"][0]["devices"].empty()) continue;
+    CHECK(devices.exit_code == 4);
+    CHECK_FALSE(found["backends"][0]["device_reason"].get<std::string>().empty());
+    const CommandResult run = cli.xtune({"run", spec, "--backend", backend});
+    CHECK(run.exit_code == 4);
+    CHECK(has(run.stderr_text, backend));
+  }
+}
+
+TEST_CASE("compile works without running anything, and a second time from the cache") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  const CommandResult first = cli.xtune({"compile", spec, "--backend", "host", "--format", "json"});
+  CAPTURE(first.stderr_text);
+  REQUIRE(first.exit_code == 0);
+  const json rows = parsed(first);
+  REQUIRE(rows.size() == 3);
+  for (const json& row : rows) {
+    CHECK(row["outcome"] == "ok");
+    CHECK(row["key"].get<std::string>().size() == 64);
+    for (const char* field : {"config", "registers", "spilled_bytes", "shared_bytes", "seconds"})
+      CHECK(row.contains(field));
+  }
+  for (const json& row : parsed(cli.xtune({"compile", spec, "--backend", "host", "--format", "json"})))
+    CHECK(row["cached"] == true);
+  CHECK(cli.xtune({"compile", spec, "--backend", "host", "--limit", "2"}).stdout_text.find("VARIANT=") !=
+        std::string::npos);
+}

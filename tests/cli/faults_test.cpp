@@ -1,0 +1,100 @@
+// Runs the spec with one of each fault, and kernels with bad accesses under --sanitize.
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "cli.hpp"
+
+using namespace xtune;
+using namespace xtune::cli_test;
+
+TEST_CASE("A run with one of each fault ends, every outcome is the right one, and the best is right") {
+  const Cli cli;
+  const CommandResult run = cli.run(XTUNE_SOURCE_DIR "/tests/faults/faults.toml", {"--log", cli.path("log.txt")});
+  CAPTURE(run.stderr_text);
+  REQUIRE(run.exit_code == 0);
+  const json result = parsed(run);
+  CHECK(result["best"]["config"] == json{{"FAULT", "none"}, {"WORK", 1}});
+
+  std::map<std::string, std::string> outcome, stage;
+  std::map<std::string, int> times;
+  for (const auto& file : fs::recursive_directory_iterator(cli.path("cache") + "/records")) {
+    if (!file.is_regular_file()) continue;
+    std::ifstream in(file.path());
+    for (std::string line; std::getline(in, line);) {
+      const json record = json::parse(line);
+      if (!record.contains("config") || record["config"]["WORK"] != 1) continue;
+      const std::string fault = record["config"]["FAULT"];
+      outcome[fault] = record["outcome"];
+      stage[fault] = record["stage"];
+      ++times[fault];
+    }
+  }
+  CAPTURE(read_file(cli.path("log.txt")));
+  CHECK(outcome == std::map<std::string, std::string>{{"none", "ok"},
+                                                      {"compile_error", "compile_failed"},
+                                                      {"compiler_crash", "crashed"},
+                                                      {"illegal_address", "crashed"},
+                                                      {"trap", "crashed"},
+                                                      {"infinite_loop", "timed_out"},
+                                                      {"wrong_result", "wrong_result"},
+                                                      {"nan_output", "wrong_result"},
+                                                      {"out_of_bounds_write", "wrong_result"},
+                                                      {"too_much_shared", "rejected"},
+                                                      {"too_many_threads", "rejected"}});
+  CHECK(stage["compile_error"] == "compile");
+  CHECK(stage["compiler_crash"] == "compile");
+  CHECK(stage["illegal_address"] == "run");
+  CHECK(stage["trap"] == "run");
+  CHECK(stage["infinite_loop"] == "run");
+  CHECK(stage["wrong_result"] == "validate");
+  CHECK(stage["nan_output"] == "validate");
+  CHECK(stage["out_of_bounds_write"] == "validate");
+  CHECK(stage["too_much_shared"] == "space");
+  CHECK(stage["too_many_threads"] == "space");
+  for (const auto& [fault, count] : times) CHECK_MESSAGE(count == 1, fault);
+
+  const std::string log = read_file(cli.path("log.txt"));
+  CHECK(log.find("this configuration does not compile") != std::string::npos);
+  CHECK(log.find("wrote past the end") != std::string::npos);
+
+  // Stored failures are answers too.
+  const json again = parsed(cli.run(XTUNE_SOURCE_DIR "/tests/faults/faults.toml"));
+  CHECK(again["from_store"] == 12);
+  CHECK(again["counts"] == result["counts"]);
+}
+
+TEST_CASE("--sanitize names the line of a bad access to shared and to global memory") {
+  const Cli cli;
+  cli.write("oob.cu",
+            "extern \"C\" __global__ void oob(const float* x, float* y, int n) {\n"
+            "  __shared__ float tile[32];\n"
+            "  const int i = threadIdx.x;\n"
+            "  tile[i] = x[i];\n"
+            "  __syncthreads();\n"
+            "#if WHERE == 1\n"
+            "  tile[i + n - 31] = 1;\n"
+            "#elif WHERE == 2\n"
+            "  y[i + n - 31] = 1;\n"
+            "#endif\n"
+            "  y[i] = tile[i];\n"
+            "}\n");
+  const std::string spec = cli.write("oob.toml",
+                                     "[kernel]\nname = \"oob\"\nsource = \"oob.cu\"\nentry = \"oob\"\n"
+                                     "[space.params]\nWHERE = [0, 1, 2]\n[launch]\ngrid = [1]\nblock = [32]\n"
+                                     "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [1, 32]\n"
+                                     "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [32, 1]\nrole = \"out\"\n"
+                                     "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"32\"\n"
+                                     "[validate]\nreference = { builtin = \"transpose\", x = \"x\" }\n"
+                                     "[measure]\nrep = 7\nmax_time_ms = 20\n");
+  const CommandResult run = cli.run(spec, {"--sanitize", "--log", cli.path("log.txt")});
+  const std::string log = read_file(cli.path("log.txt"));
+  CAPTURE(run.stderr_text);
+  CAPTURE(log);
+  REQUIRE(run.exit_code == 0);
+  CHECK(parsed(run)["counts"] == json{{"crashed", 2}, {"ok", 1}});
+  CHECK(parsed(run)["best"]["config"] == json{{"WHERE", 0}});
+  CHECK(log.find("oob.cu:7") != std::string::npos);
+  CHECK(log.find("oob.cu:9") != std::string::npos);
+  CHECK(log.find("heap-buffer-overflow") != std::string::npos);
+}

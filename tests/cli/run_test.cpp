@@ -1,0 +1,186 @@
+// Tests of `xtune run` on the host: the answer, the store, the log, overrides, several runs at once.
+#include <doctest/doctest.h>
+
+#include "cli.hpp"
+
+using namespace xtune;
+using namespace xtune::cli_test;
+
+TEST_CASE("A run finds the best; a second run answers from the store and starts no process") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  const CommandResult first = cli.run(spec, {"--log", cli.path("log.txt")});
+  CAPTURE(first.stderr_text);
+  REQUIRE(first.exit_code == 0);
+  const json result = parsed(first);
+  CHECK(result["kernel"] == "copy");
+  CHECK(result["problem"] == json{{"N", 4096}});
+  CHECK(result["device"]["backend"] == "host");
+  CHECK(result["counts"] == json{{"ok", 3}});
+  CHECK(result["from_store"] == 0);
+  CHECK(result["space"] == 3);
+  CHECK(result["best"]["time_ms"] > 0);
+  CHECK(result["best"]["interval_ms"].size() == 2);
+  CHECK(result["best"]["config"].contains("VARIANT"));
+  CHECK(result["seconds"]["compile_cpu"] > 0);
+  CHECK(result["seconds"]["device_busy"] > 0);
+
+  const std::string log = read_file(cli.path("log.txt"));
+  for (const char* part : {"VARIANT=1 | ok | measure", "VARIANT=2 | ok", "VARIANT=3 | ok", "median", "N=4096"})
+    CHECK(log.find(part) != std::string::npos);
+
+  std::vector<std::string> again = Cli::run_arguments(spec, {});
+  again.insert(again.begin(), {XTUNE_WITHOUT_CHILDREN, XTUNE_PROGRAM});
+  const CommandResult second = cli.command(again);
+  CAPTURE(second.stderr_text);
+  REQUIRE(second.exit_code == 0);
+  const json stored = parsed(second);
+  CHECK(stored["from_store"] == 3);
+  CHECK(stored["counts"] == json{{"ok", 3}});
+  CHECK(stored["best"]["config"] == result["best"]["config"]);
+  CHECK(stored["best"]["time_ms"] == result["best"]["time_ms"]);
+  CHECK(stored["seconds"]["device_busy"] == 0);
+
+  // The same wrapper shows that a run which has to measure does need processes.
+  again.push_back("--fresh");
+  CHECK(cli.command(again).exit_code != 0);
+
+  SUBCASE("best and why answer from the same store") {
+    const CommandResult best = cli.xtune({"best", spec, "--backend", "host", "--format", "json"});
+    REQUIRE(best.exit_code == 0);
+    CHECK(parsed(best)["match"] == "exact");
+    CHECK(parsed(best)["best"]["config"] == result["best"]["config"]);
+    const json near = parsed(cli.xtune({"best", spec, "--backend", "host", "--format", "json", "-D", "N=8192"}));
+    CHECK(near["match"] == "nearest");
+    CHECK(near["measured_for"] == json{{"N", 4096}});
+    const json why = parsed(cli.xtune({"why", spec, "--backend", "host", "--format", "json"}));
+    CHECK(why["stored"] == 3);
+    CHECK(why["never_measured"] == 0);
+    const json other = parsed(cli.xtune({"why", spec, "--backend", "host", "--format", "json", "-D", "N=8192"}));
+    CHECK(other["stored"] == 0);
+    CHECK(other["differing"].size() == 1);
+    CHECK(other["differing"].begin().key().find("problem") != std::string::npos);
+    CHECK(cli.xtune({"why", spec, "--backend", "host"}).stdout_text.find("3 stored") != std::string::npos);
+    CHECK(cli.xtune({"best", spec, "--backend", "host"}).stdout_text.find("exact") != std::string::npos);
+  }
+  SUBCASE("A new value measures the new configuration only; -D pins a parameter or changes the problem") {
+    const std::string wider = cli.copy_spec("[1, 2, 3, 4]");
+    const json more = parsed(cli.run(wider));
+    CHECK(more["from_store"] == 3);
+    CHECK(more["counts"] == json{{"ok", 4}});
+    const json pinned = parsed(cli.run(wider, {"-D", "VARIANT=2"}));
+    CHECK(pinned["space"] == 1);
+    CHECK(pinned["from_store"] == 1);
+    CHECK(pinned["best"]["config"] == json{{"VARIANT", 2}});
+    const json larger = parsed(cli.run(wider, {"-D", "N=5000", "--evals", "2"}));
+    CHECK(larger["problem"] == json{{"N", 5000}});
+    CHECK(larger["from_store"] == 0);
+    CHECK(larger["counts"] == json{{"ok", 2}});
+  }
+  SUBCASE("fresh and XTUNE_DISABLE_CACHE measure again") {
+    CHECK(parsed(cli.run(spec, {"--fresh"}))["from_store"] == 0);
+    Cli other;
+    other.set("XTUNE_DISABLE_CACHE", "1");
+    const std::string same = other.copy_spec("[1]");
+    CHECK(parsed(other.run(same))["from_store"] == 0);
+    CHECK(parsed(other.run(same))["from_store"] == 0);
+    CHECK_FALSE(fs::exists(other.path("cache") + "/records"));
+    CHECK(fs::is_empty(other.path("tmp")));
+  }
+}
+
+TEST_CASE("Several cases give a list; text output names the winner") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]", "[[cases]]\nN = 1024\n[[cases]]\nN = 2048\n");
+  const json results = parsed(cli.run(spec));
+  REQUIRE(results.is_array());
+  REQUIRE(results.size() == 2);
+  CHECK(results[0]["problem"] == json{{"N", 1024}});
+  CHECK(results[1]["problem"] == json{{"N", 2048}});
+  const CommandResult text = cli.xtune({"run", spec, "--backend", "host", "--store", cli.path("cache")});
+  CHECK(text.exit_code == 0);
+  CHECK(text.stdout_text.find("best: VARIANT=1") != std::string::npos);
+  CHECK(text.stdout_text.find("from the store") != std::string::npos);
+}
+
+TEST_CASE("Two runs at once share one store and lose nothing") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2, 3, 4]");
+  Running one(cli, Cli::run_arguments(spec, {})), two(cli, Cli::run_arguments(spec, {}));
+  REQUIRE(one.wait_for_end());
+  REQUIRE(two.wait_for_end());
+  CAPTURE(one.err);
+  CAPTURE(two.err);
+  CHECK(one.exit_code == 0);
+  CHECK(two.exit_code == 0);
+  const json after = parsed(cli.run(spec));
+  CHECK(after["from_store"] == 4);
+}
+
+TEST_CASE("A store whose records cannot be written costs a warning; one that holds no artifacts an error") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  fs::create_directories(cli.path("cache"));
+  cli.write("cache/records", "a file where the folder should be");
+  const CommandResult warned = cli.run(spec);
+  CAPTURE(warned.stderr_text);
+  CHECK(warned.exit_code == 0);
+  CHECK(warned.stderr_text.find("warning") != std::string::npos);
+  CHECK(parsed(warned)["counts"] == json{{"ok", 1}});
+  const CommandResult failed = cli.run(spec, {"--store", cli.write("blocked", "a file")});
+  CHECK(failed.exit_code == 1);
+  CHECK(failed.stderr_text.find("blocked") != std::string::npos);
+  CHECK(failed.stdout_text.empty());
+}
+
+TEST_CASE("Standard output that is full is an error") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  REQUIRE(cli.run(spec).exit_code == 0);
+  const CommandResult full = cli.command(
+      {"/bin/sh", "-c", "exec \"$0\" run \"$1\" --backend host --format json >/dev/full", XTUNE_PROGRAM, spec});
+  CHECK(full.exit_code == 1);
+  CHECK(full.stderr_text.find("standard output") != std::string::npos);
+}
+
+TEST_CASE("A compiler that takes too long is killed with all it started, and costs its own configuration") {
+  const Cli cli;
+  std::string source = "#define A0 -\n";
+  for (int i = 1; i <= 6; ++i) {
+    source += "#define A" + std::to_string(i);
+    for (int j = 0; j < 10; ++j) source += " A" + std::to_string(i - 1);
+    source += "\n";
+  }
+  cli.write("hang.cu", source +
+                           "extern \"C\" __global__ void copy(const float* x, float* y) {\n"
+                           "#if HANG\n  y[0] = A6 x[0];\n#else\n  y[0] = x[0];\n#endif\n}\n");
+  const std::string spec = cli.write("hang.toml",
+                                     "[kernel]\nname = \"hang\"\nsource = \"hang.cu\"\nentry = \"copy\"\n"
+                                     "compile_timeout_s = 6\n[space.params]\nHANG = [false, true]\n"
+                                     "[launch]\ngrid = [1]\nblock = [1]\n"
+                                     "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [1, 1]\n"
+                                     "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [1, 1]\nrole = \"out\"\n"
+                                     "[validate]\nreference = { builtin = \"transpose\", x = \"x\" }\n");
+  const CommandResult result = cli.run(spec, {"--log", cli.path("log.txt")});
+  CAPTURE(result.stderr_text);
+  CAPTURE(read_file(cli.path("log.txt")));
+  CHECK(result.exit_code == 0);
+  const json counts = parsed(result)["counts"];
+  CHECK(counts["ok"] == 1);
+  // A compiler that is faster at it than any known one would crash instead.
+  CHECK((counts.contains("timed_out") || counts.contains("crashed")));
+}
+
+TEST_CASE("Where nothing passes the exit code is 3 and best is null") {
+  const Cli cli;
+  std::string spec = cli.copy_spec("[1]");
+  cli.write("copy.cu", "extern \"C\" __global__ void copy(const float* x, float* y, int n) { y[0] = x[0] + n; }\n");
+  const CommandResult result = cli.run(spec);
+  CHECK(result.exit_code == 3);
+  const json answer = parsed(result);
+  CHECK(answer["best"].is_null());
+  CHECK(answer["counts"] == json{{"wrong_result", 1}});
+  const CommandResult none = cli.xtune({"best", spec, "--backend", "host", "--format", "json"});
+  CHECK(none.exit_code == 3);
+  CHECK(parsed(none)["best"].is_null());
+}
