@@ -24,7 +24,11 @@ std::size_t flush_size(const DeviceInfo& device) {
 }  // namespace
 
 BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
-    : device_(device), job_(std::move(job)), clock_(clock), cache_(job_.cache) {
+    : device_(device),
+      job_(std::move(job)),
+      clock_(clock),
+      cache_(job_.cache),
+      guard_size_(job_.sanitize ? 0 : guard_bytes) {
   for (const ArgumentPlan& plan : job_.arguments) {
     if (!plan.buffer) continue;
     Argument argument{*plan.buffer, {}, {}};
@@ -46,7 +50,7 @@ BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
 
 void BenchSession::allocate() {
   std::uint64_t set_bytes = 0;
-  for (const Argument& argument : arguments_) set_bytes += argument.layout.bytes() + guard_bytes;
+  for (const Argument& argument : arguments_) set_bytes += argument.layout.bytes() + guard_size_;
   std::size_t count = 1;
   if (job_.measure.flush == Flush::l2) flush_bytes_ = flush_size(device_.info());
   if (job_.measure.flush == Flush::rotate) {
@@ -61,7 +65,7 @@ void BenchSession::allocate() {
   }
   for (std::size_t i = 0; i < count; ++i) {
     BufferSet set;
-    for (const Argument& argument : arguments_) set.push_back(device_.allocate(argument.layout.bytes() + guard_bytes));
+    for (const Argument& argument : arguments_) set.push_back(device_.allocate(argument.layout.bytes() + guard_size_));
     sets_.push_back(std::move(set));
   }
 }
@@ -73,7 +77,7 @@ void BenchSession::reset(BufferSet& set) {
       set[i]->fill(0, bytes, poison_byte);
     else
       set[i]->write(0, arguments_[i].pristine.bytes());
-    set[i]->fill(bytes, guard_bytes, guard_byte);
+    set[i]->fill(bytes, guard_size_, guard_byte);
   }
 }
 
@@ -83,7 +87,7 @@ void BenchSession::restore_in_place(BufferSet& set) {
 }
 
 std::string BenchSession::damaged_guard(BufferSet& set) {
-  std::vector<std::byte> guard(guard_bytes);
+  std::vector<std::byte> guard(guard_size_);
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     set[i]->read(arguments_[i].layout.bytes(), guard);
     if (std::any_of(guard.begin(), guard.end(), [](std::byte b) { return b != guard_byte; }))

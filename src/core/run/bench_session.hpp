@@ -13,8 +13,9 @@
 
 namespace xtune {
 
-/// Single-threaded. Every buffer is followed by a guard zone; inputs and reference are kept read-only on the host and
-/// inputs are written to the device anew for every configuration, so that one that scribbles harms none but itself.
+/// Single-threaded. Every buffer is followed by a guard zone, except under a sanitizer; inputs and reference are kept
+/// read-only on the host and inputs are written to the device anew for every configuration, so that one that scribbles
+/// harms none but itself.
 class BenchSession {
  public:
   /// Fills inputs, computes the reference or reads it from job.scratch where an earlier worker left it. Throws Error.
@@ -56,6 +57,7 @@ class BenchSession {
   ArtifactCache cache_;
   std::vector<Argument> arguments_;  ///< buffers only, in kernel order
   std::vector<BufferSet> sets_;
+  std::size_t guard_size_ = 0;  ///< bytes after each buffer
   std::size_t flush_bytes_ = 0;
   bool in_place_ = false;
 };

@@ -182,6 +182,7 @@ Json to_json(const OpenJob& job) {
           {"cache", job.cache.string()},
           {"scratch", job.scratch.string()},
           {"seed", job.seed},
+          {"sanitize", job.sanitize},
           {"arguments", arguments},
           {"reference", reference_to_json(job.reference)},
           {"tolerances", tolerances},
@@ -194,6 +195,7 @@ OpenJob open_job_from_json(const Json& json) {
   job.cache = json.at("cache").get<std::string>();
   job.scratch = json.at("scratch").get<std::string>();
   job.seed = json.at("seed");
+  job.sanitize = json.at("sanitize");
   for (const Json& item : json.at("arguments")) {
     ArgumentPlan plan;
     if (!item.is_null()) plan.buffer = layout_from_json(item);

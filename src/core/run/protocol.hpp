@@ -60,6 +60,7 @@ struct OpenJob {
   std::filesystem::path cache;    ///< where images are
   std::filesystem::path scratch;  ///< the run's temporary folder: the reference is kept there across worker deaths
   std::uint64_t seed = 1;
+  bool sanitize = false;  ///< buffers end where the argument ends: a guard zone would hide a bad access
   std::vector<ArgumentPlan> arguments;
   ReferencePlan reference;
   std::vector<std::pair<std::string, Tolerance>> tolerances;  ///< per output argument

@@ -23,6 +23,19 @@ Outcome outcome_of(WorkerFailureKind kind) {
   return kind == WorkerFailureKind::timed_out ? Outcome::timed_out : Outcome::crashed;
 }
 
+/// What a sanitizer found, with its place in the source; empty when the log holds no such report.
+std::string sanitizer_finding(const std::string& log) {
+  const auto line_with = [&](const char* words) {
+    const std::size_t at = log.find(words);
+    if (at == std::string::npos) return std::string();
+    const std::size_t start = log.rfind('\n', at) + 1;
+    return log.substr(start, std::min(log.find('\n', at), log.size()) - start);
+  };
+  if (std::string found = line_with("runtime error: "); !found.empty()) return found;
+  std::string found = line_with("ERROR: AddressSanitizer: ");
+  return found.empty() ? found : found.substr(found.find("AddressSanitizer")) + "\n" + line_with("#0 ");
+}
+
 /// Failures to start, or to speak at all, are xtune's own: no configuration is to blame.
 void throw_if_not_about_the_job(const WorkerReply& reply) {
   if (!reply.failure || reply.failure->kind != WorkerFailureKind::could_not_start) return;
@@ -87,6 +100,7 @@ void WorkerBenchService::send(const BenchJob& job, double timeout_s, Callback ca
               ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
               : "the kernel took its process down: " + reply.failure->text;
       answer.log = reply.stderr_tail;
+      if (const std::string found = sanitizer_finding(answer.log); !found.empty()) answer.message = found;
       answer.busy_s = answer.outcome == Outcome::timed_out ? timeout_s : 0;
     } else {
       throw_if_error(*reply.answer);

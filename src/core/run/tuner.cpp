@@ -270,6 +270,7 @@ void Run::prepare_bench(const Config& config) {
     job.cache = options_.store;
     job.scratch = options_.scratch;
     job.seed = spec_.search.seed;
+    job.sanitize = options_.sanitize;
     std::vector<ArgumentLayout> layouts = resolver_.layouts();
     std::size_t next = 0;
     for (const ArgSpec& argument : spec_.args)

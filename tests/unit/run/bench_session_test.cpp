@@ -323,6 +323,16 @@ TEST_CASE("Rotation that the memory cannot hold flushes as well") {
   CHECK(bench.device.launches.back().flush_bytes > 0);
 }
 
+TEST_CASE("Under a sanitizer buffers end where the arguments end") {
+  Bench bench;
+  bench.open.sanitize = true;
+  const BenchAnswer answer = bench.run("exact", [](const FakeLaunch& call) {
+    for (Buffer* argument : call.buffers) CHECK(argument->size() == count * sizeof(float));
+    return doubling(call);
+  });
+  CHECK(answer.outcome == Outcome::ok);
+}
+
 TEST_CASE("A failure of the configuration is an answer with its outcome and stage") {
   Bench bench;
   BenchSession session(bench.device, bench.open, bench.clock);
