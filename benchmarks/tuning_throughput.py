@@ -26,7 +26,7 @@ import time
 def run(arguments, store, jobs, *more):
     """One `xtune run`; returns its JSON and the wall clock of the whole process in seconds."""
     command = [arguments.xtune, "run", arguments.spec, "--backend", arguments.backend, "--store", store, "--evals",
-               str(arguments.evals), "--format", "json", "--quiet", *more]
+               str(arguments.evals), "--strategy", arguments.strategy, "--format", "json", "--quiet", *more]
     for define in arguments.define:
         command += ["-D", define]
     environment = dict(os.environ, XTUNE_JOBS=str(jobs), XTUNE_DISABLE_CACHE="")
@@ -56,6 +56,8 @@ def main():
     parser.add_argument("xtune", help="the program")
     parser.add_argument("--spec", default=str(root / "configs" / "gemm.toml"))
     parser.add_argument("--backend", default="auto")
+    parser.add_argument("--strategy", default="random",
+                        help="random lets compilers run ahead of the device; a search that learns makes them wait")
     parser.add_argument("--evals", type=int, default=128, help="configurations of each run")
     parser.add_argument("--jobs", type=int, nargs=2, default=[1, 16], metavar=("FEW", "MANY"))
     parser.add_argument("--reruns", type=int, default=7, help="stored runs to take the median of")

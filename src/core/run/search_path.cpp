@@ -2,11 +2,14 @@
 #include "core/run/search_path.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace xtune {
 
 SearchPath::SearchPath(std::unique_ptr<Strategy> strategy, std::size_t window)
-    : strategy_(std::move(strategy)), window_(std::max<std::size_t>(window, 1)) {}
+    : strategy_(std::move(strategy)),
+      learns_(strategy_->learns()),
+      window_(learns_ ? std::max<std::size_t>(window, 1) : std::numeric_limits<std::size_t>::max()) {}
 
 std::optional<SearchPath::Proposal> SearchPath::next() {
   while (!exhausted_) {

@@ -16,7 +16,7 @@ namespace xtune {
 /// search: a run resumes, and a stored run repeats, without measuring anything else.
 class SearchPath {
  public:
-  /// window: proposals without an outcome at most, at least 1.
+  /// window: proposals without an outcome at most, at least 1; a strategy that does not learn needs none.
   SearchPath(std::unique_ptr<Strategy> strategy, std::size_t window);
 
   struct Proposal {
@@ -27,12 +27,15 @@ class SearchPath {
   std::optional<Proposal> next();
   /// Once for each proposal, in any order.
   void set_outcome(std::uint64_t number, const Observation& outcome);
+  /// Outcomes change the way: proposals made far ahead of them are worth less.
+  bool learns() const noexcept { return learns_; }
   /// The strategy has seen every outcome and proposes nothing more.
   bool exhausted() const noexcept { return exhausted_; }
 
  private:
   bool show_next();
   std::unique_ptr<Strategy> strategy_;
+  bool learns_;
   std::size_t window_;
   std::deque<std::optional<Observation>> outcomes_;  ///< of proposals from shown_ on; unset: not known yet
   std::uint64_t shown_ = 0;

@@ -70,6 +70,8 @@ class Run {
   std::uint64_t in_flight() const { return compiling_ + ready_.size() + (benching_ ? 1 : 0); }
   void pump();
   bool may_compile() const { return !alternate_ || (ready_.empty() && !benching_ && !batch_closed_); }
+  /// Compilers need not wait for a slow device unless the search does.
+  bool room() const { return (alternate_ || path_.learns() ? in_flight() : compiling_) < batch_; }
   bool may_bench() const { return problem_set_ && (!alternate_ || compiling_ == 0); }
   void consider(const SearchPath::Proposal& proposal);
   bool serve_from_store(Trial& trial);
@@ -97,7 +99,7 @@ class Run {
   const CandidateResolver resolver_;
   const std::uint64_t evals_;
   const bool alternate_;
-  const std::size_t batch_;  ///< configurations in flight at most
+  const std::size_t batch_;  ///< configurations in flight at most; see room()
   SearchPath path_;
 
   std::unordered_map<std::string, Record> stored_;  ///< newest record of each measurement key
@@ -161,7 +163,7 @@ TuneResult Run::go() {
 
 /// Starts whatever may start now.
 void Run::pump() {
-  while (may_compile() && in_flight() < batch_ && !stopping()) {
+  while (may_compile() && room() && !stopping()) {
     const auto proposal = path_.next();
     if (!proposal) break;
     consider(*proposal);

@@ -27,6 +27,8 @@ class Strategy {
   /// observations; none with nothing outstanding means that the space is exhausted or the strategy is done.
   virtual std::vector<std::uint64_t> propose(std::size_t max) = 0;
   virtual void observe(const Observation& observation) = 0;
+  /// Whether observations change what it proposes. Where they do not, it may be asked far ahead of them.
+  virtual bool learns() const noexcept { return true; }
 };
 
 /// space outlives the strategy. Throws Error(invalid_argument) for an unknown name, naming the nearest.

@@ -19,6 +19,7 @@ class Sweep : public Strategy {
     return indices;
   }
   void observe(const Observation&) override {}
+  bool learns() const noexcept override { return false; }
 
  private:
   Order order_;

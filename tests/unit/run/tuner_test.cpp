@@ -377,6 +377,25 @@ TEST_CASE("On a GPU compiling and measuring overlap, one measurement at a time")
   CHECK(compiled_meanwhile > 10);
 }
 
+TEST_CASE("Compilers run ahead of a slow device unless the search waits for its outcomes") {
+  const auto compiled_before_the_third = [](const std::string& strategy) {
+    Tuning t;
+    t.parameters = "A = { min = 1, max = 32 }\nC = { min = 1, max = 10 }\n";
+    t.rest = "[search]\nstrategy = \"" + strategy + "\"\nevals = 100\n";
+    t.bench.turns = 200;
+    CHECK(t.run().records.size() == 100);
+    std::size_t compiled = 0, benched = 0;
+    for (const std::string& event : t.journal) {
+      compiled += event.starts_with("compiled ");
+      benched += event.starts_with("benched ");
+      if (benched == 3) break;
+    }
+    return compiled;
+  };
+  CHECK(compiled_before_the_third("random") == 100);
+  CHECK(compiled_before_the_third("local") < 20);
+}
+
 TEST_CASE("Limits of the device reject a launch before it compiles") {
   Tuning t;
   t.parameters = "A = [1, 32, 33]\n";
