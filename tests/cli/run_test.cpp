@@ -133,6 +133,32 @@ TEST_CASE("A store whose records cannot be written costs a warning; one that hol
   CHECK(failed.stdout_text.empty());
 }
 
+TEST_CASE("On a full disk a run goes on without records, or says that nothing can be compiled") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]"), disk = cli.path("disk");
+  fs::create_directories(disk);
+  // A file system of its own needs a user namespace, which not every machine allows.
+  if (!cli.command({"unshare", "-rm", "mount", "-t", "tmpfs", "-o", "size=4k", "none", disk}).ok()) {
+    MESSAGE("skipped: no private mounts here");
+    return;
+  }
+  const auto on_disk = [&](const std::string& size, const std::string& script) {
+    const std::string run = "run() { " XTUNE_PROGRAM " run \"$1\" --backend host --format json --store \"$0\" $2; };";
+    return cli.command({"unshare", "-rm", "sh", "-c",
+                        "mount -t tmpfs -o size=" + size + " none \"$0\" && " + run + script, disk, spec});
+  };
+  const CommandResult none = on_disk("4k", "run \"$1\"");
+  CHECK(none.exit_code == 1);
+  CHECK(none.stderr_text.find("No space left") != std::string::npos);
+  CHECK(none.stdout_text.empty());
+  const CommandResult full =
+      on_disk("1m", "run \"$1\" >/dev/null; dd if=/dev/zero of=\"$0/fill\" 2>/dev/null; run \"$1\" --fresh");
+  CAPTURE(full.stderr_text);
+  CHECK(full.exit_code == 0);
+  CHECK(full.stderr_text.find("warning") != std::string::npos);
+  CHECK(parsed(full)["counts"] == json{{"ok", 2}});
+}
+
 TEST_CASE("Standard output that is full is an error") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]");
