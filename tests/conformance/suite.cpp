@@ -2,6 +2,7 @@
 #include "suite.hpp"
 
 #include <map>
+#include <string>
 
 #include "xtune/error.hpp"
 
@@ -70,6 +71,11 @@ const std::vector<Target>& targets() {
               found.push_back({name, arch, one.toolchain.get(), nullptr});
       opened.push_back(std::move(one));
     }
+    std::string names;
+    for (const Target& target : found)
+      names +=
+          (names.empty() ? "" : ", ") + target.backend + " " + target.arch + (target.device ? "" : " (compile only)");
+    MESSAGE("targets: " << names);
     return found;
   }();
   return all;

@@ -17,24 +17,24 @@ constexpr std::uint32_t bit(std::uint32_t lane) { return 1u << (lane % 32); }
 BlockRunner::~BlockRunner() = default;
 
 void BlockRunner::require_fibers(std::size_t count) {
-  if (fibers_.size() >= count) return;
+  if (fiber_count_ >= count) return;
   // Between blocks no frame is worth keeping: a larger set of stacks replaces the smaller.
-  fibers_.clear();
+  fiber_count_ = 0;
   stacks_ = std::make_unique<Stacks>(count, stack_bytes_);
-  fibers_.reserve(count);
+  fibers_ = std::make_unique<Fiber[]>(count);
+  fiber_count_ = count;
   for (std::size_t i = 0; i < count; ++i) {
-    fibers_.push_back(std::make_unique<Fiber>());
-    fibers_.back()->runner = this;
-    fibers_.back()->number = static_cast<std::uint32_t>(i);
+    fibers_[i].runner = this;
+    fibers_[i].number = static_cast<std::uint32_t>(i);
   }
 }
 
 void BlockRunner::push(Queue& queue, std::uint32_t fiber) {
-  fibers_[fiber]->next = none;
+  fibers_[fiber].next = none;
   if (queue.head == none)
     queue.head = fiber;
   else
-    fibers_[queue.tail]->next = fiber;
+    fibers_[queue.tail].next = fiber;
   queue.tail = fiber;
 }
 
@@ -51,7 +51,7 @@ std::string BlockRunner::run(const XtuneKernel& kernel, void* const* arguments, 
   for (std::uint32_t z = 0; z < block.z; ++z)
     for (std::uint32_t y = 0; y < block.y; ++y)
       for (std::uint32_t x = 0; x < block.x; ++x, ++number) {
-        Fiber& fiber = *fibers_[number];
+        Fiber& fiber = fibers_[number];
         fiber.index = {x, y, z};
         if (!fiber.context.prepared())
           fiber.context.prepare(stacks_->bottom(number), stacks_->usable_bytes(number), fiber_main, &fiber);
@@ -59,13 +59,13 @@ std::string BlockRunner::run(const XtuneKernel& kernel, void* const* arguments, 
         warps_[number / 32].live |= bit(number);
       }
   running_ = ready_.head;
-  ready_.head = fibers_[running_]->next;
-  FiberContext::switch_to(main_, fibers_[running_]->context);
+  ready_.head = fibers_[running_].next;
+  FiberContext::switch_to(main_, fibers_[running_].context);
 
   std::string failure;
   if (live_ > 0) {
     failure = describe_deadlock();
-    for (auto& fiber : fibers_) fiber->context.drop();
+    for (std::size_t i = 0; i < fiber_count_; ++i) fibers_[i].context.drop();
   }
   for (std::uint32_t i = 0; i < number && failure.empty(); ++i)
     if (!stacks_->intact(i))
@@ -90,7 +90,7 @@ void BlockRunner::finish(Fiber& fiber) {
   if (live_ > 0 && arrived_ == live_) release_barrier();
   for (std::uint32_t rest = warp.waiting; rest != 0;) {
     const std::uint32_t mask =
-        fibers_[fiber.number / 32 * 32 + static_cast<std::uint32_t>(std::countr_zero(rest))]->lane->mask;
+        fibers_[fiber.number / 32 * 32 + static_cast<std::uint32_t>(std::countr_zero(rest))].lane->mask;
     const std::uint32_t group = group_of(fiber.number / 32, mask);
     rest &= complete(fiber.number / 32, group, mask) ? ~group : rest - 1;
   }
@@ -99,7 +99,7 @@ void BlockRunner::finish(Fiber& fiber) {
 
 // Called with the running fiber in whatever queue it waits in.
 void BlockRunner::switch_away() {
-  Fiber& self = *fibers_[running_];
+  Fiber& self = fibers_[running_];
   if (ready_.head == none && live_ > 0) complete_converged();
   if (ready_.head == none) {
     // Done: the next block goes on from here. Or nobody can go on, and this is never resumed.
@@ -107,8 +107,8 @@ void BlockRunner::switch_away() {
     return;
   }
   running_ = ready_.head;
-  ready_.head = fibers_[running_]->next;
-  if (running_ != self.number) FiberContext::switch_to(self.context, fibers_[running_]->context);
+  ready_.head = fibers_[running_].next;
+  if (running_ != self.number) FiberContext::switch_to(self.context, fibers_[running_].context);
 }
 
 void BlockRunner::release_barrier() {
@@ -117,7 +117,7 @@ void BlockRunner::release_barrier() {
   if (ready_.head == none)
     ready_.head = at_barrier_.head;
   else
-    fibers_[ready_.tail]->next = at_barrier_.head;
+    fibers_[ready_.tail].next = at_barrier_.head;
   ready_.tail = at_barrier_.tail;
   at_barrier_ = {};
 }
@@ -142,7 +142,7 @@ bool BlockRunner::complete(std::uint32_t warp_number, std::uint32_t group, std::
   std::uint32_t ballot = 0;
   for (std::uint32_t rest = group; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<std::uint32_t>(std::countr_zero(rest));
-    lanes[i] = fibers_[warp_number * 32 + i]->lane;
+    lanes[i] = fibers_[warp_number * 32 + i].lane;
     if (lanes[i]->mask != mask) return false;
     values[i] = lanes[i]->value;
     if (lanes[i]->predicate) ballot |= bit(i);
@@ -165,14 +165,14 @@ void BlockRunner::complete_converged() {
     std::uint32_t group = 0;
     for (std::uint32_t rest = warps_[w].waiting; rest != 0; rest &= rest - 1) {
       const auto i = static_cast<std::uint32_t>(std::countr_zero(rest));
-      if (fibers_[w * 32 + i]->lane->mask == 0) group |= bit(i);
+      if (fibers_[w * 32 + i].lane->mask == 0) group |= bit(i);
     }
     complete(w, group, 0);
   }
 }
 
 void BlockRunner::warp(XtuneLane* lane) {
-  Fiber& self = *fibers_[running_];
+  Fiber& self = fibers_[running_];
   const std::uint32_t number = self.number / 32;
   if (lane->mask) lane->mask |= bit(self.number);
   self.lane = lane;
@@ -195,7 +195,7 @@ std::string BlockRunner::describe_deadlock() const {
     if (warps_[w].waiting == 0 || shown++ >= 4) continue;
     const auto first = static_cast<std::uint32_t>(std::countr_zero(warps_[w].waiting));
     text += fmt::format(", {} of warp {} wait in a warp operation with mask {:#x}", std::popcount(warps_[w].waiting), w,
-                        fibers_[w * 32 + first]->lane->mask);
+                        fibers_[w * 32 + first].lane->mask);
   }
   return text + "; none can go on";
 }

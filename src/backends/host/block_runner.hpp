@@ -64,7 +64,8 @@ class BlockRunner {
 
   std::size_t stack_bytes_;
   std::unique_ptr<Stacks> stacks_;
-  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::unique_ptr<Fiber[]> fibers_;
+  std::size_t fiber_count_ = 0;
   std::vector<Warp> warps_;
   FiberContext main_;
   Queue ready_, at_barrier_;

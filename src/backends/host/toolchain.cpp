@@ -35,9 +35,9 @@ std::string entry_text(const CompileRequest& request, bool uses_fibers) {
   const std::string marker = std::string(XTUNE_HOST_MARKER) + (request.sanitize ? "1" : "0");
   return fmt::format(
       "\n# 1 \"<entry>\"\n"
-      "using XtuneEntry = decltype(xtune_arguments_of(&{0}))::Runner<&{0}>;\n"
+      "using XtuneEntry = decltype(xtune_arguments_of(&{0}))::Runner<&{0}, {2}>;\n"
       "extern \"C\" __attribute__((visibility(\"default\"))) const XtuneKernel xtune_kernel;\n"
-      "const XtuneKernel xtune_kernel = XtuneEntry::describe(\"{1}\", {2});\n",
+      "const XtuneKernel xtune_kernel = XtuneEntry::describe(\"{1}\");\n",
       request.entry, marker, uses_fibers);
 }
 

@@ -30,24 +30,29 @@ static void xtune_begin_launch(XtuneUint3 grid, XtuneUint3 block, void* dynamic_
 }
 static void xtune_begin_block(XtuneUint3 index) { blockIdx = {index.x, index.y, index.z}; }
 
+template <bool>
+struct XtuneChoice {};
+
 template <class... A>
 struct XtuneArguments {
   static constexpr int count = sizeof...(A);
   static constexpr unsigned bytes[count + 1] = {sizeof(A)..., 0};
   static constexpr bool is_pointer[count + 1] = {XtuneIsPointer<A>::value..., false};
 
-  /// What the process calls to run `entry`.
-  template <void (*entry)(A...)>
+  /// What the process calls to run `entry`; one of the two ways only, so that it is compiled once. Everything is
+  /// inlined into it, as the compilers of GPUs do: arrays of a thread then stay in registers.
+  template <void (*entry)(A...), bool uses_fibers>
   struct Runner {
     template <int... I>
-    static inline __attribute__((always_inline)) void call(void* const* arguments, XtuneIndices<I...>) {
+    static inline __attribute__((always_inline)) void run_one(void* const* arguments, XtuneIndices<I...>) {
       (void)arguments;
       entry(*static_cast<A*>(arguments[I])...);
     }
-    static void run_thread(void* const* arguments, XtuneUint3 index) {
+    __attribute__((flatten)) static void run_thread(void* const* arguments, XtuneUint3 index) {
       threadIdx = {index.x, index.y, index.z};
-      call(arguments, typename XtuneCount<count>::type());
+      run_one(arguments, typename XtuneCount<count>::type());
     }
+
     // By value: a store through one argument cannot change another, so that simple kernels become vector loops.
     static inline __attribute__((always_inline)) void run_all(A... values) {
       const unsigned size_x = blockDim.x, size_y = blockDim.y, size_z = blockDim.z;
@@ -63,22 +68,20 @@ struct XtuneArguments {
       (void)arguments;
       run_all(*static_cast<A*>(arguments[I])...);
     }
-    static void run_block(void* const* arguments, XtuneUint3 block_index) {
+    __attribute__((flatten)) static void run_block(void* const* arguments, XtuneUint3 block_index) {
       xtune_begin_block(block_index);
       unpack(arguments, typename XtuneCount<count>::type());
     }
-    static constexpr XtuneKernel describe(const char* marker, bool uses_fibers) {
-      return {marker,
-              count,
-              bytes,
-              is_pointer,
-              uses_fibers,
-              xtune_bind,
-              xtune_begin_launch,
-              run_block,
-              xtune_begin_block,
-              run_thread};
+
+    static constexpr XtuneKernel describe(const char* marker) {
+      XtuneKernel kernel = {
+          marker, count, bytes, is_pointer, uses_fibers, xtune_bind, xtune_begin_launch, nullptr, xtune_begin_block,
+          nullptr};
+      choose(kernel, XtuneChoice<uses_fibers>());
+      return kernel;
     }
+    static constexpr void choose(XtuneKernel& kernel, XtuneChoice<true>) { kernel.run_thread = run_thread; }
+    static constexpr void choose(XtuneKernel& kernel, XtuneChoice<false>) { kernel.run_block = run_block; }
   };
 };
 template <class... A>
