@@ -1,4 +1,4 @@
-// What HIP 5.2's NVIDIA headers expect of CUDA and CUDA 13 no longer has; include before any header of HIP's.
+// What HIP 5.2's NVIDIA headers expect of CUDA and CUDA 12 and 13 no longer have; include before any header of HIP's.
 //
 // Of all this xtune calls nothing: it only has to compile. Texture references, cooperative launches over several
 // devices and contexts with flags answer "not supported".
@@ -6,6 +6,19 @@
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+
+#if CUDART_VERSION >= 12000  // texture references left first
+
+template <class... Arguments>
+cudaError_t xtune_not_supported(Arguments...) {
+  return cudaErrorNotSupported;
+}
+#define cudaBindTexture xtune_not_supported
+#define cudaBindTexture2D xtune_not_supported
+#define cudaBindTextureToArray xtune_not_supported
+#define cudaGetTextureAlignmentOffset xtune_not_supported
+
+#endif
 
 #if CUDART_VERSION >= 13000
 
@@ -25,14 +38,6 @@ inline cudaMemLocation xtune_location(int device) {
 
 #define cudaDevAttrCooperativeMultiDeviceLaunch static_cast<cudaDeviceAttr>(96)
 
-template <class... Arguments>
-cudaError_t xtune_not_supported(Arguments...) {
-  return cudaErrorNotSupported;
-}
-#define cudaBindTexture xtune_not_supported
-#define cudaBindTexture2D xtune_not_supported
-#define cudaBindTextureToArray xtune_not_supported
-#define cudaGetTextureAlignmentOffset xtune_not_supported
 #define cudaLaunchCooperativeKernelMultiDevice xtune_not_supported
 #undef cuCtxCreate
 #define cuCtxCreate(context, flags, device) \
