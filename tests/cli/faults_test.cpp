@@ -52,7 +52,7 @@ TEST_CASE("A run with one of each fault ends, every outcome is the right one, an
   CHECK(stage["out_of_bounds_write"] == "validate");
   CHECK(stage["too_much_shared"] == "space");
   CHECK(stage["too_many_threads"] == "space");
-  for (const auto& [fault, count] : times) CHECK_MESSAGE(count == 1, fault);
+  for (const auto& entry : times) CHECK_MESSAGE(entry.second == 1, entry.first);
 
   const std::string log = read_file(cli.path("log.txt"));
   CHECK(log.find("this configuration does not compile") != std::string::npos);
