@@ -3,7 +3,7 @@
 //   FAULT                what happens                                        outcome         stage
 //   none                 works; WORK only makes it slower                    ok              measure
 //   compile_error        the source is wrong                                 compile_failed  compile
-//   compiler_crash       a type of a million levels: compilers overflow      crashed         compile
+//   compiler_crash       a type of a million levels, or a petabyte of data   crashed         compile
 //   illegal_address      writes through a wild pointer                       crashed         run
 //   trap                 executes a trap instruction                         crashed         run
 //   infinite_loop        waits for what never comes                          timed_out       run
@@ -29,6 +29,7 @@
 #endif
 
 #if FAULT == compiler_crash
+#if XTUNE_HOST
 #define STARS_1 * * * * * * * * * *
 #define STARS_2 STARS_1 STARS_1 STARS_1 STARS_1 STARS_1 STARS_1 STARS_1 STARS_1 STARS_1 STARS_1
 #define STARS_3 STARS_2 STARS_2 STARS_2 STARS_2 STARS_2 STARS_2 STARS_2 STARS_2 STARS_2 STARS_2
@@ -36,12 +37,22 @@
 #define STARS_5 STARS_4 STARS_4 STARS_4 STARS_4 STARS_4 STARS_4 STARS_4 STARS_4 STARS_4 STARS_4
 #define STARS_6 STARS_5 STARS_5 STARS_5 STARS_5 STARS_5 STARS_5 STARS_5 STARS_5 STARS_5 STARS_5
 __device__ int STARS_6 deep_pointer();
+#define CRASH_VALUE 0
+#elif XTUNE_HIP
+__device__ int huge[1ull << 40] = {1, 2};
+#define CRASH_VALUE (float)huge[i]
+#else
+__device__ const char huge[1ull << 50] = "ab";
+#define CRASH_VALUE huge[i]
+#endif
+#else
+#define CRASH_VALUE 0
 #endif
 
 extern "C" __global__ void faults(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
-  float value = 0;
+  float value = CRASH_VALUE;
   // Read anew each time, so that the work cannot be optimised away.
   for (int turn = 0; turn < WORK; ++turn) value = *(const volatile float*)(x + i);
 #if FAULT == illegal_address

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "backends/gpu/code_object.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cuda {
@@ -106,6 +107,7 @@ Status launch_cluster(const Driver* d, gpu::Function function, const Launch& l, 
 
 void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
   api.load_module = [d](gpu::Module* handle, const std::string& image) -> Status {
+    if (!gpu::is_whole(image)) return CUDA_ERROR_INVALID_IMAGE;
     return d->cuModuleLoadData(reinterpret_cast<CUmodule*>(handle), image.data());
   };
   api.unload_module = [d](gpu::Module handle) -> Status { return d->cuModuleUnload(module_of(handle)); };

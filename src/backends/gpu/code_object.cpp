@@ -9,6 +9,8 @@
 namespace xtune::gpu {
 namespace {
 
+constexpr std::string_view bundle_magic = "__CLANG_OFFLOAD_BUNDLE__";
+
 using nlohmann::json;
 
 constexpr std::uint32_t note_type_metadata = 32;  // NT_AMDGPU_METADATA
@@ -150,11 +152,10 @@ std::optional<KernelMetadata> kernel_metadata(std::string_view image, std::strin
 }
 
 std::string_view unbundle(std::string_view image, std::string_view arch) {
-  constexpr std::string_view magic = "__CLANG_OFFLOAD_BUNDLE__";
-  if (!image.starts_with(magic)) return image;
+  if (!image.starts_with(bundle_magic)) return image;
   std::uint64_t entries = 0;
-  if (!copy_at(image, magic.size(), entries) || entries > max_bundle_entries) return {};
-  std::uint64_t at = magic.size() + sizeof(entries);
+  if (!copy_at(image, bundle_magic.size(), entries) || entries > max_bundle_entries) return {};
+  std::uint64_t at = bundle_magic.size() + sizeof(entries);
   for (std::uint64_t i = 0; i < entries; ++i) {
     std::uint64_t header[3];  // offset and size of the code, size of the target's name
     if (!copy_at(image, at, header)) return {};
@@ -168,6 +169,18 @@ std::string_view unbundle(std::string_view image, std::string_view arch) {
       return slice(image, header[0], header[1]);
   }
   return {};
+}
+
+bool is_whole(std::string_view image) {
+  if (image.starts_with(bundle_magic)) return true;
+  Elf64_Ehdr header;
+  if (image.size() < sizeof header || !image.starts_with(std::string_view(ELFMAG, SELFMAG))) return false;
+  std::memcpy(&header, image.data(), sizeof header);
+  const auto inside = [&](std::uint64_t offset, std::uint64_t entries, std::uint64_t entry_bytes) {
+    return offset <= image.size() && entries * entry_bytes <= image.size() - offset;
+  };
+  return header.e_ident[EI_CLASS] == ELFCLASS64 && inside(header.e_phoff, header.e_phnum, header.e_phentsize) &&
+         inside(header.e_shoff, header.e_shnum, header.e_shentsize);
 }
 
 }  // namespace xtune::gpu

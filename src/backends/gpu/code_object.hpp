@@ -26,4 +26,8 @@ std::optional<KernelMetadata> kernel_metadata(std::string_view image, std::strin
 /// Layout", Clang Offload Bundler.
 std::string_view unbundle(std::string_view image, std::string_view arch);
 
+/// Whether an image may be handed to a driver, which is told no length and would read on past a damaged one: a 64-bit
+/// ELF whose headers lie inside the image, or an offload bundle.
+bool is_whole(std::string_view image);
+
 }  // namespace xtune::gpu

@@ -73,6 +73,7 @@ void fill_queue(gpu::DriverApi& api, const HipCalls* h) {
 
 void fill_kernels(gpu::DriverApi& api, const HipCalls* h) {
   api.load_module = [h](gpu::Module* handle, const std::string& image) -> Status {
+    if (!gpu::is_whole(image)) return hipErrorInvalidImage;
     return h->hipModuleLoadData(reinterpret_cast<hipModule_t*>(handle), image.data());
   };
   api.unload_module = [h](gpu::Module handle) -> Status { return h->hipModuleUnload(module_of(handle)); };

@@ -210,7 +210,7 @@ std::string Comparison::text() const {
   std::string at;
   for (const std::uint64_t coordinate : first_coordinates) at += (at.empty() ? "" : ", ") + std::to_string(coordinate);
   std::string text = fmt::format(
-      "{}: {} of {} elements differ ({:.2g} %, {} allowed); first at [{}]: got {:.9g}, expected {:.9g}; "
+      "{}: {} of {} elements differ ({:.2f} %, {} allowed); first at [{}]: got {:.9g}, expected {:.9g}; "
       "max abs error {:.3g}, rel {:.3g}",
       output, mismatched, count, 100.0 * static_cast<double>(mismatched) / static_cast<double>(count),
       allowed_mismatches(count, allowed_ratio), at, actual, expected, max_abs_error, max_rel_error);
