@@ -1,7 +1,6 @@
 // Blocks are handed out by a counter; each core runs its blocks one after the other.
 #include "backends/host/engine.hpp"
 
-#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <mutex>
 #include <new>
 
+#include "backends/host/address_sanitizer.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
@@ -24,12 +24,10 @@ XtuneUint3 uint3_of(const std::array<std::uint32_t, 3>& values) { return {values
 
 /// Tells AddressSanitizer, where there is one, which part of the dynamic shared memory this launch may touch.
 void limit_shared(void* memory, std::size_t usable, std::size_t size) {
-  using Mark = void (*)(const volatile void*, std::size_t);
-  static const auto poison = reinterpret_cast<Mark>(dlsym(RTLD_DEFAULT, "__asan_poison_memory_region"));
-  static const auto unpoison = reinterpret_cast<Mark>(dlsym(RTLD_DEFAULT, "__asan_unpoison_memory_region"));
-  if (!poison || !unpoison) return;
-  unpoison(memory, size);
-  poison(static_cast<char*>(memory) + usable, size - usable);
+  const AddressSanitizer& calls = address_sanitizer();
+  if (!calls.poison) return;
+  calls.unpoison(memory, size);
+  calls.poison(static_cast<char*>(memory) + usable, size - usable);
 }
 
 struct Free {

@@ -7,9 +7,9 @@
 
 namespace xtune::host {
 
-/// LD_PRELOAD with the sanitizer libraries of the compiler that the toolchain uses, and options under which a report
-/// names the line and the process ends with exit code 99. Empty when this process has AddressSanitizer built in: a
-/// child has it too. Throws Error(unavailable) when there is no compiler or it comes without the libraries.
+/// LD_PRELOAD with the sanitizer libraries of the compiler that the toolchain uses (none when this program was itself
+/// built with AddressSanitizer: a child has it too), and options under which a report names the line and ends the
+/// process with exit code 99. Throws Error(unavailable) when there is no compiler or it comes without the libraries.
 std::vector<std::pair<std::string, std::string>> sanitizer_environment();
 
 }  // namespace xtune::host

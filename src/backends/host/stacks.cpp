@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "backends/host/address_sanitizer.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
@@ -45,6 +46,8 @@ Stacks::Stacks(std::size_t count, std::size_t stack_bytes)
 }
 
 Stacks::~Stacks() {
+  // The red zones of frames that never returned would lie in whatever is mapped here next.
+  if (address_sanitizer().unpoison) address_sanitizer().unpoison(memory_, count_ * stride_);
   munmap(memory_, count_ * stride_);
   if (guarded_) guards_in_use -= count_;
 }
