@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "core/candidates/resolve.hpp"
@@ -205,7 +206,8 @@ int compile(const CompileOptions& options) {
   std::atomic<bool> stop{false};
   const auto ask_to_stop = [&stop] { stop = true; };
   const EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop)};
-  PooledCompileService compiler(loop, default_jobs(), compile_worker_command(0));
+  const TemporaryDirectory temporaries;
+  PooledCompileService compiler(loop, default_jobs(), compile_worker_command(default_jobs(), temporaries.path()));
   CompileRun run(options, loop, compiler);
   for (const std::string& arch : archs) {
     if (stop) break;

@@ -76,7 +76,8 @@ class RunCommand {
     const auto ask_to_stop = [this] { stop_ = true; };
     const EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop),
                                         loop.on_signal(SIGHUP, ask_to_stop)};
-    PooledCompileService compiler(loop, default_jobs(), compile_worker_command(memory_per_job()));
+    const TemporaryDirectory temporaries;
+    PooledCompileService compiler(loop, default_jobs(), compile_worker_command(default_jobs(), temporaries.path()));
     WorkerBenchService bench(loop, bench_worker_command(options_.sanitize));
     ProgressPrinter printer(spec_, options_.log, options_.quiet);
     int code = done;
@@ -99,14 +100,6 @@ class RunCommand {
   }
 
  private:
-  /// A compile that eats all memory must not take the machine with it.
-  static std::uint64_t memory_per_job() {
-    const std::uint64_t total =
-        static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
-    // At least what the vendors' compilers map; they touch far less.
-    return std::max<std::uint64_t>(total / (default_jobs() + 1), std::uint64_t{8} << 30);
-  }
-
   TuneResult tune_case(const Bindings& problem, EventLoop& loop, CompileService& compiler, BenchService& bench,
                        ProgressPrinter& printer) {
     const TemporaryDirectory scratch;

@@ -33,6 +33,7 @@ class NvrtcToolchain final : public Toolchain {
     int major = 0, minor = 0, count = 0;
     nvrtc.nvrtcVersion(&major, &minor);
     version_ = fmt::format("{}.{}", major, minor);
+    has_cache_ = major > 12 || (major == 12 && minor >= 9);
     if (nvrtc.nvrtcGetNumSupportedArchs(&count) == NVRTC_SUCCESS && count > 0 && count < 1000) {
       supported_.resize(static_cast<std::size_t>(count));
       if (nvrtc.nvrtcGetSupportedArchs(supported_.data()) != NVRTC_SUCCESS) supported_.clear();
@@ -80,6 +81,8 @@ class NvrtcToolchain final : public Toolchain {
 
   std::vector<std::string> options_for(const CompileRequest& request) const {
     std::vector<std::string> options{"--gpu-architecture=" + request.arch, "--ptxas-options=-v"};
+    // What comes from NVRTC's own cache comes without ptxas' report, and its compile time is no compile time.
+    if (has_cache_) options.emplace_back("--no-cache");
     for (const std::string& define : dialect_.defines) options.push_back("-D" + define);
     for (const auto& [name, value] : request.defines) options.push_back("-D" + name + "=" + value);
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
@@ -112,6 +115,7 @@ class NvrtcToolchain final : public Toolchain {
 
   Dialect dialect_;
   std::string version_, build_;
+  bool has_cache_ = false;  ///< NVRTC 12.9 and later (NVRTC documentation, "Caching")
   std::vector<int> supported_;
 };
 

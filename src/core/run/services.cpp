@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -113,9 +114,14 @@ void WorkerBenchService::send(const BenchJob& job, double timeout_s, Callback ca
   });
 }
 
-WorkerCommand compile_worker_command(std::uint64_t memory_limit_bytes) {
-  return {
-      {own_executable().string(), "worker", "compile", "--memory-limit", std::to_string(memory_limit_bytes)}, {}, {}};
+WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::path& temporaries) {
+  const auto total =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  // At least what the vendors' compilers map; they touch far less.
+  const std::uint64_t limit_bytes = std::max<std::uint64_t>(total / (jobs + 1), std::uint64_t{8} << 30);
+  return {{own_executable().string(), "worker", "compile", "--memory-limit", std::to_string(limit_bytes)},
+          {{"TMPDIR", temporaries.string()}},
+          {}};
 }
 
 WorkerCommand bench_worker_command(bool sanitize) {

@@ -62,8 +62,10 @@ class WorkerBenchService final : public BenchService {
   std::uint64_t opened_generation_ = 0;  ///< the worker process that knows problem_
 };
 
-/// argv and environment of this program's own workers.
-WorkerCommand compile_worker_command(std::uint64_t memory_limit_bytes);
+/// argv and environment of this program's own workers. A compiler that is killed leaves its temporary files behind:
+/// they go to `temporaries`, a folder that the caller removes. Its address space is limited to a share of the machine's
+/// memory.
+WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::path& temporaries);
 WorkerCommand bench_worker_command(bool sanitize);
 
 /// XTUNE_JOBS: a count, or a fraction of the usable cores; default 0.9 of them, at least 1. Throws

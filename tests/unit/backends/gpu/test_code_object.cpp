@@ -168,6 +168,14 @@ TEST_CASE("cut off anywhere") {
     CHECK_FALSE(gpu::kernel_metadata(image.substr(0, size), "gemm"));
 }
 
+TEST_CASE("an image cut off anywhere is not whole") {
+  const std::string image = elf_with_note(packed(metadata()));
+  CHECK(gpu::is_whole(image));
+  CHECK(gpu::is_whole("__CLANG_OFFLOAD_BUNDLE__"));
+  for (std::size_t size = 0; size < 64; ++size) CHECK_FALSE(gpu::is_whole(image.substr(0, size)));
+  CHECK_FALSE(gpu::is_whole(std::string(5000, 'x')));
+}
+
 TEST_CASE("bytes changed at random") {
   const std::string image = elf_with_note(packed(metadata()));
   std::mt19937 random(7);
