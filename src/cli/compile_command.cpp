@@ -81,8 +81,11 @@ class CompileRun {
                  chosen.size(), space.size());
     outstanding_ = 0;
     for (const std::uint64_t index : chosen) start(target, spec, space, resolver, index);
-    while (outstanding_ > 0 && !stop)
-      if (!loop_.run_once()) throw Error(ErrorKind::io, "the compile workers ended without an answer");
+    while (outstanding_ > 0 && !stop) {
+      const std::size_t before = outstanding_;
+      if (!loop_.run_once() && outstanding_ == before)
+        throw Error(ErrorKind::io, "the compile workers ended without an answer");
+    }
     compiler_.cancel_all();
     sort_and_keep(spec);
   }

@@ -8,6 +8,12 @@
 using namespace xtune;
 using namespace xtune::cli_test;
 
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
 TEST_CASE("A run with one of each fault ends, every outcome is the right one, and the best is right") {
   const Cli cli;
   const CommandResult run = cli.run(XTUNE_SOURCE_DIR "/tests/faults/faults.toml", {"--log", cli.path("log.txt")});
@@ -62,6 +68,32 @@ TEST_CASE("A run with one of each fault ends, every outcome is the right one, an
   const json again = parsed(cli.run(XTUNE_SOURCE_DIR "/tests/faults/faults.toml"));
   CHECK(again["from_store"] == 12);
   CHECK(again["counts"] == result["counts"]);
+}
+
+TEST_CASE("The vendors' compilers crash for real, without a device, and cost their own configuration") {
+  const Cli cli;
+  const std::pair<const char*, const char*> targets[] = {{"cuda", "sm_90"}, {"hip", "gfx90a"}};
+  for (const auto& [backend, arch] : targets) {
+    const json devices = parsed(cli.xtune({"devices", "--backend", backend, "--format", "json"}));
+    const std::string toolchain = devices["backends"][0]["toolchain"];
+    if (toolchain.empty() || (backend == std::string("hip") && has(toolchain, "nvrtc"))) continue;
+    CAPTURE(toolchain);
+    // Alone, so that nothing follows the crash.
+    const CommandResult alone = cli.xtune({"compile", XTUNE_SOURCE_DIR "/tests/faults/faults.toml", "--backend",
+                                           backend, "--arch", arch, "-D", "FAULT=compiler_crash", "--format", "json"});
+    CAPTURE(alone.stderr_text);
+    CHECK(alone.exit_code == 3);
+    const json crashed = parsed(alone);
+    REQUIRE(crashed.size() == 1);
+    CHECK(crashed[0]["outcome"] == "crashed");
+    const CommandResult all = cli.xtune({"compile", XTUNE_SOURCE_DIR "/tests/faults/faults.toml", "--backend", backend,
+                                         "--arch", arch, "--format", "json"});
+    CAPTURE(all.stderr_text);
+    CHECK(all.exit_code == 0);
+    std::map<std::string, int> counts;
+    for (const json& row : parsed(all)) ++counts[row["outcome"]];
+    CHECK(counts == std::map<std::string, int>{{"ok", 8}, {"rejected", 2}, {"compile_failed", 1}, {"crashed", 1}});
+  }
 }
 
 TEST_CASE("--sanitize names the line of a bad access to shared and to global memory") {
