@@ -9,6 +9,7 @@
 #ifdef XTUNE_SANITIZED
 // The suite asks for more memory than there is, and wants to be told.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 #endif
 
 namespace xtune::conformance {

@@ -12,6 +12,9 @@ class FiberContext {
  public:
   /// The context of the stack this is called on.
   FiberContext() = default;
+  ~FiberContext();
+  FiberContext(const FiberContext&) = delete;
+  FiberContext& operator=(const FiberContext&) = delete;
   /// Starts over at entry(argument) on the given stack when next switched to. entry must not return.
   void prepare(std::byte* bottom, std::size_t bytes, void (*entry)(void*), void* argument);
   bool prepared() const noexcept { return context_ != nullptr; }
@@ -27,7 +30,9 @@ class FiberContext {
   void* argument_ = nullptr;
   const void* bottom_ = nullptr;  ///< nullptr for the thread's own stack until it was left once
   std::size_t bytes_ = 0;
-  void* fake_stack_ = nullptr;
+  void* fake_stack_ = nullptr;    ///< AddressSanitizer's
+  void* race_history_ = nullptr;  ///< ThreadSanitizer's
+  bool owns_history_ = false;
 };
 
 }  // namespace xtune::host

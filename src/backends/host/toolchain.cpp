@@ -125,7 +125,7 @@ class HostToolchain final : public Toolchain {
              {"-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"});
       if (c.is_clang) flags.push_back("-shared-libasan");
     } else {
-      append(flags, {"-O3", "-Wl,-z,defs"});
+      append(flags, {"-O3", "-Wl,-z,defs", "-Wl,--as-needed"});
     }
     // Each step uses some of these only.
     if (c.is_clang) flags.push_back("-Wno-unused-command-line-argument");

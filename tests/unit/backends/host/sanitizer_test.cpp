@@ -16,7 +16,9 @@ using namespace xtune;
 
 namespace {
 
-#if defined(__clang__) && defined(XTUNE_SANITIZED)
+#if defined(__SANITIZE_THREAD__)
+constexpr const char* no_child = "AddressSanitizer and ThreadSanitizer exclude each other";
+#elif defined(__clang__) && defined(XTUNE_SANITIZED)
 constexpr const char* no_child = "clang's sanitizer runtime is linked into this program and cannot serve kernels too";
 #else
 constexpr const char* no_child = nullptr;
