@@ -15,6 +15,11 @@
 
 using namespace xtune;
 
+// libuv closes descriptors by the bare system call, which ThreadSanitizer does not see: a number that another thread's
+// pipe gets next looks to it like one still in use.
+extern "C" const char* __tsan_default_suppressions();
+extern "C" const char* __tsan_default_suppressions() { return "race:uv_pipe\n"; }
+
 namespace {
 
 /// Sets a variable until the end of the scope.
