@@ -96,6 +96,23 @@ TEST_CASE("The vendors' compilers crash for real, without a device, and cost the
   }
 }
 
+TEST_CASE("A crash of the host's compiler is told from a refusal, whichever compiler it is") {
+  for (const char* compiler : {"g++", "clang++"}) {
+    Cli cli;
+    if (!cli.command({"sh", "-c", std::string("command -v ") + compiler}).ok()) continue;
+    CAPTURE(compiler);
+    cli.env.emplace_back("XTUNE_HOST_CXX", compiler);
+    const CommandResult run = cli.xtune({"compile", XTUNE_SOURCE_DIR "/tests/faults/faults.toml", "--backend", "host",
+                                         "-D", "FAULT=compiler_crash", "--format", "json"});
+    CAPTURE(run.stderr_text);
+    CHECK(run.exit_code == 3);
+    CHECK(parsed(run)[0]["outcome"] == "crashed");
+    const json refused = parsed(cli.xtune({"compile", XTUNE_SOURCE_DIR "/tests/faults/faults.toml", "--backend", "host",
+                                           "-D", "FAULT=compile_error", "--format", "json"}));
+    CHECK(refused[0]["outcome"] == "compile_failed");
+  }
+}
+
 TEST_CASE("--sanitize names the line of a bad access to shared and to global memory") {
   const Cli cli;
   cli.write("oob.cu",

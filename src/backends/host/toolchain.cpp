@@ -171,7 +171,9 @@ class HostToolchain final : public Toolchain {
                       const Compiler& c) {
     const std::string log = earlier_log + result.stderr_text;
     if (result.ok() && !result.output_truncated) return;
-    if (result.signal != 0 || log.find("internal compiler error") != std::string::npos)
+    // The driver of gcc, and that of clang, outlive the compiler proper and report its end.
+    if (result.signal != 0 || log.find("internal compiler error") != std::string::npos ||
+        log.find("PLEASE submit a bug report") != std::string::npos)
       throw CandidateFailure(Outcome::crashed,
                              fmt::format("{} crashed on {}: {}", c.path, request.source_name,
                                          result.signal != 0 ? describe_exit(0, result.signal) : first_error(log)),
