@@ -6,7 +6,6 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "core/record/best.hpp"
-#include "core/record/record_log.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -43,20 +42,18 @@ void print_text(const Spec& spec, const Bindings& problem, const LookupResult& f
 int show(const std::string& path, const CommonOptions& options) {
   const Target target = choose_target(options.target_options(false));
   const Spec spec = load_spec_for(path, options, target);
-  const RecordSet set = read_records(options.store_path(), target.device.arch, spec.kernel.name);
-  for (const std::string& warning : set.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  const std::vector<Record> records = stored_records(spec, options, target);
   std::vector<nlohmann::ordered_json> answers;
   bool all = true;
   for (const Bindings& problem : spec.cases) {
-    const LookupResult found = look_up(set.records, problem, target.device);
+    const LookupResult found = look_up(records, problem, target.device);
     all = all && found.record;
     if (options.json())
       answers.push_back(answer_json(spec, problem, found));
     else
       print_text(spec, problem, found);
   }
-  if (options.json())
-    fmt::print("{}\n", answers.size() == 1 ? answers[0].dump(2) : nlohmann::ordered_json(answers).dump(2));
+  if (options.json()) print_json(answers);
   return all ? done : nothing_valid;
 }
 

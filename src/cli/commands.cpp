@@ -4,8 +4,10 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
+#include "core/record/record_log.hpp"
 
 namespace xtune::cli {
 
@@ -92,6 +94,16 @@ Spec load_spec_for(const std::string& path, const CommonOptions& options, const 
   Spec spec = read_spec(path, options, target.backend.name);
   for (const std::string& note : spec.notes) fmt::print(stderr, "{}\n", note);
   return spec;
+}
+
+std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target) {
+  RecordSet set = read_records(options.store_path(), target.device.arch, spec.kernel.name);
+  for (const std::string& warning : set.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  return std::move(set.records);
+}
+
+void print_json(const std::vector<nlohmann::ordered_json>& answers) {
+  fmt::print("{}\n", answers.size() == 1 ? answers[0].dump(2) : nlohmann::ordered_json(answers).dump(2));
 }
 
 }  // namespace xtune::cli

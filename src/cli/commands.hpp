@@ -3,10 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/record/record.hpp"
 #include "core/run/inventory.hpp"
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
@@ -49,5 +51,9 @@ void add_example(CLI::App& command, const std::string& example);
 Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend);
 /// Loads the spec with the overlay of the target's backend; prints its notes to stderr.
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target);
+/// The store's records of this kernel on the target's architecture; prints what is damaged to stderr.
+std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target);
+/// One answer for each case: the object itself where there is one case, else the list.
+void print_json(const std::vector<nlohmann::ordered_json>& answers);
 
 }  // namespace xtune::cli

@@ -92,8 +92,7 @@ class RunCommand {
       if (!any) code = nothing_valid;
       if (stop_) break;
     }
-    if (options_.common.json())
-      fmt::print("{}\n", results_.size() == 1 ? results_[0].dump(2) : nlohmann::ordered_json(results_).dump(2));
+    if (options_.common.json()) print_json(results_);
     if (!stop_) return code;
     fmt::print(stderr, "xtune: interrupted; what was measured is kept, and the next run goes on from there\n");
     return interrupted;

@@ -93,7 +93,7 @@ int show(const SpaceOptions& options) {
     for (const auto& json : spaces) print_text(spec, json);
     return done;
   }
-  fmt::print("{}\n", spaces.size() == 1 ? spaces[0].dump(2) : nlohmann::ordered_json(spaces).dump(2));
+  print_json(spaces);
   return done;
 }
 

@@ -100,9 +100,8 @@ void print_text(const Bindings& problem, const Verdicts& verdicts, const LookupR
 int show(const std::string& path, const CommonOptions& options) {
   const Target target = choose_target(options.target_options(false));
   const Spec spec = load_spec_for(path, options, target);
-  const RecordSet set = read_records(options.store_path(), target.device.arch, spec.kernel.name);
-  for (const std::string& warning : set.warnings) fmt::print(stderr, "warning: {}\n", warning);
-  if (set.records.empty())
+  const std::vector<Record> records = stored_records(spec, options, target);
+  if (records.empty())
     for (const std::string& arch : recorded_archs(options.store_path(), spec.kernel.name))
       fmt::print(stderr, "note: {} has records of this kernel for {}, which never answer for {}\n",
                  options.store_path().string(), arch, target.device.arch);
@@ -110,15 +109,14 @@ int show(const std::string& path, const CommonOptions& options) {
   for (const Bindings& problem : spec.cases) {
     const Space space = make_space(spec, problem, device_facts(target.device));
     const CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false);
-    const Verdicts verdicts = judge(spec, space, resolver, set.records);
-    const LookupResult lookup = look_up(set.records, problem, target.device);
+    const Verdicts verdicts = judge(spec, space, resolver, records);
+    const LookupResult lookup = look_up(records, problem, target.device);
     if (options.json())
       answers.push_back(verdicts_json(problem, verdicts, lookup));
     else
       print_text(problem, verdicts, lookup);
   }
-  if (options.json())
-    fmt::print("{}\n", answers.size() == 1 ? answers[0].dump(2) : nlohmann::ordered_json(answers).dump(2));
+  if (options.json()) print_json(answers);
   return done;
 }
 
