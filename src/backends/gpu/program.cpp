@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backends/gpu/device.hpp"
-#include "backends/gpu/launch_limits.hpp"
+#include "core/device/launch_limits.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::gpu {

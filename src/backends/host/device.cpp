@@ -7,7 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "backends/gpu/launch_limits.hpp"
+#include "core/device/launch_limits.hpp"
 #include "backends/host/cpu.hpp"
 #include "backends/host/engine.hpp"
 #include "xtune/error.hpp"
@@ -109,11 +109,9 @@ class HostDevice final : public Device {
   const DeviceInfo& info() const noexcept override { return info_; }
   std::unique_ptr<Buffer> allocate(std::size_t bytes) override { return std::make_unique<HostBuffer>(bytes); }
   std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) override {
-    gpu::KernelNeeds needs;
+    KernelNeeds needs;
     needs.static_shared_bytes = artifact.usage.static_shared_bytes.value_or(0);
-    if (auto reason = gpu::forbidden(launch, needs, info_)) throw CandidateFailure(Outcome::rejected, *reason);
-    if (launch.cluster[0] || launch.cluster[1] || launch.cluster[2])
-      throw CandidateFailure(Outcome::rejected, "the host device has no block clusters");
+    if (auto reason = forbidden(launch, needs, info_)) throw CandidateFailure(Outcome::rejected, *reason);
     return std::make_unique<HostProgram>(engine_, artifact, launch, info_.arch);
   }
 

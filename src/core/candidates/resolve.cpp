@@ -132,7 +132,6 @@ CandidateResolver::State::State(const Spec& spec_, const Space& space_, Bindings
     scalar_args.push_back(&argument);
     scalar_values.push_back(CompiledText::expression(*argument.value));
   }
-  for (const Metric& metric : spec.metrics) metric_values.push_back(CompiledText::expression(metric.expression));
   launch = compile_launch(spec.launch);
   reference_launch = reference.launch ? compile_launch(*reference.launch) : launch;
 }
@@ -222,26 +221,6 @@ std::vector<ScalarArgument> CandidateResolver::scalars(const Config& config) con
   const Lookup names = state_->lookup(config);
   for (std::size_t i = 0; i < state_->scalar_args.size(); ++i)
     result.push_back(encode_scalar(*state_->scalar_args[i], state_->scalar_values[i].evaluate(names)));
-  return result;
-}
-
-std::map<std::string, double> CandidateResolver::metrics(const Config& config, double time_ms) const {
-  std::map<std::string, double> result;
-  if (!(time_ms > 0)) return result;
-  const Lookup names = state_->lookup(config);
-  const Value ms = time_ms, s = time_ms / 1e3;
-  const Lookup with_time = [&](std::string_view name) {
-    return name == "time_ms" ? &ms : name == "time_s" ? &s : names(name);
-  };
-  for (std::size_t i = 0; i < state_->metric_values.size(); ++i) {
-    const Metric& metric = state_->spec.metrics[i];
-    const Value value = state_->metric_values[i].evaluate(with_time);
-    if (std::holds_alternative<std::string>(value))
-      fail_at(metric.expression.at, fmt::format("metric '{}' is a string", metric.name));
-    const auto* number = std::get_if<double>(&value);
-    const auto* integer = std::get_if<std::int64_t>(&value);
-    result[metric.name] = number ? *number : integer ? static_cast<double>(*integer) : std::get<bool>(value);
-  }
   return result;
 }
 

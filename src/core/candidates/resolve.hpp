@@ -35,7 +35,6 @@ class CandidateResolver {
   Launch launch(const Config& config) const;
   /// The scalar arguments, encoded, in kernel order.
   std::vector<ScalarArgument> scalars(const Config& config) const;
-  std::map<std::string, double> metrics(const Config& config, double time_ms) const;
 
   /// Which limit of the device forbids this launch: "dynamic shared memory: 262144 bytes, the device allows 232448".
   /// usage: what the compiler reported, nullptr before compiling.

@@ -41,7 +41,7 @@ struct CandidateResolver::State {
 
   // The spec's texts, parsed: in the order of the spec, scalars without the other arguments.
   CompiledText entry;
-  std::vector<CompiledText> options, reference_options, defines, scalar_values, metric_values;
+  std::vector<CompiledText> options, reference_options, defines, scalar_values;
   std::vector<const ArgSpec*> scalar_args;
   CompiledLaunch launch, reference_launch;
 

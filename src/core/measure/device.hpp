@@ -11,15 +11,9 @@
 
 #include "core/build/artifact.hpp"
 #include "core/device/device_info.hpp"
+#include "core/device/launch.hpp"
 
 namespace xtune {
-
-struct Launch {
-  std::array<std::uint32_t, 3> grid{1, 1, 1};
-  std::array<std::uint32_t, 3> block{1, 1, 1};
-  std::array<std::uint32_t, 3> cluster{0, 0, 0};  ///< all zero: no cluster
-  std::uint32_t shared_bytes = 0;                 ///< dynamic shared memory
-};
 
 /// Device memory, freed on destruction. Offsets and sizes in bytes; a range outside the buffer throws std::out_of_range.
 /// Transfers are synchronous and throw CandidateFailure(crashed) when the device has failed.

@@ -1,14 +1,28 @@
 // The limits a launch must keep.
-#include "backends/gpu/launch_limits.hpp"
+#include "core/device/launch_limits.hpp"
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <limits>
 
-namespace xtune::gpu {
+namespace xtune {
 namespace {
 
 constexpr const char axis_name[] = {'x', 'y', 'z'};
+
+/// 2^64 - 1 where it is larger than that.
+std::uint64_t product(const std::array<std::uint32_t, 3>& extents) noexcept {
+  std::uint64_t volume = 0;
+  const bool too_large =
+      __builtin_mul_overflow(std::uint64_t{extents[0]} * extents[1], std::uint64_t{extents[2]}, &volume);
+  return too_large ? std::numeric_limits<std::uint64_t>::max() : volume;
+}
+
+bool has_clusters(const DeviceInfo& device) noexcept {
+  return device.vendor == "nvidia" && device.arch.starts_with("sm_") && std::atoi(device.arch.c_str() + 3) >= 90;
+}
 
 std::optional<std::string> forbidden_shape(const Launch& launch, const DeviceInfo& device) {
   const std::int64_t max_block[] = {device.max_block_x, device.max_block_y, device.max_block_z};
@@ -30,15 +44,22 @@ std::optional<std::string> forbidden_shape(const Launch& launch, const DeviceInf
   return std::nullopt;
 }
 
-std::optional<std::string> forbidden_cluster(const Launch& launch) {
-  const bool any = launch.cluster[0] || launch.cluster[1] || launch.cluster[2];
-  for (int axis = 0; any && axis < 3; ++axis) {
+std::optional<std::string> forbidden_cluster(const Launch& launch, const DeviceInfo& device) {
+  if (!launch.cluster[0] && !launch.cluster[1] && !launch.cluster[2]) return std::nullopt;
+  if (!has_clusters(device))
+    return fmt::format("cluster: {} has no block clusters, they need sm_90 or newer", device.arch);
+  for (int axis = 0; axis < 3; ++axis) {
     const char name = axis_name[axis];
     if (launch.cluster[axis] == 0) return fmt::format("cluster.{} is 0", name);
     if (launch.grid[axis] % launch.cluster[axis] != 0)
       return fmt::format("grid.{0} = {1} is no multiple of cluster.{0} = {2}", name, launch.grid[axis],
                          launch.cluster[axis]);
   }
+  // What a kernel may opt in to; 8 are portable (CUDA C++ Programming Guide, Thread Block Clusters).
+  constexpr std::uint64_t most_blocks = 16;
+  const std::uint64_t blocks = product(launch.cluster);
+  if (blocks > most_blocks)
+    return fmt::format("cluster of {} blocks exceeds the {} of {}", blocks, most_blocks, device.arch);
   return std::nullopt;
 }
 
@@ -53,10 +74,11 @@ std::int64_t registers_of_block(std::int64_t threads, int registers, int warp_si
 
 std::optional<std::string> forbidden(const Launch& launch, const KernelNeeds& kernel, const DeviceInfo& device) {
   if (auto reason = forbidden_shape(launch, device)) return reason;
-  if (auto reason = forbidden_cluster(launch)) return reason;
+  if (auto reason = forbidden_cluster(launch, device)) return reason;
 
-  // Each dimension is at most 1024 here or its limit is unknown; 3 * 21 bits would still fit.
-  const std::int64_t threads = static_cast<std::int64_t>(launch.block[0]) * launch.block[1] * launch.block[2];
+  const std::uint64_t volume = product(launch.block);
+  const auto threads =
+      static_cast<std::int64_t>(std::min<std::uint64_t>(volume, std::numeric_limits<std::int64_t>::max()));
   if (device.max_threads_per_block > 0 && threads > device.max_threads_per_block)
     return fmt::format("block of {} threads exceeds device.max_threads_per_block = {}", threads,
                        device.max_threads_per_block);
@@ -81,4 +103,4 @@ std::optional<std::string> forbidden(const Launch& launch, const KernelNeeds& ke
   return std::nullopt;
 }
 
-}  // namespace xtune::gpu
+}  // namespace xtune

@@ -1,11 +1,9 @@
 // Every limit of a launch, at it and one beyond.
 #include <doctest/doctest.h>
 
-#include "backends/gpu/launch_limits.hpp"
+#include "core/device/launch_limits.hpp"
 
 using namespace xtune;
-using gpu::forbidden;
-using gpu::KernelNeeds;
 
 namespace {
 
@@ -67,8 +65,8 @@ TEST_CASE("shared memory") {
 }
 
 TEST_CASE("registers, as they are given out: per warp, in units of 256") {
-  CHECK(gpu::registers_of_block(32, 33, 32) == 1280);
-  CHECK(gpu::registers_of_block(33, 32, 32) == 2048);
+  CHECK(registers_of_block(32, 33, 32) == 1280);
+  CHECK(registers_of_block(33, 32, 32) == 2048);
   KernelNeeds kernel;
   kernel.registers = 64;
   CHECK_FALSE(forbidden(launch_of(1, 1024), kernel, h100()));
@@ -89,6 +87,21 @@ TEST_CASE("clusters divide the grid") {
   CHECK(forbidden(launch, {}, h100()) == "grid.x = 8 is no multiple of cluster.x = 3");
   launch.cluster = {4, 0, 1};
   CHECK(forbidden(launch, {}, h100()) == "cluster.y is 0");
+  launch.grid = {32, 1, 1};
+  launch.cluster = {16, 1, 1};
+  CHECK_FALSE(forbidden(launch, {}, h100()));
+  launch.cluster = {32, 1, 1};
+  CHECK(forbidden(launch, {}, h100()) == "cluster of 32 blocks exceeds the 16 of sm_90");
+}
+
+TEST_CASE("clusters need an architecture that has them") {
+  Launch launch = launch_of(8, 32);
+  launch.cluster = {2, 1, 1};
+  for (const char* arch : {"sm_80", "gfx90a"}) {
+    CAPTURE(arch);
+    CHECK(forbidden(launch, {}, known_device(arch).value()) ==
+          std::string("cluster: ") + arch + " has no block clusters, they need sm_90 or newer");
+  }
 }
 
 TEST_CASE("an unknown limit forbids nothing") {
