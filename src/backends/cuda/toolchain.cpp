@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "backends/gpu/launch_limits.hpp"
+#include "core/device/launch_limits.hpp"
 #include "backends/gpu/library_file.hpp"
 #include "backends/gpu/ptxas_log.hpp"
 #include "xtune/error.hpp"
@@ -52,8 +52,8 @@ class NvrtcToolchain final : public Toolchain {
     artifact.arch = request.arch;
     artifact.format = "cubin";
     try {
-      gpu::CompiledProgram program =
-          gpu::compile_program(dialect_.api, request.source, request.source_name, request.entry, options_for(request));
+      gpu::CompiledProgram program = gpu::compile_program(dialect_.api, gpu::with_defines(request), request.source_name,
+                                                          request.entry, options_for(request));
       artifact.entry_symbol = std::move(program.entry_symbol);
       artifact.image = std::move(program.image);
       artifact.log = std::move(program.log);
@@ -84,7 +84,6 @@ class NvrtcToolchain final : public Toolchain {
     // What comes from NVRTC's own cache comes without ptxas' report, and its compile time is no compile time.
     if (has_cache_) options.emplace_back("--no-cache");
     for (const std::string& define : dialect_.defines) options.push_back("-D" + define);
-    for (const auto& [name, value] : request.defines) options.push_back("-D" + name + "=" + value);
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
     for (const std::string& folder : dialect_.include_dirs) options.push_back("-I" + folder);
     const auto own = dialect_.map_options ? dialect_.map_options(request.options) : request.options;
@@ -109,7 +108,7 @@ class NvrtcToolchain final : public Toolchain {
   static int threads_that_fit(int registers) {
     constexpr std::int64_t registers_per_block = 65536;  // every architecture from sm_70 on: known_devices.def
     int threads = 1024;
-    while (threads > 32 && gpu::registers_of_block(threads, registers, 32) > registers_per_block) threads -= 32;
+    while (threads > 32 && registers_of_block(threads, registers, 32) > registers_per_block) threads -= 32;
     return threads;
   }
 

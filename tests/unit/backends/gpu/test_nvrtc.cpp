@@ -193,3 +193,16 @@ TEST_CASE("hip on nvidia: options of hipRTC's clang are mapped") {
   }
 }
 #endif
+
+TEST_CASE("nvrtc: a parameter may have any name, also one that NVRTC's own headers use") {
+  for_each_toolchain([](Toolchain& toolchain) {
+    CompileRequest request =
+        request_for("sm_90", "scale",
+                    "#include <cuda_fp16.h>\n"
+                    "extern \"C\" __global__ void scale(float* out) { out[threadIdx.x] = T + N; }\n");
+    request.defines = {{"T", "4"}, {"N", "2"}};
+    CHECK(toolchain.compile(request).entry_symbol == "scale");
+    request.source += "extern \"C\" __global__ void other() { undeclared(); }\n";
+    CHECK(contains(refusal_of(toolchain, request).log, "kernels.cu(3)"));
+  });
+}
