@@ -8,6 +8,7 @@
 
 #include "base/files.hpp"
 #include "core/record/record_log.hpp"
+#include "core/run/check_spec.hpp"
 
 namespace xtune::cli {
 
@@ -82,7 +83,9 @@ void add_example(CLI::App& command, const std::string& example) { command.footer
 
 Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend) {
   try {
-    return load_spec(path, options.spec_options(for_backend));
+    Spec spec = load_spec(path, options.spec_options(for_backend));
+    check_spec(spec);
+    return spec;
   } catch (const Error& error) {
     // A spec that cannot be read is a bad argument, not a failure of xtune.
     if (error.kind() == ErrorKind::io) throw Error(ErrorKind::invalid_argument, error.what());

@@ -89,6 +89,11 @@ TEST_CASE("Bad specs exit with 2 and name file, line and column, before anything
       {replaced("dtype = \"f32\"", "dtype = \"f31\""), "f31", "f32"},
       {good + "[space]\nconstraints = [\"N // (VARIANT - VARIANT) > 1\"]\n", "", "zero"},
       {good + "= 5555", "= 5555", ""},
+      {good + "[search]\nstrategy = \"exhaustve\"\n", "exhaustve", "did you mean 'exhaustive'"},
+      {replaced("\"transpose\", x", "\"transpos\", x"), "transpos\", x", "did you mean 'transpose'"},
+      {replaced("x = \"x\" }", "w = \"x\" }"), "w = ", "has no 'w'"},
+      {replaced("x = \"x\" }", "x = \"2\" }"), "x = \"2\"", "takes a buffer argument, not '2'"},
+      {replaced(", x = \"x\" }", " }"), "builtin =", "needs x"},
   };
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const std::string name = "bad" + std::to_string(i) + ".toml";

@@ -54,6 +54,7 @@ void read_kernel_reference(const Reader& reader, const TomlNode& node, Reference
 void read_builtin_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
   reference.kind = ReferenceSpec::Kind::builtin;
   reference.name = reader.text(*node.find("builtin"), "builtin");
+  reference.at = reader.document.at(node.find("builtin")->at);
   read_output(reader, node, reference);
   for (const auto& [key, entry] : node.entries)
     if (key != "builtin" && key != "output") reference.bindings.emplace_back(key, reader.expression(entry, key));
