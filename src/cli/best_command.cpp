@@ -46,7 +46,7 @@ int show(const std::string& path, const CommonOptions& options) {
   std::vector<nlohmann::ordered_json> answers;
   bool all = true;
   for (const Bindings& problem : spec.cases) {
-    const LookupResult found = look_up(records, problem, target.device);
+    const LookupResult found = look_up(records, problem, target.device, spec.measure.statistic);
     all = all && found.record;
     if (options.json())
       answers.push_back(answer_json(spec, problem, found));

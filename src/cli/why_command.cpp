@@ -110,7 +110,7 @@ int show(const std::string& path, const CommonOptions& options) {
     const Space space = make_space(spec, problem, device_facts(target.device));
     const CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false);
     const Verdicts verdicts = judge(spec, space, resolver, records);
-    const LookupResult lookup = look_up(records, problem, target.device);
+    const LookupResult lookup = look_up(records, problem, target.device, spec.measure.statistic);
     if (options.json())
       answers.push_back(verdicts_json(problem, verdicts, lookup));
     else

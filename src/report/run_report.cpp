@@ -17,18 +17,6 @@ namespace {
 
 std::string number_text(double number) { return std::isfinite(number) ? fmt::format("{:.4g}", number) : "-"; }
 
-std::vector<const Record*> fastest(const Spec& spec, const TuneResult& result) {
-  std::vector<const Record*> order;
-  for (const Record& record : result.records)
-    if (record.outcome == Outcome::ok) order.push_back(&record);
-  std::sort(order.begin(), order.end(), [&](const Record* a, const Record* b) {
-    const double left = statistic(a->time_ms, spec.measure.statistic),
-                 right = statistic(b->time_ms, spec.measure.statistic);
-    return left != right ? left < right : config_text(spec, a->config) < config_text(spec, b->config);
-  });
-  return order;
-}
-
 std::string results_table(const Spec& spec, const std::vector<const Record*>& order, std::size_t rows) {
   std::vector<std::string> header{"#"};
   for (const Parameter& parameter : spec.parameters) header.push_back(parameter.name);
@@ -82,7 +70,7 @@ std::string metrics_text(const Spec& spec, const Record& record) {
 }
 
 std::string run_text(const Spec& spec, const TuneResult& result, std::size_t rows) {
-  const auto order = fastest(spec, result);
+  const auto order = ranked(result.records, spec.measure.statistic);
   std::string text;
   if (!order.empty()) text += "\n" + results_table(spec, order, rows);
   if (order.size() > rows) text += fmt::format("... {} more\n", order.size() - rows);
@@ -91,7 +79,7 @@ std::string run_text(const Spec& spec, const TuneResult& result, std::size_t row
   if (result.from_store) text += fmt::format(" ({} from the store)", result.from_store);
   text += fmt::format("\ncompiling took {} of CPU time, measuring {} of the device's\n",
                       human_seconds(result.compile_cpu_s), human_seconds(result.device_busy_s));
-  const auto best = best_of(result.records);
+  const auto best = best_of(result.records, spec.measure.statistic);
   if (!best) return text + "nothing passed: no configuration compiled, ran and gave the right result\n";
   const Record& record = *best->record;
   text += fmt::format("\nbest: {}\n      {} (95 % interval {} .. {})", config_text(spec, record.config),
@@ -135,7 +123,7 @@ nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result) {
                     {"uuid", result.device.uuid}};
   json["problem"] = bindings_json(result.problem);
   json["best"] = nullptr;
-  if (const auto best = best_of(result.records)) {
+  if (const auto best = best_of(result.records, spec.measure.statistic)) {
     json["best"] = measured_json(spec, *best->record);
     json["best"]["ties"] = nlohmann::ordered_json::array();
     for (const Record* tie : best->ties) json["best"]["ties"].push_back(bindings_json(tie->config));

@@ -37,22 +37,39 @@ std::vector<const Record*> current(const std::vector<const Record*>& records) {
   return result;
 }
 
-std::optional<Best> best_among(const std::vector<const Record*>& records) {
+std::vector<const Record*> pointers_to(const std::vector<Record>& records) {
+  std::vector<const Record*> pointers;
+  for (const Record& record : records) pointers.push_back(&record);
+  return pointers;
+}
+
+std::vector<const Record*> ranked_among(const std::vector<const Record*>& records, std::string_view statistic_name) {
   std::vector<const Record*> good = current(records);
   std::erase_if(good,
                 [](const Record* record) { return record->outcome != Outcome::ok || record->time_ms.count == 0; });
+  struct Rank {
+    bool tainted;
+    double time_ms;
+    std::string config;
+    std::string_view key;
+    auto operator<=>(const Rank&) const = default;
+  };
+  std::map<const Record*, Rank> ranks;
+  for (const Record* record : good)
+    ranks[record] = {!record->tainted.empty(), statistic(record->time_ms, statistic_name), text_of(record->config),
+                     record->key};
+  std::sort(good.begin(), good.end(), [&](const Record* a, const Record* b) { return ranks[a] < ranks[b]; });
+  return good;
+}
+
+std::optional<Best> best_among(const std::vector<const Record*>& records, std::string_view statistic_name) {
+  const std::vector<const Record*> good = ranked_among(records, statistic_name);
   if (good.empty()) return std::nullopt;
-  if (std::any_of(good.begin(), good.end(), [](const Record* r) { return r->tainted.empty(); }))
-    std::erase_if(good, [](const Record* r) { return !r->tainted.empty(); });
-  std::map<const Record*, std::string> texts;
-  for (const Record* record : good) texts[record] = text_of(record->config);
-  std::sort(good.begin(), good.end(), [&](const Record* a, const Record* b) {
-    return std::tie(a->time_ms.median, texts[a], a->key) < std::tie(b->time_ms.median, texts[b], b->key);
-  });
   Best best{good.front(), {}};
-  for (std::size_t i = 1; i < good.size(); ++i)
-    if (good[i]->time_ms.low <= best.record->time_ms.high && texts[good[i]] != texts[best.record])
-      best.ties.push_back(good[i]);
+  for (const Record* other : good)
+    if (other->tainted.empty() == best.record->tainted.empty() && other->time_ms.low <= best.record->time_ms.high &&
+        other->config != best.record->config)
+      best.ties.push_back(other);
   return best;
 }
 
@@ -127,10 +144,12 @@ std::vector<Group> groups_of(const std::vector<Record>& records, const Bindings&
 
 }  // namespace
 
-std::optional<Best> best_of(const std::vector<Record>& records) {
-  std::vector<const Record*> pointers;
-  for (const Record& record : records) pointers.push_back(&record);
-  return best_among(pointers);
+std::vector<const Record*> ranked(const std::vector<Record>& records, std::string_view statistic) {
+  return ranked_among(pointers_to(records), statistic);
+}
+
+std::optional<Best> best_of(const std::vector<Record>& records, std::string_view statistic) {
+  return best_among(pointers_to(records), statistic);
 }
 
 const char* to_string(Match match) noexcept {
@@ -145,7 +164,8 @@ const char* to_string(Match match) noexcept {
   return "unknown";
 }
 
-LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device) {
+LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
+                     std::string_view statistic_name) {
   LookupResult result;
   if (records.empty()) result.reasons.push_back("no records of this kernel on " + device.arch);
   for (const Group& group : groups_of(records, problem, device, result.reasons)) {
@@ -153,7 +173,7 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
     const bool exact = group.distance == 0 && group.exact_device;
     const std::string what = fmt::format("problem {} on {}, distance {:.3g}", text_of(first.problem),
                                          describe(first.device), group.distance);
-    const auto best = best_among(group.records);
+    const auto best = best_among(group.records, statistic_name);
     if (!best) {
       result.reasons.push_back(fmt::format("{}: {} records, none of them ok", what, group.records.size()));
       continue;
@@ -166,7 +186,7 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
     result.record = *best->record;
     result.distance = group.distance;
     result.reasons.push_back(fmt::format("{}: taken as the {} match, {}{}", what, to_string(result.match),
-                                         human_time_ms(best->record->time_ms.median),
+                                         human_time_ms(statistic(best->record->time_ms, statistic_name)),
                                          best->record->tainted.empty() ? "" : "; tainted: " + best->record->tainted));
   }
   return result;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/record/record.hpp"
@@ -16,11 +17,15 @@ struct Best {
   std::vector<const Record*> ties;  ///< others whose interval overlaps the best's, fastest first
 };
 
-/// By statistic (median), ties broken by the configuration's text, so that the same records give the same answer.
-/// Duplicates of a measurement key count once (the newest; pruned ones never). nullopt without any ok record. Tainted
-/// records lose to clean ones.
-std::optional<Best> best_of(const std::vector<Record>& records);
-std::optional<Best> best_of(std::vector<Record>&& records) = delete;  // the pointers would outlive the records
+/// The ok records, best first: clean ones before tainted ones, by `statistic` (as [measure] statistic: median, min or
+/// mean), equal times by the configuration's text, so that the same records give the same order. Duplicates of a
+/// measurement key count once (the newest; pruned ones never). Points into the records.
+std::vector<const Record*> ranked(const std::vector<Record>& records, std::string_view statistic = "median");
+std::vector<const Record*> ranked(std::vector<Record>&& records, std::string_view statistic = "median") = delete;
+/// The first of them with its ties; nullopt without any ok record. A tainted best ties with tainted records alone.
+std::optional<Best> best_of(const std::vector<Record>& records, std::string_view statistic = "median");
+std::optional<Best> best_of(std::vector<Record>&& records,
+                            std::string_view statistic = "median") = delete;  // the pointers would outlive the records
 
 enum class Match { exact, nearest, none };
 const char* to_string(Match match) noexcept;
@@ -34,6 +39,7 @@ struct LookupResult {
 };
 
 /// exact (this problem, this device) > nearest problem by shape on the same architecture > none.
-LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device);
+LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
+                     std::string_view statistic = "median");
 
 }  // namespace xtune

@@ -66,6 +66,29 @@ TEST_CASE("records whose interval reaches the best's are ties, fastest first") {
   CHECK(block(*best->ties[1]) == 2);
 }
 
+TEST_CASE("the statistic that the spec chose decides") {
+  Record steady = example_record(1, 1.0), lucky = example_record(2, 1.1);
+  lucky.time_ms.min = steady.time_ms.min / 2;
+  lucky.time_ms.mean = steady.time_ms.mean * 2;
+  const std::vector<Record> records{steady, lucky};
+  CHECK(block(*best_of(records)->record) == 1);
+  CHECK(block(*best_of(records, "min")->record) == 2);
+  CHECK(block(*best_of(records, "mean")->record) == 1);
+  CHECK(block(*ranked(records, "min").front()) == 2);
+  const DeviceInfo device = example_device();
+  CHECK(block(*look_up(records, steady.problem, device, "min").record) == 2);
+}
+
+TEST_CASE("a tainted record ranks behind every clean one") {
+  Record tainted = example_record(1, 0.1), clean = example_record(2, 1);
+  tainted.tainted = "throttled";
+  const std::vector<Record> records{tainted, clean};
+  const auto order = ranked(records);
+  REQUIRE(order.size() == 2);
+  CHECK(block(*order[0]) == 2);
+  CHECK(best_of(records)->ties.empty());
+}
+
 TEST_CASE("equal times break by the configuration's text") {
   const Record a = example_record(128, 1), b = example_record(64, 1), c = example_record(32, 1);
   CHECK(best_block({a, b, c}) == 128);
