@@ -79,8 +79,10 @@ bool waits_for_children(uv_loop_t* loop) noexcept {
 }  // namespace
 
 EventLoop::EventLoop() : state_(std::make_unique<State>()) {
-  // A worker that dies while it is written to is an error code (EPIPE), not the end of the driver.
+  // A worker that dies while it is written to, and a file at its size limit, are error codes (EPIPE, EFBIG), not the end
+  // of the driver.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   if (const int failed = uv_loop_init(&state_->loop))
     throw Error(ErrorKind::io, std::string("cannot make an event loop: ") + uv_strerror(failed));
   state_->loop.data = this;

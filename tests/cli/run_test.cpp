@@ -159,6 +159,21 @@ TEST_CASE("On a full disk a run goes on without records, or says that nothing ca
   CHECK(parsed(full)["counts"] == json{{"ok", 2}});
 }
 
+TEST_CASE("A limit on file sizes is an error that names the file, never a death by signal") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]");
+  const auto limited = [&](const std::string& blocks) {
+    return cli.command({"/bin/sh", "-c",
+                        "ulimit -f " + blocks + "; exec \"$0\" run \"$1\" --backend host --format json", XTUNE_PROGRAM,
+                        spec});
+  };
+  const CommandResult none = limited("1");
+  CAPTURE(none.stderr_text);
+  CHECK(none.exit_code == 1);
+  CHECK(none.stderr_text.find("cannot write /") != std::string::npos);
+  CHECK(none.stdout_text.empty());
+}
+
 TEST_CASE("Standard output that is full is an error") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]");
