@@ -42,12 +42,65 @@ struct Space::State {
   std::vector<Place> places;  // one a parameter
   std::uint64_t size = 0;
 
+  void take(std::vector<Parameter> given);
+  void list(std::vector<std::vector<std::uint32_t>> lines);
   std::vector<expr::Scalar> first_values() const;
   void make_groups();
   void solve_groups();
   template <class Choose>
   std::optional<std::uint64_t> walk(Choose choose) const;
 };
+
+void Space::State::take(std::vector<Parameter> given) {
+  parameters = std::move(given);
+  for (const Parameter& parameter : parameters) {
+    if (parameter.values.empty())
+      throw Error(ErrorKind::invalid_argument,
+                  "the parameter " + parameter.name + " has no values: give it at least one");
+    auto& numbers = value_numbers.emplace_back();
+    for (std::uint32_t i = 0; i < parameter.values.size(); ++i) numbers.emplace(parameter.values[i], i);
+  }
+}
+
+// One group holds every parameter that has a choice; the others need no bits.
+void Space::State::list(std::vector<std::vector<std::uint32_t>> lines) {
+  for (const auto& line : lines) {
+    if (line.size() != parameters.size())
+      throw Error(ErrorKind::invalid_argument, "a listed configuration has " + std::to_string(line.size()) +
+                                                   " values: give one for each of the " +
+                                                   std::to_string(parameters.size()) + " parameters");
+    for (std::size_t i = 0; i < line.size(); ++i)
+      if (line[i] >= parameters[i].values.size())
+        throw Error(ErrorKind::invalid_argument, "a listed configuration names value " + std::to_string(line[i]) +
+                                                     " of " + parameters[i].name + ", which has " +
+                                                     std::to_string(parameters[i].values.size()));
+  }
+  std::sort(lines.begin(), lines.end());
+  if (std::adjacent_find(lines.begin(), lines.end()) != lines.end())
+    throw Error(ErrorKind::invalid_argument, "a configuration is listed twice: list each once");
+  Group choices;
+  std::vector<std::uint32_t> sizes;
+  for (std::uint32_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].values.size() == 1) continue;
+    choices.members.push_back(i);
+    sizes.push_back(static_cast<std::uint32_t>(parameters[i].values.size()));
+  }
+  choices.rows.emplace(sizes);
+  std::vector<std::uint32_t> digits(sizes.size());
+  for (const auto& line : lines) {
+    for (std::size_t i = 0; i < digits.size(); ++i) digits[i] = line[choices.members[i]];
+    choices.rows->append(digits);
+  }
+  choices.rows->shrink();
+  choices.count = size = lines.size();
+  for (std::uint32_t i = 0; i < parameters.size(); ++i) {
+    const bool fixed = parameters[i].values.size() == 1;
+    places.push_back({fixed ? static_cast<std::uint32_t>(groups.size() + 1) : 0, 0});
+    if (fixed) groups.push_back({{i}, std::nullopt, 1});
+  }
+  for (std::uint32_t depth = 0; depth < choices.members.size(); ++depth) places[choices.members[depth]].depth = depth;
+  groups.insert(groups.begin(), std::move(choices));
+}
 
 std::vector<expr::Scalar> Space::State::first_values() const {
   std::vector<expr::Scalar> values;
@@ -122,21 +175,21 @@ std::optional<std::uint64_t> Space::State::walk(Choose choose) const {
 
 Space::Space(std::vector<Parameter> parameters, std::vector<Expression> constraints, const Bindings& constants) {
   const auto state = std::make_shared<State>();
-  state->parameters = std::move(parameters);
+  state->take(std::move(parameters));
   state->expressions = std::move(constraints);
   state->constants = constants;
-  for (const Parameter& parameter : state->parameters) {
-    if (parameter.values.empty())
-      throw Error(ErrorKind::invalid_argument,
-                  "the parameter " + parameter.name + " has no values: give it at least one");
-    auto& numbers = state->value_numbers.emplace_back();
-    for (std::uint32_t i = 0; i < parameter.values.size(); ++i) numbers.emplace(parameter.values[i], i);
-  }
   for (std::size_t i = 0; i < state->expressions.size(); ++i)
     state->constraints.emplace_back(i, state->expressions[i], state->parameters, state->constants);
   state->make_groups();
   state->solve_groups();
   state_ = state;
+}
+
+Space Space::listed(std::vector<Parameter> parameters, std::vector<std::vector<std::uint32_t>> rows) {
+  const auto state = std::make_shared<State>();
+  state->take(std::move(parameters));
+  state->list(std::move(rows));
+  return Space(state);
 }
 
 const std::vector<Parameter>& Space::parameters() const noexcept { return state_->parameters; }

@@ -44,6 +44,9 @@ class Space {
   /// constraint that cannot be evaluated, Error(unsupported) for a space that is too large to number,
   /// Error(invalid_argument) for a parameter without values.
   Space(std::vector<Parameter> parameters, std::vector<Expression> constraints, const Bindings& constants);
+  /// The space of exactly these configurations: rows of value indices, one a parameter, in any order. Throws
+  /// Error(invalid_argument) for a row that has another length, names a value that is not there, or comes twice.
+  static Space listed(std::vector<Parameter> parameters, std::vector<std::vector<std::uint32_t>> rows);
 
   const std::vector<Parameter>& parameters() const noexcept;
   double cartesian_size() const noexcept;  ///< the plain product; a double because it may exceed 2^64
@@ -64,6 +67,7 @@ class Space {
 
  private:
   struct State;
+  explicit Space(std::shared_ptr<const State> state) noexcept : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };
 

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "base/random.hpp"
 #include "xtune/error.hpp"
@@ -220,4 +222,46 @@ TEST_CASE("a group wider than 64 bits") {
   CHECK(space.value_indices(7) == std::vector<std::uint32_t>(30, 7));
   CHECK(space.index_of(std::vector<std::uint32_t>(30, 9)) == 9);
   CHECK(space.neighbours(3).empty());
+}
+
+TEST_CASE("a listed space has exactly its rows, in lexicographic order") {
+  const std::vector<Parameter> parameters{integers("A", 0, 3), integers("FIXED", 7, 7), integers("B", 0, 40),
+                                          integers("C", 0, 2)};
+  std::vector<std::vector<std::uint32_t>> rows;
+  for (std::uint32_t a = 0; a < 4; ++a)
+    for (std::uint32_t b = 0; b < 41; ++b)
+      for (std::uint32_t c = 0; c < 3; ++c)
+        if ((a * 7 + b * 5 + c) % 3 == 0) rows.push_back({a, 0, b, c});
+  auto shuffled = rows;
+  Random random(5);
+  for (std::size_t i = shuffled.size(); i > 1; --i) std::swap(shuffled[i - 1], shuffled[random.below(i)]);
+  const Space space = Space::listed(parameters, shuffled);
+  check_numbering(space, rows);
+  CHECK(space.cartesian_size() == 4 * 41 * 3);
+  CHECK(space.constraint_effects().empty());
+  CHECK(!space.index_of(std::vector<std::uint32_t>{0, 0, 0, 1}));
+  CHECK(!space.index_of(std::vector<std::uint32_t>{0, 1, 0, 0}));
+  for (const std::uint64_t neighbour : space.neighbours(17)) {
+    const auto a = space.value_indices(17), b = space.value_indices(neighbour);
+    CHECK(std::inner_product(a.begin(), a.end(), b.begin(), 0, std::plus<>(), std::not_equal_to<>()) == 1);
+  }
+}
+
+TEST_CASE("listed spaces of none, of one, and of fixed parameters alone") {
+  const std::vector<Parameter> parameters{integers("A", 0, 3), integers("B", 0, 3)};
+  CHECK(Space::listed(parameters, {}).size() == 0);
+  CHECK(!Space::listed(parameters, {}).index_of(std::vector<std::uint32_t>{0, 0}));
+  check_numbering(Space::listed(parameters, {{3, 1}}), {{3, 1}});
+  check_numbering(Space::listed({integers("A", 5, 5), integers("B", 6, 6)}, {{0, 0}}), {{0, 0}});
+}
+
+TEST_CASE("a listed space refuses rows that cannot be") {
+  const std::vector<Parameter> parameters{integers("A", 0, 3), integers("B", 0, 3)};
+  CHECK_THROWS_WITH_AS(Space::listed(parameters, {{1}}),
+                       "a listed configuration has 1 values: give one for each of the 2 parameters", Error);
+  CHECK_THROWS_WITH_AS(Space::listed(parameters, {{1, 4}}), "a listed configuration names value 4 of B, which has 4",
+                       Error);
+  CHECK_THROWS_WITH_AS(Space::listed(parameters, {{1, 2}, {0, 0}, {1, 2}}),
+                       "a configuration is listed twice: list each once", Error);
+  CHECK_THROWS_AS(Space::listed({Parameter{"A", {}, true}}, {}), Error);
 }
