@@ -113,6 +113,7 @@ TEST_CASE("A crash of the host's compiler is told from a refusal, whichever comp
   }
 }
 
+#ifndef __SANITIZE_THREAD__  // AddressSanitizer's runtime cannot be loaded into a program that ThreadSanitizer watches
 TEST_CASE("--sanitize names the line of a bad access to shared and to global memory") {
   const Cli cli;
   cli.write("oob.cu",
@@ -147,3 +148,4 @@ TEST_CASE("--sanitize names the line of a bad access to shared and to global mem
   CHECK(log.find("oob.cu:9") != std::string::npos);
   CHECK(log.find("heap-buffer-overflow") != std::string::npos);
 }
+#endif
