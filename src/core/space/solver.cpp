@@ -1,76 +1,21 @@
-// A depth-first walk over one group of parameters that checks each constraint as soon as its last parameter has a
-// value.
+// Builds the decision diagram of a group of parameters, a layer a parameter.
 #include "core/space/solver.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
 
-#include "core/space/interpreter.hpp"
+#include "core/space/residual.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
 
 namespace {
 
-constexpr std::uint64_t most_rows = 200'000'000;
-constexpr std::uint64_t most_visits = 10'000'000'000;
-constexpr std::uint64_t largest_table = std::uint64_t{1} << 22;
-
-const Value* find(const Bindings& bindings, const std::string& name) {
-  const auto at = bindings.find(name);
-  return at == bindings.end() ? nullptr : &at->second;
-}
-
-// One constraint of the group at the depth where it is decided. Its outcomes are remembered by the values of its own
-// parameters where these repeat under different values of the others: a product of 10^7 often needs some 10^3
-// evaluations.
-struct Check {
-  const BoundConstraint* constraint;
-  std::vector<std::pair<std::uint32_t, std::uint64_t>>
-      strides;                      // depth, stride: all but the last parameter's, whose stride is 1
-  std::vector<std::uint8_t> known;  // 0 not yet, 1 fails, 2 holds; empty: not worth a table
-  std::uint64_t base = 0;
-
-  bool holds(std::uint32_t index, std::span<const expr::Scalar> values) {
-    if (known.empty()) return constraint->holds(values);
-    std::uint8_t& entry = known[base + index];
-    if (entry == 0) entry = constraint->holds(values) ? 2 : 1;
-    return entry == 2;
-  }
-};
-
-struct Level {
-  std::uint32_t position;            // in the space
-  std::vector<expr::Scalar> values;  // of the parameter
-  std::vector<Check> checks;
-};
-
-std::vector<Level> make_levels(const std::vector<Parameter>& parameters, const std::vector<std::uint32_t>& members,
-                               const std::vector<const BoundConstraint*>& constraints) {
-  std::vector<Level> levels(members.size());
-  for (std::size_t depth = 0; depth < members.size(); ++depth) {
-    levels[depth].position = members[depth];
-    for (const Value& value : parameters[members[depth]].values)
-      levels[depth].values.push_back(expr::Scalar::of(value));
-  }
-  for (const BoundConstraint* constraint : constraints) {
-    Check check{constraint, {}, {}, 0};
-    double product = 1;
-    const auto& used = constraint->parameters();
-    for (std::size_t i = used.size(); i-- > 0;) {
-      const auto depth =
-          static_cast<std::uint32_t>(std::find(members.begin(), members.end(), used[i]) - members.begin());
-      if (i + 1 < used.size()) check.strides.emplace_back(depth, static_cast<std::uint64_t>(std::min(product, 0x1p62)));
-      product *= static_cast<double>(levels[depth].values.size());
-    }
-    const auto last =
-        static_cast<std::size_t>(std::find(members.begin(), members.end(), used.back()) - members.begin());
-    if (product <= static_cast<double>(largest_table) && used.size() <= last)
-      check.known.resize(static_cast<std::size_t>(product));
-    levels[last].checks.push_back(std::move(check));
-  }
-  return levels;
-}
+// What one order may cost before another is tried, and before the space is refused: about 50 and 800 MB.
+constexpr std::uint64_t few_edges = 2'000'000, most_edges = 32'000'000;
+constexpr std::uint64_t most_steps = 2'000'000'000;
 
 [[noreturn]] void refuse(const std::vector<Parameter>& parameters, const std::vector<std::uint32_t>& members,
                          const std::string& what) {
@@ -81,83 +26,172 @@ std::vector<Level> make_levels(const std::vector<Parameter>& parameters, const s
                                           ". Give them fewer values, or constraints that name fewer parameters each");
 }
 
+/// The states of one layer: cells of equal length, each state once.
+class StateTable {
+ public:
+  explicit StateTable(std::size_t length) : length_(length), slots_(16, none) {}
+
+  std::size_t size() const noexcept { return count_; }
+  std::span<const Cell> state(std::size_t number) const noexcept {
+    return std::span(cells_).subspan(number * length_, length_);
+  }
+  /// The number of this state, and whether it is new.
+  std::pair<std::uint32_t, bool> add(std::span<const Cell> state) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    std::uint32_t& slot = slots_[find(state)];
+    if (slot != none) return {slot, false};
+    slot = static_cast<std::uint32_t>(count_++);
+    cells_.insert(cells_.end(), state.begin(), state.end());
+    return {slot, true};
+  }
+
+ private:
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+
+  std::size_t find(std::span<const Cell> state) const noexcept {
+    std::uint64_t hash = 0;
+    for (const Cell& cell : state) {
+      hash = (hash ^ cell.bits ^ cell.tag << 56) * 0x9E3779B97F4A7C15u;
+      hash ^= hash >> 32;
+    }
+    std::size_t at = hash & (slots_.size() - 1);
+    while (slots_[at] != none && !std::equal(state.begin(), state.end(), this->state(slots_[at]).begin()))
+      at = (at + 1) & (slots_.size() - 1);
+    return at;
+  }
+  void grow() {
+    slots_.assign(slots_.size() * 2, none);
+    for (std::size_t number = 0; number < count_; ++number)
+      slots_[find(state(number))] = static_cast<std::uint32_t>(number);
+  }
+
+  std::size_t length_, count_ = 0;
+  std::vector<Cell> cells_;
+  std::vector<std::uint32_t> slots_;
+};
+
+/// One try to build the layers in one order.
+class Expansion {
+ public:
+  Expansion(const std::vector<Parameter>& parameters, const std::vector<ConstraintTree>& trees,
+            const std::vector<const BoundConstraint*>& constraints, const std::vector<std::uint32_t>& order,
+            std::vector<expr::Scalar>& values)
+      : parameters_(parameters), order_(order), values_(values) {
+    for (std::size_t i = 0; i < trees.size(); ++i) {
+      Residual residual(trees[i], parameters, order);
+      const Residual::Verdict verdict = residual.start();
+      possible_ = possible_ && verdict != Residual::Verdict::fails;
+      if (verdict != Residual::Verdict::open) continue;
+      residuals_.push_back(std::move(residual));
+      constraints_.push_back(constraints[i]);
+    }
+  }
+
+  enum class End { done, empty, too_large };
+  End run(std::uint64_t edges_at_most) {
+    if (!possible_) return End::empty;
+    edges_left_ = edges_at_most;
+    StateTable states(0);
+    states.add({});
+    for (std::size_t depth = 0; depth < order_.size(); ++depth) {
+      StateTable next(length(depth + 1));
+      if (!expand(depth, states, next)) return End::too_large;
+      if (next.size() == 0) return End::empty;
+      states = std::move(next);
+    }
+    return End::done;
+  }
+  std::vector<DiagramLayer> take_layers() { return std::move(layers_); }
+
+ private:
+  std::size_t length(std::size_t depth) const noexcept {
+    std::size_t cells = 0;
+    for (const Residual& residual : residuals_) cells += residual.cells(depth);
+    return cells;
+  }
+
+  bool expand(std::size_t depth, const StateTable& states, StateTable& next) {
+    const auto& choices = parameters_[order_[depth]].values;
+    DiagramLayer& layer = layers_.emplace_back();
+    origins_.emplace_back();
+    std::vector<Cell> child(length(depth + 1));
+    for (std::size_t state = 0; state < states.size(); ++state) {
+      if ((steps_ += choices.size()) > most_steps) return false;
+      for (std::uint32_t digit = 0; digit < choices.size(); ++digit) {
+        if (!bind_all(depth, state, digit, states.state(state), child)) continue;
+        const auto [number, added] = next.add(child);
+        layer.edges.push_back({digit, number});
+        if (added) origins_.back().push_back({static_cast<std::uint32_t>(state), digit});
+        if (edges_left_-- == 0) return false;
+      }
+      layer.first_edges.push_back(layer.edges.size());
+    }
+    return true;
+  }
+
+  bool bind_all(std::size_t depth, std::size_t state, std::uint32_t digit, std::span<const Cell> before,
+                std::span<Cell> after) {
+    const expr::Scalar value = expr::Scalar::of(parameters_[order_[depth]].values[digit]);
+    for (std::size_t i = 0; i < residuals_.size(); ++i) {
+      Residual& residual = residuals_[i];
+      const std::size_t used = residual.cells(depth), made = residual.cells(depth + 1);
+      const Residual::Verdict verdict = residual.bind(depth, value, before.first(used), after.first(made));
+      if (verdict == Residual::Verdict::fails) return false;
+      if (verdict == Residual::Verdict::cannot_be_evaluated) explain(*constraints_[i], depth, state, digit);
+      before = before.subspan(used);
+      after = after.subspan(made);
+    }
+    return true;
+  }
+
+  /// Evaluates the constraint in full, for the error that names its values.
+  void explain(const BoundConstraint& constraint, std::size_t depth, std::size_t state, std::uint32_t digit) {
+    for (;;) {
+      values_[order_[depth]] = expr::Scalar::of(parameters_[order_[depth]].values[digit]);
+      if (depth == 0) break;
+      const Origin origin = origins_[--depth][state];
+      state = origin.state;
+      digit = origin.digit;
+    }
+    constraint.holds(values_);
+  }
+
+  struct Origin {
+    std::uint32_t state, digit;
+  };
+  const std::vector<Parameter>& parameters_;
+  const std::vector<std::uint32_t>& order_;
+  std::vector<expr::Scalar>& values_;
+  std::vector<Residual> residuals_;
+  std::vector<const BoundConstraint*> constraints_;
+  std::vector<DiagramLayer> layers_;
+  std::vector<std::vector<Origin>>
+      origins_;  ///< by depth: of each state of the next layer, the first prefix that led to it
+  bool possible_ = true;
+  std::uint64_t edges_left_ = 0, steps_ = 0;
+};
+
 }  // namespace
 
-BoundConstraint::BoundConstraint(std::size_t number, const Expression& expression,
-                                 const std::vector<Parameter>& parameters, const Bindings& constants)
-    : number_(number), expression_(&expression) {
-  for (const expr::NameUse& use : expression.code().uses) {
-    Source source;
-    const auto parameter = std::find_if(parameters.begin(), parameters.end(),
-                                        [&](const Parameter& candidate) { return candidate.name == use.name; });
-    if (parameter != parameters.end()) {
-      source.is_parameter = true;
-      source.position = static_cast<std::uint32_t>(parameter - parameters.begin());
-      if (parameter->values.size() > 1) parameters_.push_back(source.position);
-    } else if (const Value* constant = find(constants, use.name)) {
-      source.constant = expr::Scalar::of(*constant);
-    } else {
-      throw ConstraintError("unknown name '" + use.name + "'", use.column, use.name, number_);
-    }
-    sources_.push_back(source);
-  }
-  std::sort(parameters_.begin(), parameters_.end());
-}
-
-bool BoundConstraint::holds(std::span<const expr::Scalar> values) const {
-  const auto load = [&](std::size_t index) {
-    const Source& source = sources_[index];
-    return source.is_parameter ? values[source.position] : source.constant;
+Solution solve(const std::vector<Parameter>& parameters, const std::vector<std::uint32_t>& members,
+               const std::vector<const BoundConstraint*>& constraints, std::vector<expr::Scalar>& values) {
+  std::vector<ConstraintTree> trees;
+  for (const BoundConstraint* constraint : constraints) trees.emplace_back(*constraint, values);
+  const std::vector<std::uint32_t> narrow = narrow_order(trees, parameters, members);
+  struct Attempt {
+    const std::vector<std::uint32_t>& order;
+    std::uint64_t edges;
   };
-  try {
-    return expr::truth(expr::run(expression_->code(), load));
-  } catch (const ExpressionError& error) {
-    std::string where;
-    for (std::size_t i = 0; i < sources_.size(); ++i)
-      where += (where.empty() ? " (" : ", ") + expression_->code().uses[i].name + " = " + to_text(load(i).value());
-    throw ConstraintError(error.what() + (where.empty() ? where : where + ")"), error.column, error.word, number_);
+  for (const Attempt& attempt :
+       {Attempt{members, few_edges}, Attempt{narrow, most_edges}, Attempt{members, most_edges}}) {
+    Expansion expansion(parameters, trees, constraints, attempt.order, values);
+    const Expansion::End end = expansion.run(attempt.edges);
+    if (end == Expansion::End::empty) return {attempt.order, Diagram()};
+    if (end == Expansion::End::too_large) continue;
+    if (auto diagram = Diagram::reduce(expansion.take_layers())) return {attempt.order, *std::move(diagram)};
+    refuse(parameters, members, "more than 2^63 valid combinations");
   }
-}
-
-PackedRows solve(const std::vector<Parameter>& parameters, const std::vector<std::uint32_t>& members,
-                 const std::vector<const BoundConstraint*>& constraints, std::vector<expr::Scalar>& values) {
-  std::vector<Level> levels = make_levels(parameters, members, constraints);
-  std::vector<std::uint32_t> sizes;
-  for (const Level& level : levels) sizes.push_back(static_cast<std::uint32_t>(level.values.size()));
-  PackedRows rows(sizes);
-  std::vector<std::uint32_t> digits(levels.size(), 0);
-  std::uint64_t visits = 0;
-  for (std::size_t depth = 0;;) {
-    Level& level = levels[depth];
-    if (digits[depth] == sizes[depth]) {
-      if (depth == 0) break;
-      ++digits[--depth];
-      continue;
-    }
-    if (digits[depth] == 0) {
-      if (visits > most_visits) refuse(parameters, members, "more combinations than can be tried");
-      visits += sizes[depth];
-      for (Check& check : level.checks) {
-        check.base = 0;
-        for (const auto& [earlier, stride] : check.strides) check.base += digits[earlier] * stride;
-      }
-    }
-    const std::uint32_t digit = digits[depth];
-    values[level.position] = level.values[digit];
-    const bool valid =
-        std::all_of(level.checks.begin(), level.checks.end(), [&](Check& check) { return check.holds(digit, values); });
-    if (valid && depth + 1 < levels.size()) {
-      digits[++depth] = 0;
-      continue;
-    }
-    if (valid) {
-      if (rows.count() == most_rows) refuse(parameters, members, "more than 200 million valid combinations");
-      rows.append(digits);
-    }
-    ++digits[depth];
-  }
-  rows.shrink();
-  return rows;
+  refuse(parameters, members, "more combinations than can be told apart");
 }
 
 }  // namespace xtune

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/space/packed_rows.hpp"
+#include "core/space/diagram.hpp"
 #include "core/space/scalar.hpp"
 #include "core/space/space.hpp"
 
@@ -24,23 +24,34 @@ class BoundConstraint {
   /// values: one a parameter of the space. Throws ConstraintError with the values at which it cannot be evaluated.
   bool holds(std::span<const expr::Scalar> values) const;
 
- private:
   struct Source {
     bool is_parameter = false;
     std::uint32_t position = 0;
-    expr::Scalar constant;  ///< borrows strings from the space's constants and single values
+    expr::Scalar constant;  ///< borrows strings from the space's constants
   };
+  const Expression& expression() const noexcept { return *expression_; }
+  /// Of each name in the expression's code.
+  const std::vector<Source>& sources() const noexcept { return sources_; }
+
+ private:
   std::size_t number_;
   const Expression* expression_;
   std::vector<Source> sources_;
   std::vector<std::uint32_t> parameters_;
 };
 
-/// The combinations of `members` (positions in `parameters`, ascending) that meet all constraints, in lexicographic
-/// order. Throws Error(unsupported) when they are too many to list, or when the search for them cannot end in
-/// reasonable time.
-PackedRows solve(const std::vector<Parameter>& parameters, const std::vector<std::uint32_t>& members,
-                 const std::vector<const BoundConstraint*>& constraints, std::vector<expr::Scalar>& values);
+/// The valid combinations of a group of parameters; the diagram's layers follow `order`.
+struct Solution {
+  std::vector<std::uint32_t> order;
+  Diagram diagram;
+};
+/// The combinations of `members` (positions in `parameters`, ascending) that meet all constraints. A constraint is
+/// checked as soon as its parameters have values, and given up earlier where bounds decide it; prefixes that leave all
+/// constraints the same become one. The order is that of the parameters as long as the diagram stays small in it, else
+/// one that keeps what the constraints still depend on small. values: one a parameter, the group's are overwritten.
+/// Throws Error(unsupported) when no order keeps it within bounds.
+Solution solve(const std::vector<Parameter>& parameters, const std::vector<std::uint32_t>& members,
+               const std::vector<const BoundConstraint*>& constraints, std::vector<expr::Scalar>& values);
 
 /// What the constraint removes of the whole product, or of a uniform sample where its own product is above 2^20.
 ConstraintEffect effect_of(const BoundConstraint& constraint, const std::string& text,

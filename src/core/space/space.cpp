@@ -15,14 +15,9 @@ namespace {
 
 // Parameters bound together by constraints, with their valid combinations; or one free parameter, listed nowhere.
 struct Group {
-  std::vector<std::uint32_t> members;
-  std::optional<PackedRows> rows;
+  std::vector<std::uint32_t> members;  // as the diagram's layers follow each other
+  std::optional<Diagram> diagram;
   std::uint64_t count = 0;
-};
-
-struct Place {
-  std::uint32_t group = 0;
-  std::uint32_t depth = 0;  // in the group
 };
 
 std::uint32_t root_of(std::vector<std::uint32_t>& parents, std::uint32_t member) {
@@ -39,7 +34,7 @@ struct Space::State {
   std::vector<BoundConstraint> constraints;
   std::vector<std::unordered_map<Value, std::uint32_t>> value_numbers;
   std::vector<Group> groups;
-  std::vector<Place> places;  // one a parameter
+  std::vector<std::uint32_t> group_of;  // one a parameter
   std::uint64_t size = 0;
 
   void take(std::vector<Parameter> given);
@@ -62,7 +57,6 @@ void Space::State::take(std::vector<Parameter> given) {
   }
 }
 
-// One group holds every parameter that has a choice; the others need no bits.
 void Space::State::list(std::vector<std::vector<std::uint32_t>> lines) {
   for (const auto& line : lines) {
     if (line.size() != parameters.size())
@@ -78,28 +72,12 @@ void Space::State::list(std::vector<std::vector<std::uint32_t>> lines) {
   std::sort(lines.begin(), lines.end());
   if (std::adjacent_find(lines.begin(), lines.end()) != lines.end())
     throw Error(ErrorKind::invalid_argument, "a configuration is listed twice: list each once");
-  Group choices;
-  std::vector<std::uint32_t> sizes;
-  for (std::uint32_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].values.size() == 1) continue;
-    choices.members.push_back(i);
-    sizes.push_back(static_cast<std::uint32_t>(parameters[i].values.size()));
-  }
-  choices.rows.emplace(sizes);
-  std::vector<std::uint32_t> digits(sizes.size());
-  for (const auto& line : lines) {
-    for (std::size_t i = 0; i < digits.size(); ++i) digits[i] = line[choices.members[i]];
-    choices.rows->append(digits);
-  }
-  choices.rows->shrink();
-  choices.count = size = lines.size();
-  for (std::uint32_t i = 0; i < parameters.size(); ++i) {
-    const bool fixed = parameters[i].values.size() == 1;
-    places.push_back({fixed ? static_cast<std::uint32_t>(groups.size() + 1) : 0, 0});
-    if (fixed) groups.push_back({{i}, std::nullopt, 1});
-  }
-  for (std::uint32_t depth = 0; depth < choices.members.size(); ++depth) places[choices.members[depth]].depth = depth;
-  groups.insert(groups.begin(), std::move(choices));
+  Group all;
+  for (std::uint32_t i = 0; i < parameters.size(); ++i) all.members.push_back(i);
+  all.diagram = Diagram::of_rows(lines, parameters.size());
+  all.count = size = lines.size();
+  group_of.assign(parameters.size(), 0);
+  groups.push_back(std::move(all));
 }
 
 std::vector<expr::Scalar> Space::State::first_values() const {
@@ -119,7 +97,7 @@ void Space::State::make_groups() {
     const auto [entry, added] =
         groups_of_roots.try_emplace(root_of(parents, i), static_cast<std::uint32_t>(groups.size()));
     if (added) groups.emplace_back();
-    places.push_back({entry->second, static_cast<std::uint32_t>(groups[entry->second].members.size())});
+    group_of.push_back(entry->second);
     groups[entry->second].members.push_back(i);
   }
 }
@@ -132,15 +110,17 @@ void Space::State::solve_groups() {
     if (constraint.parameters().empty())
       possible = possible && constraint.holds(values);
     else
-      by_group[places[constraint.parameters().front()].group].push_back(&constraint);
+      by_group[group_of[constraint.parameters().front()]].push_back(&constraint);
   }
   size = possible ? 1 : 0;
   for (std::size_t i = 0; i < groups.size() && size > 0; ++i) {
     Group& group = groups[i];
     group.count = parameters[group.members.front()].values.size();
     if (!by_group[i].empty()) {
-      group.rows = solve(parameters, group.members, by_group[i], values);
-      group.count = group.rows->count();
+      Solution solution = solve(parameters, group.members, by_group[i], values);
+      group.members = std::move(solution.order);
+      group.diagram = std::move(solution.diagram);
+      group.count = group.diagram->size();
     }
     if (__builtin_mul_overflow(size, group.count, &size) || size >> 63 != 0)
       throw Error(ErrorKind::unsupported,
@@ -148,27 +128,32 @@ void Space::State::solve_groups() {
   }
 }
 
-// Numbers go by the order of the whole space although groups interleave: under a prefix, each group has a range of rows
-// left, and the configurations under it are the product of the ranges' lengths. choose(parameter, rows below, rows,
-// lengths product of the other groups) returns the value index, or nullopt to give up.
+// Numbers go by the order of the whole space although groups interleave: under a prefix, each group stands at a node of
+// its diagram, and the configurations under the prefix are the product of what lies below these nodes.
+// choose(parameter, group, node, others, index): how many configurations the other groups make of each of this one's,
+// and the number of the first configuration under the prefix; it returns the value index, or nullopt to give up.
 template <class Choose>
 std::optional<std::uint64_t> Space::State::walk(Choose choose) const {
-  std::vector<PackedRows::Range> ranges;
-  for (const Group& group : groups) ranges.emplace_back(0, group.count);
+  std::vector<std::uint32_t> nodes, depths(groups.size(), 0);
+  for (const Group& group : groups) nodes.push_back(group.diagram ? group.diagram->root() : 0);
   std::uint64_t remaining = size;
   std::uint64_t index = 0;
-  for (std::uint32_t i = 0; i < parameters.size(); ++i) {
-    const Group& group = groups[places[i].group];
-    PackedRows::Range& range = ranges[places[i].group];
-    const std::uint64_t others = remaining / (range.second - range.first);
-    const std::optional<std::uint32_t> value = choose(i, group, range, others, index);
+  for (const std::uint32_t number : group_of) {
+    const Group& group = groups[number];
+    const std::uint32_t parameter = group.members[depths[number]++];
+    const std::uint64_t others = remaining / (group.diagram ? group.diagram->count(nodes[number]) : group.count);
+    const std::optional<std::uint32_t> value = choose(parameter, group, nodes[number], others, index);
     if (!value) return std::nullopt;
-    const PackedRows::Range narrowed =
-        group.rows ? group.rows->narrow(range, places[i].depth, *value) : PackedRows::Range{*value, *value + 1};
-    if (narrowed.first == narrowed.second) return std::nullopt;
-    index += (narrowed.first - range.first) * others;
-    range = narrowed;
-    remaining = others * (range.second - range.first);
+    if (!group.diagram) {
+      index += *value * others;
+      remaining = others;
+      continue;
+    }
+    const Diagram::Edge* const edge = group.diagram->find(nodes[number], *value);
+    if (!edge) return std::nullopt;
+    index += edge->before * others;
+    nodes[number] = edge->child;
+    remaining = others * group.diagram->count(edge->child);
   }
   return index;
 }
@@ -205,12 +190,12 @@ std::uint64_t Space::size() const noexcept { return state_->size; }
 std::vector<std::uint32_t> Space::value_indices(std::uint64_t index) const {
   if (index >= size())
     throw std::out_of_range("no configuration " + std::to_string(index) + " in a space of " + std::to_string(size()));
-  std::vector<std::uint32_t> digits;
-  state_->walk([&](std::uint32_t i, const Group& group, PackedRows::Range range, std::uint64_t others,
+  std::vector<std::uint32_t> digits(state_->parameters.size());
+  state_->walk([&](std::uint32_t parameter, const Group& group, std::uint32_t node, std::uint64_t others,
                    std::uint64_t before) {
-    const std::uint64_t row = range.first + (index - before) / others;
-    digits.push_back(group.rows ? group.rows->digit(row, state_->places[i].depth) : static_cast<std::uint32_t>(row));
-    return std::optional(digits.back());
+    const std::uint64_t position = (index - before) / others;
+    digits[parameter] = group.diagram ? group.diagram->at(node, position).value : static_cast<std::uint32_t>(position);
+    return std::optional(digits[parameter]);
   });
   return digits;
 }
@@ -224,9 +209,9 @@ Config Space::at(std::uint64_t index) const {
 
 std::optional<std::uint64_t> Space::index_of(const std::vector<std::uint32_t>& value_indices) const {
   if (value_indices.size() != state_->parameters.size() || size() == 0) return std::nullopt;
-  return state_->walk([&](std::uint32_t i, const Group&, PackedRows::Range, std::uint64_t, std::uint64_t) {
-    const std::uint32_t digit = value_indices[i];
-    return digit < state_->parameters[i].values.size() ? std::optional(digit) : std::nullopt;
+  return state_->walk([&](std::uint32_t parameter, const Group&, std::uint32_t, std::uint64_t, std::uint64_t) {
+    const std::uint32_t digit = value_indices[parameter];
+    return digit < state_->parameters[parameter].values.size() ? std::optional(digit) : std::nullopt;
   });
 }
 

@@ -32,12 +32,13 @@ struct ConstraintError : ExpressionError {
   std::size_t constraint;
 };
 
-/// Valid configurations, numbered 0 .. size()-1 in lexicographic order of the parameters' value indices.
+/// Valid configurations, numbered 0 .. size()-1 in lexicographic order of the parameters' value indices (but for groups
+/// of parameters whose diagram would be too large in the parameters' own order: these follow an order of their own).
 /// Immutable after construction, cheap to copy, safe to share between threads.
 ///
-/// Parameters that share no constraint, directly or through others, are solved apart and combined by arithmetic, so
-/// only groups bound by constraints cost time and memory: 8 bytes a valid combination of the group (more for groups
-/// beyond 64 bits).
+/// Parameters that share no constraint, directly or through others, are solved apart and combined by arithmetic. A
+/// group bound by constraints is a decision diagram: time and memory follow the number of different ways in which a
+/// prefix of values limits the rest, not the number of configurations.
 class Space {
  public:
   /// constants: problem sizes under their names and device facts under "device.<name>". Throws ConstraintError for a

@@ -1,0 +1,339 @@
+// Partial evaluation of a constraint, value by value.
+#include "core/space/residual.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "core/space/interpreter.hpp"
+
+namespace xtune {
+
+namespace {
+
+using Kind = ConstraintTree::Kind;
+using Node = ConstraintTree::Node;
+
+Cell cell_of(const expr::Scalar& scalar) noexcept {
+  const auto tag = static_cast<std::uint64_t>(scalar.kind);
+  switch (scalar.kind) {
+    case expr::Scalar::Kind::floating:
+      return {tag, std::bit_cast<std::uint64_t>(scalar.floating)};
+    case expr::Scalar::Kind::text:
+      return {tag, reinterpret_cast<std::uint64_t>(scalar.text)};
+    default:
+      return {tag, static_cast<std::uint64_t>(scalar.integer)};
+  }
+}
+
+expr::Scalar scalar_of(const Cell& cell) noexcept {
+  expr::Scalar scalar;
+  scalar.kind = static_cast<expr::Scalar::Kind>(cell.tag);
+  if (scalar.kind == expr::Scalar::Kind::floating)
+    scalar.floating = std::bit_cast<double>(cell.bits);
+  else if (scalar.kind == expr::Scalar::Kind::text)
+    scalar.text = reinterpret_cast<const std::string*>(cell.bits);
+  else
+    scalar.integer = static_cast<std::int64_t>(cell.bits);
+  return scalar;
+}
+
+std::size_t operands_of(const expr::Instruction& instruction) noexcept {
+  switch (instruction.opcode) {
+    case expr::Opcode::arithmetic:
+    case expr::Opcode::compare:
+      return 2;
+    case expr::Opcode::contains:
+      return instruction.operand + std::size_t{1};
+    case expr::Opcode::call:
+      return instruction.operand;
+    default:
+      return 1;
+  }
+}
+
+/// Rebuilds the tree that the parser flattened.
+class TreeBuilder {
+ public:
+  TreeBuilder(std::vector<Node>& nodes, const BoundConstraint& constraint, std::span<const expr::Scalar> first_values)
+      : nodes_(nodes), constraint_(constraint), code_(constraint.expression().code()), first_values_(first_values) {}
+
+  /// The value that the instructions [at, end) leave on the stack.
+  std::uint32_t build(std::size_t at, std::size_t end, std::vector<std::uint32_t> stack) {
+    while (at < end) {
+      const expr::Instruction& instruction = code_.instructions[at];
+      switch (instruction.opcode) {
+        case expr::Opcode::constant:
+          stack.push_back(constant(code_.constants[instruction.operand]));
+          break;
+        case expr::Opcode::name:
+          stack.push_back(name(instruction.operand));
+          break;
+        case expr::Opcode::skip_if_false:
+        case expr::Opcode::skip_if_true: {
+          const std::uint32_t left = take(stack);
+          const std::uint32_t right = build(at + 1, instruction.operand, {});
+          stack.push_back(
+              add(instruction.opcode == expr::Opcode::skip_if_false ? Kind::both : Kind::any, {left, right}));
+          at = instruction.operand;
+          continue;
+        }
+        case expr::Opcode::chain: {
+          const std::uint32_t right = take(stack), left = take(stack);
+          expr::Instruction relation = instruction;
+          relation.opcode = expr::Opcode::compare;
+          const std::uint32_t first = add(Kind::operation, {left, right}, relation);
+          const std::uint32_t rest = build(at + 1, instruction.operand, {right});
+          stack.push_back(add(Kind::both, {first, rest}));
+          at = instruction.operand;
+          continue;
+        }
+        default: {
+          const std::size_t count = operands_of(instruction);
+          std::vector<std::uint32_t> operands(stack.end() - static_cast<std::ptrdiff_t>(count), stack.end());
+          stack.resize(stack.size() - count);
+          stack.push_back(add(Kind::operation, std::move(operands), instruction));
+        }
+      }
+      ++at;
+    }
+    return stack.back();
+  }
+
+ private:
+  static std::uint32_t take(std::vector<std::uint32_t>& stack) {
+    const std::uint32_t top = stack.back();
+    stack.pop_back();
+    return top;
+  }
+  std::uint32_t add(Kind kind, std::vector<std::uint32_t> children, const expr::Instruction& instruction = {}) {
+    Node node;
+    node.kind = kind;
+    node.instruction = instruction;
+    node.children = std::move(children);
+    nodes_.push_back(std::move(node));
+    return static_cast<std::uint32_t>(nodes_.size() - 1);
+  }
+  std::uint32_t constant(const expr::Scalar& value) {
+    const std::uint32_t node = add(Kind::constant, {});
+    nodes_[node].constant = value;
+    return node;
+  }
+  std::uint32_t name(std::uint32_t use) {
+    const BoundConstraint::Source& source = constraint_.sources()[use];
+    if (!source.is_parameter) return constant(source.constant);
+    const auto& members = constraint_.parameters();
+    if (!std::binary_search(members.begin(), members.end(), source.position))  // it has one value only
+      return constant(first_values_[source.position]);
+    const std::uint32_t node = add(Kind::parameter, {});
+    nodes_[node].member = source.position;
+    return node;
+  }
+
+  std::vector<Node>& nodes_;
+  const BoundConstraint& constraint_;
+  const Expression::Code& code_;
+  std::span<const expr::Scalar> first_values_;
+};
+
+}  // namespace
+
+ConstraintTree::ConstraintTree(const BoundConstraint& constraint, std::span<const expr::Scalar> first_values) {
+  TreeBuilder builder(nodes, constraint, first_values);
+  root = builder.build(0, constraint.expression().code().instructions.size(), {});
+}
+
+Residual::Residual(const ConstraintTree& tree, const std::vector<Parameter>& parameters,
+                   const std::vector<std::uint32_t>& order)
+    : tree_(tree), last_(tree.nodes.size(), -1), leaf_bounds_(tree.nodes.size()) {
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const Node& node = tree.nodes[i];
+    if (node.kind == Kind::parameter) {
+      last_[i] = static_cast<int>(std::find(order.begin(), order.end(), node.member) - order.begin());
+      const auto& values = parameters[node.member].values;
+      leaf_bounds_[i] = expr::bounds_of(expr::Scalar::of(values.front()));
+      for (const Value& value : values)
+        leaf_bounds_[i] = expr::unite(leaf_bounds_[i], expr::bounds_of(expr::Scalar::of(value)));
+    }
+    for (const std::uint32_t child : node.children) last_[i] = std::max(last_[i], last_[child]);
+    has_logic_ = has_logic_ || node.kind == Kind::both || node.kind == Kind::any;
+  }
+  slots_.resize(order.size() + 1);
+  slot_of_.resize(order.size() + 1);
+  for (std::size_t depth = 0; depth <= order.size(); ++depth) {
+    if (!is_bound(tree.root, depth)) collect(tree.root, depth, slots_[depth]);
+    std::sort(slots_[depth].begin(), slots_[depth].end());
+    slots_[depth].erase(std::unique(slots_[depth].begin(), slots_[depth].end()), slots_[depth].end());
+    slot_of_[depth].assign(tree.nodes.size(), -1);
+    for (std::size_t i = 0; i < slots_[depth].size(); ++i)
+      slot_of_[depth][slots_[depth][i]] = static_cast<std::int32_t>(i);
+  }
+}
+
+void Residual::collect(std::uint32_t node, std::size_t depth, Slots& slots) const {
+  if (last_[node] < 0) return;
+  if (is_bound(node, depth)) {
+    slots.push_back(node);
+    return;
+  }
+  for (const std::uint32_t child : tree_.nodes[node].children) collect(child, depth, slots);
+}
+
+Residual::Verdict Residual::start() {
+  switch (truth(tree_.root, 0, {})) {
+    case expr::Truth::yes:
+      return Verdict::holds;
+    case expr::Truth::no:
+      return Verdict::fails;
+    default:
+      return Verdict::open;
+  }
+}
+
+Residual::Verdict Residual::bind(std::size_t depth, const expr::Scalar& value, std::span<const Cell> before,
+                                 std::span<Cell> after) {
+  if (is_bound(tree_.root, depth)) return Verdict::holds;  // else it would have ended this prefix
+  if (!before.empty() && before.front().tag == Cell::decided) {
+    std::fill(after.begin(), after.end(), Cell{Cell::decided, 0});
+    return Verdict::holds;
+  }
+  if (is_bound(tree_.root, depth + 1)) {
+    const Cell result = compute(tree_.root, depth, value, before);
+    if (result.tag == Cell::failed) return Verdict::cannot_be_evaluated;
+    return expr::truth(scalar_of(result)) ? Verdict::holds : Verdict::fails;
+  }
+  if (slots_[depth] == slots_[depth + 1]) {  // it does not use this parameter
+    std::copy(before.begin(), before.end(), after.begin());
+    return Verdict::open;
+  }
+  for (std::size_t i = 0; i < after.size(); ++i) after[i] = compute(slots_[depth + 1][i], depth, value, before);
+  if (has_logic_) drop_unneeded(depth + 1, after);
+  switch (truth(tree_.root, depth + 1, after)) {
+    case expr::Truth::no:
+      return Verdict::fails;
+    case expr::Truth::yes:
+      std::fill(after.begin(), after.end(), Cell{Cell::decided, 0});
+      return Verdict::holds;
+    default:
+      return Verdict::open;
+  }
+}
+
+Cell Residual::compute(std::uint32_t at, std::size_t depth, const expr::Scalar& value, std::span<const Cell> before) {
+  const Node& node = tree_.nodes[at];
+  if (last_[at] >= 0 && is_bound(at, depth)) return before[static_cast<std::size_t>(slot_of_[depth][at])];
+  switch (node.kind) {
+    case Kind::constant:
+      return cell_of(node.constant);
+    case Kind::parameter:
+      return cell_of(value);
+    case Kind::operation:
+      return operate(at, depth, value, before);
+    case Kind::both:
+    case Kind::any: {
+      const Cell left = compute(node.children[0], depth, value, before);
+      if (left.tag >= Cell::unused || expr::truth(scalar_of(left)) == (node.kind == Kind::any)) return left;
+      return compute(node.children[1], depth, value, before);
+    }
+  }
+  return {};
+}
+
+Cell Residual::operate(std::uint32_t at, std::size_t depth, const expr::Scalar& value, std::span<const Cell> before) {
+  const Node& node = tree_.nodes[at];
+  const std::size_t base = stack_.size();
+  for (const std::uint32_t child : node.children) {
+    const Cell cell = compute(child, depth, value, before);
+    if (cell.tag >= Cell::unused) {
+      stack_.resize(base);
+      return cell;
+    }
+    stack_.push_back(scalar_of(cell));
+  }
+  Cell result{Cell::failed, 0};
+  try {
+    result = cell_of(*(expr::operate(node.instruction, stack_.data() + stack_.size()) - 1));
+  } catch (const expr::ArithmeticError&) {  // only an error if the whole expression comes to need it
+  }
+  stack_.resize(base);
+  return result;
+}
+
+// What a short circuit has made irrelevant would keep states apart that are the same.
+void Residual::drop_unneeded(std::size_t depth, std::span<Cell> cells) {
+  needed_.assign(cells.size(), false);
+  mark_needed(tree_.root, depth, cells);
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (!needed_[i]) cells[i] = Cell{};
+}
+
+void Residual::mark_needed(std::uint32_t at, std::size_t depth, std::span<const Cell> cells) {
+  if (last_[at] < 0) return;
+  if (is_bound(at, depth)) {
+    needed_[static_cast<std::size_t>(slot_of_[depth][at])] = true;
+    return;
+  }
+  const Node& node = tree_.nodes[at];
+  if (node.kind == Kind::both || node.kind == Kind::any) {
+    const std::uint32_t left = node.children[0];
+    mark_needed(left, depth, cells);
+    if (last_[left] >= 0 && is_bound(left, depth)) {
+      const Cell& cell = cells[static_cast<std::size_t>(slot_of_[depth][left])];
+      if (cell.tag >= Cell::unused || expr::truth(scalar_of(cell)) == (node.kind == Kind::any)) return;
+    }
+    mark_needed(node.children[1], depth, cells);
+    return;
+  }
+  for (const std::uint32_t child : node.children) mark_needed(child, depth, cells);
+}
+
+expr::Bounds Residual::bounds(std::uint32_t at, std::size_t depth, std::span<const Cell> cells) const {
+  const Node& node = tree_.nodes[at];
+  if (last_[at] >= 0 && is_bound(at, depth)) {
+    const Cell& cell = cells[static_cast<std::size_t>(slot_of_[depth][at])];
+    return cell.tag >= Cell::unused ? expr::Bounds{} : expr::bounds_of(scalar_of(cell));
+  }
+  switch (node.kind) {
+    case Kind::constant:
+      return expr::bounds_of(node.constant);
+    case Kind::parameter:
+      return leaf_bounds_[at];
+    case Kind::operation:
+      break;
+    default:
+      return {};
+  }
+  if (node.instruction.opcode == expr::Opcode::compare || node.instruction.opcode == expr::Opcode::logical_not)
+    return expr::bounds_of(truth(at, depth, cells));
+  std::array<expr::Bounds, 8> operands;
+  if (node.children.size() > operands.size()) return {};
+  for (std::size_t i = 0; i < node.children.size(); ++i) operands[i] = bounds(node.children[i], depth, cells);
+  return expr::apply(node.instruction, std::span(operands).first(node.children.size()));
+}
+
+expr::Truth Residual::truth(std::uint32_t at, std::size_t depth, std::span<const Cell> cells) const {
+  using expr::Truth;
+  const Node& node = tree_.nodes[at];
+  if (node.kind == Kind::both || node.kind == Kind::any) {
+    // Of a part that is bound the value is known, so that the rest is only asked where it is evaluated.
+    if (last_[at] >= 0 && is_bound(at, depth)) return expr::truth(bounds(at, depth, cells));
+    const Truth ends = node.kind == Kind::both ? Truth::no : Truth::yes;
+    const Truth left = truth(node.children[0], depth, cells);
+    if (left == Truth::unknown || left == ends) return left;
+    const Truth right = truth(node.children[1], depth, cells);
+    if (left != Truth::either || right == Truth::unknown || right == ends) return right;
+    return Truth::either;
+  }
+  if (node.kind == Kind::operation && !(last_[at] >= 0 && is_bound(at, depth))) {
+    if (node.instruction.opcode == expr::Opcode::compare)
+      return expr::apply(static_cast<expr::Relation>(node.instruction.detail), bounds(node.children[0], depth, cells),
+                         bounds(node.children[1], depth, cells));
+    if (node.instruction.opcode == expr::Opcode::logical_not) {
+      const Truth operand = truth(node.children[0], depth, cells);
+      return operand == Truth::yes ? Truth::no : operand == Truth::no ? Truth::yes : operand;
+    }
+  }
+  return expr::truth(bounds(at, depth, cells));
+}
+
+}  // namespace xtune

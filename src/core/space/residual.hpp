@@ -1,0 +1,82 @@
+// A constraint as a tree, and what it still depends on once some of its parameters have values.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/space/bounds.hpp"
+#include "core/space/solver.hpp"
+
+namespace xtune {
+
+/// The expression of a constraint; its leaves are constants and the parameters of a group.
+struct ConstraintTree {
+  enum class Kind : std::uint8_t { constant, parameter, operation, both, any };  ///< both, any: Python's `and`, `or`
+  struct Node {
+    Kind kind = Kind::constant;
+    expr::Scalar constant;          ///< constant
+    std::uint32_t member = 0;       ///< parameter: its position in the space
+    expr::Instruction instruction;  ///< operation
+    std::vector<std::uint32_t> children;
+  };
+  std::vector<Node> nodes;  ///< children before parents
+  std::uint32_t root = 0;
+
+  explicit ConstraintTree(const BoundConstraint& constraint, std::span<const expr::Scalar> first_values);
+};
+
+/// What is remembered of a prefix of values for one constraint, compared bit by bit: two prefixes with equal cells
+/// allow the same completions.
+struct Cell {
+  enum Tag : std::uint64_t { value = 0, unused = 16, failed = 17, decided = 18 };  ///< value: plus the scalar's kind
+  std::uint64_t tag = unused;
+  std::uint64_t bits = 0;
+  friend bool operator==(const Cell&, const Cell&) = default;
+};
+
+/// Follows one constraint while the parameters of its group get their values in a fixed order. Before the parameter at
+/// depth d has its value, the constraint is described by the values of the largest parts of its expression that use
+/// only parameters before d: for "A * B * C <= 64" with A and B bound, by the product A * B.
+class Residual {
+ public:
+  /// order: positions of the group's parameters, first to last. The tree outlives it.
+  Residual(const ConstraintTree& tree, const std::vector<Parameter>& parameters,
+           const std::vector<std::uint32_t>& order);
+
+  enum class Verdict : std::uint8_t { open, holds, fails, cannot_be_evaluated };
+  /// Before any parameter has a value: by the bounds of their values alone. Never cannot_be_evaluated.
+  Verdict start();
+  std::size_t cells(std::size_t depth) const noexcept { return slots_[depth].size(); }
+  /// Gives the parameter at `depth` a value. before: cells(depth); after: room for cells(depth + 1), written when the
+  /// constraint stays open, or holds for every completion.
+  Verdict bind(std::size_t depth, const expr::Scalar& value, std::span<const Cell> before, std::span<Cell> after);
+
+ private:
+  using Slots = std::vector<std::uint32_t>;
+  bool is_bound(std::uint32_t node, std::size_t depth) const noexcept { return last_[node] < static_cast<int>(depth); }
+  void collect(std::uint32_t node, std::size_t depth, Slots& slots) const;
+  Cell compute(std::uint32_t node, std::size_t depth, const expr::Scalar& value, std::span<const Cell> before);
+  Cell operate(std::uint32_t node, std::size_t depth, const expr::Scalar& value, std::span<const Cell> before);
+  void mark_needed(std::uint32_t node, std::size_t depth, std::span<const Cell> cells);
+  void drop_unneeded(std::size_t depth, std::span<Cell> cells);
+  expr::Bounds bounds(std::uint32_t node, std::size_t depth, std::span<const Cell> cells) const;
+  expr::Truth truth(std::uint32_t node, std::size_t depth, std::span<const Cell> cells) const;
+
+  const ConstraintTree& tree_;
+  std::vector<int> last_;                           ///< of each node: depth of the last parameter below it; -1: none
+  std::vector<expr::Bounds> leaf_bounds_;           ///< of each parameter node: over all its values
+  std::vector<Slots> slots_;                        ///< by depth: the nodes whose values are remembered
+  std::vector<std::vector<std::int32_t>> slot_of_;  ///< by depth and node; -1: none
+  bool has_logic_ = false;                          ///< holds `and` or `or`
+  std::vector<expr::Scalar> stack_;
+  std::vector<bool> needed_;  ///< by slot
+};
+
+/// An order of the members in which the constraints depend on little at every depth: greedily, by the number of
+/// different values that the remembered parts could take.
+std::vector<std::uint32_t> narrow_order(const std::vector<ConstraintTree>& trees,
+                                        const std::vector<Parameter>& parameters,
+                                        const std::vector<std::uint32_t>& members);
+
+}  // namespace xtune
