@@ -174,6 +174,24 @@ TEST_CASE("A limit on file sizes is an error that names the file, never a death 
   CHECK(none.stdout_text.empty());
 }
 
+TEST_CASE("Ctrl-C while a large space is built ends the run") {
+  const Cli cli;
+  std::string product, parameters;
+  for (char name = 'A'; name <= 'L'; ++name) {
+    product += std::string(name == 'A' ? "" : " * ") + name;
+    parameters += std::string(1, name) + " = { min = 1, max = 20 }\n";
+  }
+  const std::string spec = cli.copy_spec("[1], compile_time = false }\n" + parameters + "X = { values = [1]",
+                                         "[space]\nconstraints = [\"" + product + " <= 2000000000\"]\n");
+  Running run(cli, Cli::run_arguments(spec, {}));
+  REQUIRE(run.wait_until([&] { return !run.err.empty(); }));
+  kill(run.process.pid(), SIGINT);
+  REQUIRE(run.wait_for_end());
+  CAPTURE(run.err);
+  CHECK(run.exit_code == 130);
+  CHECK(run.out.empty());
+}
+
 TEST_CASE("Standard output that is full is an error") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]");

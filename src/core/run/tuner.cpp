@@ -47,7 +47,7 @@ class Run {
         observer_(observer),
         stop_(stop),
         start_ns_(clock.now_ns()),
-        space_(make_space(spec, problem, device_facts(target.device))),
+        space_(make_space(spec, problem, device_facts(target.device), [this] { stop_where_asked(); })),
         resolver_(spec, space_, problem, target.device, target.arch, target.backend.toolchain, options.sanitize),
         evals_(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space_.size() : default_evals)),
         // On a CPU the kernel and the compilers would fight for the same cores, and every number would be wrong.
@@ -66,6 +66,12 @@ class Run {
  private:
   void open_store();
   bool time_is_up() const;
+  /// A large space takes long enough to build for a user to lose patience.
+  void stop_where_asked() {
+    loop_.run_ready();
+    if (stop_.load())
+      throw Error(ErrorKind::interrupted, "stopped while the space was built; nothing was measured yet");
+  }
   bool stopping() const { return stop_.load(std::memory_order_relaxed) || time_is_up(); }
   std::uint64_t in_flight() const { return compiling_ + ready_.size() + (benching_ ? 1 : 0); }
   void pump();

@@ -15,7 +15,7 @@ namespace {
 
 // What one order may cost before another is tried, and before the space is refused: about 50 and 800 MB.
 constexpr std::uint64_t few_edges = 2'000'000, most_edges = 32'000'000;
-constexpr std::uint64_t most_steps = 2'000'000'000;
+constexpr std::uint64_t most_steps = 2'000'000'000, steps_between_polls = 100'000;
 
 [[noreturn]] void refuse(const std::vector<Parameter>& parameters, const std::vector<std::uint32_t>& members,
                          const std::string& what) {
@@ -75,8 +75,8 @@ class Expansion {
  public:
   Expansion(const std::vector<Parameter>& parameters, const std::vector<ConstraintTree>& trees,
             const std::vector<const BoundConstraint*>& constraints, const std::vector<std::uint32_t>& order,
-            std::vector<expr::Scalar>& values)
-      : parameters_(parameters), order_(order), values_(values) {
+            std::vector<expr::Scalar>& values, const std::function<void()>& poll)
+      : parameters_(parameters), order_(order), values_(values), poll_(poll) {
     for (std::size_t i = 0; i < trees.size(); ++i) {
       Residual residual(trees[i], parameters, order);
       const Residual::Verdict verdict = residual.start();
@@ -116,6 +116,7 @@ class Expansion {
     origins_.emplace_back();
     std::vector<Cell> child(length(depth + 1));
     for (std::size_t state = 0; state < states.size(); ++state) {
+      if (poll_ && steps_ / steps_between_polls != (steps_ + choices.size()) / steps_between_polls) poll_();
       if ((steps_ += choices.size()) > most_steps) return false;
       for (std::uint32_t digit = 0; digit < choices.size(); ++digit) {
         if (!bind_all(depth, state, digit, states.state(state), child)) continue;
@@ -162,6 +163,7 @@ class Expansion {
   const std::vector<Parameter>& parameters_;
   const std::vector<std::uint32_t>& order_;
   std::vector<expr::Scalar>& values_;
+  const std::function<void()>& poll_;
   std::vector<Residual> residuals_;
   std::vector<const BoundConstraint*> constraints_;
   std::vector<DiagramLayer> layers_;
@@ -174,7 +176,8 @@ class Expansion {
 }  // namespace
 
 Solution solve(const std::vector<Parameter>& parameters, const std::vector<std::uint32_t>& members,
-               const std::vector<const BoundConstraint*>& constraints, std::vector<expr::Scalar>& values) {
+               const std::vector<const BoundConstraint*>& constraints, std::vector<expr::Scalar>& values,
+               const std::function<void()>& poll) {
   std::vector<ConstraintTree> trees;
   for (const BoundConstraint* constraint : constraints) trees.emplace_back(*constraint, values);
   const std::vector<std::uint32_t> narrow = narrow_order(trees, parameters, members);
@@ -182,9 +185,9 @@ Solution solve(const std::vector<Parameter>& parameters, const std::vector<std::
     const std::vector<std::uint32_t>& order;
     std::uint64_t edges;
   };
-  for (const Attempt& attempt :
-       {Attempt{members, few_edges}, Attempt{narrow, most_edges}, Attempt{members, most_edges}}) {
-    Expansion expansion(parameters, trees, constraints, attempt.order, values);
+  for (const Attempt& attempt : {Attempt{members, few_edges}, Attempt{narrow, few_edges}, Attempt{members, most_edges},
+                                 Attempt{narrow, most_edges}}) {
+    Expansion expansion(parameters, trees, constraints, attempt.order, values, poll);
     const Expansion::End end = expansion.run(attempt.edges);
     if (end == Expansion::End::empty) return {attempt.order, Diagram()};
     if (end == Expansion::End::too_large) continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,9 +50,10 @@ struct Solution {
 /// checked as soon as its parameters have values, and given up earlier where bounds decide it; prefixes that leave all
 /// constraints the same become one. The order is that of the parameters as long as the diagram stays small in it, else
 /// one that keeps what the constraints still depend on small. values: one a parameter, the group's are overwritten.
-/// Throws Error(unsupported) when no order keeps it within bounds.
+/// poll: as in Space. Throws Error(unsupported) when no order keeps it within bounds.
 Solution solve(const std::vector<Parameter>& parameters, const std::vector<std::uint32_t>& members,
-               const std::vector<const BoundConstraint*>& constraints, std::vector<expr::Scalar>& values);
+               const std::vector<const BoundConstraint*>& constraints, std::vector<expr::Scalar>& values,
+               const std::function<void()>& poll);
 
 /// What the constraint removes of the whole product, or of a uniform sample where its own product is above 2^20.
 ConstraintEffect effect_of(const BoundConstraint& constraint, const std::string& text,

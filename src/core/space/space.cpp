@@ -41,7 +41,7 @@ struct Space::State {
   void list(std::vector<std::vector<std::uint32_t>> lines);
   std::vector<expr::Scalar> first_values() const;
   void make_groups();
-  void solve_groups();
+  void solve_groups(const std::function<void()>& poll);
   template <class Choose>
   std::optional<std::uint64_t> walk(Choose choose) const;
 };
@@ -102,7 +102,7 @@ void Space::State::make_groups() {
   }
 }
 
-void Space::State::solve_groups() {
+void Space::State::solve_groups(const std::function<void()>& poll) {
   std::vector<expr::Scalar> values = first_values();
   std::vector<std::vector<const BoundConstraint*>> by_group(groups.size());
   bool possible = true;
@@ -117,7 +117,7 @@ void Space::State::solve_groups() {
     Group& group = groups[i];
     group.count = parameters[group.members.front()].values.size();
     if (!by_group[i].empty()) {
-      Solution solution = solve(parameters, group.members, by_group[i], values);
+      Solution solution = solve(parameters, group.members, by_group[i], values, poll);
       group.members = std::move(solution.order);
       group.diagram = std::move(solution.diagram);
       group.count = group.diagram->size();
@@ -158,7 +158,8 @@ std::optional<std::uint64_t> Space::State::walk(Choose choose) const {
   return index;
 }
 
-Space::Space(std::vector<Parameter> parameters, std::vector<Expression> constraints, const Bindings& constants) {
+Space::Space(std::vector<Parameter> parameters, std::vector<Expression> constraints, const Bindings& constants,
+             const std::function<void()>& poll) {
   const auto state = std::make_shared<State>();
   state->take(std::move(parameters));
   state->expressions = std::move(constraints);
@@ -166,7 +167,7 @@ Space::Space(std::vector<Parameter> parameters, std::vector<Expression> constrai
   for (std::size_t i = 0; i < state->expressions.size(); ++i)
     state->constraints.emplace_back(i, state->expressions[i], state->parameters, state->constants);
   state->make_groups();
-  state->solve_groups();
+  state->solve_groups(poll);
   state_ = state;
 }
 

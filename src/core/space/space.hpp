@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,7 +45,9 @@ class Space {
   /// constants: problem sizes under their names and device facts under "device.<name>". Throws ConstraintError for a
   /// constraint that cannot be evaluated, Error(unsupported) for a space that is too large to number,
   /// Error(invalid_argument) for a parameter without values.
-  Space(std::vector<Parameter> parameters, std::vector<Expression> constraints, const Bindings& constants);
+  /// poll, if given, is called many times a second while the constraints are solved; what it throws ends that.
+  Space(std::vector<Parameter> parameters, std::vector<Expression> constraints, const Bindings& constants,
+        const std::function<void()>& poll = {});
   /// The space of exactly these configurations: rows of value indices, one a parameter, in any order. Throws
   /// Error(invalid_argument) for a row that has another length, names a value that is not there, or comes twice.
   static Space listed(std::vector<Parameter> parameters, std::vector<std::vector<std::uint32_t>> rows);

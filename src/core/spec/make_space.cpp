@@ -25,14 +25,15 @@ namespace {
 
 }  // namespace
 
-Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts) {
+Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts,
+                 const std::function<void()>& poll) {
   std::vector<Expression> constraints;
   for (const Text& text : spec.constraints)
     constraints.push_back(CompiledText::expression(text).parts().front().expression.front());
   Bindings constants = device_facts;
   constants.insert(problem.begin(), problem.end());
   try {
-    Space space(spec.parameters, std::move(constraints), constants);
+    Space space(spec.parameters, std::move(constraints), constants, poll);
     if (space.size() == 0) nothing_valid(spec, space, problem);
     return space;
   } catch (const ConstraintError& error) {

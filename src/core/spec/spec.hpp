@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -155,6 +156,8 @@ Spec parse_spec(const std::string& text, const std::string& name, const std::fil
 /// The space of one problem on one device. An expression that fails (say, division by zero) throws Error(invalid_spec)
 /// at its place; a space with no valid configuration throws Error(nothing_valid) that tells how many each constraint
 /// removes.
-Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts);
+/// poll: as in Space.
+Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts,
+                 const std::function<void()>& poll = {});
 
 }  // namespace xtune

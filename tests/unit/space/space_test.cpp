@@ -208,6 +208,22 @@ TEST_CASE("an order of the parameters in which little stays open is found where 
   CHECK(space.index_of(digits) == index);
 }
 
+TEST_CASE("solving a large space can be given up") {
+  std::vector<Parameter> parameters;
+  std::string product;
+  for (int i = 0; i < 9; ++i) {
+    parameters.push_back(integers("P" + std::to_string(i), 1, 20));
+    product += (i ? " * P" : "P") + std::to_string(i);
+  }
+  struct Enough {};
+  int polls = 0;
+  const auto poll = [&] {
+    if (++polls == 3) throw Enough{};
+  };
+  CHECK_THROWS_AS(Space(parameters, parse({product + " <= 1000000000"}), {}, poll), Enough);
+  CHECK(polls == 3);
+}
+
 TEST_CASE("neighbours differ in one parameter, ascending, and are all of them") {
   const std::vector<Parameter> parameters{integers("A", 0, 4), integers("B", 0, 4), integers("C", 0, 2)};
   const Space space(parameters, parse({"A + B <= 5", "B != 2"}), {});
