@@ -41,9 +41,18 @@ Bindings device_facts(const DeviceInfo& device);
 /// The names that device_facts defines, "device." included, sorted; for checks and suggestions.
 const std::vector<std::string>& device_fact_names();
 
+/// What names an architecture's facts: "sm_90" of "sm_90a" (code for this chip only) and "sm_100f" (its family), "gfx90a"
+/// of "gfx90a:sramecc+:xnack-" (features of the target).
+std::string_view base_arch(std::string_view arch);
+
 /// A device that is not present, by architecture (known_devices.def, from the vendors' guides). "sm_90a" finds sm_90's
 /// facts and keeps its own arch. nullopt: not known.
 std::optional<DeviceInfo> known_device(std::string_view arch);
 std::vector<std::string> known_archs();
+
+/// The same by product: a name of known_devices.def, or a part of one ("RTX 2080 Ti"); letter case does not count. The
+/// first that fits. nullopt: not known.
+std::optional<DeviceInfo> known_product(std::string_view name);
+std::vector<std::string> known_products();
 
 }  // namespace xtune

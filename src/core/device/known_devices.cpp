@@ -21,11 +21,29 @@ struct KnownDevice {
 constexpr KnownDevice known_devices[] = {
 #define DEVICE(...) {__VA_ARGS__},
 #include "core/device/known_devices.def"
-#undef DEVICE
 };
 
-/// The architecture whose facts a variant shares: "sm_90" of "sm_90a" (code for this chip only) and "sm_100f" (its
-/// family), "gfx90a" of "gfx90a:sramecc+:xnack-" (features of the target).
+struct Product {
+  const char* name;
+  const char* arch;
+  int compute_units;
+  std::int64_t l2_kib;
+};
+
+// Of a product's row, what DeviceInfo takes; the rest is for device_model.cpp.
+constexpr Product products[] = {
+#define PRODUCT(name, arch, units, clock_mhz, memory_GB_s, l2_kib, ...) {name, arch, units, l2_kib},
+#include "core/device/known_devices.def"
+};
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& letter : result) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return result;
+}
+
+}  // namespace
+
 std::string_view base_arch(std::string_view arch) {
   if (arch.starts_with("sm_") && arch.size() > 4 && (arch.back() == 'a' || arch.back() == 'f') &&
       std::isdigit(static_cast<unsigned char>(arch[arch.size() - 2])))
@@ -34,8 +52,6 @@ std::string_view base_arch(std::string_view arch) {
     arch = arch.substr(0, arch.find(':'));
   return arch;
 }
-
-}  // namespace
 
 std::optional<DeviceInfo> known_device(std::string_view arch) {
   const std::string_view base = base_arch(arch);
@@ -60,6 +76,28 @@ std::optional<DeviceInfo> known_device(std::string_view arch) {
     return device;
   }
   return std::nullopt;
+}
+
+std::optional<DeviceInfo> known_product(std::string_view name) {
+  if (name.empty()) return std::nullopt;
+  const Product* found = nullptr;
+  for (const Product& product : products) {
+    const bool same = lower(product.name) == lower(name);
+    if (same || (found == nullptr && lower(product.name).find(lower(name)) != std::string::npos)) found = &product;
+    if (same) break;
+  }
+  if (found == nullptr) return std::nullopt;
+  std::optional<DeviceInfo> device = known_device(found->arch);
+  device->name = found->name;
+  device->compute_units = found->compute_units;
+  device->l2_bytes = found->l2_kib * 1024;
+  return device;
+}
+
+std::vector<std::string> known_products() {
+  std::vector<std::string> names;
+  for (const Product& product : products) names.emplace_back(product.name);
+  return names;
 }
 
 std::vector<std::string> known_archs() {

@@ -35,6 +35,8 @@ class ExpressionChecker {
       if (arg.value) check(*arg.value, all_, "a value");
     }
     for (const Metric& metric : spec_.metrics) check(metric.expression, with_time_, "a metric");
+    if (spec_.candidates)
+      for (const CandidateField& field : spec_.candidates->map) check(field.expression, all_, "a candidate's field");
     for (const Text& text : spec_.dispatch_key) check(text, problem_and_device_, "a dispatch key");
     check_reference();
   }

@@ -63,6 +63,35 @@ void read_search(Reader& reader) {
     spec.seed = static_cast<std::uint64_t>(reader.integer(*seed, "seed", 0));
 }
 
+void read_candidates(Reader& reader) {
+  const TomlNode* const node = section(reader, "candidates", {"template", "top_k", "rank", "dtype", "map"});
+  if (node == nullptr) return;
+  CandidatesSpec spec;
+  spec.at = spec.map_at = reader.document.at(node->at);
+  const TomlNode* const name = node->find("template");
+  if (name == nullptr) reader.fail(node->at, "[candidates] has no template");
+  spec.template_name = reader.text(*name, "template");
+  spec.template_at = reader.document.at(name->at);
+  if (const TomlNode* top_k = node->find("top_k"))
+    spec.top_k = static_cast<int>(reader.integer(*top_k, "top_k", 1, 1'000'000));
+  if (const TomlNode* rank = node->find("rank")) {
+    reader.choice(*rank, "rank", {"model", "carver"});
+    spec.rank = reader.text(*rank, "rank");
+  }
+  if (const TomlNode* dtype = node->find("dtype")) {
+    spec.dtype = dtype_from_string(reader.text(*dtype, "dtype"));
+    if (!spec.dtype)
+      reader.fail(dtype->at, "candidates.dtype: '" + reader.text(*dtype, "dtype") +
+                                 "' is no element type; one is f8e4m3, f16, bf16, f32, f64, i8 or another of [[args]]");
+  }
+  if (const TomlNode* map = node->find("map")) {
+    spec.map_at = reader.document.at(map->at);
+    for (const auto& [field, value] : reader.table(*map, "candidates.map").entries)
+      spec.map.push_back({field, reader.document.at(value.key_at), reader.expression(value, "candidates.map")});
+  }
+  reader.spec.candidates = std::move(spec);
+}
+
 }  // namespace
 
 void read_settings(Reader& reader) {
@@ -71,16 +100,7 @@ void read_settings(Reader& reader) {
   if (const TomlNode* metrics = reader.document.root().find("metrics"))
     for (auto& [name, text] : reader.named_texts(*metrics, "metrics"))
       reader.spec.metrics.push_back({name, std::move(text)});
-  if (const TomlNode* candidates = section(reader, "candidates", {"template", "top_k"})) {
-    CandidatesSpec spec;
-    spec.at = reader.document.at(candidates->at);
-    const TomlNode* const name = candidates->find("template");
-    if (name == nullptr) reader.fail(candidates->at, "[candidates] has no template");
-    spec.template_name = reader.text(*name, "template");
-    if (const TomlNode* top_k = candidates->find("top_k"))
-      spec.top_k = static_cast<int>(reader.integer(*top_k, "top_k", 1, 1'000'000));
-    reader.spec.candidates = std::move(spec);
-  }
+  read_candidates(reader);
   if (const TomlNode* dispatch = section(reader, "dispatch", {"key"}))
     if (const TomlNode* key = dispatch->find("key"))
       reader.spec.dispatch_key = reader.expressions(*key, "dispatch.key");

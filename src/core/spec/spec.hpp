@@ -109,10 +109,21 @@ struct Metric {
   Text expression;  ///< over problem, parameters, device, and time_s / time_ms
 };
 
+/// What the cost model calls a property of a configuration, and the expression over problem, parameters and device that
+/// gives it.
+struct CandidateField {
+  std::string name;
+  Location at;
+  Text expression;
+};
+
 struct CandidatesSpec {
   std::string template_name;
   int top_k = 20;
-  Location at;
+  std::string rank = "model";   ///< model | carver
+  std::optional<DType> dtype;   ///< of the inputs; unset: the first input buffer's
+  std::vector<CandidateField> map;
+  Location at, template_at, map_at;  ///< map_at: [candidates.map], else [candidates]
 };
 
 struct Spec {

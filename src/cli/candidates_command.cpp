@@ -1,0 +1,196 @@
+// xtune candidates: which configurations the model of the hardware rates best, and why; needs no device.
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "core/candidates/rank.hpp"
+#include "report/run_report.hpp"
+#include "report/table.hpp"
+
+namespace xtune::cli {
+namespace {
+
+struct CandidatesOptions {
+  CommonOptions common;
+  std::string path, template_name, dtype, product, rank;
+  int top = 0;  ///< 0: as the spec says
+  std::uint64_t seed = 1;
+};
+
+DeviceInfo known_or_error(const std::optional<DeviceInfo>& device, const char* option, const std::string& word,
+                          const std::vector<std::string>& known) {
+  if (device) return *device;
+  std::string list;
+  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("{} {}: not known{}; known: {}", option, word, did_you_mean(word, known), list));
+}
+
+/// A product, an architecture, or the device that is here.
+DeviceInfo device_for(const CandidatesOptions& options) {
+  if (!options.product.empty()) {
+    DeviceInfo device = known_or_error(known_product(options.product), "--product", options.product, known_products());
+    if (!options.common.arch.empty() && base_arch(options.common.arch) != base_arch(device.arch))
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("--product {} is {}, not --arch {}", device.name, device.arch, options.common.arch));
+    return device;
+  }
+  if (!options.common.arch.empty())
+    return known_or_error(known_device(options.common.arch), "--arch", options.common.arch, known_archs());
+  Target target;
+  try {
+    target = choose_target(options.common.target_options(true));
+  } catch (const Error& error) {
+    throw Error(error.kind(), std::string(error.what()) + "\nname a device that is not here with --arch or --product");
+  }
+  if (target.device.vendor == "cpu")
+    throw Error(ErrorKind::invalid_argument,
+                "the cost model is of GPUs, and there is none here: name one with --arch or --product");
+  return target.device;
+}
+
+[[noreturn]] void no_section(const std::string& path) {
+  throw Error(ErrorKind::invalid_spec,
+              path +
+                  ": the spec has no table [candidates], which tells the cost model what the parameters mean. For a matrix "
+                  "multiplication, add for instance:\n"
+                  "  [candidates]\n"
+                  "  template = \"matmul\"\n"
+                  "  [candidates.map]\n"
+                  "  block_m = \"BLOCK_M\"\n"
+                  "  block_n = \"BLOCK_N\"\n"
+                  "docs/candidates.md lists the templates and their fields");
+}
+
+nlohmann::ordered_json part_json(const Estimate& estimate) {
+  return {{"time_ms", estimate.time_ms},       {"bound", estimate.bound},
+          {"residency", estimate.residency},   {"blocks_per_unit", estimate.blocks_per_unit},
+          {"occupancy", estimate.occupancy},   {"waves", estimate.waves},
+          {"registers", estimate.registers},   {"spilled", estimate.spilled},
+          {"traffic_bytes", estimate.memory_bytes}, {"compute_ms", estimate.compute_ms},
+          {"shared_ms", estimate.shared_ms},   {"cache_ms", estimate.cache_ms},
+          {"l2_ms", estimate.l2_ms},           {"memory_ms", estimate.memory_ms},
+          {"latency_ms", estimate.latency_ms}};
+}
+
+nlohmann::ordered_json ranking_json(const Spec& spec, const Space& space, const Bindings& problem,
+                                    const DeviceModel& device, const RankOptions& options, const Ranking& ranking) {
+  nlohmann::ordered_json json;
+  json["device"] = {{"name", device.info.name}, {"arch", device.info.arch}};
+  json["template"] = spec.candidates->template_name;
+  json["rank"] = options.mode == RankMode::carver ? "carver" : "model";
+  if (!problem.empty()) json["problem"] = bindings_json(problem);
+  json["space"] = {{"valid", space.size()}, {"scored", ranking.scored}, {"unfit", ranking.unfit}, {"whole", ranking.whole}};
+  json["candidates"] = nlohmann::ordered_json::array();
+  for (const RankedConfig& config : ranking.configs) {
+    Bindings bindings;
+    const Config values = space.at(config.index);
+    for (std::size_t i = 0; i < values.size(); ++i) bindings[space.parameters()[i].name] = values[i];
+    nlohmann::ordered_json entry{{"index", config.index}, {"config", bindings_json(bindings)}, {"cost", config.cost}, {"reason", config.reason}};
+    if (config.estimate) entry["estimate"] = part_json(*config.estimate);
+    json["candidates"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+void print_ranking(const Space& space, const Bindings& problem, const DeviceModel& device, const RankOptions& options,
+                   const Ranking& ranking) {
+  if (!problem.empty()) fmt::print("problem: {}\n", bindings_text(problem));
+  fmt::print("device: {} ({}); {} of {} configurations scored{}, {} of them do not fit\n\n", device.info.name,
+             device.info.arch, ranking.scored, space.size(), ranking.whole ? "" : " (a sample, improved)", ranking.unfit);
+  const bool model = options.mode == RankMode::model;
+  std::vector<std::string> header{"#"};
+  for (const Parameter& parameter : space.parameters())
+    if (parameter.values.size() > 1) header.push_back(parameter.name);
+  header.insert(header.end(), {model ? "estimate" : "cost", "why"});
+  std::vector<std::vector<std::string>> rows;
+  for (const RankedConfig& config : ranking.configs) {
+    std::vector<std::string> row{std::to_string(rows.size() + 1)};
+    const Config values = space.at(config.index);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (space.parameters()[i].values.size() > 1) row.push_back(to_text(values[i]));
+    row.push_back(model ? human_time_ms(config.cost) : fmt::format("{:.3e}", config.cost));
+    row.push_back(config.reason);
+    rows.push_back(std::move(row));
+  }
+  fmt::print("{}", render_table(header, rows));
+}
+
+/// The sizes of a bare template: -D M=4096.
+Bindings sizes(const std::vector<std::string>& defines) {
+  Bindings problem;
+  for (const std::string& define : defines) {
+    const std::size_t equals = define.find('=');
+    std::size_t used = 0;
+    std::int64_t value = 0;
+    try {
+      if (equals != std::string::npos && equals > 0) value = std::stoll(define.substr(equals + 1), &used);
+    } catch (const std::exception&) {
+      used = 0;
+    }
+    if (used == 0 || equals + 1 + used != define.size())
+      throw Error(ErrorKind::invalid_argument, "-D " + define + ": a size is NAME=<integer>");
+    problem[define.substr(0, equals)] = value;
+  }
+  return problem;
+}
+
+int show(const CandidatesOptions& options) {
+  if (options.path.empty() == options.template_name.empty())
+    throw Error(ErrorKind::invalid_argument, "give a spec, or --template with its sizes as -D NAME=value");
+  const DeviceModel device = device_model(device_for(options));
+  const Bindings facts = device_facts(device.info);
+  Spec spec;
+  if (options.template_name.empty()) {
+    const std::string backend = device.info.vendor == "amd" ? "hip" : "cuda";
+    spec = read_spec(options.path, options.common, backend);
+    for (const std::string& note : spec.notes) fmt::print(stderr, "{}\n", note);
+    if (!spec.candidates) no_section(options.path);
+  } else {
+    spec = template_spec(options.template_name, options.dtype.empty() ? "f32" : options.dtype,
+                         sizes(options.common.defines), device);
+  }
+  if (!options.rank.empty()) spec.candidates->rank = options.rank;
+  if (!options.dtype.empty()) {
+    spec.candidates->dtype = dtype_from_string(options.dtype);
+    if (!spec.candidates->dtype) throw Error(ErrorKind::invalid_argument, "--dtype " + options.dtype + " is no element type");
+  }
+  if (options.top > 0) spec.candidates->top_k = options.top;
+  RankOptions rank = rank_options(*spec.candidates);
+  rank.seed = options.seed;
+  check_candidates(spec);
+  std::vector<nlohmann::ordered_json> answers;
+  for (const Bindings& problem : spec.cases) {
+    const Space space = make_space(spec, problem, facts);
+    const Ranking ranking = rank_candidates(spec, space, problem, device, rank);
+    if (options.common.json()) answers.push_back(ranking_json(spec, space, problem, device, rank, ranking));
+    else print_ranking(space, problem, device, rank, ranking);
+  }
+  if (options.common.json()) print_json(answers);
+  return done;
+}
+
+}  // namespace
+
+void add_candidates_command(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("candidates", "the configurations that a model of the hardware rates best, and why");
+  add_example(*command,
+              "xtune candidates configs/gemm.toml --arch gfx942 --top 10\n"
+              "  xtune candidates --template matmul -D M=4096 -D N=4096 -D K=4096 --dtype f16 --arch sm_90");
+  static CandidatesOptions options;
+  add_spec_argument(*command, options.path);
+  command->get_option("spec")->required(false);
+  add_common_options(*command, options.common);
+  command->add_option("--template", options.template_name, "rank a template's own space instead of a spec's");
+  command->add_option("--dtype", options.dtype, "element type of the inputs, instead of the spec's");
+  command->add_option("--product", options.product, "a known product instead of an architecture's first: \"RTX 2080 Ti\"");
+  command->add_option("--top", options.top, "how many to list, instead of the spec's top_k")->check(CLI::Range(1, 1'000'000));
+  command->add_option("--rank", options.rank, "by what to rank, instead of the spec's rank")
+      ->check(CLI::IsMember({"model", "carver"}));
+  command->add_option("--seed", options.seed, "of the sample that stands for a huge space")->capture_default_str();
+  command->callback([&context] { context.exit_code = show(options); });
+}
+
+}  // namespace xtune::cli

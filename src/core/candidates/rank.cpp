@@ -1,0 +1,251 @@
+// Scoring a space's configurations and choosing a list of them that differs in what the model sees.
+#include "core/candidates/rank.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "core/candidates/carver.hpp"
+#include "core/candidates/field_table.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+std::uint64_t mixed(std::uint64_t hash, double value) {
+  return mix64(hash ^ std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value));
+}
+
+DType type_of(const Spec& spec) {
+  if (spec.candidates->dtype) return *spec.candidates->dtype;
+  for (const ArgSpec& arg : spec.args)
+    if (arg.kind == ArgKind::buffer && arg.role != ArgRole::out) return arg.dtype;
+  return DType::f32;
+}
+
+/// Configurations that the model cannot tell apart.
+struct Group {
+  double cost = 0;
+  std::uint64_t index = ~std::uint64_t{0};  ///< the first of them
+  std::uint64_t family = 0;
+};
+
+class Scorer {
+ public:
+  Scorer(const Spec& spec, const Space& space, const Bindings& problem, const DeviceModel& device, RankMode mode,
+         Ranking& ranking)
+      : candidate_(*find_template(spec.candidates->template_name)),
+        space_(space),
+        device_(device),
+        type_(type_of(spec)),
+        mode_(mode),
+        ranking_(ranking),
+        fields_(spec, space, problem, device_facts(device.info), candidate_) {}
+
+  /// The group of a configuration; nullptr for one that does not fit.
+  const Group* score(std::uint64_t index) {
+    const FieldValues values = fields_.values(space_.value_indices(index));
+    std::uint64_t seen = 0;
+    for (const double value : values) seen = mixed(seen, value);
+    ++ranking_.scored;
+    const auto [entry, fresh] = by_values_.try_emplace(seen, 0);
+    if (fresh) entry->second = group_of(values);
+    if (entry->second == 0) {
+      ++ranking_.unfit;
+      return nullptr;
+    }
+    Group& group = groups_.find(entry->second)->second;
+    group.index = std::min(group.index, index);
+    return &group;
+  }
+
+  std::vector<Group> groups() const {
+    std::vector<Group> result;
+    for (const auto& [look, group] : groups_) result.push_back(group);
+    std::sort(result.begin(), result.end(), [](const Group& a, const Group& b) {
+      return a.cost != b.cost ? a.cost < b.cost : a.index < b.index;
+    });
+    return result;
+  }
+
+  RankedConfig explained(const Group& group) {
+    RankedConfig config{group.index, group.cost, {}, std::nullopt};
+    const FieldValues values = fields_.values(space_.value_indices(group.index));
+    if (mode_ == RankMode::carver) {
+      config.reason = describe(carver_score(candidate_.carver(values, device_, type_), device_));
+    } else {
+      config.estimate = estimate(candidate_.work(values, device_, type_), device_);
+      config.reason = describe(*config.estimate);
+    }
+    return config;
+  }
+
+ private:
+  /// The key in groups_, or 0 when it does not fit.
+  std::uint64_t group_of(FieldValues values) {
+    const Work work = candidate_.work(values, device_, type_);
+    auto reason = misfit(work, device_);
+    double cost = 0;
+    std::uint64_t look = 1;
+    if (!reason && mode_ == RankMode::carver) {
+      const CarverScore score = carver_score(candidate_.carver(values, device_, type_), device_);
+      if (!(score.cost > 0)) reason = "carver's limits: " + describe(score);
+      cost = score.cost;
+      look = mixed(mixed(mixed(look, score.traffic), score.waves), score.tile_elements);
+    } else if (!reason) {
+      cost = estimate(work, device_).time_ms;
+      if (!(cost >= 0 && cost < 1e300)) reason = "sizes that make no sense";
+      for (const double value :
+           {work.blocks, work.threads, work.registers, work.shared_bytes, work.blocks_at_most,
+            static_cast<double>(work.rate), work.flops, work.shared_cycles, work.cache_cycles, work.l2_bytes,
+            work.serial_cycles, work.spill_uses, work.memory_bytes, work.bytes_in_flight, work.extra_us})
+        look = mixed(look, value);
+    }
+    if (reason) {
+      if (ranking_.misfit.empty()) ranking_.misfit = *reason;
+      return 0;
+    }
+    look |= 1;
+    Group group;
+    group.cost = cost;
+    for (const std::size_t field : candidate_.family) group.family = mixed(group.family, values[field]);
+    groups_.try_emplace(look, group);
+    return look;
+  }
+
+  const CandidateTemplate& candidate_;
+  const Space& space_;
+  const DeviceModel& device_;
+  const DType type_;
+  const RankMode mode_;
+  Ranking& ranking_;
+  FieldTable fields_;
+  std::unordered_map<std::uint64_t, std::uint64_t> by_values_;
+  std::unordered_map<std::uint64_t, Group> groups_;
+};
+
+/// A sample of the space, then steps to better neighbours from the best of it.
+void score_sample(Scorer& scorer, const Space& space, const RankOptions& options) {
+  Random random(options.seed);
+  for (std::uint64_t i = 0; i < options.sample; ++i) scorer.score(random.below(space.size()));
+  std::unordered_set<std::uint64_t> climbed;
+  for (int round = 0; round < 8; ++round) {
+    std::vector<Group> best = scorer.groups();
+    if (best.size() > 32) best.resize(32);
+    bool moved = false;
+    for (const Group& group : best) {
+      if (!climbed.insert(group.index).second) continue;
+      moved = true;
+      std::vector<std::uint64_t> around = space.neighbours(group.index);
+      for (std::size_t i = 0; i < around.size() && i < 500; ++i) {
+        std::swap(around[i], around[i + random.below(around.size() - i)]);
+        scorer.score(around[i]);
+      }
+    }
+    if (!moved) return;
+  }
+}
+
+/// In order of cost, but no family takes more than a quarter while others are left.
+std::vector<Group> diverse(const std::vector<Group>& groups, std::size_t top_k) {
+  const std::size_t share = std::max<std::size_t>(1, (top_k + 3) / 4);
+  std::unordered_map<std::uint64_t, std::size_t> taken;
+  std::vector<Group> chosen, rest;
+  for (const Group& group : groups) {
+    if (chosen.size() == top_k) break;
+    (taken[group.family]++ < share ? chosen : rest).push_back(group);
+  }
+  for (std::size_t i = 0; i < rest.size() && chosen.size() < top_k; ++i) chosen.push_back(rest[i]);
+  std::sort(chosen.begin(), chosen.end(), [](const Group& a, const Group& b) {
+    return a.cost != b.cost ? a.cost < b.cost : a.index < b.index;
+  });
+  return chosen;
+}
+
+}  // namespace
+
+RankOptions rank_options(const CandidatesSpec& spec) {
+  RankOptions options;
+  options.top_k = static_cast<std::size_t>(spec.top_k);
+  options.mode = spec.rank == "carver" ? RankMode::carver : RankMode::model;
+  return options;
+}
+
+void check_candidates(const Spec& spec) {
+  if (!spec.candidates) return;
+  const CandidatesSpec& section = *spec.candidates;
+  const CandidateTemplate* const candidate = find_template(section.template_name);
+  if (candidate == nullptr) {
+    std::string known;
+    for (const std::string& name : template_names()) known += (known.empty() ? "" : ", ") + name;
+    throw Error(ErrorKind::invalid_spec, to_string(section.template_at) + ": unknown template '" + section.template_name +
+                                             "'" + did_you_mean(section.template_name, template_names()) +
+                                             "; there are " + known);
+  }
+  std::vector<std::string> fields;
+  for (const Field& field : candidate->fields) fields.emplace_back(field.name);
+  for (const CandidateField& entry : section.map)
+    if (std::find(fields.begin(), fields.end(), entry.name) == fields.end())
+      throw Error(ErrorKind::invalid_spec, to_string(entry.at) + ": the template " + section.template_name +
+                                               " has no field '" + entry.name + "'" + did_you_mean(entry.name, fields));
+}
+
+Ranking rank_candidates(const Spec& spec, const Space& space, const Bindings& problem, const DeviceModel& device,
+                        const RankOptions& options) {
+  if (!spec.candidates) throw Error(ErrorKind::invalid_spec, spec.path.string() + ": the spec has no table [candidates]");
+  check_candidates(spec);
+  Ranking ranking;
+  Scorer scorer(spec, space, problem, device, options.mode, ranking);
+  ranking.whole = space.size() <= options.whole;
+  if (ranking.whole) {
+    for (std::uint64_t index = 0; index < space.size(); ++index) scorer.score(index);
+  } else {
+    score_sample(scorer, space, options);
+  }
+  const std::vector<Group> groups = scorer.groups();
+  if (groups.empty())
+    throw Error(ErrorKind::nothing_valid, spec.path.string() + ": no configuration fits " + device.info.name + " (" +
+                                              device.info.arch + "); the first one: " + ranking.misfit);
+  for (const Group& group : diverse(groups, options.top_k)) ranking.configs.push_back(scorer.explained(group));
+  return ranking;
+}
+
+Spec template_spec(const std::string& template_name, const std::string& dtype, const Bindings& problem,
+                   const DeviceModel& device) {
+  Spec spec;
+  spec.path = spec.kernel.name = template_name;
+  spec.candidates.emplace();
+  spec.candidates->template_name = template_name;
+  spec.candidates->dtype = dtype_from_string(dtype);
+  if (!spec.candidates->dtype)
+    throw Error(ErrorKind::invalid_argument, "--dtype " + dtype + " is no element type: give f16, bf16, f32, f64, ...");
+  const CandidateTemplate* const candidate = find_template(template_name);
+  if (candidate == nullptr)
+    throw Error(ErrorKind::invalid_argument,
+                "unknown template '" + template_name + "'" + did_you_mean(template_name, template_names()));
+  std::string missing;
+  for (const Field& field : candidate->fields) {
+    if (field.need != Need::problem) continue;
+    const bool given = std::any_of(problem.begin(), problem.end(), [&](const auto& size) {
+      return std::equal(size.first.begin(), size.first.end(), field.name, field.name + std::string_view(field.name).size(),
+                        [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+    });
+    if (!given) missing += std::string(" -D ") + field.name + "=<" + field.meaning + ">";
+  }
+  if (!missing.empty())
+    throw Error(ErrorKind::invalid_argument, "the template " + template_name + " needs sizes:" + missing);
+  spec.cases = {problem};
+  for (const DefaultParameter& parameter : candidate->space(device, *spec.candidates->dtype)) {
+    Parameter values{parameter.field, {}, true};
+    for (const long long value : parameter.values) values.values.emplace_back(std::int64_t{value});
+    spec.parameters.push_back(std::move(values));
+    spec.parameters_at.emplace_back();
+    spec.candidates->map.push_back({parameter.field, {}, {parameter.field, {}}});
+  }
+  return spec;
+}
+
+}  // namespace xtune

@@ -1,0 +1,27 @@
+// The list of templates.
+#include "core/candidates/template.hpp"
+
+namespace xtune {
+
+const std::vector<CandidateTemplate>& candidate_templates() {
+  static const std::vector<CandidateTemplate> templates = {
+#define TEMPLATE(name) name##_template(),
+#include "core/candidates/templates.def"
+#undef TEMPLATE
+  };
+  return templates;
+}
+
+const CandidateTemplate* find_template(std::string_view name) {
+  for (const CandidateTemplate& candidate : candidate_templates())
+    if (name == candidate.name) return &candidate;
+  return nullptr;
+}
+
+std::vector<std::string> template_names() {
+  std::vector<std::string> names;
+  for (const CandidateTemplate& candidate : candidate_templates()) names.emplace_back(candidate.name);
+  return names;
+}
+
+}  // namespace xtune

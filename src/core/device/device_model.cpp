@@ -1,0 +1,109 @@
+// Device models, from known_devices.def and what a device says of itself.
+#include "core/device/device_model.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+struct Unit {
+  const char* arch;
+  int blocks, registers_per_thread, register_granule, schedulers;
+  int shared_bytes_per_clock, cache_bytes_per_clock, fma_per_clock, dependent_cycles;
+};
+
+struct Product {
+  const char* name;
+  const char* arch;
+  int compute_units;
+  double clock_mhz, memory_GB_s;
+  std::int64_t l2_kib;
+  double tflops[rate_count];
+};
+
+struct Matrix {
+  const char* arch;
+  const char* type;
+  int m, n, k;
+};
+
+constexpr Unit units[] = {
+#define UNIT(...) {__VA_ARGS__},
+#include "core/device/known_devices.def"
+};
+constexpr Product products[] = {
+#define PRODUCT(name, arch, units, clock_mhz, memory_GB_s, l2_kib, ...) \
+  {name, arch, units, clock_mhz, memory_GB_s, l2_kib, {__VA_ARGS__}},
+#include "core/device/known_devices.def"
+};
+constexpr Matrix matrices[] = {
+#define MATRIX(...) {__VA_ARGS__},
+#include "core/device/known_devices.def"
+};
+
+/// The product of that very name, else the one that stands for the architecture.
+const Product* product_of(const DeviceInfo& info, std::string_view arch) {
+  const Product* representative = nullptr;
+  for (const Product& product : products) {
+    if (arch != product.arch) continue;
+    if (info.name.find(product.name) != std::string::npos) return &product;
+    if (representative == nullptr) representative = &product;
+  }
+  return representative;
+}
+
+/// GB/s from what a driver reports; 0 where that does not tell. The clock counts half the transfers of HBM and of what
+/// NVIDIA's driver reports for GDDR; of AMD's GDDR it counts a sixteenth, so that is left to the table.
+double reported_bandwidth(const DeviceInfo& info) {
+  const bool doubled = info.vendor == "nvidia" || info.arch.starts_with("gfx9");
+  return doubled ? 2e-6 * static_cast<double>(info.memory_clock_khz) * info.memory_bus_bits / 8 : 0;
+}
+
+}  // namespace
+
+bool DeviceModel::has_matrix(std::string_view type) const {
+  return std::any_of(matrix_instructions.begin(), matrix_instructions.end(),
+                     [&](const MatrixInstruction& instruction) { return instruction.type == type; });
+}
+
+DeviceModel device_model(const DeviceInfo& info) {
+  const std::string_view arch = base_arch(info.arch);
+  DeviceModel model;
+  model.info = info;
+  const Unit* const unit = std::find_if(std::begin(units), std::end(units), [&](const Unit& u) { return arch == u.arch; });
+  if (unit == std::end(units)) {
+    std::vector<std::string> known;
+    for (const Unit& u : units) known.emplace_back(u.arch);
+    throw Error(ErrorKind::invalid_argument, "the cost model knows no architecture '" + info.arch + "'" +
+                                                 did_you_mean(arch, known) + "; `--arch` takes a GPU's, like " +
+                                                 known.front() + " or gfx942");
+  }
+  model.blocks_per_compute_unit = unit->blocks;
+  model.registers_per_thread = unit->registers_per_thread;
+  model.register_granule = unit->register_granule;
+  model.schedulers = unit->schedulers;
+  model.shared_bytes_per_clock = unit->shared_bytes_per_clock;
+  model.cache_bytes_per_clock = unit->cache_bytes_per_clock;
+  model.fma_per_clock = unit->fma_per_clock;
+  model.dependent_cycles = unit->dependent_cycles;
+  for (const Matrix& matrix : matrices)
+    if (arch == matrix.arch) model.matrix_instructions.push_back({matrix.type, matrix.m, matrix.n, matrix.k});
+
+  model.clock_mhz = static_cast<double>(info.clock_khz) * 1e-3;
+  model.memory_GB_s = reported_bandwidth(info);
+  if (const Product* const product = product_of(info, arch)) {
+    double scale = 1;
+    if (info.compute_units > 0) scale *= static_cast<double>(info.compute_units) / product->compute_units;
+    if (model.clock_mhz > 0 && product->clock_mhz > 0) scale *= model.clock_mhz / product->clock_mhz;
+    for (std::size_t i = 0; i < rate_count; ++i) model.peak_tflops[i] = product->tflops[i] * scale;
+    if (model.clock_mhz <= 0) model.clock_mhz = product->clock_mhz;
+    if (model.memory_GB_s <= 0) model.memory_GB_s = product->memory_GB_s;
+    if (model.info.l2_bytes <= 0) model.info.l2_bytes = product->l2_kib * 1024;
+  }
+  return model;
+}
+
+}  // namespace xtune
