@@ -36,9 +36,9 @@ def read_recording(path):
     return recording, times
 
 
-def listed(arguments, rank, names):
-    """The configurations that xtune lists, as sets of (parameter, value), best first."""
-    command = [arguments.xtune, "candidates", arguments.spec, "--top", str(COUNTS[-1]), "--rank", rank, "--format", "json"]
+def listed(arguments, rank, count, names):
+    """The `count` configurations that xtune lists, as sets of (parameter, value)."""
+    command = [arguments.xtune, "candidates", arguments.spec, "--top", str(count), "--rank", rank, "--format", "json"]
     command += ["--product", arguments.product] if arguments.product else ["--arch", arguments.arch]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
@@ -81,13 +81,13 @@ def main():
         order = sorted(times.values())
         rows = {}
         for rank in ("model", "carver"):
-            configs, space = listed(arguments, rank, set(recording["tune_params_keys"]))
             # Parameters that the spec leaves out have one value in the recording.
             fixed = {(name, values[0]) for name, values in recording["tune_params"].items() if len(values) == 1}
-            found = [times.get(config | fixed, times.get(config)) for config in configs]
             rows[rank] = []
-            for count in COUNTS:
-                best = min((time for time in found[:count] if time is not None), default=float("inf"))
+            for count in COUNTS:  # each its own list: a longer one is spread wider, not only longer
+                configs, space = listed(arguments, rank, count, set(recording["tune_params_keys"]))
+                found = [times.get(config | fixed, times.get(config)) for config in configs]
+                best = min((time for time in found if time is not None), default=float("inf"))
                 rows[rank].append(order[0] / best)
             missing = sum(time is None for time in found)
             print(f"{path.name.split('.')[0]:28} {rank:7}" + "".join(f"{value:8.3f}" for value in rows[rank]) +

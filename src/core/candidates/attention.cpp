@@ -82,7 +82,7 @@ std::vector<DefaultParameter> space(const DeviceModel&, DType) {
 
 CandidateTemplate attention_template() {
   return {"attention", "softmax(Q * K^T) * V without storing the scores", {FIELDS(XTUNE_FIELD_ROW)},
-          {block_m, block_n, threads}, work, carver, space};
+          {block_m, block_n, threads}, {tensor}, work, carver, space};
 }
 
 }  // namespace xtune

@@ -57,6 +57,7 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   result.registers = 24 + results + std::min(held, 96.0);
   result.spill_uses = fw;
   const double loads = loads_x * loads_y * deep;
+  result.instructions = warps * loads * 1.25;
   const int across = static_cast<int>(std::min(bx, unit.warp));
   const LaneLayout layout{static_cast<int>(unit.warp), across, chunks ? static_cast<long long>(tx) : 1,
                           static_cast<long long>(staged ? row * (chunks ? ty : 1) : columns), 1};
@@ -104,7 +105,7 @@ std::vector<DefaultParameter> space(const DeviceModel&, DType) {
 
 CandidateTemplate convolution_template() {
   return {"convolution", "direct convolution of an image with a small filter", {FIELDS(XTUNE_FIELD_ROW)},
-          {block_x, block_y, tile_x, tile_y}, work, carver, space};
+          {block_x, block_y, tile_x, tile_y}, {shared}, work, carver, space};
 }
 
 }  // namespace xtune

@@ -53,6 +53,8 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   const double warps = std::ceil(result.threads / unit.warp);
   const double instructions = passes * warps * std::max(1.0, wide * bytes / 16);
   // An instruction takes a turn however little it moves.
+  result.instructions = 6 * instructions;
+  result.spill_uses = 1;
   result.cache_cycles = instructions * std::max(1.0, instruction * unit.warp / unit.cache_bytes) * (in + out) / std::max(1.0, bytes);
   if (result.shared_bytes > 0) {
     const auto stride = static_cast<long long>(std::max(1.0, value_or(values, shared_stride, 1) * bytes / 4));
@@ -85,7 +87,7 @@ std::vector<DefaultParameter> space(const DeviceModel&, DType type) {
 
 CandidateTemplate elementwise_template() {
   return {"elementwise", "every output depends on few inputs: copies, maps, transposes", {FIELDS(XTUNE_FIELD_ROW)},
-          {threads, vector}, work, carver, space};
+          {threads, vector}, {}, work, carver, space};
 }
 
 }  // namespace xtune

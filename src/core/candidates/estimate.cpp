@@ -133,7 +133,9 @@ Estimate estimate(const Work& work, const DeviceModel& device) {
 
   // A spilled register is written and read again through the first-level cache at each use.
   const double spill_cycles = resident.spilled * work.spill_uses * 2 * warps * unit.cache_register_cycles();
-  const double compute = work.flops / unit.flops_per_cycle(work.rate);
+  // Schedulers issue one instruction a clock; on the vector units the arithmetic takes its share of them.
+  const double issued = work.instructions + (work.rate == Rate::f32 ? work.flops / (2 * unit.warp) : 0);
+  const double compute = std::max(work.flops / unit.flops_per_cycle(work.rate), issued * unit.issue_cycles() / unit.schedulers);
   const double cache = work.cache_cycles + spill_cycles;
   const double l2 = work.l2_bytes / unit.l2_bytes;
   // Registers receive what shared memory and cache deliver through one port, so those two add up.

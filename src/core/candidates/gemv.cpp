@@ -43,6 +43,8 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   result.bytes_in_flight = std::min(tile * length, result.threads * wide * ahead) * bytes;
   const double instructions = trips * ahead * warps * std::max(1.0, wide * bytes / 16);
   const double turns = instructions * std::max(1.0, std::min(wide * bytes, 16.0) * unit.warp / unit.cache_bytes);
+  result.instructions = 4 * instructions;
+  result.spill_uses = 1;
   result.cache_cycles = turns * (staged ? 1 : 2);
   result.shared_cycles = staged ? turns : 0;
   const double levels = std::log2(std::max(2.0, across));
@@ -67,7 +69,7 @@ std::vector<DefaultParameter> space(const DeviceModel&, DType type) {
 }  // namespace
 
 CandidateTemplate gemv_template() {
-  return {"gemv", "y = A * x, bound by reading A once", {FIELDS(XTUNE_FIELD_ROW)}, {threads, rows, split_k}, work, carver, space};
+  return {"gemv", "y = A * x, bound by reading A once", {FIELDS(XTUNE_FIELD_ROW)}, {threads, rows, split_k}, {split_k}, work, carver, space};
 }
 
 }  // namespace xtune

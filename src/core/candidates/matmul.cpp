@@ -64,20 +64,23 @@ struct Tile {
     l_m = std::clamp(get(lanes_m, std::isnan(th_m) ? power_of_two_below(std::sqrt(lanes)) : std::min<double>(th_m, lanes)),
                      1.0, static_cast<double>(lanes));
     l_n = std::max(1.0, std::floor(lanes / l_m));
-    w_m = get(warp_m, std::min(bm, l_m * tm)), w_n = get(warp_n, std::min(bn, l_n * tn));
+    w_m = get(warp_m, NAN), w_n = get(warp_n, NAN);
+    if (std::isnan(w_m)) w_m = std::isnan(w_n) ? bm / std::min({warps, bm / 16, power_of_two_below(std::sqrt(warps * bm / bn))}) : bm * bn / (warps * w_n);
+    if (std::isnan(w_n)) w_n = std::min(bn, bm * bn / (warps * w_m));
     side_by_side = get(chunked, 0) != 0;
     const double widest = std::max(1.0, 16 / bytes);
     va = get(vector_a, widest), vb = get(vector_b, widest);
     staged_a = get(shared_a, 1) != 0, staged_b = get(shared_b, 1) != 0;
     fill_a = get(fill_lanes_a, NAN), fill_b = get(fill_lanes_b, NAN);
-    row_pad = get(pad, 0);
+    row_pad = get(pad, tensor_units ? NAN : 0);
+    const double padding = std::isnan(row_pad) ? 0 : row_pad;
     depth_of_pipe = std::max(1.0, get(stages, 1));
     past_registers = get(async, depth_of_pipe > 2 ? 1 : 0) != 0;
     steps_unrolled = std::max(1.0, get(unroll, 2));
     raster_rows = get(raster, 0);
     splits = std::max(1.0, get(split_k, 1));
     c_bytes = get(out_bytes, tensor_units ? 4 : bytes);
-    shared = get(shared_bytes, depth_of_pipe * (staged_a * bm * (bk * bytes + row_pad) + staged_b * bk * (bn * bytes + row_pad)));
+    shared = get(shared_bytes, depth_of_pipe * (staged_a * bm * (bk * bytes + padding) + staged_b * bk * (bn * bytes + padding)));
     rationed = get(blocks_per_unit, 0);
   }
 
@@ -97,6 +100,7 @@ int words(double elements, double bytes) { return static_cast<int>(std::clamp(el
 
 struct Port {
   double shared = 0, cache = 0;  ///< cycles
+  double instructions = 0;       ///< of all warps
 };
 
 /// One operand's way into registers, for all warps and one k.
@@ -108,6 +112,7 @@ void read_operand(const Tile& tile, const Throughput& unit, bool along_m, Port& 
   const double per_thread = std::max(1.0, mine * tile.bytes / 4 / wide);  // instructions
   const auto step = static_cast<long long>(tile.side_by_side ? std::max(1.0, mine * tile.bytes / 4) : wide);
   LaneLayout layout{tile.lanes, static_cast<int>(tile.l_m), along_m ? step : 0, along_m ? 0 : step, wide};
+  port.instructions += tile.warps * per_thread;
   if (staged) {
     port.shared += tile.warps * per_thread * bank_turns(layout, static_cast<int>(unit.shared_bytes / 4));
   } else {
@@ -133,7 +138,7 @@ void fill_tile(const Tile& tile, const Throughput& unit, bool along_m, Port& por
   }
   const int wide = words(vector, tile.bytes);
   const double rows_each = tile.side_by_side ? std::max(1.0, tile.bk / std::max(1.0, tile.count / across)) : 1;
-  const double row_words = (width * tile.bytes + tile.row_pad) / 4;
+  const double row_words = (width * tile.bytes + (std::isnan(tile.row_pad) ? 0 : tile.row_pad)) / 4;
   const auto step = static_cast<long long>(std::max(1.0, chunk * tile.bytes / 4));
   LaneLayout stored{tile.lanes, static_cast<int>(across), step, static_cast<long long>(rows_each * row_words), wide};
   LaneLayout loaded = stored;
@@ -141,6 +146,7 @@ void fill_tile(const Tile& tile, const Throughput& unit, bool along_m, Port& por
   const double instructions = width * tile.bk * tile.bytes / 4 / wide / tile.lanes;
   const double turns = instructions * bank_turns(stored, static_cast<int>(unit.shared_bytes / 4));
   port.shared += turns;
+  port.instructions += instructions * (tile.past_registers ? 3 : 4);  // with the address and its bounds
   const double lines = lines_touched(loaded, 32) * 128 / unit.cache_bytes;
   // Past the registers, the data still crosses the cache's port, but takes no instruction to store.
   port.cache += instructions * std::max(lines, tile.past_registers ? 0.0 : wide * unit.cache_register_cycles());
@@ -149,12 +155,14 @@ void fill_tile(const Tile& tile, const Throughput& unit, bool along_m, Port& por
 /// Matrix instructions read whole fragments: every warp its rows of A and its columns of B, 16 bytes a lane.
 void read_fragments(const Tile& tile, const Throughput& unit, Port& port) {
   const auto turns = [&](double row_bytes) {
+    if (std::isnan(tile.row_pad)) return 1.0;  // whoever writes such a kernel swizzles or pads
     const LaneLayout rows{8, 1, 0, static_cast<long long>((row_bytes + tile.row_pad) / 4), 4};
     return bank_turns(rows, static_cast<int>(unit.shared_bytes / 4)) * unit.shared_bytes / 128;  // 1: no conflict
   };
   const double a = tile.w_m * tile.bytes * (tile.staged_a ? turns(tile.bk * tile.bytes) / unit.shared_bytes : 0);
   const double b = tile.w_n * tile.bytes * (tile.staged_b ? turns(tile.bn * tile.bytes) / unit.shared_bytes : 0);
   port.shared += tile.warps * (a + b);
+  port.instructions += tile.warps * (tile.w_m + tile.w_n) * tile.bytes / 16 / tile.lanes * 2;
   port.cache += tile.warps * ((tile.staged_a ? 0 : tile.w_m) + (tile.staged_b ? 0 : tile.w_n)) * tile.bytes / unit.cache_bytes;
 }
 
@@ -212,6 +220,7 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   fill_tile(tile, unit, false, each_step);
   result.shared_cycles = steps * (tile.bk * each_k.shared + each_step.shared);
   result.cache_cycles = steps * (tile.bk * each_k.cache + each_step.cache);
+  result.instructions = steps * (tile.bk * (each_k.instructions + tile.warps / tile.steps_unrolled) + each_step.instructions);
   result.l2_bytes = (tile.bm + tile.bn) * depth * tile.bytes + tile.bm * tile.bn * tile.c_bytes;
 
   // The block's own chain: each scheduler serves its warps, whose results depend on their earlier ones.
@@ -264,7 +273,8 @@ CandidateTemplate matmul_template() {
   return {"matmul",
           "C = A * B by tiles, on vector or matrix units",
           {FIELDS(XTUNE_FIELD_ROW)},
-          {block_m, block_n, thread_m, thread_n, threads, threads_m, threads_n, tensor, shared_a, shared_b},
+          {block_m, block_n, thread_m, thread_n, threads, threads_m, threads_n},
+          {tensor, shared_a, shared_b, split_k},
           work,
           carver,
           space};

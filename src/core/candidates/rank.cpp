@@ -30,8 +30,10 @@ DType type_of(const Spec& spec) {
 struct Group {
   double cost = 0;
   std::uint64_t index = ~std::uint64_t{0};  ///< the first of them
-  std::uint64_t family = 0;
+  std::uint64_t family = 0, way = 0;
 };
+
+bool cheaper(const Group& a, const Group& b) { return a.cost != b.cost ? a.cost < b.cost : a.index < b.index; }
 
 class Scorer {
  public:
@@ -65,9 +67,7 @@ class Scorer {
   std::vector<Group> groups() const {
     std::vector<Group> result;
     for (const auto& [look, group] : groups_) result.push_back(group);
-    std::sort(result.begin(), result.end(), [](const Group& a, const Group& b) {
-      return a.cost != b.cost ? a.cost < b.cost : a.index < b.index;
-    });
+    std::sort(result.begin(), result.end(), cheaper);
     return result;
   }
 
@@ -100,7 +100,7 @@ class Scorer {
       if (!(cost >= 0 && cost < 1e300)) reason = "sizes that make no sense";
       for (const double value :
            {work.blocks, work.threads, work.registers, work.shared_bytes, work.blocks_at_most,
-            static_cast<double>(work.rate), work.flops, work.shared_cycles, work.cache_cycles, work.l2_bytes,
+            static_cast<double>(work.rate), work.flops, work.instructions, work.shared_cycles, work.cache_cycles, work.l2_bytes,
             work.serial_cycles, work.spill_uses, work.memory_bytes, work.bytes_in_flight, work.extra_us})
         look = mixed(look, value);
     }
@@ -111,6 +111,8 @@ class Scorer {
     look |= 1;
     Group group;
     group.cost = cost;
+    for (const std::size_t field : candidate_.ways) group.way = mixed(group.way, values[field]);
+    group.family = group.way;
     for (const std::size_t field : candidate_.family) group.family = mixed(group.family, values[field]);
     groups_.try_emplace(look, group);
     return look;
@@ -149,19 +151,28 @@ void score_sample(Scorer& scorer, const Space& space, const RankOptions& options
   }
 }
 
-/// In order of cost, but no family takes more than a quarter while others are left.
+/// groups come by cost. No family takes more than a quarter while others are left; half of the places are shared evenly by
+/// the ways of working that come within twice the best cost.
 std::vector<Group> diverse(const std::vector<Group>& groups, std::size_t top_k) {
+  std::unordered_map<std::uint64_t, std::size_t> family_taken, way_places;
+  for (const Group& group : groups)
+    if (group.cost <= 2 * groups.front().cost) way_places[group.way] = 0;
+  for (auto& [way, places] : way_places) places = top_k / (2 * way_places.size());
   const std::size_t share = std::max<std::size_t>(1, (top_k + 3) / 4);
-  std::unordered_map<std::uint64_t, std::size_t> taken;
-  std::vector<Group> chosen, rest;
+  std::vector<Group> chosen, rest, left;
+  // First each way's own places, then the others in order of cost.
   for (const Group& group : groups) {
-    if (chosen.size() == top_k) break;
-    (taken[group.family]++ < share ? chosen : rest).push_back(group);
+    const auto places = way_places.find(group.way);
+    const bool own = places != way_places.end() && places->second > 0 && family_taken[group.family] < share;
+    (own ? chosen : rest).push_back(group);
+    if (own) --places->second, ++family_taken[group.family];
   }
-  for (std::size_t i = 0; i < rest.size() && chosen.size() < top_k; ++i) chosen.push_back(rest[i]);
-  std::sort(chosen.begin(), chosen.end(), [](const Group& a, const Group& b) {
-    return a.cost != b.cost ? a.cost < b.cost : a.index < b.index;
-  });
+  for (const Group& group : rest) {
+    if (chosen.size() >= top_k) break;
+    (family_taken[group.family]++ < share ? chosen : left).push_back(group);
+  }
+  for (std::size_t i = 0; i < left.size() && chosen.size() < top_k; ++i) chosen.push_back(left[i]);
+  std::sort(chosen.begin(), chosen.end(), cheaper);
   return chosen;
 }
 

@@ -41,6 +41,8 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   result.memory_bytes = elements * bytes + result.blocks * (adds ? 0 : 2 * bytes);
   result.bytes_in_flight = std::min(each, at_once * ahead) * bytes;
   const double instructions = trips * ahead * warps * std::max(1.0, wide * bytes / 16);
+  result.spill_uses = trips;
+  result.instructions = 3 * instructions;
   result.cache_cycles = instructions * std::max(1.0, std::min(wide * bytes, 16.0) * unit.warp / unit.cache_bytes);
   const double levels = std::log2(std::max(2.0, result.threads));
   const double tree = exchanges ? levels * shared_latency + barrier_cycles : levels * (shared_latency + barrier_cycles);
@@ -72,7 +74,7 @@ std::vector<DefaultParameter> space(const DeviceModel& device, DType type) {
 
 CandidateTemplate reduction_template() {
   return {"reduction", "many elements become one, or one for each of several outputs", {FIELDS(XTUNE_FIELD_ROW)},
-          {threads, vector, unroll}, work, carver, space};
+          {threads, vector, unroll}, {atomic}, work, carver, space};
 }
 
 }  // namespace xtune

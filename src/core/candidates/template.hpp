@@ -55,6 +55,8 @@ struct CandidateTemplate {
   std::vector<Field> fields;
   /// Fields by which configurations count as relatives: a ranking takes only so many of a family.
   std::vector<std::size_t> family;
+  /// Fields that choose between ways of working, which the model may misjudge as a whole: each way gets some places.
+  std::vector<std::size_t> ways;
   /// What the configuration asks of the device. Sizes that make no sense (zero, negative) give work that never fits.
   Work (*work)(FieldValues values, const DeviceModel& device, DType type);
   CarverView (*carver)(FieldValues values, const DeviceModel& device, DType type);

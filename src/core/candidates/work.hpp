@@ -18,6 +18,7 @@ struct Work {
   double blocks_at_most = 0;  ///< registers are rationed so that this many blocks fit a compute unit; 0: as they come
   Rate rate = Rate::f32;      ///< of the arithmetic
   double flops = 0;           ///< of a block
+  double instructions = 0;    ///< of a block's warps, besides the arithmetic
   double shared_cycles = 0;   ///< in which a block keeps the shared memory's port busy
   double cache_cycles = 0;    ///< the same of the first-level cache
   double l2_bytes = 0;        ///< that a block moves between its compute unit and L2
@@ -63,6 +64,8 @@ struct Throughput {
   /// Cycles in which one register of each thread of a warp arrives.
   double shared_register_cycles() const { return warp * 4 / shared_bytes; }
   double cache_register_cycles() const { return warp * 4 / cache_bytes; }
+  /// A SIMD of 16 lanes takes four clocks for a wave of 64, and issues for it once in that time.
+  double issue_cycles() const { return warp > 32 ? warp / 16 : 1; }
 };
 
 /// The matrix rate for inputs of a type, and the name that MatrixInstruction has for it ("" for none).
