@@ -141,11 +141,9 @@ Estimate estimate(const Work& work, const DeviceModel& device) {
   // Registers receive what shared memory and cache deliver through one port, so those two add up.
   const double busy = overlapped(2, compute, work.shared_cycles + cache, l2);
   const double alone = work.serial_cycles + spill_cycles / std::max(1.0, warps);
-  // `count` blocks on one compute unit take turns; none ends before its own chain has.
-  const auto together = [&](double count) { return count > 0 ? overlapped(4, count * busy, alone) : 0; };
+  // The compute unit with most blocks ends last. Its resident blocks take turns, and none ends before its own chain has.
   const double each = std::ceil(work.blocks / unit.units);
-  const double full = std::floor(each / blocks), rest = each - full * blocks;
-  const double cycles = full * together(blocks) + together(rest);
+  const double cycles = overlapped(4, each * busy, std::ceil(each / blocks) * alone);
   const double to_ms = 1e-6 / unit.clock_GHz;
 
   if (device.memory_GB_s > 0) {

@@ -1,0 +1,122 @@
+// Device models: figures that make sense, overrides by what a device reports, products, and unknown architectures.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "core/device/device_model.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+DeviceModel model_of(const char* arch) { return device_model(known_device(arch).value()); }
+
+}  // namespace
+
+TEST_CASE("every GPU of the table has a model that makes sense") {
+  for (const std::string& arch : known_archs()) {
+    CAPTURE(arch);
+    const DeviceInfo info = known_device(arch).value();
+    if (info.vendor == "cpu") {
+      CHECK_THROWS_AS(device_model(info), Error);
+      continue;
+    }
+    const DeviceModel model = device_model(info);
+    CHECK(model.registers_per_thread >= 255);
+    CHECK(model.register_granule > 0);
+    CHECK(model.schedulers > 0);
+    CHECK(model.shared_bytes_per_clock >= 128);
+    CHECK(model.fma_per_clock >= 64);
+    // A data sheet's f32 peak is what the units do at its clock, or twice that where they pair operations.
+    if (model.clock_mhz > 0 && model.peak(Rate::f32) > 0) {
+      const double computed = 2e-6 * model.fma_per_clock * info.compute_units * model.clock_mhz;
+      const double ratio = model.peak(Rate::f32) / computed;
+      CHECK(ratio > 0.97);
+      CHECK(ratio < 1.03);
+    }
+    if (model.peak(Rate::matrix_f16) > 0) {
+      CHECK(model.has_matrix("f16"));
+      CHECK(model.peak(Rate::matrix_f16) > model.peak(Rate::f32));
+    }
+    for (const MatrixInstruction& instruction : model.matrix_instructions) {
+      CHECK(instruction.m >= 8);
+      CHECK(instruction.n >= 8);
+      CHECK(instruction.k >= 2);
+    }
+  }
+}
+
+TEST_CASE("figures of data sheets") {
+  const DeviceModel a100 = model_of("sm_80");
+  CHECK(a100.memory_GB_s == 1555);
+  CHECK(a100.peak(Rate::matrix_f16) == 312);
+  CHECK(a100.peak(Rate::matrix_f8) == 0);
+  CHECK(a100.blocks_per_compute_unit == 32);
+  CHECK(a100.has_matrix("bf16"));
+  CHECK_FALSE(a100.has_matrix("f8"));
+  const DeviceModel mi300x = model_of("gfx942");
+  CHECK(mi300x.peak(Rate::matrix_f16) == doctest::Approx(1307.4));
+  CHECK(mi300x.registers_per_thread == 512);
+  CHECK(model_of("gfx942:sramecc+:xnack-").memory_GB_s == mi300x.memory_GB_s);
+  CHECK(model_of("sm_90a").peak(Rate::f32) == model_of("sm_90").peak(Rate::f32));
+  CHECK_FALSE(model_of("gfx1030").has_matrix("f16"));
+}
+
+TEST_CASE("what the device reports wins over the table") {
+  DeviceInfo info = known_device("sm_80").value();
+  info.compute_units = 54;
+  info.clock_khz = 705'000;
+  info.memory_clock_khz = 1'000'000, info.memory_bus_bits = 4096;
+  const DeviceModel model = device_model(info);
+  CHECK(model.peak(Rate::f32) == doctest::Approx(19.5 / 4));
+  CHECK(model.clock_mhz == 705);
+  CHECK(model.memory_GB_s == doctest::Approx(1024));
+  // AMD's driver counts GDDR6's clock otherwise: the table stands.
+  DeviceInfo rdna = known_device("gfx1030").value();
+  rdna.memory_clock_khz = 1'000'000, rdna.memory_bus_bits = 256;
+  CHECK(device_model(rdna).memory_GB_s == 512);
+}
+
+TEST_CASE("products are found by name or a part of it") {
+  const auto ti = known_product("rtx 2080 ti");
+  REQUIRE(ti);
+  CHECK(ti->arch == "sm_75");
+  CHECK(ti->compute_units == 68);
+  CHECK(device_model(*ti).memory_GB_s == 616);
+  CHECK(known_product("MI250X")->arch == "gfx90a");
+  CHECK_FALSE(known_product("no such card"));
+  CHECK_FALSE(known_product(""));
+  const auto names = known_products();
+  CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    const auto product = known_product(name);
+    REQUIRE(product);
+    CHECK(product->name == name);
+    CHECK(product->compute_units > 0);
+  }
+}
+
+TEST_CASE("the first product of an architecture is the one that its facts are of") {
+  for (const std::string& arch : known_archs()) {
+    const DeviceInfo info = known_device(arch).value();
+    if (const auto product = known_product(info.name); product && product->arch == arch) {
+      CAPTURE(arch);
+      CHECK(product->compute_units == info.compute_units);
+      CHECK(product->l2_bytes == info.l2_bytes);
+    }
+  }
+}
+
+TEST_CASE("an unknown architecture names the nearest") {
+  DeviceInfo info;
+  info.arch = "gfx943";
+  try {
+    device_model(info);
+    FAIL("gfx943 is not known");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::invalid_argument);
+    CHECK(std::string(error.what()).find("did you mean 'gfx9") != std::string::npos);
+  }
+}
