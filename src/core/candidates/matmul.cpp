@@ -274,7 +274,7 @@ CandidateTemplate matmul_template() {
           "C = A * B by tiles, on vector or matrix units",
           {FIELDS(XTUNE_FIELD_ROW)},
           {block_m, block_n, thread_m, thread_n, threads, threads_m, threads_n},
-          {tensor, shared_a, shared_b, split_k},
+          {tensor, shared_a, shared_b, split_k, thread_m, thread_n},
           work,
           carver,
           space};

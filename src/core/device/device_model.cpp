@@ -46,6 +46,7 @@ constexpr Matrix matrices[] = {
 
 /// The product of that very name, else the one that stands for the architecture.
 const Product* product_of(const DeviceInfo& info, std::string_view arch) {
+  if (arch == "gfx940" || arch == "gfx941") arch = "gfx942";  // no product of their own
   const Product* representative = nullptr;
   for (const Product& product : products) {
     if (arch != product.arch) continue;
