@@ -52,26 +52,34 @@ DeviceInfo device_for(const CandidatesOptions& options) {
 }
 
 [[noreturn]] void no_section(const std::string& path) {
-  throw Error(ErrorKind::invalid_spec,
-              path +
-                  ": the spec has no table [candidates], which tells the cost model what the parameters mean. For a matrix "
-                  "multiplication, add for instance:\n"
-                  "  [candidates]\n"
-                  "  template = \"matmul\"\n"
-                  "  [candidates.map]\n"
-                  "  block_m = \"BLOCK_M\"\n"
-                  "  block_n = \"BLOCK_N\"\n"
-                  "docs/candidates.md lists the templates and their fields");
+  throw Error(
+      ErrorKind::invalid_spec,
+      path +
+          ": the spec has no table [candidates], which tells the cost model what the parameters mean. For a matrix "
+          "multiplication, add for instance:\n"
+          "  [candidates]\n"
+          "  template = \"matmul\"\n"
+          "  [candidates.map]\n"
+          "  block_m = \"BLOCK_M\"\n"
+          "  block_n = \"BLOCK_N\"\n"
+          "docs/candidates.md lists the templates and their fields");
 }
 
 nlohmann::ordered_json part_json(const Estimate& estimate) {
-  return {{"time_ms", estimate.time_ms},       {"bound", estimate.bound},
-          {"residency", estimate.residency},   {"blocks_per_unit", estimate.blocks_per_unit},
-          {"occupancy", estimate.occupancy},   {"waves", estimate.waves},
-          {"registers", estimate.registers},   {"spilled", estimate.spilled},
-          {"traffic_bytes", estimate.memory_bytes}, {"compute_ms", estimate.compute_ms},
-          {"shared_ms", estimate.shared_ms},   {"cache_ms", estimate.cache_ms},
-          {"l2_ms", estimate.l2_ms},           {"memory_ms", estimate.memory_ms},
+  return {{"time_ms", estimate.time_ms},
+          {"bound", estimate.bound},
+          {"residency", estimate.residency},
+          {"blocks_per_unit", estimate.blocks_per_unit},
+          {"occupancy", estimate.occupancy},
+          {"waves", estimate.waves},
+          {"registers", estimate.registers},
+          {"spilled", estimate.spilled},
+          {"traffic_bytes", estimate.memory_bytes},
+          {"compute_ms", estimate.compute_ms},
+          {"shared_ms", estimate.shared_ms},
+          {"cache_ms", estimate.cache_ms},
+          {"l2_ms", estimate.l2_ms},
+          {"memory_ms", estimate.memory_ms},
           {"latency_ms", estimate.latency_ms}};
 }
 
@@ -82,13 +90,15 @@ nlohmann::ordered_json ranking_json(const Spec& spec, const Space& space, const 
   json["template"] = spec.candidates->template_name;
   json["rank"] = options.mode == RankMode::carver ? "carver" : "model";
   if (!problem.empty()) json["problem"] = bindings_json(problem);
-  json["space"] = {{"valid", space.size()}, {"scored", ranking.scored}, {"unfit", ranking.unfit}, {"whole", ranking.whole}};
+  json["space"] = {
+      {"valid", space.size()}, {"scored", ranking.scored}, {"unfit", ranking.unfit}, {"whole", ranking.whole}};
   json["candidates"] = nlohmann::ordered_json::array();
   for (const RankedConfig& config : ranking.configs) {
     Bindings bindings;
     const Config values = space.at(config.index);
     for (std::size_t i = 0; i < values.size(); ++i) bindings[space.parameters()[i].name] = values[i];
-    nlohmann::ordered_json entry{{"index", config.index}, {"config", bindings_json(bindings)}, {"cost", config.cost}, {"reason", config.reason}};
+    nlohmann::ordered_json entry{
+        {"index", config.index}, {"config", bindings_json(bindings)}, {"cost", config.cost}, {"reason", config.reason}};
     if (config.estimate) entry["estimate"] = part_json(*config.estimate);
     json["candidates"].push_back(std::move(entry));
   }
@@ -99,7 +109,8 @@ void print_ranking(const Space& space, const Bindings& problem, const DeviceMode
                    const Ranking& ranking) {
   if (!problem.empty()) fmt::print("problem: {}\n", bindings_text(problem));
   fmt::print("device: {} ({}); {} of {} configurations scored{}, {} of them do not fit\n\n", device.info.name,
-             device.info.arch, ranking.scored, space.size(), ranking.whole ? "" : " (a sample, improved)", ranking.unfit);
+             device.info.arch, ranking.scored, space.size(), ranking.whole ? "" : " (a sample, improved)",
+             ranking.unfit);
   const bool model = options.mode == RankMode::model;
   std::vector<std::string> header{"#"};
   for (const Parameter& parameter : space.parameters())
@@ -155,7 +166,8 @@ int show(const CandidatesOptions& options) {
   if (!options.rank.empty()) spec.candidates->rank = options.rank;
   if (!options.dtype.empty()) {
     spec.candidates->dtype = dtype_from_string(options.dtype);
-    if (!spec.candidates->dtype) throw Error(ErrorKind::invalid_argument, "--dtype " + options.dtype + " is no element type");
+    if (!spec.candidates->dtype)
+      throw Error(ErrorKind::invalid_argument, "--dtype " + options.dtype + " is no element type");
   }
   if (options.top > 0) spec.candidates->top_k = options.top;
   RankOptions rank = rank_options(*spec.candidates);
@@ -165,8 +177,10 @@ int show(const CandidatesOptions& options) {
   for (const Bindings& problem : spec.cases) {
     const Space space = make_space(spec, problem, facts);
     const Ranking ranking = rank_candidates(spec, space, problem, device, rank);
-    if (options.common.json()) answers.push_back(ranking_json(spec, space, problem, device, rank, ranking));
-    else print_ranking(space, problem, device, rank, ranking);
+    if (options.common.json())
+      answers.push_back(ranking_json(spec, space, problem, device, rank, ranking));
+    else
+      print_ranking(space, problem, device, rank, ranking);
   }
   if (options.common.json()) print_json(answers);
   return done;
@@ -175,7 +189,8 @@ int show(const CandidatesOptions& options) {
 }  // namespace
 
 void add_candidates_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("candidates", "the configurations that a model of the hardware rates best, and why");
+  CLI::App* command =
+      app.add_subcommand("candidates", "the configurations that a model of the hardware rates best, and why");
   add_example(*command,
               "xtune candidates configs/gemm.toml --arch gfx942 --top 10\n"
               "  xtune candidates --template matmul -D M=4096 -D N=4096 -D K=4096 --dtype f16 --arch sm_90");
@@ -185,8 +200,10 @@ void add_candidates_command(CLI::App& app, Context& context) {
   add_common_options(*command, options.common);
   command->add_option("--template", options.template_name, "rank a template's own space instead of a spec's");
   command->add_option("--dtype", options.dtype, "element type of the inputs, instead of the spec's");
-  command->add_option("--product", options.product, "a known product instead of an architecture's first: \"RTX 2080 Ti\"");
-  command->add_option("--top", options.top, "how many to list, instead of the spec's top_k")->check(CLI::Range(1, 1'000'000));
+  command->add_option("--product", options.product,
+                      "a known product instead of an architecture's first: \"RTX 2080 Ti\"");
+  command->add_option("--top", options.top, "how many to list, instead of the spec's top_k")
+      ->check(CLI::Range(1, 1'000'000));
   command->add_option("--rank", options.rank, "by what to rank, instead of the spec's rank")
       ->check(CLI::IsMember({"model", "carver"}));
   command->add_option("--seed", options.seed, "of the sample that stands for a huge space")->capture_default_str();

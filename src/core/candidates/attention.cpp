@@ -6,19 +6,19 @@
 namespace xtune {
 namespace {
 
-#define FIELDS(F)                                                                        \
-  F(seq_q, problem, "rows of Q of one head")                                             \
-  F(seq_k, problem, "rows of K and V of one head")                                       \
-  F(head_dim, problem, "columns of Q, K and V")                                          \
-  F(heads, problem, "heads, of all sequences of the batch together")                     \
-  F(block_m, required, "rows of Q that a block takes")                                   \
-  F(block_n, required, "rows of K and V that a step takes")                              \
-  F(threads, optional, "threads of a block; 128")                                        \
-  F(stages, optional, "tiles of K and V under way; 2")                                   \
+#define FIELDS(F)                                                                         \
+  F(seq_q, problem, "rows of Q of one head")                                              \
+  F(seq_k, problem, "rows of K and V of one head")                                        \
+  F(head_dim, problem, "columns of Q, K and V")                                           \
+  F(heads, problem, "heads, of all sequences of the batch together")                      \
+  F(block_m, required, "rows of Q that a block takes")                                    \
+  F(block_n, required, "rows of K and V that a step takes")                               \
+  F(threads, optional, "threads of a block; 128")                                         \
+  F(stages, optional, "tiles of K and V under way; 2")                                    \
   F(tensor, optional, "1: matrix instructions; 1 where the device has them for the type") \
-  F(causal, optional, "1: a row sees no later ones; 0")                                  \
-  F(kv_group, optional, "heads of Q that share one of K and V; 1")                       \
-  F(blocks_per_unit, optional, "blocks that registers are rationed for; none")           \
+  F(causal, optional, "1: a row sees no later ones; 0")                                   \
+  F(kv_group, optional, "heads of Q that share one of K and V; 1")                        \
+  F(blocks_per_unit, optional, "blocks that registers are rationed for; none")            \
   F(shared_bytes, optional, "shared memory of a block; from tiles and stages")
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
@@ -58,31 +58,47 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   const double at_once = std::min(result.blocks, 2 * unit.units);
   const double heads_at_once = std::max(1.0, at_once / ceil_div(values[seq_q], bm));
   const bool kept = heads_at_once * 2 * values[seq_k] * deep * bytes < static_cast<double>(device.info.l2_bytes);
-  result.memory_bytes = 2 * values[seq_q] * deep * bytes * count + kv * (kept ? 1 : std::max(1.0, ceil_div(values[seq_q], bm) / (2 * unit.units)) * part);
+  result.memory_bytes = 2 * values[seq_q] * deep * bytes * count +
+                        kv * (kept ? 1 : std::max(1.0, ceil_div(values[seq_q], bm) / (2 * unit.units)) * part);
   result.bytes_in_flight = pipe * 2 * bn * deep * bytes;
   const double turns = std::ceil(warps / unit.schedulers);
-  const double computing = turns * result.flops / steps / warps / (unit.flops_per_cycle(result.rate) / unit.schedulers) +
-                           4 * shared_latency + 2 * barrier_cycles;
-  result.serial_cycles = steps * (computing + std::max(0.0, memory_latency - (pipe - 1) * computing)) + 2 * memory_latency;
+  const double computing =
+      turns * result.flops / steps / warps / (unit.flops_per_cycle(result.rate) / unit.schedulers) +
+      4 * shared_latency + 2 * barrier_cycles;
+  result.serial_cycles =
+      steps * (computing + std::max(0.0, memory_latency - (pipe - 1) * computing)) + 2 * memory_latency;
   return result;
 }
 
 CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
   const double bytes = static_cast<double>(size_of(type)), deep = values[head_dim], bm = values[block_m];
   const Work asked = work(values, device, type);
-  return {{{bm * deep, deep, bytes, false}, {2 * values[seq_k] * deep, deep, bytes, false}, {bm * deep, deep, bytes, true}},
-          bm * deep, 8 * bytes, asked.blocks, asked.shared_bytes};
+  return {
+      {{bm * deep, deep, bytes, false}, {2 * values[seq_k] * deep, deep, bytes, false}, {bm * deep, deep, bytes, true}},
+      bm * deep,
+      8 * bytes,
+      asked.blocks,
+      asked.shared_bytes};
 }
 
 std::vector<DefaultParameter> space(const DeviceModel&, DType) {
-  return {{"block_m", {32, 64, 128, 256}}, {"block_n", {32, 64, 128}}, {"threads", {64, 128, 256}}, {"stages", {1, 2, 3, 4}}};
+  return {{"block_m", {32, 64, 128, 256}},
+          {"block_n", {32, 64, 128}},
+          {"threads", {64, 128, 256}},
+          {"stages", {1, 2, 3, 4}}};
 }
 
 }  // namespace
 
 CandidateTemplate attention_template() {
-  return {"attention", "softmax(Q * K^T) * V without storing the scores", {FIELDS(XTUNE_FIELD_ROW)},
-          {block_m, block_n, threads}, {tensor}, work, carver, space};
+  return {"attention",
+          "softmax(Q * K^T) * V without storing the scores",
+          {FIELDS(XTUNE_FIELD_ROW)},
+          {block_m, block_n, threads},
+          {tensor},
+          work,
+          carver,
+          space};
 }
 
 }  // namespace xtune

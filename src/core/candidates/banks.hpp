@@ -3,8 +3,8 @@
 
 namespace xtune {
 
-/// Where the threads of a warp read or write: lane l starts at (l % across) * across_step + (l / across) * down_step, in
-/// words of 4 bytes, and takes `words` of them.
+/// Where the threads of a warp read or write: lane l starts at (l % across) * across_step + (l / across) * down_step,
+/// in words of 4 bytes, and takes `words` of them.
 struct LaneLayout {
   int lanes = 32;
   int across = 32;
@@ -13,7 +13,8 @@ struct LaneLayout {
 };
 
 /// Turns of `banks` banks. Wide accesses are served by parts of a warp whose data fills the banks once (CUDA C++
-/// Programming Guide, shared memory); lanes of a part that want the same word share it. Remembers its answers per thread.
+/// Programming Guide, shared memory); lanes of a part that want the same word share it. Remembers its answers per
+/// thread.
 int bank_turns(const LaneLayout& layout, int banks);
 
 /// Distinct lines of line_words that the warp touches.

@@ -7,20 +7,20 @@
 namespace xtune {
 namespace {
 
-#define FIELDS(F)                                                                                       \
-  F(n, problem, "elements")                                                                             \
-  F(threads, required, "threads of a block")                                                            \
-  F(vector, optional, "elements that an instruction moves; 1")                                          \
-  F(unroll, optional, "vectors of a thread that are under way at once; 1")                              \
-  F(items, optional, "vectors that a thread moves in all; as unroll, or as the grid asks")              \
-  F(blocks, optional, "blocks of the grid; enough for all elements")                                    \
-  F(run, optional, "elements side by side that a row of threads reads; the block's")                    \
-  F(write_run, optional, "the same of what it writes; as run")                                          \
-  F(shared_bytes, optional, "shared memory of a block; 0")                                              \
+#define FIELDS(F)                                                                                                 \
+  F(n, problem, "elements")                                                                                       \
+  F(threads, required, "threads of a block")                                                                      \
+  F(vector, optional, "elements that an instruction moves; 1")                                                    \
+  F(unroll, optional, "vectors of a thread that are under way at once; 1")                                        \
+  F(items, optional, "vectors that a thread moves in all; as unroll, or as the grid asks")                        \
+  F(blocks, optional, "blocks of the grid; enough for all elements")                                              \
+  F(run, optional, "elements side by side that a row of threads reads; the block's")                              \
+  F(write_run, optional, "the same of what it writes; as run")                                                    \
+  F(shared_bytes, optional, "shared memory of a block; 0")                                                        \
   F(shared_stride, optional, "elements from row to row of a tile in shared memory that is read by columns; none") \
-  F(bytes_read, optional, "bytes read for an element; of its type")                                     \
-  F(bytes_written, optional, "bytes written for an element; of its type")                               \
-  F(flops, optional, "operations for an element; 1")                                                    \
+  F(bytes_read, optional, "bytes read for an element; of its type")                                               \
+  F(bytes_written, optional, "bytes written for an element; of its type")                                         \
+  F(flops, optional, "operations for an element; 1")                                                              \
   F(registers, optional, "registers of a thread; from what is under way")
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
@@ -41,7 +41,8 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   const double each = ceil_div(elements, result.blocks), passes = ceil_div(each, at_once);
   const double in = value_or(values, bytes_read, bytes), out = value_or(values, bytes_written, bytes);
   const double side = value_or(values, run, at_once);
-  const double read = in * sector_waste(side * bytes), written = out * sector_waste(value_or(values, write_run, side) * bytes);
+  const double read = in * sector_waste(side * bytes),
+               written = out * sector_waste(value_or(values, write_run, side) * bytes);
   result.shared_bytes = std::max(0.0, value_or(values, shared_bytes, 0));
   result.registers = value_or(values, registers, 16 + ahead * wide * std::max(bytes, in) / 4 + wide);
   result.flops = value_or(values, flops, 1) * each;
@@ -55,7 +56,8 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   // An instruction takes a turn however little it moves.
   result.instructions = 6 * instructions;
   result.spill_uses = 1;
-  result.cache_cycles = instructions * std::max(1.0, instruction * unit.warp / unit.cache_bytes) * (in + out) / std::max(1.0, bytes);
+  result.cache_cycles =
+      instructions * std::max(1.0, instruction * unit.warp / unit.cache_bytes) * (in + out) / std::max(1.0, bytes);
   if (result.shared_bytes > 0) {
     const auto stride = static_cast<long long>(std::max(1.0, value_or(values, shared_stride, 1) * bytes / 4));
     const LaneLayout columns{static_cast<int>(unit.warp), static_cast<int>(unit.warp), stride, 1, 1};
@@ -63,17 +65,22 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
     result.shared_cycles = single * (1 + bank_turns(columns, static_cast<int>(unit.shared_bytes / 4)));
   }
   const double trips = ceil_div(passes, ahead);
-  result.serial_cycles = trips * (memory_latency + ahead * wide * 4) + (result.shared_bytes > 0 ? barrier_cycles + 2 * shared_latency : 0) + 100;
+  result.serial_cycles = trips * (memory_latency + ahead * wide * 4) +
+                         (result.shared_bytes > 0 ? barrier_cycles + 2 * shared_latency : 0) + 100;
   return result;
 }
 
 CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
   const double bytes = static_cast<double>(size_of(type));
   const Work asked = work(values, device, type);
-  const double tile = values[threads] * std::max(1.0, value_or(values, vector, 1)) * std::max(1.0, value_or(values, unroll, 1));
+  const double tile =
+      values[threads] * std::max(1.0, value_or(values, vector, 1)) * std::max(1.0, value_or(values, unroll, 1));
   const double side = value_or(values, run, tile);
   return {{{tile, side, bytes, false}, {tile, value_or(values, write_run, side), bytes, true}},
-          tile, 8 * bytes, ceil_div(values[n], tile), asked.shared_bytes};
+          tile,
+          8 * bytes,
+          ceil_div(values[n], tile),
+          asked.shared_bytes};
 }
 
 std::vector<DefaultParameter> space(const DeviceModel&, DType type) {
@@ -86,8 +93,14 @@ std::vector<DefaultParameter> space(const DeviceModel&, DType type) {
 }  // namespace
 
 CandidateTemplate elementwise_template() {
-  return {"elementwise", "every output depends on few inputs: copies, maps, transposes", {FIELDS(XTUNE_FIELD_ROW)},
-          {threads, vector}, {}, work, carver, space};
+  return {"elementwise",
+          "every output depends on few inputs: copies, maps, transposes",
+          {FIELDS(XTUNE_FIELD_ROW)},
+          {threads, vector},
+          {},
+          work,
+          carver,
+          space};
 }
 
 }  // namespace xtune

@@ -35,14 +35,16 @@ Residency residency(const Work& work, const DeviceModel& device) {
   // A block that starts at all gets its share; the compiler spills what exceeds it.
   const double granule = std::max(1, device.register_granule);
   const double file = static_cast<double>(info.registers_per_compute_unit);
-  if (file > 0) most = std::min(most, std::floor(file / (threads * std::max(1.0, work.blocks_at_most)) / granule) * granule);
+  if (file > 0)
+    most = std::min(most, std::floor(file / (threads * std::max(1.0, work.blocks_at_most)) / granule) * granule);
   result.spilled = std::max(0.0, work.registers - most);
   result.registers = std::max(granule, round_up(std::min(work.registers, most), granule));
 
   result.blocks = 1e9;
   const auto bound = [&](double capacity, double each, const char* name) {
     if (capacity <= 0 || each <= 0) return;
-    if (const double blocks = std::floor(capacity / each); blocks < result.blocks) result.blocks = blocks, result.limit = name;
+    if (const double blocks = std::floor(capacity / each); blocks < result.blocks)
+      result.blocks = blocks, result.limit = name;
   };
   bound(info.max_threads_per_compute_unit, threads, "threads");
   bound(file, result.registers * threads, "registers");
@@ -57,27 +59,41 @@ Residency residency(const Work& work, const DeviceModel& device) {
 
 Rate matrix_rate(DType type) noexcept {
   switch (type) {
-    case DType::f64: return Rate::matrix_f64;
-    case DType::f32: return Rate::matrix_tf32;
-    case DType::f16: return Rate::matrix_f16;
-    case DType::bf16: return Rate::matrix_bf16;
+    case DType::f64:
+      return Rate::matrix_f64;
+    case DType::f32:
+      return Rate::matrix_tf32;
+    case DType::f16:
+      return Rate::matrix_f16;
+    case DType::bf16:
+      return Rate::matrix_bf16;
     case DType::f8e4m3:
-    case DType::f8e5m2: return Rate::matrix_f8;
+    case DType::f8e5m2:
+      return Rate::matrix_f8;
     case DType::i8:
-    case DType::u8: return Rate::matrix_i8;
-    default: return Rate::f32;
+    case DType::u8:
+      return Rate::matrix_i8;
+    default:
+      return Rate::f32;
   }
 }
 
 const char* matrix_type(DType type) noexcept {
   switch (matrix_rate(type)) {
-    case Rate::matrix_f64: return "f64";
-    case Rate::matrix_tf32: return "tf32";
-    case Rate::matrix_f16: return "f16";
-    case Rate::matrix_bf16: return "bf16";
-    case Rate::matrix_f8: return "f8";
-    case Rate::matrix_i8: return "i8";
-    default: return "";
+    case Rate::matrix_f64:
+      return "f64";
+    case Rate::matrix_tf32:
+      return "tf32";
+    case Rate::matrix_f16:
+      return "f16";
+    case Rate::matrix_bf16:
+      return "bf16";
+    case Rate::matrix_f8:
+      return "f8";
+    case Rate::matrix_i8:
+      return "i8";
+    default:
+      return "";
   }
 }
 
@@ -106,7 +122,8 @@ double Throughput::flops_per_cycle(Rate rate) const {
 
 std::optional<std::string> misfit(const Work& work, const DeviceModel& device) {
   const DeviceInfo& info = device.info;
-  if (!(work.threads >= 1 && work.blocks >= 1)) return fmt::format("{:g} blocks of {:g} threads", work.blocks, work.threads);
+  if (!(work.threads >= 1 && work.blocks >= 1))
+    return fmt::format("{:g} blocks of {:g} threads", work.blocks, work.threads);
   if (work.threads > info.max_threads_per_block)
     return fmt::format("{:g} threads a block, the device allows {}", work.threads, info.max_threads_per_block);
   const auto shared = static_cast<double>(std::max(info.shared_per_block_optin, info.shared_per_block));
@@ -135,13 +152,15 @@ Estimate estimate(const Work& work, const DeviceModel& device) {
   const double spill_cycles = resident.spilled * work.spill_uses * 2 * warps * unit.cache_register_cycles();
   // Schedulers issue one instruction a clock; on the vector units the arithmetic takes its share of them.
   const double issued = work.instructions + (work.rate == Rate::f32 ? work.flops / (2 * unit.warp) : 0);
-  const double compute = std::max(work.flops / unit.flops_per_cycle(work.rate), issued * unit.issue_cycles() / unit.schedulers);
+  const double compute =
+      std::max(work.flops / unit.flops_per_cycle(work.rate), issued * unit.issue_cycles() / unit.schedulers);
   const double cache = work.cache_cycles + spill_cycles;
   const double l2 = work.l2_bytes / unit.l2_bytes;
   // Registers receive what shared memory and cache deliver through one port, so those two add up.
   const double busy = overlapped(2, compute, work.shared_cycles + cache, l2);
   const double alone = work.serial_cycles + spill_cycles / std::max(1.0, warps);
-  // The compute unit with most blocks ends last. Its resident blocks take turns, and none ends before its own chain has.
+  // The compute unit with most blocks ends last. Its resident blocks take turns, and none ends before its own chain
+  // has.
   const double each = std::ceil(work.blocks / unit.units);
   const double cycles = overlapped(4, each * busy, std::ceil(each / blocks) * alone);
   const double to_ms = 1e-6 / unit.clock_GHz;
@@ -176,11 +195,11 @@ Estimate estimate(const Work& work, const DeviceModel& device) {
 }
 
 std::string describe(const Estimate& estimate) {
-  std::string text = fmt::format("{} bound; {} allow{} {} block{} ({:.0f} % of the threads), {:.2f} waves, {} of traffic",
-                                 estimate.bound, estimate.residency,
-                                 estimate.residency == "shared memory" ? "s" : "", estimate.blocks_per_unit,
-                                 estimate.blocks_per_unit == 1 ? "" : "s", 100 * estimate.occupancy, estimate.waves,
-                                 human_bytes(static_cast<std::uint64_t>(estimate.memory_bytes)));
+  std::string text =
+      fmt::format("{} bound; {} allow{} {} block{} ({:.0f} % of the threads), {:.2f} waves, {} of traffic",
+                  estimate.bound, estimate.residency, estimate.residency == "shared memory" ? "s" : "",
+                  estimate.blocks_per_unit, estimate.blocks_per_unit == 1 ? "" : "s", 100 * estimate.occupancy,
+                  estimate.waves, human_bytes(static_cast<std::uint64_t>(estimate.memory_bytes)));
   if (estimate.spilled > 0) text += fmt::format(", {:.0f} registers spilled", estimate.spilled);
   const auto part = [&](const char* name, double ms) {
     if (ms >= 0.05 * estimate.time_ms) text += fmt::format(", {} {}", name, human_time_ms(ms));

@@ -52,8 +52,10 @@ FieldTable::FieldTable(const Spec& spec, const Space& space, const Bindings& pro
     const auto mapped = std::find_if(section.map.begin(), section.map.end(),
                                      [&](const CandidateField& entry) { return entry.name == field.name; });
     std::optional<Text> text;
-    if (mapped != section.map.end()) text = mapped->expression;
-    else if (field.need == Need::problem) text = from_problem(problem, field.name);
+    if (mapped != section.map.end())
+      text = mapped->expression;
+    else if (field.need == Need::problem)
+      text = from_problem(problem, field.name);
     if (!text && field.need != Need::optional)
       throw Error(ErrorKind::invalid_spec, to_string(section.map_at) + ": the template " + candidate.name + " needs '" +
                                                field.name + "', " + field.meaning + ": add " + field.name +

@@ -10,8 +10,8 @@
 
 namespace xtune {
 
-/// Evaluates the expressions of [candidates.map]; each distinct combination of the parameters that an expression names is
-/// evaluated once. Not safe to share between threads. spec and space outlive it.
+/// Evaluates the expressions of [candidates.map]; each distinct combination of the parameters that an expression names
+/// is evaluated once. Not safe to share between threads. spec and space outlive it.
 class FieldTable {
  public:
   /// Throws Error(invalid_spec) for a field that the template does not have or that it misses.
@@ -19,8 +19,8 @@ class FieldTable {
              const CandidateTemplate& candidate);
   ~FieldTable();
 
-  /// The fields' values, in the template's order; NaN where nothing is mapped. Throws Error(invalid_spec), at its place,
-  /// for an expression that fails or gives no number. Valid until the next call.
+  /// The fields' values, in the template's order; NaN where nothing is mapped. Throws Error(invalid_spec), at its
+  /// place, for an expression that fails or gives no number. Valid until the next call.
   FieldValues values(const std::vector<std::uint32_t>& value_indices);
 
  private:

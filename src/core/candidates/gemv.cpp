@@ -6,15 +6,15 @@
 namespace xtune {
 namespace {
 
-#define FIELDS(F)                                                                               \
-  F(m, problem, "rows of A")                                                                    \
-  F(k, problem, "columns of A, the length of the sums")                                         \
-  F(threads, required, "threads of a block")                                                    \
-  F(rows, optional, "rows of A that a block takes; 1")                                          \
+#define FIELDS(F)                                                                                 \
+  F(m, problem, "rows of A")                                                                      \
+  F(k, problem, "columns of A, the length of the sums")                                           \
+  F(threads, required, "threads of a block")                                                      \
+  F(rows, optional, "rows of A that a block takes; 1")                                            \
   F(threads_per_row, optional, "threads that share a row; all of the block, divided by its rows") \
-  F(vector, optional, "elements that an instruction reads; 16 bytes")                           \
-  F(unroll, optional, "vectors of a thread that are under way at once; 1")                      \
-  F(split_k, optional, "blocks that share a row's sum; 1")                                      \
+  F(vector, optional, "elements that an instruction reads; 16 bytes")                             \
+  F(unroll, optional, "vectors of a thread that are under way at once; 1")                        \
+  F(split_k, optional, "blocks that share a row's sum; 1")                                        \
   F(shared_x, optional, "1: x goes through shared memory; 0")
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
@@ -26,7 +26,8 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   result.threads = values[threads];
   const double tile = std::max(1.0, value_or(values, rows, 1)), splits = std::max(1.0, value_or(values, split_k, 1));
   const double across = std::max(1.0, value_or(values, threads_per_row, result.threads / tile));
-  const double wide = std::max(1.0, value_or(values, vector, 16 / bytes)), ahead = std::max(1.0, value_or(values, unroll, 1));
+  const double wide = std::max(1.0, value_or(values, vector, 16 / bytes)),
+               ahead = std::max(1.0, value_or(values, unroll, 1));
   if (!(height >= 1 && width >= 1 && result.threads >= 1)) return result;
   result.blocks = ceil_div(height, tile) * splits;
   const double rows_at_once = std::max(1.0, std::floor(result.threads / across));
@@ -57,19 +58,34 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
 CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
   const double bytes = static_cast<double>(size_of(type)), tile = std::max(1.0, value_or(values, rows, 1));
   const Work asked = work(values, device, type);
-  return {{{tile * values[k], values[k], bytes, false}, {values[k], values[k], bytes, false}, {tile, tile, bytes, true}},
-          tile, 8 * bytes, ceil_div(values[m], tile), asked.shared_bytes};
+  return {
+      {{tile * values[k], values[k], bytes, false}, {values[k], values[k], bytes, false}, {tile, tile, bytes, true}},
+      tile,
+      8 * bytes,
+      ceil_div(values[m], tile),
+      asked.shared_bytes};
 }
 
 std::vector<DefaultParameter> space(const DeviceModel&, DType type) {
   const auto widest = static_cast<long long>(std::max<std::size_t>(1, 16 / size_of(type)));
-  return {{"threads", {64, 128, 256, 512}}, {"rows", {1, 2, 4, 8}}, {"vector", {1, widest}}, {"unroll", {1, 2, 4}}, {"split_k", {1, 2, 4, 8}}};
+  return {{"threads", {64, 128, 256, 512}},
+          {"rows", {1, 2, 4, 8}},
+          {"vector", {1, widest}},
+          {"unroll", {1, 2, 4}},
+          {"split_k", {1, 2, 4, 8}}};
 }
 
 }  // namespace
 
 CandidateTemplate gemv_template() {
-  return {"gemv", "y = A * x, bound by reading A once", {FIELDS(XTUNE_FIELD_ROW)}, {threads, rows, split_k}, {split_k}, work, carver, space};
+  return {"gemv",
+          "y = A * x, bound by reading A once",
+          {FIELDS(XTUNE_FIELD_ROW)},
+          {threads, rows, split_k},
+          {split_k},
+          work,
+          carver,
+          space};
 }
 
 }  // namespace xtune

@@ -1,170 +1,11 @@
 // Template matmul: C = A * B by tiles, on vector or matrix units.
 #include <algorithm>
 
-#include "core/candidates/banks.hpp"
-#include "core/candidates/template.hpp"
+#include "core/candidates/matmul_tile.hpp"
 
 namespace xtune {
+namespace matmul {
 namespace {
-
-#define FIELDS(F)                                                                                  \
-  F(m, problem, "rows of C")                                                                       \
-  F(n, problem, "columns of C")                                                                    \
-  F(k, problem, "length of the sums")                                                              \
-  F(block_m, required, "rows of a block's tile of C")                                              \
-  F(block_n, required, "columns of a block's tile of C")                                           \
-  F(block_k, optional, "how much of k a step takes; 32")                                           \
-  F(threads, optional, "threads of a block; from the thread tile, else 256")                       \
-  F(threads_m, optional, "threads of a block along m")                                             \
-  F(threads_n, optional, "threads of a block along n")                                             \
-  F(thread_m, optional, "rows that a thread computes")                                             \
-  F(thread_n, optional, "columns that a thread computes")                                          \
-  F(lanes_m, optional, "threads of a warp along m, which count fastest; as square as it gets")     \
-  F(warp_m, optional, "rows that a warp computes; from lanes and thread tile")                     \
-  F(warp_n, optional, "columns that a warp computes")                                              \
-  F(chunked, optional, "1: a thread's results lie side by side; 0: interleaved with its neighbours'; 0") \
-  F(vector_a, optional, "elements of A that an instruction moves; 16 bytes")                       \
-  F(vector_b, optional, "elements of B that an instruction moves; 16 bytes")                       \
-  F(shared_a, optional, "1: A goes through shared memory; 1")                                      \
-  F(shared_b, optional, "1: B goes through shared memory; 1")                                      \
-  F(fill_lanes_a, optional, "threads side by side along m that fill A's tile; as many as it takes") \
-  F(fill_lanes_b, optional, "threads side by side along n that fill B's tile; as many as it takes") \
-  F(pad, optional, "bytes after each row of a tile in shared memory; 0")                           \
-  F(stages, optional, "tiles under way; 1: copy, then compute; 1")                                 \
-  F(async, optional, "1: copies to shared memory go past the registers; from 3 stages on")         \
-  F(unroll, optional, "steps of k per pass of the inner loop; 2")                                  \
-  F(tensor, optional, "1: matrix instructions; 0")                                                 \
-  F(raster, optional, "rows of tiles that run together before they move on along n; 0: row after row") \
-  F(split_k, optional, "blocks that share the sum of one tile; 1")                                 \
-  F(blocks_per_unit, optional, "blocks that registers are rationed for; none")                     \
-  F(shared_bytes, optional, "shared memory of a block; from tiles and stages")                     \
-  F(out_bytes, optional, "bytes of an element of C; as the inputs, 4 with matrix instructions")
-
-enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
-
-/// The tile of a configuration, with everything filled in.
-struct Tile {
-  Tile(FieldValues values, const DeviceModel& device, DType type) {
-    const auto get = [&](std::size_t field, double fallback) { return value_or(values, field, fallback); };
-    bytes = static_cast<double>(size_of(type));
-    rows = values[m], columns = values[n], depth = values[k];
-    bm = values[block_m], bn = values[block_n];
-    bk = get(block_k, 32);
-    lanes = std::max(1, device.info.warp_size);
-    tensor_units = get(tensor, 0) != 0;
-    th_m = get(threads_m, NAN), th_n = get(threads_n, NAN);
-    tm = get(thread_m, bm / th_m), tn = get(thread_n, bn / th_n);
-    count = get(threads, std::isnan(th_m * th_n) ? bm * bn / (tm * tn) : th_m * th_n);
-    if (std::isnan(count)) count = std::clamp(bm * bn / 32, static_cast<double>(lanes), 256.0);
-    if (std::isnan(tm) && std::isnan(tn)) tm = std::min(bm, power_of_two_below(std::sqrt(bm * bn / count)));
-    if (std::isnan(tm)) tm = bm * bn / (count * tn);
-    if (std::isnan(tn)) tn = bm * bn / (count * tm);
-    tm = std::max(1.0, tm), tn = std::max(1.0, tn);
-    warps = std::ceil(count / lanes);
-    l_m = std::clamp(get(lanes_m, std::isnan(th_m) ? power_of_two_below(std::sqrt(lanes)) : std::min<double>(th_m, lanes)),
-                     1.0, static_cast<double>(lanes));
-    l_n = std::max(1.0, std::floor(lanes / l_m));
-    w_m = get(warp_m, NAN), w_n = get(warp_n, NAN);
-    if (std::isnan(w_m)) w_m = std::isnan(w_n) ? bm / std::min({warps, bm / 16, power_of_two_below(std::sqrt(warps * bm / bn))}) : bm * bn / (warps * w_n);
-    if (std::isnan(w_n)) w_n = std::min(bn, bm * bn / (warps * w_m));
-    side_by_side = get(chunked, 0) != 0;
-    const double widest = std::max(1.0, 16 / bytes);
-    va = get(vector_a, widest), vb = get(vector_b, widest);
-    staged_a = get(shared_a, 1) != 0, staged_b = get(shared_b, 1) != 0;
-    fill_a = get(fill_lanes_a, NAN), fill_b = get(fill_lanes_b, NAN);
-    row_pad = get(pad, tensor_units ? NAN : 0);
-    const double padding = std::isnan(row_pad) ? 0 : row_pad;
-    depth_of_pipe = std::max(1.0, get(stages, 1));
-    past_registers = get(async, depth_of_pipe > 2 ? 1 : 0) != 0;
-    steps_unrolled = std::max(1.0, get(unroll, 2));
-    raster_rows = get(raster, 0);
-    splits = std::max(1.0, get(split_k, 1));
-    c_bytes = get(out_bytes, tensor_units ? 4 : bytes);
-    shared = get(shared_bytes, depth_of_pipe * (staged_a * bm * (bk * bytes + padding) + staged_b * bk * (bn * bytes + padding)));
-    rationed = get(blocks_per_unit, 0);
-  }
-
-  bool sensible() const {
-    for (const double value : {rows, columns, depth, bm, bn, bk, count, tm, tn, va, vb, w_m, w_n})
-      if (!(value >= 1 && value < 1e12)) return false;
-    return shared >= 0;
-  }
-
-  double bytes, rows, columns, depth, bm, bn, bk, th_m, th_n, tm, tn, count, warps, l_m, l_n, w_m, w_n, va, vb;
-  double fill_a, fill_b, row_pad, depth_of_pipe, steps_unrolled, raster_rows, splits, c_bytes, shared, rationed;
-  int lanes;
-  bool tensor_units, side_by_side, staged_a, staged_b, past_registers;
-};
-
-int words(double elements, double bytes) { return static_cast<int>(std::clamp(elements * bytes / 4, 1.0, 4.0)); }
-
-struct Port {
-  double shared = 0, cache = 0;  ///< cycles
-  double instructions = 0;       ///< of all warps
-};
-
-/// One operand's way into registers, for all warps and one k.
-void read_operand(const Tile& tile, const Throughput& unit, bool along_m, Port& port) {
-  const double mine = along_m ? tile.tm : tile.tn;
-  const bool staged = along_m ? tile.staged_a : tile.staged_b;
-  const double vector = std::min(along_m ? tile.va : tile.vb, mine);
-  const int wide = words(vector, tile.bytes);
-  const double per_thread = std::max(1.0, mine * tile.bytes / 4 / wide);  // instructions
-  const auto step = static_cast<long long>(tile.side_by_side ? std::max(1.0, mine * tile.bytes / 4) : wide);
-  LaneLayout layout{tile.lanes, static_cast<int>(tile.l_m), along_m ? step : 0, along_m ? 0 : step, wide};
-  port.instructions += tile.warps * per_thread;
-  if (staged) {
-    port.shared += tile.warps * per_thread * bank_turns(layout, static_cast<int>(unit.shared_bytes / 4));
-  } else {
-    // Every line costs a turn, and every register its passage.
-    const double registers = per_thread * wide * unit.cache_register_cycles();
-    const double lines = per_thread * lines_touched(layout, 32) * 128 / unit.cache_bytes;
-    port.cache += tile.warps * std::max(registers, lines);
-  }
-}
-
-/// Filling one operand's tile in shared memory, for all warps and one step of k.
-void fill_tile(const Tile& tile, const Throughput& unit, bool along_m, Port& port) {
-  if (!(along_m ? tile.staged_a : tile.staged_b)) return;
-  const double width = along_m ? tile.bm : tile.bn;
-  double vector = std::min(along_m ? tile.va : tile.vb, width);
-  double across = along_m ? tile.fill_a : tile.fill_b;
-  double chunk = vector;  // what a thread takes of a row at one go
-  if (std::isnan(across)) {
-    across = std::max(1.0, std::min(tile.count, width / vector));
-  } else {
-    if (tile.side_by_side) chunk = std::max(1.0, width / across);
-    vector = std::min(vector, chunk);
-  }
-  const int wide = words(vector, tile.bytes);
-  const double rows_each = tile.side_by_side ? std::max(1.0, tile.bk / std::max(1.0, tile.count / across)) : 1;
-  const double row_words = (width * tile.bytes + (std::isnan(tile.row_pad) ? 0 : tile.row_pad)) / 4;
-  const auto step = static_cast<long long>(std::max(1.0, chunk * tile.bytes / 4));
-  LaneLayout stored{tile.lanes, static_cast<int>(across), step, static_cast<long long>(rows_each * row_words), wide};
-  LaneLayout loaded = stored;
-  loaded.down_step = 1 << 20;  // rows of the matrix lie far apart
-  const double instructions = width * tile.bk * tile.bytes / 4 / wide / tile.lanes;
-  const double turns = instructions * bank_turns(stored, static_cast<int>(unit.shared_bytes / 4));
-  port.shared += turns;
-  port.instructions += instructions * (tile.past_registers ? 3 : 4);  // with the address and its bounds
-  const double lines = lines_touched(loaded, 32) * 128 / unit.cache_bytes;
-  // Past the registers, the data still crosses the cache's port, but takes no instruction to store.
-  port.cache += instructions * std::max(lines, tile.past_registers ? 0.0 : wide * unit.cache_register_cycles());
-}
-
-/// Matrix instructions read whole fragments: every warp its rows of A and its columns of B, 16 bytes a lane.
-void read_fragments(const Tile& tile, const Throughput& unit, Port& port) {
-  const auto turns = [&](double row_bytes) {
-    if (std::isnan(tile.row_pad)) return 1.0;  // whoever writes such a kernel swizzles or pads
-    const LaneLayout rows{8, 1, 0, static_cast<long long>((row_bytes + tile.row_pad) / 4), 4};
-    return bank_turns(rows, static_cast<int>(unit.shared_bytes / 4)) * unit.shared_bytes / 128;  // 1: no conflict
-  };
-  const double a = tile.w_m * tile.bytes * (tile.staged_a ? turns(tile.bk * tile.bytes) / unit.shared_bytes : 0);
-  const double b = tile.w_n * tile.bytes * (tile.staged_b ? turns(tile.bn * tile.bytes) / unit.shared_bytes : 0);
-  port.shared += tile.warps * (a + b);
-  port.instructions += tile.warps * (tile.w_m + tile.w_n) * tile.bytes / 16 / tile.lanes * 2;
-  port.cache += tile.warps * ((tile.staged_a ? 0 : tile.w_m) + (tile.staged_b ? 0 : tile.w_n)) * tile.bytes / unit.cache_bytes;
-}
 
 double registers_of(const Tile& tile) {
   const double own = 32;  // addresses, counters and what the compiler keeps for itself
@@ -173,9 +14,10 @@ double registers_of(const Tile& tile) {
     held = tile.w_m * tile.w_n / tile.lanes + 2 * (tile.w_m + tile.w_n) * 16 * tile.bytes / 4 / tile.lanes;
   else
     held = tile.tm * tile.tn + 2 * (tile.tm + tile.tn);
-  const double staged = tile.depth_of_pipe > 1 && !tile.past_registers
-                            ? ((tile.staged_a ? tile.bm : 0) + (tile.staged_b ? tile.bn : 0)) * tile.bk * tile.bytes / 4 / tile.count
-                            : 0;
+  const double staged =
+      tile.depth_of_pipe > 1 && !tile.past_registers
+          ? ((tile.staged_a ? tile.bm : 0) + (tile.staged_b ? tile.bn : 0)) * tile.bk * tile.bytes / 4 / tile.count
+          : 0;
   return own + held + staged;
 }
 
@@ -185,7 +27,8 @@ double memory_of(const Tile& tile, const DeviceModel& device, double blocks_at_o
   const double tiles = across * down;
   const double wave = std::clamp(blocks_at_once / tile.splits, 1.0, tiles);
   double wide = std::min(across, wave), tall = std::min(down, std::ceil(wave / across));
-  if (tile.raster_rows >= 1) tall = std::min({tile.raster_rows, down, wave}), wide = std::min(across, std::ceil(wave / tall));
+  if (tile.raster_rows >= 1)
+    tall = std::min({tile.raster_rows, down, wave}), wide = std::min(across, std::ceil(wave / tall));
   const double once = (tile.rows + tile.columns) * tile.depth * tile.bytes;
   double read = (tall * tile.bm + wide * tile.bn) * tile.depth * tile.bytes * tiles / wave;
   if (once < 0.5 * static_cast<double>(device.info.l2_bytes)) read = once;
@@ -206,21 +49,18 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   result.blocks_at_most = tile.rationed;
   result.flops = 2 * tile.bm * tile.bn * steps * tile.bk;
   result.spill_uses = depth;  // every accumulator is used at each k
-  if (tile.tensor_units) result.rate = matrix_rate(type), result.spill_uses = depth / 16;
-  else if (type == DType::f64) result.rate = Rate::f64;
+  if (tile.tensor_units)
+    result.rate = matrix_rate(type), result.spill_uses = depth / 16;
+  else if (type == DType::f64)
+    result.rate = Rate::f64;
 
   Port each_k, each_step;
-  if (tile.tensor_units) {
-    read_fragments(tile, unit, each_k);
-  } else {
-    read_operand(tile, unit, true, each_k);
-    read_operand(tile, unit, false, each_k);
-  }
-  fill_tile(tile, unit, true, each_step);
-  fill_tile(tile, unit, false, each_step);
+  read_operands(tile, unit, each_k);
+  fill_tiles(tile, unit, each_step);
   result.shared_cycles = steps * (tile.bk * each_k.shared + each_step.shared);
   result.cache_cycles = steps * (tile.bk * each_k.cache + each_step.cache);
-  result.instructions = steps * (tile.bk * (each_k.instructions + tile.warps / tile.steps_unrolled) + each_step.instructions);
+  result.instructions =
+      steps * (tile.bk * (each_k.instructions + tile.warps / tile.steps_unrolled) + each_step.instructions);
   result.l2_bytes = (tile.bm + tile.bn) * depth * tile.bytes + tile.bm * tile.bn * tile.c_bytes;
 
   // The block's own chain: each scheduler serves its warps, whose results depend on their earlier ones.
@@ -229,8 +69,8 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   const double chain = tile.tensor_units ? 0 : tile.bk * std::max(1, device.dependent_cycles);
   const double operands = tile.staged_a && tile.staged_b ? shared_latency : cache_latency;
   const double missed = tile.staged_a && tile.staged_b ? 0 : 8;  // each k opens new lines, served by L2
-  const double computing = std::max(turns * per_warp, chain) + tile.bk * (operands / tile.steps_unrolled + missed) /
-                                                                   (tile.tensor_units ? 16 : 1);
+  const double computing = std::max(turns * per_warp, chain) +
+                           tile.bk * (operands / tile.steps_unrolled + missed) / (tile.tensor_units ? 16 : 1);
   const bool staged = tile.staged_a || tile.staged_b;
   const double waiting = std::max(0.0, memory_latency - (tile.depth_of_pipe - 1) * computing);
   result.serial_cycles = steps * (computing + (staged ? waiting + barrier_cycles : 0)) + memory_latency;
@@ -259,17 +99,19 @@ CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
 
 std::vector<DefaultParameter> space(const DeviceModel& device, DType type) {
   const bool matrix = *matrix_type(type) != '\0' && type != DType::f32 && device.has_matrix(matrix_type(type));
-  std::vector<DefaultParameter> parameters = {{"block_m", {32, 64, 128, 256}},   {"block_n", {32, 64, 128, 256}},
-                                              {"block_k", {16, 32, 64, 128}},    {"threads", {64, 128, 256, 512}},
-                                              {"stages", {1, 2, 3, 4}},          {"split_k", {1, 2, 4}},
-                                              {"raster", {0, 4, 8}},             {"tensor", {matrix ? 1 : 0}}};
+  std::vector<DefaultParameter> parameters = {{"block_m", {32, 64, 128, 256}}, {"block_n", {32, 64, 128, 256}},
+                                              {"block_k", {16, 32, 64, 128}},  {"threads", {64, 128, 256, 512}},
+                                              {"stages", {1, 2, 3, 4}},        {"split_k", {1, 2, 4}},
+                                              {"raster", {0, 4, 8}},           {"tensor", {matrix ? 1 : 0}}};
   if (!matrix) parameters.push_back({"thread_m", {4, 8}});
   return parameters;
 }
 
 }  // namespace
+}  // namespace matmul
 
 CandidateTemplate matmul_template() {
+  using namespace matmul;
   return {"matmul",
           "C = A * B by tiles, on vector or matrix units",
           {FIELDS(XTUNE_FIELD_ROW)},

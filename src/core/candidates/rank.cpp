@@ -100,8 +100,8 @@ class Scorer {
       if (!(cost >= 0 && cost < 1e300)) reason = "sizes that make no sense";
       for (const double value :
            {work.blocks, work.threads, work.registers, work.shared_bytes, work.blocks_at_most,
-            static_cast<double>(work.rate), work.flops, work.instructions, work.shared_cycles, work.cache_cycles, work.l2_bytes,
-            work.serial_cycles, work.spill_uses, work.memory_bytes, work.bytes_in_flight, work.extra_us})
+            static_cast<double>(work.rate), work.flops, work.instructions, work.shared_cycles, work.cache_cycles,
+            work.l2_bytes, work.serial_cycles, work.spill_uses, work.memory_bytes, work.bytes_in_flight, work.extra_us})
         look = mixed(look, value);
     }
     if (reason) {
@@ -151,8 +151,8 @@ void score_sample(Scorer& scorer, const Space& space, const RankOptions& options
   }
 }
 
-/// groups come by cost. No family takes more than a quarter while others are left; half of the places are shared evenly by
-/// the ways of working that come within twice the best cost.
+/// groups come by cost. No family takes more than a quarter while others are left; half of the places are shared evenly
+/// by the ways of working that come within twice the best cost.
 std::vector<Group> diverse(const std::vector<Group>& groups, std::size_t top_k) {
   std::unordered_map<std::uint64_t, std::size_t> family_taken, way_places;
   for (const Group& group : groups)
@@ -178,35 +178,10 @@ std::vector<Group> diverse(const std::vector<Group>& groups, std::size_t top_k) 
 
 }  // namespace
 
-RankOptions rank_options(const CandidatesSpec& spec) {
-  RankOptions options;
-  options.top_k = static_cast<std::size_t>(spec.top_k);
-  options.mode = spec.rank == "carver" ? RankMode::carver : RankMode::model;
-  return options;
-}
-
-void check_candidates(const Spec& spec) {
-  if (!spec.candidates) return;
-  const CandidatesSpec& section = *spec.candidates;
-  const CandidateTemplate* const candidate = find_template(section.template_name);
-  if (candidate == nullptr) {
-    std::string known;
-    for (const std::string& name : template_names()) known += (known.empty() ? "" : ", ") + name;
-    throw Error(ErrorKind::invalid_spec, to_string(section.template_at) + ": unknown template '" + section.template_name +
-                                             "'" + did_you_mean(section.template_name, template_names()) +
-                                             "; there are " + known);
-  }
-  std::vector<std::string> fields;
-  for (const Field& field : candidate->fields) fields.emplace_back(field.name);
-  for (const CandidateField& entry : section.map)
-    if (std::find(fields.begin(), fields.end(), entry.name) == fields.end())
-      throw Error(ErrorKind::invalid_spec, to_string(entry.at) + ": the template " + section.template_name +
-                                               " has no field '" + entry.name + "'" + did_you_mean(entry.name, fields));
-}
-
 Ranking rank_candidates(const Spec& spec, const Space& space, const Bindings& problem, const DeviceModel& device,
                         const RankOptions& options) {
-  if (!spec.candidates) throw Error(ErrorKind::invalid_spec, spec.path.string() + ": the spec has no table [candidates]");
+  if (!spec.candidates)
+    throw Error(ErrorKind::invalid_spec, spec.path.string() + ": the spec has no table [candidates]");
   check_candidates(spec);
   Ranking ranking;
   Scorer scorer(spec, space, problem, device, options.mode, ranking);
@@ -222,41 +197,6 @@ Ranking rank_candidates(const Spec& spec, const Space& space, const Bindings& pr
                                               device.info.arch + "); the first one: " + ranking.misfit);
   for (const Group& group : diverse(groups, options.top_k)) ranking.configs.push_back(scorer.explained(group));
   return ranking;
-}
-
-Spec template_spec(const std::string& template_name, const std::string& dtype, const Bindings& problem,
-                   const DeviceModel& device) {
-  Spec spec;
-  spec.path = spec.kernel.name = template_name;
-  spec.candidates.emplace();
-  spec.candidates->template_name = template_name;
-  spec.candidates->dtype = dtype_from_string(dtype);
-  if (!spec.candidates->dtype)
-    throw Error(ErrorKind::invalid_argument, "--dtype " + dtype + " is no element type: give f16, bf16, f32, f64, ...");
-  const CandidateTemplate* const candidate = find_template(template_name);
-  if (candidate == nullptr)
-    throw Error(ErrorKind::invalid_argument,
-                "unknown template '" + template_name + "'" + did_you_mean(template_name, template_names()));
-  std::string missing;
-  for (const Field& field : candidate->fields) {
-    if (field.need != Need::problem) continue;
-    const bool given = std::any_of(problem.begin(), problem.end(), [&](const auto& size) {
-      return std::equal(size.first.begin(), size.first.end(), field.name, field.name + std::string_view(field.name).size(),
-                        [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
-    });
-    if (!given) missing += std::string(" -D ") + field.name + "=<" + field.meaning + ">";
-  }
-  if (!missing.empty())
-    throw Error(ErrorKind::invalid_argument, "the template " + template_name + " needs sizes:" + missing);
-  spec.cases = {problem};
-  for (const DefaultParameter& parameter : candidate->space(device, *spec.candidates->dtype)) {
-    Parameter values{parameter.field, {}, true};
-    for (const long long value : parameter.values) values.values.emplace_back(std::int64_t{value});
-    spec.parameters.push_back(std::move(values));
-    spec.parameters_at.emplace_back();
-    spec.candidates->map.push_back({parameter.field, {}, {parameter.field, {}}});
-  }
-  return spec;
 }
 
 }  // namespace xtune

@@ -36,21 +36,22 @@ struct RankedConfig {
 struct Ranking {
   std::vector<RankedConfig> configs;  ///< by cost, at most top_k; only such as fit the device
   std::uint64_t scored = 0, unfit = 0;
-  bool whole = true;    ///< the whole space was scored
-  std::string misfit;   ///< why the first unfit one did not fit
+  bool whole = true;   ///< the whole space was scored
+  std::string misfit;  ///< why the first unfit one did not fit
 };
 
-/// The configurations of `space` that the spec's [candidates] section rates best on a device. Of those that look alike to
-/// the model only one is listed, and of a family (same tile and threads) no more than a quarter of top_k as long as others
-/// are left. Pure: the same arguments give the same answer. Throws Error(invalid_spec), at its place, for a template,
-/// field or mapped expression that is wrong; Error(nothing_valid) when no configuration fits the device.
+/// The configurations of `space` that the spec's [candidates] section rates best on a device. Of those that look alike
+/// to the model only one is listed, and of a family (same tile and threads) no more than a quarter of top_k as long as
+/// others are left. Pure: the same arguments give the same answer. Throws Error(invalid_spec), at its place, for a
+/// template, field or mapped expression that is wrong; Error(nothing_valid) when no configuration fits the device.
 Ranking rank_candidates(const Spec& spec, const Space& space, const Bindings& problem, const DeviceModel& device,
                         const RankOptions& options);
 
 /// What spec.candidates says of mode and number.
 RankOptions rank_options(const CandidatesSpec& spec);
 
-/// Complains of what only this stage knows: the template's name, its fields, the element type. Throws Error(invalid_spec).
+/// Complains of what only this stage knows: the template's name, its fields, the element type. Throws
+/// Error(invalid_spec).
 void check_candidates(const Spec& spec);
 
 /// A spec of the bare template: its default parameters for this device, mapped to the fields of the same names. Throws

@@ -6,14 +6,14 @@
 namespace xtune {
 namespace {
 
-#define FIELDS(F)                                                                             \
-  F(n, problem, "elements of a sum")                                                          \
-  F(threads, required, "threads of a block")                                                  \
-  F(outputs, optional, "sums; 1")                                                             \
-  F(vector, optional, "elements that an instruction reads; 1")                                \
-  F(unroll, optional, "vectors of a thread that are under way at once; 1")                    \
-  F(blocks, optional, "blocks of the grid; enough for all elements")                          \
-  F(shuffle, optional, "1: warps add up by exchanging registers, not through shared memory; 1") \
+#define FIELDS(F)                                                                                 \
+  F(n, problem, "elements of a sum")                                                              \
+  F(threads, required, "threads of a block")                                                      \
+  F(outputs, optional, "sums; 1")                                                                 \
+  F(vector, optional, "elements that an instruction reads; 1")                                    \
+  F(unroll, optional, "vectors of a thread that are under way at once; 1")                        \
+  F(blocks, optional, "blocks of the grid; enough for all elements")                              \
+  F(shuffle, optional, "1: warps add up by exchanging registers, not through shared memory; 1")   \
   F(atomic, optional, "1: blocks add to the sum by atomics; 0: a last phase reads their sums; 1") \
   F(registers, optional, "registers of a thread; from what is under way")
 
@@ -50,7 +50,9 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   const double chain = ahead * wide * std::max(1, device.dependent_cycles);
   result.serial_cycles = trips * (memory_latency + chain) + tree + memory_latency;
   // All blocks' atomics of one sum meet at one place of L2, a few clocks each; the last phase is another way to memory.
-  const double last = adds ? 4 * result.blocks / sums : 2 * memory_latency + ceil_div(result.blocks / sums, result.threads) * memory_latency + tree;
+  const double last = adds
+                          ? 4 * result.blocks / sums
+                          : 2 * memory_latency + ceil_div(result.blocks / sums, result.threads) * memory_latency + tree;
   result.extra_us = last / unit.clock_GHz * 1e-3;
   return result;
 }
@@ -73,8 +75,14 @@ std::vector<DefaultParameter> space(const DeviceModel& device, DType type) {
 }  // namespace
 
 CandidateTemplate reduction_template() {
-  return {"reduction", "many elements become one, or one for each of several outputs", {FIELDS(XTUNE_FIELD_ROW)},
-          {threads, vector, unroll}, {atomic}, work, carver, space};
+  return {"reduction",
+          "many elements become one, or one for each of several outputs",
+          {FIELDS(XTUNE_FIELD_ROW)},
+          {threads, vector, unroll},
+          {atomic},
+          work,
+          carver,
+          space};
 }
 
 }  // namespace xtune

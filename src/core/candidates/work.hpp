@@ -12,21 +12,21 @@ namespace xtune {
 /// A launch as the cost model sees it. Cycles are a compute unit's, spent by one block from its start to its end.
 struct Work {
   double blocks = 1;
-  double threads = 0;         ///< of a block
-  double registers = 0;       ///< of a thread, before the device's limits
-  double shared_bytes = 0;    ///< of a block
-  double blocks_at_most = 0;  ///< registers are rationed so that this many blocks fit a compute unit; 0: as they come
-  Rate rate = Rate::f32;      ///< of the arithmetic
-  double flops = 0;           ///< of a block
-  double instructions = 0;    ///< of a block's warps, besides the arithmetic
-  double shared_cycles = 0;   ///< in which a block keeps the shared memory's port busy
-  double cache_cycles = 0;    ///< the same of the first-level cache
-  double l2_bytes = 0;        ///< that a block moves between its compute unit and L2
-  double serial_cycles = 0;   ///< a block's own chain of dependent work, had it the compute unit for itself
-  double spill_uses = 0;      ///< how often a thread reads and writes each register that does not fit
-  double memory_bytes = 0;    ///< of the whole launch, from and to the device's memory
+  double threads = 0;          ///< of a block
+  double registers = 0;        ///< of a thread, before the device's limits
+  double shared_bytes = 0;     ///< of a block
+  double blocks_at_most = 0;   ///< registers are rationed so that this many blocks fit a compute unit; 0: as they come
+  Rate rate = Rate::f32;       ///< of the arithmetic
+  double flops = 0;            ///< of a block
+  double instructions = 0;     ///< of a block's warps, besides the arithmetic
+  double shared_cycles = 0;    ///< in which a block keeps the shared memory's port busy
+  double cache_cycles = 0;     ///< the same of the first-level cache
+  double l2_bytes = 0;         ///< that a block moves between its compute unit and L2
+  double serial_cycles = 0;    ///< a block's own chain of dependent work, had it the compute unit for itself
+  double spill_uses = 0;       ///< how often a thread reads and writes each register that does not fit
+  double memory_bytes = 0;     ///< of the whole launch, from and to the device's memory
   double bytes_in_flight = 0;  ///< reads of memory that a block keeps under way
-  double extra_us = 0;        ///< beyond blocks: a second phase, atomics to one place
+  double extra_us = 0;         ///< beyond blocks: a second phase, atomics to one place
 
   bool operator==(const Work&) const = default;
 };
@@ -52,8 +52,8 @@ Estimate estimate(const Work& work, const DeviceModel& device);
 /// "registers allow 2 blocks (25 % of the threads), 7.5 waves, 0.5 GB; compute 10.2 ms, shared memory 5.1 ms".
 std::string describe(const Estimate& estimate);
 
-/// What a compute unit does with one block, per clock; the device's clock in GHz. Where the table does not know a figure,
-/// what stands in is the same for every configuration, so that it moves no rank.
+/// What a compute unit does with one block, per clock; the device's clock in GHz. Where the table does not know a
+/// figure, what stands in is the same for every configuration, so that it moves no rank.
 struct Throughput {
   explicit Throughput(const DeviceModel& device);
   double flops_per_cycle(Rate rate) const;

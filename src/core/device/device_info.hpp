@@ -41,8 +41,8 @@ Bindings device_facts(const DeviceInfo& device);
 /// The names that device_facts defines, "device." included, sorted; for checks and suggestions.
 const std::vector<std::string>& device_fact_names();
 
-/// What names an architecture's facts: "sm_90" of "sm_90a" (code for this chip only) and "sm_100f" (its family), "gfx90a"
-/// of "gfx90a:sramecc+:xnack-" (features of the target).
+/// What names an architecture's facts: "sm_90" of "sm_90a" (code for this chip only) and "sm_100f" (its family),
+/// "gfx90a" of "gfx90a:sramecc+:xnack-" (features of the target).
 std::string_view base_arch(std::string_view arch);
 
 /// A device that is not present, by architecture (known_devices.def, from the vendors' guides). "sm_90a" finds sm_90's

@@ -74,7 +74,8 @@ DeviceModel device_model(const DeviceInfo& info) {
   const std::string_view arch = base_arch(info.arch);
   DeviceModel model;
   model.info = info;
-  const Unit* const unit = std::find_if(std::begin(units), std::end(units), [&](const Unit& u) { return arch == u.arch; });
+  const Unit* const unit =
+      std::find_if(std::begin(units), std::end(units), [&](const Unit& u) { return arch == u.arch; });
   if (unit == std::end(units)) {
     std::vector<std::string> known;
     for (const Unit& u : units) known.emplace_back(u.arch);

@@ -1,4 +1,5 @@
-// What the cost model knows of a device beyond DeviceInfo: how fast its parts are, and in what portions they are given out.
+// What the cost model knows of a device beyond DeviceInfo: how fast its parts are, and in what portions they are given
+// out.
 #pragma once
 
 #include <array>
@@ -10,7 +11,8 @@
 
 namespace xtune {
 
-/// The kinds of arithmetic that data sheets give a rate for. f32 and f64 run on the vector units, the others on matrix units.
+/// The kinds of arithmetic that data sheets give a rate for. f32 and f64 run on the vector units, the others on matrix
+/// units.
 enum class Rate { f32, f64, matrix_f64, matrix_tf32, matrix_f16, matrix_bf16, matrix_f8, matrix_i8 };
 inline constexpr std::size_t rate_count = 8;
 
@@ -39,9 +41,9 @@ struct DeviceModel {
   bool has_matrix(std::string_view type) const;
 };
 
-/// The model of a device, present or known by its architecture or product (known_devices.def). What info tells wins over
-/// the table: its limits, its compute units (peaks scale with them), and, where they are not 0, its clocks and its bus.
-/// Throws Error(invalid_argument), naming the nearest one, for an architecture that the table does not have.
+/// The model of a device, present or known by its architecture or product (known_devices.def). What info tells wins
+/// over the table: its limits, its compute units (peaks scale with them), and, where they are not 0, its clocks and its
+/// bus. Throws Error(invalid_argument), naming the nearest one, for an architecture that the table does not have.
 DeviceModel device_model(const DeviceInfo& info);
 
 }  // namespace xtune

@@ -120,8 +120,8 @@ struct CandidateField {
 struct CandidatesSpec {
   std::string template_name;
   int top_k = 20;
-  std::string rank = "model";   ///< model | carver
-  std::optional<DType> dtype;   ///< of the inputs; unset: the first input buffer's
+  std::string rank = "model";  ///< model | carver
+  std::optional<DType> dtype;  ///< of the inputs; unset: the first input buffer's
   std::vector<CandidateField> map;
   Location at, template_at, map_at;  ///< map_at: [candidates.map], else [candidates]
 };

@@ -33,9 +33,9 @@ TEST_CASE("more of anything never makes it faster") {
     const DeviceModel device = model_of(arch);
     const double before = estimate(some_work(), device).time_ms;
     CHECK(before > 0);
-    for (double Work::*part : {&Work::blocks, &Work::registers, &Work::shared_bytes, &Work::flops, &Work::instructions,
-                               &Work::shared_cycles, &Work::cache_cycles, &Work::l2_bytes, &Work::serial_cycles,
-                               &Work::memory_bytes, &Work::extra_us}) {
+    for (double Work::*part :
+         {&Work::blocks, &Work::registers, &Work::shared_bytes, &Work::flops, &Work::instructions, &Work::shared_cycles,
+          &Work::cache_cycles, &Work::l2_bytes, &Work::serial_cycles, &Work::memory_bytes, &Work::extra_us}) {
       Work more = some_work();
       more.*part = more.*part * 1.5 + 1;
       if (misfit(more, device)) continue;
@@ -100,8 +100,8 @@ TEST_CASE("bank conflicts and cache lines, counted by hand") {
   CHECK(bank_turns({32, 32, 2, 0, 1}, 32) == 2);
   CHECK(bank_turns({32, 32, 32, 0, 1}, 32) == 32);
   CHECK(bank_turns({32, 32, 33, 0, 1}, 32) == 1);
-  CHECK(bank_turns({32, 32, 0, 0, 1}, 32) == 1);   // all want one word
-  CHECK(bank_turns({32, 32, 4, 0, 4}, 32) == 4);   // 512 bytes at 128 a turn
+  CHECK(bank_turns({32, 32, 0, 0, 1}, 32) == 1);  // all want one word
+  CHECK(bank_turns({32, 32, 4, 0, 4}, 32) == 4);  // 512 bytes at 128 a turn
   CHECK(bank_turns({32, 32, 8, 0, 4}, 32) == 8);
   CHECK(bank_turns({64, 64, 1, 0, 1}, 32) == 2);
   CHECK(lines_touched({32, 32, 1, 0, 1}, 32) == 1);
@@ -110,10 +110,11 @@ TEST_CASE("bank conflicts and cache lines, counted by hand") {
 }
 
 TEST_CASE("every template ranks its own space on both vendors, and gives carver a view") {
-  const Bindings sizes{{"m", std::int64_t{4096}},      {"n", std::int64_t{4096}},           {"k", std::int64_t{4096}},
-                       {"width", std::int64_t{4096}},  {"height", std::int64_t{2048}},      {"filter_width", std::int64_t{5}},
-                       {"seq_q", std::int64_t{2048}},  {"seq_k", std::int64_t{2048}},       {"head_dim", std::int64_t{128}},
-                       {"heads", std::int64_t{64}},    {"filter_height", std::int64_t{5}}};
+  const Bindings sizes{
+      {"m", std::int64_t{4096}},     {"n", std::int64_t{4096}},         {"k", std::int64_t{4096}},
+      {"width", std::int64_t{4096}}, {"height", std::int64_t{2048}},    {"filter_width", std::int64_t{5}},
+      {"seq_q", std::int64_t{2048}}, {"seq_k", std::int64_t{2048}},     {"head_dim", std::int64_t{128}},
+      {"heads", std::int64_t{64}},   {"filter_height", std::int64_t{5}}};
   for (const CandidateTemplate& candidate : candidate_templates())
     for (const char* arch : {"sm_75", "sm_90", "sm_120", "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1201"})
       for (const char* type : {"f16", "f32"}) {

@@ -90,8 +90,9 @@ TEST_CASE("a huge space is sampled and improved, in bounded work") {
 }
 
 TEST_CASE("a space of one configuration, and more asked for than there is") {
-  const std::string one = edited("BM = [32, 64, 128, 256]\nBN = [32, 64, 128, 256]\nBK = [16, 32]\nSTAGES = [1, 2, 3]\nUNSEEN = [1, 2, 3]",
-                                 "BM = [64]\nBN = [64]\nBK = [32]\nSTAGES = [2]");
+  const std::string one =
+      edited("BM = [32, 64, 128, 256]\nBN = [32, 64, 128, 256]\nBK = [16, 32]\nSTAGES = [1, 2, 3]\nUNSEEN = [1, 2, 3]",
+             "BM = [64]\nBN = [64]\nBK = [32]\nSTAGES = [2]");
   CHECK(ranked(one, "sm_90").configs.size() == 1);
   CHECK(ranked(one, "gfx906").configs.size() == 1);
 }
