@@ -31,8 +31,8 @@ CarverScore carver_score(const CarverView& view, const DeviceModel& device) {
 
 std::string describe(const CarverScore& score) {
   return fmt::format("{} a tile, {:g} wave{} of {} block{} a compute unit",
-                     human_bytes(static_cast<std::uint64_t>(score.traffic)), score.waves, score.waves == 1 ? "" : "s",
-                     score.blocks, score.blocks == 1 ? "" : "s");
+                     human_bytes(static_cast<std::uint64_t>(std::min(score.traffic, 9e18))), score.waves,
+                     score.waves == 1 ? "" : "s", score.blocks, score.blocks == 1 ? "" : "s");
 }
 
 }  // namespace xtune

@@ -42,7 +42,8 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   const double deep = std::max(1.0, value_or(values, channels, 1)),
                side_by_side = std::max(1.0, value_or(values, outputs, 1));
   const bool staged = value_or(values, shared, 0) != 0, chunks = value_or(values, chunked, 0) != 0;
-  const double tile_w = bx * tx, tile_h = by * ty, row = tile_w + fw - 1 + value_or(values, pad, 0);
+  const double tile_w = bx * tx, tile_h = by * ty,
+               row = tile_w + fw - 1 + std::clamp(value_or(values, pad, 0), 0.0, 1e6);
   const double area = (tile_w + fw - 1) * (tile_h + fh - 1);
   result.blocks = ceil_div(columns, tile_w) * ceil_div(lines, tile_h) * side_by_side;
   result.threads = bx * by;

@@ -59,7 +59,7 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   result.cache_cycles =
       instructions * std::max(1.0, instruction * unit.warp / unit.cache_bytes) * (in + out) / std::max(1.0, bytes);
   if (result.shared_bytes > 0) {
-    const auto stride = static_cast<long long>(std::max(1.0, value_or(values, shared_stride, 1) * bytes / 4));
+    const auto stride = static_cast<long long>(std::clamp(value_or(values, shared_stride, 1) * bytes / 4, 1.0, 1e9));
     const LaneLayout columns{static_cast<int>(unit.warp), static_cast<int>(unit.warp), stride, 1, 1};
     const double single = each * bytes / 4 / unit.warp;
     result.shared_cycles = single * (1 + bank_turns(columns, static_cast<int>(unit.shared_bytes / 4)));

@@ -199,7 +199,7 @@ std::string describe(const Estimate& estimate) {
       fmt::format("{} bound; {} allow{} {} block{} ({:.0f} % of the threads), {:.2f} waves, {} of traffic",
                   estimate.bound, estimate.residency, estimate.residency == "shared memory" ? "s" : "",
                   estimate.blocks_per_unit, estimate.blocks_per_unit == 1 ? "" : "s", 100 * estimate.occupancy,
-                  estimate.waves, human_bytes(static_cast<std::uint64_t>(estimate.memory_bytes)));
+                  estimate.waves, human_bytes(static_cast<std::uint64_t>(std::min(estimate.memory_bytes, 9e18))));
   if (estimate.spilled > 0) text += fmt::format(", {:.0f} registers spilled", estimate.spilled);
   const auto part = [&](const char* name, double ms) {
     if (ms >= 0.05 * estimate.time_ms) text += fmt::format(", {} {}", name, human_time_ms(ms));

@@ -7,6 +7,7 @@
 
 namespace xtune::matmul {
 
+// F(name, need, meaning; default): the fields in the order of FieldValues.
 #define FIELDS(F)                                                                                        \
   F(m, problem, "rows of C")                                                                             \
   F(n, problem, "columns of C")                                                                          \
@@ -46,9 +47,17 @@ struct Tile {
   Tile(FieldValues values, const DeviceModel& device, DType type);
   bool sensible() const;
 
-  double bytes, rows, columns, depth, bm, bn, bk, th_m, th_n, tm, tn, count, warps, l_m, l_n, w_m, w_n, va, vb;
-  double fill_a, fill_b, row_pad, depth_of_pipe, steps_unrolled, raster_rows, splits, c_bytes, shared, rationed;
-  int lanes;
+  double bytes;                       ///< of an input element
+  double rows, columns, depth;        ///< m, n, k
+  double bm, bn, bk;                  ///< of a block
+  double th_m, th_n, count, warps;    ///< threads along m and n (NaN: not told), in all; warps of a block
+  double tm, tn, l_m, l_n, w_m, w_n;  ///< of a thread; lanes of a warp; of a warp
+  double va, vb;                      ///< elements that an instruction moves
+  double fill_a, fill_b;              ///< fill_lanes_a and _b; NaN: as many as it takes
+  double row_pad;                     ///< bytes; NaN: laid out so that nothing collides
+  double depth_of_pipe, steps_unrolled, raster_rows, splits, rationed;
+  double c_bytes, shared;  ///< of an element of C; shared memory of a block
+  int lanes;               ///< of a warp
   bool tensor_units, side_by_side, staged_a, staged_b, past_registers;
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "core/candidates/template.hpp"
 #include "ranking.hpp"
 
 using namespace xtune;
@@ -120,4 +121,40 @@ TEST_CASE("a bare template ranks its own space") {
     CHECK(std::string(error.what()).find("-D n=") != std::string::npos);
     CHECK(std::string(error.what()).find("-D m=") == std::string::npos);
   }
+}
+
+TEST_CASE("absurd values of any field are harmless") {
+  const Bindings sizes{{"m", std::int64_t{64}},
+                       {"n", std::int64_t{64}},
+                       {"k", std::int64_t{64}},
+                       {"width", std::int64_t{64}},
+                       {"height", std::int64_t{64}},
+                       {"filter_width", std::int64_t{3}},
+                       {"filter_height", std::int64_t{3}},
+                       {"seq_q", std::int64_t{64}},
+                       {"seq_k", std::int64_t{64}},
+                       {"head_dim", std::int64_t{64}},
+                       {"heads", std::int64_t{2}}};
+  const DeviceModel device = model_of("gfx1100");
+  for (const CandidateTemplate& candidate : candidate_templates())
+    for (std::size_t field = 0; field < candidate.fields.size(); ++field)
+      for (const char* value : {"0", "-3", "0.001", "1e18", "1e300", "-1e300", "2 ** 62"}) {
+        CAPTURE(candidate.name);
+        CAPTURE(candidate.fields[field].name);
+        CAPTURE(value);
+        Spec spec = template_spec(candidate.name, "f32", sizes, device);
+        const std::string name = candidate.fields[field].name;
+        std::erase_if(spec.candidates->map, [&](const CandidateField& entry) { return entry.name == name; });
+        spec.candidates->map.push_back({name, {}, {value, {}}});
+        for (const RankMode mode : {RankMode::model, RankMode::carver}) {
+          RankOptions options;
+          options.mode = mode;
+          options.top_k = 3;
+          try {
+            for (const RankedConfig& config : ranked(spec, device, options).configs) CHECK(config.cost >= 0);
+          } catch (const Error& error) {
+            CHECK(error.kind() == ErrorKind::nothing_valid);
+          }
+        }
+      }
 }
