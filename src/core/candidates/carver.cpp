@@ -20,6 +20,7 @@ CarverScore carver_score(const CarverView& view, const DeviceModel& device) {
   const auto capacity = static_cast<double>(device.info.shared_per_block);
   const auto file = static_cast<double>(device.info.registers_per_compute_unit);
   const double registers = std::floor(2 * view.tile_elements * view.tile_bits / 32);
+  if (!(score.traffic > 0 && view.tile_elements >= 1 && view.grid >= 1)) return score;  // sizes that make no sense
   if (view.shared_bytes > capacity || registers > file) return score;
   score.blocks = static_cast<int>(std::min(
       {std::floor(2 * capacity / std::max(1.0, view.shared_bytes)), std::floor(file / std::max(1.0, registers)), 4.0}));
@@ -31,8 +32,8 @@ CarverScore carver_score(const CarverView& view, const DeviceModel& device) {
 
 std::string describe(const CarverScore& score) {
   return fmt::format("{} a tile, {:g} wave{} of {} block{} a compute unit",
-                     human_bytes(static_cast<std::uint64_t>(std::min(score.traffic, 9e18))), score.waves,
-                     score.waves == 1 ? "" : "s", score.blocks, score.blocks == 1 ? "" : "s");
+                     human_bytes(static_cast<std::uint64_t>(score.traffic >= 0 ? std::min(score.traffic, 9e18) : 0)),
+                     score.waves, score.waves == 1 ? "" : "s", score.blocks, score.blocks == 1 ? "" : "s");
 }
 
 }  // namespace xtune

@@ -37,8 +37,10 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   const double columns = values[width], lines = values[height], fw = values[filter_width], fh = values[filter_height];
   const double bx = values[block_x], by = values[block_y];
   const double tx = std::max(1.0, value_or(values, tile_x, 1)), ty = std::max(1.0, value_or(values, tile_y, 1));
-  for (const double size : {columns, lines, fw, fh, bx, by})
+  for (const double size : {columns, lines})
     if (!(size >= 1 && size < 1e12)) return result;
+  for (const double size : {fw, fh, bx, by, tx, ty})
+    if (!(size >= 1 && size < 1e4)) return result;
   const double deep = std::max(1.0, value_or(values, channels, 1)),
                side_by_side = std::max(1.0, value_or(values, outputs, 1));
   const bool staged = value_or(values, shared, 0) != 0, chunks = value_or(values, chunked, 0) != 0;

@@ -122,6 +122,7 @@ double Throughput::flops_per_cycle(Rate rate) const {
 
 std::optional<std::string> misfit(const Work& work, const DeviceModel& device) {
   const DeviceInfo& info = device.info;
+  if (!(work.memory_bytes >= 0 && work.flops >= 0 && work.serial_cycles >= 0)) return "sizes that make no sense";
   if (!(work.threads >= 1 && work.blocks >= 1))
     return fmt::format("{:g} blocks of {:g} threads", work.blocks, work.threads);
   if (work.threads > info.max_threads_per_block)
@@ -195,11 +196,11 @@ Estimate estimate(const Work& work, const DeviceModel& device) {
 }
 
 std::string describe(const Estimate& estimate) {
-  std::string text =
-      fmt::format("{} bound; {} allow{} {} block{} ({:.0f} % of the threads), {:.2f} waves, {} of traffic",
-                  estimate.bound, estimate.residency, estimate.residency == "shared memory" ? "s" : "",
-                  estimate.blocks_per_unit, estimate.blocks_per_unit == 1 ? "" : "s", 100 * estimate.occupancy,
-                  estimate.waves, human_bytes(static_cast<std::uint64_t>(std::min(estimate.memory_bytes, 9e18))));
+  std::string text = fmt::format(
+      "{} bound; {} allow{} {} block{} ({:.0f} % of the threads), {:.2f} waves, {} of traffic", estimate.bound,
+      estimate.residency, estimate.residency == "shared memory" ? "s" : "", estimate.blocks_per_unit,
+      estimate.blocks_per_unit == 1 ? "" : "s", 100 * estimate.occupancy, estimate.waves,
+      human_bytes(static_cast<std::uint64_t>(estimate.memory_bytes >= 0 ? std::min(estimate.memory_bytes, 9e18) : 0)));
   if (estimate.spilled > 0) text += fmt::format(", {:.0f} registers spilled", estimate.spilled);
   const auto part = [&](const char* name, double ms) {
     if (ms >= 0.05 * estimate.time_ms) text += fmt::format(", {} {}", name, human_time_ms(ms));

@@ -121,11 +121,13 @@ Tile::Tile(FieldValues values, const DeviceModel& device, DType type) {
 }
 
 bool Tile::sensible() const {
-  for (const double value : {rows, columns, depth, bm, bn, bk, count, tm, tn, va, vb, w_m, w_n})
+  for (const double value : {rows, columns, depth})
     if (!(value >= 1 && value < 1e12)) return false;
+  for (const double value : {bm, bn, bk, count, tm, tn, va, vb, w_m, w_n})
+    if (!(value >= 1 && value < 1e6)) return false;
   for (const double value : {fill_a, fill_b, row_pad})
     if (!std::isnan(value) && !(value >= 0 && value < 1e9)) return false;
-  return shared >= 0 && shared < 1e12 && rationed < 1e9 && splits < 1e9;
+  return c_bytes >= 0 && shared >= 0 && shared < 1e12 && rationed < 1e9 && splits < 1e9;
 }
 
 void read_operands(const Tile& tile, const Throughput& unit, Port& port) {

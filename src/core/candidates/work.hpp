@@ -44,7 +44,7 @@ struct Estimate {
   std::string bound;      ///< the largest part: "compute", "shared memory", "cache", "L2", "memory", "latency"
 };
 
-/// Why no block of this work fits the device, or nothing.
+/// Why no block of this work fits the device, or nothing. Says so too of work that makes no sense.
 std::optional<std::string> misfit(const Work& work, const DeviceModel& device);
 /// For work that fits. More work, more traffic or a slower device never makes it faster, all else equal.
 Estimate estimate(const Work& work, const DeviceModel& device);
