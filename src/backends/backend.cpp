@@ -56,6 +56,9 @@ std::unique_ptr<Backend> make_backend(std::string_view name) {
     }
     known.emplace_back(entry.name);
   }
+  if (name == "replay")
+    throw Error(ErrorKind::invalid_argument,
+                "backend 'replay' serves recordings to `xtune run`: it has no compiler and no device for anything else");
   throw Error(ErrorKind::invalid_argument, "unknown backend '" + std::string(name) + "'" + did_you_mean(name, known) +
                                                "; known: cuda, hip, host, or auto");
 }

@@ -15,4 +15,7 @@ class Clock {
 /// The machine's. Lives to the end of the process.
 Clock& system_clock();
 
+/// CPU time that the calling thread has used.
+double thread_cpu_s();
+
 }  // namespace xtune
