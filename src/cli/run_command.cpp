@@ -59,15 +59,16 @@ bool replays(const RunOptions& options) {
          (options.common.backend == "auto" && read_spec(options.path, options.common, "").replays());
 }
 
-void apply(const RunOptions& options, Spec& spec) {
+void apply(const RunOptions& options, Spec& spec, bool replaying) {
   if (!options.strategy.empty()) spec.search.strategy = options.strategy;
   if (options.evals) spec.search.evals = options.evals;
   if (options.seed) spec.search.seed = *options.seed;
   if (options.seconds) spec.search.seconds = options.seconds;
-  if (spec.space_only() && !spec.replays())
+  if (spec.space_only() && !replaying)
     throw Error(
         ErrorKind::invalid_spec,
-        options.path + ": the spec describes a space alone ([kernel] source is missing); `xtune space` reads it");
+        options.path + ": the spec describes a space alone ([kernel] source is missing); `xtune space` reads it" +
+            (spec.replays() ? ", and without --backend it replays a recording" : ""));
 }
 
 std::string device_line(const Target& target) {
@@ -86,7 +87,7 @@ class RunCommand {
       throw Error(ErrorKind::unsupported,
                   "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");
     spec_ = load_spec_for(options_.path, options_.common, target_);
-    apply(options_, spec_);
+    apply(options_, spec_, false);
     if (spec_.candidates)
       fmt::print(stderr, "warning: {}: [candidates] is not used in this version; the search starts without its hints\n",
                  to_string(spec_.candidates->at));
@@ -114,7 +115,7 @@ class RunCommand {
     spec_ = read_spec(options_.path, options_.common, "");
     for (const std::string& note : spec_.notes) fmt::print(stderr, "{}\n", note);
     spec_.kernel.backend = "replay";
-    apply(options_, spec_);
+    apply(options_, spec_, true);
     replay::prepare(spec_);
     if (options_.recording.empty() && spec_.kernel.recording.empty())
       throw Error(ErrorKind::invalid_argument,

@@ -134,7 +134,10 @@ std::vector<double> AggregateProblem::curve_ms(const std::vector<std::vector<Tri
     if (!steps.empty()) ends.push_back(steps.back().seconds);
   }
   if (pool.empty()) return {};
-  std::stable_sort(pool.begin(), pool.end(), [](const Point& a, const Point& b) { return a.seconds < b.seconds; });
+  // Of one moment, the better first: they violate the order and are pooled, as points of equal weight should be.
+  std::sort(pool.begin(), pool.end(), [](const Point& a, const Point& b) {
+    return a.seconds != b.seconds ? a.seconds < b.seconds : a.rank > b.rank;
+  });
   std::vector<double> ranks;
   for (const Point& point : pool) ranks.push_back(point.rank);
   ranks = isotonic(std::move(ranks));
