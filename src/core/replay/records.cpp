@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -18,6 +19,14 @@ struct Group {
   std::vector<const Record*> records;
   std::uint64_t other_space = 0;
 };
+
+/// Whether the values can be told apart: NaN cannot.
+bool sound(const Bindings& config) {
+  return std::all_of(config.begin(), config.end(), [](const auto& entry) {
+    const auto* number = std::get_if<double>(&entry.second);
+    return !number || std::isfinite(*number);
+  });
+}
 
 std::vector<std::string> names_of(const Bindings& config) {
   std::vector<std::string> names;
@@ -106,7 +115,8 @@ std::vector<Recording> recordings_of(RecordSet set, const std::string& name, con
     const auto [found, added] = groups.try_emplace(key);
     if (added) order.push_back(key);
     Group& group = found->second;
-    if (!group.records.empty() && names_of(record.config) != names_of(group.records.front()->config))
+    if (!sound(record.config) ||
+        (!group.records.empty() && names_of(record.config) != names_of(group.records.front()->config)))
       ++group.other_space;
     else
       group.records.push_back(&record);
@@ -116,6 +126,8 @@ std::vector<Recording> recordings_of(RecordSet set, const std::string& name, con
   std::vector<Recording> recordings;
   for (const std::string& key : order) {
     const Group& group = groups.at(key);
+    if (group.records.empty())
+      throw Error(ErrorKind::invalid_argument, name + ": no record of a group has parameters that are finite numbers");
     if (group.records.front()->config.empty())
       throw Error(ErrorKind::invalid_argument, name + ": a record has no parameters: there is nothing to search");
     recordings.push_back(recording_of(group, ranking));

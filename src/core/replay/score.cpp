@@ -125,20 +125,22 @@ class Scorer {
       one.found.assign(options_.evals.size(), 0);
       std::vector<std::vector<TrialStep>> timed;
       for (std::size_t repeat = 0; repeat < options_.repeats; ++repeat, ++results) {
-        for (std::size_t i = 0; i < one.found.size(); ++i)
-          one.found[i] += results->found[i] / static_cast<double>(options_.repeats);
+        for (std::size_t i = 0; i < one.found.size(); ++i) one.found[i] += results->found[i];
         cpu_s += results->cpu_s;
         proposals += results->proposals;
         timed.push_back(std::move(results->timed));
       }
-      for (std::size_t i = 0; i < one.found.size(); ++i)
-        score.mean[i] += one.found[i] / static_cast<double>(recordings_.size());
+      for (std::size_t i = 0; i < one.found.size(); ++i) {
+        one.found[i] /= static_cast<double>(options_.repeats);
+        score.mean[i] += one.found[i];
+      }
       if (problems_[space]) one.aggregate = problems_[space]->score(timed);
       if (one.aggregate) {
         aggregate += *one.aggregate;
         ++aggregated;
       }
     }
+    for (double& mean : score.mean) mean /= static_cast<double>(recordings_.size());
     if (aggregated) score.aggregate = aggregate / static_cast<double>(aggregated);
     if (proposals) score.ms_per_proposal = cpu_s * 1e3 / static_cast<double>(proposals);
     return score;

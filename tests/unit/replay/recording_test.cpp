@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <zlib.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "base/files.hpp"
@@ -90,6 +91,15 @@ TEST_CASE("samples that are no times are damage") {
   CHECK(all[0].damage.count == 2);
   CHECK(all[0].damage.first == "record of {\"X\":1}: a sample is no positive time");
   CHECK(all[0].valid() == 1);
+}
+
+TEST_CASE("a record with a value that is no number is passed over") {
+  Record odd = record(2, Outcome::ok, {1});
+  odd.config["X"] = std::nan("");
+  const auto all = recordings({record(1, Outcome::ok, {1}), odd});
+  CHECK(all[0].space.size() == 1);
+  CHECK(all[0].warnings.size() == 1);
+  CHECK(error_of([&] { recordings({odd}); }).starts_with("invalid_argument"));
 }
 
 TEST_CASE("what one recording tells of another space goes by names and values") {
