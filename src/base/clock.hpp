@@ -8,7 +8,7 @@ namespace xtune {
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual std::int64_t now_ns() = 0;       ///< monotonic
+  virtual std::int64_t now_ns() = 0;  ///< monotonic
   virtual std::int64_t unix_time_ms() = 0;
 };
 

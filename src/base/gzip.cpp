@@ -29,9 +29,7 @@ struct Inflater {
 std::string read_file_gunzipped(const std::filesystem::path& path, std::uint64_t limit_bytes) {
   std::string packed = read_file(path, limit_bytes);
   if (!packed.starts_with("\x1f\x8b")) return packed;
-  const auto fail = [&](const std::string& why) {
-    throw Error(ErrorKind::io, printable(path.string()) + ": " + why);
-  };
+  const auto fail = [&](const std::string& why) { throw Error(ErrorKind::io, printable(path.string()) + ": " + why); };
   Inflater inflater;
   z_stream& stream = inflater.stream;
   stream.next_in = reinterpret_cast<Bytef*>(packed.data());

@@ -26,7 +26,9 @@ int check(const std::string& path, const CommonOptions& options) {
     fmt::print("{}: kernel '{}' is sound: {} parameters, {} constraints, {} case{}, {} arguments{}\n", path,
                spec.kernel.name, spec.parameters.size(), spec.constraints.size(), spec.cases.size(),
                spec.cases.size() == 1 ? "" : "s", spec.args.size(),
-               spec.replays() ? " (a replay: nothing to compile)" : spec.space_only() ? " (a space alone: nothing to compile)" : "");
+               spec.replays()      ? " (a replay: nothing to compile)"
+               : spec.space_only() ? " (a space alone: nothing to compile)"
+                                   : "");
     if (spec.configs) fmt::print("  {} configurations are listed as valid\n", spec.configs->size());
   }
   return done;

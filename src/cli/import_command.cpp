@@ -41,7 +41,8 @@ int import_kernel_tuner(const ImportOptions& options) {
   }
   const Recording& recording = read.front();
   if (recording.source != "Kernel Tuner" || read.size() != 1)
-    throw Error(ErrorKind::invalid_argument, options.path + ": xtune's own records need no import; `xtune run --recording` replays them");
+    throw Error(ErrorKind::invalid_argument,
+                options.path + ": xtune's own records need no import; `xtune run --recording` replays them");
   warn_of(recording);
   const std::string stem = stem_of(options);
   const std::filesystem::path folder = options.folder;
@@ -67,7 +68,8 @@ int import_kernel_tuner(const ImportOptions& options) {
     return done;
   }
   std::string text;
-  for (const auto& [outcome, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
+  for (const auto& [outcome, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
   fmt::print("{}: {} configurations of {} on {} ({})\n  {}, {}.configs.csv and {}.jsonl beside it\n", options.path,
              recording.space.size(), kernel_name_of(recording, stem), recording.device.name, text, spec.string(), stem,
              stem);
@@ -79,7 +81,8 @@ int import_kernel_tuner(const ImportOptions& options) {
 void add_import_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("import", "turns what another tuner recorded into a spec and records");
   command->require_subcommand(1);
-  add_example(*command, "xtune import kernel-tuner gemm_cache.json.gz -o recorded\n  xtune run recorded/gemm_cache.toml");
+  add_example(*command,
+              "xtune import kernel-tuner gemm_cache.json.gz -o recorded\n  xtune run recorded/gemm_cache.toml");
   CLI::App* kernel_tuner = command->add_subcommand("kernel-tuner", "a Kernel Tuner cache file, .json or .json.gz");
   add_example(*kernel_tuner, "xtune import kernel-tuner gemm_cache.json.gz -o recorded");
   static ImportOptions options;

@@ -53,8 +53,8 @@ std::size_t replay_jobs() {
 bool replays(const RunOptions& options) {
   if (options.common.backend == "replay") return true;
   if (!options.recording.empty() && options.common.backend != "auto")
-    throw Error(ErrorKind::invalid_argument, "--recording is what --backend replay serves; backend " +
-                                                 options.common.backend + " measures");
+    throw Error(ErrorKind::invalid_argument,
+                "--recording is what --backend replay serves; backend " + options.common.backend + " measures");
   return !options.recording.empty() ||
          (options.common.backend == "auto" && read_spec(options.path, options.common, "").replays());
 }
@@ -65,10 +65,10 @@ void apply(const RunOptions& options, Spec& spec, bool replaying) {
   if (options.seed) spec.search.seed = *options.seed;
   if (options.seconds) spec.search.seconds = options.seconds;
   if (spec.space_only() && !replaying)
-    throw Error(
-        ErrorKind::invalid_spec,
-        options.path + ": the spec describes a space alone ([kernel] source is missing); `xtune space` reads it" +
-            (spec.replays() ? ", and without --backend it replays a recording" : ""));
+    throw Error(ErrorKind::invalid_spec,
+                options.path +
+                    ": the spec describes a space alone ([kernel] source is missing); `xtune space` reads it" +
+                    (spec.replays() ? ", and without --backend it replays a recording" : ""));
 }
 
 std::string device_line(const Target& target) {
@@ -120,8 +120,8 @@ class RunCommand {
     if (options_.recording.empty() && spec_.kernel.recording.empty())
       throw Error(ErrorKind::invalid_argument,
                   "nothing to replay: name a recording with --recording, or in the spec as [kernel] recording");
-    const std::vector<Recording> recordings =
-        read_recordings(options_.recording.empty() ? spec_.kernel.recording : std::filesystem::path(options_.recording));
+    const std::vector<Recording> recordings = read_recordings(
+        options_.recording.empty() ? spec_.kernel.recording : std::filesystem::path(options_.recording));
     for (const Recording& recording : recordings) warn_of(recording);
     EventLoop loop;
     const std::vector<EventLoop::Watch> watches = watch_signals(loop);
@@ -154,7 +154,8 @@ class RunCommand {
 
   std::vector<EventLoop::Watch> watch_signals(EventLoop& loop) {
     std::vector<EventLoop::Watch> watches;
-    for (const int signum : {SIGINT, SIGTERM, SIGHUP}) watches.push_back(loop.on_signal(signum, [this] { stop_ = true; }));
+    for (const int signum : {SIGINT, SIGTERM, SIGHUP})
+      watches.push_back(loop.on_signal(signum, [this] { stop_ = true; }));
     return watches;
   }
 

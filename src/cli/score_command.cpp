@@ -33,7 +33,8 @@ std::vector<std::string> split(const std::string& text, const char* option) {
   for (std::string_view rest = text;;) {
     const std::size_t end = std::min(rest.find(','), rest.size());
     if (end == 0)
-      throw Error(ErrorKind::invalid_argument, fmt::format("{} {}: an entry of the list is empty", option, printable(text, 80)));
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{} {}: an entry of the list is empty", option, printable(text, 80)));
     parts.emplace_back(rest.substr(0, end));
     if (end == rest.size()) return parts;
     rest.remove_prefix(end + 1);
@@ -67,7 +68,8 @@ std::vector<Recording> read_all(const ScoreCommand& command) {
     }
     for (Recording& recording : read) {
       const std::string own = recording.name;
-      for (int copy = 2; !names.insert(recording.name).second; ++copy) recording.name = fmt::format("{} ({})", own, copy);
+      for (int copy = 2; !names.insert(recording.name).second; ++copy)
+        recording.name = fmt::format("{} ({})", own, copy);
       warn_of(recording);
       recordings.push_back(std::move(recording));
     }
@@ -185,7 +187,8 @@ void add_score_command(CLI::App& app, Context& context) {
                    "Kernel Tuner caches (.json, .json.gz), record files (.jsonl) or folders of stores")
       ->required();
   command->add_option("--strategy", options.strategies, "the strategies, separated by commas")->capture_default_str();
-  command->add_option("--evals", options.evals, "after how many evaluations to look; failed ones count")->capture_default_str();
+  command->add_option("--evals", options.evals, "after how many evaluations to look; failed ones count")
+      ->capture_default_str();
   command->add_option("--repeats", options.repeats, "searches of each strategy on each space")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
       ->capture_default_str();
@@ -195,7 +198,8 @@ void add_score_command(CLI::App& app, Context& context) {
       ->add_option("--statistic", options.statistic,
                    "rank configurations by this of their samples; default: Kernel Tuner's own time, else the median")
       ->check(CLI::IsMember({"median", "min", "mean"}));
-  command->add_flag("--no-aggregate", options.no_aggregate, "leave out the aggregate score P(t), which takes longer searches");
+  command->add_flag("--no-aggregate", options.no_aggregate,
+                    "leave out the aggregate score P(t), which takes longer searches");
   command->add_option("--format", options.format, "text, or json: JSON alone on standard output")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();

@@ -16,7 +16,8 @@ std::string cache_text(const std::string& kernel = "sweep", const std::string& s
   std::string values, entries;
   for (int x = 1; x <= 40; ++x) {
     values += (x > 1 ? "," : "") + std::to_string(x);
-    const std::string time = x % 10 == 0 ? "\"RuntimeFailedConfig\"" : std::to_string(1 + (x > 13 ? x - 13 : 13 - x)) + ".5";
+    const std::string time =
+        x % 10 == 0 ? "\"RuntimeFailedConfig\"" : std::to_string(1 + (x > 13 ? x - 13 : 13 - x)) + ".5";
     entries += (x > 1 ? ",\n" : "") + ("\"" + std::to_string(x) + "\": {\"x\": " + std::to_string(x)) +
                ", \"time\": " + (x == 5 && !special.empty() ? special : time) +
                ", \"compile_time\": 1000, \"benchmark_time\": 500}";
@@ -36,7 +37,8 @@ std::string content(const std::string& path) {
 
 TEST_CASE("import, check, space and run a Kernel Tuner cache") {
   const Cli cli;
-  const CommandResult imported = cli.xtune({"import", "kernel-tuner", cli.write("sweep.json", cache_text()), "-o", cli.path("out"), "--format", "json"});
+  const CommandResult imported = cli.xtune(
+      {"import", "kernel-tuner", cli.write("sweep.json", cache_text()), "-o", cli.path("out"), "--format", "json"});
   REQUIRE(imported.exit_code == 0);
   const json summary = json::parse(imported.stdout_text);
   CHECK(summary["configs"] == 40);
@@ -54,7 +56,8 @@ TEST_CASE("import, check, space and run a Kernel Tuner cache") {
   CHECK(result["best"]["time_ms"] == 1.5);
   CHECK(result["counts"] == json{{"ok", 36}, {"launch_failed", 4}});
   CHECK(result["seconds"]["device_busy"] == doctest::Approx(20.0));
-  CHECK(json::parse(cli.xtune({"run", spec, "--format", "json", "--strategy", "exhaustive"}).stdout_text)["seconds"] == result["seconds"]);
+  CHECK(json::parse(cli.xtune({"run", spec, "--format", "json", "--strategy", "exhaustive"}).stdout_text)["seconds"] ==
+        result["seconds"]);
   // Nothing of it went into the store, where somebody might take it for a measurement.
   CHECK_FALSE(fs::exists(cli.path("cache/records")));
 
@@ -65,7 +68,9 @@ TEST_CASE("import, check, space and run a Kernel Tuner cache") {
 
 TEST_CASE("records that a replay is asked to keep are marked, and no recording") {
   const Cli cli;
-  REQUIRE(cli.xtune({"import", "kernel-tuner", cli.write("sweep.json", cache_text()), "-o", cli.path("out")}).exit_code == 0);
+  REQUIRE(
+      cli.xtune({"import", "kernel-tuner", cli.write("sweep.json", cache_text()), "-o", cli.path("out")}).exit_code ==
+      0);
   REQUIRE(cli.xtune({"run", cli.path("out/sweep.toml"), "--evals", "10", "--store", cli.path("kept")}).exit_code == 0);
   std::size_t records = 0;
   for (const auto& entry : fs::recursive_directory_iterator(cli.path("kept")))
@@ -109,7 +114,8 @@ TEST_CASE("xtune's own measurements replay") {
 TEST_CASE("score compares strategies, and says the same again") {
   const Cli cli;
   const std::string file = cli.write("sweep.json", cache_text());
-  const std::vector<std::string> command{"score", "--strategy", "random,local", "--repeats", "20", "--evals", "5,40", "--format", "json", file};
+  const std::vector<std::string> command{"score",   "--strategy", "random,local", "--repeats", "20",
+                                         "--evals", "5,40",       "--format",     "json",      file};
   const CommandResult first = cli.xtune(command);
   REQUIRE(first.exit_code == 0);
   json scores = json::parse(first.stdout_text);
@@ -147,8 +153,9 @@ TEST_CASE("wrong arguments and files end with a reason and the right code") {
   expect({"score", cli.write("foreign.json", "{\"a\": 1}")}, 2, "not a Kernel Tuner cache");
   expect({"score", cli.write("empty.json", "{\"tune_params_keys\": [\"x\"], \"cache\": {}}")}, 3, "no entries");
   expect({"score", cli.write("cut.json.gz", std::string("\x1f\x8b\x08\0\0\0\0\0\0\3\x4b", 11))}, 2, "truncated");
-  expect({"score", cli.write("bad.json", "{\"tune_params_keys\": [\"x\"], \"cache\": {\"1\": {\"x\": 1, \"time\": -1}}}")}, 3,
-         "1 of 1 configurations are damaged and count as failed, first entry '1': time is -1");
+  expect(
+      {"score", cli.write("bad.json", "{\"tune_params_keys\": [\"x\"], \"cache\": {\"1\": {\"x\": 1, \"time\": -1}}}")},
+      3, "1 of 1 configurations are damaged and count as failed, first entry '1': time is -1");
   expect({"import", "kernel-tuner", cli.path("gone.json")}, 2, "gone.json");
   expect({"import", "kernel-tuner", cli.write("copy.jsonl", "{\"xtune_records\":1}\n")}, 3, "no records");
   expect({"compile", file + ".toml", "--backend", "replay"}, 2, "serves recordings to `xtune run`");
@@ -161,14 +168,16 @@ TEST_CASE("a damaged configuration is told and counts as failed") {
   const CommandResult imported = cli.xtune({"import", "kernel-tuner", file, "-o", cli.path("out")});
   CHECK(imported.exit_code == 0);
   CHECK(imported.stderr_text.find("1 of 40 configurations are damaged") != std::string::npos);
-  const json result = json::parse(cli.xtune({"run", cli.path("out/sweep.toml"), "--format", "json", "--strategy", "exhaustive"}).stdout_text);
+  const json result = json::parse(
+      cli.xtune({"run", cli.path("out/sweep.toml"), "--format", "json", "--strategy", "exhaustive"}).stdout_text);
   CHECK(result["counts"]["launch_failed"] == 5);
 }
 
 TEST_CASE("a cache where everything failed imports, and a run of it finds nothing") {
   const Cli cli;
-  const std::string file = cli.write(
-      "bad.json", "{\"tune_params_keys\": [\"x\"], \"cache\": {\"1\": {\"x\": 1, \"time\": 1e20}, \"2\": {\"x\": 2, \"time\": 1e20}}}");
+  const std::string file = cli.write("bad.json",
+                                     "{\"tune_params_keys\": [\"x\"], \"cache\": {\"1\": {\"x\": 1, \"time\": 1e20}, "
+                                     "\"2\": {\"x\": 2, \"time\": 1e20}}}");
   REQUIRE(cli.xtune({"import", "kernel-tuner", file, "-o", cli.path("out")}).exit_code == 0);
   CHECK(cli.xtune({"run", cli.path("out/bad.toml")}).exit_code == 3);
   CHECK(cli.xtune({"score", file}).exit_code == 3);

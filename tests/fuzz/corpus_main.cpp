@@ -1,4 +1,5 @@
-// Gives every file of the folders named to a fuzz target, and fails when there is none: the corpus as a regression test.
+// Gives every file of the folders named to a fuzz target, and fails when there is none: the corpus as a regression
+// test.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -57,8 +57,8 @@ const Recording& choose_recording(const std::vector<Recording>& recordings, cons
                 fmt::format("nothing recorded of kernel {} for {}{}; the recording holds:{}", spec.kernel.name,
                             problem_text(problem), arch.empty() ? "" : " on " + arch, held));
   if (device < 0 || static_cast<std::size_t>(device) >= fitting.size())
-    throw Error(ErrorKind::invalid_argument, fmt::format("--device {}: there are recordings of {} devices (0 to {})", device,
-                                                         fitting.size(), fitting.size() - 1));
+    throw Error(ErrorKind::invalid_argument, fmt::format("--device {}: there are recordings of {} devices (0 to {})",
+                                                         device, fitting.size(), fitting.size() - 1));
   return *fitting[static_cast<std::size_t>(device)];
 }
 

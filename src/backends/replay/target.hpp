@@ -23,7 +23,8 @@ Target target_of(const Recording& recording);
 /// reference is dropped, as nothing is computed.
 void prepare(Spec& spec);
 
-/// How many configurations of the space are recorded. Throws Error(invalid_argument) when none is: a recording of another space.
+/// How many configurations of the space are recorded. Throws Error(invalid_argument) when none is: a recording of
+/// another space.
 std::uint64_t recorded_of(const Space& space, const Recording& recording);
 
 }  // namespace xtune::replay

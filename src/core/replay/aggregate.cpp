@@ -23,7 +23,8 @@ double evals_to_cutoff(const std::vector<double>& worst_to_best, double p) {
   const auto count = static_cast<double>(worst_to_best.size());
   const double best = worst_to_best.back();
   const double cutoff = best + (median_of(worst_to_best) - best) * (1 - p);
-  const auto found = std::find_if(worst_to_best.begin(), worst_to_best.end(), [&](double time) { return time <= cutoff; });
+  const auto found =
+      std::find_if(worst_to_best.begin(), worst_to_best.end(), [&](double time) { return time <= cutoff; });
   const auto index = static_cast<double>(found - worst_to_best.begin());
   return std::max(1.0, std::ceil(index / (count + 1 - index)));
 }
@@ -118,7 +119,8 @@ std::optional<AggregateProblem> AggregateProblem::of(const Recording& recording)
     reached_ms.push_back(times[static_cast<std::size_t>(index)]);
   }
   for (const double t : problem.grid_) problem.baseline_.push_back(monotone_cubic(at_s, reached_ms, t));
-  problem.evals_ = std::min<std::uint64_t>(recording.space.size(), static_cast<std::uint64_t>(std::ceil(end_s / mean_s)));
+  problem.evals_ =
+      std::min<std::uint64_t>(recording.space.size(), static_cast<std::uint64_t>(std::ceil(end_s / mean_s)));
   return problem;
 }
 

@@ -13,9 +13,12 @@ namespace xtune {
 /// Source: F.-J. Willemsen, R. Schoonhoven, J. Filipovic, J. O. Toerring, R. van Nieuwpoort, B. van Werkhoven, "A
 /// methodology for comparing optimization algorithms for auto-tuning", Future Generation Computer Systems 159 (2024).
 /// Over the valid configurations alone: N of them, D their times from worst to best, optimum f*, median f_med.
-///   budget    f_cut = f* + (f_med - f*)(1 - p); i = first index with D[i] <= f_cut; m = ceil(i / (N + 1 - i)), at least
-///             1; the time is m times the median time that a configuration costs. From p = .01 to p = .95, 1,000 points.
-///   baseline  R(t): k = max(1, round(t / tbar)) evaluations reach D[min(N - 1, round(k (N + 1) / (k + 1)))], with tbar =
+///   budget    f_cut = f* + (f_med - f*)(1 - p); i = first index with D[i] <= f_cut; m = ceil(i / (N + 1 - i)), at
+///   least
+///             1; the time is m times the median time that a configuration costs. From p = .01 to p = .95, 1,000
+///             points.
+///   baseline  R(t): k = max(1, round(t / tbar)) evaluations reach D[min(N - 1, round(k (N + 1) / (k + 1)))], with tbar
+///   =
 ///             mean cost of valid ones + part of invalid ones * their mean cost; between the k that occur, a monotone
 ///             cubic (Fritsch and Carlson 1980) over time.
 ///   strategy  F(t): isotonic regression of the index in D of the best so far, pooled over repeats; flat after the
@@ -29,7 +32,7 @@ class AggregateProblem {
   /// recording tells no cost.
   static std::optional<AggregateProblem> of(const Recording& recording);
 
-  double end_s() const noexcept { return grid_.back(); }    ///< the budget: longer trials are not looked at
+  double end_s() const noexcept { return grid_.back(); }   ///< the budget: longer trials are not looked at
   std::uint64_t evals() const noexcept { return evals_; }  ///< that fit into it, at the mean cost
   const std::vector<double>& grid_s() const noexcept { return grid_; }
   const std::vector<double>& baseline_ms() const noexcept { return baseline_; }  ///< R, at the grid's points

@@ -14,7 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t deepest = 64;  // an entry of a cache nests two or three deep; the parser recurses not, its tree does
+constexpr std::size_t deepest =
+    64;  // an entry of a cache nests two or three deep; the parser recurses not, its tree does
 
 /// What a walk over the text finds: the dialect's words replaced, and where the last whole entry ends.
 struct Walk {

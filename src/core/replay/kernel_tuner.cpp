@@ -92,7 +92,8 @@ RecordedConfig read_result(const Json& entry, const std::string& where, Damage& 
       set_failed(result, word->get_ref<const std::string&>());
       return result;
     }
-  if (const Json* const time = member(entry, "time"); time && time->is_number() && time->get<double>() >= failed_time_ms) {
+  if (const Json* const time = member(entry, "time");
+      time && time->is_number() && time->get<double>() >= failed_time_ms) {
     set_failed(result, printable(time->dump(), 40));
     return result;
   }
@@ -110,8 +111,9 @@ RecordedConfig read_result(const Json& entry, const std::string& where, Damage& 
 std::vector<std::string> parameter_names(const CacheReader& reader, const Json& cache) {
   const Json* const keys = member(cache, "tune_params_keys");
   if (!keys || !keys->is_array() || !member(cache, "cache") || !member(cache, "cache")->is_object())
-    reader.fail("not a Kernel Tuner cache: it has no tune_params_keys or no cache" +
-                std::string(member(cache, "results") ? " (a T4 results file; the cache file of the same run has more)" : ""));
+    reader.fail(
+        "not a Kernel Tuner cache: it has no tune_params_keys or no cache" +
+        std::string(member(cache, "results") ? " (a T4 results file; the cache file of the same run has more)" : ""));
   std::vector<std::string> names;
   std::set<std::string> seen;
   for (const Json& key : *keys) {
@@ -163,9 +165,9 @@ DeviceInfo read_device(const Json& cache) {
   DeviceInfo device;
   device.backend = "kernel-tuner";
   device.name = text_member(cache, "device_name");
-  device.vendor = device.name.starts_with("NVIDIA") || device.name.starts_with("Tesla")  ? "nvidia"
+  device.vendor = device.name.starts_with("NVIDIA") || device.name.starts_with("Tesla") ? "nvidia"
                   : device.name.starts_with("AMD") || device.name.starts_with("Radeon") ? "amd"
-                                                                                         : "unknown";
+                                                                                        : "unknown";
   if (device.name.empty()) device.name = "unknown";
   device.arch = "unknown";
   return device;

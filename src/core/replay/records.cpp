@@ -36,8 +36,8 @@ std::vector<std::string> names_of(const Bindings& config) {
 
 std::string group_key(const Record& record) {
   const DeviceInfo& device = record.device;
-  return nlohmann::json{record.kernel,   device.backend,       device.arch,
-                        device.name,     device.compute_units, to_json(record.problem).dump()}
+  return nlohmann::json{record.kernel, device.backend,       device.arch,
+                        device.name,   device.compute_units, to_json(record.problem).dump()}
       .dump();
 }
 
@@ -51,7 +51,8 @@ RecordedConfig result_of(const Record& record, const std::string& ranking, Damag
   result.bench_s = is_time(record.bench_s) ? record.bench_s : 0;
   result.unix_time_ms = record.unix_time_ms;
   if (record.outcome != Outcome::ok && record.outcome != Outcome::pruned) return result;
-  const bool sound = !record.samples_ms.empty() && std::all_of(record.samples_ms.begin(), record.samples_ms.end(), is_time);
+  const bool sound =
+      !record.samples_ms.empty() && std::all_of(record.samples_ms.begin(), record.samples_ms.end(), is_time);
   if (sound) {
     result.time_ms = statistic(summarize(record.samples_ms), ranking);
   } else {
@@ -121,7 +122,8 @@ std::vector<Recording> recordings_of(RecordSet set, const std::string& name, con
     else
       group.records.push_back(&record);
   }
-  if (replayed) set.warnings.push_back(fmt::format("{}: {} records of a replay are no measurements; skipped", name, replayed));
+  if (replayed)
+    set.warnings.push_back(fmt::format("{}: {} records of a replay are no measurements; skipped", name, replayed));
   if (order.empty()) throw Error(ErrorKind::nothing_valid, name + ": there are no records of measurements in it");
   std::vector<Recording> recordings;
   for (const std::string& key : order) {
@@ -134,8 +136,8 @@ std::vector<Recording> recordings_of(RecordSet set, const std::string& name, con
     Recording& recording = recordings.back();
     recording.name = order.size() == 1 ? "" : fmt::format("{} on {}", recording.kernel, recording.device.name);
     if (group.other_space)
-      recording.warnings.push_back(fmt::format("{}: {} records have other parameters than the first; skipped", name,
-                                               group.other_space));
+      recording.warnings.push_back(
+          fmt::format("{}: {} records have other parameters than the first; skipped", name, group.other_space));
   }
   auto& warnings = recordings.front().warnings;
   warnings.insert(warnings.begin(), set.warnings.begin(), set.warnings.end());

@@ -9,6 +9,7 @@
 #include <exception>
 #include <thread>
 
+#include "base/hash.hpp"
 #include "base/random.hpp"
 #include "core/replay/aggregate.hpp"
 #include "core/replay/trial.hpp"
@@ -34,13 +35,15 @@ double optimum_of(const Recording& recording) {
 
 void check(const std::vector<Recording>& recordings, const ScoreOptions& options) {
   if (recordings.empty() || options.strategies.empty() || options.evals.empty() || options.repeats == 0)
-    throw Error(ErrorKind::invalid_argument, "scoring needs a recording, a strategy, a number of evaluations and a repeat");
+    throw Error(ErrorKind::invalid_argument,
+                "scoring needs a recording, a strategy, a number of evaluations and a repeat");
   if (options.evals.front() == 0 || !std::is_sorted(options.evals.begin(), options.evals.end()))
     throw Error(ErrorKind::invalid_argument, "the numbers of evaluations start at 1 and ascend");
   for (const Recording& recording : recordings) {
     if (recording.valid() == 0)
-      throw Error(ErrorKind::nothing_valid, fmt::format("{}: all {} recorded configurations failed; there is no optimum to score by",
-                                                        recording.name, recording.space.size()));
+      throw Error(ErrorKind::nothing_valid,
+                  fmt::format("{}: all {} recorded configurations failed; there is no optimum to score by",
+                              recording.name, recording.space.size()));
     for (const std::string& strategy : options.strategies) make_strategy(strategy, recording.space, 1, 1);
   }
 }
@@ -79,7 +82,8 @@ class Scorer {
     const std::size_t per_strategy = recordings_.size() * options_.repeats;
     std::vector<TrialResult> results(options_.strategies.size() * per_strategy);
     spread(results.size(), options_.threads, [&](std::size_t i) {
-      results[i] = run(options_.strategies[i / per_strategy], i % per_strategy / options_.repeats, i % options_.repeats);
+      results[i] =
+          run(options_.strategies[i / per_strategy], i % per_strategy / options_.repeats, i % options_.repeats);
     });
     std::vector<StrategyScore> scores;
     for (std::size_t i = 0; i < options_.strategies.size(); ++i)
@@ -88,10 +92,17 @@ class Scorer {
   }
 
  private:
+  /// Recordings of equal size would share a repeat's random order, and their mean its luck, if their names did not
+  /// count.
+  std::uint64_t seed_of(const Recording& recording, std::size_t repeat) const {
+    const std::uint64_t name = std::stoull(sha256(recording.name).substr(0, 16), nullptr, 16);
+    return mix64(options_.seed ^ mix64(repeat ^ name));
+  }
+
   /// The one place where strategies are made for trials.
   std::unique_ptr<Strategy> make(const std::string& name, const Recording& recording, std::size_t repeat,
                                  std::uint64_t evals) const {
-    return make_strategy(name, recording.space, mix64(options_.seed ^ mix64(repeat)), evals);
+    return make_strategy(name, recording.space, seed_of(recording, repeat), evals);
   }
 
   TrialResult run(const std::string& name, std::size_t space, std::size_t repeat) const {

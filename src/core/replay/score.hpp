@@ -22,7 +22,7 @@ struct ScoreOptions {
 
 /// Of one strategy on one recording.
 struct SpaceScore {
-  std::vector<double> found;        ///< for each of evals: mean over repeats of optimum / best found, 0 before any ok one
+  std::vector<double> found;  ///< for each of evals: mean over repeats of optimum / best found, 0 before any ok one
   std::optional<double> aggregate;  ///< P; unset where the recording cannot tell, or nothing was found
 };
 
@@ -34,10 +34,11 @@ struct StrategyScore {
   double ms_per_proposal = 0;  ///< CPU time of its own, of the trials behind `found`
 };
 
-/// The repeats run on `threads` threads; the result does not depend on how many there are. Each repeat has a seed of its
-/// own, the same for all strategies and recordings. The budget that a strategy is told is the largest of evals, for the
-/// aggregate score the recording's own. Throws Error(invalid_argument) for an unknown strategy or an empty list,
-/// Error(nothing_valid) for a recording in which nothing is ok.
+/// The repeats run on `threads` threads; the result does not depend on how many there are. Each repeat on each
+/// recording has a seed of its own, by its number and the recording's name: the same for all strategies. The budget
+/// that a strategy is told is the largest of evals, for the aggregate score the recording's own. Throws
+/// Error(invalid_argument) for an unknown strategy or an empty list, Error(nothing_valid) for a recording in which
+/// nothing is ok.
 std::vector<StrategyScore> score_strategies(const std::vector<Recording>& recordings, const ScoreOptions& options);
 
 /// What uniform random search without repetition finds, exactly: the expectation of optimum / best found after each of

@@ -186,8 +186,7 @@ std::vector<std::vector<std::uint32_t>> parse_configs(const std::string& text, c
 
 std::string configs_text(const Space& space) {
   std::string text;
-  for (const Parameter& parameter : space.parameters())
-    text += (text.empty() ? "" : ",") + quoted(parameter.name);
+  for (const Parameter& parameter : space.parameters()) text += (text.empty() ? "" : ",") + quoted(parameter.name);
   text += "\n";
   std::vector<std::vector<std::string>> cells;
   for (const Parameter& parameter : space.parameters()) {

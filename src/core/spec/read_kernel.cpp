@@ -44,7 +44,8 @@ std::filesystem::path existing_recording(const Reader& reader, const TomlNode& n
   const std::filesystem::path path = (reader.base_dir / reader.text(node, "kernel.recording")).lexically_normal();
   std::error_code error;
   if (reader.check_files && !std::filesystem::exists(path, error))
-    reader.fail(node.at, "kernel.recording: " + path.string() + " does not exist (paths are relative to the spec's folder)");
+    reader.fail(node.at,
+                "kernel.recording: " + path.string() + " does not exist (paths are relative to the spec's folder)");
   return path;
 }
 
@@ -112,8 +113,7 @@ void read_kernel(Reader& reader) {
     reader.choice(*backend, "kernel.backend", {"replay"});
     spec.backend = reader.text(*backend, "kernel.backend");
   }
-  if (const TomlNode* recording = kernel->find("recording"))
-    spec.recording = existing_recording(reader, *recording);
+  if (const TomlNode* recording = kernel->find("recording")) spec.recording = existing_recording(reader, *recording);
 
   const TomlNode* const launch = reader.document.root().find("launch");
   if (launch != nullptr) {

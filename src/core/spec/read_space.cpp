@@ -115,7 +115,8 @@ Parameter read_parameter(const Reader& reader, const TomlNode& node, const std::
 void read_configs(Reader& reader, const TomlNode& space, const TomlNode& configs) {
   if (space.find("constraints") != nullptr)
     reader.fail(configs.key_at, "configs and constraints exclude each other: the list holds what is valid");
-  if (reader.spec.parameters.empty()) reader.fail(configs.key_at, "configs lists values of [space.params], which is empty");
+  if (reader.spec.parameters.empty())
+    reader.fail(configs.key_at, "configs lists values of [space.params], which is empty");
   const std::filesystem::path path = reader.existing_file(configs, "space.configs");
   reader.spec.configs_at = reader.document.at(configs.at);
   if (reader.check_files)

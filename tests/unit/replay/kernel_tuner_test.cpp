@@ -52,11 +52,13 @@ TEST_CASE("a cache that Kernel Tuner still writes is read up to its last whole e
     CHECK_MESSAGE(open.space.size() == 5, ending);
     CHECK(open.warnings.empty());
   }
-  const Recording torn = read_kernel_tuner(cache_head + cache_entries + ",\n\"4,col\": {\"x\": 4, \"y\": \"c", "open.json");
+  const Recording torn =
+      read_kernel_tuner(cache_head + cache_entries + ",\n\"4,col\": {\"x\": 4, \"y\": \"c", "open.json");
   CHECK(torn.space.size() == 5);
   REQUIRE(torn.warnings.size() == 1);
   CHECK(contains(torn.warnings[0], "torn last entry"));
-  CHECK(error_of([] { read_kernel_tuner(cache_head, "empty.json"); }) == "nothing_valid: empty.json: the cache has no entries");
+  CHECK(error_of([] { read_kernel_tuner(cache_head, "empty.json"); }) ==
+        "nothing_valid: empty.json: the cache has no entries");
 }
 
 TEST_CASE("every prefix of a cache is read or refused, never worse") {
@@ -141,6 +143,7 @@ TEST_CASE("timestamps") {
   CHECK(unix_time_ms_of("2023-12-22T13:17:23.719843+00:00") == 1703251043719);
   CHECK(unix_time_ms_of("2023-12-22 14:17:23+01:00") == 1703251043000);
   CHECK(unix_time_ms_of("2024-02-29 00:00:00Z") == 1709164800000);
-  for (const char* text : {"", "yesterday", "2023-02-29 00:00:00", "2023-12-22", "2023-12-22 25:00:00", "2023-12-22 13:17:23 x"})
+  for (const char* text :
+       {"", "yesterday", "2023-02-29 00:00:00", "2023-12-22", "2023-12-22 25:00:00", "2023-12-22 13:17:23 x"})
     CHECK_MESSAGE(!unix_time_ms_of(text), text);
 }

@@ -36,7 +36,9 @@ Record record(std::int64_t x, Outcome outcome, std::vector<double> samples_ms, s
   return result;
 }
 
-std::vector<Recording> recordings(std::vector<Record> records) { return recordings_of({std::move(records), {}}, "store", "median"); }
+std::vector<Recording> recordings(std::vector<Record> records) {
+  return recordings_of({std::move(records), {}}, "store", "median");
+}
 
 std::string gzip(const std::string& text) {
   std::string packed(compressBound(text.size()) + 64, '\0');
@@ -83,11 +85,13 @@ TEST_CASE("records of another device or problem are other recordings, of other p
   CHECK(all[0].space.size() == 1);
   CHECK(all[0].warnings.size() == 2);
   CHECK(all[1].name == "copy on other GPU");
-  CHECK(error_of([&] { recordings({replayed}); }) == "nothing_valid: store: there are no records of measurements in it");
+  CHECK(error_of([&] { recordings({replayed}); }) ==
+        "nothing_valid: store: there are no records of measurements in it");
 }
 
 TEST_CASE("samples that are no times are damage") {
-  const auto all = recordings({record(1, Outcome::ok, {1, -1}), record(2, Outcome::ok, {}), record(3, Outcome::ok, {2})});
+  const auto all =
+      recordings({record(1, Outcome::ok, {1, -1}), record(2, Outcome::ok, {}), record(3, Outcome::ok, {2})});
   CHECK(all[0].damage.count == 2);
   CHECK(all[0].damage.first == "record of {\"X\":1}: a sample is no positive time");
   CHECK(all[0].valid() == 1);

@@ -119,8 +119,9 @@ TEST_CASE("two runs are the same, also with several compilers") {
 TEST_CASE("failures keep their outcome and message, and cost what they cost") {
   Replay replay(read_kernel_tuner(cache, "copy.json"));
   const TuneResult result = replay.run();
-  CHECK(result.counts == std::map<Outcome, std::uint64_t>{
-                             {Outcome::ok, 2}, {Outcome::rejected, 1}, {Outcome::compile_failed, 1}, {Outcome::launch_failed, 1}});
+  CHECK(result.counts ==
+        std::map<Outcome, std::uint64_t>{
+            {Outcome::ok, 2}, {Outcome::rejected, 1}, {Outcome::compile_failed, 1}, {Outcome::launch_failed, 1}});
   for (const Record& record : result.records)
     if (record.outcome == Outcome::compile_failed) {
       CHECK(record.message == "Kernel Tuner recorded CompilationFailedConfig");

@@ -1,4 +1,6 @@
 // Scores: exact expectations, counting, the aggregate's parts, and the same result on any number of threads.
+#include "core/replay/score.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -9,7 +11,6 @@
 #include "base/random.hpp"
 #include "caches.hpp"
 #include "core/replay/aggregate.hpp"
-#include "core/replay/score.hpp"
 #include "core/replay/trial.hpp"
 
 using namespace xtune;
@@ -122,7 +123,8 @@ TEST_CASE("evaluations beyond the space, a space of one, all failing, and wrong 
   for (const StrategyScore& score : score_strategies({rugged(20, "small")}, options)) CHECK(score.mean.back() == 1);
   CHECK(error_of([&] { score_strategies({recording_of({0, 0})}, options); }).starts_with("nothing_valid: line: all 2"));
   options.strategies = {"randm"};
-  CHECK(error_of([&] { score_strategies({recording_of({1})}, options); }).find("did you mean 'random'") != std::string::npos);
+  CHECK(error_of([&] { score_strategies({recording_of({1})}, options); }).find("did you mean 'random'") !=
+        std::string::npos);
   options.strategies = {"random"};
   options.evals = {0, 3};
   CHECK(error_of([&] { score_strategies({recording_of({1})}, options); }).starts_with("invalid_argument"));
@@ -155,7 +157,8 @@ TEST_CASE("the aggregate score by hand: nine configurations of 1 to 9 ms, a seco
   const Recording recording = recording_of({9, 8, 7, 6, 5, 4, 3, 2, 1});
   const auto problem = AggregateProblem::of(recording);
   REQUIRE(problem);
-  // f_cut at p = .95 is 1.2 ms, first reached at i = 8: ceil(8 / 2) evaluations; at p = .01, 4.96 ms: i = 5, 1 evaluation.
+  // f_cut at p = .95 is 1.2 ms, first reached at i = 8: ceil(8 / 2) evaluations; at p = .01, 4.96 ms: i = 5, 1
+  // evaluation.
   CHECK(problem->grid_s().front() == 1);
   CHECK(problem->end_s() == 4);
   CHECK(problem->evals() == 4);
