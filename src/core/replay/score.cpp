@@ -44,7 +44,6 @@ void check(const std::vector<Recording>& recordings, const ScoreOptions& options
       throw Error(ErrorKind::nothing_valid,
                   fmt::format("{}: all {} recorded configurations failed; there is no optimum to score by",
                               recording.name, recording.space.size()));
-    for (const std::string& strategy : options.strategies) make_strategy(strategy, recording.space, 1, 1);
   }
 }
 
