@@ -29,6 +29,7 @@ else()
 endif()
 target_link_libraries(xtune_libuv INTERFACE rt)
 xtune_find_library(xtune_libmd sha256.h libmd-dev md)
+xtune_find_library(xtune_zlib zlib.h zlib1g-dev z)
 xtune_find_library(xtune_boost_context boost/context/fiber.hpp libboost-context-dev boost_context)
 
 find_package(fmt REQUIRED)

@@ -50,12 +50,17 @@ std::unique_ptr<Backend> make_backend(std::string_view name) {
   for (const Entry& entry : entries) {
     if (name == entry.name) {
       if (entry.factory) return entry.factory();
-      throw Error(ErrorKind::unsupported, "backend '" + std::string(name) +
-                                              "' is not in this build: its headers were missing when xtune was configured; "
-                                              "the summary of `cmake --preset run` says how to get it");
+      throw Error(ErrorKind::unsupported,
+                  "backend '" + std::string(name) +
+                      "' is not in this build: its headers were missing when xtune was configured; "
+                      "the summary of `cmake --preset run` says how to get it");
     }
     known.emplace_back(entry.name);
   }
+  if (name == "replay")
+    throw Error(
+        ErrorKind::invalid_argument,
+        "backend 'replay' serves recordings to `xtune run`: it has no compiler and no device for anything else");
   throw Error(ErrorKind::invalid_argument, "unknown backend '" + std::string(name) + "'" + did_you_mean(name, known) +
                                                "; known: cuda, hip, host, or auto");
 }

@@ -1,6 +1,8 @@
 // The machine's clock.
 #include "base/clock.hpp"
 
+#include <time.h>
+
 #include <chrono>
 
 namespace xtune {
@@ -19,6 +21,12 @@ class SystemClock final : public Clock {
 };
 
 }  // namespace
+
+double thread_cpu_s() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
 
 Clock& system_clock() {
   // Never destroyed: destructors of other statics may still ask for the time.

@@ -19,13 +19,17 @@ int check(const std::string& path, const CommonOptions& options) {
     nlohmann::ordered_json json{{"spec", spec.path.string()}, {"kernel", spec.kernel.name}, {"valid", true}};
     json["parameters"] = spec.parameters.size();
     json["constraints"] = spec.constraints.size();
+    if (spec.configs) json["configs"] = spec.configs->size();
     json["cases"] = spec.cases.size();
     fmt::print("{}\n", json.dump(2));
   } else {
     fmt::print("{}: kernel '{}' is sound: {} parameters, {} constraints, {} case{}, {} arguments{}\n", path,
                spec.kernel.name, spec.parameters.size(), spec.constraints.size(), spec.cases.size(),
                spec.cases.size() == 1 ? "" : "s", spec.args.size(),
-               spec.space_only() ? " (a space alone: nothing to compile)" : "");
+               spec.replays()      ? " (a replay: nothing to compile)"
+               : spec.space_only() ? " (a space alone: nothing to compile)"
+                                   : "");
+    if (spec.configs) fmt::print("  {} configurations are listed as valid\n", spec.configs->size());
   }
   return done;
 }

@@ -61,7 +61,9 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
                   "text, or json: JSON alone on standard output, everything else on standard error")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  command.add_option("--backend", options.backend, "cuda, hip, host, or auto: the first of these with a device")
+  command
+      .add_option("--backend", options.backend,
+                  "cuda, hip, host, or auto: the first of these with a device; `xtune run` also takes replay")
       ->capture_default_str();
   command.add_option("--arch", options.arch,
                      "architecture to compile for, such as sm_90a, gfx90a or x86_64_v3; default: the device's");
@@ -103,6 +105,13 @@ std::vector<Record> stored_records(const Spec& spec, const CommonOptions& option
   RecordSet set = read_records(options.store_path(), target.device.arch, spec.kernel.name);
   for (const std::string& warning : set.warnings) fmt::print(stderr, "warning: {}\n", warning);
   return std::move(set.records);
+}
+
+void warn_of(const Recording& recording) {
+  for (const std::string& warning : recording.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  if (recording.damage.count > 0)
+    fmt::print(stderr, "warning: {}: {} of {} configurations are damaged and count as failed, first {}\n",
+               recording.name, recording.damage.count, recording.space.size(), recording.damage.first);
 }
 
 void print_json(const std::vector<nlohmann::ordered_json>& answers) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/record/record.hpp"
+#include "core/replay/recording.hpp"
 #include "core/run/inventory.hpp"
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
@@ -53,6 +54,8 @@ Spec read_spec(const std::string& path, const CommonOptions& options, const std:
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target);
 /// The store's records of this kernel on the target's architecture; prints what is damaged to stderr.
 std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target);
+/// Prints what is wrong with a recording, and how much of it is damaged, to stderr.
+void warn_of(const Recording& recording);
 /// One answer for each case: the object itself where there is one case, else the list.
 void print_json(const std::vector<nlohmann::ordered_json>& answers);
 

@@ -8,10 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "backends/replay/services.hpp"
+#include "backends/replay/target.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
+#include "core/replay/read.hpp"
 #include "core/run/services.hpp"
 #include "core/run/tuner.hpp"
 #include "report/run_report.hpp"
@@ -24,6 +27,7 @@ struct RunOptions {
   std::string path;
   std::string log;
   std::string strategy;
+  std::string recording;
   std::optional<std::uint64_t> evals, seed;
   std::optional<double> seconds;
   std::size_t rows = 10;
@@ -40,15 +44,31 @@ std::string new_attempt() {
   return fmt::format("{:08x}{:08x}", entropy(), entropy());
 }
 
-void apply(const RunOptions& options, Spec& spec) {
+/// Compilers of a replay, unless XTUNE_JOBS tells another count: the same on every machine, so that a run is.
+std::size_t replay_jobs() {
+  const char* given = std::getenv("XTUNE_JOBS");
+  return given && *given ? default_jobs() : 8;
+}
+
+bool replays(const RunOptions& options) {
+  if (options.common.backend == "replay") return true;
+  if (!options.recording.empty() && options.common.backend != "auto")
+    throw Error(ErrorKind::invalid_argument,
+                "--recording is what --backend replay serves; backend " + options.common.backend + " measures");
+  return !options.recording.empty() ||
+         (options.common.backend == "auto" && read_spec(options.path, options.common, "").replays());
+}
+
+void apply(const RunOptions& options, Spec& spec, bool replaying) {
   if (!options.strategy.empty()) spec.search.strategy = options.strategy;
   if (options.evals) spec.search.evals = options.evals;
   if (options.seed) spec.search.seed = *options.seed;
   if (options.seconds) spec.search.seconds = options.seconds;
-  if (spec.space_only())
-    throw Error(
-        ErrorKind::invalid_spec,
-        options.path + ": the spec describes a space alone ([kernel] source is missing); `xtune space` reads it");
+  if (spec.space_only() && !replaying)
+    throw Error(ErrorKind::invalid_spec,
+                options.path +
+                    ": the spec describes a space alone ([kernel] source is missing); `xtune space` reads it" +
+                    (spec.replays() ? ", and without --backend it replays a recording" : ""));
 }
 
 std::string device_line(const Target& target) {
@@ -61,55 +81,112 @@ class RunCommand {
   explicit RunCommand(const RunOptions& options) : options_(options) {}
 
   int go() {
+    if (replays(options_)) return replay();
     target_ = choose_target(options_.common.target_options(true));
     if (options_.sanitize && target_.device.vendor != "cpu")
       throw Error(ErrorKind::unsupported,
                   "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");
     spec_ = load_spec_for(options_.path, options_.common, target_);
-    apply(options_, spec_);
+    apply(options_, spec_, false);
     if (spec_.candidates)
       fmt::print(stderr, "warning: {}: [candidates] is not used in this version; the search starts without its hints\n",
                  to_string(spec_.candidates->at));
     fmt::print(stderr, "{}: {}\n", spec_.kernel.name, device_line(target_));
 
     EventLoop loop;
-    const auto ask_to_stop = [this] { stop_ = true; };
-    const EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop),
-                                        loop.on_signal(SIGHUP, ask_to_stop)};
+    const std::vector<EventLoop::Watch> watches = watch_signals(loop);
     const TemporaryDirectory temporaries;
     PooledCompileService compiler(loop, default_jobs(), compile_worker_command(default_jobs(), temporaries.path()));
     WorkerBenchService bench(loop, bench_worker_command(options_.sanitize));
     ProgressPrinter printer(spec_, options_.log, options_.quiet);
-    int code = done;
     for (const Bindings& problem : spec_.cases) {
-      const TuneResult result = tune_case(problem, loop, compiler, bench, printer);
+      const TuneResult result = tune_case(problem, loop, compiler, bench, system_clock(), printer);
       printer.finish();
-      const bool any = best_of(result.records).has_value();
-      if (options_.common.json())
-        results_.push_back(run_json(spec_, result));
-      else
-        print_text(result);
-      if (!any) code = nothing_valid;
+      show(result, run_json(spec_, result));
       if (stop_) break;
     }
+    return finish();
+  }
+
+ private:
+  /// The same loop over recordings, in simulated time.
+  int replay() {
+    if (options_.sanitize) throw Error(ErrorKind::unsupported, "--sanitize: a replay runs no kernel");
+    spec_ = read_spec(options_.path, options_.common, "");
+    for (const std::string& note : spec_.notes) fmt::print(stderr, "{}\n", note);
+    spec_.kernel.backend = "replay";
+    apply(options_, spec_, true);
+    replay::prepare(spec_);
+    if (options_.recording.empty() && spec_.kernel.recording.empty())
+      throw Error(ErrorKind::invalid_argument,
+                  "nothing to replay: name a recording with --recording, or in the spec as [kernel] recording");
+    const std::vector<Recording> recordings = read_recordings(
+        options_.recording.empty() ? spec_.kernel.recording : std::filesystem::path(options_.recording));
+    for (const Recording& recording : recordings) warn_of(recording);
+    EventLoop loop;
+    const std::vector<EventLoop::Watch> watches = watch_signals(loop);
+    ProgressPrinter printer(spec_, options_.log, true);
+    for (const Bindings& problem : spec_.cases) {
+      const Recording& recording =
+          replay::choose_recording(recordings, spec_, problem, options_.common.arch, options_.common.device);
+      target_ = replay::target_of(recording);
+      const Space space = make_space(spec_, problem, device_facts(target_.device));
+      if (const std::uint64_t known = replay::recorded_of(space, recording); known < space.size())
+        fmt::print(stderr, "warning: {} of {} configurations are not in the recording: they count as rejected\n",
+                   space.size() - known, space.size());
+      fmt::print(stderr, "{}: {}, replayed on {}; all times are simulated\n", spec_.kernel.name, recording.name,
+                 recording.device.name);
+      replay::Simulation simulation(loop, system_clock().unix_time_ms());
+      replay::RecordedAnswers answers(recording);
+      replay::ReplayCompileService compiler(simulation, answers, replay_jobs());
+      replay::ReplayBenchService bench(simulation, answers);
+      const TuneResult result = tune_case(problem, loop, compiler, bench, simulation, printer);
+      nlohmann::ordered_json json = run_json(spec_, result);
+      json["simulated"] = true;
+      json["recording"] = recording.name;
+      show(result, std::move(json));
+      if (!options_.common.json())
+        fmt::print("      replayed from {}: the seconds are simulated, nothing was measured\n", recording.name);
+      if (stop_) break;
+    }
+    return finish();
+  }
+
+  std::vector<EventLoop::Watch> watch_signals(EventLoop& loop) {
+    std::vector<EventLoop::Watch> watches;
+    for (const int signum : {SIGINT, SIGTERM, SIGHUP})
+      watches.push_back(loop.on_signal(signum, [this] { stop_ = true; }));
+    return watches;
+  }
+
+  void show(const TuneResult& result, nlohmann::ordered_json json) {
+    if (!best_of(result.records)) code_ = nothing_valid;
+    if (options_.common.json())
+      results_.push_back(std::move(json));
+    else
+      print_text(result);
+  }
+
+  int finish() const {
     if (options_.common.json()) print_json(results_);
-    if (!stop_) return code;
+    if (!stop_) return code_;
     fmt::print(stderr, "xtune: interrupted; what was measured is kept, and the next run goes on from there\n");
     return interrupted;
   }
 
- private:
   TuneResult tune_case(const Bindings& problem, EventLoop& loop, CompileService& compiler, BenchService& bench,
-                       ProgressPrinter& printer) {
+                       Clock& clock, ProgressPrinter& printer) {
     const TemporaryDirectory scratch;
     TuneOptions options;
-    options.store = cache_disabled() ? scratch.path() / "store" : options_.common.store_path();
+    // A replay's records are nobody's measurements: they are kept only where somebody asks for them.
+    const bool kept = spec_.replays() ? !options_.common.store.empty() : !cache_disabled();
+    options.store = kept ? options_.common.store_path() : scratch.path() / "store";
     options.scratch = scratch.path();
     options.attempt = new_attempt();
     options.sanitize = options_.sanitize;
-    options.fresh = options_.fresh;
+    options.fresh = options_.fresh || spec_.replays();  // its result must not depend on what was replayed before
     options.retry_failed = options_.retry_failed;
-    return tune(spec_, problem, target_, options, loop, compiler, bench, system_clock(), printer, stop_);
+    return tune(spec_, problem, target_, options, loop, compiler, bench, clock, printer, stop_);
   }
 
   void print_text(const TuneResult& result) const {
@@ -122,6 +199,7 @@ class RunCommand {
   Target target_;
   Spec spec_;
   std::atomic<bool> stop_{false};
+  int code_ = done;
   std::vector<nlohmann::ordered_json> results_;
 };
 
@@ -135,6 +213,9 @@ void add_run_command(CLI::App& app, Context& context) {
   add_spec_argument(*command, options.path);
   add_common_options(*command, options.common);
   command->add_option("--strategy", options.strategy, "search strategy, instead of the spec's");
+  command->add_option("--recording", options.recording,
+                      "with --backend replay: serve this instead of measuring; a Kernel Tuner cache, a record file, or "
+                      "the folder of a store");
   command->add_option("--evals", options.evals, "configurations to try at most")->check(CLI::PositiveNumber);
   command->add_option("--seconds", options.seconds, "wall clock to spend at most")->check(CLI::PositiveNumber);
   command->add_option("--seed", options.seed, "of the search and of the input data");

@@ -234,6 +234,12 @@ RecordSet read_records(const fs::path& store, const std::string& arch, const std
   return set;
 }
 
+RecordSet parse_records(const std::string& name, std::string_view text) {
+  RecordSet set;
+  read_lines(name, text, set);
+  return set;
+}
+
 std::vector<std::string> recorded_archs(const fs::path& store, const std::string& kernel) {
   std::vector<std::string> archs;
   std::error_code error;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/record/record.hpp"
@@ -42,6 +43,8 @@ struct RecordSet {
 /// Reads every record of one kernel on one architecture; a missing folder is an empty set. A torn last line is dropped
 /// with a warning; a damaged line in the middle is skipped with a warning and the rest is kept.
 RecordSet read_records(const std::filesystem::path& store, const std::string& arch, const std::string& kernel);
+/// The same of one record file's text; name stands for the file in warnings.
+RecordSet parse_records(const std::string& name, std::string_view text);
 /// Architectures that hold records of this kernel, sorted; without those whose name path_component had to shorten.
 std::vector<std::string> recorded_archs(const std::filesystem::path& store, const std::string& kernel);
 

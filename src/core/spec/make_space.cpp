@@ -9,6 +9,9 @@ namespace xtune {
 namespace {
 
 [[noreturn]] void nothing_valid(const Spec& spec, const Space& space, const Bindings& problem) {
+  if (spec.configs)
+    throw Error(ErrorKind::nothing_valid,
+                to_string(spec.configs_at) + ": none of the listed configurations has the values that -D asks for");
   std::string message = spec.path.string() + ": no configuration of the space is valid";
   std::string sizes;
   for (const auto& [name, value] : problem) sizes += (sizes.empty() ? " for " : ", ") + name + " = " + to_text(value);
@@ -33,7 +36,8 @@ Space make_space(const Spec& spec, const Bindings& problem, const Bindings& devi
   Bindings constants = device_facts;
   constants.insert(problem.begin(), problem.end());
   try {
-    Space space(spec.parameters, std::move(constraints), constants, poll);
+    Space space = spec.configs ? Space::listed(spec.parameters, *spec.configs)
+                               : Space(spec.parameters, std::move(constraints), constants, poll);
     if (space.size() == 0) nothing_valid(spec, space, problem);
     return space;
   } catch (const ConstraintError& error) {

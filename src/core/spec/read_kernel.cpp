@@ -39,6 +39,16 @@ void read_include_dirs(const Reader& reader, const TomlNode& node) {
   }
 }
 
+// A file, or the folder of a store.
+std::filesystem::path existing_recording(const Reader& reader, const TomlNode& node) {
+  const std::filesystem::path path = (reader.base_dir / reader.text(node, "kernel.recording")).lexically_normal();
+  std::error_code error;
+  if (reader.check_files && !std::filesystem::exists(path, error))
+    reader.fail(node.at,
+                "kernel.recording: " + path.string() + " does not exist (paths are relative to the spec's folder)");
+  return path;
+}
+
 std::vector<Text> sizes(const Reader& reader, const TomlNode& launch, const std::string& key,
                         const std::string& where) {
   const TomlNode* const node = launch.find(key);
@@ -67,7 +77,7 @@ void read_kernel(Reader& reader) {
   if (kernel == nullptr) reader.fail({1, 1}, "the spec has no table [kernel], which gives at least the name");
   reader.check_keys(reader.table(*kernel, "[kernel]"), "[kernel]",
                     {"name", "source", "entry", "options", "options_cuda", "options_hip", "options_host", "defines",
-                     "include_dirs", "compile_timeout_s"});
+                     "include_dirs", "compile_timeout_s", "backend", "recording"});
   const TomlNode* const name = kernel->find("name");
   if (name == nullptr) reader.fail(kernel->at, "[kernel] has no name, by which the store knows the kernel");
   spec.name = reader.text(*name, "kernel.name");
@@ -98,6 +108,12 @@ void read_kernel(Reader& reader) {
   if (const TomlNode* include_dirs = kernel->find("include_dirs")) read_include_dirs(reader, *include_dirs);
   if (const TomlNode* timeout = kernel->find("compile_timeout_s"))
     spec.compile_timeout_s = reader.number(*timeout, "kernel.compile_timeout_s", 0.001, 1e6);
+
+  if (const TomlNode* backend = kernel->find("backend")) {
+    reader.choice(*backend, "kernel.backend", {"replay"});
+    spec.backend = reader.text(*backend, "kernel.backend");
+  }
+  if (const TomlNode* recording = kernel->find("recording")) spec.recording = existing_recording(reader, *recording);
 
   const TomlNode* const launch = reader.document.root().find("launch");
   if (launch != nullptr) {

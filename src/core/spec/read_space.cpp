@@ -2,6 +2,8 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "base/files.hpp"
+#include "core/spec/configs_csv.hpp"
 #include "core/spec/reader.hpp"
 
 namespace xtune {
@@ -9,6 +11,7 @@ namespace xtune {
 namespace {
 
 constexpr std::size_t most_values = 1'000'000;
+constexpr std::uint64_t largest_configs = std::uint64_t{1} << 30;
 
 std::vector<Value> listed_values(const Reader& reader, const TomlNode& node, const std::string& name) {
   if (node.items.empty()) reader.fail(node.at, name + " has an empty list of values: give at least one");
@@ -109,12 +112,23 @@ Parameter read_parameter(const Reader& reader, const TomlNode& node, const std::
   return parameter;
 }
 
+void read_configs(Reader& reader, const TomlNode& space, const TomlNode& configs) {
+  if (space.find("constraints") != nullptr)
+    reader.fail(configs.key_at, "configs and constraints exclude each other: the list holds what is valid");
+  if (reader.spec.parameters.empty())
+    reader.fail(configs.key_at, "configs lists values of [space.params], which is empty");
+  const std::filesystem::path path = reader.existing_file(configs, "space.configs");
+  reader.spec.configs_at = reader.document.at(configs.at);
+  if (reader.check_files)
+    reader.spec.configs = parse_configs(read_file(path, largest_configs), path.string(), reader.spec.parameters);
+}
+
 }  // namespace
 
 void read_space(Reader& reader) {
   const TomlNode* const space = reader.document.root().find("space");
   if (space == nullptr) return;
-  reader.check_keys(reader.table(*space, "[space]"), "[space]", {"constraints", "params"});
+  reader.check_keys(reader.table(*space, "[space]"), "[space]", {"constraints", "configs", "params"});
   if (const TomlNode* params = space->find("params")) {
     for (const auto& [name, node] : reader.table(*params, "[space.params]").entries) {
       reader.check_identifier(node.key_at, name, "parameter");
@@ -131,6 +145,20 @@ void read_space(Reader& reader) {
       reader.spec.constraints.push_back(reader.expression(item, "constraint"));
     }
   }
+  if (const TomlNode* configs = space->find("configs")) read_configs(reader, *space, *configs);
+}
+
+void restrict_configs(Reader& reader, const std::vector<Parameter>& listed) {
+  if (!reader.spec.configs) return;
+  const std::vector<Parameter>& pinned = reader.spec.parameters;
+  std::erase_if(*reader.spec.configs, [&](std::vector<std::uint32_t>& row) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (pinned[i].values == listed[i].values) continue;
+      if (listed[i].values[row[i]] != pinned[i].values.front()) return true;
+      row[i] = 0;
+    }
+    return false;
+  });
 }
 
 }  // namespace xtune

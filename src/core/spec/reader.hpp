@@ -54,6 +54,8 @@ void apply_overlay(Reader& reader, const std::string& backend);  // overlay.cpp
 void check_overlays(const Reader& reader);                       // overlay.cpp
 void read_problem(Reader& reader);                               // read_problem.cpp
 void read_space(Reader& reader);                                 // read_space.cpp
+/// After apply_defines: drops listed configurations that a pinned parameter excludes. listed: the parameters before.
+void restrict_configs(Reader& reader, const std::vector<Parameter>& listed);                          // read_space.cpp
 void apply_defines(Reader& reader, const std::vector<std::pair<std::string, std::string>>& defines);  // defines.cpp
 void read_kernel(Reader& reader);                                                                     // read_kernel.cpp
 LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where);         // read_kernel.cpp

@@ -31,7 +31,9 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
     spec.backend = options.backend;
   read_problem(reader);
   read_space(reader);
+  const std::vector<Parameter> listed = spec.configs ? spec.parameters : std::vector<Parameter>();
   apply_defines(reader, options.defines);
+  restrict_configs(reader, listed);
   read_kernel(reader);
   read_args(reader);
   read_validate(reader);

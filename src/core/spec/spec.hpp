@@ -40,6 +40,8 @@ struct KernelSpec {
   std::vector<std::pair<std::string, Text>> defines;
   std::vector<std::filesystem::path> include_dirs;  ///< absolute; the source's own folder is searched first
   double compile_timeout_s = 120;
+  std::string backend;              ///< "replay": nothing is compiled or measured; empty: whichever is chosen
+  std::filesystem::path recording;  ///< absolute: what a replay is served from; empty: the command line names it
 };
 
 struct LaunchSpec {
@@ -134,6 +136,9 @@ struct Spec {
   std::vector<Parameter> parameters;
   std::vector<Location> parameters_at;
   std::vector<Text> constraints;
+  /// The valid configurations where the spec lists them, instead of constraints: rows of value indices.
+  std::optional<std::vector<std::vector<std::uint32_t>>> configs;
+  Location configs_at;
   LaunchSpec launch;
   std::vector<ArgSpec> args;
   ValidateSpec validate;
@@ -146,6 +151,7 @@ struct Spec {
   std::vector<std::string> notes;
 
   bool space_only() const noexcept { return kernel.source.empty(); }
+  bool replays() const noexcept { return kernel.backend == "replay"; }
 };
 
 struct SpecOptions {

@@ -1,0 +1,110 @@
+// Answers from a recording.
+#include "backends/replay/services.hpp"
+
+#include <algorithm>
+
+namespace xtune::replay {
+namespace {
+
+bool ends_before_running(const RecordedConfig& config) {
+  return config.outcome == Outcome::compile_failed || config.stage == "compile" || config.stage == "space";
+}
+
+}  // namespace
+
+RecordedAnswers::RecordedAnswers(const Recording& recording) : recording_(recording) {
+  for (std::uint64_t index = 0; index < recording.space.size(); ++index) {
+    CompileRequest request;
+    const Config config = recording.space.at(index);
+    for (std::size_t i = 0; i < config.size(); ++i)
+      request.defines.emplace_back(recording.space.parameters()[i].name, to_define(config[i]));
+    by_text_.emplace(text_of(request), index);
+  }
+}
+
+// The recording's own parameters in their order; other defines of the kernel are none of them.
+std::string RecordedAnswers::text_of(const CompileRequest& request) const {
+  std::string text;
+  for (const Parameter& parameter : recording_.space.parameters()) {
+    const auto found = std::find_if(request.defines.begin(), request.defines.end(),
+                                    [&](const auto& define) { return define.first == parameter.name; });
+    if (found != request.defines.end()) text += found->second;
+    text += '\n';
+  }
+  return text;
+}
+
+const RecordedConfig* RecordedAnswers::find(const std::string& key, const CompileRequest& request) {
+  const auto found = by_text_.find(text_of(request));
+  if (found == by_text_.end()) return nullptr;
+  by_key_[key] = found->second;
+  return &recording_.configs[found->second];
+}
+
+const RecordedConfig* RecordedAnswers::find(const std::string& key) const {
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : &recording_.configs[found->second];
+}
+
+void ReplayCompileService::compile(const CompileJob& job, double /*timeout_s*/, Callback callback) {
+  Waiting waiting{job.key, job.request, std::move(callback)};
+  if (running_ < jobs_)
+    start(std::move(waiting));
+  else
+    waiting_.push_back(std::move(waiting));
+}
+
+void ReplayCompileService::start(Waiting waiting) {
+  ++running_;
+  const RecordedConfig* const config = answers_.find(waiting.key, waiting.request);
+  CompileAnswer answer;
+  answer.artifact.key = waiting.key;
+  if (!config) {
+    answer.outcome = Outcome::rejected;
+    answer.message = "not in the recording " + answers_.recording().name;
+  } else {
+    answer.artifact.compile_s = answer.cpu_s = config->compile_s;
+    if (ends_before_running(*config)) {
+      answer.outcome = config->outcome;
+      answer.message = config->message;
+    }
+  }
+  simulation_.after_s(config ? config->compile_s : 0,
+                      [this, asked_in = epoch_, answer = std::move(answer), callback = std::move(waiting.callback)] {
+                        if (asked_in != epoch_) return;
+                        --running_;
+                        if (!waiting_.empty()) {
+                          Waiting next = std::move(waiting_.front());
+                          waiting_.pop_front();
+                          start(std::move(next));
+                        }
+                        callback(answer);
+                      });
+}
+
+void ReplayCompileService::cancel_all() {
+  ++epoch_;
+  running_ = 0;
+  waiting_.clear();
+}
+
+void ReplayBenchService::bench(const BenchJob& job, double /*timeout_s*/, Callback callback) {
+  const RecordedConfig* const config = answers_.find(job.artifact.key);
+  BenchAnswer answer;
+  if (!config) {
+    answer.outcome = Outcome::rejected;
+    answer.stage = "load";
+    answer.message = "not in the recording " + answers_.recording().name;
+  } else {
+    answer.outcome = config->outcome;
+    answer.stage = config->stage.empty() ? "run" : config->stage;
+    answer.message = config->message;
+    answer.samples_ms = config->samples_ms;
+    answer.busy_s = config->bench_s;
+  }
+  simulation_.after_s(answer.busy_s, [this, asked_in = epoch_, answer, callback = std::move(callback)] {
+    if (asked_in == epoch_) callback(answer);
+  });
+}
+
+}  // namespace xtune::replay

@@ -1,0 +1,72 @@
+// Compile and bench services that answer from a recording, in simulated time: a run without compiler and device.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "backends/replay/simulation.hpp"
+#include "core/replay/recording.hpp"
+#include "core/run/services.hpp"
+
+namespace xtune::replay {
+
+/// Finds recorded configurations by what a compile request says of them, and remembers which artifact stands for which.
+class RecordedAnswers {
+ public:
+  explicit RecordedAnswers(const Recording& recording);
+  /// By the -D of every parameter. nullptr: not recorded. Remembers the answer under the artifact's key.
+  const RecordedConfig* find(const std::string& key, const CompileRequest& request);
+  const RecordedConfig* find(const std::string& key) const;  ///< of an artifact that was found before
+  const Recording& recording() const noexcept { return recording_; }
+
+ private:
+  std::string text_of(const CompileRequest& request) const;
+  const Recording& recording_;
+  std::unordered_map<std::string, std::uint64_t> by_text_;
+  std::unordered_map<std::string, std::uint64_t> by_key_;
+};
+
+/// `jobs` compilers that take as long as they took when recorded. A configuration that failed before it ran fails here;
+/// one that the recording lacks is rejected at once, with a message that says so. Time limits are not looked at: what
+/// was recorded has ended.
+class ReplayCompileService final : public CompileService {
+ public:
+  ReplayCompileService(Simulation& simulation, RecordedAnswers& answers, std::size_t jobs)
+      : simulation_(simulation), answers_(answers), jobs_(jobs) {}
+  void compile(const CompileJob& job, double timeout_s, Callback callback) override;
+  std::size_t parallel() const noexcept override { return jobs_; }
+  void cancel_all() override;
+
+ private:
+  struct Waiting {
+    std::string key;
+    CompileRequest request;
+    Callback callback;
+  };
+  void start(Waiting waiting);
+  Simulation& simulation_;
+  RecordedAnswers& answers_;
+  std::size_t jobs_, running_ = 0;
+  std::deque<Waiting> waiting_;
+  std::uint64_t epoch_ = 0;
+};
+
+/// One device that takes as long as it took when recorded, and hands out the raw samples.
+class ReplayBenchService final : public BenchService {
+ public:
+  ReplayBenchService(Simulation& simulation, const RecordedAnswers& answers)
+      : simulation_(simulation), answers_(answers) {}
+  void set_problem(OpenJob) override {}  // what is served was measured with inputs of its own
+  void bench(const BenchJob& job, double timeout_s, Callback callback) override;
+  void cancel_all() override { ++epoch_; }
+
+ private:
+  Simulation& simulation_;
+  const RecordedAnswers& answers_;
+  std::uint64_t epoch_ = 0;
+};
+
+}  // namespace xtune::replay

@@ -1,0 +1,99 @@
+// xtune import: recordings of other tuners as a spec and records.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "core/replay/import.hpp"
+#include "core/replay/read.hpp"
+
+namespace xtune::cli {
+namespace {
+
+struct ImportOptions {
+  std::string path;
+  std::string folder = ".";
+  std::string name;
+  std::string format = "text";
+};
+
+/// A file name without surprises for shells and TOML.
+std::string stem_of(const ImportOptions& options) {
+  std::string stem = options.name.empty() ? recording_name(options.path) : options.name;
+  for (char& c : stem)
+    if (c == '/' || c == '\\' || c == ' ' || c == '"') c = '_';
+  if (stem.empty() || stem.front() == '.') stem = "_" + stem;
+  return stem;
+}
+
+int import_kernel_tuner(const ImportOptions& options) {
+  std::vector<Recording> read;
+  try {
+    read = read_recordings(options.path);
+  } catch (const Error& error) {
+    // What cannot be read is a bad argument, not a failure of xtune.
+    if (error.kind() == ErrorKind::io) throw Error(ErrorKind::invalid_argument, error.what());
+    throw;
+  }
+  const Recording& recording = read.front();
+  if (recording.source != "Kernel Tuner" || read.size() != 1)
+    throw Error(ErrorKind::invalid_argument,
+                options.path + ": xtune's own records need no import; `xtune run --recording` replays them");
+  warn_of(recording);
+  const std::string stem = stem_of(options);
+  const std::filesystem::path folder = options.folder;
+  const ImportedTexts texts = import_texts(recording, stem, std::filesystem::path(options.path).filename().string());
+  write_file_atomically(folder / (stem + ".configs.csv"), texts.configs);
+  write_file_atomically(folder / (stem + ".jsonl"), texts.records);
+  // Last, and only when it is sound: a spec that is there is one that works.
+  const std::filesystem::path spec = folder / (stem + ".toml");
+  parse_spec(texts.spec, spec.string(), folder);
+  write_file_atomically(spec, texts.spec);
+
+  std::map<Outcome, std::uint64_t> counts;
+  for (const RecordedConfig& config : recording.configs) ++counts[config.outcome];
+  if (options.format == "json") {
+    nlohmann::ordered_json json{{"spec", spec.string()},
+                                {"kernel", kernel_name_of(recording, stem)},
+                                {"device", recording.device.name},
+                                {"configs", recording.space.size()},
+                                {"counts", nlohmann::ordered_json::object()},
+                                {"damaged", recording.damage.count}};
+    for (const auto& [outcome, count] : counts) json["counts"][to_string(outcome)] = count;
+    fmt::print("{}\n", json.dump(2));
+    return done;
+  }
+  std::string text;
+  for (const auto& [outcome, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
+  fmt::print("{}: {} configurations of {} on {} ({})\n  {}, {}.configs.csv and {}.jsonl beside it\n", options.path,
+             recording.space.size(), kernel_name_of(recording, stem), recording.device.name, text, spec.string(), stem,
+             stem);
+  return done;
+}
+
+}  // namespace
+
+void add_import_command(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("import", "turns what another tuner recorded into a spec and records");
+  command->require_subcommand(1);
+  add_example(*command,
+              "xtune import kernel-tuner gemm_cache.json.gz -o recorded\n  xtune run recorded/gemm_cache.toml");
+  CLI::App* kernel_tuner = command->add_subcommand("kernel-tuner", "a Kernel Tuner cache file, .json or .json.gz");
+  add_example(*kernel_tuner, "xtune import kernel-tuner gemm_cache.json.gz -o recorded");
+  static ImportOptions options;
+  kernel_tuner->add_option("file", options.path, "the cache file")->required();
+  kernel_tuner->add_option("-o,--output", options.folder, "folder to write into, made where it is missing")
+      ->capture_default_str();
+  kernel_tuner->add_option("--name", options.name, "of the written files; default: the cache file's");
+  kernel_tuner->add_option("--format", options.format, "text, or json: JSON alone on standard output")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  kernel_tuner->callback([&context] { context.exit_code = import_kernel_tuner(options); });
+}
+
+}  // namespace xtune::cli

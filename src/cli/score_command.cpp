@@ -1,0 +1,209 @@
+// xtune score: how fast strategies find the best configuration of recorded spaces.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "core/replay/read.hpp"
+#include "core/replay/score.hpp"
+#include "report/table.hpp"
+
+namespace xtune::cli {
+namespace {
+
+struct ScoreCommand {
+  std::vector<std::string> paths;
+  std::string strategies = "auto";
+  std::string evals = "25,50,100,200,400";
+  std::string statistic;
+  std::string format = "text";
+  std::size_t repeats = 30, threads = 0;
+  std::uint64_t seed = 1;
+  bool no_aggregate = false;
+};
+
+std::vector<std::string> split(const std::string& text, const char* option) {
+  std::vector<std::string> parts;
+  for (std::string_view rest = text;;) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    if (end == 0)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{} {}: an entry of the list is empty", option, printable(text, 80)));
+    parts.emplace_back(rest.substr(0, end));
+    if (end == rest.size()) return parts;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+std::vector<std::uint64_t> read_evals(const std::string& text) {
+  std::set<std::uint64_t> evals;
+  for (const std::string& part : split(text, "--evals")) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    if (error != std::errc() || end != part.data() + part.size() || number == 0)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("--evals {}: '{}' is no number of evaluations; give counts from 1 on, such as 25,50,100",
+                              printable(text, 80), printable(part, 40)));
+    evals.insert(number);
+  }
+  return {evals.begin(), evals.end()};
+}
+
+std::vector<Recording> read_all(const ScoreCommand& command) {
+  std::vector<Recording> recordings;
+  std::set<std::string> names;
+  for (const std::string& path : command.paths) {
+    std::vector<Recording> read;
+    try {
+      read = read_recordings(path, {command.statistic});
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::io) throw Error(ErrorKind::invalid_argument, error.what());
+      throw;
+    }
+    for (Recording& recording : read) {
+      const std::string own = recording.name;
+      for (int copy = 2; !names.insert(recording.name).second; ++copy)
+        recording.name = fmt::format("{} ({})", own, copy);
+      warn_of(recording);
+      recordings.push_back(std::move(recording));
+    }
+  }
+  return recordings;
+}
+
+ScoreOptions score_options(const ScoreCommand& command) {
+  ScoreOptions options;
+  std::set<std::string> seen;
+  for (std::string& name : split(command.strategies, "--strategy"))
+    if (seen.insert(name).second) options.strategies.push_back(std::move(name));
+  // Before any file is read: a misspelt name is told at once.
+  const Space one = Space::listed({{"x", {std::int64_t{0}}, true}}, {{0}});
+  for (const std::string& name : options.strategies) make_strategy(name, one, 1, 1);
+  options.evals = read_evals(command.evals);
+  options.repeats = command.repeats;
+  options.seed = command.seed;
+  options.aggregate = !command.no_aggregate;
+  options.threads = command.threads ? command.threads : std::max(1u, std::thread::hardware_concurrency());
+  options.thread_cpu_s = thread_cpu_s;
+  return options;
+}
+
+StrategyScore exact_random(const std::vector<Recording>& recordings, const ScoreOptions& options) {
+  StrategyScore exact;
+  exact.strategy = "random, exact";
+  exact.mean.assign(options.evals.size(), 0);
+  for (const Recording& recording : recordings) {
+    exact.spaces.push_back({random_expectation(recording, options.evals), std::nullopt});
+    for (std::size_t i = 0; i < exact.mean.size(); ++i)
+      exact.mean[i] += exact.spaces.back().found[i] / static_cast<double>(recordings.size());
+  }
+  return exact;
+}
+
+nlohmann::ordered_json found_json(const std::vector<std::uint64_t>& evals, const std::vector<double>& found) {
+  nlohmann::ordered_json json;
+  for (std::size_t i = 0; i < evals.size(); ++i) json[std::to_string(evals[i])] = found[i];
+  return json;
+}
+
+nlohmann::ordered_json score_json(const std::vector<Recording>& recordings, const ScoreOptions& options,
+                                  const StrategyScore& score) {
+  nlohmann::ordered_json json{{"spaces", nlohmann::ordered_json::object()}};
+  for (std::size_t i = 0; i < recordings.size(); ++i)
+    json["spaces"][recordings[i].name] = found_json(options.evals, score.spaces[i].found);
+  json["mean"] = found_json(options.evals, score.mean);
+  return json;
+}
+
+void print_scores(const std::vector<Recording>& recordings, const ScoreOptions& options,
+                  const std::vector<StrategyScore>& scores) {
+  nlohmann::ordered_json json;
+  for (const StrategyScore& score : scores) {
+    auto& entry = json[score.strategy] = score_json(recordings, options, score);
+    const auto number = [](const std::optional<double>& value) {
+      return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+    };
+    entry["score"] = number(score.aggregate);
+    for (std::size_t i = 0; i < recordings.size(); ++i)
+      entry["score_by_space"][recordings[i].name] = number(score.spaces[i].aggregate);
+    entry["ms_per_proposal"] = score.ms_per_proposal;
+  }
+  json["random_exact"] = score_json(recordings, options, exact_random(recordings, options));
+  fmt::print("{}\n", json.dump(2));
+}
+
+void print_tables(const std::vector<Recording>& recordings, const ScoreOptions& options,
+                  const std::vector<StrategyScore>& scores) {
+  std::vector<std::string> header{"strategy", "space"};
+  for (const std::uint64_t evals : options.evals) header.push_back(std::to_string(evals));
+  header.insert(header.end(), {"P(t)", "ms/proposal"});
+  std::vector<std::vector<std::string>> rows;
+  const auto add = [&](const StrategyScore& score, const std::string& space, const std::vector<double>& found,
+                       const std::optional<double>& aggregate, bool mean) {
+    std::vector<std::string> row{score.strategy, space};
+    for (const double value : found) row.push_back(fmt::format("{:.3f}", value));
+    row.push_back(aggregate ? fmt::format("{:.3f}", *aggregate) : "-");
+    row.push_back(mean && score.strategy != "random, exact" ? fmt::format("{:.3f}", score.ms_per_proposal) : "-");
+    rows.push_back(std::move(row));
+  };
+  std::vector<StrategyScore> all = scores;
+  all.push_back(exact_random(recordings, options));
+  for (const StrategyScore& score : all) {
+    if (recordings.size() > 1)
+      for (std::size_t i = 0; i < recordings.size(); ++i)
+        add(score, recordings[i].name, score.spaces[i].found, score.spaces[i].aggregate, false);
+    add(score, recordings.size() > 1 ? "mean" : recordings.front().name, score.mean, score.aggregate, true);
+  }
+  fmt::print("optimum / best found after so many evaluations, mean of {} repeats\n{}", options.repeats,
+             render_table(header, rows));
+}
+
+int run_score(const ScoreCommand& command) {
+  const ScoreOptions options = score_options(command);
+  const std::vector<Recording> recordings = read_all(command);
+  const std::vector<StrategyScore> scores = score_strategies(recordings, options);
+  if (command.format == "json")
+    print_scores(recordings, options, scores);
+  else
+    print_tables(recordings, options, scores);
+  return done;
+}
+
+}  // namespace
+
+void add_score_command(CLI::App& app, Context& context) {
+  CLI::App* command =
+      app.add_subcommand("score", "compares search strategies on recorded spaces, without compiling or measuring");
+  add_example(*command, "xtune score --strategy auto,random --repeats 30 --evals 25,50,100 recorded/*.json.gz");
+  static ScoreCommand options;
+  command
+      ->add_option("recordings", options.paths,
+                   "Kernel Tuner caches (.json, .json.gz), record files (.jsonl) or folders of stores")
+      ->required();
+  command->add_option("--strategy", options.strategies, "the strategies, separated by commas")->capture_default_str();
+  command->add_option("--evals", options.evals, "after how many evaluations to look; failed ones count")
+      ->capture_default_str();
+  command->add_option("--repeats", options.repeats, "searches of each strategy on each space")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
+      ->capture_default_str();
+  command->add_option("--seed", options.seed, "the same seed gives the same scores")->capture_default_str();
+  command->add_option("--threads", options.threads, "threads to spread the searches over; default: all cores");
+  command
+      ->add_option("--statistic", options.statistic,
+                   "rank configurations by this of their samples; default: Kernel Tuner's own time, else the median")
+      ->check(CLI::IsMember({"median", "min", "mean"}));
+  command->add_flag("--no-aggregate", options.no_aggregate,
+                    "leave out the aggregate score P(t), which takes longer searches");
+  command->add_option("--format", options.format, "text, or json: JSON alone on standard output")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->callback([&context] { context.exit_code = run_score(options); });
+}
+
+}  // namespace xtune::cli

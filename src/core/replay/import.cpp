@@ -1,0 +1,118 @@
+// Writes a recording down in xtune's own forms.
+#include "core/replay/import.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "core/record/record_json.hpp"
+#include "core/spec/configs_csv.hpp"
+#include "xtune/error.hpp"
+#include "xtune/version.hpp"
+
+namespace xtune {
+namespace {
+
+/// A basic string of TOML; JSON's escapes are all among TOML's.
+std::string toml_text(const Value& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  return text ? nlohmann::json(printable(*text)).dump() : to_text(value);
+}
+
+std::string toml_list(const std::vector<Value>& values) {
+  std::string list;
+  for (const Value& value : values) list += (list.empty() ? "" : ", ") + toml_text(value);
+  return "[" + list + "]";
+}
+
+void check_names(const Recording& recording) {
+  for (const Parameter& parameter : recording.space.parameters()) {
+    const std::string& name = parameter.name;
+    const auto part_of_name = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    };
+    if (name.empty() || (name[0] >= '0' && name[0] <= '9') || !std::all_of(name.begin(), name.end(), part_of_name))
+      throw Error(ErrorKind::invalid_argument, "the parameter '" + printable(name, 80) +
+                                                   "' cannot be named in a spec, which takes C identifiers: rename it "
+                                                   "in the recording");
+  }
+}
+
+std::string spec_text(const Recording& recording, const std::string& stem, const std::string& file) {
+  std::string text = fmt::format("# What {} recorded on {}, imported from {}: `xtune run` replays it.\n",
+                                 recording.source, recording.device.name, printable(file));
+  text += fmt::format("[kernel]\nname = {}\nbackend = \"replay\"\nrecording = {}\n",
+                      toml_text(kernel_name_of(recording, stem)), toml_text(stem + ".jsonl"));
+  if (!recording.problem.empty()) {
+    text += "\n[problem]\n";
+    for (const auto& [name, value] : recording.problem) text += name + " = " + toml_text(value) + "\n";
+  }
+  text += "\n[space]\nconfigs = " + toml_text(stem + ".configs.csv") + "\n\n[space.params]\n";
+  for (const Parameter& parameter : recording.space.parameters())
+    text += parameter.name + " = " + toml_list(parameter.values) + "\n";
+  // Kernel Tuner ranks by the mean of its samples.
+  if (recording.source == "Kernel Tuner") text += "\n[measure]\nstatistic = \"mean\"\n";
+  return text;
+}
+
+Record record_of(const Recording& recording, const std::string& kernel, std::uint64_t index) {
+  const RecordedConfig& config = recording.configs[index];
+  Record record;
+  record.kernel = kernel;
+  record.problem = recording.problem;
+  const Config values = recording.space.at(index);
+  for (std::size_t i = 0; i < values.size(); ++i) record.config[recording.space.parameters()[i].name] = values[i];
+  record.outcome = config.outcome;
+  record.stage = config.outcome == Outcome::ok ? "measure" : config.stage;
+  record.message = config.message;
+  record.samples_ms = config.samples_ms;
+  if (config.outcome == Outcome::ok || config.outcome == Outcome::pruned) record.time_ms = summarize(config.samples_ms);
+  record.device = recording.device;
+  record.toolchain = recording.source;
+  record.unix_time_ms = config.unix_time_ms;
+  record.compile_s = config.compile_s;
+  record.bench_s = config.bench_s;
+  record.key_parts = {{"recorded by", recording.source},
+                      {"kernel", kernel},
+                      {"problem", to_json(record.problem).dump()},
+                      {"config", to_json(record.config).dump()},
+                      {"device", recording.device.name}};
+  record.key = key_of(record.key_parts);
+  return record;
+}
+
+}  // namespace
+
+std::string kernel_name_of(const Recording& recording, const std::string& stem) {
+  std::string name = recording.kernel.empty() ? stem : recording.kernel;
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                       c == '-' || c == '+' || c == '.';
+    if (!plain) c = '_';
+  }
+  if (name.size() > 100) name.resize(100);
+  if (name.empty() || name.front() == '.') name = "_" + name.substr(0, 99);
+  return name;
+}
+
+ImportedTexts import_texts(const Recording& recording, const std::string& stem, const std::string& file) {
+  check_names(recording);
+  ImportedTexts texts;
+  texts.spec = spec_text(recording, stem, file);
+  texts.configs = configs_text(recording.space);
+  const std::string kernel = kernel_name_of(recording, stem);
+  texts.records = nlohmann::json{{"xtune_records", Record::schema},
+                                 {"xtune", version},
+                                 {"kernel", kernel},
+                                 {"arch", recording.device.arch},
+                                 {"imported_from", printable(file)}}
+                      .dump() +
+                  "\n";
+  for (std::uint64_t index = 0; index < recording.space.size(); ++index)
+    texts.records += to_json(record_of(recording, kernel, index)).dump() + "\n";
+  return texts;
+}
+
+}  // namespace xtune

@@ -1,0 +1,219 @@
+// Kernel Tuner's cache files, entry by entry.
+#include "core/replay/kernel_tuner.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <unordered_map>
+
+#include "base/text.hpp"
+#include "core/replay/cache_text.hpp"
+#include "core/replay/timestamp.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double failed_time_ms = 1e19;  // versions before 0.4.2 wrote 1e20 for what failed
+
+struct CacheReader {
+  const std::string& name;
+
+  [[noreturn]] void fail(const std::string& why) const { throw Error(ErrorKind::invalid_argument, name + ": " + why); }
+
+  Value value(const Json& json, const std::string& where) const {
+    if (json.is_boolean()) return json.get<bool>();
+    if (json.is_number_integer() &&
+        (!json.is_number_unsigned() || json.get<std::uint64_t>() <= std::uint64_t{INT64_MAX}))
+      return json.get<std::int64_t>();
+    if (json.is_number()) return json.get<double>();
+    if (json.is_string()) return printable(json.get<std::string>());
+    fail(where + ": expected a number, a string or a boolean, got " + printable(json.dump(), 60));
+  }
+};
+
+const Json* member(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found == json.end() ? nullptr : &*found;
+}
+
+double seconds(const Json& entry, const char* name) {
+  const Json* const found = member(entry, name);
+  if (!found || !found->is_number()) return 0;
+  const double ms = found->get<double>();
+  return std::isfinite(ms) && ms > 0 ? ms * 1e-3 : 0;
+}
+
+void set_failed(RecordedConfig& result, std::string_view word) {
+  result.outcome = Outcome::launch_failed;
+  result.stage = "run";
+  if (word == "InvalidConfig") {
+    result.outcome = Outcome::rejected;
+    result.stage = "space";
+  } else if (word == "CompilationFailedConfig") {
+    result.outcome = Outcome::compile_failed;
+    result.stage = "compile";
+  } else if (word.find("imeout") != std::string_view::npos) {
+    result.outcome = Outcome::timed_out;
+  }
+  result.message = "Kernel Tuner recorded " + printable(word, 200);
+}
+
+/// Empty, or why the times of an entry are no times.
+std::string read_times(const Json& entry, RecordedConfig& result) {
+  const Json* const time = member(entry, "time");
+  if (!time) return "it has no time";
+  if (!time->is_number()) return "time is " + printable(time->dump(), 40) + ", no number";
+  result.time_ms = time->get<double>();
+  if (!is_time(result.time_ms)) return fmt::format("time is {}", result.time_ms);
+  if (const Json* const times = member(entry, "times"); times && times->is_array())
+    for (const Json& sample : *times) {
+      const double sample_ms = sample.is_number() ? sample.get<double>() : std::nan("");
+      if (!is_time(sample_ms)) return "a sample in times is " + printable(sample.dump(), 40);
+      result.samples_ms.push_back(sample_ms);
+    }
+  if (result.samples_ms.empty()) result.samples_ms.push_back(result.time_ms);
+  return {};
+}
+
+RecordedConfig read_result(const Json& entry, const std::string& where, Damage& damage) {
+  RecordedConfig result;
+  result.compile_s = seconds(entry, "compile_time");
+  result.bench_s = seconds(entry, "benchmark_time") + seconds(entry, "verification_time");
+  result.overhead_s = seconds(entry, "framework_time");
+  if (const Json* const timestamp = member(entry, "timestamp"); timestamp && timestamp->is_string())
+    result.unix_time_ms = unix_time_ms_of(timestamp->get_ref<const std::string&>()).value_or(0);
+  for (const char* name : {"__error__", "time"})
+    if (const Json* const word = member(entry, name); word && word->is_string()) {
+      set_failed(result, word->get_ref<const std::string&>());
+      return result;
+    }
+  if (const Json* const time = member(entry, "time");
+      time && time->is_number() && time->get<double>() >= failed_time_ms) {
+    set_failed(result, printable(time->dump(), 40));
+    return result;
+  }
+  if (const std::string why = read_times(entry, result); !why.empty()) {
+    if (damage.count++ == 0) damage.first = where + ": " + why;
+    result.outcome = Outcome::launch_failed;
+    result.stage = "measure";
+    result.message = "the recording is damaged here: " + why;
+    result.time_ms = 0;
+    result.samples_ms.clear();
+  }
+  return result;
+}
+
+std::vector<std::string> parameter_names(const CacheReader& reader, const Json& cache) {
+  const Json* const keys = member(cache, "tune_params_keys");
+  if (!keys || !keys->is_array() || !member(cache, "cache") || !member(cache, "cache")->is_object())
+    reader.fail(
+        "not a Kernel Tuner cache: it has no tune_params_keys or no cache" +
+        std::string(member(cache, "results") ? " (a T4 results file; the cache file of the same run has more)" : ""));
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  for (const Json& key : *keys) {
+    if (!key.is_string()) reader.fail("tune_params_keys: expected strings, got " + printable(key.dump(), 60));
+    names.push_back(printable(key.get<std::string>()));
+    if (!seen.insert(names.back()).second) reader.fail("tune_params_keys names '" + names.back() + "' twice");
+  }
+  if (names.empty()) reader.fail("tune_params_keys is empty: there is nothing to tune");
+  return names;
+}
+
+/// tune_params lists the values; files without it tell them by their entries.
+std::vector<Parameter> read_parameters(const CacheReader& reader, const Json& cache,
+                                       const std::vector<std::string>& names) {
+  const Json* const lists = member(cache, "tune_params");
+  std::vector<Parameter> parameters;
+  for (const std::string& name : names) {
+    std::vector<Value> values;
+    const Json* const list = lists && lists->is_object() ? member(*lists, name.c_str()) : nullptr;
+    if (list && list->is_array())
+      for (const Json& item : *list) values.push_back(reader.value(item, "tune_params." + name));
+    if (values.empty())
+      for (const auto& [key, entry] : cache.at("cache").items())
+        if (const Json* const item = entry.is_object() ? member(entry, name.c_str()) : nullptr)
+          values.push_back(reader.value(*item, "entry '" + printable(key, 80) + "': " + name));
+    if (values.empty()) reader.fail("the parameter " + name + " has no values, in tune_params or in an entry");
+    parameters.push_back({name, unified_values(std::move(values)), true});
+  }
+  return parameters;
+}
+
+void read_problem(const CacheReader& reader, const Json& cache, Bindings& problem) {
+  const Json* const size = member(cache, "problem_size");
+  if (!size || size->is_null()) return;
+  if (!size->is_array()) {
+    problem["problem_size"] = reader.value(size->is_object() ? Json(size->dump()) : *size, "problem_size");
+    return;
+  }
+  constexpr const char* axes[] = {"problem_size_x", "problem_size_y", "problem_size_z"};
+  for (std::size_t i = 0; i < size->size() && i < 3; ++i) problem[axes[i]] = reader.value((*size)[i], axes[i]);
+}
+
+std::string text_member(const Json& cache, const char* name) {
+  const Json* const found = member(cache, name);
+  return found && found->is_string() ? printable(found->get<std::string>(), 200) : "";
+}
+
+DeviceInfo read_device(const Json& cache) {
+  DeviceInfo device;
+  device.backend = "kernel-tuner";
+  device.name = text_member(cache, "device_name");
+  device.vendor = device.name.starts_with("NVIDIA") || device.name.starts_with("Tesla") ? "nvidia"
+                  : device.name.starts_with("AMD") || device.name.starts_with("Radeon") ? "amd"
+                                                                                        : "unknown";
+  if (device.name.empty()) device.name = "unknown";
+  device.arch = "unknown";
+  return device;
+}
+
+}  // namespace
+
+Recording read_kernel_tuner(const std::string& text, const std::string& name) {
+  std::vector<std::string> warnings;
+  const Json cache = parse_cache_text(text, name, warnings);
+  const CacheReader reader{name};
+  const std::vector<std::string> names = parameter_names(reader, cache);
+  if (cache.at("cache").empty()) throw Error(ErrorKind::nothing_valid, name + ": the cache has no entries");
+  std::vector<Parameter> parameters = read_parameters(reader, cache, names);
+  std::vector<RecordedRow> rows;
+  std::set<std::vector<std::uint32_t>> seen;
+  Damage damage;
+  for (const auto& [key, entry] : cache.at("cache").items()) {
+    const std::string where = "entry '" + printable(key, 120) + "'";
+    if (!entry.is_object()) reader.fail(where + ": expected an object, got " + printable(entry.dump(), 60));
+    RecordedRow row;
+    for (const Parameter& parameter : parameters) {
+      const Json* const item = member(entry, parameter.name.c_str());
+      if (!item) reader.fail(where + " has no value for " + parameter.name + ": a cache of another space");
+      const Value value = reader.value(*item, where + ": " + parameter.name);
+      const auto index = index_among(parameter.values, value);
+      if (!index)
+        reader.fail(where + ": " + parameter.name + " = " + to_text(value) +
+                    " is none of its values in tune_params: a cache of another space");
+      row.values.push_back(*index);
+    }
+    if (!seen.insert(row.values).second) {
+      warnings.push_back(name + ": " + where + " repeats a configuration; skipped");
+      continue;
+    }
+    row.result = read_result(entry, where, damage);
+    rows.push_back(std::move(row));
+  }
+  Recording recording = make_recording(std::move(parameters), std::move(rows));
+  recording.source = "Kernel Tuner";
+  recording.kernel = text_member(cache, "kernel_name");
+  read_problem(reader, cache, recording.problem);
+  recording.device = read_device(cache);
+  recording.damage = damage;
+  recording.warnings = std::move(warnings);
+  return recording;
+}
+
+}  // namespace xtune

@@ -1,0 +1,27 @@
+// Reading recordings from whatever holds them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/replay/recording.hpp"
+
+namespace xtune {
+
+/// Which time ranks the configurations of a recording: "median", "min" or "mean" of the samples; empty: what the
+/// recording itself says (Kernel Tuner's "time"), else the median.
+struct ReadOptions {
+  std::string statistic;
+};
+
+/// path: a Kernel Tuner cache (.json), a file of xtune's records (.jsonl), either of them with gzip, or a folder with
+/// record files (a store). A cache gives one recording, records one for each kernel, problem and device. Throws
+/// Error(io) for what cannot be read, Error(invalid_argument) for what is neither, Error(nothing_valid) for what is
+/// empty; each names the path.
+std::vector<Recording> read_recordings(const std::filesystem::path& path, const ReadOptions& options = {});
+
+/// The file's or folder's name without .json, .jsonl, .gz.
+std::string recording_name(const std::filesystem::path& path);
+
+}  // namespace xtune

@@ -1,0 +1,111 @@
+// Building recordings, and carrying one's outcomes over to another space.
+#include "core/replay/recording.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+bool is_time(double time_ms) noexcept { return std::isfinite(time_ms) && time_ms > 0; }
+
+std::uint64_t Recording::valid() const noexcept {
+  return static_cast<std::uint64_t>(std::count_if(
+      configs.begin(), configs.end(), [](const RecordedConfig& config) { return config.outcome == Outcome::ok; }));
+}
+
+Recording make_recording(std::vector<Parameter> parameters, std::vector<RecordedRow> rows) {
+  if (rows.empty()) throw Error(ErrorKind::nothing_valid, "the recording holds no configuration");
+  std::vector<std::vector<std::uint32_t>> values;
+  for (const RecordedRow& row : rows) values.push_back(row.values);
+  Recording recording{{}, {}, {}, {}, {}, Space::listed(std::move(parameters), std::move(values)), {}, {}, {}};
+  recording.configs.resize(rows.size());
+  for (RecordedRow& row : rows) recording.configs[*recording.space.index_of(row.values)] = std::move(row.result);
+  return recording;
+}
+
+std::vector<Value> unified_values(std::vector<Value> values) {
+  bool floats = false, numbers = true, same = true;
+  for (const Value& value : values) {
+    floats = floats || std::holds_alternative<double>(value);
+    numbers = numbers && (std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value));
+    same = same && value.index() == values.front().index();
+  }
+  for (Value& value : values) {
+    if (same) break;
+    if (!numbers)
+      value = to_text(value);
+    else if (const auto* integer = std::get_if<std::int64_t>(&value); floats && integer)
+      value = static_cast<double>(*integer);
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+std::optional<std::uint32_t> index_among(const std::vector<Value>& values, const Value& value) {
+  const auto find = [&](const Value& wanted) -> std::optional<std::uint32_t> {
+    const auto found = std::find(values.begin(), values.end(), wanted);
+    if (found == values.end()) return std::nullopt;
+    return static_cast<std::uint32_t>(found - values.begin());
+  };
+  if (const auto exact = find(value)) return exact;
+  if (const auto* integer = std::get_if<std::int64_t>(&value))
+    if (const auto as_float = find(static_cast<double>(*integer))) return as_float;
+  if (const auto* floating = std::get_if<double>(&value);
+      floating && *floating == std::trunc(*floating) && std::abs(*floating) <= 0x1p53)
+    if (const auto as_integer = find(static_cast<std::int64_t>(*floating))) return as_integer;
+  return find(to_text(value));
+}
+
+std::vector<Observation> map_observations(const Recording& from, const Space& to) {
+  const std::vector<Parameter>& sources = from.space.parameters();
+  const std::vector<Parameter>& targets = to.parameters();
+  std::vector<std::optional<std::size_t>> source_of(targets.size());
+  std::set<std::string> shared;
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    for (std::size_t j = 0; j < sources.size(); ++j)
+      if (targets[i].name == sources[j].name) {
+        source_of[i] = j;
+        shared.insert(targets[i].name);
+      }
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    if (!source_of[i] && targets[i].values.size() > 1) return {};
+  for (const Parameter& source : sources)
+    if (!shared.contains(source.name) && source.values.size() > 1) return {};
+
+  std::vector<std::vector<std::optional<std::uint32_t>>> renumbered(targets.size());
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    if (source_of[i])
+      for (const Value& value : sources[*source_of[i]].values)
+        renumbered[i].push_back(index_among(targets[i].values, value));
+  std::vector<Observation> observations;
+  std::vector<std::uint32_t> digits(targets.size());
+  for (std::uint64_t index = 0; index < from.space.size(); ++index) {
+    const std::vector<std::uint32_t> values = from.space.value_indices(index);
+    bool known = true;
+    for (std::size_t i = 0; i < targets.size() && known; ++i) {
+      const std::optional<std::uint32_t> digit = source_of[i] ? renumbered[i][values[*source_of[i]]] : 0;
+      known = digit.has_value();
+      digits[i] = digit.value_or(0);
+    }
+    if (!known) continue;
+    if (const auto found = to.index_of(digits))
+      observations.push_back({*found, from.configs[index].outcome, from.configs[index].time_ms});
+  }
+  return observations;
+}
+
+std::vector<std::vector<Observation>> guides_for(const std::vector<Recording>& recordings, std::size_t target) {
+  std::vector<std::vector<Observation>> guides;
+  for (std::size_t i = 0; i < recordings.size(); ++i) {
+    if (i == target || recordings[i].kernel != recordings[target].kernel) continue;
+    std::vector<Observation> known = map_observations(recordings[i], recordings[target].space);
+    if (!known.empty()) guides.push_back(std::move(known));
+  }
+  return guides;
+}
+
+}  // namespace xtune

@@ -1,0 +1,147 @@
+// Groups records into recordings.
+#include "core/replay/records.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "core/record/record_json.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+struct Group {
+  std::vector<const Record*> records;
+  std::uint64_t other_space = 0;
+};
+
+/// Whether the values can be told apart: NaN cannot.
+bool sound(const Bindings& config) {
+  return std::all_of(config.begin(), config.end(), [](const auto& entry) {
+    const auto* number = std::get_if<double>(&entry.second);
+    return !number || std::isfinite(*number);
+  });
+}
+
+std::vector<std::string> names_of(const Bindings& config) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : config) names.push_back(name);
+  return names;
+}
+
+std::string group_key(const Record& record) {
+  const DeviceInfo& device = record.device;
+  return nlohmann::json{record.kernel, device.backend,       device.arch,
+                        device.name,   device.compute_units, to_json(record.problem).dump()}
+      .dump();
+}
+
+RecordedConfig result_of(const Record& record, const std::string& ranking, Damage& damage) {
+  RecordedConfig result;
+  result.outcome = record.outcome;
+  result.stage = record.stage;
+  result.message = record.message;
+  result.samples_ms = record.samples_ms;
+  result.compile_s = is_time(record.compile_s) ? record.compile_s : 0;
+  result.bench_s = is_time(record.bench_s) ? record.bench_s : 0;
+  result.unix_time_ms = record.unix_time_ms;
+  if (record.outcome != Outcome::ok && record.outcome != Outcome::pruned) return result;
+  const bool sound =
+      !record.samples_ms.empty() && std::all_of(record.samples_ms.begin(), record.samples_ms.end(), is_time);
+  if (sound) {
+    result.time_ms = statistic(summarize(record.samples_ms), ranking);
+  } else {
+    const std::string why = record.samples_ms.empty() ? "it has no samples" : "a sample is no positive time";
+    if (damage.count++ == 0) damage.first = "record of " + to_json(record.config).dump() + ": " + why;
+    result.outcome = Outcome::launch_failed;
+    result.stage = "measure";
+    result.message = "the recording is damaged here: " + why;
+    result.samples_ms.clear();
+  }
+  return result;
+}
+
+/// The newest full measurement wins; a pruned record counts only where there is no other.
+bool supersedes(const Record& record, const Record& other) {
+  const bool pruned = record.outcome == Outcome::pruned, other_pruned = other.outcome == Outcome::pruned;
+  if (pruned != other_pruned) return other_pruned;
+  return record.unix_time_ms >= other.unix_time_ms;
+}
+
+Recording recording_of(const Group& group, const std::string& ranking) {
+  const Record& first = *group.records.front();
+  std::vector<Parameter> parameters;
+  for (const auto& [name, value] : first.config) {
+    std::vector<Value> values;
+    for (const Record* record : group.records) values.push_back(record->config.find(name)->second);
+    parameters.push_back({name, unified_values(std::move(values)), true});
+  }
+  std::map<std::vector<std::uint32_t>, const Record*> newest;
+  for (const Record* record : group.records) {
+    std::vector<std::uint32_t> row;
+    for (const Parameter& parameter : parameters)
+      row.push_back(*index_among(parameter.values, record->config.find(parameter.name)->second));
+    const Record*& slot = newest[row];
+    if (!slot || supersedes(*record, *slot)) slot = record;
+  }
+  Damage damage;
+  std::vector<RecordedRow> rows;
+  for (const auto& [row, record] : newest) rows.push_back({row, result_of(*record, ranking, damage)});
+  Recording recording = make_recording(std::move(parameters), std::move(rows));
+  recording.source = first.device.backend == "kernel-tuner" ? "Kernel Tuner" : "xtune";
+  recording.kernel = first.kernel;
+  recording.problem = first.problem;
+  recording.device = first.device;
+  recording.damage = damage;
+  return recording;
+}
+
+}  // namespace
+
+std::vector<Recording> recordings_of(RecordSet set, const std::string& name, const std::string& ranking) {
+  std::vector<std::string> order;
+  std::map<std::string, Group> groups;
+  std::uint64_t replayed = 0;
+  for (const Record& record : set.records) {
+    if (record.device.backend == "replay") {
+      ++replayed;
+      continue;
+    }
+    const std::string key = group_key(record);
+    const auto [found, added] = groups.try_emplace(key);
+    if (added) order.push_back(key);
+    Group& group = found->second;
+    if (!sound(record.config) ||
+        (!group.records.empty() && names_of(record.config) != names_of(group.records.front()->config)))
+      ++group.other_space;
+    else
+      group.records.push_back(&record);
+  }
+  if (replayed)
+    set.warnings.push_back(fmt::format("{}: {} records of a replay are no measurements; skipped", name, replayed));
+  if (order.empty()) throw Error(ErrorKind::nothing_valid, name + ": there are no records of measurements in it");
+  std::vector<Recording> recordings;
+  for (const std::string& key : order) {
+    const Group& group = groups.at(key);
+    if (group.records.empty())
+      throw Error(ErrorKind::invalid_argument, name + ": no record of a group has parameters that are finite numbers");
+    if (group.records.front()->config.empty())
+      throw Error(ErrorKind::invalid_argument, name + ": a record has no parameters: there is nothing to search");
+    recordings.push_back(recording_of(group, ranking));
+    Recording& recording = recordings.back();
+    recording.name = order.size() == 1 ? "" : fmt::format("{} on {}", recording.kernel, recording.device.name);
+    if (group.other_space)
+      recording.warnings.push_back(
+          fmt::format("{}: {} records have other parameters than the first; skipped", name, group.other_space));
+  }
+  auto& warnings = recordings.front().warnings;
+  warnings.insert(warnings.begin(), set.warnings.begin(), set.warnings.end());
+  return recordings;
+}
+
+}  // namespace xtune

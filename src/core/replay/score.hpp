@@ -1,0 +1,48 @@
+// Scoring strategies on recorded spaces.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/replay/recording.hpp"
+
+namespace xtune {
+
+struct ScoreOptions {
+  std::vector<std::string> strategies;
+  std::vector<std::uint64_t> evals{25, 50, 100, 200, 400};  ///< ascending, at least 1
+  std::size_t repeats = 30;
+  std::uint64_t seed = 1;
+  bool aggregate = true;  ///< also the aggregate score (aggregate.hpp), whose trials may be long
+  std::size_t threads = 1;
+  double (*thread_cpu_s)() = nullptr;  ///< CPU time of the calling thread, for ms_per_proposal
+};
+
+/// Of one strategy on one recording.
+struct SpaceScore {
+  std::vector<double> found;  ///< for each of evals: mean over repeats of optimum / best found, 0 before any ok one
+  std::optional<double> aggregate;  ///< P; unset where the recording cannot tell, or nothing was found
+};
+
+struct StrategyScore {
+  std::string strategy;
+  std::vector<SpaceScore> spaces;  ///< as the recordings
+  std::vector<double> mean;        ///< of found, over spaces
+  std::optional<double> aggregate;
+  double ms_per_proposal = 0;  ///< CPU time of its own, of the trials behind `found`
+};
+
+/// The repeats run on `threads` threads; the result does not depend on how many there are. Each repeat on each
+/// recording has a seed of its own, by its number and the recording's name: the same for all strategies. The budget
+/// that a strategy is told is the largest of evals, for the aggregate score the recording's own. Throws
+/// Error(invalid_argument) for an unknown strategy or an empty list, Error(nothing_valid) for a recording in which
+/// nothing is ok.
+std::vector<StrategyScore> score_strategies(const std::vector<Recording>& recordings, const ScoreOptions& options);
+
+/// What uniform random search without repetition finds, exactly: the expectation of optimum / best found after each of
+/// evals, by the hypergeometric distribution of the best rank drawn.
+std::vector<double> random_expectation(const Recording& recording, const std::vector<std::uint64_t>& evals);
+
+}  // namespace xtune

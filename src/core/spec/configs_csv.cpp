@@ -1,0 +1,207 @@
+// CSV of configurations, read and written.
+#include "core/spec/configs_csv.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <unordered_map>
+
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+struct Field {
+  std::string text;
+  std::size_t line = 1, column = 1;  ///< columns in bytes
+};
+
+class Table {
+ public:
+  Table(std::string_view text, const std::string& name) : text_(text), name_(name) {
+    if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);  // spreadsheets write a byte order mark
+  }
+
+  [[noreturn]] void fail(const Field& at, const std::string& why) const {
+    throw Error(ErrorKind::invalid_spec, fmt::format("{}:{}:{}: {}", name_, at.line, at.column, why));
+  }
+
+  /// The fields of the next line that is not empty; none at the end of the text.
+  std::vector<Field> next() {
+    while (!text_.empty() && (text_.front() == '\n' || text_.front() == '\r')) skip_newline();
+    std::vector<Field> fields;
+    if (text_.empty()) return fields;
+    std::size_t column = 1;
+    for (;;) {
+      fields.push_back(field(column));
+      if (text_.empty() || text_.front() != ',') break;
+      text_.remove_prefix(1);
+      ++column;
+    }
+    if (!text_.empty()) skip_newline();
+    return fields;
+  }
+
+ private:
+  void skip_newline() {
+    if (text_.front() == '\n') ++line_;
+    text_.remove_prefix(1);
+  }
+
+  Field field(std::size_t& column) {
+    Field found{{}, line_, column};
+    if (text_.starts_with('"')) return quoted(std::move(found), column);
+    const std::size_t end = std::min(text_.find_first_of(",\r\n"), text_.size());
+    std::string_view cell = text_.substr(0, end);
+    text_.remove_prefix(end);
+    column += end;
+    cell.remove_prefix(std::min(cell.find_first_not_of(" \t"), cell.size()));
+    cell = cell.substr(0, cell.find_last_not_of(" \t") + 1);
+    found.text = cell;
+    return found;
+  }
+
+  Field quoted(Field found, std::size_t& column) {
+    text_.remove_prefix(1);
+    ++column;
+    for (;; ++column) {
+      if (text_.empty()) fail(found, "the quote is never closed");
+      const char c = text_.front();
+      text_.remove_prefix(1);
+      if (c == '\n') ++line_;
+      if (c != '"') {
+        found.text += c;
+      } else if (text_.starts_with('"')) {
+        found.text += '"';
+        text_.remove_prefix(1);
+        ++column;
+      } else {
+        break;
+      }
+    }
+    ++column;
+    if (!text_.empty() && text_.find_first_of(",\r\n") != 0) fail(found, "text after the closing quote");
+    return found;
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  std::size_t line_ = 1;
+};
+
+/// Finds a parameter's values by their texts.
+class ValueFinder {
+ public:
+  explicit ValueFinder(const Parameter& parameter) : parameter_(parameter) {
+    for (std::uint32_t i = 0; i < parameter.values.size(); ++i) by_text_.emplace(to_text(parameter.values[i]), i);
+  }
+
+  std::optional<std::uint32_t> find(const std::string& text) const {
+    if (const auto found = by_text_.find(text); found != by_text_.end()) return found->second;
+    if (std::holds_alternative<std::string>(parameter_.values.front())) return std::nullopt;
+    // 16.0 for 16, 1e2 for 100.0, and 1 for true, as other programs write them.
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    for (std::uint32_t i = 0; i < parameter_.values.size(); ++i)
+      if (number_of(parameter_.values[i]) == number) return i;
+    return std::nullopt;
+  }
+
+ private:
+  static double number_of(const Value& value) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+    if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? 1 : 0;
+    return std::get<double>(value);
+  }
+  const Parameter& parameter_;
+  std::unordered_map<std::string, std::uint32_t> by_text_;
+};
+
+/// Which parameter each column holds.
+std::vector<std::size_t> read_header(Table& table, const std::vector<Parameter>& parameters) {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
+  const std::vector<Field> header = table.next();
+  if (header.empty()) table.fail({}, "the file is empty: its first line names the parameters");
+  std::vector<std::size_t> columns;
+  for (const Field& field : header) {
+    const auto found = std::find(names.begin(), names.end(), field.text);
+    if (found == names.end())
+      table.fail(field, "'" + printable(field.text, 80) + "' is no parameter of [space.params]" +
+                            did_you_mean(field.text, names));
+    const auto column = static_cast<std::size_t>(found - names.begin());
+    if (std::find(columns.begin(), columns.end(), column) != columns.end())
+      table.fail(field, "the parameter " + field.text + " has two columns");
+    columns.push_back(column);
+  }
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (std::find(columns.begin(), columns.end(), i) == columns.end())
+      table.fail(header.front(), "there is no column for the parameter " + names[i]);
+  return columns;
+}
+
+std::string quoted(const std::string& text) {
+  const bool plain = !text.empty() && text.find_first_of(",\"\r\n \t") == std::string::npos;
+  if (plain) return text;
+  std::string result = "\"";
+  for (const char c : text) result += c == '"' ? "\"\"" : std::string(1, c);
+  return result + "\"";
+}
+
+}  // namespace
+
+std::vector<std::vector<std::uint32_t>> parse_configs(const std::string& text, const std::string& name,
+                                                      const std::vector<Parameter>& parameters) {
+  Table table(text, name);
+  const std::vector<std::size_t> columns = read_header(table, parameters);
+  std::vector<ValueFinder> finders;
+  for (const Parameter& parameter : parameters) finders.emplace_back(parameter);
+  std::vector<std::vector<std::uint32_t>> rows;
+  std::set<std::vector<std::uint32_t>> seen;
+  for (std::vector<Field> line = table.next(); !line.empty(); line = table.next()) {
+    if (line.size() != columns.size())
+      table.fail(line.front(), fmt::format("{} values for {} parameters", line.size(), columns.size()));
+    std::vector<std::uint32_t> row(columns.size());
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      const auto index = finders[columns[i]].find(line[i].text);
+      const Parameter& parameter = parameters[columns[i]];
+      if (!index) {
+        std::vector<std::string> texts;
+        for (const Value& value : parameter.values) texts.push_back(to_text(value));
+        table.fail(line[i], "'" + printable(line[i].text, 80) + "' is none of the values of " + parameter.name +
+                                did_you_mean(line[i].text, texts));
+      }
+      row[columns[i]] = *index;
+    }
+    if (!seen.insert(row).second) table.fail(line.front(), "the configuration is listed twice");
+    rows.push_back(std::move(row));
+  }
+  if (rows.empty()) table.fail({}, "the file lists no configuration: give one a line after the names");
+  return rows;
+}
+
+std::string configs_text(const Space& space) {
+  std::string text;
+  for (const Parameter& parameter : space.parameters()) text += (text.empty() ? "" : ",") + quoted(parameter.name);
+  text += "\n";
+  std::vector<std::vector<std::string>> cells;
+  for (const Parameter& parameter : space.parameters()) {
+    auto& values = cells.emplace_back();
+    for (const Value& value : parameter.values) values.push_back(quoted(to_text(value)));
+  }
+  for (std::uint64_t index = 0; index < space.size(); ++index) {
+    const std::vector<std::uint32_t> row = space.value_indices(index);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) text += ',';
+      text += cells[i][row[i]];
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace xtune

@@ -1,0 +1,184 @@
+// xtune import, run on a recording, and score, as a user calls them.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "cli.hpp"
+
+using namespace xtune;
+using namespace xtune::cli_test;
+
+namespace {
+
+/// A cache of "x" = 1 .. 40 whose every tenth configuration failed; the best is 13.
+std::string cache_text(const std::string& kernel = "sweep", const std::string& special = "") {
+  std::string values, entries;
+  for (int x = 1; x <= 40; ++x) {
+    values += (x > 1 ? "," : "") + std::to_string(x);
+    const std::string time =
+        x % 10 == 0 ? "\"RuntimeFailedConfig\"" : std::to_string(1 + (x > 13 ? x - 13 : 13 - x)) + ".5";
+    entries += (x > 1 ? ",\n" : "") + ("\"" + std::to_string(x) + "\": {\"x\": " + std::to_string(x)) +
+               ", \"time\": " + (x == 5 && !special.empty() ? special : time) +
+               ", \"compile_time\": 1000, \"benchmark_time\": 500}";
+  }
+  return "{\"device_name\": \"NVIDIA A100\", \"kernel_name\": \"" + kernel +
+         "\", \"problem_size\": [64, 64], \"tune_params_keys\": [\"x\"], \"tune_params\": {\"x\": [" + values +
+         "]},\n\"cache\": {\n" + entries + "}\n}";
+}
+
+std::string content(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("import, check, space and run a Kernel Tuner cache") {
+  const Cli cli;
+  const CommandResult imported = cli.xtune(
+      {"import", "kernel-tuner", cli.write("sweep.json", cache_text()), "-o", cli.path("out"), "--format", "json"});
+  REQUIRE(imported.exit_code == 0);
+  const json summary = json::parse(imported.stdout_text);
+  CHECK(summary["configs"] == 40);
+  CHECK(summary["counts"] == json{{"ok", 36}, {"launch_failed", 4}});
+  const std::string spec = cli.path("out/sweep.toml");
+  CHECK(cli.xtune({"check", spec}).exit_code == 0);
+  CHECK(json::parse(cli.xtune({"space", spec, "--format", "json"}).stdout_text)["valid"] == 40);
+
+  const CommandResult run = cli.xtune({"run", spec, "--format", "json", "--strategy", "exhaustive"});
+  REQUIRE(run.exit_code == 0);
+  const json result = json::parse(run.stdout_text);
+  CHECK(result["simulated"] == true);
+  CHECK(result["device"]["backend"] == "replay");
+  CHECK(result["best"]["config"] == json{{"x", 13}});
+  CHECK(result["best"]["time_ms"] == 1.5);
+  CHECK(result["counts"] == json{{"ok", 36}, {"launch_failed", 4}});
+  CHECK(result["seconds"]["device_busy"] == doctest::Approx(20.0));
+  CHECK(json::parse(cli.xtune({"run", spec, "--format", "json", "--strategy", "exhaustive"}).stdout_text)["seconds"] ==
+        result["seconds"]);
+  // Nothing of it went into the store, where somebody might take it for a measurement.
+  CHECK_FALSE(fs::exists(cli.path("cache/records")));
+
+  const CommandResult text = cli.xtune({"run", spec, "--evals", "10"});
+  CHECK(text.exit_code == 0);
+  CHECK(text.stdout_text.find("the seconds are simulated") != std::string::npos);
+}
+
+TEST_CASE("records that a replay is asked to keep are marked, and no recording") {
+  const Cli cli;
+  REQUIRE(
+      cli.xtune({"import", "kernel-tuner", cli.write("sweep.json", cache_text()), "-o", cli.path("out")}).exit_code ==
+      0);
+  REQUIRE(cli.xtune({"run", cli.path("out/sweep.toml"), "--evals", "10", "--store", cli.path("kept")}).exit_code == 0);
+  std::size_t records = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(cli.path("kept")))
+    if (entry.path().extension() == ".jsonl") {
+      std::istringstream lines(content(entry.path()));
+      for (std::string line; std::getline(lines, line);)
+        if (const json record = json::parse(line); record.contains("device")) {
+          CHECK(record["device"]["backend"] == "replay");
+          ++records;
+        }
+    }
+  CHECK(records == 10);
+  const CommandResult score = cli.xtune({"score", cli.path("kept")});
+  CHECK(score.exit_code == 3);
+  CHECK(score.stderr_text.find("no records of measurements") != std::string::npos);
+}
+
+TEST_CASE("xtune's own measurements replay") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2, 3, 4]");
+  const CommandResult measured = cli.run(spec, {"--store", cli.path("mine")});
+  REQUIRE(measured.exit_code == 0);
+  const json real = json::parse(measured.stdout_text);
+  for (const std::string& recording : {cli.path("mine"), cli.path("mine/records")}) {
+    const CommandResult replayed = cli.xtune({"run", spec, "--recording", recording, "--format", "json"});
+    REQUIRE(replayed.exit_code == 0);
+    const json result = json::parse(replayed.stdout_text);
+    CHECK(result["best"]["config"] == real["best"]["config"]);
+    CHECK(result["best"]["time_ms"] == doctest::Approx(real["best"]["time_ms"].get<double>()).epsilon(1e-4));
+    CHECK(result["counts"] == real["counts"]);
+    CHECK(result["simulated"] == true);
+  }
+  CHECK(cli.xtune({"run", spec, "--backend", "replay"}).exit_code == 2);
+  CHECK(cli.xtune({"run", spec, "--recording", cli.path("mine"), "-D", "N=64"}).exit_code == 2);
+  CHECK(cli.xtune({"run", spec, "--recording", cli.path("mine"), "--backend", "host"}).exit_code == 2);
+  const CommandResult foreign = cli.xtune({"run", spec, "--recording", cli.write("sweep.json", cache_text())});
+  CHECK(foreign.exit_code == 2);
+  CHECK(foreign.stderr_text.find("nothing recorded of kernel copy") != std::string::npos);
+}
+
+TEST_CASE("score compares strategies, and says the same again") {
+  const Cli cli;
+  const std::string file = cli.write("sweep.json", cache_text());
+  const std::vector<std::string> command{"score",   "--strategy", "random,local", "--repeats", "20",
+                                         "--evals", "5,40",       "--format",     "json",      file};
+  const CommandResult first = cli.xtune(command);
+  REQUIRE(first.exit_code == 0);
+  json scores = json::parse(first.stdout_text);
+  for (const char* strategy : {"random", "local"}) {
+    CHECK(scores[strategy]["spaces"]["sweep"]["40"] == 1.0);
+    CHECK(scores[strategy]["mean"]["5"] > 0.1);
+    CHECK(scores[strategy]["mean"]["5"] < 1.0);
+    CHECK(scores[strategy]["score"].is_number());
+    scores[strategy].erase("ms_per_proposal");
+  }
+  CHECK(scores["random_exact"]["mean"]["40"] == doctest::Approx(1.0));
+  std::vector<std::string> again = command;
+  again.insert(again.end(), {"--threads", "3"});
+  json repeated = json::parse(cli.xtune(again).stdout_text);
+  for (const char* strategy : {"random", "local"}) repeated[strategy].erase("ms_per_proposal");
+  CHECK(repeated == scores);
+  CHECK(cli.xtune({"score", "--repeats", "3", file, file}).stdout_text.find("sweep (2)") != std::string::npos);
+}
+
+TEST_CASE("wrong arguments and files end with a reason and the right code") {
+  const Cli cli;
+  const std::string file = cli.write("sweep.json", cache_text());
+  const auto expect = [&](const std::vector<std::string>& arguments, int code, const std::string& reason) {
+    const CommandResult result = cli.xtune(arguments);
+    CHECK_MESSAGE(result.exit_code == code, arguments.at(1));
+    CHECK_MESSAGE(result.stderr_text.find(reason) != std::string::npos, result.stderr_text);
+    CHECK(result.stdout_text.empty());
+  };
+  expect({"score", "--strategy", "randm", file}, 2, "did you mean 'random'?");
+  expect({"score", "--strategy", "random,", file}, 2, "an entry of the list is empty");
+  expect({"score", "--evals", "0", file}, 2, "no number of evaluations");
+  expect({"score", "--evals", "5,x", file}, 2, "'x' is no number");
+  expect({"score", "--repeats", "0", file}, 2, "--repeats");
+  expect({"score", cli.path("gone.json")}, 2, "gone.json");
+  expect({"score", cli.write("foreign.json", "{\"a\": 1}")}, 2, "not a Kernel Tuner cache");
+  expect({"score", cli.write("empty.json", "{\"tune_params_keys\": [\"x\"], \"cache\": {}}")}, 3, "no entries");
+  expect({"score", cli.write("cut.json.gz", std::string("\x1f\x8b\x08\0\0\0\0\0\0\3\x4b", 11))}, 2, "truncated");
+  expect(
+      {"score", cli.write("bad.json", "{\"tune_params_keys\": [\"x\"], \"cache\": {\"1\": {\"x\": 1, \"time\": -1}}}")},
+      3, "1 of 1 configurations are damaged and count as failed, first entry '1': time is -1");
+  expect({"import", "kernel-tuner", cli.path("gone.json")}, 2, "gone.json");
+  expect({"import", "kernel-tuner", cli.write("copy.jsonl", "{\"xtune_records\":1}\n")}, 3, "no records");
+  expect({"compile", file + ".toml", "--backend", "replay"}, 2, "serves recordings to `xtune run`");
+  expect({"import"}, 2, "");
+}
+
+TEST_CASE("a damaged configuration is told and counts as failed") {
+  const Cli cli;
+  const std::string file = cli.write("sweep.json", cache_text("sweep", "NaN"));
+  const CommandResult imported = cli.xtune({"import", "kernel-tuner", file, "-o", cli.path("out")});
+  CHECK(imported.exit_code == 0);
+  CHECK(imported.stderr_text.find("1 of 40 configurations are damaged") != std::string::npos);
+  const json result = json::parse(
+      cli.xtune({"run", cli.path("out/sweep.toml"), "--format", "json", "--strategy", "exhaustive"}).stdout_text);
+  CHECK(result["counts"]["launch_failed"] == 5);
+}
+
+TEST_CASE("a cache where everything failed imports, and a run of it finds nothing") {
+  const Cli cli;
+  const std::string file = cli.write("bad.json",
+                                     "{\"tune_params_keys\": [\"x\"], \"cache\": {\"1\": {\"x\": 1, \"time\": 1e20}, "
+                                     "\"2\": {\"x\": 2, \"time\": 1e20}}}");
+  REQUIRE(cli.xtune({"import", "kernel-tuner", file, "-o", cli.path("out")}).exit_code == 0);
+  CHECK(cli.xtune({"run", cli.path("out/bad.toml")}).exit_code == 3);
+  CHECK(cli.xtune({"score", file}).exit_code == 3);
+}
