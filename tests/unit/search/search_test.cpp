@@ -189,7 +189,8 @@ TEST_CASE("an unknown strategy names the nearest") {
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::invalid_argument);
     CHECK(std::string(error.what()) ==
-          "unknown strategy 'randon' (did you mean 'random'?); one of auto, exhaustive, random, local");
+          "unknown strategy 'randon' (did you mean 'random'?); one of auto, exhaustive, random, local, "
+          "annealing, genetic, differential_evolution, particle_swarm, bayesian, forest, portfolio");
   }
 }
 
