@@ -58,14 +58,16 @@ double Guidance::expected(std::uint64_t index) const {
   return sum;
 }
 
-std::vector<std::uint64_t> Guidance::best_of_switches() const {
+// The best by one source, or by all together where `guide` is null, and the best for each value of each switch.
+std::vector<std::uint64_t> Guidance::best_of_switches(const Guide* guide) const {
   using Scored = std::pair<double, std::uint64_t>;
   constexpr Scored none{std::numeric_limits<double>::infinity(), 0};
   std::map<std::pair<std::size_t, std::uint32_t>, Scored> best_with;  // by parameter and value
   Scored best = none;
-  for (const Guide& guide : guides_)
-    for (const std::uint64_t index : guide.order()) {
-      const Scored own{joint_score(index), index};
+  for (const Guide& measured : guides_) {
+    if (guide != nullptr && guide != &measured) continue;
+    for (const std::uint64_t index : measured.order()) {
+      const Scored own{guide != nullptr ? guide->score(index) : joint_score(index), index};
       best = std::min(best, own);
       const Digits digits = space_.value_indices(index);
       for (std::size_t i = 0; i < digits.size(); ++i) {
@@ -74,6 +76,7 @@ std::vector<std::uint64_t> Guidance::best_of_switches() const {
         place = std::min(place, own);
       }
     }
+  }
   std::vector<Scored> picks{best};
   for (const auto& [value, place] : best_with) picks.push_back(place);
   std::sort(picks.begin(), picks.end());
@@ -85,7 +88,14 @@ std::vector<std::uint64_t> Guidance::best_of_switches() const {
 
 std::vector<std::uint64_t> Guidance::picks(std::size_t count) {
   if (guides_.empty() || count == 0) return {};
-  std::vector<std::uint64_t> picks = best_of_switches();
+  // By turns what all sources together hold to be best, and what each does.
+  std::vector<std::vector<std::uint64_t>> lists{best_of_switches(nullptr)};
+  for (std::size_t g = 0; g < guides_.size() && guides_.size() > 1; ++g) lists.push_back(best_of_switches(&guides_[g]));
+  std::vector<std::uint64_t> picks;
+  for (std::size_t rank = 0; rank < lists.front().size(); ++rank)
+    for (const std::vector<std::uint64_t>& list : lists)
+      if (rank < list.size() && std::find(picks.begin(), picks.end(), list[rank]) == picks.end())
+        picks.push_back(list[rank]);
   const auto apart = [&](std::uint64_t index) {
     const Digits digits = space_.value_indices(index);
     return std::all_of(picks.begin(), picks.end(),

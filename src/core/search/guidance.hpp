@@ -41,9 +41,9 @@ class Guidance {
   bool empty() const noexcept { return guides_.empty(); }
   const std::vector<Guide>& guides() const noexcept { return guides_; }
 
-  /// Places to begin with, up to `count`: the best by all sources, the best for each value of each switch (switches
-  /// choose between ways through a kernel, and devices differ in which way is best), then the best of each source by
-  /// turns, at least two parameters apart.
+  /// Places to begin with, up to `count`, by all sources together and by each in turns: the best, and the best for each
+  /// value of each switch (switches choose between ways through a kernel, and devices differ in which way is best);
+  /// then further good ones, at least two parameters apart.
   std::vector<std::uint64_t> picks(std::size_t count);
 
   /// Sets the weight of each source by ridge regression of values, one for each index.
@@ -54,7 +54,7 @@ class Guidance {
  private:
   const std::vector<double>& scores(std::uint64_t index) const;
   double joint_score(std::uint64_t index) const;
-  std::vector<std::uint64_t> best_of_switches() const;
+  std::vector<std::uint64_t> best_of_switches(const Guide* guide) const;
 
   const Space& space_;
   std::vector<Guide> guides_;

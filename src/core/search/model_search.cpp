@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t initial_results = 6;
 constexpr std::size_t pool_draws = 1000;                       // candidates by chance
 constexpr std::size_t polished = 5;                            // the best few, whose neighbours are all candidates
+constexpr double least_chance = 0.005;                         // of success: no failure is certain
 constexpr std::size_t guides_best = 200;                       // of each source
 constexpr std::size_t least_interval = 5, most_interval = 60;  // results between restarts of the model
 constexpr std::size_t interval_part = 7;                       // or this part of the results
@@ -106,7 +107,7 @@ class ModelSearch : public BudgetedSearch {
       const Prediction prediction = model_->predict(i);
       const double score =
           log_expected_improvement(prediction.mean + expected_[i], prediction.deviation + 1e-4, lesson_->best()) +
-          std::log(std::max(0.02, 1.0 - prediction.failure));
+          std::log(std::max(least_chance, 1.0 - prediction.failure));
       if (score > best_score) {
         best_score = score;
         best = pool_[i];

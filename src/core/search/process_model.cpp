@@ -1,4 +1,4 @@
-// A Gaussian process as a model of times, and with the same covariances as a model of failures.
+// A Gaussian process as a model of times, and one of failures where there are any.
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
@@ -26,7 +26,7 @@ std::vector<std::uint64_t> thinned(std::vector<std::uint64_t> best_first, std::s
 class ProcessModel : public Model {
  public:
   ProcessModel(const Space& space, const Features& features)
-      : space_(space), features_(features), process_(features.plain_count()) {}
+      : space_(space), features_(features), process_(features.plain_count()), failing_(features.plain_count()) {}
 
   void restart(const Lesson& lesson, std::span<const std::uint64_t> under_way, std::span<const std::uint64_t> pool,
                Random& random) override {
@@ -35,7 +35,12 @@ class ProcessModel : public Model {
     for (const std::uint64_t index : sample) targets.push_back(lesson.target(index));
     process_.learn_lengths(points_of(sample), targets, learnt_ ? later_steps : first_steps);
     learnt_ = true;
-    process_.set_pool(points_of(pool));
+    // What fails has borders of its own: of shared memory, of threads.
+    models_failures_ = !lesson.failed().empty();
+    if (models_failures_) learn_failures(lesson, random);
+    const std::vector<float> candidates = points_of(pool);
+    process_.set_pool(candidates);
+    if (models_failures_) failing_.set_pool(candidates);
     rows_.clear();
     in_rows_.clear();
     for (const std::uint64_t index : thinned(lesson.timed(), most_points, random)) expect(index);
@@ -46,11 +51,17 @@ class ProcessModel : public Model {
     update(lesson, random);
   }
 
-  void extend(std::span<const std::uint64_t> candidates) override { process_.add_candidates(points_of(candidates)); }
+  void extend(std::span<const std::uint64_t> candidates) override {
+    const std::vector<float> points = points_of(candidates);
+    process_.add_candidates(points);
+    if (models_failures_) failing_.add_candidates(points);
+  }
 
   void expect(std::uint64_t index) override {
     if (!in_rows_.insert(index).second) return;
-    process_.add_point(points_of({&index, 1}).data());
+    const std::vector<float> point = points_of({&index, 1});
+    process_.add_point(point.data());
+    if (models_failures_) failing_.add_point(point.data());
     rows_.push_back(index);
   }
 
@@ -69,7 +80,7 @@ class ProcessModel : public Model {
     signal_ = static_cast<float>(process_.signal_variance(targets));
     failure_rate_ = lesson.failure_rate();
     failure_.assign(process_.pool_size(), 0);
-    if (failure_rate_ > 0) failure_ = process_.mean(failures);
+    if (failure_rate_ > 0) failure_ = (models_failures_ ? failing_ : process_).mean(failures);
   }
 
   Prediction predict(std::size_t candidate) const override {
@@ -78,6 +89,15 @@ class ProcessModel : public Model {
   }
 
  private:
+  void learn_failures(const Lesson& lesson, Random& random) {
+    std::vector<std::uint64_t> sample = thinned(lesson.failed(), most_for_lengths / 2, random);
+    const std::vector<std::uint64_t> timed = thinned(lesson.timed(), most_for_lengths / 2, random);
+    sample.insert(sample.end(), timed.begin(), timed.end());
+    std::vector<float> failures;
+    for (const std::uint64_t index : sample) failures.push_back(lesson.failure(index));
+    failing_.learn_lengths(points_of(sample), failures, later_steps);
+  }
+
   std::vector<float> points_of(std::span<const std::uint64_t> indices) const {
     std::vector<float> points(indices.size() * features_.plain_count());
     for (std::size_t i = 0; i < indices.size(); ++i)
@@ -87,8 +107,8 @@ class ProcessModel : public Model {
 
   const Space& space_;
   const Features& features_;
-  GaussianProcess process_;
-  bool learnt_ = false;
+  GaussianProcess process_, failing_;
+  bool learnt_ = false, models_failures_ = false;
   std::size_t left_out_ = 0;
   std::vector<std::uint64_t> rows_;
   std::unordered_set<std::uint64_t> in_rows_;
