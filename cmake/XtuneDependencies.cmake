@@ -2,6 +2,7 @@
 find_package(Threads REQUIRED)
 find_package(nlohmann_json 3.8 REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(Eigen3 3.3 REQUIRED NO_MODULE)
 
 function(xtune_find_library target header package)
   find_path(${target}_INCLUDE ${header})

@@ -7,22 +7,28 @@
 
 namespace xtune {
 
-/// What every factory is given. evals is never more than the size of the space.
-struct StrategyOptions {
-  const Space& space;
-  std::uint64_t seed = 1;
-  std::uint64_t evals = 0;
-};
-
+/// evals is never more than the size of the space.
 using StrategyFactory = std::unique_ptr<Strategy> (*)(const StrategyOptions& options);
 
 /// The first configurations in the order of the space.
 std::unique_ptr<Strategy> make_exhaustive_strategy(const StrategyOptions& options);
 /// Uniform without repetition, in constant memory.
 std::unique_ptr<Strategy> make_random_strategy(const StrategyOptions& options);
-/// Greedy hill climbing over Space::neighbours with random restarts.
+/// Greedy hill climbing over Space::neighbours, restarted by turns from the best known place and from a random one.
 std::unique_ptr<Strategy> make_local_strategy(const StrategyOptions& options);
-/// All in random order when the evaluations suffice; else a fifth of them at random, then climbs from the best few.
+/// Simulated annealing whose temperature follows the budget.
+std::unique_ptr<Strategy> make_annealing_strategy(const StrategyOptions& options);
+/// A steady-state genetic algorithm.
+std::unique_ptr<Strategy> make_genetic_strategy(const StrategyOptions& options);
+std::unique_ptr<Strategy> make_differential_evolution_strategy(const StrategyOptions& options);
+std::unique_ptr<Strategy> make_particle_swarm_strategy(const StrategyOptions& options);
+/// A Gaussian process and expected improvement.
+std::unique_ptr<Strategy> make_bayesian_strategy(const StrategyOptions& options);
+/// Extremely randomised trees and expected improvement.
+std::unique_ptr<Strategy> make_forest_strategy(const StrategyOptions& options);
+/// All of the above that learn, by what each has earned.
+std::unique_ptr<Strategy> make_portfolio_strategy(const StrategyOptions& options);
+/// All in random order when the evaluations suffice; else models.
 std::unique_ptr<Strategy> make_auto_strategy(const StrategyOptions& options);
 
 }  // namespace xtune

@@ -30,14 +30,19 @@ std::vector<std::string> strategy_names() {
   return names;
 }
 
-std::unique_ptr<Strategy> make_strategy(std::string_view name, const Space& space, std::uint64_t seed,
-                                        std::uint64_t evals) {
+std::unique_ptr<Strategy> make_strategy(std::string_view name, StrategyOptions options) {
+  options.evals = std::min(options.evals, options.space.size());
   for (const Entry& entry : entries)
-    if (name == entry.name) return entry.factory({space, seed, std::min(evals, space.size())});
+    if (name == entry.name) return entry.factory(options);
   std::string list;
   for (const std::string& known : strategy_names()) list += (list.empty() ? "" : ", ") + known;
   throw Error(ErrorKind::invalid_argument, "unknown strategy '" + printable(name, 80) + "'" +
                                                did_you_mean(name, strategy_names()) + "; one of " + list);
+}
+
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const Space& space, std::uint64_t seed,
+                                        std::uint64_t evals) {
+  return make_strategy(name, {space, seed, evals});
 }
 
 }  // namespace xtune

@@ -31,7 +31,25 @@ class Strategy {
   virtual bool learns() const noexcept { return true; }
 };
 
-/// space outlives the strategy. Throws Error(invalid_argument) for an unknown name, naming the nearest.
+/// What another device, or another problem size of the same kernel, is known to do.
+struct Source {
+  std::string name;
+  std::vector<Observation> observations;  ///< by index in this space
+};
+
+/// What a strategy is given. space outlives the strategy.
+struct StrategyOptions {
+  const Space& space;
+  std::uint64_t seed = 1;
+  std::uint64_t evals = 0;
+  std::vector<std::uint64_t> first =
+      {};  ///< worth trying first, the best of them first; others than of the space are ignored
+  std::vector<Source> sources = {};
+};
+
+/// Throws Error(invalid_argument) for an unknown name, naming the nearest.
+std::unique_ptr<Strategy> make_strategy(std::string_view name, StrategyOptions options);
+/// Without knowledge. space outlives the strategy.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const Space& space, std::uint64_t seed,
                                         std::uint64_t evals);
 std::vector<std::string> strategy_names();

@@ -1,0 +1,113 @@
+// Budget, repetition and odd results, once for all strategies.
+#include "core/search/budgeted.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/search/moves.hpp"
+
+namespace xtune {
+
+namespace {
+
+constexpr std::size_t guided_starts = 8;
+
+}  // namespace
+
+BudgetedSearch::BudgetedSearch(const StrategyOptions& options)
+    : space_(options.space),
+      evals_(options.evals),
+      random_(mix64(options.seed)),
+      order_(options.space.size(), options.seed),
+      features_(options.space),
+      guidance_(options.space, features_, options.sources, random_),
+      first_(options.first) {
+  const std::vector<std::uint64_t> picks = guidance_.picks(guided_starts);
+  first_.insert(first_.end(), picks.begin(), picks.end());
+  std::reverse(first_.begin(), first_.end());
+}
+
+std::vector<std::uint64_t> BudgetedSearch::propose(std::size_t max) {
+  std::vector<std::uint64_t> indices;
+  while (indices.size() < max && proposed_ < evals_) {
+    std::optional<std::uint64_t> index;
+    while (!index && !first_.empty()) {
+      if (first_.back() < space_.size() && !known(first_.back())) index = first_.back();
+      first_.pop_back();
+    }
+    if (!index) index = next();
+    if (!index || *index >= space_.size() || known(*index)) index = fresh();
+    if (!index) break;
+    known_.insert(*index);
+    outstanding_.push_back(*index);
+    indices.push_back(*index);
+    ++proposed_;
+  }
+  return indices;
+}
+
+void BudgetedSearch::observe(const Observation& observation) {
+  if (observation.index >= space_.size() || !observed_.insert(observation.index).second) return;
+  known_.insert(observation.index);
+  if (const auto found = std::find(outstanding_.begin(), outstanding_.end(), observation.index);
+      found != outstanding_.end())
+    outstanding_.erase(found);
+  Result result{observation.index, Result::Kind::failed, 0};
+  const bool sane = std::isfinite(observation.time_ms) && observation.time_ms > 0;
+  if (sane && observation.outcome == Outcome::ok) result.kind = Result::Kind::measured;
+  if (sane && observation.outcome == Outcome::pruned) result.kind = Result::Kind::bound;
+  if (result.kind != Result::Kind::failed) result.time_ms = observation.time_ms;
+  results_.push_back(result);
+  (result.kind == Result::Kind::failed ? failed_ : succeeded_).push_back(space_.value_indices(result.index));
+  if (result.kind == Result::Kind::measured && (!best_ || result.time_ms < results_[*best_].time_ms))
+    best_ = results_.size() - 1;
+  learn(result);
+}
+
+std::optional<std::uint64_t> BudgetedSearch::fresh() {
+  while (drawn_ < order_.size()) {
+    const std::uint64_t index = order_(drawn_++);
+    if (!known(index)) return index;
+  }
+  return std::nullopt;
+}
+
+// By its nearest results: those that differ from it in the fewest parameters.
+bool BudgetedSearch::likely_to_fail(std::uint64_t index) const {
+  if (failed_.empty()) return false;
+  const Digits digits = space_.value_indices(index);
+  std::size_t nearest = digits.size() + 1, failures = 0, successes = 0;
+  const auto count = [&](const std::vector<Digits>& others, std::size_t& counter) {
+    for (const Digits& other : others) {
+      const std::size_t distance = hamming_distance(digits, other);
+      if (distance < nearest) {
+        nearest = distance;
+        failures = successes = 0;
+      }
+      counter += distance == nearest ? 1 : 0;
+    }
+  };
+  count(failed_, failures);
+  count(succeeded_, successes);
+  return failures > successes;
+}
+
+std::optional<std::uint64_t> BudgetedSearch::unknown_near(std::uint64_t index) {
+  constexpr int draws = 24;
+  std::optional<std::uint64_t> doubtful;
+  std::uint64_t at = index;
+  for (int draw = 0; draw < draws; ++draw) {
+    if (!known(at)) {
+      if (!likely_to_fail(at)) return at;
+      doubtful = at;
+      // All else being known to fail too, failures must not end the search.
+      if (random_.below(8) == 0) return at;
+    }
+    // Further and further away: each few draws add a step.
+    at = index;
+    for (int step = 0; step <= draw / 8; ++step) at = random_step(space_, at, random_).value_or(at);
+  }
+  return doubtful;
+}
+
+}  // namespace xtune

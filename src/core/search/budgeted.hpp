@@ -1,0 +1,79 @@
+// What every strategy that learns has in common: the budget, no repetition, and results taken in one form.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/random.hpp"
+#include "core/search/features.hpp"
+#include "core/search/guidance.hpp"
+#include "core/search/permutation.hpp"
+#include "core/search/strategies.hpp"
+
+namespace xtune {
+
+/// A configuration's first result. Times that no clock gives (not finite, not positive) are failures.
+struct Result {
+  enum class Kind : std::uint8_t { measured, bound, failed };
+  std::uint64_t index = 0;
+  Kind kind = Kind::failed;
+  double time_ms = 0;  ///< measured: the statistic; bound: at least so long; failed: 0
+};
+
+/// A strategy that says only which configuration it wants next; the rest is done here. Where next() has nothing to say,
+/// or names what is known already, an unknown configuration drawn at random fills the place, so proposals never wait.
+/// What the options say to try first comes first, then what the guidance picks.
+class BudgetedSearch : public Strategy {
+ public:
+  explicit BudgetedSearch(const StrategyOptions& options);
+  std::vector<std::uint64_t> propose(std::size_t max) final;
+  void observe(const Observation& observation) final;
+
+ protected:
+  /// The next wish; it need not be unknown.
+  virtual std::optional<std::uint64_t> next() = 0;
+  /// Each configuration's first result, in the order in which they come.
+  virtual void learn(const Result&) {}
+
+  /// Proposed, or observed without having been proposed.
+  bool known(std::uint64_t index) const { return known_.contains(index); }
+  /// A configuration that is not known, uniformly; nullopt: there is none.
+  std::optional<std::uint64_t> fresh();
+  /// An unknown configuration near `index`: itself, or one of a few random steps away; nullopt: all that were tried are
+  /// known. Where the nearest results failed, it is mostly passed over.
+  std::optional<std::uint64_t> unknown_near(std::uint64_t index);
+  const std::vector<Result>& results() const noexcept { return results_; }
+  /// The fastest measured, as a position in results().
+  const std::optional<std::size_t>& best() const noexcept { return best_; }
+  /// Proposed and not observed yet, in the order of proposal.
+  const std::vector<std::uint64_t>& outstanding() const noexcept { return outstanding_; }
+  std::uint64_t proposed() const noexcept { return proposed_; }
+  std::uint64_t evals() const noexcept { return evals_; }
+  const Space& space() const noexcept { return space_; }
+  Random& random() noexcept { return random_; }
+  const Features& features() const noexcept { return features_; }
+  Guidance& guidance() noexcept { return guidance_; }
+
+ private:
+  bool likely_to_fail(std::uint64_t index) const;
+
+  const Space& space_;
+  std::uint64_t evals_;
+  Random random_;
+  Permutation order_;
+  Features features_;
+  Guidance guidance_;
+  std::uint64_t drawn_ = 0, proposed_ = 0;
+  std::vector<std::uint64_t> first_;  // reversed: the best is at the end
+  std::unordered_set<std::uint64_t> known_;
+  std::unordered_set<std::uint64_t> observed_;
+  std::vector<std::uint64_t> outstanding_;
+  std::vector<Result> results_;
+  std::vector<std::vector<std::uint32_t>> failed_, succeeded_;  // digits
+  std::optional<std::size_t> best_;
+};
+
+}  // namespace xtune

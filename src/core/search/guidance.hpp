@@ -1,0 +1,65 @@
+// What other devices and problem sizes say about a configuration.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/search/extra_trees.hpp"
+#include "core/search/features.hpp"
+#include "core/search/strategy.hpp"
+
+namespace xtune {
+
+/// One source: a score for every configuration of the space, measured there or predicted from what was.
+class Guide {
+ public:
+  Guide(const Space& space, const Features& features, const Source& source, Random& random);
+
+  /// A source with a handful of times says too little.
+  bool usable() const noexcept { return !order_.empty(); }
+  /// SoftLogarithm of the time there, centred on the median.
+  double score(std::uint64_t index) const;
+  /// Configurations measured there, fastest first.
+  const std::vector<std::uint64_t>& order() const noexcept { return order_; }
+
+ private:
+  const Space* space_;
+  const Features* features_;
+  std::unordered_map<std::uint64_t, double> scores_;
+  std::vector<std::uint64_t> order_;
+  ExtraTrees forest_;
+};
+
+/// All sources together. Nothing is believed of them that the results do not bear out: their weights begin at zero.
+class Guidance {
+ public:
+  /// space and features outlive it.
+  Guidance(const Space& space, const Features& features, std::span<const Source> sources, Random& random);
+
+  bool empty() const noexcept { return guides_.empty(); }
+  const std::vector<Guide>& guides() const noexcept { return guides_; }
+
+  /// Places to begin with, up to `count`, by all sources together and by each in turns: the best, and the best for each
+  /// value of each switch (switches choose between ways through a kernel, and devices differ in which way is best);
+  /// then further good ones, at least two parameters apart.
+  std::vector<std::uint64_t> picks(std::size_t count);
+
+  /// Sets the weight of each source by ridge regression of values, one for each index.
+  void weigh(std::span<const std::uint64_t> indices, std::span<const double> values);
+  /// Weighted sum of the sources' scores.
+  double expected(std::uint64_t index) const;
+
+ private:
+  const std::vector<double>& scores(std::uint64_t index) const;
+  double joint_score(std::uint64_t index) const;
+  std::vector<std::uint64_t> best_of_switches(const Guide* guide) const;
+
+  const Space& space_;
+  std::vector<Guide> guides_;
+  std::vector<double> weights_;
+  mutable std::unordered_map<std::uint64_t, std::vector<double>> known_scores_;  // of what was asked for
+};
+
+}  // namespace xtune

@@ -1,0 +1,58 @@
+// One source's scores, from its records and from a forest over them.
+#include <algorithm>
+#include <cmath>
+
+#include "core/search/guidance.hpp"
+#include "core/search/soft_logarithm.hpp"
+
+namespace xtune {
+
+namespace {
+
+constexpr std::size_t least_times = 8;
+constexpr std::size_t most_taught = 1200;  // what the forest learns from: a third the best, the rest by chance
+
+}  // namespace
+
+Guide::Guide(const Space& space, const Features& features, const Source& source, Random& random)
+    : space_(&space), features_(&features) {
+  std::vector<std::pair<double, std::uint64_t>> times;
+  for (const Observation& observation : source.observations)
+    if (observation.index < space.size() && observation.outcome == Outcome::ok && observation.time_ms > 0 &&
+        std::isfinite(observation.time_ms) && scores_.emplace(observation.index, 0).second)
+      times.emplace_back(observation.time_ms, observation.index);
+  if (times.size() < least_times) return;
+  std::sort(times.begin(), times.end());
+  std::vector<double> times_ms;
+  for (const auto& [time, index] : times) times_ms.push_back(time);
+  const SoftLogarithm logarithm(times_ms);
+  const double middle = logarithm(times_ms[times_ms.size() / 2]);
+  for (const auto& [time, index] : times) {
+    order_.push_back(index);
+    scores_[index] = logarithm(time) - middle;
+  }
+  if (scores_.size() == space.size() || features.all_count() == 0) return;
+  std::vector<std::uint64_t> sample = order_;
+  if (sample.size() > most_taught) {
+    for (std::size_t i = most_taught / 3; i < most_taught; ++i)
+      std::swap(sample[i], sample[i + random.below(sample.size() - i)]);
+    sample.resize(most_taught);
+  }
+  const std::size_t width = features.all_count();
+  std::vector<float> points(sample.size() * width), targets;
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    features.all(space.value_indices(sample[i]), points.data() + i * width);
+    targets.push_back(static_cast<float>(scores_.at(sample[i])));
+  }
+  forest_.fit(points, targets, width, {}, random);
+}
+
+double Guide::score(std::uint64_t index) const {
+  const auto found = scores_.find(index);
+  if (found != scores_.end()) return found->second;
+  std::vector<float> point(features_->all_count());
+  features_->all(space_->value_indices(index), point.data());
+  return forest_.predict(point.data()).mean;
+}
+
+}  // namespace xtune

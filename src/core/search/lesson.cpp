@@ -1,0 +1,77 @@
+// Targets from results.
+#include "core/search/lesson.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/search/soft_logarithm.hpp"
+
+namespace xtune {
+
+namespace {
+
+// The centre lies by so many deviations below the mean: what is unknown is expected to be somewhat better than what is
+// known, which keeps the search curious.
+constexpr double optimism = 0.5;
+
+}  // namespace
+
+Lesson::Lesson(std::span<const Result> results, Guidance& guidance) {
+  std::vector<double> measured_ms;
+  for (const Result& result : results)
+    if (result.kind == Result::Kind::measured) measured_ms.push_back(result.time_ms);
+  std::sort(measured_ms.begin(), measured_ms.end());
+  std::vector<Result> timed;
+  for (Result result : results) {
+    if (result.kind == Result::Kind::failed) {
+      failed_.push_back(result.index);
+      targets_.emplace(result.index, std::numeric_limits<float>::quiet_NaN());
+      continue;
+    }
+    // A bound above the best is taken for the time; one below says no more than that it was beaten.
+    if (result.kind == Result::Kind::bound && result.time_ms <= measured_ms.front())
+      result.time_ms = measured_ms[measured_ms.size() / 2];
+    timed.push_back(result);
+  }
+  failure_rate_ = static_cast<float>(failed_.size()) / static_cast<float>(results.size());
+  std::sort(timed.begin(), timed.end(), [](const Result& a, const Result& b) {
+    return std::pair(a.time_ms, a.index) < std::pair(b.time_ms, b.index);
+  });
+  const SoftLogarithm logarithm(measured_ms);
+  std::vector<double> values;
+  for (const Result& result : timed) {
+    timed_.push_back(result.index);
+    values.push_back(logarithm(result.time_ms));
+  }
+  guidance.weigh(timed_, values);
+  double mean = 0, square = 0;
+  std::vector<double> residuals;
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    residuals.push_back(values[i] - guidance.expected(timed_[i]));
+    mean += residuals.back() / static_cast<double>(timed.size());
+  }
+  for (const double residual : residuals) square += (residual - mean) * (residual - mean);
+  deviation_ = std::max(1e-3, std::sqrt(square / static_cast<double>(timed.size())));
+  const double centre = mean - optimism * deviation_;
+  for (std::size_t i = 0; i < timed.size(); ++i)
+    targets_.emplace(timed_[i], static_cast<float>((residuals[i] - centre) / deviation_));
+  best_ = static_cast<float>((logarithm(measured_ms.front()) - centre) / deviation_);
+}
+
+float Lesson::target(std::uint64_t index) const {
+  const auto found = targets_.find(index);
+  return found == targets_.end() ? std::numeric_limits<float>::quiet_NaN() : found->second;
+}
+
+float Lesson::failure(std::uint64_t index) const {
+  const auto found = targets_.find(index);
+  if (found == targets_.end()) return std::numeric_limits<float>::quiet_NaN();
+  return (std::isnan(found->second) ? 1.0f : 0.0f) - failure_rate_;
+}
+
+float Lesson::expected(std::uint64_t index, const Guidance& guidance) const {
+  return static_cast<float>(guidance.expected(index) / deviation_);
+}
+
+}  // namespace xtune

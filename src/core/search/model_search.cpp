@@ -1,0 +1,143 @@
+// Search by a model: what promises the most improvement among a pool of candidates comes next.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/search/initial_design.hpp"
+#include "core/search/model.hpp"
+#include "core/search/strategies.hpp"
+
+namespace xtune {
+
+namespace {
+
+constexpr std::size_t initial_results = 6;
+constexpr std::size_t pool_draws = 1000;                       // candidates by chance
+constexpr std::size_t polished = 5;                            // the best few, whose neighbours are all candidates
+constexpr double least_chance = 0.005;                         // of success: no failure is certain
+constexpr std::size_t guides_best = 200;                       // of each source
+constexpr std::size_t least_interval = 5, most_interval = 60;  // results between restarts of the model
+constexpr std::size_t interval_part = 7;                       // or this part of the results
+
+// Logarithm of the expected improvement (Jones, Schonlau and Welch, "Efficient Global Optimization of Expensive
+// Black-Box Functions", 1998), by its asymptote where the improvement is too unlikely for doubles.
+double log_expected_improvement(double mean, double deviation, double best) {
+  const double z = (best - mean) / deviation;
+  const double log_density = -z * z / 2 - 0.5 * std::log(2 * M_PI);
+  if (z < -5) return std::log(deviation) + log_density - 2 * std::log(-z);
+  return std::log(deviation) + std::log(std::exp(log_density) + z * 0.5 * std::erfc(-z / std::sqrt(2.0)));
+}
+
+using MakeModel = std::unique_ptr<Model> (*)(const Space& space, const Features& features);
+
+class ModelSearch : public BudgetedSearch {
+ public:
+  ModelSearch(const StrategyOptions& options, MakeModel make_model)
+      : BudgetedSearch(options), design_(options.space, features()), model_(make_model(options.space, features())) {}
+
+ protected:
+  std::optional<std::uint64_t> next() override {
+    if (results().size() < initial_results || !best()) {
+      const auto designed = design_.next(random());
+      return designed && known(*designed) ? fresh() : designed;
+    }
+    if (results().size() >= next_restart_)
+      restart();
+    else if (results().size() > learnt_)
+      update();
+    const std::optional<std::uint64_t> pick = choose();
+    if (pick) model_->expect(*pick);
+    return pick;
+  }
+
+ private:
+  void restart() {
+    const std::size_t count = results().size();
+    next_restart_ = count + std::clamp(count / interval_part, least_interval, most_interval);
+    learnt_ = count;
+    lesson_.emplace(results(), guidance());
+    pool_.clear();
+    in_pool_.clear();
+    expected_.clear();
+    expanded_.clear();
+    if (space().size() <= pool_draws) {
+      for (std::uint64_t index = 0; index < space().size(); ++index) add_candidate(index);
+    } else {
+      for (std::size_t i = 0; i < pool_draws; ++i) add_candidate(random().below(space().size()));
+      for (const Guide& guide : guidance().guides())
+        for (std::size_t i = 0; i < std::min(guides_best, guide.order().size()); ++i) add_candidate(guide.order()[i]);
+      add_neighbours();
+    }
+    model_->restart(*lesson_, outstanding(), pool_, random());
+    expect_of_guidance(0);
+  }
+
+  void update() {
+    learnt_ = results().size();
+    lesson_.emplace(results(), guidance());
+    const std::size_t before = pool_.size();
+    if (space().size() > pool_draws) add_neighbours();
+    model_->extend(std::span(pool_).subspan(before));
+    model_->update(*lesson_, random());
+    expect_of_guidance(0);
+  }
+
+  void add_candidate(std::uint64_t index) {
+    if (!known(index) && in_pool_.insert(index).second) pool_.push_back(index);
+  }
+
+  void add_neighbours() {
+    const auto& timed = lesson_->timed();
+    for (std::size_t i = 0; i < std::min(polished, timed.size()); ++i)
+      if (expanded_.insert(timed[i]).second)
+        for (const std::uint64_t neighbour : space().neighbours(timed[i])) add_candidate(neighbour);
+  }
+
+  void expect_of_guidance(std::size_t from) {
+    expected_.resize(pool_.size(), 0);
+    if (guidance().empty()) return;
+    for (std::size_t i = from; i < pool_.size(); ++i) expected_[i] = lesson_->expected(pool_[i], guidance());
+  }
+
+  std::optional<std::uint64_t> choose() const {
+    std::optional<std::uint64_t> best;
+    double best_score = -std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < pool_.size(); ++i) {
+      if (known(pool_[i])) continue;
+      const Prediction prediction = model_->predict(i);
+      const double score =
+          log_expected_improvement(prediction.mean + expected_[i], prediction.deviation + 1e-4, lesson_->best()) +
+          std::log(std::max(least_chance, 1.0 - prediction.failure));
+      if (score > best_score) {
+        best_score = score;
+        best = pool_[i];
+      }
+    }
+    return best;
+  }
+
+  InitialDesign design_;
+  std::unique_ptr<Model> model_;
+  std::optional<Lesson> lesson_;
+  std::size_t next_restart_ = 0, learnt_ = 0;
+  std::vector<std::uint64_t> pool_;
+  std::vector<float> expected_;  // of the guidance, for each of the pool
+  std::unordered_set<std::uint64_t> in_pool_, expanded_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_bayesian_strategy(const StrategyOptions& options) {
+  return std::make_unique<ModelSearch>(options, make_process_model);
+}
+
+std::unique_ptr<Strategy> make_forest_strategy(const StrategyOptions& options) {
+  return std::make_unique<ModelSearch>(options, make_forest_model);
+}
+
+std::unique_ptr<Strategy> make_auto_strategy(const StrategyOptions& options) {
+  if (options.space.size() <= options.evals) return make_random_strategy(options);
+  return make_bayesian_strategy(options);
+}
+
+}  // namespace xtune

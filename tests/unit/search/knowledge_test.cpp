@@ -1,0 +1,155 @@
+// Searches that start from knowledge: places to try first, and results of other devices.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <set>
+
+#include "base/random.hpp"
+#include "core/search/guidance.hpp"
+#include "core/search/strategy.hpp"
+
+using namespace xtune;
+
+namespace {
+
+Space make_space() {
+  std::vector<Parameter> parameters;
+  for (const char* name : {"A", "B", "C", "D"}) {
+    Parameter parameter{name, {}, true};
+    for (int i = 0; i < 8; ++i) parameter.values.emplace_back(std::int64_t{1} << i);
+    parameters.push_back(parameter);
+  }
+  parameters.push_back({"SWITCH", {false, true}, true});
+  return Space(parameters, {}, {});
+}
+
+// Two ways through the kernel, each with a bowl of its own; `shift` moves the bottoms as another device would.
+double time_of(const Space& space, std::uint64_t index, double shift, bool prefers_switch) {
+  const auto digits = space.value_indices(index);
+  const bool on = digits[4] == 1;
+  double square = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    square += std::pow(digits[i] - (on ? 5.0 : 2.0) - shift * (i % 2 == 0 ? 1 : -1), 2);
+  return (on == prefers_switch ? 1.0 : 1.6) * (1 + 0.15 * square) * (1 + 0.01 * static_cast<double>(mix64(index) % 8));
+}
+
+Source source_of(const Space& space, const std::string& name, double shift, bool prefers_switch, std::size_t every) {
+  Source source{name, {}};
+  for (std::uint64_t i = 0; i < space.size(); i += every)
+    source.observations.push_back({i, Outcome::ok, 3 * time_of(space, i, shift, prefers_switch)});
+  return source;
+}
+
+double best_after(const std::string& strategy, const Space& space, std::uint64_t evals, std::uint64_t seed,
+                  const std::vector<Source>& sources) {
+  const auto search = make_strategy(strategy, {space, seed, evals, {}, sources});
+  double best = INFINITY;
+  for (;;) {
+    const auto proposals = search->propose(1);
+    if (proposals.empty()) return best;
+    const double time = time_of(space, proposals.front(), 0, true);
+    best = std::min(best, time);
+    search->observe({proposals.front(), Outcome::ok, time});
+  }
+}
+
+double mean_best(const std::string& strategy, const Space& space, std::uint64_t evals,
+                 const std::vector<Source>& sources) {
+  double sum = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) sum += best_after(strategy, space, evals, seed, sources) / 10;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("what is worth trying first is tried first, once, within the budget, by every strategy") {
+  const Space space = make_space();
+  for (const std::string& name : strategy_names()) {
+    CAPTURE(name);
+    const auto search = make_strategy(name, {space, 3, 20, {70, 5, 70, space.size() + 4, 900}});
+    std::vector<std::uint64_t> proposed;
+    for (auto more = search->propose(7); !more.empty(); more = search->propose(7))
+      for (const std::uint64_t index : more) {
+        proposed.push_back(index);
+        search->observe({index, Outcome::ok, time_of(space, index, 0, true)});
+      }
+    CHECK(std::vector<std::uint64_t>(proposed.begin(), proposed.begin() + 3) == std::vector<std::uint64_t>{70, 5, 900});
+    CHECK(proposed.size() == 20);
+    CHECK(std::set<std::uint64_t>(proposed.begin(), proposed.end()).size() == 20);
+    CHECK(make_strategy(name, {space, 3, 2, {70, 5, 900}})->propose(9) == std::vector<std::uint64_t>{70, 5});
+  }
+}
+
+TEST_CASE("all of a small space is visited whatever is to be first") {
+  const Space space({Parameter{"A", {std::int64_t{1}, std::int64_t{2}, std::int64_t{3}}, true}}, {}, {});
+  for (const std::string& name : strategy_names()) {
+    CAPTURE(name);
+    const auto proposed = make_strategy(name, {space, 1, 10, {2, 1}})->propose(10);
+    CHECK(std::set<std::uint64_t>(proposed.begin(), proposed.end()) == std::set<std::uint64_t>{0, 1, 2});
+    CHECK(proposed.front() == 2);
+  }
+}
+
+TEST_CASE("another device's results lead there sooner, complete or in part") {
+  const Space space = make_space();
+  for (const std::size_t every : {std::size_t{1}, std::size_t{13}}) {
+    CAPTURE(every);
+    const std::vector<Source> sources{source_of(space, "near", 0.4, true, every)};
+    for (const char* name : {"auto", "genetic", "forest"}) {
+      CAPTURE(name);
+      CHECK(mean_best(name, space, 12, sources) < 0.9 * mean_best(name, space, 12, {}));
+    }
+  }
+}
+
+TEST_CASE("a device that prefers the other way through the kernel does not keep the search from the right one") {
+  const Space space = make_space();
+  const std::vector<Source> sources{source_of(space, "other", 0, false, 1)};
+  CHECK(mean_best("auto", space, 10, sources) < 1.2);
+}
+
+TEST_CASE("a device that misleads costs little") {
+  const Space space = make_space();
+  Source opposite{"opposite", {}}, noise{"noise", {}};
+  for (std::uint64_t i = 0; i < space.size(); ++i) {
+    opposite.observations.push_back({i, Outcome::ok, 1 / time_of(space, i, 0, true)});
+    noise.observations.push_back({i, Outcome::ok, 1 + static_cast<double>(mix64(i) % 1000)});
+  }
+  const double cold = mean_best("auto", space, 60, {});
+  CHECK(mean_best("auto", space, 60, {opposite}) < 1.05 * cold);
+  CHECK(mean_best("auto", space, 60, {noise}) < 1.05 * cold);
+  CHECK(mean_best("auto", space, 60, {opposite, noise}) < 1.05 * cold);
+}
+
+TEST_CASE("sources of nothing but failures, odd times and foreign indices say nothing") {
+  const Space space = make_space();
+  Source odd{"odd", {}};
+  for (std::uint64_t i = 0; i < 50; ++i) odd.observations.push_back({i, Outcome::crashed, 1});
+  for (std::uint64_t i = 50; i < 100; ++i) odd.observations.push_back({i, Outcome::ok, i % 2 == 0 ? NAN : -1.0});
+  for (std::uint64_t i = 0; i < 50; ++i) odd.observations.push_back({space.size() + i, Outcome::ok, 1});
+  for (int i = 0; i < 50; ++i) odd.observations.push_back({7, Outcome::ok, 1});
+  for (const std::string& name : strategy_names()) {
+    CAPTURE(name);
+    CHECK(best_after(name, space, 25, 1, {odd, {"empty", {}}}) == best_after(name, space, 25, 1, {}));
+  }
+}
+
+TEST_CASE("weights follow what the results bear out") {
+  const Space space = make_space();
+  const Features features(space);
+  Random random(1);
+  std::vector<Source> sources{source_of(space, "same", 0, true, 1), {"opposite", {}}};
+  for (std::uint64_t i = 0; i < space.size(); ++i)
+    sources[1].observations.push_back({i, Outcome::ok, 1 / time_of(space, i, 0, true)});
+  Guidance guidance(space, features, sources, random);
+  REQUIRE(guidance.guides().size() == 2);
+  CHECK(guidance.expected(5) == 0);
+  std::vector<std::uint64_t> indices;
+  std::vector<double> values;
+  for (std::uint64_t i = 3; i < space.size(); i += 501) {
+    indices.push_back(i);
+    values.push_back(guidance.guides()[0].score(i) + 2);
+  }
+  guidance.weigh(indices, values);
+  CHECK(guidance.expected(5) == doctest::Approx(guidance.guides()[0].score(5)).epsilon(0.2));
+}
