@@ -209,6 +209,7 @@ int compile(const CompileOptions& options) {
   std::atomic<bool> stop{false};
   const auto ask_to_stop = [&stop] { stop = true; };
   const EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop)};
+  remove_abandoned_temporaries();
   const TemporaryDirectory temporaries;
   PooledCompileService compiler(loop, default_jobs(), compile_worker_command(default_jobs(), temporaries.path()));
   CompileRun run(options, loop, compiler);

@@ -76,6 +76,7 @@ class RunCommand {
     const auto ask_to_stop = [this] { stop_ = true; };
     const EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop),
                                         loop.on_signal(SIGHUP, ask_to_stop)};
+    remove_abandoned_temporaries();
     const TemporaryDirectory temporaries;
     PooledCompileService compiler(loop, default_jobs(), compile_worker_command(default_jobs(), temporaries.path()));
     WorkerBenchService bench(loop, bench_worker_command(options_.sanitize));

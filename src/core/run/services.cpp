@@ -120,7 +120,7 @@ WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::pa
   // At least what the vendors' compilers map; they touch far less.
   const std::uint64_t limit_bytes = std::max<std::uint64_t>(total / (jobs + 1), std::uint64_t{8} << 30);
   return {{own_executable().string(), "worker", "compile", "--memory-limit", std::to_string(limit_bytes)},
-          {{"TMPDIR", temporaries.string()}},
+          {{"TMPDIR", temporaries.string()}, {"XTUNE_TMP_DIR", temporaries.string()}},
           {}};
 }
 
