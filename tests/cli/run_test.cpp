@@ -159,6 +159,32 @@ TEST_CASE("On a full disk a run goes on without records, or says that nothing ca
   CHECK(parsed(full)["counts"] == json{{"ok", 2}});
 }
 
+TEST_CASE("Artifacts that are missing or damaged are compiled anew within the run") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]");
+  REQUIRE(cli.run(spec).exit_code == 0);
+  const auto images = [&] {
+    std::vector<fs::path> found;
+    for (const auto& file : fs::recursive_directory_iterator(cli.path("cache") + "/artifacts"))
+      if (file.path().extension() == ".so") found.push_back(file.path());
+    return found;
+  };
+  const auto before = images();
+  REQUIRE(before.size() == 1);
+  const std::function<void(const fs::path&)> damages[] = {
+      [](const fs::path& image) { std::ofstream(image) << "garbage"; },
+      [](const fs::path& image) { fs::remove(image); },
+      [](const fs::path& image) { fs::resize_file(image, fs::file_size(image) - 1); }};
+  for (const auto& damage : damages) {
+    damage(before[0]);
+    const CommandResult run = cli.run(spec, {"--fresh"});
+    CAPTURE(run.stderr_text);
+    CHECK(run.exit_code == 0);
+    CHECK(parsed(run)["counts"] == json{{"ok", 2}});
+    CHECK(images() == before);
+  }
+}
+
 TEST_CASE("A limit on file sizes is an error that names the file, never a death by signal") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1, 2]");

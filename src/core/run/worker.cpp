@@ -99,8 +99,10 @@ class CompileService {
     const CompileJob job = compile_job_from_json(message);
     CompileAnswer answer;
     ArtifactCache cache(job.cache);
-    if (auto found = cache.find_metadata(job.key)) {
+    // The image too: an entry whose image is missing or damaged must not pass for compiled.
+    if (auto found = cache.find(job.key)) {
       answer.artifact = std::move(*found);
+      answer.artifact.image.clear();
       answer.cached = true;
       return to_json(answer);
     }
