@@ -146,8 +146,9 @@ void add_run_command(CLI::App& app, Context& context) {
       "--sanitize", options.sanitize,
       "host backend: compile kernels with AddressSanitizer and UBSan, which name the line of a bad access");
   command->add_flag("--fresh", options.fresh, "measure again what the store already answers");
-  command->add_flag("--retry-failed", options.retry_failed,
-                    "try configurations again that crashed or timed out in an earlier run");
+  command->add_flag(
+      "--retry-failed", options.retry_failed,
+      "try configurations again that crashed (a compiler out of memory too) or timed out in an earlier run");
   command->add_flag("--quiet", options.quiet, "no progress on standard error");
   command->callback([&context] { context.exit_code = RunCommand(options).go(); });
 }

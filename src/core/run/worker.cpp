@@ -118,6 +118,10 @@ class CompileService {
       answer.outcome = failure.outcome();
       answer.message = failure.what();
       answer.log = failure.log();
+    } catch (const std::bad_alloc&) {
+      // The limit is each worker's own, so that one configuration exhausts it for nobody else.
+      answer.outcome = Outcome::crashed;
+      answer.message = "the compiler ran out of memory";
     }
     answer.cpu_s = cpu_seconds() - start_s;
     return to_json(answer);
