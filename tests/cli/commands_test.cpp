@@ -236,3 +236,13 @@ TEST_CASE("compile works without running anything, and a second time from the ca
   CHECK(cli.xtune({"compile", spec, "--backend", "host", "--limit", "2"}).stdout_text.find("VARIANT=") !=
         std::string::npos);
 }
+
+TEST_CASE("A compile that fails tells how long it took") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  cli.write("copy.cu", "extern \"C\" __global__ void copy(const float* x, float* y, int n) { no }\n");
+  const json rows = parsed(cli.xtune({"compile", spec, "--backend", "host", "--format", "json"}));
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0]["outcome"] == "compile_failed");
+  CHECK(rows[0]["seconds"] > 0);
+}

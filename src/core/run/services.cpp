@@ -58,6 +58,7 @@ void PooledCompileService::compile(const CompileJob& job, double timeout_s, Call
       answer.message = answer.outcome == Outcome::timed_out ? fmt::format("compiling took longer than {} s", timeout_s)
                                                             : "the compiler crashed: " + reply.failure->text;
       answer.log = reply.stderr_tail;
+      answer.artifact.compile_s = reply.wall_s;
     } else {
       throw_if_error(*reply.answer);
       answer = compile_answer_from_json(*reply.answer);

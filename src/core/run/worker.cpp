@@ -107,6 +107,7 @@ class CompileService {
       return to_json(answer);
     }
     const double start_s = cpu_seconds();
+    const std::int64_t start_ns = system_clock().now_ns();
     try {
       answer.artifact = toolchain(job.backend).compile(job.request);
       answer.artifact.key = job.key;
@@ -123,6 +124,9 @@ class CompileService {
       answer.outcome = Outcome::crashed;
       answer.message = "the compiler ran out of memory";
     }
+    // A refusal takes its time too, which its toolchain does not tell.
+    if (answer.outcome != Outcome::ok)
+      answer.artifact.compile_s = static_cast<double>(system_clock().now_ns() - start_ns) * 1e-9;
     answer.cpu_s = cpu_seconds() - start_s;
     return to_json(answer);
   }

@@ -95,6 +95,7 @@ TEST_CASE("A compiler that crashes or hangs costs its own job") {
   const CompileAnswer hung = compile(workers, service, "hang", 0.05);
   CHECK(hung.outcome == Outcome::timed_out);
   CHECK(hung.message.find("0.05 s") != std::string::npos);
+  CHECK(hung.artifact.compile_s > 0);
   CHECK(compile(workers, service, "ok").outcome == Outcome::ok);
 }
 
