@@ -148,6 +148,10 @@ class BenchService {
       return {{"opened", true}};
     }
     if (!session_) throw Error(ErrorKind::io, "the bench worker was asked to measure before it was given a problem");
+    if (message.at("do") == "reference") {
+      session_->prepare_reference();
+      return {{"prepared", true}};
+    }
     const BenchAnswer answer = session_->bench(bench_job_from_json(message));
     return to_json(answer);
   }
