@@ -95,13 +95,13 @@ Spec read_spec(const std::string& path, const CommonOptions& options, const std:
 
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target) {
   Spec spec = read_spec(path, options, target.backend.name);
-  for (const std::string& note : spec.notes) fmt::print(stderr, "{}\n", note);
+  for (const std::string& note : spec.notes) tell("{}\n", note);
   return spec;
 }
 
 std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target) {
   RecordSet set = read_records(options.store_path(), target.device.arch, spec.kernel.name);
-  for (const std::string& warning : set.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const std::string& warning : set.warnings) tell("warning: {}\n", warning);
   return std::move(set.records);
 }
 

@@ -1,7 +1,10 @@
 // What the commands of xtune share: registration, common options, exit codes.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -53,6 +56,12 @@ Spec read_spec(const std::string& path, const CommonOptions& options, const std:
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target);
 /// The store's records of this kernel on the target's architecture; prints what is damaged to stderr.
 std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target);
+/// To standard error. Where nobody can read it (closed, a full disk, a broken pipe) it is lost, and nothing else is.
+template <class... Arguments>
+void tell(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  const std::string text = fmt::format(format, std::forward<Arguments>(arguments)...);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 /// One answer for each case: the object itself where there is one case, else the list.
 void print_json(const std::vector<nlohmann::ordered_json>& answers);
 

@@ -77,8 +77,8 @@ class CompileRun {
                                      target.backend.toolchain, options_.sanitize);
     const auto chosen = choose(space, options_.limit);
     if (chosen.size() < space.size())
-      fmt::print(stderr, "{}: {} of {} configurations, spread evenly (--limit says how many)\n", target.arch,
-                 chosen.size(), space.size());
+      tell("{}: {} of {} configurations, spread evenly (--limit says how many)\n", target.arch, chosen.size(),
+           space.size());
     outstanding_ = 0;
     for (const std::uint64_t index : chosen) start(target, spec, space, resolver, index);
     while (outstanding_ > 0 && !stop) {

@@ -68,9 +68,9 @@ class RunCommand {
     spec_ = load_spec_for(options_.path, options_.common, target_);
     apply(options_, spec_);
     if (spec_.candidates)
-      fmt::print(stderr, "warning: {}: [candidates] is not used in this version; the search starts without its hints\n",
-                 to_string(spec_.candidates->at));
-    fmt::print(stderr, "{}: {}\n", spec_.kernel.name, device_line(target_));
+      tell("warning: {}: [candidates] is not used in this version; the search starts without its hints\n",
+           to_string(spec_.candidates->at));
+    tell("{}: {}\n", spec_.kernel.name, device_line(target_));
 
     EventLoop loop;
     const auto ask_to_stop = [this] { stop_ = true; };
@@ -95,7 +95,7 @@ class RunCommand {
     }
     if (options_.common.json()) print_json(results_);
     if (!stop_) return code;
-    fmt::print(stderr, "xtune: interrupted; what was measured is kept, and the next run goes on from there\n");
+    tell("xtune: interrupted; what was measured is kept, and the next run goes on from there\n");
     return interrupted;
   }
 

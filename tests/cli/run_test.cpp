@@ -256,16 +256,6 @@ TEST_CASE("Ctrl-C while a large space is built ends the run") {
   CHECK(run.exit_code == 130);
 }
 
-TEST_CASE("Standard output that is full is an error") {
-  const Cli cli;
-  const std::string spec = cli.copy_spec("[1]");
-  REQUIRE(cli.run(spec).exit_code == 0);
-  const CommandResult full = cli.command(
-      {"/bin/sh", "-c", "exec \"$0\" run \"$1\" --backend host --format json >/dev/full", XTUNE_PROGRAM, spec});
-  CHECK(full.exit_code == 1);
-  CHECK(full.stderr_text.find("standard output") != std::string::npos);
-}
-
 TEST_CASE("A compiler that takes too long is killed with all it started, and costs its own configuration") {
   const Cli cli;
   std::string source = "#define A0 -\n";
