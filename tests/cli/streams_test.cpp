@@ -75,3 +75,26 @@ TEST_CASE("A log that cannot be written costs one warning that names it") {
   CHECK(at != std::string::npos);
   CHECK(run.stderr_text.find("warning: --log /dev/full", at + 1) == std::string::npos);
 }
+
+TEST_CASE("A worker on a terminal says that it is internal, instead of waiting for messages") {
+  const Cli cli;
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  REQUIRE(terminal >= 0);
+  REQUIRE(grantpt(terminal) == 0);
+  REQUIRE(unlockpt(terminal) == 0);
+  const std::string name = ptsname(terminal);
+  for (const std::string worker : {"compile", "bench"})
+    for (const std::string stream : {"<", ">"}) {
+      CAPTURE(worker);
+      CAPTURE(stream);
+      CommandOptions options;
+      options.env = cli.env;
+      options.timeout_ms = 20'000;
+      const CommandResult result = run_command(
+          {"/bin/sh", "-c", "exec \"$0\" worker " + worker + " " + stream + "\"$1\"", XTUNE_PROGRAM, name}, options);
+      CHECK(result.exit_code == 2);
+      CHECK(has(result.stderr_text, "internal"));
+      CHECK(result.stdout_text.empty());
+    }
+  close(terminal);
+}
