@@ -140,8 +140,9 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_option("--seconds", options.seconds, "wall clock to spend at most")->check(CLI::PositiveNumber);
   command->add_option("--seed", options.seed, "of the search and of the input data");
   command->add_option("--rows", options.rows, "configurations to list in the result table")->capture_default_str();
-  command->add_option("--log", options.log,
-                      "append each configuration's outcome, times and compiler output to this file");
+  command
+      ->add_option("--log", options.log, "append each configuration's outcome, times and compiler output to this file")
+      ->envname("XTUNE_LOG");
   command->add_flag(
       "--sanitize", options.sanitize,
       "host backend: compile kernels with AddressSanitizer and UBSan, which name the line of a bad access");

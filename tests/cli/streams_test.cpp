@@ -76,6 +76,18 @@ TEST_CASE("A log that cannot be written costs one warning that names it") {
   CHECK(run.stderr_text.find("warning: --log /dev/full", at + 1) == std::string::npos);
 }
 
+TEST_CASE("XTUNE_LOG names the log of a run that names none") {
+  Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  cli.env.emplace_back("XTUNE_LOG", cli.path("default.txt"));
+  REQUIRE(cli.run(spec).exit_code == 0);
+  CHECK(has(read_file(cli.path("default.txt")), "VARIANT=1 | ok"));
+  fs::remove(cli.path("default.txt"));
+  REQUIRE(cli.run(spec, {"--log", cli.path("named.txt")}).exit_code == 0);
+  CHECK(has(read_file(cli.path("named.txt")), "VARIANT=1 | ok"));
+  CHECK_FALSE(fs::exists(cli.path("default.txt")));
+}
+
 TEST_CASE("A worker on a terminal says that it is internal, instead of waiting for messages") {
   const Cli cli;
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
