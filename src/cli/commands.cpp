@@ -46,12 +46,12 @@ SpecOptions CommonOptions::spec_options(const std::string& for_backend) const {
   return options;
 }
 
-TargetOptions CommonOptions::target_options(bool need_device) const {
+TargetOptions CommonOptions::target_options(TargetNeed need) const {
   TargetOptions options;
   options.backend = backend;
   options.device = device;
   options.arch = arch;
-  options.need_device = need_device;
+  options.need = need;
   return options;
 }
 
@@ -61,7 +61,9 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
                   "text, or json: JSON alone on standard output, everything else on standard error")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  command.add_option("--backend", options.backend, "cuda, hip, host, or auto: the first of these with a device")
+  command
+      .add_option("--backend", options.backend,
+                  "cuda, hip, host, or auto: the first of these with a device and a compiler")
       ->capture_default_str();
   command.add_option("--arch", options.arch,
                      "architecture to compile for, such as sm_90a, gfx90a or x86_64_v3; default: the device's");
@@ -91,6 +93,14 @@ Spec read_spec(const std::string& path, const CommonOptions& options, const std:
     if (error.kind() == ErrorKind::io) throw Error(ErrorKind::invalid_argument, error.what());
     throw;
   }
+}
+
+Target target_for(const TargetOptions& options) {
+  Target target = choose_target(options);
+  if (target.assumed_arch)
+    tell("note: no {} device here: taken for {}, its compiler's default (--arch names another)\n", target.backend.name,
+         target.arch);
+  return target;
 }
 
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target) {

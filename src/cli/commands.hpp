@@ -42,7 +42,7 @@ struct CommonOptions {
   bool json() const { return format == "json"; }
   std::filesystem::path store_path() const;
   SpecOptions spec_options(const std::string& for_backend) const;
-  TargetOptions target_options(bool need_device) const;
+  TargetOptions target_options(TargetNeed need) const;
 };
 void add_common_options(CLI::App& command, CommonOptions& options);
 /// The spec file argument: shared by all commands that read one.
@@ -52,6 +52,8 @@ void add_example(CLI::App& command, const std::string& example);
 
 /// load_spec with the -D options given; a file that cannot be read is Error(invalid_argument).
 Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend);
+/// choose_target; where no device and no --arch tell the architecture, says on stderr which one it took.
+Target target_for(const TargetOptions& options);
 /// Loads the spec with the overlay of the target's backend; prints its notes to stderr.
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target);
 /// The store's records of this kernel on the target's architecture; prints what is damaged to stderr.

@@ -65,9 +65,9 @@ class CompileRun {
       : options_(options), loop_(loop), compiler_(compiler) {}
 
   void compile_for(const std::string& arch, const std::atomic<bool>& stop) {
-    TargetOptions target_options = options_.common.target_options(false);
+    TargetOptions target_options = options_.common.target_options(TargetNeed::compiler);
     target_options.arch = arch;
-    const Target target = choose_target(target_options);
+    const Target target = target_for(target_options);
     const Spec spec = load_spec_for(options_.path, options_.common, target);
     if (spec.space_only())
       throw Error(ErrorKind::invalid_spec,

@@ -61,7 +61,7 @@ class RunCommand {
   explicit RunCommand(const RunOptions& options) : options_(options) {}
 
   int go() {
-    target_ = choose_target(options_.common.target_options(true));
+    target_ = choose_target(options_.common.target_options(TargetNeed::device));
     if (options_.sanitize && target_.device.vendor != "cpu")
       throw Error(ErrorKind::unsupported,
                   "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");

@@ -237,6 +237,50 @@ TEST_CASE("compile works without running anything, and a second time from the ca
         std::string::npos);
 }
 
+TEST_CASE("What is about records chooses the backend that run would; compile says which architecture it took") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  REQUIRE(cli.xtune({"devices"}).exit_code == 0);
+  // Compilers without a device, as on a login node.
+  bool compiler_alone = false;
+  for (const auto& file : fs::directory_iterator(cli.path("cache") + "/inventory")) {
+    json state = json::parse(read_file(file.path()));
+    if (state["name"] != "cuda") continue;
+    state["devices"] = json::array();
+    state["device_reason"] = "no driver";
+    state["toolchain"] = "nvrtc 99.0";
+    state["default_arch"] = "sm_90";
+    write_file_atomically(file.path(), state.dump());
+    compiler_alone = true;
+  }
+  if (!compiler_alone) return;
+  const CommandResult run = cli.xtune({"run", spec, "--format", "json"});
+  CAPTURE(run.stderr_text);
+  REQUIRE(run.exit_code == 0);
+  const std::string arch = parsed(run)["device"]["arch"];
+  const CommandResult best = cli.xtune({"best", spec, "--format", "json"});
+  CAPTURE(best.stderr_text);
+  CHECK(best.exit_code == 0);
+  CHECK(parsed(best)["match"] == "exact");
+  CHECK(parsed(cli.xtune({"why", spec, "--format", "json"}))["stored"] == 1);
+  // device.vendor tells what space took.
+  const std::string asks =
+      cli.copy_spec("[1, 2]", "[space]\nconstraints = [\"VARIANT == 1 or device.vendor == 'nvidia'\"]\n");
+  const auto valid = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"space", asks, "--format", "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return parsed(cli.xtune(arguments))["valid"];
+  };
+  const bool gpu = parsed(run)["device"]["backend"] != "host";
+  if (!gpu) CHECK(valid({}) == 1);
+  CHECK(valid({"--arch", "sm_90"}) == 2);
+  const CommandResult named = cli.xtune({"space", asks, "--backend", "cuda"});
+  CHECK(named.exit_code == 0);
+  CHECK(has(named.stderr_text, "sm_90"));
+  // The arch it takes, not what the compiler makes of it, is the question here.
+  if (!gpu) CHECK(has(cli.xtune({"compile", spec, "--limit", "1"}).stderr_text, "sm_90"));
+}
+
 TEST_CASE("A compile that fails tells how long it took") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]");
