@@ -281,6 +281,45 @@ TEST_CASE("What is about records chooses the backend that run would; compile say
   if (!gpu) CHECK(has(cli.xtune({"compile", spec, "--limit", "1"}).stderr_text, "sm_90"));
 }
 
+TEST_CASE("An architecture that the compiler does not know costs itself, and the exit code says so") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]");
+  const json devices = parsed(cli.xtune({"devices", "--format", "json"}));
+  const auto compile = [&](const std::string& backend, const std::string& archs) {
+    return cli.xtune({"compile", spec, "--backend", backend, "--arch", archs, "--format", "json"});
+  };
+  for (const json& backend : devices["backends"]) {
+    const std::string name = backend["name"], toolchain = backend["toolchain"];
+    if (toolchain.empty()) continue;
+    CAPTURE(toolchain);
+    const bool amd = backend["default_arch"].get<std::string>().starts_with("gfx");
+    // Another vendor's architecture is a wrong argument on every backend, before anything compiles.
+    const CommandResult foreign = compile(name, amd ? "gfx90a,sm_90" : "gfx90a");
+    CAPTURE(foreign.stderr_text);
+    CHECK(foreign.exit_code == 2);
+    CHECK(has(foreign.stderr_text, amd ? "sm_90" : "gfx90a"));
+    CHECK(foreign.stdout_text.empty());
+    if (name == "host") continue;
+    // One that exists and that this compiler is too old or too new for.
+    for (const std::string& unknown :
+         amd ? std::vector<std::string>{"gfx942", "gfx1201"} : std::vector<std::string>{"sm_70"}) {
+      const std::string known = amd ? "gfx90a" : "sm_90";
+      if (compile(name, unknown).exit_code == 0) continue;
+      const CommandResult both = compile(name, known + "," + unknown + "," + known);
+      CAPTURE(both.stderr_text);
+      CHECK(both.exit_code == 4);
+      CHECK(has(both.stderr_text, unknown));
+      const json rows = parsed(both);
+      REQUIRE(rows.size() == 4);
+      for (const json& row : rows) {
+        CHECK(row["arch"] == known);
+        CHECK(row["outcome"] == "ok");
+      }
+      break;
+    }
+  }
+}
+
 TEST_CASE("A compile that fails tells how long it took") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]");
