@@ -1,4 +1,4 @@
-// Files: whole reads, atomic writes, temporary folders, and where things are.
+// Files: whole reads, atomic writes, and where things are.
 #include "base/files.hpp"
 
 #include <fcntl.h>
@@ -55,12 +55,6 @@ const char* set_variable(const char* name) {
   return value && *value ? value : nullptr;
 }
 
-fs::path temporary_root() {
-  for (const char* name : {"XTUNE_TMP_DIR", "TMPDIR"})
-    if (const char* value = set_variable(name)) return value;
-  return "/tmp";
-}
-
 }  // namespace
 
 std::string read_file(const fs::path& path, std::uint64_t limit_bytes) {
@@ -115,30 +109,11 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   if (directory.get() >= 0) ::fsync(directory.get());
 }
 
-TemporaryDirectory::TemporaryDirectory() {
-  const fs::path root = temporary_root();
-  std::error_code failed;
-  fs::create_directories(root, failed);
-  std::string name = (root / "xtune-XXXXXX").string();
-  if (!::mkdtemp(name.data())) {
-    throw Error(ErrorKind::io, "cannot make a temporary folder in " + printable(root.string()) + ": " +
-                                   std::strerror(errno) + " (XTUNE_TMP_DIR names another place)");
-  }
-  path_ = name;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
-}
-
-TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-
 fs::path default_store() {
   if (const char* value = set_variable("XTUNE_CACHE_DIR")) return value;
   if (const char* value = set_variable("XDG_CACHE_HOME")) return fs::path(value) / "xtune";
   if (const char* value = set_variable("HOME")) return fs::path(value) / ".cache" / "xtune";
-  return temporary_root() / ("xtune-" + std::to_string(::getuid()));
+  return temporary_folder() / ("xtune-" + std::to_string(::getuid()));
 }
 
 fs::path own_executable() {

@@ -15,7 +15,11 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t limit_byt
 /// the temporary file is removed, path is untouched, and Error(io) says why.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
-/// A fresh private folder under XTUNE_TMP_DIR, TMPDIR or /tmp, removed with its contents on destruction (never throws).
+/// XTUNE_TMP_DIR, else TMPDIR, else /tmp.
+std::filesystem::path temporary_folder();
+
+/// A fresh private folder in temporary_folder(), removed with its contents on destruction (never throws). Its name tells
+/// the process that owns it.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -27,6 +31,10 @@ class TemporaryDirectory {
  private:
   std::filesystem::path path_;
 };
+
+/// Removes the TemporaryDirectories of this user's processes that have ended without doing so themselves. Those of
+/// another machine, boot or container, where process ids mean others, are left alone.
+void remove_abandoned_temporaries() noexcept;
 
 /// XTUNE_CACHE_DIR, else XDG_CACHE_HOME/xtune, else ~/.cache/xtune, else a folder in the temporary directory.
 std::filesystem::path default_store();

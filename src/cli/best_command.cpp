@@ -40,7 +40,7 @@ void print_text(const Spec& spec, const Bindings& problem, const LookupResult& f
 }
 
 int show(const std::string& path, const CommonOptions& options) {
-  const Target target = choose_target(options.target_options(false));
+  const Target target = target_for(options.target_options(TargetNeed::device_or_named));
   const Spec spec = load_spec_for(path, options, target);
   const std::vector<Record> records = stored_records(spec, options, target);
   std::vector<nlohmann::ordered_json> answers;

@@ -43,6 +43,8 @@ void add_check_command(CLI::App& app, Context& context) {
   static std::string path;
   add_spec_argument(*command, path);
   add_common_options(*command, options);
+  command->get_option("--backend")
+      ->description("cuda, hip or host: with this backend's overlay; auto: with each in turn");
   command->callback([&context] { context.exit_code = check(path, options); });
 }
 

@@ -46,12 +46,12 @@ SpecOptions CommonOptions::spec_options(const std::string& for_backend) const {
   return options;
 }
 
-TargetOptions CommonOptions::target_options(bool need_device) const {
+TargetOptions CommonOptions::target_options(TargetNeed need) const {
   TargetOptions options;
   options.backend = backend;
   options.device = device;
   options.arch = arch;
-  options.need_device = need_device;
+  options.need = need;
   return options;
 }
 
@@ -63,7 +63,8 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
       ->capture_default_str();
   command
       .add_option("--backend", options.backend,
-                  "cuda, hip, host, or auto: the first of these with a device; `xtune run` also takes replay")
+                  "cuda, hip, host, or auto: the first of these with a device and a compiler; `xtune run` also takes "
+                  "replay")
       ->capture_default_str();
   command.add_option("--arch", options.arch,
                      "architecture to compile for, such as sm_90a, gfx90a or x86_64_v3; default: the device's");
@@ -95,15 +96,23 @@ Spec read_spec(const std::string& path, const CommonOptions& options, const std:
   }
 }
 
+Target target_for(const TargetOptions& options) {
+  Target target = choose_target(options);
+  if (target.assumed_arch)
+    tell("note: no {} device here: taken for {}, its compiler's default (--arch names another)\n", target.backend.name,
+         target.arch);
+  return target;
+}
+
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target) {
   Spec spec = read_spec(path, options, target.backend.name);
-  for (const std::string& note : spec.notes) fmt::print(stderr, "{}\n", note);
+  for (const std::string& note : spec.notes) tell("{}\n", note);
   return spec;
 }
 
 std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target) {
   RecordSet set = read_records(options.store_path(), target.device.arch, spec.kernel.name);
-  for (const std::string& warning : set.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const std::string& warning : set.warnings) tell("warning: {}\n", warning);
   return std::move(set.records);
 }
 

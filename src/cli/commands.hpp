@@ -1,7 +1,10 @@
 // What the commands of xtune share: registration, common options, exit codes.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -40,7 +43,7 @@ struct CommonOptions {
   bool json() const { return format == "json"; }
   std::filesystem::path store_path() const;
   SpecOptions spec_options(const std::string& for_backend) const;
-  TargetOptions target_options(bool need_device) const;
+  TargetOptions target_options(TargetNeed need) const;
 };
 void add_common_options(CLI::App& command, CommonOptions& options);
 /// The spec file argument: shared by all commands that read one.
@@ -50,12 +53,20 @@ void add_example(CLI::App& command, const std::string& example);
 
 /// load_spec with the -D options given; a file that cannot be read is Error(invalid_argument).
 Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend);
+/// choose_target; where no device and no --arch tell the architecture, says on stderr which one it took.
+Target target_for(const TargetOptions& options);
 /// Loads the spec with the overlay of the target's backend; prints its notes to stderr.
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target);
 /// The store's records of this kernel on the target's architecture; prints what is damaged to stderr.
 std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target);
 /// Prints what is wrong with a recording, and how much of it is damaged, to stderr.
 void warn_of(const Recording& recording);
+/// To standard error. Where nobody can read it (closed, a full disk, a broken pipe) it is lost, and nothing else is.
+template <class... Arguments>
+void tell(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  const std::string text = fmt::format(format, std::forward<Arguments>(arguments)...);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 /// One answer for each case: the object itself where there is one case, else the list.
 void print_json(const std::vector<nlohmann::ordered_json>& answers);
 

@@ -64,10 +64,16 @@ class CompileRun {
   CompileRun(const CompileOptions& options, EventLoop& loop, CompileService& compiler)
       : options_(options), loop_(loop), compiler_(compiler) {}
 
-  void compile_for(const std::string& arch, const std::atomic<bool>& stop) {
-    TargetOptions target_options = options_.common.target_options(false);
-    target_options.arch = arch;
-    const Target target = choose_target(target_options);
+  /// Throws Error where this architecture cannot be compiled for; what was compiled for others stays.
+  void compile_for(const Target& target, const std::atomic<bool>& stop) {
+    struct Abandon {
+      CompileRun& run;
+      ~Abandon() {
+        run.compiler_.cancel_all();
+        run.fresh_.clear();
+        run.sharing_.clear();
+      }
+    } abandon{*this};
     const Spec spec = load_spec_for(options_.path, options_.common, target);
     if (spec.space_only())
       throw Error(ErrorKind::invalid_spec,
@@ -77,8 +83,8 @@ class CompileRun {
                                      target.backend.toolchain, options_.sanitize);
     const auto chosen = choose(space, options_.limit);
     if (chosen.size() < space.size())
-      fmt::print(stderr, "{}: {} of {} configurations, spread evenly (--limit says how many)\n", target.arch,
-                 chosen.size(), space.size());
+      tell("{}: {} of {} configurations, spread evenly (--limit says how many)\n", target.arch, chosen.size(),
+           space.size());
     outstanding_ = 0;
     for (const std::uint64_t index : chosen) start(target, spec, space, resolver, index);
     while (outstanding_ > 0 && !stop) {
@@ -86,7 +92,6 @@ class CompileRun {
       if (!loop_.run_once() && outstanding_ == before)
         throw Error(ErrorKind::io, "the compile workers ended without an answer");
     }
-    compiler_.cancel_all();
     sort_and_keep(spec);
   }
 
@@ -146,8 +151,6 @@ class CompileRun {
       return config_text(spec, a->config) < config_text(spec, b->config);
     });
     for (const auto& row : fresh_) rows_.push_back(*row);
-    fresh_.clear();
-    sharing_.clear();
   }
 
   const CompileOptions& options_;
@@ -202,25 +205,47 @@ nlohmann::ordered_json rows_json(const std::vector<Row>& rows) {
   return list;
 }
 
-int compile(const CompileOptions& options) {
-  std::vector<std::string> archs = split_list(options.common.arch);
+/// One for each architecture of --arch.
+std::vector<Target> targets_of(const CommonOptions& options) {
+  std::vector<std::string> archs = split_list(options.arch);
   if (archs.empty()) archs.emplace_back();
+  std::vector<Target> targets;
+  for (const std::string& arch : archs) {
+    TargetOptions target_options = options.target_options(TargetNeed::compiler);
+    target_options.arch = arch;
+    targets.push_back(target_for(target_options));
+  }
+  return targets;
+}
+
+int compile(const CompileOptions& options) {
+  // All of them before the first compiles: a misspelt one should not cost minutes.
+  const std::vector<Target> targets = targets_of(options.common);
   EventLoop loop;
   std::atomic<bool> stop{false};
   const auto ask_to_stop = [&stop] { stop = true; };
   const EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop)};
+  remove_abandoned_temporaries();
   const TemporaryDirectory temporaries;
   PooledCompileService compiler(loop, default_jobs(), compile_worker_command(default_jobs(), temporaries.path()));
   CompileRun run(options, loop, compiler);
-  for (const std::string& arch : archs) {
+  int code = done;
+  for (const Target& target : targets) {
     if (stop) break;
-    run.compile_for(arch, stop);
+    try {
+      run.compile_for(target, stop);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+      tell("xtune: {}: {}\n", target.arch, error.what());
+      code = exit_code_of(error.kind());
+    }
   }
   if (options.common.json())
     fmt::print("{}\n", rows_json(run.rows()).dump(2));
   else
     print_text(run.rows());
   if (stop) return interrupted;
+  if (code != done) return code;
   return run.any_ok() ? done : nothing_valid;
 }
 
@@ -233,6 +258,10 @@ void add_compile_command(CLI::App& app, Context& context) {
   static CompileOptions options;
   add_spec_argument(*command, options.path);
   add_common_options(*command, options.common);
+  command->get_option("--backend")
+      ->description(
+          "cuda, hip, host, or auto: what --arch names; else that of a GPU that is here, else the first with a "
+          "compiler");
   command->get_option("--arch")->description(
       "architectures to compile for, separated by commas: sm_80,sm_90a or gfx90a,gfx1030");
   command->add_option("--limit", options.limit, "configurations to compile at most, spread evenly over the space")

@@ -50,6 +50,7 @@ void add_devices_command(CLI::App& app, Context& context) {
   add_example(*command, "xtune devices --format json");
   static CommonOptions options;
   add_common_options(*command, options);
+  command->get_option("--backend")->description("cuda, hip, host, or auto: all of them");
   command->callback([&context] {
     const std::vector<BackendState> states = states_of(options.backend);
     bool any = false;

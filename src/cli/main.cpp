@@ -1,6 +1,9 @@
 // The xtune program: parses the command line, runs one command, turns errors into messages and exit codes.
+#include <fcntl.h>
 #include <fmt/core.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -8,6 +11,12 @@
 #include "xtune/version.hpp"
 
 namespace {
+
+/// A closed standard stream would give its number to the next file or pipe that is opened.
+void open_standard_streams() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd) return;
+}
 
 int run(int argc, char** argv) {
   using namespace xtune;
@@ -29,7 +38,7 @@ int run(int argc, char** argv) {
     // Help and version are "errors" with code 0.
     return app.exit(error) == 0 ? cli::done : cli::bad_arguments;
   } catch (const Error& error) {
-    fmt::print(stderr, "xtune: {}\n", error.what());
+    cli::tell("xtune: {}\n", error.what());
     return cli::exit_code_of(error.kind());
   }
   return context.exit_code;
@@ -38,9 +47,12 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_streams();
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of the write
   try {
     const int code = run(argc, argv);
-    if (std::fflush(stdout) != 0) {
+    // What was flushed earlier, and failed, shows in the stream's state alone.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
       std::fputs("xtune: standard output cannot be written\n", stderr);
       return xtune::cli::own_failure;
     }

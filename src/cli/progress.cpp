@@ -7,8 +7,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/text.hpp"
+#include "cli/commands.hpp"
 #include "report/run_report.hpp"
 #include "xtune/error.hpp"
 
@@ -25,7 +27,7 @@ std::size_t terminal_width() {
 }  // namespace
 
 ProgressPrinter::ProgressPrinter(const Spec& spec, const std::string& log_path, bool quiet)
-    : spec_(spec), quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {
+    : spec_(spec), log_path_(log_path), quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {
   if (log_path.empty()) return;
   log_ = std::fopen(log_path.c_str(), "ae");
   if (!log_) throw Error(ErrorKind::io, "--log " + log_path + ": " + std::strerror(errno));
@@ -35,27 +37,37 @@ ProgressPrinter::~ProgressPrinter() {
   if (log_) std::fclose(log_);
 }
 
-void ProgressPrinter::on_record(const Record& record, const std::string& log, bool from_store) {
-  if (!log_) return;
-  fmt::print(log_, "{}{} | {} | {}", bindings_text(record.problem).empty() ? "" : bindings_text(record.problem) + " | ",
-             config_text(spec_, record.config), to_string(record.outcome),
-             from_store ? "from the store" : record.stage);
+std::string ProgressPrinter::entry(const Record& record, const std::string& log, bool from_store) const {
+  std::string text = bindings_text(record.problem);
+  if (!text.empty()) text += " | ";
+  text += fmt::format("{} | {} | {}", config_text(spec_, record.config), to_string(record.outcome),
+                      from_store ? "from the store" : record.stage);
   if (record.outcome == Outcome::ok)
-    fmt::print(log_, " | median {} min {} noise {:.2f} % of {} samples", human_time_ms(record.time_ms.median),
-               human_time_ms(record.time_ms.min), record.time_ms.noise * 100, record.time_ms.count);
-  if (!from_store) fmt::print(log_, " | compile {:.3f} s, device {:.3f} s", record.compile_s, record.bench_s);
+    text += fmt::format(" | median {} min {} noise {:.2f} % of {} samples", human_time_ms(record.time_ms.median),
+                        human_time_ms(record.time_ms.min), record.time_ms.noise * 100, record.time_ms.count);
+  if (!from_store) text += fmt::format(" | compile {:.3f} s, device {:.3f} s", record.compile_s, record.bench_s);
   if (record.usage.registers)
-    fmt::print(log_, " | {} registers, {} spilled bytes", *record.usage.registers,
-               record.usage.spilled_bytes.value_or(0));
-  std::fputc('\n', log_);
-  if (!record.message.empty()) fmt::print(log_, "  {}\n", printable(record.message));
+    text += fmt::format(" | {} registers, {} spilled bytes", *record.usage.registers,
+                        record.usage.spilled_bytes.value_or(0));
+  text += '\n';
+  if (!record.message.empty()) text += fmt::format("  {}\n", printable(record.message));
   std::string_view rest = log;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    fmt::print(log_, "    {}\n", printable(rest.substr(0, end)));
+    text += fmt::format("    {}\n", printable(rest.substr(0, end)));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  std::fflush(log_);
+  return text;
+}
+
+void ProgressPrinter::on_record(const Record& record, const std::string& log, bool from_store) {
+  if (!log_) return;
+  const std::string text = entry(record, log, from_store);
+  if (std::fwrite(text.data(), 1, text.size(), log_) == text.size() && std::fflush(log_) == 0) return;
+  // A log that ends in the middle must not cost the run.
+  const std::string why = std::strerror(errno);
+  std::fclose(std::exchange(log_, nullptr));
+  on_warning("--log " + log_path_ + ": " + why + "; what follows is not logged");
 }
 
 std::string ProgressPrinter::line(const Progress& progress) const {
@@ -85,17 +97,17 @@ void ProgressPrinter::on_progress(const Progress& progress) {
   std::string text = line(progress);
   if (terminal_) {
     text.resize(std::min(text.size(), terminal_width() - 1));
-    fmt::print(stderr, "\r\x1b[K{}", text);
+    tell("\r\x1b[K{}", text);
     line_open_ = true;
   } else {
-    fmt::print(stderr, "{}\n", text);
+    tell("{}\n", text);
   }
   std::fflush(stderr);
 }
 
 void ProgressPrinter::on_warning(const std::string& text) {
   finish();
-  fmt::print(stderr, "warning: {}\n", text);
+  tell("warning: {}\n", text);
 }
 
 void ProgressPrinter::finish() {

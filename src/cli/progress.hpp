@@ -11,7 +11,8 @@ namespace xtune::cli {
 /// Prints progress and warnings; keeps the --log file with each configuration's outcome, times and compiler output.
 class ProgressPrinter final : public TuneObserver {
  public:
-  /// log_path: empty for none. Throws Error(io) when the log cannot be opened.
+  /// log_path: empty for none. Throws Error(io) when the log cannot be opened; one that cannot be written costs a
+  /// warning.
   ProgressPrinter(const Spec& spec, const std::string& log_path, bool quiet);
   ~ProgressPrinter() override;
   ProgressPrinter(const ProgressPrinter&) = delete;
@@ -25,7 +26,9 @@ class ProgressPrinter final : public TuneObserver {
 
  private:
   std::string line(const Progress& progress) const;
+  std::string entry(const Record& record, const std::string& log, bool from_store) const;
   const Spec& spec_;
+  std::string log_path_;
   std::FILE* log_ = nullptr;
   bool quiet_;
   bool terminal_;

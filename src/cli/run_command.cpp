@@ -82,19 +82,20 @@ class RunCommand {
 
   int go() {
     if (replays(options_)) return replay();
-    target_ = choose_target(options_.common.target_options(true));
+    target_ = choose_target(options_.common.target_options(TargetNeed::device));
     if (options_.sanitize && target_.device.vendor != "cpu")
       throw Error(ErrorKind::unsupported,
                   "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");
     spec_ = load_spec_for(options_.path, options_.common, target_);
     apply(options_, spec_, false);
     if (spec_.candidates)
-      fmt::print(stderr, "warning: {}: [candidates] is not used in this version; the search starts without its hints\n",
-                 to_string(spec_.candidates->at));
-    fmt::print(stderr, "{}: {}\n", spec_.kernel.name, device_line(target_));
+      tell("warning: {}: [candidates] is not used in this version; the search starts without its hints\n",
+           to_string(spec_.candidates->at));
+    tell("{}: {}\n", spec_.kernel.name, device_line(target_));
 
     EventLoop loop;
     const std::vector<EventLoop::Watch> watches = watch_signals(loop);
+    remove_abandoned_temporaries();
     const TemporaryDirectory temporaries;
     PooledCompileService compiler(loop, default_jobs(), compile_worker_command(default_jobs(), temporaries.path()));
     WorkerBenchService bench(loop, bench_worker_command(options_.sanitize));
@@ -113,7 +114,7 @@ class RunCommand {
   int replay() {
     if (options_.sanitize) throw Error(ErrorKind::unsupported, "--sanitize: a replay runs no kernel");
     spec_ = read_spec(options_.path, options_.common, "");
-    for (const std::string& note : spec_.notes) fmt::print(stderr, "{}\n", note);
+    for (const std::string& note : spec_.notes) tell("{}\n", note);
     spec_.kernel.backend = "replay";
     apply(options_, spec_, true);
     replay::prepare(spec_);
@@ -132,9 +133,9 @@ class RunCommand {
       target_ = replay::target_of(recording);
       const Space space = make_space(spec_, problem, device_facts(target_.device));
       if (const std::uint64_t known = replay::recorded_of(space, recording); known < space.size())
-        fmt::print(stderr, "warning: {} of {} configurations are not in the recording: they count as rejected\n",
+        tell("warning: {} of {} configurations are not in the recording: they count as rejected\n",
                    space.size() - known, space.size());
-      fmt::print(stderr, "{}: {}, replayed on {}; all times are simulated\n", spec_.kernel.name, recording.name,
+      tell("{}: {}, replayed on {}; all times are simulated\n", spec_.kernel.name, recording.name,
                  recording.device.name);
       replay::Simulation simulation(loop, system_clock().unix_time_ms());
       replay::RecordedAnswers answers(recording);
@@ -170,7 +171,7 @@ class RunCommand {
   int finish() const {
     if (options_.common.json()) print_json(results_);
     if (!stop_) return code_;
-    fmt::print(stderr, "xtune: interrupted; what was measured is kept, and the next run goes on from there\n");
+    tell("xtune: interrupted; what was measured is kept, and the next run goes on from there\n");
     return interrupted;
   }
 
@@ -220,14 +221,16 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_option("--seconds", options.seconds, "wall clock to spend at most")->check(CLI::PositiveNumber);
   command->add_option("--seed", options.seed, "of the search and of the input data");
   command->add_option("--rows", options.rows, "configurations to list in the result table")->capture_default_str();
-  command->add_option("--log", options.log,
-                      "append each configuration's outcome, times and compiler output to this file");
+  command
+      ->add_option("--log", options.log, "append each configuration's outcome, times and compiler output to this file")
+      ->envname("XTUNE_LOG");
   command->add_flag(
       "--sanitize", options.sanitize,
       "host backend: compile kernels with AddressSanitizer and UBSan, which name the line of a bad access");
   command->add_flag("--fresh", options.fresh, "measure again what the store already answers");
-  command->add_flag("--retry-failed", options.retry_failed,
-                    "try configurations again that crashed or timed out in an earlier run");
+  command->add_flag(
+      "--retry-failed", options.retry_failed,
+      "try configurations again that crashed (a compiler out of memory too) or timed out in an earlier run");
   command->add_flag("--quiet", options.quiet, "no progress on standard error");
   command->callback([&context] { context.exit_code = RunCommand(options).go(); });
 }

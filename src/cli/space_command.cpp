@@ -24,14 +24,16 @@ struct SpaceOptions {
 };
 
 /// A space-only spec needs no compiler and no device unless its constraints ask for one.
-Target target_for(const CommonOptions& options) {
+Target target_of(const CommonOptions& options) {
   try {
-    return choose_target(options.target_options(false));
+    return target_for(options.target_options(TargetNeed::device_or_named));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unavailable) throw;
     Target target;
     target.present = false;
-    if (const auto device = known_device(options.arch.empty() ? "sm_90" : options.arch)) target.device = *device;
+    const std::string arch = options.arch.empty() ? "sm_90" : options.arch;
+    if (const auto device = known_device(arch)) target.device = *device;
+    if (options.arch.empty()) tell("note: no device and no compiler here: device.* is taken from {}\n", arch);
     return target;
   }
 }
@@ -84,7 +86,7 @@ void print_text(const Spec& spec, const nlohmann::ordered_json& json) {
 }
 
 int show(const SpaceOptions& options) {
-  const Target target = target_for(options.common);
+  const Target target = target_of(options.common);
   const Spec spec = load_spec_for(options.path, options.common, target);
   std::vector<nlohmann::ordered_json> spaces;
   for (const Bindings& problem : spec.cases)

@@ -98,13 +98,13 @@ void print_text(const Bindings& problem, const Verdicts& verdicts, const LookupR
 }
 
 int show(const std::string& path, const CommonOptions& options) {
-  const Target target = choose_target(options.target_options(false));
+  const Target target = target_for(options.target_options(TargetNeed::device_or_named));
   const Spec spec = load_spec_for(path, options, target);
   const std::vector<Record> records = stored_records(spec, options, target);
   if (records.empty())
     for (const std::string& arch : recorded_archs(options.store_path(), spec.kernel.name))
-      fmt::print(stderr, "note: {} has records of this kernel for {}, which never answer for {}\n",
-                 options.store_path().string(), arch, target.device.arch);
+      tell("note: {} has records of this kernel for {}, which never answer for {}\n", options.store_path().string(),
+           arch, target.device.arch);
   std::vector<nlohmann::ordered_json> answers;
   for (const Bindings& problem : spec.cases) {
     const Space space = make_space(spec, problem, device_facts(target.device));

@@ -5,6 +5,18 @@
 #include "core/run/worker.hpp"
 
 namespace xtune::cli {
+namespace {
+
+/// Frames are no sight for a person, and whoever types answers to them waits for ever.
+void require_driver(const std::string& name) {
+  if (isatty(STDIN_FILENO) == 1 || isatty(STDOUT_FILENO) == 1)
+    throw Error(ErrorKind::invalid_argument,
+                "`xtune worker " + name +
+                    "` is internal: xtune starts it for itself and speaks to it in binary messages; "
+                    "`xtune --help` lists what is for people");
+}
+
+}  // namespace
 
 void add_worker_command(CLI::App& app, Context& context) {
   CLI::App* command =
@@ -15,10 +27,16 @@ void add_worker_command(CLI::App& app, Context& context) {
   CLI::App* compile = command->add_subcommand("compile", "compiles what it is asked over standard input");
   static std::uint64_t memory_limit = 0;
   compile->add_option("--memory-limit", memory_limit, "address space in bytes, 0: no limit");
-  compile->callback([&context] { context.exit_code = compile_worker_main(STDIN_FILENO, STDOUT_FILENO, memory_limit); });
+  compile->callback([&context] {
+    require_driver("compile");
+    context.exit_code = compile_worker_main(STDIN_FILENO, STDOUT_FILENO, memory_limit);
+  });
 
   CLI::App* bench = command->add_subcommand("bench", "runs and measures what it is asked over standard input");
-  bench->callback([&context] { context.exit_code = bench_worker_main(STDIN_FILENO, STDOUT_FILENO); });
+  bench->callback([&context] {
+    require_driver("bench");
+    context.exit_code = bench_worker_main(STDIN_FILENO, STDOUT_FILENO);
+  });
 
   CLI::App* probe = command->add_subcommand("probe", "prints what one backend finds on this machine, as JSON");
   static std::string backend;

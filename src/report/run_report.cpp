@@ -46,6 +46,14 @@ std::string counts_text(const TuneResult& result) {
   return text.empty() ? "none" : text;
 }
 
+std::string nothing_passed_text(const TuneResult& result) {
+  const char* passed = "a configuration compiled, ran and gave the right result";
+  if (result.out_of_time)
+    return fmt::format("nothing passed yet: the time was up before {}; give it more seconds\n", passed);
+  if (result.interrupted) return fmt::format("nothing passed yet: interrupted before {}\n", passed);
+  return "nothing passed: no configuration compiled, ran and gave the right result\n";
+}
+
 }  // namespace
 
 std::string config_text(const Spec& spec, const Bindings& config) {
@@ -80,7 +88,7 @@ std::string run_text(const Spec& spec, const TuneResult& result, std::size_t row
   text += fmt::format("\ncompiling took {} of CPU time, measuring {} of the device's\n",
                       human_seconds(result.compile_cpu_s), human_seconds(result.device_busy_s));
   const auto best = best_of(result.records, spec.measure.statistic);
-  if (!best) return text + "nothing passed: no configuration compiled, ran and gave the right result\n";
+  if (!best) return text + nothing_passed_text(result);
   const Record& record = *best->record;
   text += fmt::format("\nbest: {}\n      {} (95 % interval {} .. {})", config_text(spec, record.config),
                       human_time_ms(statistic(record.time_ms, spec.measure.statistic)),
@@ -138,6 +146,7 @@ nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result) {
   json["from_store"] = result.from_store;
   json["space"] = result.space_size;
   json["interrupted"] = result.interrupted;
+  json["out_of_time"] = result.out_of_time;
   return json;
 }
 

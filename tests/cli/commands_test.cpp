@@ -236,3 +236,96 @@ TEST_CASE("compile works without running anything, and a second time from the ca
   CHECK(cli.xtune({"compile", spec, "--backend", "host", "--limit", "2"}).stdout_text.find("VARIANT=") !=
         std::string::npos);
 }
+
+TEST_CASE("What is about records chooses the backend that run would; compile says which architecture it took") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  REQUIRE(cli.xtune({"devices"}).exit_code == 0);
+  // Compilers without a device, as on a login node.
+  bool compiler_alone = false;
+  for (const auto& file : fs::directory_iterator(cli.path("cache") + "/inventory")) {
+    json state = json::parse(read_file(file.path()));
+    if (state["name"] != "cuda") continue;
+    state["devices"] = json::array();
+    state["device_reason"] = "no driver";
+    state["toolchain"] = "nvrtc 99.0";
+    state["default_arch"] = "sm_90";
+    write_file_atomically(file.path(), state.dump());
+    compiler_alone = true;
+  }
+  if (!compiler_alone) return;
+  const CommandResult run = cli.xtune({"run", spec, "--format", "json"});
+  CAPTURE(run.stderr_text);
+  REQUIRE(run.exit_code == 0);
+  const std::string arch = parsed(run)["device"]["arch"];
+  const CommandResult best = cli.xtune({"best", spec, "--format", "json"});
+  CAPTURE(best.stderr_text);
+  CHECK(best.exit_code == 0);
+  CHECK(parsed(best)["match"] == "exact");
+  CHECK(parsed(cli.xtune({"why", spec, "--format", "json"}))["stored"] == 1);
+  // device.vendor tells what space took.
+  const std::string asks =
+      cli.copy_spec("[1, 2]", "[space]\nconstraints = [\"VARIANT == 1 or device.vendor == 'nvidia'\"]\n");
+  const auto valid = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"space", asks, "--format", "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return parsed(cli.xtune(arguments))["valid"];
+  };
+  const bool gpu = parsed(run)["device"]["backend"] != "host";
+  if (!gpu) CHECK(valid({}) == 1);
+  CHECK(valid({"--arch", "sm_90"}) == 2);
+  const CommandResult named = cli.xtune({"space", asks, "--backend", "cuda"});
+  CHECK(named.exit_code == 0);
+  CHECK(has(named.stderr_text, "sm_90"));
+  // The arch it takes, not what the compiler makes of it, is the question here.
+  if (!gpu) CHECK(has(cli.xtune({"compile", spec, "--limit", "1"}).stderr_text, "sm_90"));
+}
+
+TEST_CASE("An architecture that the compiler does not know costs itself, and the exit code says so") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]");
+  const json devices = parsed(cli.xtune({"devices", "--format", "json"}));
+  const auto compile = [&](const std::string& backend, const std::string& archs) {
+    return cli.xtune({"compile", spec, "--backend", backend, "--arch", archs, "--format", "json"});
+  };
+  for (const json& backend : devices["backends"]) {
+    const std::string name = backend["name"], toolchain = backend["toolchain"];
+    if (toolchain.empty()) continue;
+    CAPTURE(toolchain);
+    const bool amd = backend["default_arch"].get<std::string>().starts_with("gfx");
+    // Another vendor's architecture is a wrong argument on every backend, before anything compiles.
+    const CommandResult foreign = compile(name, amd ? "gfx90a,sm_90" : "gfx90a");
+    CAPTURE(foreign.stderr_text);
+    CHECK(foreign.exit_code == 2);
+    CHECK(has(foreign.stderr_text, amd ? "sm_90" : "gfx90a"));
+    CHECK(foreign.stdout_text.empty());
+    if (name == "host") continue;
+    // One that exists and that this compiler is too old or too new for.
+    for (const std::string& unknown :
+         amd ? std::vector<std::string>{"gfx942", "gfx1201"} : std::vector<std::string>{"sm_70"}) {
+      const std::string known = amd ? "gfx90a" : "sm_90";
+      if (compile(name, unknown).exit_code == 0) continue;
+      const CommandResult both = compile(name, known + "," + unknown + "," + known);
+      CAPTURE(both.stderr_text);
+      CHECK(both.exit_code == 4);
+      CHECK(has(both.stderr_text, unknown));
+      const json rows = parsed(both);
+      REQUIRE(rows.size() == 4);
+      for (const json& row : rows) {
+        CHECK(row["arch"] == known);
+        CHECK(row["outcome"] == "ok");
+      }
+      break;
+    }
+  }
+}
+
+TEST_CASE("A compile that fails tells how long it took") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  cli.write("copy.cu", "extern \"C\" __global__ void copy(const float* x, float* y, int n) { no }\n");
+  const json rows = parsed(cli.xtune({"compile", spec, "--backend", "host", "--format", "json"}));
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0]["outcome"] == "compile_failed");
+  CHECK(rows[0]["seconds"] > 0);
+}

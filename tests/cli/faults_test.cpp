@@ -70,6 +70,31 @@ TEST_CASE("A run with one of each fault ends, every outcome is the right one, an
   CHECK(again["counts"] == result["counts"]);
 }
 
+TEST_CASE("A reference kernel that hangs or crashes is the spec's fault, at its place") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  std::string text = read_file(spec);
+  const std::string builtin = "{ builtin = \"transpose\", x = \"x\" }";
+  text.replace(text.find(builtin), builtin.size(), "{ kernel = \"reference\", source = \"reference.cu\" }");
+  text.replace(text.find("[measure]\n"), 10, "[measure]\ntimeout_s = 0.2\n");
+  cli.write("copy.toml", text);
+  const auto head = text.substr(0, text.find("reference = "));
+  const std::string place = "copy.toml:" + std::to_string(std::count(head.begin(), head.end(), '\n') + 1) + ":";
+  const std::string signature = "extern \"C\" __global__ void reference(const float* x, float* y, int n) ";
+  for (const auto& [body, what] :
+       {std::pair<std::string, std::string>{"{ for (volatile int i = 0; n; i = 0) {} }", "took longer"},
+        {"{ *(volatile float*)(unsigned long)n = 1; }", "signal 11"}}) {
+    cli.write("reference.cu", signature + body + "\n");
+    const CommandResult run = cli.run(spec);
+    CAPTURE(run.stderr_text);
+    CHECK(run.exit_code == 2);
+    CHECK(has(run.stderr_text, place));
+    CHECK(has(run.stderr_text, "'reference'"));
+    CHECK(has(run.stderr_text, what));
+    CHECK(cli.stored_records() == 0);
+  }
+}
+
 TEST_CASE("The vendors' compilers crash for real, without a device, and cost their own configuration") {
   const Cli cli;
   const std::pair<const char*, const char*> targets[] = {{"cuda", "sm_90"}, {"hip", "gfx90a"}};

@@ -21,6 +21,7 @@ TEST_CASE("After kill -9 of the driver no worker stays, and the next run measure
     CHECK(run.signal == SIGKILL);
     for (const int worker : workers) CHECK(fakes::dies_within_deadline(run.loop, worker));
   }
+  CHECK_FALSE(fs::is_empty(cli.path("tmp")));
   const std::size_t kept = cli.stored_records();
   CHECK(kept >= 2);
   CHECK(kept < 6);
@@ -31,6 +32,8 @@ TEST_CASE("After kill -9 of the driver no worker stays, and the next run measure
   CHECK(result["from_store"] == kept);
   CHECK(result["counts"] == json{{"ok", 6}});
   CHECK(cli.stored_records() == 6);
+  // What the killed run left in the temporary folder is gone too.
+  CHECK(fs::is_empty(cli.path("tmp")));
 }
 
 TEST_CASE("Ctrl-C and SIGTERM end a run with what it has, exit code 130") {

@@ -42,13 +42,19 @@ json compile(const json& message) {
   return to_json(answer);
 }
 
-json bench(const json& message, const std::string& opened_file) {
+json bench(const json& message, const std::string& opened_file, std::string& reference) {
   if (message.at("do") == "open") {
     const xtune::OpenJob job = xtune::open_job_from_json(message);
     std::ofstream(opened_file, std::ios::app) << job.seed << "\n";
     misbehave(job.backend);
     if (job.backend == "error") return xtune::error_to_json(xtune::ErrorKind::invalid_spec, "a.npy: wrong shape");
+    reference = job.reference.name;
     return {{"opened", true}};
+  }
+  if (message.at("do") == "reference") {
+    misbehave(reference);
+    if (reference == "error") return xtune::error_to_json(xtune::ErrorKind::invalid_spec, "k.toml:9:1: out of bounds");
+    return {{"prepared", true}};
   }
   const xtune::BenchJob job = xtune::bench_job_from_json(message);
   misbehave(job.artifact.key);
@@ -69,9 +75,10 @@ json bench(const json& message, const std::string& opened_file) {
 
 int main(int argc, char** argv) {
   const std::string opened_file = argc > 1 ? argv[1] : "/dev/null";
+  std::string reference;  // the opened problem's
   xtune::write_message(STDOUT_FILENO, xtune::worker_greeting());
   while (const auto message = xtune::read_message(STDIN_FILENO)) {
-    const json answer = message->contains("do") ? bench(*message, opened_file) : compile(*message);
+    const json answer = message->contains("do") ? bench(*message, opened_file, reference) : compile(*message);
     xtune::write_message(STDOUT_FILENO, answer);
     // As a worker whose device is lost: it has answered, and takes its time to end.
     if (answer.value("outcome", "") == "crashed") {

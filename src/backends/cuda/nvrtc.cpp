@@ -113,6 +113,7 @@ gpu::CompilerApi compiler_api(const Nvrtc& nvrtc) {
   const auto program = [](gpu::CompilerApi::Program handle) { return static_cast<nvrtcProgram>(handle); };
   gpu::CompilerApi api;
   api.name = "nvrtc";
+  api.out_of_memory = NVRTC_ERROR_OUT_OF_MEMORY;
   api.create = [n](gpu::CompilerApi::Program* handle, const char* source, const char* name) -> int {
     return n->nvrtcCreateProgram(reinterpret_cast<nvrtcProgram*>(handle), source, name, 0, nullptr, nullptr);
   };

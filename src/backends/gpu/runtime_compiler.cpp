@@ -8,6 +8,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "core/build/compiler_log.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -18,7 +19,10 @@ namespace {
 class Handle {
  public:
   Handle(const CompilerApi& api, const std::string& source, const std::string& source_name) : api_(api) {
-    if (const int status = api.create(&program_, source.c_str(), source_name.c_str()); status != 0)
+    const int status = api.create(&program_, source.c_str(), source_name.c_str());
+    if (status != 0 && status == api.out_of_memory)
+      throw CandidateFailure(Outcome::crashed, fmt::format("{} ran out of memory", api.name));
+    if (status != 0)
       throw Error(ErrorKind::unavailable,
                   fmt::format("{} cannot start on '{}': {}", api.name, source_name, api.describe(status)));
   }
@@ -64,6 +68,9 @@ CompiledProgram compile_program(const CompilerApi& api, const std::string& sourc
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.log = read_log(api, program.get());
   if (status != 0) {
+    if (status == api.out_of_memory)
+      throw CandidateFailure(Outcome::crashed, fmt::format("{} ran out of memory", api.name), result.log);
+    throw_if_not_the_source(api.name, result.log);
     const std::string error = first_error(result.log);
     throw CandidateFailure(Outcome::compile_failed, error.empty() ? api.describe(status) : error, result.log);
   }

@@ -25,6 +25,7 @@ struct CompilerApi {
   std::function<int(Program, std::size_t* size)> code_size;
   std::function<int(Program, char* code)> code;
   std::function<std::string(int)> describe;  ///< "NVRTC_ERROR_COMPILATION"
+  int out_of_memory = -1;                    ///< what the calls answer then; -1: they do not tell
 };
 
 struct CompiledProgram {
@@ -35,7 +36,7 @@ struct CompiledProgram {
 };
 
 /// `entry` is a name or a template-id, as in C++. Throws CandidateFailure(compile_failed) whose message is the first
-/// error of the log; Error(unavailable) when the compiler itself cannot work (out of memory, missing builtins).
+/// error of the log, or (crashed) when it ran out of memory; Error where the machine is to blame (compiler_log.hpp).
 CompiledProgram compile_program(const CompilerApi& api, const std::string& source, const std::string& source_name,
                                 const std::string& entry, const std::vector<std::string>& options);
 

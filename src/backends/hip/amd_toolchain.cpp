@@ -100,6 +100,7 @@ gpu::CompilerApi compiler_api(const Hiprtc& table) {
   const auto program = [](gpu::CompilerApi::Program handle) { return static_cast<hiprtcProgram>(handle); };
   gpu::CompilerApi api;
   api.name = "hiprtc";
+  api.out_of_memory = HIPRTC_ERROR_OUT_OF_MEMORY;
   api.create = [r](gpu::CompilerApi::Program* handle, const char* source, const char* name) -> int {
     return r->hiprtcCreateProgram(reinterpret_cast<hiprtcProgram*>(handle), source, name, 0, nullptr, nullptr);
   };

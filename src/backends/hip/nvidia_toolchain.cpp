@@ -11,6 +11,7 @@ gpu::CompilerApi compiler_api() {
   const auto program = [](gpu::CompilerApi::Program handle) { return static_cast<hiprtcProgram>(handle); };
   gpu::CompilerApi api;
   api.name = "hiprtc (nvrtc)";
+  api.out_of_memory = HIPRTC_ERROR_OUT_OF_MEMORY;
   api.create = [](gpu::CompilerApi::Program* handle, const char* source, const char* name) -> int {
     return hiprtcCreateProgram(reinterpret_cast<hiprtcProgram*>(handle), source, name, 0, nullptr, nullptr);
   };

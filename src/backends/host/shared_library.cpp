@@ -44,14 +44,17 @@ bool is_runtime_variable(const std::string& name) {
 /// A file in memory that holds the image.
 int memory_file(const std::string& image) {
   const int file = memfd_create("xtune-kernel", MFD_CLOEXEC);
-  if (file < 0) refuse(fmt::format("no memory file for it: {}", std::strerror(errno)));
+  // The machine's lack, and no configuration's.
+  if (file < 0)
+    throw Error(ErrorKind::unavailable,
+                fmt::format("no file in memory for a kernel's library (memfd_create): {}", std::strerror(errno)));
   for (std::size_t done = 0; done < image.size();) {
     const ssize_t wrote = ::write(file, image.data() + done, image.size() - done);
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) {
       const int failed = errno;
       close(file);
-      refuse(fmt::format("no memory for its library: {}", std::strerror(failed)));
+      throw Error(ErrorKind::unavailable, fmt::format("no memory for a kernel's library: {}", std::strerror(failed)));
     }
     done += static_cast<std::size_t>(wrote);
   }

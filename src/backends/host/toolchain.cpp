@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "backends/gpu/runtime_compiler.hpp"
@@ -13,6 +14,7 @@
 #include "base/files.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "core/build/compiler_log.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
@@ -43,7 +45,11 @@ std::string entry_text(const CompileRequest& request, bool uses_fibers) {
 
 std::string first_error(const std::string& log) {
   const auto at = log.find("error:");
-  if (at == std::string::npos) return printable(log.substr(0, log.find('\n')), 300);
+  if (at == std::string::npos) {
+    // gcc's last words may follow an empty line.
+    const auto first = std::min(log.find_first_not_of(" \n"), log.size());
+    return printable(log.substr(first, log.find('\n', first) - first), 300);
+  }
   const auto start = log.rfind('\n', at);
   const auto line = start == std::string::npos ? log.substr(0, log.find('\n', at))
                                                : log.substr(start + 1, log.find('\n', at) - start - 1);
@@ -171,6 +177,7 @@ class HostToolchain final : public Toolchain {
                       const Compiler& c) {
     const std::string log = earlier_log + result.stderr_text;
     if (result.ok() && !result.output_truncated) return;
+    if (!result.ok()) throw_if_not_the_source(c.path, log);
     // The driver of gcc, and that of clang, outlive the compiler proper and report its end.
     if (result.signal != 0 || log.find("internal compiler error") != std::string::npos ||
         log.find("PLEASE submit a bug report") != std::string::npos)
@@ -181,7 +188,12 @@ class HostToolchain final : public Toolchain {
     if (result.ok())
       throw CandidateFailure(Outcome::compile_failed,
                              fmt::format("{} is too large once its includes are read", request.source_name), log);
-    throw CandidateFailure(Outcome::compile_failed, first_error(log), log);
+    const std::string error = first_error(log);
+    throw CandidateFailure(Outcome::compile_failed,
+                           error.empty() ? fmt::format("{} failed without a word ({})", c.path,
+                                                       describe_exit(result.exit_code, result.signal))
+                                         : error,
+                           log);
   }
 
   std::string path_, runtime_;

@@ -72,11 +72,6 @@ std::string source_text(const Artifact& artifact, const CompileRequest& request)
 
 ArtifactCache::ArtifactCache(std::filesystem::path store) : store_(std::move(store)) {}
 
-std::optional<Artifact> ArtifactCache::find_metadata(const std::string& key) const {
-  auto metadata = read_metadata(store_, key);
-  return metadata ? std::optional(std::move(metadata->artifact)) : std::nullopt;
-}
-
 std::optional<Artifact> ArtifactCache::find(const std::string& key) const {
   auto metadata = read_metadata(store_, key);
   if (!metadata) return std::nullopt;

@@ -17,8 +17,6 @@ class ArtifactCache {
 
   /// nullopt: not there. A damaged entry (missing image, wrong image hash, bad JSON) counts as not there.
   std::optional<Artifact> find(const std::string& key) const;
-  /// Everything but the image: cheap.
-  std::optional<Artifact> find_metadata(const std::string& key) const;
   /// Writes the image, the source as it was compiled (readable, with the flags as a comment) and the metadata.
   /// Replaces a damaged entry of the same key. Throws Error(io), Error(invalid_argument) for a key or format that is no
   /// file name.

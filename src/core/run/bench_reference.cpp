@@ -34,6 +34,20 @@ BenchSession::Argument& BenchSession::output_named(const std::string& name) {
               "the reference describes output '" + name + "', and no argument of role out or inout has that name");
 }
 
+void BenchSession::prepare_reference() {
+  if (reference_ready_) return;
+  if (job_.reference.kind != ReferenceSpec::Kind::none && !load_reference()) {
+    try {
+      make_reference();
+    } catch (const Error& error) {
+      throw Error(error.kind(), job_.reference.at + (job_.reference.at.empty() ? "" : ": ") + error.what());
+    }
+    for (Argument& argument : arguments_) argument.expected.seal();
+    save_reference();
+  }
+  reference_ready_ = true;
+}
+
 void BenchSession::make_reference() {
   switch (job_.reference.kind) {
     case ReferenceSpec::Kind::kernel:

@@ -41,11 +41,6 @@ BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
     arguments_.push_back(std::move(argument));
   }
   allocate();
-  if (job_.reference.kind != ReferenceSpec::Kind::none && !load_reference()) {
-    make_reference();
-    for (Argument& argument : arguments_) argument.expected.seal();
-    save_reference();
-  }
 }
 
 void BenchSession::allocate() {
@@ -116,6 +111,7 @@ Artifact BenchSession::with_image(const Artifact& artifact) const {
 }
 
 BenchAnswer BenchSession::bench(const BenchJob& job) {
+  prepare_reference();
   BenchAnswer answer;
   const std::int64_t start = clock_.now_ns();
   answer.stage = "load";

@@ -18,11 +18,15 @@ namespace xtune {
 /// harms none but itself.
 class BenchSession {
  public:
-  /// Fills inputs, computes the reference or reads it from job.scratch where an earlier worker left it. Throws Error.
+  /// Fills inputs. Throws Error.
   BenchSession(Device& device, OpenJob job, Clock& clock);
 
-  /// Loads, validates, measures. A failure of the configuration is in the answer; Error is thrown for xtune's own
-  /// failures.
+  /// Computes the reference, or reads it from job.scratch where an earlier worker left it; nothing the second time.
+  /// Throws Error that opens with the reference's place in the spec: invalid_spec where it is wrong.
+  void prepare_reference();
+
+  /// Loads, validates, measures; prepares the reference where that was not done. A failure of the configuration is in
+  /// the answer; Error is thrown for xtune's own failures.
   BenchAnswer bench(const BenchJob& job);
 
  private:
@@ -60,6 +64,7 @@ class BenchSession {
   std::size_t guard_size_ = 0;  ///< bytes after each buffer
   std::size_t flush_bytes_ = 0;
   bool in_place_ = false;
+  bool reference_ready_ = false;
 };
 
 }  // namespace xtune

@@ -35,18 +35,26 @@ struct Target {
   DeviceInfo device;
   bool present = true;             ///< false: --arch of a device that is not here; compile only
   std::string arch;                ///< what to compile for: --arch, or the device's own
-  std::vector<std::string> notes;  ///< why --auto chose so: "cuda: libcuda.so.1 not found ..."
+  std::vector<std::string> notes;  ///< why auto passed others over: "cuda: libcuda.so.1 not found ..."
+  bool assumed_arch = false;       ///< no device and no --arch: arch is the compiler's default
+};
+
+/// What a command cannot do without. All take the same backend where a device is there.
+enum class TargetNeed {
+  device,           ///< to measure
+  device_or_named,  ///< to speak of measurements: the device that would be measured, or what --backend or --arch names
+  compiler,         ///< to compile: the backend of a GPU that is here, else the first with a compiler
 };
 
 struct TargetOptions {
-  std::string backend = "auto";  ///< auto: cuda, hip, host: the first with a device
+  std::string backend = "auto";  ///< auto: cuda, hip, host: the first that need allows
   int device = 0;
-  std::string arch;         ///< empty: the device's
-  bool need_device = true;  ///< false: a compiler is enough
+  std::string arch;  ///< empty: the device's, or without one the compiler's default
+  TargetNeed need = TargetNeed::device;
   bool fresh = false;
 };
 /// Throws Error(unavailable) that says what each backend lacks, Error(invalid_argument) for a device that does not
-/// exist.
+/// exist and for an architecture that is not known or not of the backend's vendor.
 Target choose_target(const TargetOptions& options);
 
 }  // namespace xtune

@@ -96,6 +96,7 @@ CompileRequest request_from_json(const Json& json) {
 
 Json reference_to_json(const ReferencePlan& plan) {
   return {{"kind", static_cast<int>(plan.kind)},
+          {"at", plan.at},
           {"name", plan.name},
           {"output", plan.output},
           {"arrays", plan.arrays},
@@ -108,6 +109,7 @@ Json reference_to_json(const ReferencePlan& plan) {
 ReferencePlan reference_from_json(const Json& json) {
   ReferencePlan plan;
   plan.kind = static_cast<ReferenceSpec::Kind>(json.at("kind").get<int>());
+  plan.at = json.at("at");
   plan.name = json.at("name");
   plan.output = json.at("output");
   plan.arrays = json.at("arrays").get<std::vector<std::pair<std::string, std::string>>>();
@@ -207,6 +209,8 @@ OpenJob open_job_from_json(const Json& json) {
   job.measure = measure_from_json(json.at("measure"));
   return job;
 }
+
+Json reference_request() { return {{"do", "reference"}}; }
 
 Json to_json(const BenchJob& job) {
   return {{"do", "bench"},

@@ -43,6 +43,7 @@ struct ArgumentPlan {
 /// How the worker gets the expected outputs.
 struct ReferencePlan {
   ReferenceSpec::Kind kind = ReferenceSpec::Kind::none;
+  std::string at;                                           ///< "gemm.toml:40:13": its place in the spec
   std::string name;                                         ///< builtin
   std::string output;                                       ///< builtin, file: the argument it describes
   std::vector<std::pair<std::string, std::string>> arrays;  ///< builtin: role, argument name
@@ -53,7 +54,7 @@ struct ReferencePlan {
   std::vector<ScalarArgument> scalar_arguments;             ///< kernel
 };
 
-/// Driver to bench worker, once per problem and per worker process: prepare inputs, reference and buffers.
+/// Driver to bench worker, once per problem and per worker process: prepare inputs and buffers.
 struct OpenJob {
   std::string backend;
   int device = 0;
@@ -66,6 +67,10 @@ struct OpenJob {
   std::vector<std::pair<std::string, Tolerance>> tolerances;  ///< per output argument
   MeasureSpec measure;
 };
+
+/// Driver to bench worker, after OpenJob where there is a reference: compute it, or read what an earlier worker left. A
+/// request of its own, so that a reference kernel that hangs or crashes can be told from all else.
+nlohmann::json reference_request();
 
 /// Driver to bench worker: load, validate and measure one configuration.
 struct BenchJob {

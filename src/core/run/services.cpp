@@ -13,12 +13,39 @@
 
 #include "backends/host/sanitizer.hpp"
 #include "base/files.hpp"
+#include "base/text.hpp"
 
 namespace xtune {
 namespace {
 
-// Opening a problem fills gigabytes of inputs and may compute a reference on the CPU.
+// Opening a problem fills gigabytes of inputs.
 constexpr double open_timeout_s = 600;
+// One launch of a reference kernel, against a configuration's validation and all its samples: slow kernels have time.
+constexpr double kernel_reference_share = 10;
+// A builtin computes on the CPU, in double precision, what the device does in milliseconds.
+constexpr double builtin_reference_share = 20;
+
+double reference_timeout_s(const OpenJob& problem) {
+  const bool kernel = problem.reference.kind == ReferenceSpec::Kind::kernel;
+  return problem.measure.timeout_s * (kernel ? kernel_reference_share : builtin_reference_share);
+}
+
+/// The reference took its worker down, or took too long.
+[[noreturn]] void throw_reference_failure(const OpenJob& problem, const WorkerReply& reply) {
+  const ReferencePlan& plan = problem.reference;
+  const bool kernel = plan.kind == ReferenceSpec::Kind::kernel;
+  const std::string what =
+      fmt::format("{}{}the {} '{}' ", plan.at, plan.at.empty() ? "" : ": ", kernel ? "reference kernel" : "reference",
+                  plan.name.empty() ? plan.file.string() : plan.name);
+  if (reply.failure->kind == WorkerFailureKind::timed_out)
+    throw Error(ErrorKind::invalid_spec,
+                fmt::format("{}took longer than {} and was stopped: does it end? A slow one gets more time with a "
+                            "larger [measure] timeout_s (now {} s)",
+                            what, human_seconds(reference_timeout_s(problem)), problem.measure.timeout_s));
+  throw Error(kernel ? ErrorKind::invalid_spec : ErrorKind::unavailable,
+              fmt::format("{}took its process down: {}{}{}", what, reply.failure->text,
+                          reply.stderr_tail.empty() ? "" : "\n", reply.stderr_tail));
+}
 
 Outcome outcome_of(WorkerFailureKind kind) {
   return kind == WorkerFailureKind::timed_out ? Outcome::timed_out : Outcome::crashed;
@@ -58,6 +85,7 @@ void PooledCompileService::compile(const CompileJob& job, double timeout_s, Call
       answer.message = answer.outcome == Outcome::timed_out ? fmt::format("compiling took longer than {} s", timeout_s)
                                                             : "the compiler crashed: " + reply.failure->text;
       answer.log = reply.stderr_tail;
+      answer.artifact.compile_s = reply.wall_s;
     } else {
       throw_if_error(*reply.answer);
       answer = compile_answer_from_json(*reply.answer);
@@ -78,15 +106,33 @@ void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback c
     send(job, timeout_s, std::move(callback));
     return;
   }
-  worker_.request(to_json(problem_), open_timeout_s, [=, this](const WorkerReply& reply) {
+  open([=, this] { send(job, timeout_s, callback); });
+}
+
+void WorkerBenchService::open(std::function<void()> then) {
+  worker_.request(to_json(problem_), open_timeout_s, [this, then = std::move(then)](const WorkerReply& reply) {
     throw_if_not_about_the_job(reply);
     if (reply.failure)
-      throw Error(ErrorKind::unavailable, "the bench worker failed while preparing inputs and reference: " +
+      throw Error(ErrorKind::unavailable, "the bench worker failed while preparing inputs and buffers: " +
                                               reply.failure->text + "\n" + reply.stderr_tail);
     throw_if_error(*reply.answer);
-    opened_generation_ = reply.generation;
-    send(job, timeout_s, callback);
+    prepare_reference(then);
   });
+}
+
+void WorkerBenchService::prepare_reference(std::function<void()> then) {
+  if (problem_.reference.kind == ReferenceSpec::Kind::none) {
+    opened_generation_ = worker_.generation();
+    return then();
+  }
+  worker_.request(reference_request(), reference_timeout_s(problem_),
+                  [this, then = std::move(then)](const WorkerReply& reply) {
+                    throw_if_not_about_the_job(reply);
+                    if (reply.failure) throw_reference_failure(problem_, reply);
+                    throw_if_error(*reply.answer);
+                    opened_generation_ = reply.generation;
+                    then();
+                  });
 }
 
 void WorkerBenchService::send(const BenchJob& job, double timeout_s, Callback callback) {
@@ -120,7 +166,7 @@ WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::pa
   // At least what the vendors' compilers map; they touch far less.
   const std::uint64_t limit_bytes = std::max<std::uint64_t>(total / (jobs + 1), std::uint64_t{8} << 30);
   return {{own_executable().string(), "worker", "compile", "--memory-limit", std::to_string(limit_bytes)},
-          {{"TMPDIR", temporaries.string()}},
+          {{"TMPDIR", temporaries.string()}, {"XTUNE_TMP_DIR", temporaries.string()}},
           {}};
 }
 

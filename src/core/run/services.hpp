@@ -28,7 +28,8 @@ class BenchService {
  public:
   using Callback = std::function<void(BenchAnswer)>;
   virtual ~BenchService() = default;
-  /// What every later job is about; sent to the worker with the first of them, and again to each new worker.
+  /// What every later job is about; sent to the worker with the first of them, and again to each new worker. A
+  /// reference that hangs or crashes is Error(invalid_spec) at its place, out of the event loop.
   virtual void set_problem(OpenJob job) = 0;
   /// A configuration that takes the worker down answers with an outcome; the next job gets a fresh worker.
   virtual void bench(const BenchJob& job, double timeout_s, Callback callback) = 0;
@@ -56,6 +57,8 @@ class WorkerBenchService final : public BenchService {
   void cancel_all() override { worker_.interrupt(); }
 
  private:
+  void open(std::function<void()> then);
+  void prepare_reference(std::function<void()> then);
   void send(const BenchJob& job, double timeout_s, Callback callback);
   WorkerProcess worker_;
   OpenJob problem_;

@@ -9,9 +9,14 @@
 namespace xtune {
 namespace {
 
-bool usable(const BackendState& state, const TargetOptions& options) {
-  if (!options.need_device) return !state.toolchain.empty();
-  return !state.devices.empty() && !state.toolchain.empty();
+/// A compiler alone will do: for compiling, and where the user names the backend or the architecture.
+bool without_device(const TargetOptions& options) {
+  if (options.need == TargetNeed::device_or_named) return options.backend != "auto" || !options.arch.empty();
+  return options.need == TargetNeed::compiler;
+}
+
+bool usable(const BackendState& state, bool need_device) {
+  return !state.toolchain.empty() && !(need_device && state.devices.empty());
 }
 
 std::string lack_of(const BackendState& state) {
@@ -19,7 +24,7 @@ std::string lack_of(const BackendState& state) {
   return state.name + ": " + state.toolchain_reason;
 }
 
-DeviceInfo device_for_arch(const std::string& backend, const std::string& arch) {
+DeviceInfo device_for_arch(const BackendState& backend, const std::string& arch) {
   auto device = known_device(arch);
   if (!device) {
     std::string known;
@@ -27,18 +32,20 @@ DeviceInfo device_for_arch(const std::string& backend, const std::string& arch) 
     throw Error(ErrorKind::invalid_argument,
                 "unknown architecture '" + arch + "'" + did_you_mean(arch, known_archs()) + "; known: " + known);
   }
-  const bool fits = (backend == "cuda" && device->vendor == "nvidia") || backend == "hip" ||
-                    (backend == "host" && device->vendor == "cpu");
-  if (!fits)
-    throw Error(ErrorKind::invalid_argument, fmt::format("architecture '{}' is none of backend {}'s", arch, backend));
-  device->backend = backend;
+  const auto usual = known_device(backend.default_arch);
+  const std::string vendor = usual ? usual->vendor : "cpu";
+  if (device->vendor != vendor)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("architecture '{}' is none of backend {}'s, which compiles for {}", arch, backend.name,
+                            vendor == "cpu"   ? "CPUs"
+                            : vendor == "amd" ? "AMD GPUs"
+                                              : "NVIDIA GPUs"));
+  device->backend = backend.name;
   return *device;
 }
 
-}  // namespace
-
-Target choose_target(const TargetOptions& options) {
-  Target target;
+/// The first backend that will do. Throws Error(unavailable).
+void choose_backend(const TargetOptions& options, Target& target) {
   std::vector<std::string> names{options.backend};
   if (options.backend == "auto") {
     names = backend_names();
@@ -47,23 +54,37 @@ Target choose_target(const TargetOptions& options) {
       if (const auto device = known_device(options.arch))
         names = {device->vendor == "nvidia" ? "cuda" : device->vendor == "amd" ? "hip" : "host"};
   }
-  bool found = false;
+  const bool compiler_alone = without_device(options);
+  std::optional<BackendState> fallback;
   for (const std::string& name : names) {
     if (options.backend != "auto") make_backend(name);  // refuses an unknown name before any process starts
     BackendState state = find_backend(name, options.fresh);
-    if (usable(state, options)) {
+    // A CPU is everywhere: it must not hide the compilers for GPUs that are elsewhere.
+    const bool is_gpu = !state.devices.empty() && state.devices[0].vendor != "cpu";
+    if (usable(state, true) && (is_gpu || !fallback)) {
       target.backend = std::move(state);
-      found = true;
-      break;
+      return;
     }
-    target.notes.push_back(options.need_device ? lack_of(state) : name + ": " + state.toolchain_reason);
+    if (compiler_alone && !fallback && usable(state, false)) {
+      fallback = std::move(state);
+      continue;
+    }
+    target.notes.push_back(compiler_alone ? name + ": " + state.toolchain_reason : lack_of(state));
   }
-  if (!found) {
-    std::string message = options.need_device ? "no usable device" : "no usable compiler";
-    for (const std::string& note : target.notes) message += "\n  " + note;
-    throw Error(ErrorKind::unavailable, message);
+  if (fallback) {
+    target.backend = std::move(*fallback);
+    return;
   }
+  std::string message = compiler_alone ? "no usable compiler" : "no usable device";
+  for (const std::string& note : target.notes) message += "\n  " + note;
+  throw Error(ErrorKind::unavailable, message);
+}
 
+}  // namespace
+
+Target choose_target(const TargetOptions& options) {
+  Target target;
+  choose_backend(options, target);
   const BackendState& backend = target.backend;
   if (!backend.devices.empty()) {
     if (options.device < 0 || static_cast<std::size_t>(options.device) >= backend.devices.size())
@@ -74,18 +95,19 @@ Target choose_target(const TargetOptions& options) {
     target.device = backend.devices[static_cast<std::size_t>(options.device)];
   } else {
     target.present = false;
-    target.device = device_for_arch(backend.name, options.arch.empty() ? backend.default_arch : options.arch);
+    target.assumed_arch = options.arch.empty();
+    target.device = device_for_arch(backend, target.assumed_arch ? backend.default_arch : options.arch);
   }
   target.arch = options.arch.empty() ? target.device.arch : options.arch;
   // "sm_90a" on an sm_90 is the same device; anything else is another one, known by its facts alone.
   const bool same = target.arch == target.device.arch || target.arch == target.device.arch + "a";
   if (target.present && !same) {
-    if (options.need_device)
+    if (options.need == TargetNeed::device)
       throw Error(ErrorKind::invalid_argument,
-                  fmt::format("--arch {}: the device here is {} ({}); only `compile` and `space` work without it",
-                              target.arch, target.device.arch, target.device.name));
+                  fmt::format("--arch {}: the device here is {} ({}); `run` measures on it alone", target.arch,
+                              target.device.arch, target.device.name));
     target.present = false;
-    target.device = device_for_arch(backend.name, target.arch);
+    target.device = device_for_arch(backend, target.arch);
   }
   return target;
 }

@@ -99,12 +99,15 @@ class CompileService {
     const CompileJob job = compile_job_from_json(message);
     CompileAnswer answer;
     ArtifactCache cache(job.cache);
-    if (auto found = cache.find_metadata(job.key)) {
+    // The image too: an entry whose image is missing or damaged must not pass for compiled.
+    if (auto found = cache.find(job.key)) {
       answer.artifact = std::move(*found);
+      answer.artifact.image.clear();
       answer.cached = true;
       return to_json(answer);
     }
     const double start_s = cpu_seconds();
+    const std::int64_t start_ns = system_clock().now_ns();
     try {
       answer.artifact = toolchain(job.backend).compile(job.request);
       answer.artifact.key = job.key;
@@ -116,7 +119,14 @@ class CompileService {
       answer.outcome = failure.outcome();
       answer.message = failure.what();
       answer.log = failure.log();
+    } catch (const std::bad_alloc&) {
+      // The limit is each worker's own, so that one configuration exhausts it for nobody else.
+      answer.outcome = Outcome::crashed;
+      answer.message = "the compiler ran out of memory";
     }
+    // A refusal takes its time too, which its toolchain does not tell.
+    if (answer.outcome != Outcome::ok)
+      answer.artifact.compile_s = static_cast<double>(system_clock().now_ns() - start_ns) * 1e-9;
     answer.cpu_s = cpu_seconds() - start_s;
     return to_json(answer);
   }
@@ -138,6 +148,10 @@ class BenchService {
       return {{"opened", true}};
     }
     if (!session_) throw Error(ErrorKind::io, "the bench worker was asked to measure before it was given a problem");
+    if (message.at("do") == "reference") {
+      session_->prepare_reference();
+      return {{"prepared", true}};
+    }
     const BenchAnswer answer = session_->bench(bench_job_from_json(message));
     return to_json(answer);
   }

@@ -53,6 +53,7 @@ void WorkerProcess::request_frame(std::string frame, double timeout_s, Callback 
   callback_ = std::move(callback);
   timeout_s_ = timeout_s;
   stderr_tail_.clear();
+  sent_ms_.reset();
   if (!process_.running()) {
     try {
       start();
@@ -83,6 +84,7 @@ void WorkerProcess::start() {
 }
 
 void WorkerProcess::start_clock(double seconds, WorkerFailureKind kind) {
+  if (kind == WorkerFailureKind::timed_out) sent_ms_ = loop_.now_ms();
   // A time without end (infinite, or not a number) needs no clock.
   if (!(seconds < 1e12)) return clock_.cancel();
   clock_ = loop_.call_after(milliseconds(seconds), [this, seconds, kind] {
@@ -170,6 +172,7 @@ void WorkerProcess::drop_process() noexcept {
 
 void WorkerProcess::deliver(WorkerReply reply) {
   clock_.cancel();
+  if (sent_ms_) reply.wall_s = static_cast<double>(loop_.now_ms() - *sent_ms_) * 1e-3;
   const Callback callback = std::exchange(callback_, nullptr);
   callback(std::move(reply));
 }

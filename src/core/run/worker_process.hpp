@@ -44,6 +44,7 @@ struct WorkerReply {
   std::optional<WorkerFailure> failure;
   std::string stderr_tail;       ///< the last 64 KiB that the worker wrote to stderr since the request
   std::uint64_t generation = 0;  ///< which process it was; 0: none was started
+  double wall_s = 0;             ///< from when the worker was up and had the request; 0: it never was
 };
 
 /// A child process in a process group of its own, started by the first request and again after it was lost. One request
@@ -95,6 +96,7 @@ class WorkerProcess {
   std::optional<WorkerFailure> ending_;  ///< the verdict, while the killed process is being waited for
   std::string stderr_tail_;
   double timeout_s_ = 0;
+  std::optional<std::int64_t> sent_ms_;  ///< when the worker was up and had the request
   bool greeted_ = false;
   std::uint64_t generation_ = 0;
 };

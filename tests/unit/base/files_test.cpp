@@ -171,6 +171,35 @@ TEST_CASE("XTUNE_TMP_DIR wins over TMPDIR, and one that cannot be used says so")
   CHECK(contains(io_error([] { TemporaryDirectory(); }), "cannot make a temporary folder in /proc/none"));
 }
 
+TEST_CASE("folders of processes that are gone are removed, and no others") {
+  const TemporaryDirectory root;
+  const Variable own("XTUNE_TMP_DIR", root.path().c_str());
+  const TemporaryDirectory mine;
+  const std::string name = mine.path().filename().string();
+  const std::string pid = "-" + std::to_string(getpid()) + "-";
+  REQUIRE(contains(name, pid));
+  const auto made = [&](std::string text, const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+    fs::create_directories(root.path() / text / "inside");
+    return root.path() / text;
+  };
+  // A process of the same number that started at another time is another process.
+  const std::string start = name.substr(name.find(pid) + pid.size(), name.rfind('-') - name.find(pid) - pid.size());
+  REQUIRE_FALSE(start.empty());
+  const fs::path abandoned[] = {made(name, pid, "-999999999-"), made(name, "-" + start + "-", "-" + start + "1-")};
+  const fs::path kept[] = {mine.path(), made(name, "xtune-", "xtune-0"),  // of another machine
+                           made(name, "xtune-", "other-"),                // of another program
+                           made(name, pid, "-x-"),                        // of nobody
+                           made(name, "-" + start + "-", "-0-")};         // of a process that could not tell
+  std::ofstream(root.path() / (name + "-file")) << "no folder";
+  fs::create_directory_symlink(mine.path(), root.path() / fs::path(abandoned[0]).filename().string().append("x"));
+  remove_abandoned_temporaries();
+  for (const fs::path& folder : abandoned) CHECK_FALSE_MESSAGE(fs::exists(folder), folder.string());
+  for (const fs::path& folder : kept) CHECK_MESSAGE(fs::exists(folder), folder.string());
+  CHECK(fs::exists(root.path() / (name + "-file")));
+  CHECK(entries(root.path()) == std::size(kept) + 2);
+}
+
 TEST_CASE("the default store follows the environment") {
   const Variable cache("XTUNE_CACHE_DIR", "/c"), xdg("XDG_CACHE_HOME", "/x"), home("HOME", "/h"),
       tmp("XTUNE_TMP_DIR", "/t");

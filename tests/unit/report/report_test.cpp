@@ -113,6 +113,17 @@ TEST_CASE("The text of a run lists the fastest first, then outcomes and the winn
   CHECK(has(text, "not validated"));
   CHECK(has(run_text(spec, result_of({record_of(3, 0, Outcome::crashed)}), 10), "nothing passed"));
   CHECK(has(run_text(spec, result_of({}), 10), "nothing passed"));
+  TuneResult late = result_of({});
+  late.out_of_time = true;
+  CHECK_FALSE(has(run_text(spec, late, 10), "no configuration compiled"));
+  CHECK(has(run_text(spec, late, 10), "the time was up before"));
+  CHECK(run_json(spec, late)["out_of_time"] == true);
+  late = result_of({record_of(3, 0, Outcome::crashed)});
+  late.out_of_time = true;
+  CHECK(has(run_text(spec, late, 10), "the time was up before"));
+  late = result_of({});
+  late.interrupted = true;
+  CHECK(has(run_text(spec, late, 10), "interrupted before"));
   Record tainted = record_of(1, 1);
   tainted.tainted = "the clock dropped";
   CHECK(has(run_text(spec, result_of({tainted}), 10), "tainted: the clock dropped"));

@@ -252,13 +252,16 @@ TEST_CASE("A reference kernel that fails or writes out of bounds is the spec's f
   const auto error_of = [](Bench& bench) {
     try {
       BenchSession session(bench.device, bench.open, bench.clock);
+      session.prepare_reference();
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::invalid_spec);
+      CHECK(std::string(error.what()).starts_with("k.toml:9:1: "));
       return std::string(error.what());
     }
     return std::string();
   };
   Bench bench;
+  bench.open.reference.at = "k.toml:9:1";
   const std::string key = bench.open.reference.artifact.key;
   bench.device.kernels[key] = [](const FakeLaunch&) -> double {
     throw CandidateFailure(Outcome::launch_failed, "too many resources");

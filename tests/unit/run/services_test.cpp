@@ -95,6 +95,7 @@ TEST_CASE("A compiler that crashes or hangs costs its own job") {
   const CompileAnswer hung = compile(workers, service, "hang", 0.05);
   CHECK(hung.outcome == Outcome::timed_out);
   CHECK(hung.message.find("0.05 s") != std::string::npos);
+  CHECK(hung.artifact.compile_s > 0);
   CHECK(compile(workers, service, "ok").outcome == Outcome::ok);
 }
 
@@ -171,6 +172,38 @@ TEST_CASE("A problem that cannot be prepared ends the run with the reason") {
   const auto [kind, text] = error_of([&] { bench(workers, service, "ok"); });
   CHECK(kind == ErrorKind::unavailable);
   CHECK(text.find("preparing inputs") != std::string::npos);
+}
+
+TEST_CASE("A reference that hangs or crashes is named at its place; its time follows the measurement's") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  OpenJob problem;
+  problem.reference.at = "k.toml:9:1";
+  problem.measure.timeout_s = 0.005;
+  const auto failure = [&](ReferenceSpec::Kind kind, const std::string& name) {
+    problem.reference.kind = kind;
+    problem.reference.name = name;
+    service.set_problem(problem);
+    return error_of([&] { bench(workers, service, "ok"); });
+  };
+  const auto hung = failure(ReferenceSpec::Kind::kernel, "hang");
+  CHECK(hung.first == ErrorKind::invalid_spec);
+  CHECK(hung.second.starts_with("k.toml:9:1: the reference kernel 'hang' took longer than 50 ms"));
+  const auto slow = failure(ReferenceSpec::Kind::builtin, "hang");
+  CHECK(slow.second.starts_with("k.toml:9:1: the reference 'hang' took longer than 100 ms"));
+  const auto crashed = failure(ReferenceSpec::Kind::kernel, "crash");
+  CHECK(crashed.first == ErrorKind::invalid_spec);
+  CHECK(crashed.second.starts_with(
+      "k.toml:9:1: the reference kernel 'crash' took its process down: killed by signal 11"));
+  CHECK(crashed.second.find("dying words") != std::string::npos);
+  CHECK(failure(ReferenceSpec::Kind::kernel, "error").second == "k.toml:9:1: out of bounds");
+  const std::size_t before = workers.times_opened();
+  problem.measure.timeout_s = 30;
+  problem.reference.name = "fine";
+  service.set_problem(problem);
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(workers.times_opened() == before + 1);
 }
 
 TEST_CASE("After cancel_all no answer comes, and both services stay usable") {

@@ -59,6 +59,27 @@ TEST_CASE("one program, compiled") {
   CHECK(fake.open == 0);
 }
 
+TEST_CASE("a compiler without memory or disk is told from one that refuses the source") {
+  for (const char* call : {"create", "compile"}) {
+    FakeCompiler fake;
+    fake.fail = call;
+    gpu::CompilerApi api = fake_api(fake);
+    api.out_of_memory = 1;
+    try {
+      gpu::compile_program(api, "source", "k.cu", "k", {});
+      FAIL("compiled");
+    } catch (const CandidateFailure& failure) {
+      CHECK(failure.outcome() == Outcome::crashed);
+      CHECK(std::string(failure.what()) == "fakertc ran out of memory");
+    }
+    CHECK(fake.open == 0);
+  }
+  FakeCompiler fake;
+  fake.fail = "compile";
+  fake.log = "fatal error: IO failure on output stream: No space left on device";
+  CHECK_THROWS_AS(gpu::compile_program(fake_api(fake), "source", "k.cu", "k", {}), Error);
+}
+
 TEST_CASE("each call may fail, and the program is always destroyed") {
   for (const char* call : {"add_name_expression", "compile", "lowered_name", "code_size"}) {
     FakeCompiler fake;

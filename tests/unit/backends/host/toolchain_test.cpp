@@ -98,6 +98,11 @@ TEST_CASE("a compiler that dies is a crash, one that complains a compile error")
        {std::pair{version + "kill -SEGV $$\n", Outcome::crashed},
         std::pair{version + "echo 'k.cu:1: internal compiler error: Segmentation fault' >&2; exit 1\n",
                   Outcome::crashed},
+        std::pair{version + "echo >&2; echo 'cc1plus: out of memory allocating 64 bytes' >&2; exit 1\n",
+                  Outcome::crashed},
+        std::pair{version + "echo 'g++: fatal error: Killed signal terminated program cc1plus' >&2; exit 1\n",
+                  Outcome::crashed},
+        std::pair{version + "exit 1\n", Outcome::compile_failed},
         std::pair{version + "echo 'k.cu:7: error: no good' >&2; exit 1\n", Outcome::compile_failed}}) {
     const Variable wanted("XTUNE_HOST_CXX", script(folder, text).string());
     try {
@@ -105,7 +110,23 @@ TEST_CASE("a compiler that dies is a crash, one that complains a compile error")
       FAIL("compiled");
     } catch (const CandidateFailure& failure) {
       CHECK(failure.outcome() == outcome);
-      if (outcome == Outcome::compile_failed) CHECK(std::string(failure.what()) == "k.cu:7: error: no good");
+      CHECK(std::string(failure.what()) != "");
+      if (text.find("no good") != std::string::npos) CHECK(std::string(failure.what()) == "k.cu:7: error: no good");
+      if (text.find("cc1plus: out") != std::string::npos)
+        CHECK(std::string(failure.what()).find("out of memory") != std::string::npos);
+    }
+  }
+  for (const auto& [text, kind] :
+       {std::pair{version + "echo '/usr/bin/ld: final link failed: No space left on device' >&2; exit 1\n",
+                  ErrorKind::io},
+        std::pair{version + "echo \"collect2: fatal error: cannot find 'ld'\" >&2; exit 1\n",
+                  ErrorKind::unavailable}}) {
+    const Variable wanted("XTUNE_HOST_CXX", script(folder, text).string());
+    try {
+      host::make_toolchain()->compile(request(fill));
+      FAIL("compiled");
+    } catch (const Error& error) {
+      CHECK(error.kind() == kind);
     }
   }
   const Variable wanted("XTUNE_HOST_CXX", script(folder, "echo broken >&2; exit 3\n").string());
