@@ -38,8 +38,8 @@ Space make_space(const Spec& spec, const Bindings& problem, const Bindings& devi
     return space;
   } catch (const ConstraintError& error) {
     const Text& text = spec.constraints[error.constraint];
-    throw Error(ErrorKind::invalid_spec, to_string(locate(text, error.column)) + ": " + error.what() +
-                                             " in the constraint \"" + text.text + "\"");
+    throw spec_error(spec, locate(text, error.column),
+                     std::string(error.what()) + " in the constraint \"" + text.text + "\"");
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
     throw Error(ErrorKind::unsupported, spec.path.string() + ": " + error.what());
