@@ -42,7 +42,9 @@ Space make_space(const Spec& spec, const Bindings& problem, const Bindings& devi
                      std::string(error.what()) + " in the constraint \"" + text.text + "\"");
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
-    throw Error(ErrorKind::unsupported, spec.path.string() + ": " + error.what());
+    // A space that cannot be numbered is the spec's doing: another machine could not do it either.
+    throw spec_error(spec, spec.parameters_at.empty() ? Location{spec.path.string()} : spec.parameters_at.front(),
+                     error.what());
   }
 }
 
