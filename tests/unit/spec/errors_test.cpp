@@ -178,6 +178,14 @@ TEST_CASE("references") {
             .find("does not say which output it describes: add output = \"C\"") != std::string::npos);
 }
 
+TEST_CASE("a misspelt form of a reference is named, with the nearest") {
+  const std::string kernel = "{ kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }";
+  refused(kernel, "{ kernal = \"naive\" }", "kernal",
+          "unknown key 'kernal' in validate.reference (did you mean 'kernel'?)");
+  refused(kernel, "{ builtn = \"gemm\", a = \"A\", b = \"A\" }", "builtn", "(did you mean 'builtin'?)");
+  CHECK(failure(edited(kernel, "{ builtn = \"gemm\", a = \"A\" }")).find("'a'") == std::string::npos);
+}
+
 TEST_CASE("missing sources are refused with the path") {
   const std::string error = failure(edited("source = \"gemm.cu\"", "source = \"sub/missing.cu\""));
   CHECK(error.find("gemm.toml:3:10: kernel.source 'sub/missing.cu': /") != std::string::npos);
