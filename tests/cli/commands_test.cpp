@@ -95,6 +95,7 @@ TEST_CASE("Bad specs exit with 2 and name file, line and column, before anything
       {replaced("x = \"x\" }", "x = \"2\" }"), "x = \"2\"", "takes a buffer argument, not '2'"},
       {replaced(", x = \"x\" }", " }"), "builtin =", "needs x"},
       {replaced("\"transpose\", x", "\"reduction\", op = \"sun\", x"), "sun", "no op 'sun' (did you mean 'sum'?)"},
+      {replaced("VARIANT = { values", "int = { values = [1] }\nVARIANT = { values"), "int = ", "a word of C++"},
   };
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const std::string name = "bad" + std::to_string(i) + ".toml";

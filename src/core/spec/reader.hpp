@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,5 +62,9 @@ void read_args(Reader& reader);                                                 
 void read_validate(Reader& reader);            // read_validate.cpp
 void read_settings(Reader& reader);            ///< measure, search, metrics, candidates, dispatch    read_settings.cpp
 void check_expressions(const Reader& reader);  // check_expressions.cpp
+
+/// What a name means to every compiler of kernels, so that -D NAME=value would break each of them: "a word of C++";
+/// empty: nothing.                                                                      reserved_names.cpp
+std::string_view reserved_meaning(std::string_view name) noexcept;
 
 }  // namespace xtune

@@ -186,6 +186,17 @@ TEST_CASE("a misspelt form of a reference is named, with the nearest") {
   CHECK(failure(edited(kernel, "{ builtn = \"gemm\", a = \"A\" }")).find("'a'") == std::string::npos);
 }
 
+TEST_CASE("parameters whose macros would break every kernel are refused where they stand") {
+  for (const char* word : {"float", "template", "int", "x"})
+    refused("LAYOUT =", std::string(word) + " =", std::string(word) + " = [\"row",
+            std::string("the parameter '") + word + "' is ");
+  refused("LAYOUT =", "threadIdx =", "threadIdx", "is a built-in name of CUDA and HIP, and -D threadIdx=... would");
+  // What the compiler does not see harms nobody.
+  CHECK(failure(edited("LAYOUT = [\"row\", \"column\"]", "x = { values = [1], compile_time = false }")) == "no error");
+  CHECK(failure("[kernel]\nname = \"space\"\n[space.params]\nfloat = [1]\n") == "no error");
+  CHECK(failure(edited("LAYOUT =", "floats =")) == "no error");
+}
+
 TEST_CASE("missing sources are refused with the path") {
   const std::string error = failure(edited("source = \"gemm.cu\"", "source = \"sub/missing.cu\""));
   CHECK(error.find("gemm.toml:3:10: kernel.source 'sub/missing.cu': /") != std::string::npos);
