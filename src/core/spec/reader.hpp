@@ -42,7 +42,7 @@ struct Reader {
   std::vector<Text> expressions(const TomlNode& node, const std::string& what) const;
   /// A table of names to texts.
   std::vector<std::pair<std::string, Text>> named_texts(const TomlNode& node, const std::string& what) const;
-  /// Resolves against base_dir; the file must exist.
+  /// Resolves against base_dir; a regular file that may be read.
   std::filesystem::path existing_file(const TomlNode& node, const std::string& what) const;
   /// One of words, by its position.
   std::size_t choice(const TomlNode& node, const std::string& what, const std::vector<std::string>& words) const;
