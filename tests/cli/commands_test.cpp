@@ -95,14 +95,15 @@ TEST_CASE("Bad specs exit with 2 and name file, line and column, before anything
       {replaced("x = \"x\" }", "x = \"2\" }"), "x = \"2\"", "takes a buffer argument, not '2'"},
       {replaced(", x = \"x\" }", " }"), "builtin =", "needs x"},
       {replaced("\"transpose\", x", "\"reduction\", op = \"sun\", x"), "sun", "no op 'sun' (did you mean 'sum'?)"},
+      {good + "[space]\nconstraints = [\"VARIANT // 0 <= 256\"]\n", "VARIANT // 0", "zero"},
+      {good + "[space]\nconstraints = [\"VARIANT <= 'a'\"]\n", "VARIANT <= 'a'", "string"},
+      {good + "[space]\nconstraints = [\"2 ** 100 > VARIANT\"]\n", "2 ** 100", "does not fit a 64-bit integer"},
       {replaced("VARIANT = { values", "int = { values = [1] }\nVARIANT = { values"), "int = ", "a word of C++"},
   };
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const std::string name = "bad" + std::to_string(i) + ".toml";
     const std::string path = cli.write(name, specs[i].text);
     for (const char* command : {"check", "run"}) {
-      // check needs no device, so a division by zero in a constraint shows when the space is built.
-      if (specs[i].what == "zero" && std::string(command) == "check") continue;
       const CommandResult result = cli.xtune({command, path, "--backend", "host"});
       CAPTURE(specs[i].where);
       CAPTURE(result.stderr_text);
@@ -141,6 +142,34 @@ TEST_CASE("Constraints that nothing meets are counted, with exit code 3") {
   CHECK(result.exit_code == 3);
   CHECK(has(result.stderr_text, "VARIANT > 5"));
   CHECK(has(result.stderr_text, "3"));
+  // Told before any compiler is asked for.
+  const CommandResult check = cli.xtune({"check", spec});
+  CHECK(check.exit_code == 3);
+  CHECK(has(check.stderr_text, "\"VARIANT > 5\" removes 3 of 3: all"));
+}
+
+TEST_CASE("check constructs the space for every case, with a device's facts where constraints ask for them") {
+  const Cli cli;
+  const std::string cases = cli.copy_spec(
+      "[1, 2, 3]", "[space]\nconstraints = [\"N % VARIANT == 0\"]\n[[cases]]\nN = 4096\n[[cases]]\nN = 6\n");
+  const json spaces = parsed(cli.xtune({"check", cases, "--format", "json"}))["spaces"];
+  REQUIRE(spaces.size() == 2);
+  CHECK(spaces[0]["valid"] == 2);
+  CHECK(spaces[1]["valid"] == 3);
+  CHECK(spaces[1]["problem"] == json{{"N", 6}});
+  const std::string facts =
+      cli.copy_spec("[1, 2, 3]", "[space]\nconstraints = [\"32 * VARIANT == device.warp_size\"]\n");
+  const json hip = parsed(cli.xtune({"check", facts, "--format", "json", "--arch", "gfx90a"}))["spaces"];
+  REQUIRE(hip.size() == 1);
+  CHECK(hip[0]["backend"] == "hip");
+  CHECK(hip[0]["valid"] == 1);
+  const std::string never = cli.copy_spec("[1, 2, 3]", "[space]\nconstraints = [\"VARIANT > 7 * device.warp_size\"]\n");
+  CHECK(cli.xtune({"check", never, "--arch", "sm_90"}).exit_code == 3);
+  // An overlay's own space counts, too.
+  const std::string overlay = cli.copy_spec(
+      "[1, 2, 3]", "[space]\nconstraints = [\"VARIANT < 4\"]\n[on.hip.space]\nconstraints = [\"VARIANT > 4\"]\n");
+  CHECK(cli.xtune({"check", overlay}).exit_code == 3);
+  CHECK(cli.xtune({"check", overlay, "--backend", "cuda"}).exit_code == 0);
 }
 
 TEST_CASE("check, space and devices tell what they know") {
