@@ -242,3 +242,22 @@ TEST_CASE("Where nothing passes the exit code is 3 and best is null") {
   CHECK(none.exit_code == 3);
   CHECK(parsed(none)["best"].is_null());
 }
+
+TEST_CASE("A division by zero of one configuration costs that configuration alone") {
+  const Cli cli;
+  cli.copy_spec("[1, 2, 3]");
+  std::string text = read_file(cli.path("copy.toml"));
+  const std::string grid = "ceildiv(N, 32 * VARIANT)";
+  REQUIRE(text.find(grid) != std::string::npos);
+  text.replace(text.find(grid), grid.size(), "4096 // (VARIANT - 2) * 0 + " + grid);
+  const CommandResult run = cli.run(cli.write("zero.toml", text), {"--log", cli.path("log.txt")});
+  CAPTURE(run.stderr_text);
+  REQUIRE(run.exit_code == 0);
+  CHECK(parsed(run)["counts"] == json{{"ok", 2}, {"rejected", 1}});
+  const std::string log = read_file(cli.path("log.txt"));
+  CHECK(log.find("zero.toml:10:") != std::string::npos);
+  CHECK(log.find("division by zero in \"4096 // (VARIANT - 2)") != std::string::npos);
+  CHECK(log.find("(N = 4096, VARIANT = 2)") != std::string::npos);
+  // The answer is stored like any other.
+  CHECK(parsed(cli.run(cli.path("zero.toml")))["from_store"] == 3);
+}
