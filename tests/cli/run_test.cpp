@@ -261,3 +261,16 @@ TEST_CASE("A division by zero of one configuration costs that configuration alon
   // The answer is stored like any other.
   CHECK(parsed(cli.run(cli.path("zero.toml")))["from_store"] == 3);
 }
+
+TEST_CASE("A reference of the wrong shape is an error at its place") {
+  const Cli cli;
+  cli.copy_spec();
+  std::string text = read_file(cli.path("copy.toml"));
+  const std::string shape = "shape = [1, \"N\"]";
+  REQUIRE(text.find(shape) != std::string::npos);
+  text.replace(text.find(shape), shape.size(), "shape = [\"N\"]");
+  const CommandResult run = cli.run(cli.write("shape.toml", text));
+  CAPTURE(run.stderr_text);
+  CHECK(run.exit_code == 2);
+  CHECK(run.stderr_text.find("shape.toml:27:25: reference builtin transpose: x is f32[4096]") != std::string::npos);
+}

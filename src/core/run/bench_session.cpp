@@ -21,6 +21,18 @@ std::size_t flush_size(const DeviceInfo& device) {
   return static_cast<std::size_t>(std::max<std::int64_t>(device.l2_bytes, 4 << 20)) * 3;
 }
 
+// Runs make; what the spec got wrong there is reported at its place.
+template <class Make>
+void at_place(const std::string& at, const Make& make) {
+  try {
+    make();
+  } catch (const Error& error) {
+    if (at.empty() || error.kind() == ErrorKind::unavailable) throw;  // memory ran out: not of the spec's making
+    const bool argument = error.kind() == ErrorKind::invalid_argument;
+    throw Error(argument ? ErrorKind::invalid_spec : error.kind(), at + ": " + error.what());
+  }
+}
+
 }  // namespace
 
 BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
@@ -34,7 +46,7 @@ BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
     Argument argument{*plan.buffer, {}, {}};
     if (argument.layout.role != ArgRole::out) {
       argument.pristine = SealedMemory(argument.layout.bytes());
-      fill_input(argument.layout, job_.seed, argument.pristine.writable());
+      at_place(argument.layout.at, [&] { fill_input(argument.layout, job_.seed, argument.pristine.writable()); });
       argument.pristine.seal();
     }
     in_place_ = in_place_ || argument.layout.role == ArgRole::inout;
@@ -42,7 +54,7 @@ BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
   }
   allocate();
   if (job_.reference.kind != ReferenceSpec::Kind::none && !load_reference()) {
-    make_reference();
+    at_place(job_.reference.at, [this] { make_reference(); });
     for (Argument& argument : arguments_) argument.expected.seal();
     save_reference();
   }

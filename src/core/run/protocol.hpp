@@ -43,6 +43,7 @@ struct ArgumentPlan {
 /// How the worker gets the expected outputs.
 struct ReferencePlan {
   ReferenceSpec::Kind kind = ReferenceSpec::Kind::none;
+  std::string at;                                           ///< its place in the spec, for messages; may be empty
   std::string name;                                         ///< builtin
   std::string output;                                       ///< builtin, file: the argument it describes
   std::vector<std::pair<std::string, std::string>> arrays;  ///< builtin: role, argument name

@@ -20,6 +20,7 @@ ReferencePlan ReferenceBuilder::plan_builtin(const Config& config) const {
   const ReferenceSpec& reference = spec_.validate.reference;
   ReferencePlan plan;
   plan.kind = reference.kind;
+  plan.at = to_string(reference.at);
   plan.name = reference.name;
   plan.output = reference.output;
   const Bindings bindings = resolver_.bindings(config);
@@ -50,6 +51,7 @@ void ReferenceBuilder::build(const Config& config, CompileService& compiler, std
   }
   ReferencePlan plan;
   plan.kind = reference.kind;
+  plan.at = to_string(reference.at);
   plan.name = reference.name;
   plan.launch = resolver_.reference_launch(config);
   plan.scalar_arguments = resolver_.scalars(config);

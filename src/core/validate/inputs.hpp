@@ -19,6 +19,7 @@ struct ArgumentLayout {
   std::vector<std::uint64_t> shape;
   Fill fill = Fill::automatic;
   std::filesystem::path file;  ///< absolute .npy, instead of fill
+  std::string at{};            ///< its place in the spec, "gemm.toml:21:1", for messages; may be empty
   /// The products of the shape; 2^64 - 1 where they are larger than that. No shape is one element.
   std::uint64_t elements() const noexcept;
   std::uint64_t bytes() const noexcept;

@@ -11,6 +11,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "core/validate/npy.hpp"
 #include "fakes/fake_clock.hpp"
 #include "fakes/fake_device.hpp"
 
@@ -419,7 +420,45 @@ TEST_CASE("A builtin reference computes from the same inputs; its arguments are 
   };
   CHECK(bench.run("transpose", transpose).outcome == Outcome::ok);
   CHECK(bench.run("doubling", doubling).outcome == Outcome::wrong_result);
+  bench.open.reference.at = "k.toml:9:13";
   bench.open.reference.arrays = {{"x", "nothing"}};
   std::filesystem::remove(bench.open.scratch / "expected-complete");
-  CHECK_THROWS_AS(bench.run("transpose", transpose), Error);
+  const auto complaint = [&] {
+    std::filesystem::remove(bench.open.scratch / "expected-complete");
+    try {
+      bench.run("transpose", transpose);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::invalid_spec);
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  CHECK(complaint().starts_with("k.toml:9:13: the reference's x = 'nothing'"));
+  bench.open.reference.arrays = {{"x", "x"}};
+  bench.open.arguments[0].buffer->shape = {32};
+  CHECK(complaint().starts_with("k.toml:9:13: reference builtin transpose: x is f32[32]"));
+}
+
+TEST_CASE("A file of another shape or type is refused at the place of the argument, or of the reference") {
+  Bench bench;
+  const std::filesystem::path file = bench.folder.path() / "x.npy";
+  write_npy(file, {DType::f32, {count + 1}, std::vector<std::byte>(4 * (count + 1))});
+  const auto complaint = [&] {
+    try {
+      bench.run("doubling", doubling);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::invalid_spec);
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  bench.open.arguments[0].buffer->file = file;
+  bench.open.arguments[0].buffer->at = "k.toml:20:1";
+  CHECK(complaint().starts_with("k.toml:20:1: " + file.string() + " holds f32[33], but argument 'x' is f32[32]"));
+  bench.open.arguments[0].buffer->file.clear();
+  bench.open.reference = {};
+  bench.open.reference.kind = ReferenceSpec::Kind::file;
+  bench.open.reference.file = file;
+  bench.open.reference.at = "k.toml:9:13";
+  CHECK(complaint().starts_with("k.toml:9:13: " + file.string() + " holds f32[33]"));
 }
