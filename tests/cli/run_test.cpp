@@ -243,6 +243,66 @@ TEST_CASE("Where nothing passes the exit code is 3 and best is null") {
   CHECK(parsed(none)["best"].is_null());
 }
 
+TEST_CASE("best answers with configurations that the spec has today, and tells what has changed since") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  REQUIRE(cli.run(spec).exit_code == 0);
+  const auto best = [&](const std::string& file) {
+    return parsed(cli.xtune({"best", file, "--backend", "host", "--format", "json"}));
+  };
+  const auto mentions = [](const json& answer, const std::string& text) {
+    return answer["reasons"].dump().find(text) != std::string::npos;
+  };
+  REQUIRE(best(spec)["match"] == "exact");
+  CHECK(best(spec)["differences"].empty());
+
+  SUBCASE("constraints that a stored configuration does not meet") {
+    const json answer = best(cli.copy_spec("[1, 2, 3]", "[space]\nconstraints = [\"VARIANT == 2\"]\n"));
+    CHECK(answer["best"]["config"] == json{{"VARIANT", 2}});
+    CHECK(mentions(answer, "2 records whose configuration this spec does not allow"));
+    const json none = best(cli.copy_spec("[1, 2, 3, 4]", "[space]\nconstraints = [\"VARIANT == 4\"]\n"));
+    CHECK(none["match"] == "none");
+    CHECK(none["best"].is_null());
+    CHECK(mentions(none, "3 records whose configuration this spec does not allow"));
+  }
+  SUBCASE("a parameter with another name") {
+    std::string text = read_file(spec);
+    for (std::size_t at; (at = text.find("VARIANT")) != std::string::npos;) text.replace(at, 7, "WIDTH");
+    const json answer = best(cli.write("renamed.toml", text));
+    CHECK(answer["match"] == "none");
+    CHECK(mentions(answer, "3 records whose parameters are not this spec's"));
+  }
+  SUBCASE("an edited source") {
+    cli.write("copy.cu", read_file(cli.path("copy.cu")) + "// edited\n");
+    const json answer = best(spec);
+    CHECK(answer["match"] == "exact");
+    CHECK(answer["differences"].size() == 1);
+    CHECK(mentions(answer, "what differs: artifact"));
+    CHECK(cli.xtune({"best", spec, "--backend", "host"}).stdout_text.find("measured with another artifact") !=
+          std::string::npos);
+    // What was measured with this source goes before what was faster with the old one.
+    const json again = parsed(cli.run(spec, {"-D", "VARIANT=3"}));
+    REQUIRE(again["counts"] == json{{"ok", 1}});
+    const json now = best(spec);
+    CHECK(now["best"]["config"] == json{{"VARIANT", 3}});
+    CHECK(now["differences"].empty());
+  }
+}
+
+#ifndef __SANITIZE_THREAD__  // AddressSanitizer's runtime cannot be loaded into a program that ThreadSanitizer watches
+TEST_CASE("best never answers with what a sanitized kernel took") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  const CommandResult run = cli.run(spec, {"--sanitize"});
+  if (run.exit_code == 4) return;  // no sanitizer here
+  REQUIRE(run.exit_code == 0);
+  const CommandResult best = cli.xtune({"best", spec, "--backend", "host", "--format", "json"});
+  CHECK(best.exit_code == 3);
+  CHECK(parsed(best)["match"] == "none");
+  CHECK(parsed(best)["reasons"].dump().find("1 records of kernels built with --sanitize") != std::string::npos);
+}
+#endif
+
 TEST_CASE("A division by zero of one configuration costs that configuration alone") {
   const Cli cli;
   cli.copy_spec("[1, 2, 3]");

@@ -224,6 +224,8 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
                  {"scalars", canonical_list(scalar_texts)},
                  {"launch", launch_text(*this, config)}};
   parts.insert(parts.end(), state_->constant_parts.begin(), state_->constant_parts.end());
+  // Part of the artifact as well; said again so that a record tells of itself that its times are none of the kernel's.
+  if (state_->sanitize) parts.emplace_back("sanitize", "true");
   return parts;
 }
 

@@ -230,6 +230,19 @@ TEST_CASE("a rejected configuration's key does not depend on where the spec lies
   CHECK(here.key() == there.key());
 }
 
+TEST_CASE("the key of a sanitized kernel's measurement says so, others do not mention it") {
+  const Job job;
+  const auto parts = [&](bool sanitize) {
+    return job.with(
+        [&](const auto& r) {
+          return r.measurement_key_parts(job.config(), r.artifact_key(r.compile_request(job.config())));
+        },
+        sanitize);
+  };
+  CHECK(parts(true).back() == std::pair<std::string, std::string>{"sanitize", "true"});
+  CHECK(parts(false).back().first != "sanitize");
+}
+
 TEST_CASE("limits of the device, before and after compiling") {
   Job job;
   Launch launch;
