@@ -10,6 +10,7 @@
 #include "core/record/record_log.hpp"
 #include "core/run/check_spec.hpp"
 
+#include "base/text.hpp"
 namespace xtune::cli {
 
 int exit_code_of(ErrorKind kind) noexcept {
@@ -103,6 +104,9 @@ std::vector<Record> stored_records(const Spec& spec, const CommonOptions& option
   RecordSet set = read_records(options.store_path(), target.device.arch, spec.kernel.name);
   for (const std::string& warning : set.warnings) fmt::print(stderr, "warning: {}\n", warning);
   return std::move(set.records);
+  std::error_code ignored;
+  if (!std::filesystem::exists(options.store_path(), ignored))
+    fmt::print(stderr, "note: the store {} does not exist\n", printable(options.store_path().string()));
 }
 
 void print_json(const std::vector<nlohmann::ordered_json>& answers) {

@@ -172,6 +172,18 @@ TEST_CASE("check constructs the space for every case, with a device's facts wher
   CHECK(cli.xtune({"check", overlay, "--backend", "cuda"}).exit_code == 0);
 }
 
+TEST_CASE("A store that is not there, and a log that cannot be written, are named") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  for (const char* command : {"best", "why"}) {
+    const CommandResult result = cli.xtune({command, spec, "--backend", "host", "--store", cli.path("no-store")});
+    CHECK(has(result.stderr_text, "the store " + cli.path("no-store") + " does not exist"));
+  }
+  const CommandResult log = cli.run(spec, {"--log", cli.path("no-folder/log.txt")});
+  CHECK(log.exit_code == 2);
+  CHECK(has(log.stderr_text, "no-folder/log.txt"));
+}
+
 TEST_CASE("check, space and devices tell what they know") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1, 2, 3]", "[space]\nconstraints = [\"VARIANT != 2\"]\n");
