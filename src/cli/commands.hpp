@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -53,7 +54,20 @@ Spec read_spec(const std::string& path, const CommonOptions& options, const std:
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target);
 /// The store's records of this kernel on the target's architecture; prints what is damaged to stderr.
 std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target);
+/// JSON on standard output; bytes that are not UTF-8 (a path may have them) become U+FFFD.
+void print_json(const nlohmann::ordered_json& json);
 /// One answer for each case: the object itself where there is one case, else the list.
 void print_json(const std::vector<nlohmann::ordered_json>& answers);
+
+/// The place that an error's message opens with, "gemm.toml:12:9: ..."; line 0: none.
+struct Place {
+  std::string file;
+  std::uint64_t line = 0, column = 0;
+};
+Place place_in(const std::string& message);
+
+/// What an option of this kind must be; else the message says what is expected.
+CLI::Validator whole_number(std::uint64_t least);
+CLI::Validator positive_seconds();
 
 }  // namespace xtune::cli

@@ -172,6 +172,59 @@ TEST_CASE("check constructs the space for every case, with a device's facts wher
   CHECK(cli.xtune({"check", overlay, "--backend", "cuda"}).exit_code == 0);
 }
 
+TEST_CASE("With --format json an error is JSON on standard output, with its kind and place") {
+  const Cli cli;
+  const std::string bad = cli.write("bad.toml", "[kernel]\nname = 5\n");
+  for (const char* command : {"check", "run", "space", "compile", "best", "why"}) {
+    CAPTURE(command);
+    const CommandResult result = cli.xtune({command, bad, "--backend", "host", "--format", "json"});
+    CHECK(result.exit_code == 2);
+    CHECK(has(result.stderr_text, "bad.toml:2:8: "));
+    const json answer = parsed(result);
+    CHECK(answer["error"]["kind"] == "invalid_spec");
+    CHECK(answer["error"]["file"] == bad);
+    CHECK(answer["error"]["line"] == 2);
+    CHECK(answer["error"]["column"] == 8);
+    CHECK(has(answer["error"]["message"], "kernel.name: expected a string"));
+    CHECK(answer.contains("valid") == (std::string(command) == "check"));
+  }
+  const json checked = parsed(cli.xtune({"check", bad, "--format=json"}));
+  CHECK(checked["valid"] == false);
+  const CommandResult arguments = cli.xtune({"run", bad, "--format", "json", "--no-such-option"});
+  CHECK(arguments.exit_code == 2);
+  CHECK(parsed(arguments)["error"]["kind"] == "invalid_argument");
+  CHECK(parsed(arguments)["error"]["line"].is_null());
+  const std::string empty = cli.copy_spec("[1]", "[space]\nconstraints = [\"VARIANT > 5\"]\n");
+  const CommandResult nothing = cli.xtune({"run", empty, "--backend", "host", "--format", "json"});
+  CHECK(nothing.exit_code == 3);
+  CHECK(parsed(nothing)["error"]["kind"] == "nothing_valid");
+}
+
+TEST_CASE("A path that is not UTF-8 is no obstacle to JSON") {
+  const Cli cli;
+  fs::create_directories(
+      cli.path("b\xff"
+               "d"));
+  const std::string spec = cli.copy_spec();
+  for (const char* name : {"copy.toml", "copy.cu"})
+    fs::copy_file(cli.path(name), cli.path("b\xff"
+                                           "d") +
+                                      "/" + name);
+  const CommandResult good = cli.xtune({"check",
+                                        cli.path("b\xff"
+                                                 "d/copy.toml"),
+                                        "--format", "json"});
+  CAPTURE(good.stderr_text);
+  CHECK(good.exit_code == 0);
+  CHECK(has(parsed(good)["spec"], "d/copy.toml"));
+  const CommandResult missing = cli.xtune({"check",
+                                           cli.path("b\xff"
+                                                    "d/none.toml"),
+                                           "--format", "json"});
+  CHECK(missing.exit_code == 2);
+  CHECK(parsed(missing)["error"]["kind"] == "invalid_argument");
+}
+
 TEST_CASE("A store that is not there, and a log that cannot be written, are named") {
   const Cli cli;
   const std::string spec = cli.copy_spec();

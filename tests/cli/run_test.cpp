@@ -130,7 +130,7 @@ TEST_CASE("A store whose records cannot be written costs a warning; one that hol
   const CommandResult failed = cli.run(spec, {"--store", cli.write("blocked", "a file")});
   CHECK(failed.exit_code == 1);
   CHECK(failed.stderr_text.find("blocked") != std::string::npos);
-  CHECK(failed.stdout_text.empty());
+  CHECK(parsed(failed)["error"]["kind"] == "io");
 }
 
 TEST_CASE("On a full disk a run goes on without records, or says that nothing can be compiled") {
@@ -150,7 +150,7 @@ TEST_CASE("On a full disk a run goes on without records, or says that nothing ca
   const CommandResult none = on_disk("4k", "run \"$1\"");
   CHECK(none.exit_code == 1);
   CHECK(none.stderr_text.find("No space left") != std::string::npos);
-  CHECK(none.stdout_text.empty());
+  CHECK(parsed(none).contains("error"));
   const CommandResult full =
       on_disk("1m", "run \"$1\" >/dev/null; dd if=/dev/zero of=\"$0/fill\" 2>/dev/null; run \"$1\" --fresh");
   CAPTURE(full.stderr_text);
@@ -171,7 +171,7 @@ TEST_CASE("A limit on file sizes is an error that names the file, never a death 
   CAPTURE(none.stderr_text);
   CHECK(none.exit_code == 1);
   CHECK(none.stderr_text.find("cannot write /") != std::string::npos);
-  CHECK(none.stdout_text.empty());
+  CHECK(parsed(none).contains("error"));
 }
 
 TEST_CASE("Ctrl-C while a large space is built ends the run") {
@@ -333,4 +333,5 @@ TEST_CASE("A reference of the wrong shape is an error at its place") {
   CAPTURE(run.stderr_text);
   CHECK(run.exit_code == 2);
   CHECK(run.stderr_text.find("shape.toml:27:25: reference builtin transpose: x is f32[4096]") != std::string::npos);
+  CHECK(parsed(run)["error"]["line"] == 27);
 }
