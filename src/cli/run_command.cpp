@@ -31,8 +31,14 @@ struct RunOptions {
 };
 
 bool cache_disabled() {
-  const char* value = std::getenv("XTUNE_DISABLE_CACHE");
-  return value && *value && std::string_view(value) != "0";
+  const char* const value = std::getenv("XTUNE_DISABLE_CACHE");
+  const std::string text = value ? value : "";
+  for (const char* no : {"", "0", "false", "no", "off"})
+    if (text == no) return false;
+  for (const char* yes : {"1", "true", "yes", "on"})
+    if (text == yes) return true;
+  throw Error(ErrorKind::invalid_argument,
+              "XTUNE_DISABLE_CACHE='" + printable(text, 80) + "': set it to 1 to keep nothing, or to 0");
 }
 
 std::string new_attempt() {
@@ -61,6 +67,7 @@ class RunCommand {
   explicit RunCommand(const RunOptions& options) : options_(options) {}
 
   int go() {
+    cache_disabled_ = cache_disabled();
     target_ = choose_target(options_.common.target_options(true));
     if (options_.sanitize && target_.device.vendor != "cpu")
       throw Error(ErrorKind::unsupported,
@@ -103,7 +110,7 @@ class RunCommand {
                        ProgressPrinter& printer) {
     const TemporaryDirectory scratch;
     TuneOptions options;
-    options.store = cache_disabled() ? scratch.path() / "store" : options_.common.store_path();
+    options.store = cache_disabled_ ? scratch.path() / "store" : options_.common.store_path();
     options.scratch = scratch.path();
     options.attempt = new_attempt();
     options.sanitize = options_.sanitize;
@@ -122,6 +129,7 @@ class RunCommand {
   Target target_;
   Spec spec_;
   std::atomic<bool> stop_{false};
+  bool cache_disabled_ = false;
   std::vector<nlohmann::ordered_json> results_;
 };
 
@@ -135,10 +143,12 @@ void add_run_command(CLI::App& app, Context& context) {
   add_spec_argument(*command, options.path);
   add_common_options(*command, options.common);
   command->add_option("--strategy", options.strategy, "search strategy, instead of the spec's");
-  command->add_option("--evals", options.evals, "configurations to try at most")->check(CLI::PositiveNumber);
-  command->add_option("--seconds", options.seconds, "wall clock to spend at most")->check(CLI::PositiveNumber);
-  command->add_option("--seed", options.seed, "of the search and of the input data");
-  command->add_option("--rows", options.rows, "configurations to list in the result table")->capture_default_str();
+  command->add_option("--evals", options.evals, "configurations to try at most")->check(whole_number(1));
+  command->add_option("--seconds", options.seconds, "wall clock to spend at most")->check(positive_seconds());
+  command->add_option("--seed", options.seed, "of the search and of the input data")->check(whole_number(0));
+  command->add_option("--rows", options.rows, "configurations to list in the result table")
+      ->check(whole_number(0))
+      ->capture_default_str();
   command->add_option("--log", options.log,
                       "append each configuration's outcome, times and compiler output to this file");
   command->add_flag(

@@ -105,8 +105,9 @@ void add_space_command(CLI::App& app, Context& context) {
   static SpaceOptions options;
   add_spec_argument(*command, options.path);
   add_common_options(*command, options.common);
-  command->add_option("--samples", options.samples, "print this many configurations, drawn uniformly");
-  command->add_option("--seed", options.seed, "of the samples")->capture_default_str();
+  command->add_option("--samples", options.samples, "print this many different configurations, drawn uniformly")
+      ->check(whole_number(0));
+  command->add_option("--seed", options.seed, "of the samples")->check(whole_number(0))->capture_default_str();
   command->add_flag("--constraints", options.effects, "tell how many configurations each constraint removes by itself");
   command->callback([&context] { context.exit_code = show(options); });
 }

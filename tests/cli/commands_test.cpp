@@ -225,6 +225,29 @@ TEST_CASE("A path that is not UTF-8 is no obstacle to JSON") {
   CHECK(parsed(missing)["error"]["kind"] == "invalid_argument");
 }
 
+TEST_CASE("Numbers that mean nothing are refused in few words") {
+  Cli cli;
+  const std::string spec = cli.copy_spec();
+  const std::vector<std::vector<std::string>> bad = {
+      {"run", "--evals", "0"},      {"run", "--evals", "-1"},    {"run", "--seconds", "0"}, {"run", "--seconds", "nan"},
+      {"run", "--seconds", "-1"},   {"run", "--seconds", "inf"}, {"run", "--rows", "-1"},   {"run", "--seed", "-1"},
+      {"space", "--samples", "-1"}, {"space", "--seed", "x"}};
+  for (const auto& words : bad) {
+    const CommandResult result = cli.xtune({words[0], spec, "--backend", "host", words[1], words[2]});
+    CAPTURE(words[1]);
+    CAPTURE(words[2]);
+    CAPTURE(result.stderr_text);
+    CHECK(result.exit_code == 2);
+    CHECK(has(result.stderr_text, words[1] + ": expected "));
+    CHECK(has(result.stderr_text, "got '" + words[2] + "'"));
+    CHECK(result.stderr_text.size() < 300);
+  }
+  cli.set("XTUNE_DISABLE_CACHE", "maybe");
+  const CommandResult maybe = cli.run(spec, {"--evals", "1"});
+  CHECK(maybe.exit_code == 2);
+  CHECK(has(maybe.stderr_text, "XTUNE_DISABLE_CACHE='maybe'"));
+}
+
 TEST_CASE("A store that is not there, and a log that cannot be written, are named") {
   const Cli cli;
   const std::string spec = cli.copy_spec();
