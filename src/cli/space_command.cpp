@@ -1,19 +1,23 @@
 // xtune space: how large the search space is, how long it takes to construct, and what is in it.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
-#include "base/random.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "core/record/record_json.hpp"
+#include "core/search/permutation.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
 
 namespace xtune::cli {
 namespace {
+
+// As JSON they are some hundred MB.
+constexpr std::uint64_t most_samples = 1'000'000;
 
 struct SpaceOptions {
   CommonOptions common;
@@ -58,9 +62,12 @@ nlohmann::ordered_json describe(const SpaceOptions& options, const Spec& spec, c
     json["cartesian"] = cartesian;
   json["valid"] = space.size();
   json["construct_ms"] = construct_ms;
-  Random random(options.seed);
-  for (std::uint64_t i = 0; i < options.samples; ++i)
-    json["samples"].push_back(bindings_json(named(space, random.below(space.size()))));
+  const std::uint64_t samples = std::min(options.samples, space.size());
+  if (samples > most_samples)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("--samples {}: at most {} are printed", options.samples, most_samples));
+  const Permutation order(space.size(), options.seed);
+  for (std::uint64_t i = 0; i < samples; ++i) json["samples"].push_back(bindings_json(named(space, order(i))));
   if (options.effects)
     for (const ConstraintEffect& effect : space.constraint_effects())
       json["constraints"].push_back(

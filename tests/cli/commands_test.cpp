@@ -248,6 +248,21 @@ TEST_CASE("Numbers that mean nothing are refused in few words") {
   CHECK(has(maybe.stderr_text, "XTUNE_DISABLE_CACHE='maybe'"));
 }
 
+TEST_CASE("space prints each configuration once, however many are asked for") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  const json space = parsed(
+      cli.xtune({"space", spec, "--backend", "host", "--format", "json", "--samples", "99999999999", "--seed", "3"}));
+  REQUIRE(space["samples"].size() == 3);
+  CHECK(space["samples"][0] != space["samples"][1]);
+  CHECK(space["samples"][0] != space["samples"][2]);
+  CHECK(space["samples"][1] != space["samples"][2]);
+  const std::string large =
+      cli.write("large.toml",
+                "[kernel]\nname = \"s\"\n[space.params]\nA = { min = 1, max = 9999 }\nB = { min = 1, max = 9999 }\n");
+  CHECK(cli.xtune({"space", large, "--backend", "host", "--samples", "99999999999"}).exit_code == 2);
+}
+
 TEST_CASE("A store that is not there, and a log that cannot be written, are named") {
   const Cli cli;
   const std::string spec = cli.copy_spec();
@@ -271,7 +286,7 @@ TEST_CASE("check, space and devices tell what they know") {
   CHECK(space["cartesian"] == 3);
   CHECK(space["valid"] == 2);
   CHECK(space["construct_ms"] >= 0);
-  CHECK(space["samples"].size() == 4);
+  CHECK(space["samples"].size() == 2);  // there are no more
   CHECK(space["constraints"][0]["removed"] == 1);
   const json devices = parsed(cli.xtune({"devices", "--backend", "host", "--format", "json"}));
   REQUIRE(devices["backends"].size() == 1);
