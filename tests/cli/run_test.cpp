@@ -335,3 +335,26 @@ TEST_CASE("A reference of the wrong shape is an error at its place") {
   CHECK(run.stderr_text.find("shape.toml:27:25: reference builtin transpose: x is f32[4096]") != std::string::npos);
   CHECK(parsed(run)["error"]["line"] == 27);
 }
+
+TEST_CASE("The example of the documentation runs on the host") {
+  const Cli cli;
+  const std::string page = read_file(XTUNE_SOURCE_DIR "/docs/spec-format.md");
+  const std::string open = "```toml\n";
+  const auto start = page.find(open) + open.size();
+  const std::string spec = cli.write("scale.toml", page.substr(start, page.find("```", start) - start));
+  cli.write("scale.cu",
+            "template <int VECTOR_> __global__ void scale(float* x, long long n) {\n"
+            "  const long long stride = (long long)gridDim.x * blockDim.x * VECTOR_;\n"
+            "  for (long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x) * VECTOR_; i < n; i += stride)\n"
+            "    for (int j = 0; j < VECTOR_; ++j) x[i + j] *= 2;\n"
+            "}\n");
+  cli.write("scale_naive.cu",
+            "extern \"C\" __global__ void scale_naive(float* x, long long n) {\n"
+            "  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "  if (i < n) x[i] *= 2;\n"
+            "}\n");
+  const CommandResult run = cli.run(spec, {"--evals", "3"});
+  CAPTURE(run.stderr_text);
+  REQUIRE(run.exit_code == 0);
+  CHECK(parsed(run)["counts"] == json{{"ok", 3}});
+}
