@@ -62,7 +62,7 @@ BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
 
 void BenchSession::allocate() {
   std::uint64_t set_bytes = 0;
-  for (const Argument& argument : arguments_) set_bytes += argument.layout.bytes() + guard_size_;
+  for (const Argument& argument : arguments_) set_bytes += argument.layout.bytes() + 2 * guard_size_;
   std::size_t count = 1;
   if (job_.measure.flush == Flush::l2) flush_bytes_ = flush_size(device_.info());
   if (job_.measure.flush == Flush::rotate) {
@@ -77,7 +77,8 @@ void BenchSession::allocate() {
   }
   for (std::size_t i = 0; i < count; ++i) {
     BufferSet set;
-    for (const Argument& argument : arguments_) set.push_back(device_.allocate(argument.layout.bytes() + guard_size_));
+    for (const Argument& argument : arguments_)
+      set.push_back(std::make_unique<GuardedBuffer>(device_, argument.layout.bytes(), guard_size_));
     sets_.push_back(std::move(set));
   }
 }
@@ -89,7 +90,7 @@ void BenchSession::reset(BufferSet& set) {
       set[i]->fill(0, bytes, poison_byte);
     else
       set[i]->write(0, arguments_[i].pristine.bytes());
-    set[i]->fill(bytes, guard_size_, guard_byte);
+    set[i]->renew_guards();
   }
 }
 
@@ -98,14 +99,10 @@ void BenchSession::restore_in_place(BufferSet& set) {
     if (arguments_[i].layout.role == ArgRole::inout) set[i]->write(0, arguments_[i].pristine.bytes());
 }
 
-std::string BenchSession::damaged_guard(BufferSet& set) {
-  std::vector<std::byte> guard(guard_size_);
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    set[i]->read(arguments_[i].layout.bytes(), guard);
-    if (std::any_of(guard.begin(), guard.end(), [](std::byte b) { return b != guard_byte; }))
-      return arguments_[i].layout.name;
-  }
-  return {};
+std::optional<BenchSession::Damage> BenchSession::damaged_guard(BufferSet& set) {
+  for (std::size_t i = 0; i < arguments_.size(); ++i)
+    if (const char* const where = set[i]->damage()) return Damage{arguments_[i].layout.name, where};
+  return std::nullopt;
 }
 
 std::vector<KernelArgument> BenchSession::arguments_for(BufferSet& set,
@@ -168,9 +165,9 @@ void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnsw
 }
 
 bool BenchSession::validate(BenchAnswer& answer) {
-  if (const std::string name = damaged_guard(sets_[0]); !name.empty()) {
+  if (const auto damage = damaged_guard(sets_[0])) {
     answer.outcome = Outcome::wrong_result;
-    answer.message = name + ": the kernel wrote past the end of this buffer";
+    answer.message = damage->argument + ": the kernel wrote " + damage->where + " this buffer";
     return false;
   }
   std::vector<std::byte> actual;

@@ -118,6 +118,39 @@ TEST_CASE("A right kernel is validated, warmed up and measured with a cold cache
   }
 }
 
+TEST_CASE("A kernel that writes before the start of a buffer is wrong, and the buffer is named") {
+  for (const std::ptrdiff_t offset : {std::ptrdiff_t{-1}, -static_cast<std::ptrdiff_t>(guard_bytes)}) {
+    Bench bench;
+    const BenchAnswer answer = bench.run("before", [offset](const FakeLaunch& call) {
+      doubling(call);
+      call.buffer<std::byte>(1)[offset] = std::byte{7};
+      return 1.0;
+    });
+    CHECK(answer.outcome == Outcome::wrong_result);
+    CHECK(answer.stage == "validate");
+    CHECK(answer.message == "y: the kernel wrote before the start of this buffer");
+    CHECK(bench.run("doubling", doubling).outcome == Outcome::ok);
+  }
+}
+
+TEST_CASE("A guarded buffer keeps to itself and to its alignment") {
+  FakeDevice device;
+  GuardedBuffer guarded(device, 10, 256);
+  guarded.renew_guards();
+  guarded.fill(0, 10, std::byte{1});
+  CHECK(guarded.size() == 10);
+  CHECK(guarded.damage() == nullptr);
+  CHECK_THROWS_AS(guarded.fill(10, 1, std::byte{1}), std::out_of_range);
+  CHECK_THROWS_AS(guarded.fill(1, ~std::size_t{0}, std::byte{1}), std::out_of_range);
+  static_cast<std::byte*>(guarded.address())[10] = std::byte{0};
+  CHECK(std::string(guarded.damage()) == "past the end of");
+  guarded.renew_guards();
+  CHECK(guarded.damage() == nullptr);
+  GuardedBuffer bare(device, 10, 0);
+  bare.renew_guards();
+  CHECK(bare.damage() == nullptr);
+}
+
 TEST_CASE("A kernel that writes past the end of a buffer is wrong, and the buffer is named") {
   const auto past_end = [](std::size_t argument, std::size_t offset) {
     return [=](const FakeLaunch& call) {
