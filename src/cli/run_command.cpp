@@ -77,12 +77,12 @@ class RunCommand {
     if (spec_.candidates)
       fmt::print(stderr, "warning: {}: [candidates] is not used in this version; the search starts without its hints\n",
                  to_string(spec_.candidates->at));
-    fmt::print(stderr, "{}: {}\n", spec_.kernel.name, device_line(target_));
 
     EventLoop loop;
     const auto ask_to_stop = [this] { stop_ = true; };
     const EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop),
                                         loop.on_signal(SIGHUP, ask_to_stop)};
+    fmt::print(stderr, "{}: {}\n", spec_.kernel.name, device_line(target_));
     const TemporaryDirectory temporaries;
     PooledCompileService compiler(loop, default_jobs(), compile_worker_command(default_jobs(), temporaries.path()));
     WorkerBenchService bench(loop, bench_worker_command(options_.sanitize));
