@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "core/record/best.hpp"
+#include "core/record/spec_fit.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -19,6 +20,7 @@ nlohmann::ordered_json answer_json(const Spec& spec, const Bindings& problem, co
     json["best"] = measured_json(spec, *found.record);
     json["measured_for"] = bindings_json(found.record->problem);
     json["measured_on"] = found.record->device.name;
+    json["differences"] = found.differences;
   }
   json["reasons"] = found.reasons;
   return json;
@@ -33,6 +35,9 @@ void print_text(const Spec& spec, const Bindings& problem, const LookupResult& f
     if (record.problem != problem) fmt::print(", measured for {}", bindings_text(record.problem));
     if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) fmt::print(" ({})", metrics);
     fmt::print("\n");
+    if (!found.differences.empty())
+      fmt::print("  measured with another {} than this spec has now; `xtune run` measures anew\n",
+                 part_names(found.differences));
   } else {
     fmt::print("none: nothing stored that may answer; `xtune run` measures\n");
   }
@@ -46,7 +51,8 @@ int show(const std::string& path, const CommonOptions& options) {
   std::vector<nlohmann::ordered_json> answers;
   bool all = true;
   for (const Bindings& problem : spec.cases) {
-    const LookupResult found = look_up(records, problem, target.device, spec.measure.statistic);
+    SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
+    const LookupResult found = look_up(records, problem, target.device, spec.measure.statistic, fit.rules());
     all = all && found.record;
     if (options.json())
       answers.push_back(answer_json(spec, problem, found));

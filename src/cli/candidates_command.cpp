@@ -41,7 +41,7 @@ DeviceInfo device_for(const CandidatesOptions& options) {
     return known_or_error(known_device(options.common.arch), "--arch", options.common.arch, known_archs());
   Target target;
   try {
-    target = choose_target(options.common.target_options(true));
+    target = choose_target(options.common.target_options(TargetNeed::device));
   } catch (const Error& error) {
     throw Error(error.kind(), std::string(error.what()) + "\nname a device that is not here with --arch or --product");
   }
@@ -157,7 +157,7 @@ int show(const CandidatesOptions& options) {
   if (options.template_name.empty()) {
     const std::string backend = device.info.vendor == "amd" ? "hip" : "cuda";
     spec = read_spec(options.path, options.common, backend);
-    for (const std::string& note : spec.notes) fmt::print(stderr, "{}\n", note);
+    for (const std::string& note : spec.notes) tell("{}\n", note);
     if (!spec.candidates) no_section(options.path);
   } else {
     spec = template_spec(options.template_name, options.dtype.empty() ? "f32" : options.dtype,

@@ -1,7 +1,9 @@
 // xtune check: everything that can be told of a spec without compiling.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/commands.hpp"
 #include "report/run_report.hpp"
@@ -9,28 +11,111 @@
 namespace xtune::cli {
 namespace {
 
+struct CheckedSpace {
+  std::string backend;
+  Bindings problem;
+  std::uint64_t valid = 0;
+};
+
+bool asks_for_device(const Spec& spec) {
+  return std::any_of(spec.constraints.begin(), spec.constraints.end(), [](const Text& text) {
+    const Expression expression = Expression::parse(text.text);
+    const auto& names = expression.names();
+    return std::any_of(names.begin(), names.end(), [](const std::string& n) { return n.starts_with("device."); });
+  });
+}
+
+std::optional<Target> available_target(const TargetOptions& options) {
+  try {
+    return choose_target(options);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unavailable) throw;
+    return std::nullopt;
+  }
+}
+
+/// Whose facts the constraints see: the device of --arch, else one of this machine, else one that a compiler here
+/// compiles for.
+std::optional<Target> target_of(const CommonOptions& options) {
+  std::optional<Target> target;
+  if (options.arch.empty()) target = available_target(options.target_options(TargetNeed::device));
+  if (!target) target = available_target(options.target_options(TargetNeed::compiler));
+  if (target || options.arch.empty()) return target;
+  const auto device = known_device(options.arch);
+  if (!device) return std::nullopt;
+  target.emplace();
+  target->device = *device;
+  target->backend.name = device->vendor == "nvidia" ? "cuda" : device->vendor == "amd" ? "hip" : "host";
+  return target;
+}
+
+/// Every space that can be constructed here; throws what is wrong with one, as a run would.
+std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, Spec>>& specs,
+                                       const CommonOptions& options) {
+  std::vector<CheckedSpace> spaces;
+  std::optional<Target> target;
+  const bool device_needed =
+      std::any_of(specs.begin(), specs.end(), [](const auto& spec) { return asks_for_device(spec.second); });
+  if (device_needed) target = target_of(options);
+  bool any_skipped = false, any_by_device = false, plain_done = false;
+  for (const auto& [backend, spec] : specs) {
+    Bindings facts;
+    if (asks_for_device(spec)) {
+      any_skipped = true;
+      if (!target || target->backend.name != backend) continue;
+      any_by_device = true;
+      facts = device_facts(target->device);
+    } else if (spec.backend.empty()) {
+      // Without an overlay of its own a backend has the same space as the next.
+      if (plain_done) continue;
+      plain_done = true;
+    }
+    for (const Bindings& problem : spec.cases)
+      spaces.push_back({backend, problem, make_space(spec, problem, facts).size()});
+  }
+  if (any_skipped && !any_by_device)
+    tell(
+               "note: constraints ask for facts of a device, and there is none here: --arch names one to check them "
+               "with\n");
+  return spaces;
+}
+
+void print_text(const std::string& path, const Spec& spec, const std::vector<CheckedSpace>& spaces) {
+  fmt::print("{}: kernel '{}' is sound: {} parameters, {} constraints, {} case{}, {} arguments{}\n", path,
+             spec.kernel.name, spec.parameters.size(), spec.constraints.size(), spec.cases.size(),
+             spec.cases.size() == 1 ? "" : "s", spec.args.size(),
+             spec.replays()      ? " (a replay: nothing to compile)"
+             : spec.space_only() ? " (a space alone: nothing to compile)"
+                                 : "");
+  if (spec.configs) fmt::print("  {} configurations are listed as valid\n", spec.configs->size());
+  for (const CheckedSpace& space : spaces)
+    fmt::print("  {}{}{}: {} valid configurations\n", space.backend, space.problem.empty() ? "" : ", ",
+               bindings_text(space.problem), space.valid);
+}
+
 int check(const std::string& path, const CommonOptions& options) {
   // Every backend's overlay must be sound, not only that of the device at hand.
-  std::vector<std::string> backends{"", "cuda", "hip", "host"};
+  std::vector<std::string> backends{"cuda", "hip", "host"};
   if (options.backend != "auto") backends = {options.backend};
-  Spec spec;
-  for (const std::string& backend : backends) spec = read_spec(path, options, backend);
-  if (options.json()) {
-    nlohmann::ordered_json json{{"spec", spec.path.string()}, {"kernel", spec.kernel.name}, {"valid", true}};
-    json["parameters"] = spec.parameters.size();
-    json["constraints"] = spec.constraints.size();
-    if (spec.configs) json["configs"] = spec.configs->size();
-    json["cases"] = spec.cases.size();
-    fmt::print("{}\n", json.dump(2));
-  } else {
-    fmt::print("{}: kernel '{}' is sound: {} parameters, {} constraints, {} case{}, {} arguments{}\n", path,
-               spec.kernel.name, spec.parameters.size(), spec.constraints.size(), spec.cases.size(),
-               spec.cases.size() == 1 ? "" : "s", spec.args.size(),
-               spec.replays()      ? " (a replay: nothing to compile)"
-               : spec.space_only() ? " (a space alone: nothing to compile)"
-                                   : "");
-    if (spec.configs) fmt::print("  {} configurations are listed as valid\n", spec.configs->size());
+  std::vector<std::pair<std::string, Spec>> specs;
+  const Spec plain = read_spec(path, options, "");
+  for (const std::string& backend : backends) specs.emplace_back(backend, read_spec(path, options, backend));
+  const std::vector<CheckedSpace> spaces = check_spaces(specs, options);
+  const Spec& spec = options.backend == "auto" ? plain : specs.front().second;
+  if (!options.json()) {
+    print_text(path, spec, spaces);
+    return done;
   }
+  nlohmann::ordered_json json{{"spec", spec.path.string()}, {"kernel", spec.kernel.name}, {"valid", true}};
+  json["parameters"] = spec.parameters.size();
+  json["constraints"] = spec.constraints.size();
+  if (spec.configs) json["configs"] = spec.configs->size();
+  json["cases"] = spec.cases.size();
+  json["spaces"] = nlohmann::ordered_json::array();
+  for (const CheckedSpace& space : spaces)
+    json["spaces"].push_back(
+        {{"backend", space.backend}, {"problem", bindings_json(space.problem)}, {"valid", space.valid}});
+  print_json(json);
   return done;
 }
 

@@ -3,10 +3,14 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/check_spec.hpp"
 
@@ -111,20 +115,71 @@ Spec load_spec_for(const std::string& path, const CommonOptions& options, const 
 }
 
 std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(options.store_path(), ignored))
+    tell("note: the store {} does not exist\n", printable(options.store_path().string()));
   RecordSet set = read_records(options.store_path(), target.device.arch, spec.kernel.name);
   for (const std::string& warning : set.warnings) tell("warning: {}\n", warning);
   return std::move(set.records);
 }
 
 void warn_of(const Recording& recording) {
-  for (const std::string& warning : recording.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const std::string& warning : recording.warnings) tell("warning: {}\n", warning);
   if (recording.damage.count > 0)
-    fmt::print(stderr, "warning: {}: {} of {} configurations are damaged and count as failed, first {}\n",
-               recording.name, recording.damage.count, recording.space.size(), recording.damage.first);
+    tell("warning: {}: {} of {} configurations are damaged and count as failed, first {}\n", recording.name,
+         recording.damage.count, recording.space.size(), recording.damage.first);
+}
+
+void print_json(const nlohmann::ordered_json& json) {
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 void print_json(const std::vector<nlohmann::ordered_json>& answers) {
-  fmt::print("{}\n", answers.size() == 1 ? answers[0].dump(2) : nlohmann::ordered_json(answers).dump(2));
+  print_json(answers.size() == 1 ? answers[0] : nlohmann::ordered_json(answers));
+}
+
+Place place_in(const std::string& message) {
+  const std::string first = message.substr(0, message.find('\n'));
+  const auto number = [&](std::size_t& at, const char* end) -> std::uint64_t {
+    std::uint64_t value = 0;
+    const char* const last = first.data() + first.size();
+    const auto [stop, error] = std::from_chars(first.data() + at, last, value);
+    at = static_cast<std::size_t>(stop - first.data());
+    return error == std::errc() && first.compare(at, std::string_view(end).size(), end) == 0 ? value : 0;
+  };
+  for (std::size_t colon = first.find(':'); colon != std::string::npos; colon = first.find(':', colon + 1)) {
+    std::size_t at = colon + 1;
+    const std::uint64_t line = number(at, ":");
+    if (line == 0) continue;
+    const std::uint64_t column = number(++at, ": ");
+    if (column > 0) return {first.substr(0, colon), line, column};
+  }
+  return {};
+}
+
+CLI::Validator whole_number(std::uint64_t least) {
+  return CLI::Validator(
+      [least](std::string& text) {
+        std::uint64_t value = 0;
+        const char* const last = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), last, value);
+        constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+        if (stop == last && error == std::errc() && value >= least && value <= most) return std::string();
+        return fmt::format("expected a whole number of at least {}, got '{}'", least, printable(text, 80));
+      },
+      "");
+}
+
+CLI::Validator positive_seconds() {
+  return CLI::Validator(
+      [](std::string& text) {
+        double value = 0;
+        const char* const last = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), last, value);
+        if (stop == last && error == std::errc() && value > 0 && value <= 1e9) return std::string();
+        return fmt::format("expected seconds, more than 0 and at most 1e9, got '{}'", printable(text, 80));
+      },
+      "");
 }
 
 }  // namespace xtune::cli

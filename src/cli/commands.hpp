@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
@@ -67,7 +68,20 @@ void tell(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   const std::string text = fmt::format(format, std::forward<Arguments>(arguments)...);
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
+/// JSON on standard output; bytes that are not UTF-8 (a path may have them) become U+FFFD.
+void print_json(const nlohmann::ordered_json& json);
 /// One answer for each case: the object itself where there is one case, else the list.
 void print_json(const std::vector<nlohmann::ordered_json>& answers);
+
+/// The place that an error's message opens with, "gemm.toml:12:9: ..."; line 0: none.
+struct Place {
+  std::string file;
+  std::uint64_t line = 0, column = 0;
+};
+Place place_in(const std::string& message);
+
+/// What an option of this kind must be; else the message says what is expected.
+CLI::Validator whole_number(std::uint64_t least);
+CLI::Validator positive_seconds();
 
 }  // namespace xtune::cli

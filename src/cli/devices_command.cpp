@@ -58,7 +58,7 @@ void add_devices_command(CLI::App& app, Context& context) {
     if (options.json()) {
       nlohmann::json json = nlohmann::json::array();
       for (const BackendState& state : states) json.push_back(to_json(state));
-      fmt::print("{}\n", nlohmann::json{{"backends", json}}.dump(2));
+      print_json(nlohmann::ordered_json{{"backends", json}});
     } else {
       print_text(states);
     }

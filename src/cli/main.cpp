@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "cli/commands.hpp"
 #include "xtune/version.hpp"
@@ -18,8 +20,43 @@ void open_standard_streams() {
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd) return;
 }
 
+using namespace xtune;
+
+// Looked for by hand: a command line that does not parse is answered in JSON too.
+bool json_wanted(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--format=json" || (word == "--format" && i + 1 < argc && std::string_view(argv[i + 1]) == "json"))
+      return true;
+  }
+  return false;
+}
+
+bool is_command(int argc, char** argv, std::string_view name) { return argc > 1 && argv[1] == name; }
+
+struct Failure {
+  const char* kind;
+  std::string message;
+  int exit_code;
+};
+
+// With --format json standard output is never empty: {"error": {...}}, with a place where the message opens with one.
+int report(const Failure& failure, int argc, char** argv) {
+  if (json_wanted(argc, argv)) {
+    nlohmann::ordered_json json;
+    if (is_command(argc, argv, "check")) json["valid"] = false;
+    nlohmann::ordered_json& error = json["error"];
+    error = {{"kind", failure.kind}, {"message", failure.message}};
+    const cli::Place place = cli::place_in(failure.message);
+    error["file"] = place.line > 0 ? nlohmann::ordered_json(place.file) : nlohmann::ordered_json();
+    error["line"] = place.line > 0 ? nlohmann::ordered_json(place.line) : nlohmann::ordered_json();
+    error["column"] = place.line > 0 ? nlohmann::ordered_json(place.column) : nlohmann::ordered_json();
+    cli::print_json(json);
+  }
+  return failure.exit_code;
+}
+
 int run(int argc, char** argv) {
-  using namespace xtune;
   CLI::App app{"xtune finds the fastest configuration of a GPU kernel on the GPU you have, and remembers it."};
   app.set_version_flag("--version", std::string("xtune ") + version);
   app.require_subcommand(1);
@@ -36,10 +73,14 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // Help and version are "errors" with code 0.
-    return app.exit(error) == 0 ? cli::done : cli::bad_arguments;
+    if (app.exit(error) == 0) return cli::done;
+    return report({to_string(ErrorKind::invalid_argument), error.what(), cli::bad_arguments}, argc, argv);
   } catch (const Error& error) {
     cli::tell("xtune: {}\n", error.what());
-    return cli::exit_code_of(error.kind());
+    return report({to_string(error.kind()), error.what(), cli::exit_code_of(error.kind())}, argc, argv);
+  } catch (const std::exception& error) {
+    cli::tell("xtune: {}\n", error.what());
+    return report({"internal", error.what(), cli::own_failure}, argc, argv);
   }
   return context.exit_code;
 }

@@ -30,7 +30,7 @@ ProgressPrinter::ProgressPrinter(const Spec& spec, const std::string& log_path, 
     : spec_(spec), log_path_(log_path), quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {
   if (log_path.empty()) return;
   log_ = std::fopen(log_path.c_str(), "ae");
-  if (!log_) throw Error(ErrorKind::io, "--log " + log_path + ": " + std::strerror(errno));
+  if (!log_) throw Error(ErrorKind::invalid_argument, "--log " + log_path + ": " + std::strerror(errno));
 }
 
 ProgressPrinter::~ProgressPrinter() {

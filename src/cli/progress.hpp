@@ -11,8 +11,8 @@ namespace xtune::cli {
 /// Prints progress and warnings; keeps the --log file with each configuration's outcome, times and compiler output.
 class ProgressPrinter final : public TuneObserver {
  public:
-  /// log_path: empty for none. Throws Error(io) when the log cannot be opened; one that cannot be written costs a
-  /// warning.
+  /// log_path: empty for none. Throws Error(invalid_argument) when the log cannot be opened; one that cannot be written
+  /// costs a warning.
   ProgressPrinter(const Spec& spec, const std::string& log_path, bool quiet);
   ~ProgressPrinter() override;
   ProgressPrinter(const ProgressPrinter&) = delete;

@@ -35,8 +35,14 @@ struct RunOptions {
 };
 
 bool cache_disabled() {
-  const char* value = std::getenv("XTUNE_DISABLE_CACHE");
-  return value && *value && std::string_view(value) != "0";
+  const char* const value = std::getenv("XTUNE_DISABLE_CACHE");
+  const std::string text = value ? value : "";
+  for (const char* no : {"", "0", "false", "no", "off"})
+    if (text == no) return false;
+  for (const char* yes : {"1", "true", "yes", "on"})
+    if (text == yes) return true;
+  throw Error(ErrorKind::invalid_argument,
+              "XTUNE_DISABLE_CACHE='" + printable(text, 80) + "': set it to 1 to keep nothing, or to 0");
 }
 
 std::string new_attempt() {
@@ -82,19 +88,17 @@ class RunCommand {
 
   int go() {
     if (replays(options_)) return replay();
+    cache_disabled_ = cache_disabled();
     target_ = choose_target(options_.common.target_options(TargetNeed::device));
     if (options_.sanitize && target_.device.vendor != "cpu")
       throw Error(ErrorKind::unsupported,
                   "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");
     spec_ = load_spec_for(options_.path, options_.common, target_);
     apply(options_, spec_, false);
-    if (spec_.candidates)
-      tell("warning: {}: [candidates] is not used in this version; the search starts without its hints\n",
-           to_string(spec_.candidates->at));
-    tell("{}: {}\n", spec_.kernel.name, device_line(target_));
 
     EventLoop loop;
     const std::vector<EventLoop::Watch> watches = watch_signals(loop);
+    tell("{}: {}\n", spec_.kernel.name, device_line(target_));
     remove_abandoned_temporaries();
     const TemporaryDirectory temporaries;
     PooledCompileService compiler(loop, default_jobs(), compile_worker_command(default_jobs(), temporaries.path()));
@@ -180,7 +184,7 @@ class RunCommand {
     const TemporaryDirectory scratch;
     TuneOptions options;
     // A replay's records are nobody's measurements: they are kept only where somebody asks for them.
-    const bool kept = spec_.replays() ? !options_.common.store.empty() : !cache_disabled();
+    const bool kept = spec_.replays() ? !options_.common.store.empty() : !cache_disabled_;
     options.store = kept ? options_.common.store_path() : scratch.path() / "store";
     options.scratch = scratch.path();
     options.attempt = new_attempt();
@@ -201,6 +205,7 @@ class RunCommand {
   Spec spec_;
   std::atomic<bool> stop_{false};
   int code_ = done;
+  bool cache_disabled_ = false;
   std::vector<nlohmann::ordered_json> results_;
 };
 
@@ -217,10 +222,12 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_option("--recording", options.recording,
                       "with --backend replay: serve this instead of measuring; a Kernel Tuner cache, a record file, or "
                       "the folder of a store");
-  command->add_option("--evals", options.evals, "configurations to try at most")->check(CLI::PositiveNumber);
-  command->add_option("--seconds", options.seconds, "wall clock to spend at most")->check(CLI::PositiveNumber);
-  command->add_option("--seed", options.seed, "of the search and of the input data");
-  command->add_option("--rows", options.rows, "configurations to list in the result table")->capture_default_str();
+  command->add_option("--evals", options.evals, "configurations to try at most")->check(whole_number(1));
+  command->add_option("--seconds", options.seconds, "wall clock to spend at most")->check(positive_seconds());
+  command->add_option("--seed", options.seed, "of the search and of the input data")->check(whole_number(0));
+  command->add_option("--rows", options.rows, "configurations to list in the result table")
+      ->check(whole_number(0))
+      ->capture_default_str();
   command
       ->add_option("--log", options.log, "append each configuration's outcome, times and compiler output to this file")
       ->envname("XTUNE_LOG");

@@ -1,19 +1,23 @@
 // xtune space: how large the search space is, how long it takes to construct, and what is in it.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
-#include "base/random.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "core/record/record_json.hpp"
+#include "core/search/permutation.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
 
 namespace xtune::cli {
 namespace {
+
+// As JSON they are some hundred MB.
+constexpr std::uint64_t most_samples = 1'000'000;
 
 struct SpaceOptions {
   CommonOptions common;
@@ -60,9 +64,12 @@ nlohmann::ordered_json describe(const SpaceOptions& options, const Spec& spec, c
     json["cartesian"] = cartesian;
   json["valid"] = space.size();
   json["construct_ms"] = construct_ms;
-  Random random(options.seed);
-  for (std::uint64_t i = 0; i < options.samples; ++i)
-    json["samples"].push_back(bindings_json(named(space, random.below(space.size()))));
+  const std::uint64_t samples = std::min(options.samples, space.size());
+  if (samples > most_samples)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("--samples {}: at most {} are printed", options.samples, most_samples));
+  const Permutation order(space.size(), options.seed);
+  for (std::uint64_t i = 0; i < samples; ++i) json["samples"].push_back(bindings_json(named(space, order(i))));
   if (options.effects)
     for (const ConstraintEffect& effect : space.constraint_effects())
       json["constraints"].push_back(
@@ -107,8 +114,9 @@ void add_space_command(CLI::App& app, Context& context) {
   static SpaceOptions options;
   add_spec_argument(*command, options.path);
   add_common_options(*command, options.common);
-  command->add_option("--samples", options.samples, "print this many configurations, drawn uniformly");
-  command->add_option("--seed", options.seed, "of the samples")->capture_default_str();
+  command->add_option("--samples", options.samples, "print this many different configurations, drawn uniformly")
+      ->check(whole_number(0));
+  command->add_option("--seed", options.seed, "of the samples")->check(whole_number(0))->capture_default_str();
   command->add_flag("--constraints", options.effects, "tell how many configurations each constraint removes by itself");
   command->callback([&context] { context.exit_code = show(options); });
 }

@@ -9,6 +9,7 @@
 #include "core/candidates/resolve.hpp"
 #include "core/record/best.hpp"
 #include "core/record/record_log.hpp"
+#include "core/record/spec_fit.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -32,13 +33,6 @@ std::vector<std::string> nearest_difference(const std::vector<const Record*>& re
     if (best.empty() || difference.size() < best.size()) best = std::move(difference);
   }
   return best;
-}
-
-std::string part_names(const std::vector<std::string>& differences) {
-  std::string names;
-  for (const std::string& difference : differences)
-    names += (names.empty() ? "" : ", ") + difference.substr(0, difference.find(':'));
-  return names;
 }
 
 Verdicts judge(const Spec& spec, const Space& space, const CandidateResolver& resolver,
@@ -110,7 +104,8 @@ int show(const std::string& path, const CommonOptions& options) {
     const Space space = make_space(spec, problem, device_facts(target.device));
     const CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false);
     const Verdicts verdicts = judge(spec, space, resolver, records);
-    const LookupResult lookup = look_up(records, problem, target.device, spec.measure.statistic);
+    SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
+    const LookupResult lookup = look_up(records, problem, target.device, spec.measure.statistic, fit.rules());
     if (options.json())
       answers.push_back(verdicts_json(problem, verdicts, lookup));
     else

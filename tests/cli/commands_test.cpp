@@ -94,13 +94,16 @@ TEST_CASE("Bad specs exit with 2 and name file, line and column, before anything
       {replaced("x = \"x\" }", "w = \"x\" }"), "w = ", "has no 'w'"},
       {replaced("x = \"x\" }", "x = \"2\" }"), "x = \"2\"", "takes a buffer argument, not '2'"},
       {replaced(", x = \"x\" }", " }"), "builtin =", "needs x"},
+      {replaced("\"transpose\", x", "\"reduction\", op = \"sun\", x"), "sun", "no op 'sun' (did you mean 'sum'?)"},
+      {good + "[space]\nconstraints = [\"VARIANT // 0 <= 256\"]\n", "VARIANT // 0", "zero"},
+      {good + "[space]\nconstraints = [\"VARIANT <= 'a'\"]\n", "VARIANT <= 'a'", "string"},
+      {good + "[space]\nconstraints = [\"2 ** 100 > VARIANT\"]\n", "2 ** 100", "does not fit a 64-bit integer"},
+      {replaced("VARIANT = { values", "int = { values = [1] }\nVARIANT = { values"), "int = ", "a word of C++"},
   };
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const std::string name = "bad" + std::to_string(i) + ".toml";
     const std::string path = cli.write(name, specs[i].text);
     for (const char* command : {"check", "run"}) {
-      // check needs no device, so a division by zero in a constraint shows when the space is built.
-      if (specs[i].what == "zero" && std::string(command) == "check") continue;
       const CommandResult result = cli.xtune({command, path, "--backend", "host"});
       CAPTURE(specs[i].where);
       CAPTURE(result.stderr_text);
@@ -139,6 +142,137 @@ TEST_CASE("Constraints that nothing meets are counted, with exit code 3") {
   CHECK(result.exit_code == 3);
   CHECK(has(result.stderr_text, "VARIANT > 5"));
   CHECK(has(result.stderr_text, "3"));
+  // Told before any compiler is asked for.
+  const CommandResult check = cli.xtune({"check", spec});
+  CHECK(check.exit_code == 3);
+  CHECK(has(check.stderr_text, "\"VARIANT > 5\" removes 3 of 3: all"));
+}
+
+TEST_CASE("check constructs the space for every case, with a device's facts where constraints ask for them") {
+  const Cli cli;
+  const std::string cases = cli.copy_spec(
+      "[1, 2, 3]", "[space]\nconstraints = [\"N % VARIANT == 0\"]\n[[cases]]\nN = 4096\n[[cases]]\nN = 6\n");
+  const json spaces = parsed(cli.xtune({"check", cases, "--format", "json"}))["spaces"];
+  REQUIRE(spaces.size() == 2);
+  CHECK(spaces[0]["valid"] == 2);
+  CHECK(spaces[1]["valid"] == 3);
+  CHECK(spaces[1]["problem"] == json{{"N", 6}});
+  const std::string facts =
+      cli.copy_spec("[1, 2, 3]", "[space]\nconstraints = [\"32 * VARIANT == device.warp_size\"]\n");
+  const json hip = parsed(cli.xtune({"check", facts, "--format", "json", "--arch", "gfx90a"}))["spaces"];
+  REQUIRE(hip.size() == 1);
+  CHECK(hip[0]["backend"] == "hip");
+  CHECK(hip[0]["valid"] == 1);
+  const std::string never = cli.copy_spec("[1, 2, 3]", "[space]\nconstraints = [\"VARIANT > 7 * device.warp_size\"]\n");
+  CHECK(cli.xtune({"check", never, "--arch", "sm_90"}).exit_code == 3);
+  // An overlay's own space counts, too.
+  const std::string overlay = cli.copy_spec(
+      "[1, 2, 3]", "[space]\nconstraints = [\"VARIANT < 4\"]\n[on.hip.space]\nconstraints = [\"VARIANT > 4\"]\n");
+  CHECK(cli.xtune({"check", overlay}).exit_code == 3);
+  CHECK(cli.xtune({"check", overlay, "--backend", "cuda"}).exit_code == 0);
+}
+
+TEST_CASE("With --format json an error is JSON on standard output, with its kind and place") {
+  const Cli cli;
+  const std::string bad = cli.write("bad.toml", "[kernel]\nname = 5\n");
+  for (const char* command : {"check", "run", "space", "compile", "best", "why"}) {
+    CAPTURE(command);
+    const CommandResult result = cli.xtune({command, bad, "--backend", "host", "--format", "json"});
+    CHECK(result.exit_code == 2);
+    CHECK(has(result.stderr_text, "bad.toml:2:8: "));
+    const json answer = parsed(result);
+    CHECK(answer["error"]["kind"] == "invalid_spec");
+    CHECK(answer["error"]["file"] == bad);
+    CHECK(answer["error"]["line"] == 2);
+    CHECK(answer["error"]["column"] == 8);
+    CHECK(has(answer["error"]["message"], "kernel.name: expected a string"));
+    CHECK(answer.contains("valid") == (std::string(command) == "check"));
+  }
+  const json checked = parsed(cli.xtune({"check", bad, "--format=json"}));
+  CHECK(checked["valid"] == false);
+  const CommandResult arguments = cli.xtune({"run", bad, "--format", "json", "--no-such-option"});
+  CHECK(arguments.exit_code == 2);
+  CHECK(parsed(arguments)["error"]["kind"] == "invalid_argument");
+  CHECK(parsed(arguments)["error"]["line"].is_null());
+  const std::string empty = cli.copy_spec("[1]", "[space]\nconstraints = [\"VARIANT > 5\"]\n");
+  const CommandResult nothing = cli.xtune({"run", empty, "--backend", "host", "--format", "json"});
+  CHECK(nothing.exit_code == 3);
+  CHECK(parsed(nothing)["error"]["kind"] == "nothing_valid");
+}
+
+TEST_CASE("A path that is not UTF-8 is no obstacle to JSON") {
+  const Cli cli;
+  fs::create_directories(
+      cli.path("b\xff"
+               "d"));
+  const std::string spec = cli.copy_spec();
+  for (const char* name : {"copy.toml", "copy.cu"})
+    fs::copy_file(cli.path(name), cli.path("b\xff"
+                                           "d") +
+                                      "/" + name);
+  const CommandResult good = cli.xtune({"check",
+                                        cli.path("b\xff"
+                                                 "d/copy.toml"),
+                                        "--format", "json"});
+  CAPTURE(good.stderr_text);
+  CHECK(good.exit_code == 0);
+  CHECK(has(parsed(good)["spec"], "d/copy.toml"));
+  const CommandResult missing = cli.xtune({"check",
+                                           cli.path("b\xff"
+                                                    "d/none.toml"),
+                                           "--format", "json"});
+  CHECK(missing.exit_code == 2);
+  CHECK(parsed(missing)["error"]["kind"] == "invalid_argument");
+}
+
+TEST_CASE("Numbers that mean nothing are refused in few words") {
+  Cli cli;
+  const std::string spec = cli.copy_spec();
+  const std::vector<std::vector<std::string>> bad = {
+      {"run", "--evals", "0"},      {"run", "--evals", "-1"},    {"run", "--seconds", "0"}, {"run", "--seconds", "nan"},
+      {"run", "--seconds", "-1"},   {"run", "--seconds", "inf"}, {"run", "--rows", "-1"},   {"run", "--seed", "-1"},
+      {"space", "--samples", "-1"}, {"space", "--seed", "x"}};
+  for (const auto& words : bad) {
+    const CommandResult result = cli.xtune({words[0], spec, "--backend", "host", words[1], words[2]});
+    CAPTURE(words[1]);
+    CAPTURE(words[2]);
+    CAPTURE(result.stderr_text);
+    CHECK(result.exit_code == 2);
+    CHECK(has(result.stderr_text, words[1] + ": expected "));
+    CHECK(has(result.stderr_text, "got '" + words[2] + "'"));
+    CHECK(result.stderr_text.size() < 300);
+  }
+  cli.set("XTUNE_DISABLE_CACHE", "maybe");
+  const CommandResult maybe = cli.run(spec, {"--evals", "1"});
+  CHECK(maybe.exit_code == 2);
+  CHECK(has(maybe.stderr_text, "XTUNE_DISABLE_CACHE='maybe'"));
+}
+
+TEST_CASE("space prints each configuration once, however many are asked for") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  const json space = parsed(
+      cli.xtune({"space", spec, "--backend", "host", "--format", "json", "--samples", "99999999999", "--seed", "3"}));
+  REQUIRE(space["samples"].size() == 3);
+  CHECK(space["samples"][0] != space["samples"][1]);
+  CHECK(space["samples"][0] != space["samples"][2]);
+  CHECK(space["samples"][1] != space["samples"][2]);
+  const std::string large =
+      cli.write("large.toml",
+                "[kernel]\nname = \"s\"\n[space.params]\nA = { min = 1, max = 9999 }\nB = { min = 1, max = 9999 }\n");
+  CHECK(cli.xtune({"space", large, "--backend", "host", "--samples", "99999999999"}).exit_code == 2);
+}
+
+TEST_CASE("A store that is not there, and a log that cannot be written, are named") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  for (const char* command : {"best", "why"}) {
+    const CommandResult result = cli.xtune({command, spec, "--backend", "host", "--store", cli.path("no-store")});
+    CHECK(has(result.stderr_text, "the store " + cli.path("no-store") + " does not exist"));
+  }
+  const CommandResult log = cli.run(spec, {"--log", cli.path("no-folder/log.txt")});
+  CHECK(log.exit_code == 2);
+  CHECK(has(log.stderr_text, "no-folder/log.txt"));
 }
 
 TEST_CASE("check, space and devices tell what they know") {
@@ -152,7 +286,7 @@ TEST_CASE("check, space and devices tell what they know") {
   CHECK(space["cartesian"] == 3);
   CHECK(space["valid"] == 2);
   CHECK(space["construct_ms"] >= 0);
-  CHECK(space["samples"].size() == 4);
+  CHECK(space["samples"].size() == 2);  // there are no more
   CHECK(space["constraints"][0]["removed"] == 1);
   const json devices = parsed(cli.xtune({"devices", "--backend", "host", "--format", "json"}));
   REQUIRE(devices["backends"].size() == 1);

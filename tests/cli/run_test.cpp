@@ -136,7 +136,7 @@ TEST_CASE("A store whose records cannot be written costs a warning; one that hol
   const CommandResult failed = cli.run(spec, {"--store", cli.write("blocked", "a file")});
   CHECK(failed.exit_code == 1);
   CHECK(failed.stderr_text.find("blocked") != std::string::npos);
-  CHECK(failed.stdout_text.empty());
+  CHECK(parsed(failed)["error"]["kind"] == "io");
 }
 
 TEST_CASE("On a full disk a run goes on without records, or says that nothing can be compiled") {
@@ -156,7 +156,7 @@ TEST_CASE("On a full disk a run goes on without records, or says that nothing ca
   const CommandResult none = on_disk("4k", "run \"$1\"");
   CHECK(none.exit_code == 1);
   CHECK(none.stderr_text.find("No space left") != std::string::npos);
-  CHECK(none.stdout_text.empty());
+  CHECK(parsed(none).contains("error"));
   const CommandResult full =
       on_disk("1m", "run \"$1\" >/dev/null; dd if=/dev/zero of=\"$0/fill\" 2>/dev/null; run \"$1\" --fresh");
   CAPTURE(full.stderr_text);
@@ -236,7 +236,7 @@ TEST_CASE("A limit on file sizes is an error that names the file, never a death 
   CAPTURE(none.stderr_text);
   CHECK(none.exit_code == 1);
   CHECK(none.stderr_text.find("cannot write /") != std::string::npos);
-  CHECK(none.stdout_text.empty());
+  CHECK(parsed(none).contains("error"));
 }
 
 TEST_CASE("Ctrl-C while a large space is built ends the run") {
@@ -296,4 +296,120 @@ TEST_CASE("Where nothing passes the exit code is 3 and best is null") {
   const CommandResult none = cli.xtune({"best", spec, "--backend", "host", "--format", "json"});
   CHECK(none.exit_code == 3);
   CHECK(parsed(none)["best"].is_null());
+}
+
+TEST_CASE("best answers with configurations that the spec has today, and tells what has changed since") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  REQUIRE(cli.run(spec).exit_code == 0);
+  const auto best = [&](const std::string& file) {
+    return parsed(cli.xtune({"best", file, "--backend", "host", "--format", "json"}));
+  };
+  const auto mentions = [](const json& answer, const std::string& text) {
+    return answer["reasons"].dump().find(text) != std::string::npos;
+  };
+  REQUIRE(best(spec)["match"] == "exact");
+  CHECK(best(spec)["differences"].empty());
+
+  SUBCASE("constraints that a stored configuration does not meet") {
+    const json answer = best(cli.copy_spec("[1, 2, 3]", "[space]\nconstraints = [\"VARIANT == 2\"]\n"));
+    CHECK(answer["best"]["config"] == json{{"VARIANT", 2}});
+    CHECK(mentions(answer, "2 records whose configuration this spec does not allow"));
+    const json none = best(cli.copy_spec("[1, 2, 3, 4]", "[space]\nconstraints = [\"VARIANT == 4\"]\n"));
+    CHECK(none["match"] == "none");
+    CHECK(none["best"].is_null());
+    CHECK(mentions(none, "3 records whose configuration this spec does not allow"));
+  }
+  SUBCASE("a parameter with another name") {
+    std::string text = read_file(spec);
+    for (std::size_t at; (at = text.find("VARIANT")) != std::string::npos;) text.replace(at, 7, "WIDTH");
+    const json answer = best(cli.write("renamed.toml", text));
+    CHECK(answer["match"] == "none");
+    CHECK(mentions(answer, "3 records whose parameters are not this spec's"));
+  }
+  SUBCASE("an edited source") {
+    cli.write("copy.cu", read_file(cli.path("copy.cu")) + "// edited\n");
+    const json answer = best(spec);
+    CHECK(answer["match"] == "exact");
+    CHECK(answer["differences"].size() == 1);
+    CHECK(mentions(answer, "what differs: artifact"));
+    CHECK(cli.xtune({"best", spec, "--backend", "host"}).stdout_text.find("measured with another artifact") !=
+          std::string::npos);
+    // What was measured with this source goes before what was faster with the old one.
+    const json again = parsed(cli.run(spec, {"-D", "VARIANT=3"}));
+    REQUIRE(again["counts"] == json{{"ok", 1}});
+    const json now = best(spec);
+    CHECK(now["best"]["config"] == json{{"VARIANT", 3}});
+    CHECK(now["differences"].empty());
+  }
+}
+
+#ifndef __SANITIZE_THREAD__  // AddressSanitizer's runtime cannot be loaded into a program that ThreadSanitizer watches
+TEST_CASE("best never answers with what a sanitized kernel took") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  const CommandResult run = cli.run(spec, {"--sanitize"});
+  if (run.exit_code == 4) return;  // no sanitizer here
+  REQUIRE(run.exit_code == 0);
+  const CommandResult best = cli.xtune({"best", spec, "--backend", "host", "--format", "json"});
+  CHECK(best.exit_code == 3);
+  CHECK(parsed(best)["match"] == "none");
+  CHECK(parsed(best)["reasons"].dump().find("1 records of kernels built with --sanitize") != std::string::npos);
+}
+#endif
+
+TEST_CASE("A division by zero of one configuration costs that configuration alone") {
+  const Cli cli;
+  cli.copy_spec("[1, 2, 3]");
+  std::string text = read_file(cli.path("copy.toml"));
+  const std::string grid = "ceildiv(N, 32 * VARIANT)";
+  REQUIRE(text.find(grid) != std::string::npos);
+  text.replace(text.find(grid), grid.size(), "4096 // (VARIANT - 2) * 0 + " + grid);
+  const CommandResult run = cli.run(cli.write("zero.toml", text), {"--log", cli.path("log.txt")});
+  CAPTURE(run.stderr_text);
+  REQUIRE(run.exit_code == 0);
+  CHECK(parsed(run)["counts"] == json{{"ok", 2}, {"rejected", 1}});
+  const std::string log = read_file(cli.path("log.txt"));
+  CHECK(log.find("zero.toml:10:") != std::string::npos);
+  CHECK(log.find("division by zero in \"4096 // (VARIANT - 2)") != std::string::npos);
+  CHECK(log.find("(N = 4096, VARIANT = 2)") != std::string::npos);
+  // The answer is stored like any other.
+  CHECK(parsed(cli.run(cli.path("zero.toml")))["from_store"] == 3);
+}
+
+TEST_CASE("A reference of the wrong shape is an error at its place") {
+  const Cli cli;
+  cli.copy_spec();
+  std::string text = read_file(cli.path("copy.toml"));
+  const std::string shape = "shape = [1, \"N\"]";
+  REQUIRE(text.find(shape) != std::string::npos);
+  text.replace(text.find(shape), shape.size(), "shape = [\"N\"]");
+  const CommandResult run = cli.run(cli.write("shape.toml", text));
+  CAPTURE(run.stderr_text);
+  CHECK(run.exit_code == 2);
+  CHECK(run.stderr_text.find("shape.toml:27:25: reference builtin transpose: x is f32[4096]") != std::string::npos);
+  CHECK(parsed(run)["error"]["line"] == 27);
+}
+
+TEST_CASE("The example of the documentation runs on the host") {
+  const Cli cli;
+  const std::string page = read_file(XTUNE_SOURCE_DIR "/docs/spec-format.md");
+  const std::string open = "```toml\n";
+  const auto start = page.find(open) + open.size();
+  const std::string spec = cli.write("scale.toml", page.substr(start, page.find("```", start) - start));
+  cli.write("scale.cu",
+            "template <int VECTOR_> __global__ void scale(float* x, long long n) {\n"
+            "  const long long stride = (long long)gridDim.x * blockDim.x * VECTOR_;\n"
+            "  for (long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x) * VECTOR_; i < n; i += stride)\n"
+            "    for (int j = 0; j < VECTOR_; ++j) x[i + j] *= 2;\n"
+            "}\n");
+  cli.write("scale_naive.cu",
+            "extern \"C\" __global__ void scale_naive(float* x, long long n) {\n"
+            "  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "  if (i < n) x[i] *= 2;\n"
+            "}\n");
+  const CommandResult run = cli.run(spec, {"--evals", "3"});
+  CAPTURE(run.stderr_text);
+  REQUIRE(run.exit_code == 0);
+  CHECK(parsed(run)["counts"] == json{{"ok", 3}});
 }

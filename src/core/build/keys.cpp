@@ -143,4 +143,11 @@ std::vector<std::string> key_difference(const KeyParts& a, const KeyParts& b) {
   return lines;
 }
 
+std::string part_names(const std::vector<std::string>& differences) {
+  std::string names;
+  for (const std::string& difference : differences)
+    names += (names.empty() ? "" : ", ") + difference.substr(0, difference.find(':'));
+  return names;
+}
+
 }  // namespace xtune

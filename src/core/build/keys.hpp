@@ -31,5 +31,7 @@ KeyParts artifact_key_parts(const CompileRequest& request, const std::string& ba
 
 /// What differs, a line each: "options: [\"-O2\"] -> [\"-O3\"]", "problem: M=64 -> (none)". Empty: the same.
 std::vector<std::string> key_difference(const KeyParts& a, const KeyParts& b);
+/// The names in what key_difference returned: "options, problem".
+std::string part_names(const std::vector<std::string>& differences);
 
 }  // namespace xtune

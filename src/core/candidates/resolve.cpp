@@ -2,8 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "base/files.hpp"
 #include "core/candidates/resolve_state.hpp"
@@ -15,33 +13,6 @@ namespace {
 
 [[noreturn]] void fail_at(const Location& at, const std::string& message) {
   throw Error(ErrorKind::invalid_spec, to_string(at) + ": " + message);
-}
-
-std::uint32_t launch_number(const CompiledText& text, const std::string& what, std::int64_t least,
-                            const Lookup& lookup) {
-  const std::int64_t value = text.evaluate_integer(lookup);
-  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
-  if (value < least || value > most)
-    throw CandidateFailure(Outcome::rejected, fmt::format("{}: {} = {}, but a launch takes {} to {}", what,
-                                                          text.source().text, value, least, most));
-  return static_cast<std::uint32_t>(value);
-}
-
-std::array<std::uint32_t, 3> launch_extents(const std::vector<CompiledText>& texts, const char* what,
-                                            const Lookup& lookup) {
-  std::array<std::uint32_t, 3> extents{1, 1, 1};
-  for (std::size_t i = 0; i < std::min<std::size_t>(texts.size(), 3); ++i)
-    extents[i] = launch_number(texts[i], fmt::format("{}[{}]", what, i), 1, lookup);
-  return extents;
-}
-
-Launch resolve_launch(const CompiledLaunch& texts, const Lookup& lookup) {
-  Launch launch;
-  launch.grid = launch_extents(texts.grid, "grid", lookup);
-  launch.block = launch_extents(texts.block, "block", lookup);
-  if (!texts.cluster.empty()) launch.cluster = launch_extents(texts.cluster, "cluster", lookup);
-  if (texts.shared) launch.shared_bytes = launch_number(*texts.shared, "shared", 0, lookup);
-  return launch;
 }
 
 std::vector<CompiledText> compile_expressions(const std::vector<Text>& texts) {
@@ -68,38 +39,6 @@ std::vector<CompiledText> compile_options(const KernelSpec& kernel, const std::s
   if (backend == "hip") add_templates(options, kernel.options_hip);
   if (backend == "host") add_templates(options, kernel.options_host);
   return options;
-}
-
-std::vector<std::string> expand_all(const std::vector<CompiledText>& texts, const Lookup& lookup) {
-  std::vector<std::string> result;
-  for (const CompiledText& text : texts) result.push_back(text.expand(lookup));
-  return result;
-}
-
-ScalarArgument encode_scalar(const ArgSpec& argument, const Value& value) {
-  ScalarArgument scalar;
-  scalar.size = size_of(argument.dtype);
-  const auto refuse = [&] {
-    fail_at(argument.value->at, fmt::format("argument '{}': {} = {} does not fit {}", argument.name,
-                                            argument.value->text, to_text(value), to_string(argument.dtype)));
-  };
-  if (const auto* number = std::get_if<double>(&value)) {
-    encode(argument.dtype, *number, scalar.bytes.data());
-    // A float is good for an integer argument when nothing is lost: M / 2 is a float in this language.
-    if (!is_floating(argument.dtype) && decode(argument.dtype, scalar.bytes.data()) != *number) refuse();
-  } else if (std::holds_alternative<std::string>(value)) {
-    refuse();
-  } else {
-    const auto* integer = std::get_if<std::int64_t>(&value);
-    const std::int64_t whole = integer ? *integer : std::get<bool>(value);
-    encode(argument.dtype, whole, scalar.bytes.data());
-    const bool wide = argument.dtype == DType::i64 || argument.dtype == DType::u64;
-    if (argument.dtype == DType::u64 && whole < 0) refuse();
-    if (!is_floating(argument.dtype) && !wide &&
-        decode(argument.dtype, scalar.bytes.data()) != static_cast<double>(whole))
-      refuse();
-  }
-  return scalar;
 }
 
 }  // namespace
@@ -152,7 +91,6 @@ const Value* CandidateResolver::State::constant(std::string_view name) const {
 
 CompileRequest CandidateResolver::State::request(const Config& config, const std::filesystem::path& path,
                                                  const std::string& text) const {
-  const Lookup names = lookup(config);
   CompileRequest result;
   result.source_name = path.string();
   result.source = text;
@@ -162,7 +100,7 @@ CompileRequest CandidateResolver::State::request(const Config& config, const std
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (parameters[i].compile_time) result.defines.emplace_back(parameters[i].name, to_define(config.at(i)));
   for (std::size_t i = 0; i < defines.size(); ++i)
-    result.defines.emplace_back(spec.kernel.defines[i].first, defines[i].expand(names));
+    result.defines.emplace_back(spec.kernel.defines[i].first, expanded(defines[i], config));
   result.arch = arch;
   result.sanitize = sanitize;
   return result;
@@ -190,37 +128,44 @@ Bindings CandidateResolver::config_bindings(const Config& config) const {
 
 CompileRequest CandidateResolver::compile_request(const Config& config) const {
   const KernelSpec& kernel = state_->spec.kernel;
-  const Lookup names = state_->lookup(config);
   CompileRequest request = state_->request(config, kernel.source, state_->source);
-  request.entry = state_->entry.expand(names);
-  request.options = expand_all(state_->options, names);
+  request.entry = state_->expanded(state_->entry, config);
+  for (const CompiledText& option : state_->options) request.options.push_back(state_->expanded(option, config));
   return request;
 }
 
+CompileRequest CandidateResolver::State::bare_reference_request(const Config& config) const {
+  const std::filesystem::path& own = spec.validate.reference.source;
+  return request(config, own.empty() ? spec.kernel.source : own, reference_source);
+}
+
 CompileRequest CandidateResolver::reference_request(const Config& config) const {
-  const KernelSpec& kernel = state_->spec.kernel;
-  const ReferenceSpec& reference = state_->spec.validate.reference;
+  CompileRequest request = state_->bare_reference_request(config);
+  request.entry = state_->spec.validate.reference.name;
   const Lookup names = state_->lookup(config);
-  CompileRequest request =
-      state_->request(config, reference.source.empty() ? kernel.source : reference.source, state_->reference_source);
-  request.entry = reference.name;
-  request.options = expand_all(state_->reference_options, names);
+  for (const CompiledText& option : state_->reference_options) request.options.push_back(option.expand(names));
   return request;
 }
 
 Launch CandidateResolver::launch(const Config& config) const {
-  return resolve_launch(state_->launch, state_->lookup(config));
+  state_->check_templates(config);
+  for (std::size_t i = 0; i < state_->scalar_args.size(); ++i) state_->scalar(i, config);
+  return state_->resolve(state_->launch, config);
 }
 
 Launch CandidateResolver::reference_launch(const Config& config) const {
-  return resolve_launch(state_->reference_launch, state_->lookup(config));
+  try {
+    return state_->resolve(state_->reference_launch, config);
+  } catch (const NoValue& failure) {
+    throw Error(ErrorKind::invalid_spec, std::string(failure.what()) + ", in the reference's launch");
+  } catch (const CandidateFailure& failure) {
+    fail_at(state_->spec.validate.reference.at, std::string("the reference's launch: ") + failure.what());
+  }
 }
 
 std::vector<ScalarArgument> CandidateResolver::scalars(const Config& config) const {
   std::vector<ScalarArgument> result;
-  const Lookup names = state_->lookup(config);
-  for (std::size_t i = 0; i < state_->scalar_args.size(); ++i)
-    result.push_back(encode_scalar(*state_->scalar_args[i], state_->scalar_values[i].evaluate(names)));
+  for (std::size_t i = 0; i < state_->scalar_args.size(); ++i) result.push_back(state_->scalar(i, config));
   return result;
 }
 
@@ -229,7 +174,7 @@ std::vector<ArgumentLayout> CandidateResolver::layouts() const {
   const Lookup names = [this](std::string_view name) { return state_->constant(name); };
   for (const ArgSpec& argument : state_->spec.args) {
     if (argument.kind == ArgKind::scalar) continue;
-    ArgumentLayout layout{argument.name, argument.role, argument.dtype, {}, argument.fill, argument.file};
+    ArgumentLayout layout{argument.name, argument.role, argument.dtype, {}, argument.fill, argument.file, to_string(argument.at)};
     for (const Text& text : argument.shape) {
       const std::int64_t extent = evaluate_integer(text, names);
       if (extent <= 0)

@@ -17,7 +17,8 @@
 namespace xtune {
 
 /// One problem on one device. Reads the sources once, parses every text once; cheap per configuration. spec and space
-/// outlive it. Expressions that fail throw Error(invalid_spec) at their place.
+/// outlive it. Expressions that fail throw Error(invalid_spec) at their place, where a parameter has a part in it
+/// CandidateFailure(rejected) with place and values: launch and scalars do, so a request is compiled only after launch.
 class CandidateResolver {
  public:
   CandidateResolver(const Spec& spec, const Space& space, Bindings problem, DeviceInfo device, std::string arch,
@@ -29,9 +30,11 @@ class CandidateResolver {
   /// Parameter name -> value.
   Bindings config_bindings(const Config& config) const;
 
+  /// A text without a value for this configuration stands as what went wrong with it; launch then rejects it.
   CompileRequest compile_request(const Config& config) const;
   std::string artifact_key(const CompileRequest& request) const;
-  /// Throws CandidateFailure(rejected) for a launch that no device takes: zero, negative or beyond 32 bits.
+  /// Throws CandidateFailure(rejected) for a launch that no device takes (zero, negative or beyond 32 bits) and for a
+  /// configuration for which a text of the kernel, the launch or an argument has no value.
   Launch launch(const Config& config) const;
   /// The scalar arguments, encoded, in kernel order.
   std::vector<ScalarArgument> scalars(const Config& config) const;
@@ -49,7 +52,8 @@ class CandidateResolver {
   /// vendor, arch, name, compute units). A launch that cannot be resolved counts by its message.
   KeyParts measurement_key_parts(const Config& config, const std::string& artifact_key) const;
 
-  /// The same for a reference kernel. Its launch is its own, else the tuned kernel's in `config`.
+  /// The same for a reference kernel. Its launch is its own, else the tuned kernel's in `config`. One configuration
+  /// stands for all here: whatever fails throws Error(invalid_spec).
   CompileRequest reference_request(const Config& config) const;
   Launch reference_launch(const Config& config) const;
   std::string reference_artifact_key(const CompileRequest& request) const;

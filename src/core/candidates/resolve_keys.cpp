@@ -43,6 +43,8 @@ std::string launch_text(const CandidateResolver& resolver, const Config& config)
     const Launch launch = resolver.launch(config);
     return fmt::format("grid {} block {} cluster {} shared {}", extents_text(launch.grid), extents_text(launch.block),
                        extents_text(launch.cluster), launch.shared_bytes);
+  } catch (const NoValue& failure) {
+    return failure.complaint;
   } catch (const CandidateFailure& failure) {
     return failure.what();
   }
@@ -177,8 +179,13 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
   {
     // What no configuration changes costs reading files; it is worked out once.
     std::string reference_digest;
-    if (spec.validate.reference.kind == ReferenceSpec::Kind::kernel)
-      reference_digest = state_->digest(reference_request(config));
+    if (spec.validate.reference.kind == ReferenceSpec::Kind::kernel) {
+      // Its options decide what is included, and need not have a value for this very configuration.
+      CompileRequest request = state_->bare_reference_request(config);
+      for (const CompiledText& option : state_->reference_options)
+        request.options.push_back(state_->expanded(option, config));
+      reference_digest = state_->digest(request);
+    }
     const std::lock_guard lock(state_->mutex);
     if (state_->constant_parts.empty()) {
       KeyParts parts{{"problem", bindings_text(state_->problem)},
@@ -203,14 +210,22 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
   std::vector<std::string> scalar_texts;
   for (std::size_t i = 0; i < state_->scalar_args.size(); ++i) {
     const ArgSpec& argument = *state_->scalar_args[i];
-    const Value value = state_->scalar_values[i].evaluate(names);
-    scalar_texts.push_back(fmt::format("{} {} {}", argument.name, to_string(argument.dtype), typed_text(value)));
+    std::string value;
+    try {
+      value = state_->valued(state_->scalar_values[i], config,
+                             [&](const CompiledText& text) { return typed_text(text.evaluate(names)); });
+    } catch (const NoValue& failure) {
+      value = "(" + failure.complaint + ")";
+    }
+    scalar_texts.push_back(fmt::format("{} {} {}", argument.name, to_string(argument.dtype), value));
   }
   KeyParts parts{{"artifact", artifact_key},
                  {"runtime", bindings_text(launch_only)},
                  {"scalars", canonical_list(scalar_texts)},
                  {"launch", launch_text(*this, config)}};
   parts.insert(parts.end(), state_->constant_parts.begin(), state_->constant_parts.end());
+  // Part of the artifact as well; said again so that a record tells of itself that its times are none of the kernel's.
+  if (state_->sanitize) parts.emplace_back("sanitize", "true");
   return parts;
 }
 

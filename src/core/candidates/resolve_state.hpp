@@ -9,8 +9,16 @@
 
 #include "core/candidates/resolve.hpp"
 #include "core/spec/template_text.hpp"
+#include "xtune/outcome.hpp"
 
 namespace xtune {
+
+/// A configuration for which a text has no value: "gemm.toml:31:9: division by zero in "N // B" (B = 0, N = 64)".
+struct NoValue : CandidateFailure {
+  NoValue(const Location& at, const std::string& complaint_)
+      : CandidateFailure(Outcome::rejected, to_string(at) + ": " + complaint_), complaint(complaint_) {}
+  std::string complaint;  ///< without the place, which belongs in no key
+};
 
 /// The texts of a launch, parsed.
 struct CompiledLaunch {
@@ -25,8 +33,27 @@ struct CandidateResolver::State {
   /// Parameters of config first, then constants. Borrows config.
   Lookup lookup(const Config& config) const;
   const Value* constant(std::string_view name) const;
-  /// All but entry and options.
+  /// use(text), where a failure that a parameter has part in becomes NoValue.
+  template <class Use>
+  auto valued(const CompiledText& text, const Config& config, const Use& use) const {
+    try {
+      return use(text);
+    } catch (const TextError& error) {
+      reject(text, config, error.at, error.message + " in \"" + text.source().text + "\"");
+      throw;
+    }
+  }
+  /// Throws NoValue if the text names a parameter.
+  void reject(const CompiledText& text, const Config& config, const Location& at, const std::string& complaint) const;
+  /// The template text's expansion, or what went wrong with it.
+  std::string expanded(const CompiledText& text, const Config& config) const;
+  ScalarArgument scalar(std::size_t number, const Config& config) const;
+  /// Throws NoValue for entry, options and defines that have no value for this configuration.
+  void check_templates(const Config& config) const;
+  Launch resolve(const CompiledLaunch& texts, const Config& config) const;
+  /// All but entry and options; the second for the reference's kernel.
   CompileRequest request(const Config& config, const std::filesystem::path& path, const std::string& text) const;
+  CompileRequest bare_reference_request(const Config& config) const;
   /// Of everything the request's source includes; computed once for each set of folders.
   std::string digest(const CompileRequest& request);
 

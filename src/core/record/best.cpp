@@ -99,6 +99,11 @@ std::optional<double> shape_distance(const Bindings& a, const Bindings& b) {
   return distance;
 }
 
+bool sanitized(const Record& record) {
+  return std::find(record.key_parts.begin(), record.key_parts.end(), KeyParts::value_type("sanitize", "true")) !=
+         record.key_parts.end();
+}
+
 struct Group {
   std::vector<const Record*> records;  // of one problem, on one device
   double distance = 0;
@@ -113,12 +118,14 @@ std::string describe(const DeviceInfo& device) {
 std::vector<Group> groups_of(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
                              std::vector<std::string>& reasons) {
   std::map<std::tuple<std::string, std::string, int>, Group> groups;
-  std::size_t other_arch = 0, other_backend = 0, other_problem = 0;
+  std::size_t other_arch = 0, other_backend = 0, other_problem = 0, of_sanitizer = 0;
   for (const Record& record : records) {
     if (record.device.arch != device.arch) {
       ++other_arch;
     } else if (record.device.backend != device.backend) {
       ++other_backend;
+    } else if (sanitized(record)) {
+      ++of_sanitizer;
     } else if (const auto distance = shape_distance(record.problem, problem); !distance) {
       ++other_problem;
     } else {
@@ -133,6 +140,7 @@ std::vector<Group> groups_of(const std::vector<Record>& records, const Bindings&
   };
   tell(other_arch, "of another architecture than " + device.arch);
   tell(other_backend, "of another backend than " + device.backend);
+  tell(of_sanitizer, "of kernels built with --sanitize");
   tell(other_problem, "of problems with other dimensions");
   std::vector<Group> sorted;
   for (auto& [name, group] : groups) sorted.push_back(std::move(group));
@@ -140,6 +148,38 @@ std::vector<Group> groups_of(const std::vector<Record>& records, const Bindings&
     return std::tuple(a.distance, !a.exact_device) < std::tuple(b.distance, !b.exact_device);
   });
   return sorted;
+}
+
+// Takes those out that may not answer, and tells how many and why.
+void leave_out(std::vector<const Record*>& records, const LookupRules& rules, const std::string& what,
+               std::vector<std::string>& reasons) {
+  if (!rules.obstacle) return;
+  std::map<std::string, std::size_t> counts;
+  std::erase_if(records, [&](const Record* record) {
+    const std::string obstacle = rules.obstacle(*record);
+    if (!obstacle.empty()) ++counts[obstacle];
+    return !obstacle.empty();
+  });
+  for (const auto& [obstacle, count] : counts)
+    reasons.push_back(fmt::format("{}: {} records {}: left out", what, count, obstacle));
+}
+
+struct Choice {
+  const Record* record = nullptr;
+  std::vector<std::string> differences;
+  std::size_t passed_over = 0;  // faster ones whose key differs
+};
+
+// Of records in their order: the first whose key holds, else the first.
+Choice choose(const std::vector<const Record*>& order, const LookupRules& rules) {
+  Choice first{order.front(), {}, 0};
+  if (!rules.differences) return first;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    std::vector<std::string> differences = rules.differences(*order[i]);
+    if (differences.empty()) return {order[i], {}, i};
+    if (i == 0) first.differences = std::move(differences);
+  }
+  return first;
 }
 
 }  // namespace
@@ -165,29 +205,42 @@ const char* to_string(Match match) noexcept {
 }
 
 LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
-                     std::string_view statistic_name) {
+                     std::string_view statistic_name, const LookupRules& rules) {
   LookupResult result;
   if (records.empty()) result.reasons.push_back("no records of this kernel on " + device.arch);
-  for (const Group& group : groups_of(records, problem, device, result.reasons)) {
+  for (Group& group : groups_of(records, problem, device, result.reasons)) {
     const Record& first = *group.records.front();
     const bool exact = group.distance == 0 && group.exact_device;
     const std::string what = fmt::format("problem {} on {}, distance {:.3g}", text_of(first.problem),
                                          describe(first.device), group.distance);
-    const auto best = best_among(group.records, statistic_name);
-    if (!best) {
-      result.reasons.push_back(fmt::format("{}: {} records, none of them ok", what, group.records.size()));
-      continue;
-    }
     if (result.match != Match::none) {
       result.reasons.push_back(what + ": further away, not taken");
       continue;
     }
+    leave_out(group.records, rules, what, result.reasons);
+    const std::vector<const Record*> order = ranked_among(group.records, statistic_name);
+    if (order.empty()) {
+      if (!group.records.empty())
+        result.reasons.push_back(fmt::format("{}: {} records, none of them ok", what, group.records.size()));
+      continue;
+    }
+    Choice choice = choose(order, rules);
+    const Record& taken = *choice.record;
     result.match = exact ? Match::exact : Match::nearest;
-    result.record = *best->record;
+    result.record = taken;
     result.distance = group.distance;
+    result.differences = std::move(choice.differences);
     result.reasons.push_back(fmt::format("{}: taken as the {} match, {}{}", what, to_string(result.match),
-                                         human_time_ms(statistic(best->record->time_ms, statistic_name)),
-                                         best->record->tainted.empty() ? "" : "; tainted: " + best->record->tainted));
+                                         human_time_ms(statistic(taken.time_ms, statistic_name)),
+                                         taken.tainted.empty() ? "" : "; tainted: " + taken.tainted));
+    if (choice.passed_over > 0)
+      result.reasons.push_back(
+          fmt::format("{}: {} records passed over, measured under a key that is no longer this "
+                      "spec's",
+                      what, choice.passed_over));
+    if (!result.differences.empty())
+      result.reasons.push_back(fmt::format("{}: measured under another key than this spec's; what differs: {}", what,
+                                           part_names(result.differences)));
   }
   return result;
 }

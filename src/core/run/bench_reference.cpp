@@ -74,8 +74,9 @@ void BenchSession::make_kernel_reference() {
     throw Error(ErrorKind::invalid_spec, fmt::format("the reference kernel '{}' failed ({}): {}", plan.name,
                                                      to_string(failure.outcome()), failure.what()));
   }
-  if (const std::string name = damaged_guard(sets_[0]); !name.empty())
-    throw Error(ErrorKind::invalid_spec, "the reference kernel '" + plan.name + "' wrote past the end of " + name);
+  if (const auto damage = damaged_guard(sets_[0]))
+    throw Error(ErrorKind::invalid_spec,
+                fmt::format("the reference kernel '{}' wrote {} {}", plan.name, damage->where, damage->argument));
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     if (arguments_[i].layout.role == ArgRole::in) continue;
     arguments_[i].expected = SealedMemory(arguments_[i].layout.bytes());

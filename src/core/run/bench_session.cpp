@@ -21,6 +21,18 @@ std::size_t flush_size(const DeviceInfo& device) {
   return static_cast<std::size_t>(std::max<std::int64_t>(device.l2_bytes, 4 << 20)) * 3;
 }
 
+// Runs make; what the spec got wrong there is reported at its place.
+template <class Make>
+void at_place(const std::string& at, const Make& make) {
+  try {
+    make();
+  } catch (const Error& error) {
+    if (at.empty() || error.kind() == ErrorKind::unavailable) throw;  // memory ran out: not of the spec's making
+    const bool argument = error.kind() == ErrorKind::invalid_argument;
+    throw Error(argument ? ErrorKind::invalid_spec : error.kind(), at + ": " + error.what());
+  }
+}
+
 }  // namespace
 
 BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
@@ -34,7 +46,7 @@ BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
     Argument argument{*plan.buffer, {}, {}};
     if (argument.layout.role != ArgRole::out) {
       argument.pristine = SealedMemory(argument.layout.bytes());
-      fill_input(argument.layout, job_.seed, argument.pristine.writable());
+      at_place(argument.layout.at, [&] { fill_input(argument.layout, job_.seed, argument.pristine.writable()); });
       argument.pristine.seal();
     }
     in_place_ = in_place_ || argument.layout.role == ArgRole::inout;
@@ -45,7 +57,7 @@ BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
 
 void BenchSession::allocate() {
   std::uint64_t set_bytes = 0;
-  for (const Argument& argument : arguments_) set_bytes += argument.layout.bytes() + guard_size_;
+  for (const Argument& argument : arguments_) set_bytes += argument.layout.bytes() + 2 * guard_size_;
   std::size_t count = 1;
   if (job_.measure.flush == Flush::l2) flush_bytes_ = flush_size(device_.info());
   if (job_.measure.flush == Flush::rotate) {
@@ -60,7 +72,8 @@ void BenchSession::allocate() {
   }
   for (std::size_t i = 0; i < count; ++i) {
     BufferSet set;
-    for (const Argument& argument : arguments_) set.push_back(device_.allocate(argument.layout.bytes() + guard_size_));
+    for (const Argument& argument : arguments_)
+      set.push_back(std::make_unique<GuardedBuffer>(device_, argument.layout.bytes(), guard_size_));
     sets_.push_back(std::move(set));
   }
 }
@@ -72,7 +85,7 @@ void BenchSession::reset(BufferSet& set) {
       set[i]->fill(0, bytes, poison_byte);
     else
       set[i]->write(0, arguments_[i].pristine.bytes());
-    set[i]->fill(bytes, guard_size_, guard_byte);
+    set[i]->renew_guards();
   }
 }
 
@@ -81,14 +94,10 @@ void BenchSession::restore_in_place(BufferSet& set) {
     if (arguments_[i].layout.role == ArgRole::inout) set[i]->write(0, arguments_[i].pristine.bytes());
 }
 
-std::string BenchSession::damaged_guard(BufferSet& set) {
-  std::vector<std::byte> guard(guard_size_);
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    set[i]->read(arguments_[i].layout.bytes(), guard);
-    if (std::any_of(guard.begin(), guard.end(), [](std::byte b) { return b != guard_byte; }))
-      return arguments_[i].layout.name;
-  }
-  return {};
+std::optional<BenchSession::Damage> BenchSession::damaged_guard(BufferSet& set) {
+  for (std::size_t i = 0; i < arguments_.size(); ++i)
+    if (const char* const where = set[i]->damage()) return Damage{arguments_[i].layout.name, where};
+  return std::nullopt;
 }
 
 std::vector<KernelArgument> BenchSession::arguments_for(BufferSet& set,
@@ -152,9 +161,9 @@ void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnsw
 }
 
 bool BenchSession::validate(BenchAnswer& answer) {
-  if (const std::string name = damaged_guard(sets_[0]); !name.empty()) {
+  if (const auto damage = damaged_guard(sets_[0])) {
     answer.outcome = Outcome::wrong_result;
-    answer.message = name + ": the kernel wrote past the end of this buffer";
+    answer.message = damage->argument + ": the kernel wrote " + damage->where + " this buffer";
     return false;
   }
   std::vector<std::byte> actual;

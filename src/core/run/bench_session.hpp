@@ -3,17 +3,20 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "core/build/cache.hpp"
 #include "core/measure/device.hpp"
+#include "core/run/guarded_buffer.hpp"
 #include "core/run/protocol.hpp"
 #include "core/run/sealed_memory.hpp"
 
 namespace xtune {
 
-/// Single-threaded. Every buffer is followed by a guard zone, except under a sanitizer; inputs and reference are kept
+/// Single-threaded. Every buffer lies between guard zones, except under a sanitizer; inputs and reference are kept
 /// read-only on the host and inputs are written to the device anew for every configuration, so that one that scribbles
 /// harms none but itself.
 class BenchSession {
@@ -36,7 +39,7 @@ class BenchSession {
     SealedMemory expected;  ///< outputs, when there is a reference
   };
   /// The buffers of one argument set; rotation has several.
-  using BufferSet = std::vector<std::unique_ptr<Buffer>>;
+  using BufferSet = std::vector<std::unique_ptr<GuardedBuffer>>;
 
   void allocate();
   void make_reference();
@@ -47,9 +50,13 @@ class BenchSession {
   void save_reference() const;
   Argument& output_named(const std::string& name);
 
-  void reset(BufferSet& set);                 ///< pristine inputs, poisoned outputs, fresh guards
-  void restore_in_place(BufferSet& set);      ///< inout arguments only
-  std::string damaged_guard(BufferSet& set);  ///< the argument whose guard zone was overwritten, or empty
+  void reset(BufferSet& set);             ///< pristine inputs, poisoned outputs, fresh guards
+  void restore_in_place(BufferSet& set);  ///< inout arguments only
+  struct Damage {
+    std::string argument;
+    const char* where;  ///< as GuardedBuffer::damage tells
+  };
+  std::optional<Damage> damaged_guard(BufferSet& set);  ///< the first guard zone that was overwritten
   std::vector<KernelArgument> arguments_for(BufferSet& set, const std::vector<ScalarArgument>& scalars) const;
   void bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer);
   bool validate(BenchAnswer& answer);
@@ -61,7 +68,7 @@ class BenchSession {
   ArtifactCache cache_;
   std::vector<Argument> arguments_;  ///< buffers only, in kernel order
   std::vector<BufferSet> sets_;
-  std::size_t guard_size_ = 0;  ///< bytes after each buffer
+  std::size_t guard_size_ = 0;  ///< bytes before and after each buffer
   std::size_t flush_bytes_ = 0;
   bool in_place_ = false;
   bool reference_ready_ = false;

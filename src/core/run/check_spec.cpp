@@ -20,20 +20,16 @@ bool contains(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-[[noreturn]] void refuse(const Location& at, const std::string& message) {
-  throw Error(ErrorKind::invalid_spec, at.line ? to_string(at) + ": " + message : message);
-}
-
-[[noreturn]] void refuse_word(const Location& at, const std::string& what, const std::string& word,
+[[noreturn]] void refuse_word(const Spec& spec, const Location& at, const std::string& what, const std::string& word,
                               const Names& valid) {
-  refuse(at, fmt::format("{} '{}'{}; one of {}", what, printable(word, 80), did_you_mean(word, valid),
+  throw spec_error(spec, at, fmt::format("{} '{}'{}; one of {}", what, printable(word, 80), did_you_mean(word, valid),
                          fmt::join(valid, ", ")));
 }
 
 void check_builtin(const Spec& spec) {
   const ReferenceSpec& reference = spec.validate.reference;
   const BuiltinSignature* const signature = builtin_signature(reference.name);
-  if (!signature) refuse_word(reference.at, "unknown builtin reference", reference.name, builtin_names());
+  if (!signature) refuse_word(spec, reference.at, "unknown builtin reference", reference.name, builtin_names());
   Names roles = signature->required;
   roles.insert(roles.end(), signature->optional.begin(), signature->optional.end());
   Names words = roles;
@@ -43,15 +39,20 @@ void check_builtin(const Spec& spec) {
     if (argument.kind == ArgKind::buffer) buffers.push_back(argument.name);
   for (const auto& [role, text] : reference.bindings) {
     if (!contains(words, role))
-      refuse_word(text.at, "the builtin reference " + reference.name + " has no", role, words);
+      refuse_word(spec, text.at, "the builtin reference " + reference.name + " has no", role, words);
     if (contains(roles, role) && !contains(buffers, text.text))
-      refuse_word(text.at, fmt::format("{}.{} takes a buffer argument, not", reference.name, role), text.text, buffers);
+      refuse_word(spec, text.at, fmt::format("{}.{} takes a buffer argument, not", reference.name, role), text.text, buffers);
+    if (const auto choices = signature->words.find(role);
+        choices != signature->words.end() && !contains(choices->second, text.text))
+      refuse_word(spec, text.at, fmt::format("the builtin reference {} has no {}", reference.name, role), text.text,
+                  choices->second);
     bound.push_back(role);
   }
   for (const std::string& role : signature->required)
     if (!contains(bound, role))
-      refuse(reference.at,
-             fmt::format("the builtin reference {} needs {} = \"...\", the name of a buffer argument ({})",
+      throw spec_error(
+          spec, reference.at,
+          fmt::format("the builtin reference {} needs {} = \"...\", the name of a buffer argument ({})",
                          reference.name, role, fmt::join(buffers, ", ")));
 }
 
@@ -59,7 +60,7 @@ void check_builtin(const Spec& spec) {
 
 void check_spec(const Spec& spec) {
   if (!contains(strategy_names(), spec.search.strategy))
-    refuse_word(spec.search.at, "unknown strategy", spec.search.strategy, strategy_names());
+    refuse_word(spec, spec.search.at, "unknown strategy", spec.search.strategy, strategy_names());
   if (spec.validate.reference.kind == ReferenceSpec::Kind::builtin) check_builtin(spec);
 }
 

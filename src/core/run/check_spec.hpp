@@ -6,7 +6,7 @@
 namespace xtune {
 
 /// The search strategy exists; a builtin reference exists, has the arrays it needs, bound to buffer arguments, and no
-/// others. Throws Error(invalid_spec) at the place of the word, naming the nearest valid one.
+/// others, and the words it knows. Throws Error(invalid_spec) at the place of the word, naming the nearest valid one.
 void check_spec(const Spec& spec);
 
 }  // namespace xtune

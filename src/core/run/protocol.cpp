@@ -58,7 +58,8 @@ std::vector<ScalarArgument> scalars_from_json(const Json& list) {
 
 Json layout_to_json(const ArgumentLayout& layout) {
   return {{"name", layout.name},   {"role", static_cast<int>(layout.role)}, {"dtype", to_string(layout.dtype)},
-          {"shape", layout.shape}, {"fill", static_cast<int>(layout.fill)}, {"file", layout.file.string()}};
+          {"shape", layout.shape}, {"fill", static_cast<int>(layout.fill)}, {"file", layout.file.string()},
+          {"at", layout.at}};
 }
 ArgumentLayout layout_from_json(const Json& json) {
   ArgumentLayout layout;
@@ -68,6 +69,7 @@ ArgumentLayout layout_from_json(const Json& json) {
   layout.shape = json.at("shape").get<std::vector<std::uint64_t>>();
   layout.fill = static_cast<Fill>(json.at("fill").get<int>());
   layout.file = json.at("file").get<std::string>();
+  layout.at = json.at("at");
   return layout;
 }
 

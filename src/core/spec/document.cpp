@@ -35,6 +35,16 @@ std::string quoted(const std::string& text) {
   return result + '"';
 }
 
+// The line and a caret under the column, on lines of their own; empty where they would be of no use.
+std::string excerpt(std::string_view line, std::size_t column) {
+  constexpr std::size_t longest = 160;
+  if (line.empty() || line.size() > longest || column == 0 || column > line.size() + 1) return {};
+  const bool plain =
+      std::none_of(line.begin(), line.end(), [](char c) { return c == '\r' || c == '\t' || (c & 0x80) != 0; });
+  // Under tabs and wide characters a caret would stand in the wrong place.
+  return "\n  " + printable(line) + (plain ? "\n  " + std::string(column - 1, ' ') + "^" : "");
+}
+
 template <class Range, class Part>
 std::string joined(const Range& range, Part part) {
   std::string result;
@@ -117,17 +127,7 @@ std::string_view Document::line(std::size_t number) const {
 }
 
 std::string Document::describe(Position position, const std::string& message) const {
-  std::string result = to_string(at(position)) + ": " + message;
-  const std::string_view source = line(position.line);
-  constexpr std::size_t longest = 160;
-  const bool plain =
-      std::none_of(source.begin(), source.end(), [](char c) { return c == '\r' || c == '\t' || (c & 0x80) != 0; });
-  if (source.empty() || source.size() > longest || position.column == 0 || position.column > source.size() + 1)
-    return result;
-  result += "\n  " + printable(source);
-  // Under tabs and wide characters a caret would stand in the wrong place.
-  if (plain) result += "\n  " + std::string(position.column - 1, ' ') + "^";
-  return result;
+  return to_string(at(position)) + ": " + message + excerpt(line(position.line), position.column);
 }
 
 void Document::fail(Position position, const std::string& message) const {
@@ -151,6 +151,18 @@ void Document::throw_complaints() const {
   std::string all;
   for (const std::string& complaint : complaints_) all += (all.empty() ? "" : "\n") + complaint;
   throw Error(ErrorKind::invalid_spec, all);
+}
+
+Error spec_error(const Spec& spec, const Location& at, const std::string& message) {
+  std::string_view line;
+  if (spec.text && at.line > 0) {
+    line = *spec.text;
+    for (std::size_t number = 1; number < at.line && !line.empty(); ++number)
+      line.remove_prefix(std::min(line.find('\n'), line.size() - 1) + 1);
+    line = line.substr(0, line.find('\n'));
+  }
+  const std::string place = to_string(at);
+  return Error(ErrorKind::invalid_spec, (place.empty() ? "" : place + ": ") + message + excerpt(line, at.column));
 }
 
 }  // namespace xtune

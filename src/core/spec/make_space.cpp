@@ -42,11 +42,13 @@ Space make_space(const Spec& spec, const Bindings& problem, const Bindings& devi
     return space;
   } catch (const ConstraintError& error) {
     const Text& text = spec.constraints[error.constraint];
-    throw Error(ErrorKind::invalid_spec, to_string(locate(text, error.column)) + ": " + error.what() +
-                                             " in the constraint \"" + text.text + "\"");
+    throw spec_error(spec, locate(text, error.column),
+                     std::string(error.what()) + " in the constraint \"" + text.text + "\"");
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
-    throw Error(ErrorKind::unsupported, spec.path.string() + ": " + error.what());
+    // A space that cannot be numbered is the spec's doing: another machine could not do it either.
+    throw spec_error(spec, spec.parameters_at.empty() ? Location{spec.path.string()} : spec.parameters_at.front(),
+                     error.what());
   }
 }
 

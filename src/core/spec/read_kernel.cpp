@@ -49,6 +49,18 @@ std::filesystem::path existing_recording(const Reader& reader, const TomlNode& n
   return path;
 }
 
+// A compile-time parameter is a macro while the kernel's source and the vendor's headers are compiled.
+void check_parameter_names(const Reader& reader) {
+  for (std::size_t i = 0; i < reader.spec.parameters.size(); ++i) {
+    const Parameter& parameter = reader.spec.parameters[i];
+    const std::string_view meaning = reserved_meaning(parameter.name);
+    if (parameter.compile_time && !meaning.empty())
+      reader.document.fail(reader.spec.parameters_at[i],
+                           "the parameter '" + parameter.name + "' is " + std::string(meaning) + ", and -D " +
+                               parameter.name + "=... would break every kernel: choose another name");
+  }
+}
+
 std::vector<Text> sizes(const Reader& reader, const TomlNode& launch, const std::string& key,
                         const std::string& where) {
   const TomlNode* const node = launch.find(key);
@@ -121,6 +133,7 @@ void read_kernel(Reader& reader) {
     reader.spec.launch = read_launch(reader, *launch, "launch");
   }
   if (spec.source.empty()) return;
+  check_parameter_names(reader);
   if (launch == nullptr)
     reader.fail(kernel->at, "the spec has a source but no table [launch], which gives grid and block");
   for (const char* key : {"grid", "block"})

@@ -1,12 +1,45 @@
 // Typed access: what was expected, what was found, and the nearest word.
 #include "core/spec/reader.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 
 #include "base/text.hpp"
 
 namespace xtune {
+
+namespace {
+
+// Why a path is no file to read, or empty.
+std::string file_obstacle(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  switch (fs::status(path, error).type()) {
+    case fs::file_type::regular:
+      return access(path.c_str(), R_OK) == 0 ? "" : std::string("cannot be read: ") + std::strerror(errno);
+    case fs::file_type::directory:
+      return "is a folder";
+    case fs::file_type::fifo:
+      return "is a pipe, not a file";
+    case fs::file_type::socket:
+      return "is a socket, not a file";
+    case fs::file_type::block:
+    case fs::file_type::character:
+      return "is a device, not a file";
+    case fs::file_type::not_found:
+      if (const fs::path target = fs::read_symlink(path, error); !error)
+        return "is a symbolic link to " + target.string() + ", which does not exist";
+      return "does not exist";
+    default:
+      return "cannot be read: " + error.message();
+  }
+}
+
+}  // namespace
 
 void Reader::wrong_type(const TomlNode& node, const std::string& what, const std::string& expected) const {
   fail(node.at, what + ": expected " + expected + ", got " + kind_name(node.kind));
@@ -91,10 +124,10 @@ std::filesystem::path Reader::existing_file(const TomlNode& node, const std::str
   const std::string name = text(node, what);
   if (name.empty()) fail(node.at, what + " is empty: give the path of a file");
   const std::filesystem::path path = (base_dir / name).lexically_normal();
-  std::error_code error;
-  if (!check_files || std::filesystem::is_regular_file(path, error)) return path;
-  const std::string state = std::filesystem::is_directory(path, error) ? " is a folder" : " does not exist";
-  fail(node.at, what + " '" + name + "': " + path.string() + state + " (paths are relative to the spec's folder)");
+  const std::string obstacle = check_files ? file_obstacle(path) : "";
+  if (obstacle.empty()) return path;
+  fail(node.at,
+       what + " '" + name + "': " + path.string() + " " + obstacle + " (paths are relative to the spec's folder)");
 }
 
 std::size_t Reader::choice(const TomlNode& node, const std::string& what, const std::vector<std::string>& words) const {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,7 +42,7 @@ struct Reader {
   std::vector<Text> expressions(const TomlNode& node, const std::string& what) const;
   /// A table of names to texts.
   std::vector<std::pair<std::string, Text>> named_texts(const TomlNode& node, const std::string& what) const;
-  /// Resolves against base_dir; the file must exist.
+  /// Resolves against base_dir; a regular file that may be read.
   std::filesystem::path existing_file(const TomlNode& node, const std::string& what) const;
   /// One of words, by its position.
   std::size_t choice(const TomlNode& node, const std::string& what, const std::vector<std::string>& words) const;
@@ -63,5 +64,9 @@ void read_args(Reader& reader);                                                 
 void read_validate(Reader& reader);            // read_validate.cpp
 void read_settings(Reader& reader);            ///< measure, search, metrics, candidates, dispatch    read_settings.cpp
 void check_expressions(const Reader& reader);  // check_expressions.cpp
+
+/// What a name means to every compiler of kernels, so that -D NAME=value would break each of them: "a word of C++";
+/// empty: nothing.                                                                      reserved_names.cpp
+std::string_view reserved_meaning(std::string_view name) noexcept;
 
 }  // namespace xtune

@@ -19,6 +19,7 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
                const SpecOptions& options, bool check_files, std::vector<std::string>* overlays = nullptr) {
   Document document(text, name);
   Spec spec;
+  spec.text = std::make_shared<const std::string>(text);
   spec.path = (base_dir / std::filesystem::path(name).filename()).lexically_normal();
   Reader reader{document, spec, base_dir, check_files};
   if (document.root().entries.empty()) reader.fail({1, 1}, "the spec is empty: it needs [kernel] and [space]");

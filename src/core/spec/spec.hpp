@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "core/space/space.hpp"
 #include "core/spec/dtype.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune {
 
@@ -130,6 +132,7 @@ struct CandidatesSpec {
 
 struct Spec {
   std::filesystem::path path;
+  std::shared_ptr<const std::string> text;  ///< of the file, so that later errors can show its lines; null: from code
   std::string backend;  ///< whose [on.<backend>] overlay was applied; empty: none
   KernelSpec kernel;
   std::vector<Bindings> cases;  ///< at least one; each a complete problem with the -D overrides applied
@@ -170,9 +173,12 @@ Spec load_spec(const std::filesystem::path& path, const SpecOptions& options = {
 Spec parse_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
                 const SpecOptions& options = {});
 
-/// The space of one problem on one device. An expression that fails (say, division by zero) throws Error(invalid_spec)
-/// at its place; a space with no valid configuration throws Error(nothing_valid) that tells how many each constraint
-/// removes.
+/// An Error(invalid_spec) about what stands at a place of the spec: "file:line:column: message", the line and a caret.
+Error spec_error(const Spec& spec, const Location& at, const std::string& message);
+
+/// The space of one problem on one device. An expression that fails (say, division by zero), or a space too large to
+/// number, throws Error(invalid_spec) at its place; a space with no valid configuration throws Error(nothing_valid) that
+/// tells how many each constraint removes.
 /// poll: as in Space.
 Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts,
                  const std::function<void()>& poll = {});

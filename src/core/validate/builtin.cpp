@@ -84,9 +84,9 @@ struct Entry {
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> list{
-      {"gemm", {{"a", "b"}, {"c"}, {"alpha", "beta", "transpose_a", "transpose_b"}}, builtin::gemm},
-      {"reduction", {{"x"}, {}, {"op", "axis"}}, builtin::reduction},
-      {"transpose", {{"x"}, {}, {}}, builtin::transpose},
+      {"gemm", {{"a", "b"}, {"c"}, {"alpha", "beta", "transpose_a", "transpose_b"}, {}}, builtin::gemm},
+      {"reduction", {{"x"}, {}, {"op", "axis"}, {{"op", {"sum", "min", "max", "mean"}}}}, builtin::reduction},
+      {"transpose", {{"x"}, {}, {}, {}}, builtin::transpose},
   };
   return list;
 }

@@ -33,9 +33,11 @@ struct BuiltinCall {
 ///   max NaN.
 /// transpose: output[N, M] of x[M, N].
 std::vector<std::string> builtin_names();
-/// The roles a builtin needs and accepts, for checks of the spec: required and optional arrays, and scalars.
+/// The roles a builtin needs and accepts, for checks of the spec: required and optional arrays, and scalars; of scalars
+/// that take a word, which.
 struct BuiltinSignature {
   std::vector<std::string> required, optional, scalars;
+  std::map<std::string, std::vector<std::string>> words;
 };
 const BuiltinSignature* builtin_signature(std::string_view name) noexcept;
 /// The output's bytes, in its dtype: each element computed in double precision and rounded once, the same on any number

@@ -19,6 +19,7 @@ struct ArgumentLayout {
   std::vector<std::uint64_t> shape;
   Fill fill = Fill::automatic;
   std::filesystem::path file;  ///< absolute .npy, instead of fill
+  std::string at{};            ///< its place in the spec, "gemm.toml:21:1", for messages; may be empty
   /// The products of the shape; 2^64 - 1 where they are larger than that. No shape is one element.
   std::uint64_t elements() const noexcept;
   std::uint64_t bytes() const noexcept;
@@ -43,7 +44,7 @@ void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std:
 /// The byte that poisons outputs before validation: every float type reads it as a NaN, unsigned integers as their
 /// largest value, signed ones as -1.
 inline constexpr std::byte poison_byte{0xFF};
-/// The byte and size of the guard zone after every buffer.
+/// The byte and size of the guard zones before and after every buffer.
 inline constexpr std::byte guard_byte{0xA5};
 inline constexpr std::size_t guard_bytes = 4096;
 

@@ -165,8 +165,82 @@ TEST_CASE("the launch, and what no device takes") {
   job.spec.launch.grid.pop_back();
   job.spec.launch.shared = text("BLOCK - 129");
   CHECK(mentions(rejected(launch), "shared: BLOCK - 129 = -1, but a launch takes 0 to"));
-  job.spec.launch.shared = text("BLOCK // (M - 1000)", 44);
+  job.spec.launch.shared = text("N // (M - 1000)", 44);
   CHECK(mentions(refused(ErrorKind::invalid_spec, launch), "gemm.toml:44:"));
+}
+
+TEST_CASE("a text without a value rejects the configuration that it has none for, with place and values") {
+  const auto rejection = [](const Job& job, std::int64_t block) {
+    return rejected([&] { job.with([&](const auto& r) { return r.launch(job.config(block)); }); });
+  };
+  const auto checked = [&](const Job& job, const std::string& message) {
+    CHECK(rejection(job, 64) == "gemm.toml:44:7: " + message);
+    CHECK(rejection(job, 128) == "accepted");
+    // It has a request and a key all the same: the rejection is stored under it.
+    CHECK(job.key(job.config(64)) == job.key(job.config(64)));
+    CHECK(job.key(job.config(64)) != job.key(job.config(128)));
+  };
+  Job job;
+  const Spec good = job.spec;
+  job.spec.launch.grid[0] = text("M // (BLOCK - 64)", 44);
+  CHECK(
+      mentions(rejection(job, 64), "gemm.toml:44:7: division by zero in \"M // (BLOCK - 64)\" (BLOCK = 64, M = 1000)"));
+  CHECK(rejection(job, 128) == "accepted");
+  job.spec = good;
+  job.spec.kernel.entry = text("k<{M // (BLOCK - 64)}>", 44);
+  CHECK(mentions(rejection(job, 64), "gemm.toml:44:10: division by zero in \"k<{M // (BLOCK - 64)}>\" (BLOCK = 64"));
+  CHECK(rejection(job, 128) == "accepted");
+  job.spec = good;
+  job.spec.kernel.options.push_back(text("{M // (BLOCK - 64)}", 44));
+  CHECK(mentions(rejection(job, 64), "gemm.toml:44:8: division by zero"));
+  CHECK(job.key(job.config(64)) != job.key(job.config(128)));
+  job.spec = good;
+  job.spec.kernel.defines[0].second = text("{M // (BLOCK - 64)}", 44);
+  CHECK(mentions(rejection(job, 64), "gemm.toml:44:8: division by zero"));
+  job.spec = good;
+  job.spec.args[1].value = text("M // (BLOCK - 64)", 44);
+  checked(job, "division by zero in \"M // (BLOCK - 64)\" (BLOCK = 64, M = 1000)");
+  job.spec = good;
+  job.spec.args[1].dtype = DType::i8;
+  job.spec.args[1].value = text("191 - BLOCK", 44);
+  CHECK(mentions(rejection(job, 128), "accepted"));
+  job.spec.args[1].value = text("128 // BLOCK * 64", 44);
+  CHECK(rejection(job, 64) == "gemm.toml:44:5: argument 'm': 128 // BLOCK * 64 = 128 does not fit i8 (BLOCK = 64)");
+}
+
+TEST_CASE("a failing text that no parameter has part in fails for all, and so does the reference's launch") {
+  Job job;
+  const Spec good = job.spec;
+  job.spec.args[1].value = text("N // (M - 1000)", 44);
+  const auto launch = [&] { return job.with([&](const auto& r) { return r.launch(job.config()); }); };
+  CHECK(mentions(refused(ErrorKind::invalid_spec, launch), "gemm.toml:44:"));
+  job.spec = good;
+  job.spec.validate.reference.launch = LaunchSpec{{text("M // (BLOCK - 64)", 50)}, {text("32")}, {}, {}};
+  job.spec.validate.reference.at = {"gemm.toml", 49, 13};
+  const auto reference = [&] { return job.with([&](const auto& r) { return r.reference_launch(job.config()); }); };
+  CHECK(mentions(refused(ErrorKind::invalid_spec, reference), "gemm.toml:50:7: division by zero"));
+  job.spec.validate.reference.launch->grid[0] = text("M - 1000", 50);
+  CHECK(mentions(refused(ErrorKind::invalid_spec, reference), "gemm.toml:49:13: the reference's launch: grid[0]"));
+}
+
+TEST_CASE("a rejected configuration's key does not depend on where the spec lies") {
+  Job here, there;
+  here.spec.launch.grid[0] = text("M // (BLOCK - 64)", 44);
+  there.spec.launch.grid[0] = Text{"M // (BLOCK - 64)", {"/elsewhere/gemm.toml", 45, 1}};
+  CHECK(here.key() == there.key());
+}
+
+TEST_CASE("the key of a sanitized kernel's measurement says so, others do not mention it") {
+  const Job job;
+  const auto parts = [&](bool sanitize) {
+    return job.with(
+        [&](const auto& r) {
+          return r.measurement_key_parts(job.config(), r.artifact_key(r.compile_request(job.config())));
+        },
+        sanitize);
+  };
+  CHECK(parts(true).back() == std::pair<std::string, std::string>{"sanitize", "true"});
+  CHECK(parts(false).back().first != "sanitize");
 }
 
 TEST_CASE("limits of the device, before and after compiling") {

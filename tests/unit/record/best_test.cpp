@@ -199,3 +199,48 @@ TEST_CASE("sizes of zero, and words, must agree") {
   CHECK(look_up({word}, {{"M", std::int64_t{64}}, {"LAYOUT", std::string("col")}}, example_device()).match ==
         Match::none);
 }
+
+TEST_CASE("a record that may not answer is left out, and counted by the reason") {
+  const std::vector<Record> records{with_problem(example_record(1, 1), 64, 64),
+                                    with_problem(example_record(2, 2), 64, 64),
+                                    with_problem(example_record(3, 3), 64, 64)};
+  LookupRules rules;
+  rules.obstacle = [](const Record& r) { return block(r) < 3 ? std::string("of odd blocks") : std::string(); };
+  LookupResult result = look_up(records, problem(64, 64), example_device(), "median", rules);
+  CHECK(result.match == Match::exact);
+  CHECK(block(*result.record) == 3);
+  CHECK(mentions(result, "2 records of odd blocks: left out"));
+  rules.obstacle = [](const Record&) { return std::string("of the past"); };
+  result = look_up(records, problem(64, 64), example_device(), "median", rules);
+  CHECK(result.match == Match::none);
+  CHECK_FALSE(result.record);
+  CHECK(mentions(result, "3 records of the past: left out"));
+}
+
+TEST_CASE("a record whose key still holds goes before a faster one; without any, the differences are told") {
+  const std::vector<Record> records{with_problem(example_record(1, 1), 64, 64),
+                                    with_problem(example_record(2, 2), 64, 64)};
+  LookupRules rules;
+  rules.differences = [](const Record& r) {
+    return block(r) == 1 ? std::vector<std::string>{"artifact: a -> b", "reference: c -> d"}
+                         : std::vector<std::string>{};
+  };
+  LookupResult result = look_up(records, problem(64, 64), example_device(), "median", rules);
+  CHECK(block(*result.record) == 2);
+  CHECK(result.differences.empty());
+  CHECK(mentions(result, "1 records passed over"));
+  result = look_up({records[0]}, problem(64, 64), example_device(), "median", rules);
+  CHECK(block(*result.record) == 1);
+  CHECK(result.differences.size() == 2);
+  CHECK(mentions(result, "what differs: artifact, reference"));
+}
+
+TEST_CASE("records of sanitized kernels never answer") {
+  Record sanitized = with_problem(example_record(1, 1), 64, 64);
+  sanitized.key_parts.emplace_back("sanitize", "true");
+  CHECK(look_up({sanitized}, problem(64, 64), example_device()).match == Match::none);
+  const LookupResult result =
+      look_up({sanitized, with_problem(example_record(2, 9), 64, 64)}, problem(64, 64), example_device());
+  CHECK(block(*result.record) == 2);
+  CHECK(mentions(result, "1 records of kernels built with --sanitize: never served"));
+}

@@ -11,6 +11,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "core/validate/npy.hpp"
 #include "fakes/fake_clock.hpp"
 #include "fakes/fake_device.hpp"
 
@@ -115,6 +116,39 @@ TEST_CASE("A right kernel is validated, warmed up and measured with a cold cache
     CHECK(bench.device.launches[i].timed == (i >= 4));
     CHECK(bench.device.launches[i].flush_bytes == (i >= 4 ? std::size_t{12} << 20 : 0));
   }
+}
+
+TEST_CASE("A kernel that writes before the start of a buffer is wrong, and the buffer is named") {
+  for (const std::ptrdiff_t offset : {std::ptrdiff_t{-1}, -static_cast<std::ptrdiff_t>(guard_bytes)}) {
+    Bench bench;
+    const BenchAnswer answer = bench.run("before", [offset](const FakeLaunch& call) {
+      doubling(call);
+      call.buffer<std::byte>(1)[offset] = std::byte{7};
+      return 1.0;
+    });
+    CHECK(answer.outcome == Outcome::wrong_result);
+    CHECK(answer.stage == "validate");
+    CHECK(answer.message == "y: the kernel wrote before the start of this buffer");
+    CHECK(bench.run("doubling", doubling).outcome == Outcome::ok);
+  }
+}
+
+TEST_CASE("A guarded buffer keeps to itself and to its alignment") {
+  FakeDevice device;
+  GuardedBuffer guarded(device, 10, 256);
+  guarded.renew_guards();
+  guarded.fill(0, 10, std::byte{1});
+  CHECK(guarded.size() == 10);
+  CHECK(guarded.damage() == nullptr);
+  CHECK_THROWS_AS(guarded.fill(10, 1, std::byte{1}), std::out_of_range);
+  CHECK_THROWS_AS(guarded.fill(1, ~std::size_t{0}, std::byte{1}), std::out_of_range);
+  static_cast<std::byte*>(guarded.address())[10] = std::byte{0};
+  CHECK(std::string(guarded.damage()) == "past the end of");
+  guarded.renew_guards();
+  CHECK(guarded.damage() == nullptr);
+  GuardedBuffer bare(device, 10, 0);
+  bare.renew_guards();
+  CHECK(bare.damage() == nullptr);
 }
 
 TEST_CASE("A kernel that writes past the end of a buffer is wrong, and the buffer is named") {
@@ -422,7 +456,45 @@ TEST_CASE("A builtin reference computes from the same inputs; its arguments are 
   };
   CHECK(bench.run("transpose", transpose).outcome == Outcome::ok);
   CHECK(bench.run("doubling", doubling).outcome == Outcome::wrong_result);
+  bench.open.reference.at = "k.toml:9:13";
   bench.open.reference.arrays = {{"x", "nothing"}};
   std::filesystem::remove(bench.open.scratch / "expected-complete");
-  CHECK_THROWS_AS(bench.run("transpose", transpose), Error);
+  const auto complaint = [&] {
+    std::filesystem::remove(bench.open.scratch / "expected-complete");
+    try {
+      bench.run("transpose", transpose);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::invalid_spec);
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  CHECK(complaint().starts_with("k.toml:9:13: the reference's x = 'nothing'"));
+  bench.open.reference.arrays = {{"x", "x"}};
+  bench.open.arguments[0].buffer->shape = {32};
+  CHECK(complaint().starts_with("k.toml:9:13: reference builtin transpose: x is f32[32]"));
+}
+
+TEST_CASE("A file of another shape or type is refused at the place of the argument, or of the reference") {
+  Bench bench;
+  const std::filesystem::path file = bench.folder.path() / "x.npy";
+  write_npy(file, {DType::f32, {count + 1}, std::vector<std::byte>(4 * (count + 1))});
+  const auto complaint = [&] {
+    try {
+      bench.run("doubling", doubling);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::invalid_spec);
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  bench.open.arguments[0].buffer->file = file;
+  bench.open.arguments[0].buffer->at = "k.toml:20:1";
+  CHECK(complaint().starts_with("k.toml:20:1: " + file.string() + " holds f32[33], but argument 'x' is f32[32]"));
+  bench.open.arguments[0].buffer->file.clear();
+  bench.open.reference = {};
+  bench.open.reference.kind = ReferenceSpec::Kind::file;
+  bench.open.reference.file = file;
+  bench.open.reference.at = "k.toml:9:13";
+  CHECK(complaint().starts_with("k.toml:9:13: " + file.string() + " holds f32[33]"));
 }

@@ -1,5 +1,7 @@
 // Every mistake is refused at its line and column, with the offending word and the nearest valid one.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -176,6 +178,48 @@ TEST_CASE("references") {
   CHECK(failure(two) == "no error");
   CHECK(failure(edited(kernel, "{ file = \"c.npy\" }", two))
             .find("does not say which output it describes: add output = \"C\"") != std::string::npos);
+}
+
+TEST_CASE("a misspelt form of a reference is named, with the nearest") {
+  const std::string kernel = "{ kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }";
+  refused(kernel, "{ kernal = \"naive\" }", "kernal",
+          "unknown key 'kernal' in validate.reference (did you mean 'kernel'?)");
+  refused(kernel, "{ builtn = \"gemm\", a = \"A\", b = \"A\" }", "builtn", "(did you mean 'builtin'?)");
+  CHECK(failure(edited(kernel, "{ builtn = \"gemm\", a = \"A\" }")).find("'a'") == std::string::npos);
+}
+
+TEST_CASE("parameters whose macros would break every kernel are refused where they stand") {
+  for (const char* word : {"float", "template", "int", "x"})
+    refused("LAYOUT =", std::string(word) + " =", std::string(word) + " = [\"row",
+            std::string("the parameter '") + word + "' is ");
+  refused("LAYOUT =", "threadIdx =", "threadIdx", "is a built-in name of CUDA and HIP, and -D threadIdx=... would");
+  // What the compiler does not see harms nobody.
+  CHECK(failure(edited("LAYOUT = [\"row\", \"column\"]", "x = { values = [1], compile_time = false }")) == "no error");
+  CHECK(failure("[kernel]\nname = \"space\"\n[space.params]\nfloat = [1]\n") == "no error");
+  CHECK(failure(edited("LAYOUT =", "floats =")) == "no error");
+}
+
+TEST_CASE("a source that is no file says what it is") {
+  const TemporaryDirectory folder;
+  const auto error = [&](const std::string& name) {
+    const std::string text = edited("source = \"gemm.cu\"", "source = \"" + (folder.path() / name).string() + "\"");
+    const std::string message = failure(text);
+    CHECK(message.find(": kernel.source '") != std::string::npos);
+    return message;
+  };
+  std::filesystem::create_symlink("loop.cu", folder.path() / "loop.cu");
+  std::filesystem::create_symlink("nowhere.cu", folder.path() / "dangling.cu");
+  REQUIRE(mkfifo((folder.path() / "pipe.cu").c_str(), 0600) == 0);
+  std::filesystem::create_symlink("/dev/null", folder.path() / "null.cu");
+  CHECK(error("loop.cu").find("loop.cu cannot be read: ") != std::string::npos);
+  CHECK(error("dangling.cu").find("is a symbolic link to nowhere.cu, which does not exist") != std::string::npos);
+  CHECK(error("pipe.cu").find("pipe.cu is a pipe, not a file") != std::string::npos);
+  CHECK(error("null.cu").find("null.cu is a device, not a file") != std::string::npos);
+  CHECK(error("missing.cu").find("missing.cu does not exist") != std::string::npos);
+  if (geteuid() == 0) return;  // root may read everything
+  write_file_atomically(folder.path() / "secret.cu", "");
+  std::filesystem::permissions(folder.path() / "secret.cu", std::filesystem::perms::none);
+  CHECK(error("secret.cu").find("secret.cu cannot be read: Permission denied") != std::string::npos);
 }
 
 TEST_CASE("missing sources are refused with the path") {

@@ -43,7 +43,23 @@ TEST_CASE("a constraint that divides by zero is an error at its column, with the
   const std::string error = space_failure(edited("BLOCK_N // THREADS <=", "BLOCK_N // (RASTER - 4) <="));
   CHECK(error ==
         "invalid_spec: gemm.toml:15:22: division by zero (BLOCK_M = 64, BLOCK_N = 32, RASTER = 4) in the constraint "
-        "\"BLOCK_M * BLOCK_N // (RASTER - 4) <= 128\"");
+        "\"BLOCK_M * BLOCK_N // (RASTER - 4) <= 128\"\n    \"BLOCK_M * BLOCK_N // (RASTER - 4) <= 128\",\n" +
+            std::string(2 + 21, ' ') + "^");
+}
+
+TEST_CASE("a space too large to number is the spec's mistake") {
+  std::string text = "[kernel]\nname = \"s\"\n[space.params]\n";
+  for (const char* name : {"A", "B", "C", "D"}) text += std::string(name) + " = { min = 1, max = 100000 }\n";
+  const std::string error = space_failure(text);
+  CHECK(error.find("invalid_spec: gemm.toml:4:1: the space has more than 2^63 configurations") == 0);
+}
+
+TEST_CASE("an error told later shows the line like the first ones") {
+  const Spec spec = parse(good);
+  CHECK(std::string(spec_error(spec, spec.search.at, "no such strategy").what()) ==
+        to_string(spec.search.at) + ": no such strategy\n  strategy = \"random\"\n             ^");
+  CHECK(std::string(spec_error(spec, {"gemm.toml", 999, 1}, "m").what()) == "gemm.toml:999:1: m");
+  CHECK(std::string(spec_error(Spec{}, {}, "m").what()) == "m");
 }
 
 TEST_CASE("texts of one configuration") {

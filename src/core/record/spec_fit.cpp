@@ -1,0 +1,77 @@
+// Compares records with what their spec says now.
+#include "core/record/spec_fit.hpp"
+
+#include <algorithm>
+
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+namespace {
+
+// The record's configuration in the order of the parameters; nullopt: it has others.
+std::optional<Config> config_of(const Record& record, const std::vector<Parameter>& parameters) {
+  if (record.config.size() != parameters.size()) return std::nullopt;
+  Config config;
+  for (const Parameter& parameter : parameters) {
+    const auto found = record.config.find(parameter.name);
+    if (found == record.config.end()) return std::nullopt;
+    config.push_back(found->second);
+  }
+  return config;
+}
+
+}  // namespace
+
+SpecFit::SpecFit(const Spec& spec, const Bindings& problem, const DeviceInfo& device, std::string arch,
+                 std::string toolchain)
+    : spec_(spec),
+      space_(make_space(spec, problem, device_facts(device))),
+      arch_(std::move(arch)),
+      toolchain_(std::move(toolchain)) {}
+
+SpecFit::~SpecFit() = default;
+
+std::string SpecFit::obstacle(const Record& record) const {
+  const std::optional<Config> config = config_of(record, space_.parameters());
+  if (!config) return "whose parameters are not this spec's";
+  if (!space_.index_of(*config)) return "whose configuration this spec does not allow (its values or its constraints)";
+  return {};
+}
+
+std::vector<std::string> SpecFit::differences(const Record& record) {
+  try {
+    const Config config = space_.at(space_.index_of(*config_of(record, space_.parameters())).value());
+    const CandidateResolver& resolver = resolver_for(record);
+    const KeyParts parts =
+        resolver.measurement_key_parts(config, resolver.artifact_key(resolver.compile_request(config)));
+    if (key_of(parts) == record.key) return {};
+    std::vector<std::string> differences = key_difference(record.key_parts, parts);
+    std::erase_if(differences,
+                  [](const std::string& line) { return line.starts_with("seed: ") || line.starts_with("protocol: "); });
+    const bool built_otherwise = std::any_of(differences.begin(), differences.end(),
+                                             [](const std::string& line) { return line.starts_with("artifact: "); });
+    if (built_otherwise && record.toolchain != toolchain_)
+      differences.push_back("toolchain: " + record.toolchain + " -> " + toolchain_);
+    return differences;
+  } catch (const Error& error) {
+    return {std::string("key: of today there is none: ") + error.what()};
+  }
+}
+
+LookupRules SpecFit::rules() {
+  return {[this](const Record& record) { return obstacle(record); },
+          [this](const Record& record) { return differences(record); }};
+}
+
+const CandidateResolver& SpecFit::resolver_for(const Record& record) {
+  std::string id = record.device.name + "\n" + std::to_string(record.device.compute_units);
+  for (const auto& [name, value] : record.problem) id += "\n" + name + "=" + to_text(value);
+  auto& resolver = resolvers_[id];
+  if (!resolver)
+    resolver =
+        std::make_unique<CandidateResolver>(spec_, space_, record.problem, record.device, arch_, toolchain_, false);
+  return *resolver;
+}
+
+}  // namespace xtune

@@ -1,0 +1,43 @@
+// What a spec says today of the records that it left in a store.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/candidates/resolve.hpp"
+#include "core/record/best.hpp"
+#include "core/spec/spec.hpp"
+
+namespace xtune {
+
+/// A spec changes while its records stay: parameters are renamed, constraints tightened, the source edited. Not for use
+/// by several threads at once.
+class SpecFit {
+ public:
+  /// What is asked for: a problem on a device, compiled for `arch` by `toolchain`. spec outlives it. Throws as
+  /// make_space does.
+  SpecFit(const Spec& spec, const Bindings& problem, const DeviceInfo& device, std::string arch, std::string toolchain);
+  ~SpecFit();
+
+  /// Why the record's configuration is none of the spec's for this problem and device, or empty.
+  std::string obstacle(const Record& record) const;
+  /// How the record's key differs from the one that its configuration, problem and device would have today, a line each
+  /// (stored -> today). Seed and protocol are left out: they say how carefully was measured, not what. No obstacle may
+  /// stand against the record.
+  std::vector<std::string> differences(const Record& record);
+
+  /// Both, for look_up; they borrow this.
+  LookupRules rules();
+
+ private:
+  const CandidateResolver& resolver_for(const Record& record);
+
+  const Spec& spec_;
+  const Space space_;
+  const std::string arch_, toolchain_;
+  std::map<std::string, std::unique_ptr<CandidateResolver>> resolvers_;  ///< by problem and device
+};
+
+}  // namespace xtune

@@ -1,0 +1,32 @@
+// A buffer between two guard zones, which tell whether a kernel wrote beyond either end.
+#pragma once
+
+#include <memory>
+
+#include "core/measure/device.hpp"
+
+namespace xtune {
+
+/// Offsets, size and address are those of the bytes between the zones. A zone's size is a multiple of the alignment
+/// that Device::allocate promises, or 0: then there is none, and nothing is ever found damaged.
+class GuardedBuffer final : public Buffer {
+ public:
+  GuardedBuffer(Device& device, std::size_t bytes, std::size_t zone_bytes);
+  std::size_t size() const noexcept override { return size_; }
+  void* address() noexcept override;
+  void write(std::size_t offset, std::span<const std::byte> bytes) override;
+  void read(std::size_t offset, std::span<std::byte> bytes) override;
+  void fill(std::size_t offset, std::size_t size, std::byte value) override;
+
+  void renew_guards();
+  /// "before the start of" or "past the end of" when that zone was overwritten, else nullptr.
+  const char* damage();
+
+ private:
+  void check(std::size_t offset, std::size_t size) const;
+  bool damaged(std::size_t offset);
+  std::size_t size_, guard_;
+  std::unique_ptr<Buffer> memory_;
+};
+
+}  // namespace xtune
