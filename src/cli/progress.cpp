@@ -105,6 +105,11 @@ void ProgressPrinter::on_progress(const Progress& progress) {
   std::fflush(stderr);
 }
 
+void ProgressPrinter::on_note(const std::string& text) {
+  finish();
+  fmt::print(stderr, "{}\n", printable(text));
+}
+
 void ProgressPrinter::on_warning(const std::string& text) {
   finish();
   tell("warning: {}\n", text);

@@ -20,6 +20,7 @@ class ProgressPrinter final : public TuneObserver {
 
   void on_record(const Record& record, const std::string& log, bool from_store) override;
   void on_progress(const Progress& progress) override;
+  void on_note(const std::string& text) override;
   void on_warning(const std::string& text) override;
   /// Ends the line, so that what follows starts on its own.
   void finish();

@@ -28,6 +28,7 @@ struct RunOptions {
   std::string log;
   std::string strategy;
   std::string recording;
+  std::string transfer = "auto";
   std::optional<std::uint64_t> evals, seed;
   std::optional<double> seconds;
   std::size_t rows = 10;
@@ -191,6 +192,7 @@ class RunCommand {
     options.sanitize = options_.sanitize;
     options.fresh = options_.fresh || spec_.replays();  // its result must not depend on what was replayed before
     options.retry_failed = options_.retry_failed;
+    options.transfer = options_.transfer == "auto";
     return tune(spec_, problem, target_, options, loop, compiler, bench, clock, printer, stop_);
   }
 
@@ -219,6 +221,13 @@ void add_run_command(CLI::App& app, Context& context) {
   add_spec_argument(*command, options.path);
   add_common_options(*command, options.common);
   command->add_option("--strategy", options.strategy, "search strategy, instead of the spec's");
+  command
+      ->add_option(
+          "--transfer", options.transfer,
+          "auto: stored records of the same kernel on other devices and problems guide the search; off: they do "
+          "not")
+      ->check(CLI::IsMember({"auto", "off"}))
+      ->capture_default_str();
   command->add_option("--recording", options.recording,
                       "with --backend replay: serve this instead of measuring; a Kernel Tuner cache, a record file, or "
                       "the folder of a store");

@@ -11,6 +11,7 @@
 
 #include "core/candidates/resolve.hpp"
 #include "core/record/record_log.hpp"
+#include "core/run/knowledge.hpp"
 #include "core/run/reference_plan.hpp"
 #include "core/run/search_path.hpp"
 #include "core/search/strategy.hpp"
@@ -53,8 +54,7 @@ class Run {
         // On a CPU the kernel and the compilers would fight for the same cores, and every number would be wrong.
         alternate_(target.device.vendor == "cpu"),
         batch_(compiler.parallel() * (alternate_ ? 4 : 2) + 2),
-        path_(make_strategy(spec.search.strategy, space_, spec.search.seed, evals_),
-              alternate_ ? batch_ : batch_ + compiler.parallel()) {
+        path_(make_search(problem), alternate_ ? batch_ : batch_ + compiler.parallel()) {
     result_.problem = problem;
     result_.device = target.device;
     result_.space_size = space_.size();
@@ -66,6 +66,15 @@ class Run {
  private:
   void open_store();
   bool time_is_up() const;
+  std::unique_ptr<Strategy> make_search(const Bindings& problem) {
+    Knowledge knowledge = candidates_of(spec_, space_, problem, target_);
+    const SearchSpec& search = spec_.search;
+    const bool learns = make_strategy(search.strategy, space_, search.seed, evals_)->learns();
+    if (options_.transfer && learns) add_sources(knowledge, spec_, space_, problem, target_, options_.store);
+    for (const std::string& note : knowledge.notes) observer_.on_note(note);
+    return make_strategy(search.strategy, StrategyOptions{space_, search.seed, evals_, std::move(knowledge.first),
+                                                          std::move(knowledge.sources)});
+  }
   /// A large space takes long enough to build for a user to lose patience.
   void stop_where_asked() {
     loop_.run_ready();

@@ -24,6 +24,7 @@ struct TuneOptions {
   std::string attempt;            ///< id of this run, in every record it writes
   bool sanitize = false;
   bool fresh = false;         ///< measure again what the store already answers
+  bool transfer = true;       ///< records of other devices and problems guide the search
   bool retry_failed = false;  ///< try stored crashes and timeouts again
 };
 
@@ -42,6 +43,7 @@ class TuneObserver {
   /// log: the compiler's or sanitizer's output, empty for stored records.
   virtual void on_record(const Record& /*record*/, const std::string& /*log*/, bool /*from_store*/) {}
   virtual void on_progress(const Progress& /*progress*/) {}
+  virtual void on_note(const std::string& /*text*/) {}
   virtual void on_warning(const std::string& /*text*/) {}
 };
 

@@ -1,0 +1,100 @@
+// Gathers what guides a search.
+#include "core/run/knowledge.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/candidates/rank.hpp"
+#include "core/device/device_model.hpp"
+#include "core/record/record_log.hpp"
+#include "core/replay/records.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+constexpr std::size_t most_sources = 8;
+
+bool is_cpu(const DeviceInfo& device) { return device.vendor == "cpu"; }
+
+bool is_this_device(const DeviceInfo& device, const DeviceInfo& own) {
+  return device.backend == own.backend && device.arch == own.arch && device.name == own.name &&
+         device.compute_units == own.compute_units;
+}
+
+RecordSet all_records(const std::filesystem::path& store, const std::string& kernel) {
+  RecordSet all;
+  for (const std::string& arch : recorded_archs(store, kernel)) {
+    RecordSet set = read_records(store, arch, kernel);
+    std::move(set.records.begin(), set.records.end(), std::back_inserter(all.records));
+  }
+  return all;
+}
+
+/// How much less a source is worth: another architecture weighs more than another device of this one, that more than
+/// another problem.
+int distance(const Recording& recording, const DeviceInfo& own) {
+  if (is_this_device(recording.device, own)) return 0;
+  if (recording.device.arch == own.arch) return 1;
+  return recording.device.vendor == own.vendor ? 2 : 3;
+}
+
+std::string describe(const Recording& recording) {
+  std::string text = fmt::format("{} ({})", recording.device.name, recording.device.arch);
+  for (const auto& [name, value] : recording.problem) text += fmt::format(", {}={}", name, to_text(value));
+  return text;
+}
+
+}  // namespace
+
+Knowledge candidates_of(const Spec& spec, const Space& space, const Bindings& problem, const Target& target) {
+  Knowledge knowledge;
+  if (!spec.candidates || is_cpu(target.device)) return knowledge;
+  try {
+    const Ranking ranking =
+        rank_candidates(spec, space, problem, device_model(target.device), rank_options(*spec.candidates));
+    for (const RankedConfig& config : ranking.configs) knowledge.first.push_back(config.index);
+    knowledge.notes.push_back(
+        fmt::format("starts from {} candidates of the {} model; {} of {} configurations do not fit",
+                    knowledge.first.size(), spec.candidates->template_name, ranking.unfit, ranking.scored));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::invalid_spec) throw;
+    knowledge.notes.push_back(fmt::format("starts without candidates: {}", error.what()));
+  }
+  return knowledge;
+}
+
+void add_sources(Knowledge& knowledge, const Spec& spec, const Space& space, const Bindings& problem,
+                 const Target& target, const std::filesystem::path& store) {
+  RecordSet all = all_records(store, spec.kernel.name);
+  const auto is_own = [&](const Record& record) {
+    return record.problem == problem && is_this_device(record.device, target.device);
+  };
+  std::int64_t first_own_ms = std::numeric_limits<std::int64_t>::max();
+  for (const Record& record : all.records)
+    if (is_own(record)) first_own_ms = std::min(first_own_ms, record.unix_time_ms);
+  std::erase_if(all.records, [&](const Record& record) {
+    return is_own(record) || record.unix_time_ms >= first_own_ms || is_cpu(record.device) != is_cpu(target.device);
+  });
+  std::vector<Recording> recordings;
+  try {
+    if (!all.records.empty()) recordings = recordings_of(std::move(all), store.string(), spec.measure.statistic);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::nothing_valid) throw;
+  }
+  std::stable_sort(recordings.begin(), recordings.end(), [&](const Recording& a, const Recording& b) {
+    const int left = distance(a, target.device), right = distance(b, target.device);
+    return left != right ? left < right : a.valid() > b.valid();
+  });
+  for (const Recording& recording : recordings) {
+    if (knowledge.sources.size() == most_sources) break;
+    Source source{describe(recording), map_observations(recording, space)};
+    if (source.observations.empty()) continue;
+    knowledge.notes.push_back(fmt::format("guided by {} records of {}", source.observations.size(), source.name));
+    knowledge.sources.push_back(std::move(source));
+  }
+}
+
+}  // namespace xtune

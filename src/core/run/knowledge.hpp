@@ -1,0 +1,30 @@
+// What a search knows before it starts: what the model of the hardware suggests, and what records of other devices and
+// problems tell.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/run/inventory.hpp"
+#include "core/search/strategy.hpp"
+#include "core/spec/spec.hpp"
+
+namespace xtune {
+
+struct Knowledge {
+  std::vector<std::uint64_t> first;  ///< by the spec's [candidates]
+  std::vector<Source> sources;
+  std::vector<std::string> notes;  ///< for the user, a line each: what guides the search, or why it does not
+};
+
+/// The candidates of the spec's [candidates] for a GPU whose model is known.
+Knowledge candidates_of(const Spec& spec, const Space& space, const Bindings& problem, const Target& target);
+
+/// Adds the stored records of the same kernel on other devices, and of other problems on this one: those that were
+/// there before this problem was first measured on this device, so that a run that goes on, or repeats, is guided as it
+/// was at first. GPUs learn from GPUs alone, CPUs from CPUs. The nearest count, eight sources at most.
+void add_sources(Knowledge& knowledge, const Spec& spec, const Space& space, const Bindings& problem,
+                 const Target& target, const std::filesystem::path& store);
+
+}  // namespace xtune

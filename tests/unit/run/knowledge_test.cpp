@@ -1,0 +1,123 @@
+// Which stored records guide a search, and that the same ones do when the run is repeated.
+#include "core/run/knowledge.hpp"
+
+#include <doctest/doctest.h>
+
+#include "base/files.hpp"
+#include "core/record/record_log.hpp"
+#include "core/spec/spec.hpp"
+#include "unit/record/example_record.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+struct Study {
+  TemporaryDirectory folder;
+  Spec spec = parse_spec(
+      "[kernel]\nname = \"gemm\"\n[problem]\nM = 64\nN = 64\n[space.params]\nBLOCK = { min = 1, max = 40 }\n",
+      "gemm.toml", ".");
+  Bindings problem = spec.cases.front();
+  Space space = make_space(spec, problem, {});
+  Target target;
+  int writers = 0;
+
+  Study() { target.device = example_device(); }
+
+  /// Records of all blocks on this device and problem, from that time on.
+  void store(const DeviceInfo& device, const Bindings& sizes, std::int64_t unix_time_ms) {
+    RecordWriter writer(folder.path(), device.arch, "gemm", "a" + std::to_string(++writers));
+    for (std::int64_t block = 1; block <= 40; ++block) {
+      Record record = example_record(block, static_cast<double>(block));
+      record.key += std::to_string(writers);
+      record.device = device;
+      record.problem = sizes;
+      record.unix_time_ms = unix_time_ms + block;
+      writer.append(record);
+    }
+  }
+  std::vector<Source> sources() const {
+    Knowledge knowledge;
+    add_sources(knowledge, spec, space, problem, target, folder.path());
+    CHECK(knowledge.notes.size() == knowledge.sources.size());
+    return knowledge.sources;
+  }
+};
+
+DeviceInfo other_device(const std::string& arch, const std::string& name) {
+  DeviceInfo device = example_device();
+  device.arch = arch;
+  device.name = name;
+  return device;
+}
+
+}  // namespace
+
+TEST_CASE("records of other devices and problems guide, a device of this architecture before others") {
+  Study study;
+  CHECK(study.sources().empty());
+  study.store(other_device("gfx90a", "MI250X"), study.problem, 1000);
+  study.store(other_device("sm_90", "H100"), study.problem, 2000);
+  study.store(example_device(), {{"M", std::int64_t{128}}, {"N", std::int64_t{64}}}, 3000);
+  const auto sources = study.sources();
+  REQUIRE(sources.size() == 3);
+  CHECK(sources[0].name == "NVIDIA H200 (sm_90), M=128, N=64");
+  CHECK(sources[1].name == "H100 (sm_90), M=64, N=64");
+  CHECK(sources[2].name == "MI250X (gfx90a), M=64, N=64");
+  for (const Source& source : sources) {
+    REQUIRE(source.observations.size() == 40);
+    for (const Observation& observation : source.observations) {
+      CHECK(observation.outcome == Outcome::ok);
+      CHECK(study.space.at(observation.index) == Config{static_cast<std::int64_t>(observation.time_ms)});
+    }
+  }
+}
+
+TEST_CASE("what came after the first own record does not guide: a repeated run goes the same way") {
+  Study study;
+  study.store(other_device("sm_90", "H100"), study.problem, 1000);
+  study.store(example_device(), study.problem, 2000);
+  study.store(other_device("sm_80", "A100"), study.problem, 3000);
+  const auto sources = study.sources();
+  REQUIRE(sources.size() == 1);
+  CHECK(sources[0].name == "H100 (sm_90), M=64, N=64");
+}
+
+TEST_CASE("a CPU's records do not guide a GPU, nor the other way") {
+  Study study;
+  DeviceInfo cpu = other_device("x86_64_v3", "EPYC");
+  cpu.vendor = "cpu";
+  cpu.backend = "host";
+  study.store(cpu, study.problem, 1000);
+  CHECK(study.sources().empty());
+  study.store(other_device("sm_90", "H100"), study.problem, 1000);
+  CHECK(study.sources().size() == 1);
+  study.target.device = cpu;
+  study.problem = {{"M", std::int64_t{1}}, {"N", std::int64_t{1}}};
+  const auto sources = study.sources();
+  REQUIRE(sources.size() == 1);
+  CHECK(sources[0].name == "EPYC (x86_64_v3), M=64, N=64");
+}
+
+TEST_CASE("candidates come from the model for a GPU that is known, and are said to be missing for one that is not") {
+  Study study;
+  study.spec = parse_spec(
+      "[kernel]\nname = \"gemm\"\n[problem]\nM = 4096\nN = 4096\nK = 4096\n[space.params]\nBLOCK_M = [16, 64, 128]\n"
+      "BLOCK_N = [16, 64, 128]\n[candidates]\ntemplate = \"matmul\"\ndtype = \"f16\"\ntop_k = 3\n[candidates.map]\n"
+      "block_m = \"BLOCK_M\"\nblock_n = \"BLOCK_N\"\n",
+      "gemm.toml", ".");
+  study.problem = study.spec.cases.front();
+  study.space = make_space(study.spec, study.problem, {});
+  Knowledge knowledge = candidates_of(study.spec, study.space, study.problem, study.target);
+  CHECK(knowledge.first.size() == 3);
+  REQUIRE(knowledge.notes.size() == 1);
+  CHECK(knowledge.notes[0].find("3 candidates of the matmul model") != std::string::npos);
+  study.target.device = other_device("sm_1", "Tesla");
+  knowledge = candidates_of(study.spec, study.space, study.problem, study.target);
+  CHECK(knowledge.first.empty());
+  REQUIRE(knowledge.notes.size() == 1);
+  CHECK(knowledge.notes[0].find("without candidates") != std::string::npos);
+  study.target.device.vendor = "cpu";
+  CHECK(candidates_of(study.spec, study.space, study.problem, study.target).notes.empty());
+}
