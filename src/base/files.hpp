@@ -11,15 +11,15 @@ namespace xtune {
 /// Throws Error(io) naming the path and the reason (missing, a folder, no permission, larger than limit).
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit_bytes = std::uint64_t{1} << 30);
 
-/// Writes a temporary file in the same folder, flushes it and renames it over path; makes missing folders. On failure (full disk)
-/// the temporary file is removed, path is untouched, and Error(io) says why.
+/// Writes a temporary file in the same folder, flushes it and renames it over path; makes missing folders. On failure
+/// (full disk) the temporary file is removed, path is untouched, and Error(io) says why.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
 /// XTUNE_TMP_DIR, else TMPDIR, else /tmp.
 std::filesystem::path temporary_folder();
 
-/// A fresh private folder in temporary_folder(), removed with its contents on destruction (never throws). Its name tells
-/// the process that owns it.
+/// A fresh private folder in temporary_folder(), removed with its contents on destruction (never throws). Its name
+/// tells the process that owns it.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();

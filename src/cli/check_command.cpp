@@ -75,8 +75,8 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
   }
   if (any_skipped && !any_by_device)
     tell(
-               "note: constraints ask for facts of a device, and there is none here: --arch names one to check them "
-               "with\n");
+        "note: constraints ask for facts of a device, and there is none here: --arch names one to check them "
+        "with\n");
   return spaces;
 }
 

@@ -139,9 +139,9 @@ class RunCommand {
       const Space space = make_space(spec_, problem, device_facts(target_.device));
       if (const std::uint64_t known = replay::recorded_of(space, recording); known < space.size())
         tell("warning: {} of {} configurations are not in the recording: they count as rejected\n",
-                   space.size() - known, space.size());
+             space.size() - known, space.size());
       tell("{}: {}, replayed on {}; all times are simulated\n", spec_.kernel.name, recording.name,
-                 recording.device.name);
+           recording.device.name);
       replay::Simulation simulation(loop, system_clock().unix_time_ms());
       replay::RecordedAnswers answers(recording);
       replay::ReplayCompileService compiler(simulation, answers, replay_jobs());

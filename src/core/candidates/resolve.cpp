@@ -174,7 +174,8 @@ std::vector<ArgumentLayout> CandidateResolver::layouts() const {
   const Lookup names = [this](std::string_view name) { return state_->constant(name); };
   for (const ArgSpec& argument : state_->spec.args) {
     if (argument.kind == ArgKind::scalar) continue;
-    ArgumentLayout layout{argument.name, argument.role, argument.dtype, {}, argument.fill, argument.file, to_string(argument.at)};
+    ArgumentLayout layout{argument.name, argument.role, argument.dtype,        {},
+                          argument.fill, argument.file, to_string(argument.at)};
     for (const Text& text : argument.shape) {
       const std::int64_t extent = evaluate_integer(text, names);
       if (extent <= 0)

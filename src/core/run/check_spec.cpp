@@ -22,8 +22,9 @@ bool contains(const Names& names, const std::string& name) {
 
 [[noreturn]] void refuse_word(const Spec& spec, const Location& at, const std::string& what, const std::string& word,
                               const Names& valid) {
-  throw spec_error(spec, at, fmt::format("{} '{}'{}; one of {}", what, printable(word, 80), did_you_mean(word, valid),
-                         fmt::join(valid, ", ")));
+  throw spec_error(spec, at,
+                   fmt::format("{} '{}'{}; one of {}", what, printable(word, 80), did_you_mean(word, valid),
+                               fmt::join(valid, ", ")));
 }
 
 void check_builtin(const Spec& spec) {
@@ -41,7 +42,8 @@ void check_builtin(const Spec& spec) {
     if (!contains(words, role))
       refuse_word(spec, text.at, "the builtin reference " + reference.name + " has no", role, words);
     if (contains(roles, role) && !contains(buffers, text.text))
-      refuse_word(spec, text.at, fmt::format("{}.{} takes a buffer argument, not", reference.name, role), text.text, buffers);
+      refuse_word(spec, text.at, fmt::format("{}.{} takes a buffer argument, not", reference.name, role), text.text,
+                  buffers);
     if (const auto choices = signature->words.find(role);
         choices != signature->words.end() && !contains(choices->second, text.text))
       refuse_word(spec, text.at, fmt::format("the builtin reference {} has no {}", reference.name, role), text.text,
@@ -50,10 +52,9 @@ void check_builtin(const Spec& spec) {
   }
   for (const std::string& role : signature->required)
     if (!contains(bound, role))
-      throw spec_error(
-          spec, reference.at,
-          fmt::format("the builtin reference {} needs {} = \"...\", the name of a buffer argument ({})",
-                         reference.name, role, fmt::join(buffers, ", ")));
+      throw spec_error(spec, reference.at,
+                       fmt::format("the builtin reference {} needs {} = \"...\", the name of a buffer argument ({})",
+                                   reference.name, role, fmt::join(buffers, ", ")));
 }
 
 }  // namespace

@@ -55,9 +55,9 @@ void check_parameter_names(const Reader& reader) {
     const Parameter& parameter = reader.spec.parameters[i];
     const std::string_view meaning = reserved_meaning(parameter.name);
     if (parameter.compile_time && !meaning.empty())
-      reader.document.fail(reader.spec.parameters_at[i],
-                           "the parameter '" + parameter.name + "' is " + std::string(meaning) + ", and -D " +
-                               parameter.name + "=... would break every kernel: choose another name");
+      reader.document.fail(reader.spec.parameters_at[i], "the parameter '" + parameter.name + "' is " +
+                                                             std::string(meaning) + ", and -D " + parameter.name +
+                                                             "=... would break every kernel: choose another name");
   }
 }
 

@@ -77,8 +77,8 @@ void read_reference(const Reader& reader, const TomlNode& node) {
   if (forms.empty())
     for (const auto& [key, entry] : node.entries)
       if (const std::string form = nearest_word(key, {"kernel", "builtin", "file", "command"}); !form.empty())
-        reader.document.complain(entry.key_at, "unknown key '" + key + "' in " + table_name + " (did you mean '" + form +
-                                                   "'?)");
+        reader.document.complain(entry.key_at,
+                                 "unknown key '" + key + "' in " + table_name + " (did you mean '" + form + "'?)");
   if (forms.size() != 1)
     reader.fail(node.at, std::string(table_name) + " needs exactly one of kernel, builtin, file and command, got " +
                              (forms.empty() ? "none" : forms[0] + " and " + forms[1]));

@@ -133,7 +133,7 @@ struct CandidatesSpec {
 struct Spec {
   std::filesystem::path path;
   std::shared_ptr<const std::string> text;  ///< of the file, so that later errors can show its lines; null: from code
-  std::string backend;  ///< whose [on.<backend>] overlay was applied; empty: none
+  std::string backend;                      ///< whose [on.<backend>] overlay was applied; empty: none
   KernelSpec kernel;
   std::vector<Bindings> cases;  ///< at least one; each a complete problem with the -D overrides applied
   std::vector<Parameter> parameters;
@@ -177,9 +177,8 @@ Spec parse_spec(const std::string& text, const std::string& name, const std::fil
 Error spec_error(const Spec& spec, const Location& at, const std::string& message);
 
 /// The space of one problem on one device. An expression that fails (say, division by zero), or a space too large to
-/// number, throws Error(invalid_spec) at its place; a space with no valid configuration throws Error(nothing_valid) that
-/// tells how many each constraint removes.
-/// poll: as in Space.
+/// number, throws Error(invalid_spec) at its place; a space with no valid configuration throws Error(nothing_valid)
+/// that tells how many each constraint removes. poll: as in Space.
 Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts,
                  const std::function<void()>& poll = {});
 
