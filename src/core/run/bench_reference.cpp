@@ -37,11 +37,7 @@ BenchSession::Argument& BenchSession::output_named(const std::string& name) {
 void BenchSession::prepare_reference() {
   if (reference_ready_) return;
   if (job_.reference.kind != ReferenceSpec::Kind::none && !load_reference()) {
-    try {
-      make_reference();
-    } catch (const Error& error) {
-      throw Error(error.kind(), job_.reference.at + (job_.reference.at.empty() ? "" : ": ") + error.what());
-    }
+    at_place(job_.reference.at, [this] { make_reference(); });
     for (Argument& argument : arguments_) argument.expected.seal();
     save_reference();
   }

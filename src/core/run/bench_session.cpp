@@ -21,9 +21,9 @@ std::size_t flush_size(const DeviceInfo& device) {
   return static_cast<std::size_t>(std::max<std::int64_t>(device.l2_bytes, 4 << 20)) * 3;
 }
 
-// Runs make; what the spec got wrong there is reported at its place.
-template <class Make>
-void at_place(const std::string& at, const Make& make) {
+}  // namespace
+
+void at_place(const std::string& at, const std::function<void()>& make) {
   try {
     make();
   } catch (const Error& error) {
@@ -32,8 +32,6 @@ void at_place(const std::string& at, const Make& make) {
     throw Error(argument ? ErrorKind::invalid_spec : error.kind(), at + ": " + error.what());
   }
 }
-
-}  // namespace
 
 BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
     : device_(device),

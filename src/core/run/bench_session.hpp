@@ -2,6 +2,7 @@
 // configuration.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,10 @@
 #include "core/run/sealed_memory.hpp"
 
 namespace xtune {
+
+/// Runs make; what the spec got wrong there is reported as Error(invalid_spec) at its place ("gemm.toml:40:13"; may be
+/// empty).
+void at_place(const std::string& at, const std::function<void()>& make);
 
 /// Single-threaded. Every buffer lies between guard zones, except under a sanitizer; inputs and reference are kept
 /// read-only on the host and inputs are written to the device anew for every configuration, so that one that scribbles
