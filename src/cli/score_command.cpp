@@ -25,7 +25,7 @@ struct ScoreCommand {
   std::string format = "text";
   std::size_t repeats = 30, threads = 0;
   std::uint64_t seed = 1;
-  bool no_aggregate = false;
+  bool no_aggregate = false, transfer = false;
 };
 
 std::vector<std::string> split(const std::string& text, const char* option) {
@@ -89,6 +89,7 @@ ScoreOptions score_options(const ScoreCommand& command) {
   options.repeats = command.repeats;
   options.seed = command.seed;
   options.aggregate = !command.no_aggregate;
+  options.transfer = command.transfer;
   options.threads = command.threads ? command.threads : std::max(1u, std::thread::hardware_concurrency());
   options.thread_cpu_s = thread_cpu_s;
   return options;
@@ -198,6 +199,8 @@ void add_score_command(CLI::App& app, Context& context) {
       ->add_option("--statistic", options.statistic,
                    "rank configurations by this of their samples; default: Kernel Tuner's own time, else the median")
       ->check(CLI::IsMember({"median", "min", "mean"}));
+  command->add_flag("--transfer", options.transfer,
+                    "guide the search on each recording by the others of the same kernel");
   command->add_flag("--no-aggregate", options.no_aggregate,
                     "leave out the aggregate score P(t), which takes longer searches");
   command->add_option("--format", options.format, "text, or json: JSON alone on standard output")

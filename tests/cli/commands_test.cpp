@@ -342,6 +342,11 @@ TEST_CASE("A backend without a device says why and exits with 4, unless there is
     CAPTURE(backend);
     const CommandResult devices = cli.xtune({"devices", "--backend", backend, "--format", "json"});
     const json found = parsed(devices);
+    if (found.contains("error")) {  // left out of this build
+      CHECK(devices.exit_code == 4);
+      CHECK(found["error"]["kind"] == "unsupported");
+      continue;
+    }
     if (!found["backends"][0]["devices"].empty()) continue;
     CHECK(devices.exit_code == 4);
     CHECK_FALSE(found["backends"][0]["device_reason"].get<std::string>().empty());

@@ -98,12 +98,12 @@ std::vector<Observation> map_observations(const Recording& from, const Space& to
   return observations;
 }
 
-std::vector<std::vector<Observation>> guides_for(const std::vector<Recording>& recordings, std::size_t target) {
-  std::vector<std::vector<Observation>> guides;
+std::vector<Source> guides_for(const std::vector<Recording>& recordings, std::size_t target) {
+  std::vector<Source> guides;
   for (std::size_t i = 0; i < recordings.size(); ++i) {
     if (i == target || recordings[i].kernel != recordings[target].kernel) continue;
     std::vector<Observation> known = map_observations(recordings[i], recordings[target].space);
-    if (!known.empty()) guides.push_back(std::move(known));
+    if (!known.empty()) guides.push_back({recordings[i].name, std::move(known)});
   }
   return guides;
 }

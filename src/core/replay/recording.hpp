@@ -68,8 +68,8 @@ std::optional<std::uint32_t> index_among(const std::vector<Value>& values, const
 /// else the spaces have nothing in common and the result is empty.
 std::vector<Observation> map_observations(const Recording& from, const Space& to);
 
-/// What the other recordings of the same kernel tell of recordings[target], one list a recording, as times of different
-/// devices and problems do not compare; without those that tell nothing.
-std::vector<std::vector<Observation>> guides_for(const std::vector<Recording>& recordings, std::size_t target);
+/// What the other recordings of the same kernel tell of recordings[target], one source a recording, as times of
+/// different devices and problems do not compare; without those that tell nothing.
+std::vector<Source> guides_for(const std::vector<Recording>& recordings, std::size_t target);
 
 }  // namespace xtune

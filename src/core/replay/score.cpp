@@ -75,6 +75,8 @@ class Scorer {
       optima_.push_back(optimum_of(recording));
       problems_.push_back(options.aggregate ? AggregateProblem::of(recording) : std::nullopt);
     }
+    for (std::size_t i = 0; options.transfer && i < recordings.size(); ++i)
+      guides_.push_back(guides_for(recordings, i));
   }
 
   std::vector<StrategyScore> go() {
@@ -101,7 +103,9 @@ class Scorer {
   /// The one place where strategies are made for trials.
   std::unique_ptr<Strategy> make(const std::string& name, const Recording& recording, std::size_t repeat,
                                  std::uint64_t evals) const {
-    return make_strategy(name, recording.space, seed_of(recording, repeat), evals);
+    StrategyOptions options{recording.space, seed_of(recording, repeat), evals};
+    if (options_.transfer) options.sources = guides_[static_cast<std::size_t>(&recording - recordings_.data())];
+    return make_strategy(name, std::move(options));
   }
 
   TrialResult run(const std::string& name, std::size_t space, std::size_t repeat) const {
@@ -159,6 +163,7 @@ class Scorer {
   const std::vector<Recording>& recordings_;
   const ScoreOptions& options_;
   std::vector<double> optima_;
+  std::vector<std::vector<Source>> guides_;  ///< of each recording, where they are wanted
   std::vector<std::optional<AggregateProblem>> problems_;
 };
 

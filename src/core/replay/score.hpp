@@ -16,6 +16,7 @@ struct ScoreOptions {
   std::size_t repeats = 30;
   std::uint64_t seed = 1;
   bool aggregate = true;  ///< also the aggregate score (aggregate.hpp), whose trials may be long
+  bool transfer = false;  ///< each recording is guided by the others of its kernel
   std::size_t threads = 1;
   double (*thread_cpu_s)() = nullptr;  ///< CPU time of the calling thread, for ms_per_proposal
 };

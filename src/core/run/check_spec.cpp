@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "core/candidates/rank.hpp"
 #include "core/search/strategy.hpp"
 #include "core/validate/builtin.hpp"
 #include "xtune/error.hpp"
@@ -62,6 +63,7 @@ void check_builtin(const Spec& spec) {
 void check_spec(const Spec& spec) {
   if (!contains(strategy_names(), spec.search.strategy))
     refuse_word(spec, spec.search.at, "unknown strategy", spec.search.strategy, strategy_names());
+  if (spec.candidates) check_candidates(spec);
   if (spec.validate.reference.kind == ReferenceSpec::Kind::builtin) check_builtin(spec);
 }
 

@@ -52,6 +52,24 @@ Outcome outcome_of(WorkerFailureKind kind) {
 }
 
 /// What a sanitizer found, with its place in the source; empty when the log holds no such report.
+/// The first frame of the first stack that is not of the sanitizer's runtime: memset and its like are checked there.
+std::string kernel_frame(std::string_view log) {
+  constexpr std::string_view runtime[] = {"__interceptor_", "__asan_",    "/libsanitizer/",
+                                          "/compiler-rt/",  "libasan.so", "libclang_rt."};
+  std::string first;
+  for (std::size_t at = log.find("#0 "); at != std::string_view::npos;) {
+    const std::size_t start = log.rfind('\n', at) + 1, end = std::min(log.find('\n', at), log.size());
+    const std::string_view frame = log.substr(start, end - start);
+    if (frame.find('#') == std::string_view::npos) break;  // an empty line ends the stack
+    if (first.empty()) first = frame;
+    if (std::none_of(std::begin(runtime), std::end(runtime),
+                     [&](std::string_view word) { return frame.find(word) != std::string_view::npos; }))
+      return std::string(frame);
+    at = end + 1 < log.size() ? end + 1 : std::string_view::npos;
+  }
+  return first;
+}
+
 std::string sanitizer_finding(const std::string& log) {
   const auto line_with = [&](const char* words) {
     const std::size_t at = log.find(words);
@@ -61,7 +79,7 @@ std::string sanitizer_finding(const std::string& log) {
   };
   if (std::string found = line_with("runtime error: "); !found.empty()) return found;
   std::string found = line_with("ERROR: AddressSanitizer: ");
-  return found.empty() ? found : found.substr(found.find("AddressSanitizer")) + "\n" + line_with("#0 ");
+  return found.empty() ? found : found.substr(found.find("AddressSanitizer")) + "\n" + kernel_frame(log);
 }
 
 /// Failures to start, or to speak at all, are xtune's own: no configuration is to blame.

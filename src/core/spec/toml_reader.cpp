@@ -16,6 +16,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <string_view>
 
 #include "base/text.hpp"
 #include "core/spec/document.hpp"
@@ -113,9 +115,50 @@ std::size_t asserting_line(const std::string& text, const std::vector<std::size_
   return low;
 }
 
+/// The first byte beyond ASCII outside of strings and comments, where TOML has no use for one. toml++ 3.3's
+/// classification of such characters is undefined behaviour for some of them.
+std::optional<std::size_t> foreign_character(std::string_view text) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  std::size_t at = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
+  while (at < text.size()) {
+    const char c = text[at];
+    if (static_cast<unsigned char>(c) >= 0x80) return at;
+    if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (c == '"' || c == '\'') {
+      const std::string_view triple = text.substr(at, 3);
+      const bool lines = triple == std::string(3, c);
+      const std::string_view close = lines ? triple : triple.substr(0, 1);
+      for (at += close.size(); at < text.size() && text.substr(at, close.size()) != close; ++at) {
+        if (!lines && text[at] == '\n') break;  // not closed: the parser says so
+        if (c == '"' && text[at] == '\\') ++at;
+      }
+      at += close.size();
+    } else {
+      ++at;
+    }
+  }
+  return std::nullopt;
+}
+
+Position position_of(const std::string& text, const std::vector<std::size_t>& line_starts, std::size_t offset) {
+  const auto line = std::upper_bound(line_starts.begin(), line_starts.end(), offset) - 1;
+  Position at{static_cast<std::size_t>(line - line_starts.begin()) + 1, 1};
+  for (std::size_t i = *line; i < offset; ++i) at.column += (text[i] & 0xC0) != 0x80;  // columns count characters
+  return at;
+}
+
 }  // namespace
 
 TomlNode read_toml(const std::string& text, const std::vector<std::size_t>& line_starts) {
+  if (const auto offset = foreign_character(text)) {
+    std::size_t end = *offset + 1;
+    while (end < text.size() && (text[end] & 0xC0) == 0x80) ++end;
+    throw TomlSyntaxError{
+        position_of(text, line_starts, *offset),
+        "'" + printable(text.substr(*offset, end - *offset)) +
+            "' outside of strings and comments: write keys with letters, digits, - and _, or in quotes"};
+  }
   try {
     return TreeBuilder(text, line_starts).build(toml::parse(text));
   } catch (const toml::parse_error& error) {

@@ -253,6 +253,15 @@ TEST_CASE("files that are no specs") {
   CHECK(failure("[kernel]\nname = \"a\"\nname = \"b\"\n").find("gemm.toml:3:") != std::string::npos);
   CHECK(failure("a = 1\n[[[x]]]\n").find("gemm.toml:2:1: this is not TOML") != std::string::npos);
   CHECK(failure("a = " + std::string(100000, '[')).find("nested") != std::string::npos);
+  // Characters that TOML has no use for where they stand; strings and comments may hold any.
+  const std::string letter = "\xC3\xA4", form = "\xEF\xB9\xBF";
+  CHECK(failure("[kernel]\n# " + letter + "\nn = '" + letter + "' # \"\nm = \"\\\"" + letter + "\"\ngr" + letter +
+                " = 1\n")
+            .find("gemm.toml:5:3: '" + letter + "' outside of strings") != std::string::npos);
+  CHECK(failure("[ke" + form + "rnel]\n").find("gemm.toml:1:4: ") != std::string::npos);
+  const std::string lines = "a = \"\"\"\n" + letter + " \\\"\"\"\"\nb = '''\n" + letter + "\"'''\n";
+  CHECK(failure(lines + "c =" + form + "1\n").find("gemm.toml:5:4: ") != std::string::npos);
+  CHECK(failure("a = \"not closed\n" + letter + " = 1\n").find("gemm.toml:2:1: ") != std::string::npos);
   std::string keys = "a";
   for (int i = 0; i < 100000; ++i) keys += ".a";
   CHECK(failure(keys + " = 1\n").find("more than 32 parts") != std::string::npos);
