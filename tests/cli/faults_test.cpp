@@ -100,6 +100,7 @@ TEST_CASE("The vendors' compilers crash for real, without a device, and cost the
   const std::pair<const char*, const char*> targets[] = {{"cuda", "sm_90"}, {"hip", "gfx90a"}};
   for (const auto& [backend, arch] : targets) {
     const json devices = parsed(cli.xtune({"devices", "--backend", backend, "--format", "json"}));
+    if (devices.contains("error")) continue;  // left out of this build
     const std::string toolchain = devices["backends"][0]["toolchain"];
     if (toolchain.empty() || (backend == std::string("hip") && has(toolchain, "nvrtc"))) continue;
     CAPTURE(toolchain);
