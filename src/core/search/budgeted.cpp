@@ -10,7 +10,7 @@ namespace xtune {
 
 namespace {
 
-constexpr std::size_t guided_starts = 8;
+constexpr std::size_t guided_starts = 5;
 
 }  // namespace
 

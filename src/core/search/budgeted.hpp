@@ -32,27 +32,28 @@ class BudgetedSearch : public Strategy {
   std::vector<std::uint64_t> propose(std::size_t max) final;
   void observe(const Observation& observation) final;
 
+  /// Proposed, or observed without having been proposed.
+  bool known(std::uint64_t index) const { return known_.contains(index); }
+  const std::vector<Result>& results() const noexcept { return results_; }
+  /// Proposed and not observed yet, in the order of proposal.
+  const std::vector<std::uint64_t>& outstanding() const noexcept { return outstanding_; }
+  const Space& space() const noexcept { return space_; }
+
  protected:
   /// The next wish; it need not be unknown.
   virtual std::optional<std::uint64_t> next() = 0;
   /// Each configuration's first result, in the order in which they come.
   virtual void learn(const Result&) {}
 
-  /// Proposed, or observed without having been proposed.
-  bool known(std::uint64_t index) const { return known_.contains(index); }
   /// A configuration that is not known, uniformly; nullopt: there is none.
   std::optional<std::uint64_t> fresh();
   /// An unknown configuration near `index`: itself, or one of a few random steps away; nullopt: all that were tried are
   /// known. Where the nearest results failed, it is mostly passed over.
   std::optional<std::uint64_t> unknown_near(std::uint64_t index);
-  const std::vector<Result>& results() const noexcept { return results_; }
   /// The fastest measured, as a position in results().
   const std::optional<std::size_t>& best() const noexcept { return best_; }
-  /// Proposed and not observed yet, in the order of proposal.
-  const std::vector<std::uint64_t>& outstanding() const noexcept { return outstanding_; }
   std::uint64_t proposed() const noexcept { return proposed_; }
   std::uint64_t evals() const noexcept { return evals_; }
-  const Space& space() const noexcept { return space_; }
   Random& random() noexcept { return random_; }
   const Features& features() const noexcept { return features_; }
   Guidance& guidance() noexcept { return guidance_; }

@@ -16,8 +16,6 @@ namespace {
 
 constexpr double weight_deviation = 0.5;  // of a source's weight around zero, before there are results
 constexpr double value_deviation = 0.2;   // of results around what good sources say
-constexpr double trusted_results = 30;    // until there are so many results, weights count in full;
-constexpr double enough_results = 80;     // from so many on the results alone say more
 constexpr std::size_t looked_at = 300;    // of each source's best, where all are weighed together
 
 // Two values, a few words, or a few numbers with zero for "off".
@@ -140,10 +138,8 @@ void Guidance::weigh(std::span<const std::uint64_t> indices, std::span<const dou
   normal(width, width) += 1e-9;
   const Eigen::VectorXd solution = normal.ldlt().solve(right);
   // A source that is right where it says the opposite is right by chance.
-  const double trust =
-      std::clamp((enough_results - static_cast<double>(indices.size())) / (enough_results - trusted_results), 0.0, 1.0);
   for (std::size_t g = 0; g < guides_.size(); ++g)
-    weights_[g] = trust * std::clamp(solution[static_cast<Eigen::Index>(g)], 0.0, 1.5);
+    weights_[g] = std::clamp(solution[static_cast<Eigen::Index>(g)], 0.0, 1.5);
 }
 
 }  // namespace xtune

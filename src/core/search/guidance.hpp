@@ -46,8 +46,7 @@ class Guidance {
   /// then further good ones, at least two parameters apart.
   std::vector<std::uint64_t> picks(std::size_t count);
 
-  /// Sets the weight of each source by ridge regression of values, one for each index. With many results the weights
-  /// fade out: a search that goes on must end where it would have ended without sources.
+  /// Sets the weight of each source by ridge regression of values, one for each index.
   void weigh(std::span<const std::uint64_t> indices, std::span<const double> values);
   /// Weighted sum of the sources' scores.
   double expected(std::uint64_t index) const;

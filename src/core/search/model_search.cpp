@@ -16,6 +16,8 @@ constexpr std::size_t pool_draws = 1000;                       // candidates by 
 constexpr std::size_t polished = 5;                            // the best few, whose neighbours are all candidates
 constexpr double least_chance = 0.005;                         // of success: no failure is certain
 constexpr std::size_t guides_best = 200;                       // of each source
+constexpr std::uint64_t guided_alone_until = 40;               // proposals; then by turns with what no source told,
+constexpr std::uint64_t guided_until = 60;                     // and from here on the results alone decide
 constexpr std::size_t least_interval = 5, most_interval = 60;  // results between restarts of the model
 constexpr std::size_t interval_part = 7;                       // or this part of the results
 
@@ -30,32 +32,33 @@ double log_expected_improvement(double mean, double deviation, double best) {
 
 using MakeModel = std::unique_ptr<Model> (*)(const Space& space, const Features& features);
 
-class ModelSearch : public BudgetedSearch {
+// A model of all results, and its pool of candidates. The guidance may be one of no sources.
+class Proposer {
  public:
-  ModelSearch(const StrategyOptions& options, MakeModel make_model)
-      : BudgetedSearch(options), design_(options.space, features()), model_(make_model(options.space, features())) {}
+  Proposer(const BudgetedSearch& search, Guidance& guidance, Random& random, std::unique_ptr<Model> model)
+      : search_(search), guidance_(guidance), random_(random), model_(std::move(model)) {}
 
- protected:
-  std::optional<std::uint64_t> next() override {
-    if (results().size() < initial_results || !best()) {
-      const auto designed = design_.next(random());
-      return designed && known(*designed) ? fresh() : designed;
-    }
-    if (results().size() >= next_restart_)
+  std::optional<std::uint64_t> next() {
+    if (search_.results().size() >= next_restart_)
       restart();
-    else if (results().size() > learnt_)
+    else if (search_.results().size() > learnt_)
       update();
-    const std::optional<std::uint64_t> pick = choose();
-    if (pick) model_->expect(*pick);
-    return pick;
+    return choose();
+  }
+
+  // Under way from now on.
+  void expect(std::uint64_t index) {
+    if (lesson_) model_->expect(index);
   }
 
  private:
+  const Space& space() const { return search_.space(); }
+
   void restart() {
-    const std::size_t count = results().size();
+    const std::size_t count = search_.results().size();
     next_restart_ = count + std::clamp(count / interval_part, least_interval, most_interval);
     learnt_ = count;
-    lesson_.emplace(results(), guidance());
+    lesson_.emplace(search_.results(), guidance_);
     pool_.clear();
     in_pool_.clear();
     expected_.clear();
@@ -63,27 +66,27 @@ class ModelSearch : public BudgetedSearch {
     if (space().size() <= pool_draws) {
       for (std::uint64_t index = 0; index < space().size(); ++index) add_candidate(index);
     } else {
-      for (std::size_t i = 0; i < pool_draws; ++i) add_candidate(random().below(space().size()));
-      for (const Guide& guide : guidance().guides())
+      for (std::size_t i = 0; i < pool_draws; ++i) add_candidate(random_.below(space().size()));
+      for (const Guide& guide : guidance_.guides())
         for (std::size_t i = 0; i < std::min(guides_best, guide.order().size()); ++i) add_candidate(guide.order()[i]);
       add_neighbours();
     }
-    model_->restart(*lesson_, outstanding(), pool_, random());
-    expect_of_guidance(0);
+    model_->restart(*lesson_, search_.outstanding(), pool_, random_);
+    expect_of_guidance();
   }
 
   void update() {
-    learnt_ = results().size();
-    lesson_.emplace(results(), guidance());
+    learnt_ = search_.results().size();
+    lesson_.emplace(search_.results(), guidance_);
     const std::size_t before = pool_.size();
     if (space().size() > pool_draws) add_neighbours();
     model_->extend(std::span(pool_).subspan(before));
-    model_->update(*lesson_, random());
-    expect_of_guidance(0);
+    model_->update(*lesson_, random_);
+    expect_of_guidance();
   }
 
   void add_candidate(std::uint64_t index) {
-    if (!known(index) && in_pool_.insert(index).second) pool_.push_back(index);
+    if (!search_.known(index) && in_pool_.insert(index).second) pool_.push_back(index);
   }
 
   void add_neighbours() {
@@ -93,17 +96,17 @@ class ModelSearch : public BudgetedSearch {
         for (const std::uint64_t neighbour : space().neighbours(timed[i])) add_candidate(neighbour);
   }
 
-  void expect_of_guidance(std::size_t from) {
+  void expect_of_guidance() {
     expected_.resize(pool_.size(), 0);
-    if (guidance().empty()) return;
-    for (std::size_t i = from; i < pool_.size(); ++i) expected_[i] = lesson_->expected(pool_[i], guidance());
+    if (guidance_.empty()) return;
+    for (std::size_t i = 0; i < pool_.size(); ++i) expected_[i] = lesson_->expected(pool_[i], guidance_);
   }
 
   std::optional<std::uint64_t> choose() const {
     std::optional<std::uint64_t> best;
     double best_score = -std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < pool_.size(); ++i) {
-      if (known(pool_[i])) continue;
+      if (search_.known(pool_[i])) continue;
       const Prediction prediction = model_->predict(i);
       const double score =
           log_expected_improvement(prediction.mean + expected_[i], prediction.deviation + 1e-4, lesson_->best()) +
@@ -116,13 +119,47 @@ class ModelSearch : public BudgetedSearch {
     return best;
   }
 
-  InitialDesign design_;
+  const BudgetedSearch& search_;
+  Guidance& guidance_;
+  Random& random_;
   std::unique_ptr<Model> model_;
   std::optional<Lesson> lesson_;
   std::size_t next_restart_ = 0, learnt_ = 0;
   std::vector<std::uint64_t> pool_;
   std::vector<float> expected_;  // of the guidance, for each of the pool
   std::unordered_set<std::uint64_t> in_pool_, expanded_;
+};
+
+class ModelSearch : public BudgetedSearch {
+ public:
+  ModelSearch(const StrategyOptions& options, MakeModel make_model)
+      : BudgetedSearch(options),
+        design_(options.space, features()),
+        own_(*this, nobody_, random(), make_model(options.space, features())) {
+    if (guidance().empty()) return;
+    guided_.emplace(*this, guidance(), random(), make_model(options.space, features()));
+  }
+
+ protected:
+  std::optional<std::uint64_t> next() override {
+    // What the sources picked stands for the design.
+    if (!best() || (guidance().empty() && results().size() < initial_results)) {
+      const auto designed = design_.next(random());
+      return designed && known(*designed) ? fresh() : designed;
+    }
+    if (proposed() >= guided_until) guided_.reset();
+    const bool asks_guided = guided_ && (proposed() < guided_alone_until || proposed() % 2 == 0);
+    const std::optional<std::uint64_t> pick = asks_guided ? guided_->next() : own_.next();
+    if (pick) own_.expect(*pick);
+    if (pick && guided_) guided_->expect(*pick);
+    return pick;
+  }
+
+ private:
+  InitialDesign design_;
+  Guidance nobody_{space(), features(), {}, random()};  // of no sources
+  Proposer own_;
+  std::optional<Proposer> guided_;
 };
 
 }  // namespace

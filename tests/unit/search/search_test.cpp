@@ -74,13 +74,14 @@ void check_budget(const Run& result, const Space& space, std::uint64_t evals) {
 }  // namespace
 
 TEST_CASE("every strategy uses its whole budget, without repetition, in any batch and order") {
-  const Space space = make_space(5);
-  REQUIRE(space.size() > 200);
+  const Space space = make_space(4);
+  REQUIRE(space.size() > 100);
   for (const std::string& name : strategy_names())
     for (const std::uint64_t evals :
-         {std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{90}, space.size() - 1, space.size(), space.size() + 10})
+         {std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{50}, space.size() - 1, space.size(), space.size() + 10})
       for (const std::size_t batch : {std::size_t{1}, std::size_t{5}, std::size_t{64}})
         for (const std::uint64_t shuffle : {0, 3}) {
+          if (batch == 1 && shuffle != 0) continue;  // one result has one order
           CAPTURE(name);
           CAPTURE(evals);
           CAPTURE(batch);
@@ -92,8 +93,9 @@ TEST_CASE("every strategy repeats itself for the same seed and observations") {
   const Space space = make_space(6);
   for (const std::string& name : strategy_names()) {
     CAPTURE(name);
-    CHECK(run(name, space, 5, 200, 8, 4).proposed == run(name, space, 5, 200, 8, 4).proposed);
-    if (name != "exhaustive") CHECK(run(name, space, 5, 200, 8, 4).proposed != run(name, space, 6, 200, 8, 4).proposed);
+    const auto proposed = run(name, space, 5, 100, 8, 4).proposed;
+    CHECK(proposed == run(name, space, 5, 100, 8, 4).proposed);
+    if (name != "exhaustive") CHECK(proposed != run(name, space, 6, 100, 8, 4).proposed);
   }
 }
 
@@ -219,7 +221,7 @@ TEST_CASE("learning pays: every strategy that learns beats random on a bowl") {
   const Space space = make_space(12);
   const auto mean_best = [&](const std::string& name) {
     double sum = 0;
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) sum += run(name, space, seed, 200, 4, seed).best / 10;
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) sum += run(name, space, seed, 100, 4, seed).best / 6;
     return sum;
   };
   const double random = mean_best("random");
