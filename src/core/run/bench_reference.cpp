@@ -107,11 +107,13 @@ void BenchSession::make_file_reference() {
   fill_input(layout, job_.seed, output.expected.writable());
 }
 
-void BenchSession::save_reference() const {
+void BenchSession::save_reference() const try {
   for (std::size_t i = 0; i < arguments_.size(); ++i)
     if (!arguments_[i].expected.bytes().empty())
       write_file_atomically(expected_path(job_, i), as_text(arguments_[i].expected.bytes()));
   write_file_atomically(job_.scratch / "expected-complete", "");
+} catch (const Error& error) {
+  throw Error(error.kind(), std::string(error.what()) + " (XTUNE_TMP_DIR names another place)");
 }
 
 bool BenchSession::load_reference() {
