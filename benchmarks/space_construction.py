@@ -11,13 +11,13 @@ import argparse
 import json
 import math
 import pathlib
-import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 
 RUNS = 7
-# Kernel Tuner 1.4.0 on a machine with 2 cores: construction in ms, peak memory in MB where it was taken.
+# Kernel Tuner on a machine with 2 cores: construction in ms, peak memory in MB where it was taken.
 KERNEL_TUNER = {
     "hotspot": (1160, 252),
     "gemm": (214, 133),
@@ -35,14 +35,16 @@ def to_spec(space):
 
 
 def construct(xtune, spec):
-    """Fastest construction in ms, number of valid configurations, peak memory of the process in MB."""
-    best, valid = math.inf, None
+    """Fastest construction in ms, number of valid configurations, peak memory of the process in MB (None without GNU time)."""
+    best, valid, peak_mb = math.inf, None, None
+    command = [xtune, "space", str(spec), "--backend", "host", "--format", "json"]
     for _ in range(RUNS):
-        command = [xtune, "space", str(spec), "--backend", "host", "--format", "json"]
         answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         best, valid = min(best, answer["construct_ms"]), answer["valid"]
-    # The largest of all children so far: an upper bound for this one.
-    return best, valid, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    if gnu_time := shutil.which("time"):  # a child of Python counts Python's own pages
+        run = subprocess.run([gnu_time, "-f", "%M", *command], check=True, capture_output=True, text=True)
+        peak_mb = int(run.stderr.split()[-1]) / 1024
+    return best, valid, peak_mb
 
 
 def main():
@@ -63,13 +65,14 @@ def main():
             ms, valid, peak_mb = construct(arguments.xtune, spec)
             theirs_ms, theirs_mb = KERNEL_TUNER.get(space["name"], (None, None))
             ratio = f"{theirs_ms / ms:.0f}x" if theirs_ms else "-"
-            share = f"{peak_mb / theirs_mb:.1%}" if theirs_mb else "-"
+            share = f"{peak_mb / theirs_mb:.1%}" if theirs_mb and peak_mb else "-"
+            peak = f"{peak_mb:.1f}" if peak_mb else "-"
             if theirs_ms:
                 speedups.append(theirs_ms / ms)
             expected = space.get("expected_valid", valid)
             wrong += valid != expected
             note = "" if valid == expected else f"   WRONG: {expected} expected"
-            print(f"{space['name']:24} {valid:8} {ms:10.3f} {theirs_ms or '-':>16} {ratio:>8} {peak_mb:8.1f} {share:>10}{note}")
+            print(f"{space['name']:24} {valid:8} {ms:10.3f} {theirs_ms or '-':>16} {ratio:>8} {peak:>8} {share:>10}{note}")
     if speedups:
         mean = math.exp(sum(map(math.log, speedups)) / len(speedups))
         print(f"geometric mean of the ratios: {mean:.0f}x")
