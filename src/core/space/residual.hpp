@@ -1,4 +1,4 @@
-// A constraint as a tree, and what it still depends on once some of its parameters have values.
+// What a constraint still depends on once some of its parameters have values.
 #pragma once
 
 #include <cstdint>
@@ -6,25 +6,9 @@
 #include <vector>
 
 #include "core/space/bounds.hpp"
-#include "core/space/solver.hpp"
+#include "core/space/constraint_tree.hpp"
 
 namespace xtune {
-
-/// The expression of a constraint; its leaves are constants and the parameters of a group.
-struct ConstraintTree {
-  enum class Kind : std::uint8_t { constant, parameter, operation, both, any };  ///< both, any: Python's `and`, `or`
-  struct Node {
-    Kind kind = Kind::constant;
-    expr::Scalar constant;          ///< constant
-    std::uint32_t member = 0;       ///< parameter: its position in the space
-    expr::Instruction instruction;  ///< operation
-    std::vector<std::uint32_t> children;
-  };
-  std::vector<Node> nodes;  ///< children before parents
-  std::uint32_t root = 0;
-
-  explicit ConstraintTree(const BoundConstraint& constraint, std::span<const expr::Scalar> first_values);
-};
 
 /// What is remembered of a prefix of values for one constraint, compared bit by bit: two prefixes with equal cells
 /// allow the same completions.

@@ -1,0 +1,29 @@
+// A constraint as a tree.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/space/code.hpp"
+#include "core/space/solver.hpp"
+
+namespace xtune {
+
+/// The expression of a constraint; its leaves are constants and the parameters of a group.
+struct ConstraintTree {
+  enum class Kind : std::uint8_t { constant, parameter, operation, both, any };  ///< both, any: Python's `and`, `or`
+  struct Node {
+    Kind kind = Kind::constant;
+    expr::Scalar constant;          ///< constant
+    std::uint32_t member = 0;       ///< parameter: its position in the space
+    expr::Instruction instruction;  ///< operation
+    std::vector<std::uint32_t> children;
+  };
+  std::vector<Node> nodes;  ///< children before parents
+  std::uint32_t root = 0;
+
+  explicit ConstraintTree(const BoundConstraint& constraint, std::span<const expr::Scalar> first_values);
+};
+
+}  // namespace xtune
