@@ -73,11 +73,6 @@ std::optional<Best> best_among(const std::vector<const Record*>& records, std::s
   return best;
 }
 
-bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
-  return std::tie(a.backend, a.vendor, a.arch, a.name, a.compute_units) ==
-         std::tie(b.backend, b.vendor, b.arch, b.name, b.compute_units);
-}
-
 std::optional<double> size_of_value(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
   if (const auto* number = std::get_if<double>(&value)) return *number;
@@ -183,6 +178,11 @@ Choice choose(const std::vector<const Record*>& order, const LookupRules& rules)
 }
 
 }  // namespace
+
+bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
+  return std::tie(a.backend, a.vendor, a.arch, a.name, a.compute_units) ==
+         std::tie(b.backend, b.vendor, b.arch, b.name, b.compute_units);
+}
 
 std::vector<const Record*> ranked(const std::vector<Record>& records, std::string_view statistic) {
   return ranked_among(pointers_to(records), statistic);

@@ -28,6 +28,10 @@ std::optional<Best> best_of(const std::vector<Record>& records, std::string_view
 std::optional<Best> best_of(std::vector<Record>&& records,
                             std::string_view statistic = "median") = delete;  // the pointers would outlive the records
 
+/// The same kind of device through the same backend, whichever one of them: what records must agree in to answer
+/// exactly.
+bool same_device(const DeviceInfo& a, const DeviceInfo& b);
+
 enum class Match { exact, nearest, none };
 const char* to_string(Match match) noexcept;
 

@@ -4,10 +4,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "core/candidates/rank.hpp"
 #include "core/device/device_model.hpp"
+#include "core/record/best.hpp"
 #include "core/record/record_log.hpp"
 #include "core/replay/records.hpp"
 #include "xtune/error.hpp"
@@ -19,24 +21,10 @@ constexpr std::size_t most_sources = 8;
 
 bool is_cpu(const DeviceInfo& device) { return device.vendor == "cpu"; }
 
-bool is_this_device(const DeviceInfo& device, const DeviceInfo& own) {
-  return device.backend == own.backend && device.arch == own.arch && device.name == own.name &&
-         device.compute_units == own.compute_units;
-}
-
-RecordSet all_records(const std::filesystem::path& store, const std::string& kernel) {
-  RecordSet all;
-  for (const std::string& arch : recorded_archs(store, kernel)) {
-    RecordSet set = read_records(store, arch, kernel);
-    std::move(set.records.begin(), set.records.end(), std::back_inserter(all.records));
-  }
-  return all;
-}
-
 /// How much less a source is worth: another architecture weighs more than another device of this one, that more than
 /// another problem.
 int distance(const Recording& recording, const DeviceInfo& own) {
-  if (is_this_device(recording.device, own)) return 0;
+  if (same_device(recording.device, own)) return 0;
   if (recording.device.arch == own.arch) return 1;
   return recording.device.vendor == own.vendor ? 2 : 3;
 }
@@ -67,20 +55,29 @@ Knowledge candidates_of(const Spec& spec, const Space& space, const Bindings& pr
 }
 
 void add_sources(Knowledge& knowledge, const Spec& spec, const Space& space, const Bindings& problem,
-                 const Target& target, const std::filesystem::path& store) {
-  RecordSet all = all_records(store, spec.kernel.name);
+                 const Target& target, const std::vector<Record>& here, const std::filesystem::path& store) {
   const auto is_own = [&](const Record& record) {
-    return record.problem == problem && is_this_device(record.device, target.device);
+    return record.problem == problem && same_device(record.device, target.device);
   };
   std::int64_t first_own_ms = std::numeric_limits<std::int64_t>::max();
-  for (const Record& record : all.records)
+  for (const Record& record : here)
     if (is_own(record)) first_own_ms = std::min(first_own_ms, record.unix_time_ms);
-  std::erase_if(all.records, [&](const Record& record) {
-    return is_own(record) || record.unix_time_ms >= first_own_ms || is_cpu(record.device) != is_cpu(target.device);
-  });
+  RecordSet others;
+  const auto guides = [&](const Record& record) {
+    return !is_own(record) && record.unix_time_ms < first_own_ms && is_cpu(record.device) == is_cpu(target.device);
+  };
+  for (const std::string& arch : recorded_archs(store, spec.kernel.name)) {
+    if (arch == target.device.arch) {
+      std::copy_if(here.begin(), here.end(), std::back_inserter(others.records), guides);
+      continue;
+    }
+    RecordSet set = read_records(store, arch, spec.kernel.name);
+    std::copy_if(std::move_iterator(set.records.begin()), std::move_iterator(set.records.end()),
+                 std::back_inserter(others.records), guides);
+  }
   std::vector<Recording> recordings;
   try {
-    if (!all.records.empty()) recordings = recordings_of(std::move(all), store.string(), spec.measure.statistic);
+    if (!others.records.empty()) recordings = recordings_of(std::move(others), store.string(), spec.measure.statistic);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::nothing_valid) throw;
   }

@@ -54,6 +54,7 @@ class Run {
         // On a CPU the kernel and the compilers would fight for the same cores, and every number would be wrong.
         alternate_(target.device.vendor == "cpu"),
         batch_(compiler.parallel() * (alternate_ ? 4 : 2) + 2),
+        on_arch_(read_store()),
         path_(make_search(problem), alternate_ ? batch_ : batch_ + compiler.parallel()) {
     result_.problem = problem;
     result_.device = target.device;
@@ -64,13 +65,14 @@ class Run {
   TuneResult go();
 
  private:
+  std::vector<Record> read_store();
   void open_store();
   bool time_is_up() const;
   std::unique_ptr<Strategy> make_search(const Bindings& problem) {
     Knowledge knowledge = candidates_of(spec_, space_, problem, target_);
     const SearchSpec& search = spec_.search;
     const bool learns = make_strategy(search.strategy, space_, search.seed, evals_)->learns();
-    if (options_.transfer && learns) add_sources(knowledge, spec_, space_, problem, target_, options_.store);
+    if (options_.transfer && learns) add_sources(knowledge, spec_, space_, problem, target_, on_arch_, options_.store);
     for (const std::string& note : knowledge.notes) observer_.on_note(note);
     return make_strategy(search.strategy, StrategyOptions{space_, search.seed, evals_, std::move(knowledge.first),
                                                           std::move(knowledge.sources)});
@@ -114,7 +116,8 @@ class Run {
   const CandidateResolver resolver_;
   const std::uint64_t evals_;
   const bool alternate_;
-  const std::size_t batch_;  ///< configurations in flight at most; see room()
+  const std::size_t batch_;      ///< configurations in flight at most; see room()
+  std::vector<Record> on_arch_;  ///< the store's, of this kernel and architecture; moved into stored_
   SearchPath path_;
 
   std::unordered_map<std::string, Record> stored_;  ///< newest record of each measurement key
@@ -133,13 +136,18 @@ class Run {
   TuneResult result_;
 };
 
-void Run::open_store() {
+std::vector<Record> Run::read_store() {
   RecordSet set = read_records(options_.store, target_.device.arch, spec_.kernel.name);
   for (const std::string& warning : set.warnings) observer_.on_warning(warning);
-  for (Record& record : set.records) {
+  return std::move(set.records);
+}
+
+void Run::open_store() {
+  for (Record& record : on_arch_) {
     auto& slot = stored_[record.key];
     if (slot.key.empty() || slot.unix_time_ms <= record.unix_time_ms) slot = std::move(record);
   }
+  on_arch_.clear();
   writer_.emplace(options_.store, target_.device.arch, spec_.kernel.name, options_.attempt);
 }
 

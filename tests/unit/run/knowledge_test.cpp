@@ -39,7 +39,8 @@ struct Study {
   }
   std::vector<Source> sources() const {
     Knowledge knowledge;
-    add_sources(knowledge, spec, space, problem, target, folder.path());
+    const RecordSet here = read_records(folder.path(), target.device.arch, "gemm");
+    add_sources(knowledge, spec, space, problem, target, here.records, folder.path());
     CHECK(knowledge.notes.size() == knowledge.sources.size());
     return knowledge.sources;
   }
