@@ -27,8 +27,8 @@ void store(SealedMemory& memory, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-BenchSession::Argument& BenchSession::output_named(const std::string& name) {
-  for (Argument& argument : arguments_)
+TestArgument& BenchSession::output_named(const std::string& name) {
+  for (TestArgument& argument : arguments_)
     if (argument.layout.role != ArgRole::in && (name.empty() || argument.layout.name == name)) return argument;
   throw Error(ErrorKind::invalid_spec,
               "the reference describes output '" + name + "', and no argument of role out or inout has that name");
@@ -38,7 +38,7 @@ void BenchSession::prepare_reference() {
   if (reference_ready_) return;
   if (job_.reference.kind != ReferenceSpec::Kind::none && !load_reference()) {
     at_place(job_.reference.at, [this] { make_reference(); });
-    for (Argument& argument : arguments_) argument.expected.seal();
+    for (TestArgument& argument : arguments_) argument.expected.seal();
     save_reference();
   }
   reference_ready_ = true;
@@ -63,14 +63,14 @@ void BenchSession::make_kernel_reference() {
   const ReferencePlan& plan = job_.reference;
   try {
     const std::unique_ptr<Program> program = device_.load(with_image(plan.artifact), plan.launch);
-    reset(sets_[0]);
+    reset(arguments_, sets_[0]);
     const auto arguments = arguments_for(sets_[0], plan.scalar_arguments);
     program->run({arguments, false, 0});
   } catch (const CandidateFailure& failure) {
     throw Error(ErrorKind::invalid_spec, fmt::format("the reference kernel '{}' failed ({}): {}", plan.name,
                                                      to_string(failure.outcome()), failure.what()));
   }
-  if (const auto damage = damaged_guard(sets_[0]))
+  if (const auto damage = damaged_guard(arguments_, sets_[0]))
     throw Error(ErrorKind::invalid_spec,
                 fmt::format("the reference kernel '{}' wrote {} {}", plan.name, damage->where, damage->argument));
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
@@ -86,20 +86,20 @@ void BenchSession::make_builtin_reference() {
   call.scalars = {plan.scalars.begin(), plan.scalars.end()};
   for (const auto& [role, name] : plan.arrays) {
     const auto found = std::find_if(arguments_.begin(), arguments_.end(),
-                                    [&, wanted = name](const Argument& a) { return a.layout.name == wanted; });
+                                    [&, wanted = name](const TestArgument& a) { return a.layout.name == wanted; });
     if (found == arguments_.end() || found->layout.role == ArgRole::out)
       throw Error(ErrorKind::invalid_spec,
                   "the reference's " + role + " = '" + name + "' is no input argument of the kernel");
     call.arrays[role] = {&found->layout, found->pristine.bytes()};
   }
-  Argument& output = output_named(plan.output);
+  TestArgument& output = output_named(plan.output);
   call.output = &output.layout;
   store(output.expected, run_builtin(plan.name, call));
 }
 
 void BenchSession::make_file_reference() {
   const ReferencePlan& plan = job_.reference;
-  Argument& output = output_named(plan.output);
+  TestArgument& output = output_named(plan.output);
   // The same reading as for input files, with the same complaints about shape and dtype.
   ArgumentLayout layout = output.layout;
   layout.file = plan.file;

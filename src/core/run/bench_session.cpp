@@ -41,7 +41,7 @@ BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
       guard_size_(job_.sanitize ? 0 : guard_bytes) {
   for (const ArgumentPlan& plan : job_.arguments) {
     if (!plan.buffer) continue;
-    Argument argument{*plan.buffer, {}, {}};
+    TestArgument argument{*plan.buffer, {}, {}};
     if (argument.layout.role != ArgRole::out) {
       argument.pristine = SealedMemory(argument.layout.bytes());
       at_place(argument.layout.at, [&] { fill_input(argument.layout, job_.seed, argument.pristine.writable()); });
@@ -55,7 +55,7 @@ BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
 
 void BenchSession::allocate() {
   std::uint64_t set_bytes = 0;
-  for (const Argument& argument : arguments_) set_bytes += argument.layout.bytes() + 2 * guard_size_;
+  for (const TestArgument& argument : arguments_) set_bytes += argument.layout.bytes() + 2 * guard_size_;
   std::size_t count = 1;
   if (job_.measure.flush == Flush::l2) flush_bytes_ = flush_size(device_.info());
   if (job_.measure.flush == Flush::rotate) {
@@ -70,32 +70,10 @@ void BenchSession::allocate() {
   }
   for (std::size_t i = 0; i < count; ++i) {
     BufferSet set;
-    for (const Argument& argument : arguments_)
+    for (const TestArgument& argument : arguments_)
       set.push_back(std::make_unique<GuardedBuffer>(device_, argument.layout.bytes(), guard_size_));
     sets_.push_back(std::move(set));
   }
-}
-
-void BenchSession::reset(BufferSet& set) {
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    const std::size_t bytes = arguments_[i].layout.bytes();
-    if (arguments_[i].layout.role == ArgRole::out)
-      set[i]->fill(0, bytes, poison_byte);
-    else
-      set[i]->write(0, arguments_[i].pristine.bytes());
-    set[i]->renew_guards();
-  }
-}
-
-void BenchSession::restore_in_place(BufferSet& set) {
-  for (std::size_t i = 0; i < arguments_.size(); ++i)
-    if (arguments_[i].layout.role == ArgRole::inout) set[i]->write(0, arguments_[i].pristine.bytes());
-}
-
-std::optional<BenchSession::Damage> BenchSession::damaged_guard(BufferSet& set) {
-  for (std::size_t i = 0; i < arguments_.size(); ++i)
-    if (const char* const where = set[i]->damage()) return Damage{arguments_[i].layout.name, where};
-  return std::nullopt;
 }
 
 std::vector<KernelArgument> BenchSession::arguments_for(BufferSet& set,
@@ -138,53 +116,24 @@ BenchAnswer BenchSession::bench(const BenchJob& job) {
 void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer) {
   std::vector<std::vector<KernelArgument>> arguments;
   for (BufferSet& set : sets_) {
-    reset(set);
+    reset(arguments_, set);
     arguments.push_back(arguments_for(set, job.scalars));
   }
   program.run({arguments[0], false, 0});
   answer.stage = "validate";
-  if (!validate(answer)) return;
+  if (!check_outputs(job_, arguments_, sets_[0], answer)) return;
 
   answer.stage = "measure";
   const MeasureSpec& measure = job_.measure;
   std::size_t next = 0;
   const auto launch = [&](bool timed) {
     const std::size_t set = next++ % sets_.size();
-    if (in_place_) restore_in_place(sets_[set]);
+    if (in_place_) restore_in_place(arguments_, sets_[set]);
     return program.run({arguments[set], timed, timed ? flush_bytes_ : 0}).time_ms;
   };
   for (int i = 0; i < measure.warmup; ++i) launch(false);
   const StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise};
   answer.samples_ms = measure_series([&] { return launch(true); }, rule, clock_).samples_ms;
-}
-
-bool BenchSession::validate(BenchAnswer& answer) {
-  if (const auto damage = damaged_guard(sets_[0])) {
-    answer.outcome = Outcome::wrong_result;
-    answer.message = damage->argument + ": the kernel wrote " + damage->where + " this buffer";
-    return false;
-  }
-  std::vector<std::byte> actual;
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    const Argument& argument = arguments_[i];
-    if (argument.expected.bytes().empty()) continue;
-    actual.resize(argument.layout.bytes());
-    sets_[0][i]->read(0, actual);
-    Tolerance tolerance = default_tolerance(argument.layout.dtype);
-    for (const auto& [name, given] : job_.tolerances)
-      if (name == argument.layout.name) tolerance = given;
-    Comparison comparison = compare(argument.layout.name, argument.layout.dtype, actual, argument.expected.bytes(),
-                                    argument.layout.shape, tolerance);
-    const bool passed = comparison.passed;
-    if (!passed) {
-      answer.outcome = Outcome::wrong_result;
-      answer.message = comparison.text();
-    }
-    // Several outputs: the record keeps the first that failed, else the last.
-    answer.validation = std::move(comparison);
-    if (!passed) return false;
-  }
-  return true;
 }
 
 }  // namespace xtune

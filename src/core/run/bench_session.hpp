@@ -3,17 +3,13 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "core/build/cache.hpp"
 #include "core/measure/device.hpp"
-#include "core/run/guarded_buffer.hpp"
-#include "core/run/protocol.hpp"
-#include "core/run/sealed_memory.hpp"
+#include "core/run/output_check.hpp"
 
 namespace xtune {
 
@@ -38,14 +34,6 @@ class BenchSession {
   BenchAnswer bench(const BenchJob& job);
 
  private:
-  struct Argument {
-    ArgumentLayout layout;
-    SealedMemory pristine;  ///< inputs; empty for outputs
-    SealedMemory expected;  ///< outputs, when there is a reference
-  };
-  /// The buffers of one argument set; rotation has several.
-  using BufferSet = std::vector<std::unique_ptr<GuardedBuffer>>;
-
   void allocate();
   void make_reference();
   void make_kernel_reference();
@@ -53,25 +41,17 @@ class BenchSession {
   void make_file_reference();
   bool load_reference();
   void save_reference() const;
-  Argument& output_named(const std::string& name);
+  TestArgument& output_named(const std::string& name);
 
-  void reset(BufferSet& set);             ///< pristine inputs, poisoned outputs, fresh guards
-  void restore_in_place(BufferSet& set);  ///< inout arguments only
-  struct Damage {
-    std::string argument;
-    const char* where;  ///< as GuardedBuffer::damage tells
-  };
-  std::optional<Damage> damaged_guard(BufferSet& set);  ///< the first guard zone that was overwritten
   std::vector<KernelArgument> arguments_for(BufferSet& set, const std::vector<ScalarArgument>& scalars) const;
   void bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer);
-  bool validate(BenchAnswer& answer);
   Artifact with_image(const Artifact& artifact) const;
 
   Device& device_;
   OpenJob job_;
   Clock& clock_;
   ArtifactCache cache_;
-  std::vector<Argument> arguments_;  ///< buffers only, in kernel order
+  std::vector<TestArgument> arguments_;  ///< buffers only, in kernel order
   std::vector<BufferSet> sets_;
   std::size_t guard_size_ = 0;  ///< bytes before and after each buffer
   std::size_t flush_bytes_ = 0;
