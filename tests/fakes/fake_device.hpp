@@ -17,11 +17,13 @@ namespace xtune::fakes {
 
 class FakeBuffer final : public Buffer {
  public:
-  explicit FakeBuffer(std::size_t bytes) : memory_(bytes, std::byte{0x5C}) {}
+  /// written: counts the bytes of every write.
+  FakeBuffer(std::size_t bytes, std::size_t& written) : memory_(bytes, std::byte{0x5C}), written_(written) {}
   std::size_t size() const noexcept override { return memory_.size(); }
   void* address() noexcept override { return memory_.data(); }
   void write(std::size_t offset, std::span<const std::byte> bytes) override {
     check(offset, bytes.size());
+    written_ += bytes.size();
     if (!bytes.empty()) std::memcpy(memory_.data() + offset, bytes.data(), bytes.size());
   }
   void read(std::size_t offset, std::span<std::byte> bytes) override {
@@ -38,6 +40,7 @@ class FakeBuffer final : public Buffer {
     if (offset > memory_.size() || size > memory_.size() - offset) throw std::out_of_range("fake buffer");
   }
   std::vector<std::byte> memory_;
+  std::size_t& written_;
 };
 
 /// What a kernel function sees of its launch.
@@ -72,11 +75,12 @@ class FakeDevice final : public Device {
   DeviceInfo device_info;
   std::vector<FakeLaunch> launches;  ///< every launch, in order
   std::size_t allocations = 0;
+  std::size_t written_bytes = 0;  ///< by Buffer::write
 
   const DeviceInfo& info() const noexcept override { return device_info; }
   std::unique_ptr<Buffer> allocate(std::size_t bytes) override {
     ++allocations;
-    return std::make_unique<FakeBuffer>(bytes);
+    return std::make_unique<FakeBuffer>(bytes, written_bytes);
   }
   std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) override {
     if (const auto found = load_failures.find(artifact.key); found != load_failures.end()) throw found->second;

@@ -193,17 +193,20 @@ std::vector<ArgumentLayout> CandidateResolver::layouts() const {
   return result;
 }
 
-std::vector<std::pair<std::string, Tolerance>> CandidateResolver::tolerances() const {
-  std::vector<std::pair<std::string, Tolerance>> result;
+std::vector<std::pair<std::string, ToleranceRule>> CandidateResolver::tolerances() const {
   const ValidateSpec& validate = state_->spec.validate;
-  for (const ArgSpec& argument : state_->spec.args) {
-    if (argument.kind == ArgKind::scalar || argument.role == ArgRole::in) continue;
-    Tolerance tolerance = default_tolerance(argument.dtype);
-    tolerance.rtol = validate.rtol.value_or(tolerance.rtol);
-    tolerance.atol = validate.atol.value_or(tolerance.atol);
-    tolerance.max_mismatched_ratio = validate.max_mismatched_ratio;
-    result.emplace_back(argument.name, tolerance);
+  ToleranceRule rule{validate.rtol,           validate.atol, validate.max_mismatched_ratio,
+                     validate.outlier_factor, std::nullopt,  validate.accumulate};
+  if (validate.reduction) {
+    const std::int64_t terms =
+        evaluate_integer(*validate.reduction, [this](std::string_view name) { return state_->constant(name); });
+    if (terms < 0)
+      fail_at(validate.reduction->at, fmt::format("a reduction length must be at least 0, and this is {}", terms));
+    rule.reduction = static_cast<std::uint64_t>(terms);
   }
+  std::vector<std::pair<std::string, ToleranceRule>> result;
+  for (const ArgSpec& argument : state_->spec.args)
+    if (argument.kind != ArgKind::scalar && argument.role != ArgRole::in) result.emplace_back(argument.name, rule);
   return result;
 }
 

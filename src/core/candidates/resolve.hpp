@@ -45,8 +45,8 @@ class CandidateResolver {
 
   /// The buffer arguments, in kernel order. Throws Error(invalid_spec) for a shape that is zero, negative or too large.
   std::vector<ArgumentLayout> layouts() const;
-  /// Tolerance of each output: the spec's, else the default of its dtype.
-  std::vector<std::pair<std::string, Tolerance>> tolerances() const;
+  /// What the spec says of the tolerance of each output. Throws Error(invalid_spec) for a negative reduction length.
+  std::vector<std::pair<std::string, ToleranceRule>> tolerances() const;
 
   /// Artifact key, problem, launch-only parameters, arguments, seed, launch, validation, protocol, device (backend,
   /// vendor, arch, name, compute units). A launch that cannot be resolved counts by its message.

@@ -116,6 +116,21 @@ std::string reference_text(const Spec& spec, const std::string& source_digest) {
   return "unknown";
 }
 
+// "auto 1": the first version of the formula in tolerance.hpp.
+std::string tolerance_text(const std::vector<std::pair<std::string, ToleranceRule>>& rules) {
+  const auto bound = [](const std::optional<double>& given) { return given ? fmt::format("{}", *given) : "auto 1"; };
+  std::string text;
+  for (const auto& [output, rule] : rules) {
+    text += fmt::format("{}{}: rtol {} atol {} ratio {}", text.empty() ? "" : "; ", output, bound(rule.rtol),
+                        bound(rule.atol), rule.max_mismatched_ratio);
+    if (rule.max_mismatched_ratio > 0) text += fmt::format(" outliers {}", rule.outlier_factor);
+    if (rule.rtol && rule.atol) continue;
+    if (rule.reduction) text += fmt::format(" reduction {}", *rule.reduction);
+    if (rule.accumulate) text += fmt::format(" accumulate {}", to_string(*rule.accumulate));
+  }
+  return text;
+}
+
 std::string device_text(const DeviceInfo& device) {
   return canonical_list(
       {device.backend, device.vendor, device.arch, device.name, std::to_string(device.compute_units)});
@@ -192,11 +207,8 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
                      {"buffers", buffers_text(layouts())},
                      {"seed", std::to_string(spec.search.seed)},
                      {"reference", reference_text(spec, reference_digest)}};
-      std::string allowed;
-      for (const auto& [output, tolerance] : tolerances())
-        allowed += fmt::format("{}{}: rtol {} atol {} ratio {}", allowed.empty() ? "" : "; ", output, tolerance.rtol,
-                               tolerance.atol, tolerance.max_mismatched_ratio);
-      parts.emplace_back("tolerance", allowed);
+      parts.emplace_back("tolerance", tolerance_text(tolerances()));
+      if (spec.validate.repeat > 0) parts.emplace_back("repeat", std::to_string(spec.validate.repeat));
       parts.emplace_back("protocol", protocol_text(spec.measure));
       parts.emplace_back("device", device_text(state_->device));
       state_->constant_parts = std::move(parts);

@@ -95,9 +95,17 @@ Json to_json(const Comparison& comparison) {
                {"count", comparison.count},
                {"max_abs_error", number_to_json(comparison.max_abs_error)},
                {"max_rel_error", number_to_json(comparison.max_rel_error)}};
-  if (comparison.allowed_ratio != 0) json["allowed_ratio"] = number_to_json(comparison.allowed_ratio);
+  const Tolerance& tolerance = comparison.tolerance;
+  if (tolerance.rtol != 0) json["rtol"] = number_to_json(tolerance.rtol);
+  if (tolerance.atol != 0) json["atol"] = number_to_json(tolerance.atol);
+  if (tolerance.max_mismatched_ratio != 0) {
+    json["allowed_ratio"] = number_to_json(tolerance.max_mismatched_ratio);
+    json["outlier_factor"] = number_to_json(tolerance.outlier_factor);
+  }
   if (comparison.mismatched) json["mismatched"] = comparison.mismatched;
   if (comparison.nans) json["nans"] = comparison.nans;
+  if (comparison.infinities) json["infinities"] = comparison.infinities;
+  if (comparison.outliers) json["outliers"] = comparison.outliers;
   if (comparison.unwritten) json["unwritten"] = comparison.unwritten;
   if (comparison.first_index) {
     json["first_index"] = *comparison.first_index;
@@ -119,6 +127,8 @@ Comparison comparison_from_json(const Json& json) {
   json.at("count").get_to(comparison.count);
   read_if_there(json, "mismatched", comparison.mismatched);
   read_if_there(json, "nans", comparison.nans);
+  read_if_there(json, "infinities", comparison.infinities);
+  read_if_there(json, "outliers", comparison.outliers);
   read_if_there(json, "unwritten", comparison.unwritten);
   const auto first = json.find("first_index");
   if (first != json.end()) comparison.first_index = first->get<std::uint64_t>();
@@ -127,7 +137,10 @@ Comparison comparison_from_json(const Json& json) {
   number("expected", comparison.expected);
   number("max_abs_error", comparison.max_abs_error);
   number("max_rel_error", comparison.max_rel_error);
-  number("allowed_ratio", comparison.allowed_ratio);
+  number("rtol", comparison.tolerance.rtol);
+  number("atol", comparison.tolerance.atol);
+  number("allowed_ratio", comparison.tolerance.max_mismatched_ratio);
+  number("outlier_factor", comparison.tolerance.outlier_factor);
   return comparison;
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/files.hpp"
 #include "core/run/bench_session.hpp"
-#include "core/validate/builtin.hpp"
 #include "core/validate/npy.hpp"
 #include "xtune/error.hpp"
 
@@ -36,12 +35,28 @@ TestArgument& BenchSession::output_named(const std::string& name) {
 
 void BenchSession::prepare_reference() {
   if (reference_ready_) return;
-  if (job_.reference.kind != ReferenceSpec::Kind::none && !load_reference()) {
-    at_place(job_.reference.at, [this] { make_reference(); });
-    for (TestArgument& argument : arguments_) argument.expected.seal();
-    save_reference();
+  if (job_.reference.kind != ReferenceSpec::Kind::none) {
+    if (!load_reference()) {
+      at_place(job_.reference.at, [this] { make_reference(); });
+      for (TestArgument& argument : arguments_) argument.expected.seal();
+      save_reference();
+    }
+    decide_tolerances();
   }
   reference_ready_ = true;
+}
+
+void BenchSession::decide_tolerances() {
+  ResultFacts facts;
+  if (job_.reference.kind == ReferenceSpec::Kind::builtin)
+    facts = builtin_facts(job_.reference.name, builtin_call(output_named(job_.reference.output)));
+  for (TestArgument& argument : arguments_) {
+    if (argument.expected.bytes().empty()) continue;
+    ToleranceRule rule;
+    for (const auto& [name, given] : job_.tolerances)
+      if (name == argument.layout.name) rule = given;
+    argument.tolerance = tolerance_for(rule, argument.layout.dtype, facts, argument.expected.bytes());
+  }
 }
 
 void BenchSession::make_reference() {
@@ -80,9 +95,10 @@ void BenchSession::make_kernel_reference() {
   }
 }
 
-void BenchSession::make_builtin_reference() {
+BuiltinCall BenchSession::builtin_call(const TestArgument& output) const {
   const ReferencePlan& plan = job_.reference;
   BuiltinCall call;
+  call.output = &output.layout;
   call.scalars = {plan.scalars.begin(), plan.scalars.end()};
   for (const auto& [role, name] : plan.arrays) {
     const auto found = std::find_if(arguments_.begin(), arguments_.end(),
@@ -92,9 +108,12 @@ void BenchSession::make_builtin_reference() {
                   "the reference's " + role + " = '" + name + "' is no input argument of the kernel");
     call.arrays[role] = {&found->layout, found->pristine.bytes()};
   }
-  TestArgument& output = output_named(plan.output);
-  call.output = &output.layout;
-  store(output.expected, run_builtin(plan.name, call));
+  return call;
+}
+
+void BenchSession::make_builtin_reference() {
+  TestArgument& output = output_named(job_.reference.output);
+  store(output.expected, run_builtin(job_.reference.name, builtin_call(output)));
 }
 
 void BenchSession::make_file_reference() {

@@ -10,6 +10,7 @@
 #include "core/build/cache.hpp"
 #include "core/measure/device.hpp"
 #include "core/run/output_check.hpp"
+#include "core/validate/builtin.hpp"
 
 namespace xtune {
 
@@ -18,8 +19,8 @@ namespace xtune {
 void at_place(const std::string& at, const std::function<void()>& make);
 
 /// Single-threaded. Every buffer lies between guard zones, except under a sanitizer; inputs and reference are kept
-/// read-only on the host and inputs are written to the device anew for every configuration, so that one that scribbles
-/// harms none but itself.
+/// read-only on the host. Inputs on the device are compared with them after every configuration, and written anew where
+/// they changed or were not compared, so that one that scribbles harms none but itself.
 class BenchSession {
  public:
   /// Fills inputs. Throws Error.
@@ -41,6 +42,8 @@ class BenchSession {
   void make_file_reference();
   bool load_reference();
   void save_reference() const;
+  void decide_tolerances();
+  BuiltinCall builtin_call(const TestArgument& output) const;
   TestArgument& output_named(const std::string& name);
 
   std::vector<KernelArgument> arguments_for(BufferSet& set, const std::vector<ScalarArgument>& scalars) const;
@@ -57,6 +60,7 @@ class BenchSession {
   std::size_t flush_bytes_ = 0;
   bool in_place_ = false;
   bool reference_ready_ = false;
+  bool inputs_intact_ = false;  ///< the first set's, since they were last compared
 };
 
 }  // namespace xtune

@@ -123,6 +123,26 @@ ReferencePlan reference_from_json(const Json& json) {
   return plan;
 }
 
+/// Members that are unset are left out.
+Json rule_to_json(const ToleranceRule& rule) {
+  Json json = {{"ratio", rule.max_mismatched_ratio}, {"outlier_factor", rule.outlier_factor}};
+  if (rule.rtol) json["rtol"] = *rule.rtol;
+  if (rule.atol) json["atol"] = *rule.atol;
+  if (rule.reduction) json["reduction"] = *rule.reduction;
+  if (rule.accumulate) json["accumulate"] = to_string(*rule.accumulate);
+  return json;
+}
+ToleranceRule rule_from_json(const Json& json) {
+  ToleranceRule rule;
+  rule.max_mismatched_ratio = json.at("ratio");
+  rule.outlier_factor = json.at("outlier_factor");
+  if (json.contains("rtol")) rule.rtol = json.at("rtol").get<double>();
+  if (json.contains("atol")) rule.atol = json.at("atol").get<double>();
+  if (json.contains("reduction")) rule.reduction = json.at("reduction").get<std::uint64_t>();
+  if (json.contains("accumulate")) rule.accumulate = dtype_from_string(json.at("accumulate").get<std::string>());
+  return rule;
+}
+
 /// The part of the protocol of measuring that the worker follows.
 Json measure_to_json(const MeasureSpec& measure) {
   return {{"warmup", measure.warmup},
@@ -178,8 +198,7 @@ Json to_json(const OpenJob& job) {
   for (const ArgumentPlan& plan : job.arguments)
     arguments.push_back(plan.buffer ? layout_to_json(*plan.buffer) : Json());
   Json tolerances = Json::array();
-  for (const auto& [name, t] : job.tolerances)
-    tolerances.push_back({{"name", name}, {"rtol", t.rtol}, {"atol", t.atol}, {"ratio", t.max_mismatched_ratio}});
+  for (const auto& [name, rule] : job.tolerances) tolerances.push_back({{"name", name}, {"rule", rule_to_json(rule)}});
   return {{"do", "open"},
           {"backend", job.backend},
           {"device", job.device},
@@ -190,6 +209,7 @@ Json to_json(const OpenJob& job) {
           {"arguments", arguments},
           {"reference", reference_to_json(job.reference)},
           {"tolerances", tolerances},
+          {"repeats", job.repeats},
           {"measure", measure_to_json(job.measure)}};
 }
 OpenJob open_job_from_json(const Json& json) {
@@ -207,7 +227,8 @@ OpenJob open_job_from_json(const Json& json) {
   }
   job.reference = reference_from_json(json.at("reference"));
   for (const Json& item : json.at("tolerances"))
-    job.tolerances.emplace_back(item.at("name"), Tolerance{item.at("rtol"), item.at("atol"), item.at("ratio")});
+    job.tolerances.emplace_back(item.at("name"), rule_from_json(item.at("rule")));
+  job.repeats = json.at("repeats");
   job.measure = measure_from_json(json.at("measure"));
   return job;
 }

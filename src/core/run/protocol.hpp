@@ -64,7 +64,8 @@ struct OpenJob {
   bool sanitize = false;  ///< buffers end where the argument ends: a guard zone would hide a bad access
   std::vector<ArgumentPlan> arguments;
   ReferencePlan reference;
-  std::vector<std::pair<std::string, Tolerance>> tolerances;  ///< per output argument
+  std::vector<std::pair<std::string, ToleranceRule>> tolerances;  ///< per output argument
+  int repeats = 0;  ///< more validating launches, whose output bits must be the same
   MeasureSpec measure;
 };
 

@@ -302,6 +302,7 @@ void Run::prepare_bench(const Config& config) {
       job.arguments.push_back(argument.kind == ArgKind::scalar ? ArgumentPlan{} : ArgumentPlan{layouts.at(next++)});
     job.reference = std::move(plan);
     job.tolerances = resolver_.tolerances();
+    job.repeats = spec_.validate.repeat;
     job.measure = spec_.measure;
     bench_.set_problem(std::move(job));
     problem_set_ = true;

@@ -39,6 +39,7 @@ class ExpressionChecker {
       for (const CandidateField& field : spec_.candidates->map) check(field.expression, all_, "a candidate's field");
     for (const Text& text : spec_.dispatch_key) check(text, problem_and_device_, "a dispatch key");
     check_reference();
+    if (spec_.validate.reduction) check_size(*spec_.validate.reduction, problem_and_device_, "a reduction length", 0);
   }
 
  private:

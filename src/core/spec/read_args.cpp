@@ -12,12 +12,6 @@ constexpr std::array<DType, 15> dtypes{DType::f8e4m3, DType::f8e5m2, DType::f16,
                                        DType::f64,    DType::i8,     DType::i16, DType::i32,  DType::i64,
                                        DType::u8,     DType::u16,    DType::u32, DType::u64,  DType::boolean};
 
-DType read_dtype(const Reader& reader, const TomlNode& node) {
-  std::vector<std::string> names;
-  for (const DType dtype : dtypes) names.emplace_back(to_string(dtype));
-  return dtypes[reader.choice(node, "dtype", names)];
-}
-
 void forbid(const Reader& reader, const TomlNode& item, const std::vector<std::string>& keys, const std::string& what) {
   for (const std::string& key : keys)
     if (const TomlNode* node = item.find(key)) reader.fail(node->key_at, what + " has no " + key);
@@ -72,12 +66,18 @@ ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
     reader.fail(item.find("kind")->at, "kind = \"tensor_map\" is not available in this version");
   const TomlNode* const dtype = item.find("dtype");
   if (dtype == nullptr) reader.fail(item.at, "the argument '" + arg.name + "' has no dtype");
-  arg.dtype = read_dtype(reader, *dtype);
+  arg.dtype = read_dtype(reader, *dtype, "dtype");
   arg.kind == ArgKind::scalar ? read_scalar(reader, item, arg) : read_buffer(reader, item, arg);
   return arg;
 }
 
 }  // namespace
+
+DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& what) {
+  std::vector<std::string> names;
+  for (const DType dtype : dtypes) names.emplace_back(to_string(dtype));
+  return dtypes[reader.choice(node, what, names)];
+}
 
 void read_args(Reader& reader) {
   const TomlNode* const args = reader.document.root().find("args");

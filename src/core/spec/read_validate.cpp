@@ -97,14 +97,27 @@ void read_reference(const Reader& reader, const TomlNode& node) {
 void read_validate(Reader& reader) {
   const TomlNode* const validate = reader.document.root().find("validate");
   if (validate == nullptr) return;
-  reader.check_keys(reader.table(*validate, "[validate]"), "[validate]",
-                    {"reference", "rtol", "atol", "max_mismatched_ratio"});
+  reader.check_keys(
+      reader.table(*validate, "[validate]"), "[validate]",
+      {"reference", "rtol", "atol", "max_mismatched_ratio", "outlier_factor", "reduction", "accumulate", "repeat"});
   if (reader.spec.space_only()) reader.fail(validate->at, "[validate] without a kernel: [kernel] has no source");
   ValidateSpec& spec = reader.spec.validate;
   if (const TomlNode* rtol = validate->find("rtol")) spec.rtol = reader.number(*rtol, "rtol", 0);
   if (const TomlNode* atol = validate->find("atol")) spec.atol = reader.number(*atol, "atol", 0);
   if (const TomlNode* ratio = validate->find("max_mismatched_ratio"))
     spec.max_mismatched_ratio = reader.number(*ratio, "max_mismatched_ratio", 0, 1);
+  if (const TomlNode* factor = validate->find("outlier_factor"))
+    spec.outlier_factor = reader.number(*factor, "outlier_factor", 1);
+  if (const TomlNode* reduction = validate->find("reduction"))
+    spec.reduction = reader.expression(*reduction, "reduction");
+  if (const TomlNode* repeat = validate->find("repeat"))
+    spec.repeat = static_cast<int>(reader.integer(*repeat, "repeat", 0, 10000));
+  if (const TomlNode* accumulate = validate->find("accumulate")) {
+    spec.accumulate = read_dtype(reader, *accumulate, "accumulate");
+    if (!is_floating(*spec.accumulate))
+      reader.fail(accumulate->at, std::string("accumulate: '") + to_string(*spec.accumulate) +
+                                      "' is no floating type: integers are compared exactly");
+  }
   if (const TomlNode* reference = validate->find("reference")) read_reference(reader, *reference);
 }
 

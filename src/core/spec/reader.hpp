@@ -60,6 +60,7 @@ void restrict_configs(Reader& reader, const std::vector<Parameter>& listed);    
 void apply_defines(Reader& reader, const std::vector<std::pair<std::string, std::string>>& defines);  // defines.cpp
 void read_kernel(Reader& reader);                                                                     // read_kernel.cpp
 LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where);         // read_kernel.cpp
+DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& what);                // read_args.cpp
 void read_args(Reader& reader);                                                                       // read_args.cpp
 void read_validate(Reader& reader);            // read_validate.cpp
 void read_settings(Reader& reader);            ///< measure, search, metrics, candidates, dispatch    read_settings.cpp

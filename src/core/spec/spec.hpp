@@ -82,8 +82,12 @@ struct ReferenceSpec {
 
 struct ValidateSpec {
   ReferenceSpec reference;
-  std::optional<double> rtol, atol;  ///< unset: by dtype
+  std::optional<double> rtol, atol;  ///< unset: by dtype, reduction length and the reference's own size
   double max_mismatched_ratio = 0.0;
+  double outlier_factor = 10;       ///< what the ratio forgives lies within so many times the tolerance
+  std::optional<Text> reduction;    ///< terms added up for one element; unset: as the reference knows
+  int repeat = 0;                   ///< more launches on the same inputs, whose output bits must be the same
+  std::optional<DType> accumulate;  ///< the type they are added up in; unset: f64 for f64, else f32
 };
 
 enum class Flush { l2, rotate, none };

@@ -47,6 +47,8 @@ std::vector<double> widen(const ArrayView& array) {
   return values;
 }
 
+double root_mean_square(const ArrayView& array) { return xtune::root_mean_square(array.layout->dtype, array.data); }
+
 std::vector<std::byte> transpose(const BuiltinCall& call) {
   const ArrayView& x = *find_array(call, "x");
   const ArgumentLayout& out = *call.output;
@@ -72,6 +74,11 @@ std::vector<std::byte> transpose(const BuiltinCall& call) {
   return result;
 }
 
+// Bits that are moved stay; a conversion rounds once.
+ResultFacts transpose_facts(const BuiltinCall& call) {
+  return {find_array(call, "x")->layout->dtype == call.output->dtype ? std::uint64_t{0} : std::uint64_t{1}, 0};
+}
+
 }  // namespace builtin
 
 namespace {
@@ -80,13 +87,20 @@ struct Entry {
   const char* name;
   BuiltinSignature signature;
   std::vector<std::byte> (*run)(const BuiltinCall&);
+  ResultFacts (*facts)(const BuiltinCall&);
 };
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> list{
-      {"gemm", {{"a", "b"}, {"c"}, {"alpha", "beta", "transpose_a", "transpose_b"}, {}}, builtin::gemm},
-      {"reduction", {{"x"}, {}, {"op", "axis"}, {{"op", {"sum", "min", "max", "mean"}}}}, builtin::reduction},
-      {"transpose", {{"x"}, {}, {}, {}}, builtin::transpose},
+      {"gemm",
+       {{"a", "b"}, {"c"}, {"alpha", "beta", "transpose_a", "transpose_b"}, {}},
+       builtin::gemm,
+       builtin::gemm_facts},
+      {"reduction",
+       {{"x"}, {}, {"op", "axis"}, {{"op", {"sum", "min", "max", "mean"}}}},
+       builtin::reduction,
+       builtin::reduction_facts},
+      {"transpose", {{"x"}, {}, {}, {}}, builtin::transpose, builtin::transpose_facts},
   };
   return list;
 }
@@ -133,7 +147,9 @@ const BuiltinSignature* builtin_signature(std::string_view name) noexcept {
   return entry ? &entry->signature : nullptr;
 }
 
-std::vector<std::byte> run_builtin(std::string_view name, const BuiltinCall& call) {
+namespace {
+
+const Entry& checked_entry(std::string_view name, const BuiltinCall& call) {
   const Entry* entry = find_entry(name);
   if (!entry) {
     std::string known;
@@ -141,7 +157,17 @@ std::vector<std::byte> run_builtin(std::string_view name, const BuiltinCall& cal
     builtin::fail(fmt::format("'{}' is unknown{}; known: {}", name, did_you_mean(name, builtin_names()), known));
   }
   check_call(*entry, call);
-  return entry->run(call);
+  return *entry;
+}
+
+}  // namespace
+
+std::vector<std::byte> run_builtin(std::string_view name, const BuiltinCall& call) {
+  return checked_entry(name, call).run(call);
+}
+
+ResultFacts builtin_facts(std::string_view name, const BuiltinCall& call) {
+  return checked_entry(name, call).facts(call);
 }
 
 }  // namespace xtune

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/validate/inputs.hpp"
+#include "core/validate/tolerance.hpp"
 
 namespace xtune {
 
@@ -44,5 +45,8 @@ const BuiltinSignature* builtin_signature(std::string_view name) noexcept;
 /// of cores. Uses all cores. Shapes that do not fit, roles that are missing and scalars of the wrong type throw
 /// Error(invalid_argument) naming them.
 std::vector<std::byte> run_builtin(std::string_view name, const BuiltinCall& call);
+/// How many terms make one element of the output, and what size random ones would give it. call: one that run_builtin
+/// takes.
+ResultFacts builtin_facts(std::string_view name, const BuiltinCall& call);
 
 }  // namespace xtune

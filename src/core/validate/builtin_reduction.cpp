@@ -186,4 +186,13 @@ std::vector<std::byte> reduction(const BuiltinCall& call) {
   return result;
 }
 
+ResultFacts reduction_facts(const BuiltinCall& call) {
+  const ArrayView& x = *find_array(call, "x");
+  const Reduction shape = checked_shape(call);
+  const bool same_type = x.layout->dtype == call.output->dtype;
+  if (shape.op == Op::min || shape.op == Op::max) return {same_type ? std::uint64_t{0} : std::uint64_t{1}, 0};
+  const double size = root_mean_square(x), length = static_cast<double>(shape.length);
+  return {shape.length, shape.op == Op::sum ? size * std::sqrt(length) : size / std::sqrt(length)};
+}
+
 }  // namespace xtune::builtin

@@ -23,13 +23,15 @@ constexpr std::size_t block = 1024;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Tally {
-  std::uint64_t mismatched = 0, nans = 0, unwritten = 0;
+  std::uint64_t mismatched = 0, nans = 0, infinities = 0, outliers = 0, unwritten = 0;
   std::uint64_t first = ~std::uint64_t{0};
   double max_abs = 0, max_rel = 0;
 
   void add(const Tally& other) {
     mismatched += other.mismatched;
     nans += other.nans;
+    infinities += other.infinities;
+    outliers += other.outliers;
     unwritten += other.unwritten;
     first = std::min(first, other.first);
     max_abs = std::max(max_abs, other.max_abs);
@@ -55,6 +57,16 @@ bool unwritten(const Pair& pair, std::uint64_t index) {
 void count_mismatch(Tally& tally, std::uint64_t index) {
   ++tally.mismatched;
   tally.first = std::min(tally.first, index);
+}
+
+// step: what the tolerance counts at least for what is forgiven: the distance of neighbouring values of the type.
+void judge(const Pair& pair, std::uint64_t index, double error, double size, double step, Tally& tally) {
+  const Tolerance& tolerance = pair.tolerance;
+  const double allowed = tolerance.atol + tolerance.rtol * size;
+  if (error <= allowed) return;
+  count_mismatch(tally, index);
+  if (tolerance.outlier_factor < infinity && !(error <= tolerance.outlier_factor * std::max(allowed, step)))
+    ++tally.outliers;
 }
 
 // True when every pair is finite and within tolerance; then the tally has all there is to say. The loop has no branch
@@ -85,19 +97,22 @@ bool agree(const T* actual, const T* expected, std::size_t count, const Toleranc
 
 void compare_floats_slowly(const Pair& pair, std::uint64_t begin, std::span<const double> actual,
                            std::span<const double> expected, Tally& tally) {
+  const double step = 2 * unit_roundoff(pair.type);
   for (std::size_t i = 0; i < actual.size(); ++i) {
     const double got = actual[i], want = expected[i];
     const std::uint64_t index = begin + i;
     if (unwritten(pair, index)) ++tally.unwritten;
     if (std::isnan(got) || std::isnan(want)) {
       if (std::isnan(got) && std::isnan(want)) continue;
-      if (std::isnan(got)) ++tally.nans;
+      ++(std::isnan(got) ? tally.nans : tally.outliers);
       count_mismatch(tally, index);
     } else if (std::isinf(got) || std::isinf(want)) {
-      if (got != want) count_mismatch(tally, index);
+      if (got == want) continue;
+      ++(std::isfinite(want) ? tally.infinities : tally.outliers);
+      count_mismatch(tally, index);
     } else {
       const double error = std::abs(got - want);
-      if (!(error <= pair.tolerance.atol + pair.tolerance.rtol * std::abs(want))) count_mismatch(tally, index);
+      judge(pair, index, error, std::abs(want), step * std::abs(want), tally);
       // Two doubles can differ by more than the largest double; the report stays finite.
       tally.max_abs = std::max(tally.max_abs, std::min(error, std::numeric_limits<double>::max()));
       if (want != 0)
@@ -161,38 +176,19 @@ void compare_integers(const Pair& pair, std::uint64_t begin, std::uint64_t end, 
       const double error = distance(load_integer(pair.type, pair.actual + index * pair.size), want);
       if (error == 0) continue;
       const double size = static_cast<double>(want.magnitude);
-      if (!(error <= pair.tolerance.atol + pair.tolerance.rtol * size)) count_mismatch(tally, index);
+      judge(pair, index, error, size, 1, tally);
       tally.max_abs = std::max(tally.max_abs, error);
       if (size > 0) tally.max_rel = std::max(tally.max_rel, error / size);
     }
   }
 }
 
+}  // namespace
+
 std::vector<std::uint64_t> coordinates_of(std::uint64_t index, std::span<const std::uint64_t> shape) {
   std::vector<std::uint64_t> coordinates(shape.size());
   for (std::size_t i = shape.size(); i-- > 0; index /= shape[i]) coordinates[i] = index % shape[i];
   return coordinates;
-}
-
-}  // namespace
-
-Tolerance default_tolerance(DType type) {
-  switch (type) {
-    case DType::f64:
-      return {1e-7, 1e-7, 0};
-    case DType::f32:
-      return {1e-4, 1e-4, 0};
-    case DType::f16:
-      return {1e-2, 1e-2, 0};
-    case DType::bf16:
-      return {2e-2, 2e-2, 0};
-    case DType::f8e4m3:
-      return {0.125, 0.125, 0};
-    case DType::f8e5m2:
-      return {0.25, 0.25, 0};
-    default:
-      return {};
-  }
 }
 
 std::uint64_t allowed_mismatches(std::uint64_t count, double ratio) noexcept {
@@ -211,10 +207,15 @@ std::string Comparison::text() const {
   for (const std::uint64_t coordinate : first_coordinates) at += (at.empty() ? "" : ", ") + std::to_string(coordinate);
   std::string text = fmt::format(
       "{}: {} of {} elements differ ({:.2f} %, {} allowed); first at [{}]: got {:.9g}, expected {:.9g}; "
-      "max abs error {:.3g}, rel {:.3g}",
+      "max abs error {:.3g}, rel {:.3g}; tolerance rtol {:.3g}, atol {:.3g}",
       output, mismatched, count, 100.0 * static_cast<double>(mismatched) / static_cast<double>(count),
-      allowed_mismatches(count, allowed_ratio), at, actual, expected, max_abs_error, max_rel_error);
+      allowed_mismatches(count, tolerance.max_mismatched_ratio), at, actual, expected, max_abs_error, max_rel_error,
+      tolerance.rtol, tolerance.atol);
   if (nans) text += fmt::format("; {} NaN where the reference has none", nans);
+  if (infinities) text += fmt::format("; {} infinite where the reference is finite", infinities);
+  // Where none may differ, that some differ much more adds nothing.
+  if (outliers && tolerance.max_mismatched_ratio > 0)
+    text += fmt::format("; {} by more than {:g} times the tolerance", outliers, tolerance.outlier_factor);
   if (unwritten) text += fmt::format("; {} never written", unwritten);
   return text;
 }
@@ -242,12 +243,14 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
   result.count = layout.elements();
   result.mismatched = total.mismatched;
   result.nans = total.nans;
+  result.infinities = total.infinities;
+  result.outliers = total.outliers;
   result.unwritten = total.unwritten;
   result.max_abs_error = total.max_abs;
   result.max_rel_error = total.max_rel;
-  result.allowed_ratio = tolerance.max_mismatched_ratio;
-  result.passed =
-      total.nans == 0 && total.mismatched <= allowed_mismatches(result.count, tolerance.max_mismatched_ratio);
+  result.tolerance = tolerance;
+  result.passed = total.nans == 0 && total.infinities == 0 && total.outliers == 0 &&
+                  total.mismatched <= allowed_mismatches(result.count, tolerance.max_mismatched_ratio);
   if (total.mismatched) {
     result.first_index = total.first;
     result.first_coordinates = coordinates_of(total.first, shape);

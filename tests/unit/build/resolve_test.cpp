@@ -308,13 +308,19 @@ TEST_CASE("layouts and tolerances") {
   auto tolerances = job.with([](const auto& r) { return r.tolerances(); });
   REQUIRE(tolerances.size() == 1);
   CHECK(tolerances[0].first == "C");
-  CHECK(tolerances[0].second.rtol == default_tolerance(DType::f16).rtol);
+  CHECK_FALSE(tolerances[0].second.rtol.has_value());
+  CHECK_FALSE(tolerances[0].second.reduction.has_value());
   job.spec.validate.rtol = 0.5;
   job.spec.validate.max_mismatched_ratio = 0.25;
   tolerances = job.with([](const auto& r) { return r.tolerances(); });
   CHECK(tolerances[0].second.rtol == 0.5);
-  CHECK(tolerances[0].second.atol == default_tolerance(DType::f16).atol);
+  CHECK_FALSE(tolerances[0].second.atol.has_value());
   CHECK(tolerances[0].second.max_mismatched_ratio == 0.25);
+  job.spec.validate.reduction = text("M - 1", 31);
+  CHECK(job.with([](const auto& r) { return r.tolerances(); })[0].second.reduction == 999);
+  job.spec.validate.reduction = text("M - 1001", 31);
+  CHECK(mentions(refused(ErrorKind::invalid_spec, [&] { job.with([](const auto& r) { return r.tolerances(); }); }),
+                 "gemm.toml:31:5: a reduction length must be at least 0, and this is -1"));
   for (const char* extent : {"M - 1000", "M - 1001"}) {
     job.spec.args[0].shape[1] = text(extent, 21);
     CHECK(mentions(refused(ErrorKind::invalid_spec, layouts), "gemm.toml:21:5: argument 'A': its extent"));
@@ -385,6 +391,11 @@ TEST_CASE("whatever changes a measurement changes its key") {
   job.spec.launch.shared = text("64"), changes("shared memory");
   job.spec.launch.grid[0] = text("N - 64"), changes("a launch that no device takes");
   job.spec.validate.atol = 1, changes("tolerance");
+  job.spec.validate.reduction = text("64"), changes("reduction length");
+  job.spec.validate.accumulate = DType::f16, changes("accumulation");
+  job.spec.validate.max_mismatched_ratio = 0.25, changes("ratio");
+  job.spec.validate.repeat = 2, changes("repeated runs");
+  job.spec.validate.outlier_factor = 3, changes("outlier factor");
   job.spec.measure.flush = Flush::none, changes("flush");
   job.spec.measure.rep = 51, changes("rep");
   job.spec.kernel.entry = text("other"), changes("entry");

@@ -65,7 +65,9 @@ inline Record full_record() {
   comparison.expected = -INFINITY;
   comparison.max_abs_error = 0.1;
   comparison.max_rel_error = 1e-300;
-  comparison.allowed_ratio = 0.25;
+  comparison.tolerance = {1e-3, 2e-3, 0.25, 20};
+  comparison.infinities = 1;
+  comparison.outliers = 2;
   record.validation = comparison;
   record.usage.registers = 128;
   record.usage.spilled_bytes = 0;

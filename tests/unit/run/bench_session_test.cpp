@@ -248,12 +248,109 @@ TEST_CASE("A configuration that scribbles over its inputs harms none but itself"
     doubling(call);
     return 0.5;
   };
+  const auto late = [](const FakeLaunch& call) {
+    doubling(call);
+    call.buffer<float>(0)[17] = 0.5f;
+    return 0.5;
+  };
   CHECK(session.bench(bench.job("scribble", scribble)).outcome == Outcome::wrong_result);
   CHECK(session.bench(bench.job("right", doubling)).outcome == Outcome::ok);
-  // Also when it spares the validating launch.
+  // Also when it spares the validating launch, or writes after it has computed.
   const auto sly = [&](const FakeLaunch& call) { return call.number == 0 ? doubling(call) : scribble(call); };
-  CHECK(session.bench(bench.job("sly", sly)).outcome == Outcome::ok);
+  const BenchAnswer answer = session.bench(bench.job("sly", sly));
+  CHECK(answer.outcome == Outcome::wrong_result);
+  CHECK(answer.samples_ms.empty());
+  CHECK(session.bench(bench.job("late", late)).outcome == Outcome::wrong_result);
   CHECK(session.bench(bench.job("again", doubling)).outcome == Outcome::ok);
+}
+
+TEST_CASE("An input that was changed is named, with the place, whatever the outputs are") {
+  Bench bench;
+  bench.open.arguments[0].buffer->dtype = DType::f64;  // its bits are compared, not its values
+  bench.open.arguments[0].buffer->shape = {2, count / 4};
+  bench.open.arguments[0].buffer->fill = Fill::zero;
+  bench.open.reference = {};
+  const BenchAnswer answer = bench.run("changes", [](const FakeLaunch& call) {
+    call.buffer<double>(0)[9] = -0.0;
+    return 1.0;
+  });
+  CHECK(answer.outcome == Outcome::wrong_result);
+  CHECK(
+      answer.message ==
+      "x: the kernel changed this input: [1, 1] was 0 and is -0; if it is meant to, the argument's role is \"inout\"");
+  CHECK(bench.run("does not", [](const FakeLaunch&) { return 1.0; }).outcome == Outcome::ok);
+}
+
+TEST_CASE("Inputs that were found intact are not written again") {
+  Bench bench;
+  BenchSession session(bench.device, bench.open, bench.clock);
+  CHECK(session.bench(bench.job("first", doubling)).outcome == Outcome::ok);
+  bench.device.written_bytes = 0;
+  CHECK(session.bench(bench.job("second", doubling)).outcome == Outcome::ok);
+  CHECK(bench.device.written_bytes == 0);
+  // A configuration that ended early was not compared.
+  CHECK(session.bench(bench.job("lazy", [](const FakeLaunch&) { return 1.0; })).outcome == Outcome::wrong_result);
+  CHECK(session.bench(bench.job("third", doubling)).outcome == Outcome::ok);
+  CHECK(bench.device.written_bytes == count * sizeof(float));
+}
+
+TEST_CASE("Repeated runs that give other bits are wrong, however near the values") {
+  Bench bench;
+  bench.open.repeats = 3;
+  int runs = 0;
+  const auto racy_from = [&](int first) {
+    return [&runs, first](const FakeLaunch& call) {
+      ++runs;
+      doubling(call);
+      if (call.number >= first) call.buffer<float>(1)[5] = std::nextafter(call.buffer<float>(1)[5], 9.0f);
+      return 1.0;
+    };
+  };
+  const BenchAnswer answer = bench.run("racy", racy_from(3));
+  CHECK(answer.outcome == Outcome::wrong_result);
+  CHECK(answer.stage == "validate");
+  CHECK(answer.message.starts_with("y: run 4 on the same inputs gave other bits than run 1: [5] was "));
+  CHECK(answer.message.find("at least 1 elements differ: a race, or sums whose order") != std::string::npos);
+  CHECK(runs == 4);
+  CHECK(bench.run("racy while measured", racy_from(4)).outcome == Outcome::ok);
+  bench.open.reference = {};
+  CHECK(bench.run("racy, no reference", racy_from(1)).outcome == Outcome::wrong_result);
+  bench.open.repeats = 0;
+  CHECK(bench.run("not asked for", racy_from(1)).outcome == Outcome::ok);
+}
+
+TEST_CASE("Every repeated run starts from the same contents") {
+  Bench bench;
+  bench.open.repeats = 2;
+  bench.open.arguments = {buffer("z", ArgRole::inout)};
+  bench.open.reference = {};
+  BenchSession session(bench.device, bench.open, bench.clock);
+  BenchJob job = bench.job("increment", [](const FakeLaunch& call) {
+    for (std::size_t i = 0; i < count; ++i) call.buffer<float>(0)[i] += 1;
+    return 1.0;
+  });
+  job.scalars.clear();
+  CHECK(session.bench(job).outcome == Outcome::ok);
+}
+
+TEST_CASE("Tolerances follow the reduction length and the data's scale, unless the spec gives them") {
+  Bench bench;
+  const auto off_by = [](float relative) {
+    return [relative](const FakeLaunch& call) {
+      doubling(call);
+      for (std::size_t i = 0; i < count; ++i) call.buffer<float>(1)[i] *= 1 + relative;
+      return 1.0;
+    };
+  };
+  bench.open.tolerances = {{"y", {}}};
+  bench.open.tolerances[0].second.reduction = 4;
+  CHECK(bench.run("a little", off_by(5e-7f)).outcome == Outcome::ok);
+  const BenchAnswer answer = bench.run("more", off_by(5e-6f));
+  CHECK(answer.outcome == Outcome::wrong_result);
+  REQUIRE(answer.validation.has_value());
+  CHECK(answer.validation->tolerance.rtol == doctest::Approx(18 * 0x1p-24));
+  bench.open.tolerances[0].second.reduction = 4096;
+  CHECK(bench.run("more", off_by(5e-6f)).outcome == Outcome::ok);
 }
 
 TEST_CASE("The reference runs once; a second session takes it from the scratch folder") {

@@ -161,6 +161,18 @@ TEST_CASE("the forms of a reference") {
   CHECK_FALSE(own.validate.reference.launch);
 }
 
+TEST_CASE("what decides whether results agree") {
+  const Spec plain = parse(good);
+  CHECK(plain.validate.outlier_factor == 10);
+  CHECK_FALSE(plain.validate.reduction);
+  CHECK_FALSE(plain.validate.accumulate);
+  const Spec spec = parse(edited("rtol = 1e-2", "outlier_factor = 4\nreduction = \"M + 1\"\naccumulate = \"f16\""));
+  CHECK(spec.validate.outlier_factor == 4);
+  CHECK(spec.validate.reduction->text == "M + 1");
+  CHECK(spec.validate.accumulate == DType::f16);
+  CHECK(parse(edited("rtol = 1e-2", "reduction = 64")).validate.reduction->text == "64");
+}
+
 TEST_CASE("a low rep lowers min_rep, and a high min_rep raises rep") {
   CHECK(parse(edited("rep = 20", "rep = 2")).measure.min_rep == 2);
   CHECK(parse(edited("rep = 20", "min_rep = 80")).measure.rep == 80);

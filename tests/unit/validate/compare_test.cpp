@@ -83,7 +83,7 @@ TEST_CASE("a NaN in the reference is met by NaN alone") {
     const Comparison result = compare_values(type, {0, 2}, {not_a_number, 2}, {1e9, inf, 0});
     CHECK_FALSE(result.passed);
     CHECK(result.nans == 0);
-    CHECK(compare_values(type, {0, 2}, {not_a_number, 2}, {0, 0, 0.5}).passed);
+    CHECK_FALSE(compare_values(type, {0, 2}, {not_a_number, 2}, {1e9, inf, 0.5}).passed);
   }
 }
 
@@ -94,6 +94,10 @@ TEST_CASE("infinities agree with themselves alone") {
       CHECK(compare_values(type, {inf, -inf, -inf}, {-inf, inf, 1}, tolerance).mismatched == 3);
       CHECK(compare_values(type, {1}, {inf}, tolerance).mismatched == 1);
     }
+    const Comparison overflowed = compare_values(type, {1, inf, -inf, inf}, {1, 1, 1, inf}, {1, inf, 1, inf});
+    CHECK_FALSE(overflowed.passed);
+    CHECK(overflowed.infinities == 2);
+    CHECK_FALSE(compare_values(type, {1, 1}, {1, inf}, {1, inf, 1}).passed);
   }
   // Finite, yet further apart than the largest double.
   const double largest = std::numeric_limits<double>::max();
@@ -104,15 +108,41 @@ TEST_CASE("infinities agree with themselves alone") {
 
 TEST_CASE("the ratio of elements that may differ") {
   std::vector<double> actual(100, 1.0), expected(100, 1.0);
-  for (std::size_t i = 0; i < 29; ++i) actual[i * 3] = 2;
-  CHECK(compare_values(DType::f32, actual, expected, {0, 0, 0.29}).passed);
-  CHECK_FALSE(compare_values(DType::f32, actual, expected, {0, 0, 0.28}).passed);
-  CHECK_FALSE(compare_values(DType::f32, actual, expected, {0, 0, 0.2899}).passed);
-  CHECK(compare_values(DType::f32, actual, expected, {0, 0, 1}).passed);
+  for (std::size_t i = 0; i < 29; ++i) actual[i * 3] = 1.5;
+  CHECK(compare_values(DType::f32, actual, expected, {0, 0.1, 0.29}).passed);
+  CHECK_FALSE(compare_values(DType::f32, actual, expected, {0, 0.1, 0.28}).passed);
+  CHECK_FALSE(compare_values(DType::f32, actual, expected, {0, 0.1, 0.2899}).passed);
+  CHECK(compare_values(DType::f32, actual, expected, {0, 0.1, 1}).passed);
   CHECK(allowed_mismatches(4096, 0.01) == 40);
   CHECK(allowed_mismatches(10, not_a_number) == 0);
   CHECK(allowed_mismatches(10, -1) == 0);
   CHECK(allowed_mismatches(10, 7) == 10);
+}
+
+TEST_CASE("what the ratio forgives must still be near") {
+  const std::vector<double> expected(100, 4.0);
+  const auto with = [&](DType type, double value, const Tolerance& tolerance) {
+    std::vector<double> actual = expected;
+    actual[7] = value;
+    return compare_values(type, actual, expected, tolerance);
+  };
+  for (const DType type : {DType::f16, DType::f32, DType::f64}) {
+    CHECK(with(type, 14, {0.25, 0, 0.5}).passed);
+    const Comparison far = with(type, 14.125, {0.25, 0, 0.5});
+    CHECK_FALSE(far.passed);
+    CHECK(far.outliers == 1);
+    CHECK(far.text().find("; 1 by more than 10 times the tolerance") != std::string::npos);
+    CHECK(with(type, 14.125, {0.25, 0, 0.5, 11}).passed);
+    CHECK_FALSE(with(type, 14, {0.25, 0, 0}).passed);  // near, but none is forgiven
+    CHECK_FALSE(with(type, -1e4, {0.25, 0, 0.5, 100}).passed);
+    CHECK(with(type, -1e4, {0.25, 0, 0.5, inf}).passed);
+  }
+  // Where the tolerance is nothing, steps of the type count: 2^-10 at 4 in f16 is 2^-8.
+  CHECK(with(DType::f16, 4 + 10 * 0x1p-8, {0, 0, 0.5}).passed);
+  CHECK_FALSE(with(DType::f16, 4 + 11 * 0x1p-8, {0, 0, 0.5}).passed);
+  CHECK(with(DType::i8, 14, {0, 0, 0.5}).passed);
+  CHECK_FALSE(with(DType::i8, 15, {0, 0, 0.5}).passed);
+  CHECK(with(DType::u64, 5, {0, 0, 0.5, 1}).passed);
 }
 
 TEST_CASE("integers are compared without rounding") {
@@ -154,8 +184,8 @@ TEST_CASE("the report") {
   CHECK(result.first_coordinates == std::vector<std::uint64_t>{3, 17});
   CHECK(result.text() ==
         "C: 12 of 4096 elements differ (0.29 %, 4 allowed); first at [3, 17]: got nan, expected 1.5; max abs error "
-        "0.25, rel 0.167; "
-        "1 NaN where the reference has none");
+        "0.25, rel 0.167; tolerance rtol 0.001, atol 0; "
+        "1 NaN where the reference has none; 11 by more than 10 times the tolerance");
   CHECK(compare_values(DType::f32, {1, 1.5}, {1, 1}, {1, 0, 0}).text() ==
         "C: all 2 elements agree; max abs error 0.5, rel 0.5");
 }
@@ -195,18 +225,5 @@ TEST_CASE("large arrays give what a plain loop gives") {
     CHECK(*result.first_index == first);
     CHECK(result.max_abs_error == largest);
     CHECK(mismatched > 0);
-  }
-}
-
-TEST_CASE("default tolerances: exact for integers, coarser with fewer bits") {
-  for (const DType type : {DType::i8, DType::i64, DType::u32, DType::boolean}) {
-    CHECK(default_tolerance(type).rtol == 0);
-    CHECK(default_tolerance(type).atol == 0);
-  }
-  double before = 0;
-  for (const DType type : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2}) {
-    CHECK(default_tolerance(type).rtol > before);
-    before = default_tolerance(type).rtol;
-    CHECK(default_tolerance(type).max_mismatched_ratio == 0);
   }
 }

@@ -1,0 +1,117 @@
+// Default tolerances from dtype, reduction length and the size of the expected values.
+#include "core/validate/tolerance.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/validate/parallel.hpp"
+
+namespace xtune {
+
+namespace {
+
+constexpr std::uint64_t grain = std::uint64_t{1} << 16;
+constexpr std::size_t block = 1024;
+constexpr double lambda = 8;
+// Beyond this a comparison would prove nothing. It is what two roundings to f8e5m2 can differ by.
+constexpr double largest_eta = 0.25;
+
+struct Squares {
+  double sum = 0;
+  std::uint64_t count = 0;
+};
+
+// Values are scaled by a power of two near the largest, so that no square overflows or vanishes.
+Squares squares_of(DType type, const std::byte* elements, std::uint64_t count, double inverse) {
+  std::array<double, block> values;
+  Squares result;
+  const std::size_t size = size_of(type);
+  for (std::uint64_t at = 0; at < count; at += block) {
+    const std::size_t some = std::min<std::uint64_t>(block, count - at);
+    decode(type, elements + at * size, std::span(values).first(some));
+    for (std::size_t i = 0; i < some; ++i) {
+      if (!std::isfinite(values[i])) continue;
+      const double scaled = values[i] * inverse;
+      result.sum += scaled * scaled;
+      ++result.count;
+    }
+  }
+  return result;
+}
+
+double largest_finite(DType type, std::span<const std::byte> elements, std::uint64_t count) {
+  std::vector<double> largest(count / grain + 1);
+  const std::size_t size = size_of(type);
+  parallel_for(count, grain, [&](std::uint64_t begin, std::uint64_t end) {
+    std::array<double, block> values;
+    double most = 0;
+    for (std::uint64_t at = begin; at < end; at += block) {
+      const std::size_t some = std::min<std::uint64_t>(block, end - at);
+      decode(type, elements.data() + at * size, std::span(values).first(some));
+      for (std::size_t i = 0; i < some; ++i)
+        if (std::isfinite(values[i])) most = std::max(most, std::abs(values[i]));
+    }
+    largest[begin / grain] = most;
+  });
+  return *std::max_element(largest.begin(), largest.end());
+}
+
+}  // namespace
+
+double unit_roundoff(DType type) noexcept {
+  switch (type) {
+    case DType::f64:
+      return 0x1p-53;
+    case DType::f32:
+      return 0x1p-24;
+    case DType::f16:
+      return 0x1p-11;
+    case DType::bf16:
+      return 0x1p-8;
+    case DType::f8e4m3:
+      return 0x1p-4;
+    case DType::f8e5m2:
+      return 0x1p-3;
+    default:
+      return 0;
+  }
+}
+
+double root_mean_square(DType type, std::span<const std::byte> elements) {
+  const std::uint64_t count = elements.size() / size_of(type);
+  const double largest = largest_finite(type, elements, count);
+  if (!(largest > 0)) return 0;
+  const double unit = std::ldexp(1.0, std::clamp(std::ilogb(largest), -1000, 1000));
+  // Sums of pieces of a fixed size, added in their order: the same on any number of cores.
+  std::vector<Squares> pieces(count / grain + 1);
+  parallel_for(count, grain, [&](std::uint64_t begin, std::uint64_t end) {
+    pieces[begin / grain] = squares_of(type, elements.data() + begin * size_of(type), end - begin, 1 / unit);
+  });
+  Squares total;
+  for (const Squares& piece : pieces) {
+    total.sum += piece.sum;
+    total.count += piece.count;
+  }
+  return std::sqrt(total.sum / static_cast<double>(total.count)) * unit;
+}
+
+Tolerance tolerance_for(const ToleranceRule& rule, DType type, const ResultFacts& facts,
+                        std::span<const std::byte> expected) {
+  Tolerance tolerance{0, 0, rule.max_mismatched_ratio, rule.outlier_factor};
+  const std::uint64_t terms = rule.reduction.value_or(facts.reduction);
+  if (unit_roundoff(type) > 0 && terms > 0 && !(rule.rtol && rule.atol)) {
+    const DType sums = rule.accumulate.value_or(type == DType::f64 ? DType::f64 : DType::f32);
+    const double eta = std::min(
+        largest_eta, 2 * unit_roundoff(type) + lambda * std::sqrt(static_cast<double>(terms)) * unit_roundoff(sums));
+    tolerance.rtol = eta;
+    tolerance.atol = eta * std::max(facts.scale, root_mean_square(type, expected));
+  }
+  tolerance.rtol = rule.rtol.value_or(tolerance.rtol);
+  tolerance.atol = rule.atol.value_or(tolerance.atol);
+  return tolerance;
+}
+
+}  // namespace xtune

@@ -1,0 +1,162 @@
+// Default tolerances: what a right kernel's rounding needs, and what the mildest mistakes exceed, at any scale.
+#include "core/validate/tolerance.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "base/random.hpp"
+#include "core/validate/compare.hpp"
+
+using namespace xtune;
+
+namespace {
+
+std::vector<std::byte> encode_all(DType type, const std::vector<double>& values) {
+  std::vector<std::byte> bytes(values.size() * size_of(type));
+  for (std::size_t i = 0; i < values.size(); ++i) encode(type, values[i], bytes.data() + i * size_of(type));
+  return bytes;
+}
+
+double rounded(DType type, double value) {
+  std::byte element[8];
+  encode(type, value, element);
+  return decode(type, element);
+}
+
+/// count dot products of `terms` products each, whose factors come from draw.
+struct Products {
+  std::vector<std::vector<double>> terms;
+  std::vector<double> exact;
+  Products(std::size_t count, std::size_t length, const std::function<double(Random&)>& draw) {
+    Random random(11);
+    for (std::size_t i = 0; i < count; ++i) {
+      terms.emplace_back();
+      exact.push_back(0);
+      for (std::size_t k = 0; k < length; ++k) {
+        terms[i].push_back(draw(random) * draw(random));
+        exact[i] += terms[i].back();
+      }
+    }
+  }
+  /// Added one after another, every sum rounded to `sums`: the least accurate order that kernels use.
+  std::vector<double> added(DType sums, std::size_t length) const {
+    std::vector<double> results;
+    for (const auto& list : terms) {
+      double sum = 0;
+      for (std::size_t k = 0; k < length; ++k) sum = rounded(sums, sum + list[k]);
+      results.push_back(sum);
+    }
+    return results;
+  }
+};
+
+Comparison judged(DType type, const std::vector<double>& actual, const std::vector<double>& expected,
+                  const ToleranceRule& rule, const ResultFacts& facts) {
+  const auto bytes = encode_all(type, expected);
+  const std::uint64_t shape[] = {actual.size()};
+  return compare("C", type, encode_all(type, actual), bytes, shape, tolerance_for(rule, type, facts, bytes));
+}
+
+double symmetric(Random& random) { return 2 * random.uniform() - 1; }
+double positive(Random& random) { return random.uniform(); }
+
+}  // namespace
+
+TEST_CASE("Long sums in another order pass, and one that lacks a term does not, whatever the data's scale") {
+  constexpr std::size_t count = 64;
+  for (const double scale : {1e-6, 1.0, 1e6})
+    for (const std::size_t length : {16u, 512u, 4096u})
+      for (const auto& draw : {symmetric, positive}) {
+        const Products products(count, length, [&](Random& random) { return scale * draw(random); });
+        for (const DType type : {DType::f32, DType::f64}) {
+          const ResultFacts facts{length, 0};
+          const Comparison right = judged(type, products.added(type, length), products.exact, {}, facts);
+          CHECK_MESSAGE(right.passed, right.text());
+          const Comparison short_one = judged(type, products.added(type, length - 1), products.exact, {}, facts);
+          CHECK_MESSAGE(!short_one.passed, short_one.text());
+        }
+      }
+}
+
+TEST_CASE("Results in few bits are judged as sums in f32 that are rounded once") {
+  constexpr std::size_t length = 512;
+  const Products products(256, length, symmetric);
+  const std::vector<double> sums = products.added(DType::f32, length);
+  for (const DType type : {DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2}) {
+    const Comparison right = judged(type, sums, products.exact, {}, {length, 0});
+    CHECK_MESSAGE(right.passed, right.text());
+  }
+  for (const DType type : {DType::f16, DType::bf16}) {
+    const Comparison short_one = judged(type, products.added(DType::f32, length - 1), products.exact, {}, {length, 0});
+    CHECK_MESSAGE(!short_one.passed, short_one.text());
+  }
+  // A kernel that adds up in f16 itself says so.
+  const std::vector<double> coarse = products.added(DType::f16, length);
+  CHECK_FALSE(judged(DType::f16, coarse, products.exact, {}, {length, 0}).passed);
+  ToleranceRule rule;
+  rule.accumulate = DType::f16;
+  CHECK(judged(DType::f16, coarse, products.exact, rule, {length, 0}).passed);
+}
+
+TEST_CASE("The formula") {
+  const std::vector<double> expected{3, -4, 0, std::numeric_limits<double>::infinity(), std::nan("")};
+  const auto bytes = encode_all(DType::f32, expected);
+  const double rms = std::sqrt(25.0 / 3), eta = 2 * 0x1p-24 + 8 * 8 * 0x1p-24;
+  CHECK(root_mean_square(DType::f32, bytes) == doctest::Approx(rms).epsilon(1e-14));
+  Tolerance tolerance = tolerance_for({}, DType::f32, {64, 0}, bytes);
+  CHECK(tolerance.rtol == doctest::Approx(eta).epsilon(1e-14));
+  CHECK(tolerance.atol == doctest::Approx(eta * rms).epsilon(1e-14));
+  CHECK(tolerance.max_mismatched_ratio == 0);
+  // The reference knows that its one result could have been larger.
+  CHECK(tolerance_for({}, DType::f32, {64, 100}, bytes).atol == doctest::Approx(eta * 100).epsilon(1e-14));
+  ToleranceRule rule;
+  rule.reduction = 256;
+  CHECK(tolerance_for(rule, DType::f32, {64, 0}, bytes).rtol == doctest::Approx(130 * 0x1p-24).epsilon(1e-14));
+  rule.accumulate = DType::f64;
+  CHECK(tolerance_for(rule, DType::f32, {64, 0}, bytes).rtol == doctest::Approx(2 * 0x1p-24).epsilon(1e-6));
+  rule.atol = 7;
+  rule.max_mismatched_ratio = 0.25;
+  rule.outlier_factor = 3;
+  tolerance = tolerance_for(rule, DType::f32, {64, 0}, bytes);
+  CHECK(tolerance.atol == 7);
+  CHECK(tolerance.rtol == doctest::Approx(2 * 0x1p-24).epsilon(1e-6));
+  CHECK(tolerance.max_mismatched_ratio == 0.25);
+  CHECK(tolerance.outlier_factor == 3);
+}
+
+TEST_CASE("What is moved and what is whole must be equal; nothing is ever judged by more than a quarter") {
+  const auto ones = encode_all(DType::f16, {1, 1});
+  CHECK(tolerance_for({}, DType::f16, {0, 9}, ones).rtol == 0);
+  CHECK(tolerance_for({}, DType::f16, {0, 9}, ones).atol == 0);
+  for (const DType type : {DType::i8, DType::i64, DType::u32, DType::boolean}) {
+    const auto whole = encode_all(type, {1, 1});
+    CHECK(tolerance_for({}, type, {4096, 9}, whole).rtol == 0);
+    CHECK(tolerance_for({}, type, {4096, 9}, whole).atol == 0);
+  }
+  ToleranceRule rule;
+  rule.accumulate = DType::f8e5m2;
+  CHECK(tolerance_for(rule, DType::f16, {1 << 20, 0}, ones).rtol == 0.25);
+}
+
+TEST_CASE("The unit roundoff is half the distance from 1 to the next number") {
+  for (const DType type : {DType::f8e4m3, DType::f8e5m2, DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    const double u = unit_roundoff(type);
+    CHECK(rounded(type, 1 + 2 * u) == 1 + 2 * u);
+    CHECK(rounded(type, 1 + u) == 1);
+  }
+}
+
+TEST_CASE("Root mean squares neither overflow nor vanish, and are the same however long the array") {
+  for (const double size : {1e-300, 1e300}) {
+    const auto bytes = encode_all(DType::f64, std::vector<double>(100001, size));
+    CHECK(root_mean_square(DType::f64, bytes) == doctest::Approx(size).epsilon(1e-12));
+  }
+  CHECK(root_mean_square(DType::f64, encode_all(DType::f64, {5e-324, -5e-324})) > 0);
+  CHECK(root_mean_square(DType::f32, {}) == 0);
+  CHECK(root_mean_square(DType::f32, encode_all(DType::f32, {0, 0, std::nan("")})) == 0);
+}
