@@ -110,8 +110,18 @@ std::string reference_text(const Spec& spec, const std::string& source_digest) {
     }
     case ReferenceSpec::Kind::file:
       return fmt::format("file {} {}", reference.output, short_digest(read_file(reference.file, data_file_limit)));
-    case ReferenceSpec::Kind::command:
-      return "command " + reference.name;
+    case ReferenceSpec::Kind::command: {
+      // The words, and what the files that they name hold.
+      std::vector<std::string> items;
+      for (const Text& word : reference.command) {
+        items.push_back(word.text);
+        const std::filesystem::path file = spec.path.parent_path() / word.text;
+        std::error_code error;
+        if (std::filesystem::is_regular_file(file, error))
+          items.push_back(short_digest(read_file(file, data_file_limit)));
+      }
+      return "command " + canonical_list(items);
+    }
   }
   return "unknown";
 }

@@ -5,11 +5,14 @@
 
 #include "base/files.hpp"
 #include "core/run/bench_session.hpp"
-#include "core/validate/npy.hpp"
+#include "core/run/command_reference.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
 namespace {
+
+// The driver ends the worker at 20 times timeout_s; the command is to end before that, so that what it wrote is told.
+constexpr double command_timeout_share = 19;
 
 std::filesystem::path expected_path(const OpenJob& job, std::size_t argument) {
   return job.scratch / ("expected-" + std::to_string(argument));
@@ -68,7 +71,7 @@ void BenchSession::make_reference() {
     case ReferenceSpec::Kind::file:
       return make_file_reference();
     case ReferenceSpec::Kind::command:
-      throw Error(ErrorKind::unsupported, "a reference command is not available in this version");
+      return make_command_reference();
     case ReferenceSpec::Kind::none:
       return;
   }
@@ -124,6 +127,19 @@ void BenchSession::make_file_reference() {
   layout.file = plan.file;
   output.expected = SealedMemory(layout.bytes());
   fill_input(layout, job_.seed, output.expected.writable());
+}
+
+void BenchSession::make_command_reference() {
+  CommandReference call{job_.reference.command, job_.reference.folder, job_.scratch / "reference",
+                        job_.measure.timeout_s * command_timeout_share};
+  for (const TestArgument& argument : arguments_) {
+    if (argument.layout.role != ArgRole::out) call.inputs.push_back({&argument.layout, argument.pristine.bytes()});
+    if (argument.layout.role != ArgRole::in) call.outputs.push_back(&argument.layout);
+  }
+  std::vector<std::vector<std::byte>> results = run_command_reference(call);
+  std::size_t output = 0;
+  for (TestArgument& argument : arguments_)
+    if (argument.layout.role != ArgRole::in) store(argument.expected, results[output++]);
 }
 
 void BenchSession::save_reference() const try {

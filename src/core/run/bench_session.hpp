@@ -40,6 +40,7 @@ class BenchSession {
   void make_kernel_reference();
   void make_builtin_reference();
   void make_file_reference();
+  void make_command_reference();
   bool load_reference();
   void save_reference() const;
   void decide_tolerances();

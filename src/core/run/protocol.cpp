@@ -104,6 +104,8 @@ Json reference_to_json(const ReferencePlan& plan) {
           {"arrays", plan.arrays},
           {"scalars", to_json(plan.scalars)},
           {"file", plan.file.string()},
+          {"command", plan.command},
+          {"folder", plan.folder.string()},
           {"artifact", to_json(plan.artifact)},
           {"launch", launch_to_json(plan.launch)},
           {"scalar_arguments", scalars_to_json(plan.scalar_arguments)}};
@@ -117,6 +119,8 @@ ReferencePlan reference_from_json(const Json& json) {
   plan.arrays = json.at("arrays").get<std::vector<std::pair<std::string, std::string>>>();
   plan.scalars = bindings_from_json(json.at("scalars"));
   plan.file = json.at("file").get<std::string>();
+  plan.command = json.at("command").get<std::vector<std::string>>();
+  plan.folder = json.at("folder").get<std::string>();
   plan.artifact = artifact_from_json(json.at("artifact"));
   plan.launch = launch_from_json(json.at("launch"));
   plan.scalar_arguments = scalars_from_json(json.at("scalar_arguments"));

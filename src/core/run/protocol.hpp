@@ -49,6 +49,8 @@ struct ReferencePlan {
   std::vector<std::pair<std::string, std::string>> arrays;  ///< builtin: role, argument name
   Bindings scalars;                                         ///< builtin
   std::filesystem::path file;                               ///< file: .npy
+  std::vector<std::string> command;                         ///< command: argv
+  std::filesystem::path folder;                             ///< command: its working directory
   Artifact artifact;                                        ///< kernel; without its image
   Launch launch;                                            ///< kernel
   std::vector<ScalarArgument> scalar_arguments;             ///< kernel

@@ -33,7 +33,7 @@ ReferencePlan ReferenceBuilder::plan_builtin(const Config& config) const {
                                        [&, wanted = text.text](const ArgSpec& a) { return a.name == wanted; });
     if (argument != spec_.args.end() && argument->kind == ArgKind::buffer)
       plan.arrays.emplace_back(role, text.text);
-    else if (role == "op")
+    else if (is_word_role(role))
       plan.scalars[role] = text.text;
     else
       plan.scalars[role] = evaluate(text, lookup);
@@ -46,6 +46,13 @@ void ReferenceBuilder::build(const Config& config, CompileService& compiler, std
   if (reference.kind != ReferenceSpec::Kind::kernel) {
     ReferencePlan plan = plan_builtin(config);
     plan.file = reference.file;
+    plan.folder = spec_.path.parent_path();
+    const Bindings bindings = resolver_.bindings(config);
+    for (const Text& word : reference.command)
+      plan.command.push_back(expand(word, [&](std::string_view name) {
+        const auto found = bindings.find(name);
+        return found == bindings.end() ? nullptr : &found->second;
+      }));
     done(std::move(plan));
     return;
   }

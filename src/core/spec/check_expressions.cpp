@@ -60,22 +60,25 @@ class ExpressionChecker {
   void check_reference() const {
     const ReferenceSpec& reference = spec_.validate.reference;
     for (const Text& text : reference.options) check_template(text);
+    for (const Text& text : reference.command) check_template(text, problem_and_device_);
     if (reference.launch) check_launch(*reference.launch);
     for (const auto& [role, text] : reference.bindings) {
       const bool argument = std::any_of(spec_.args.begin(), spec_.args.end(),
                                         [&, &wanted = text.text](const ArgSpec& arg) { return arg.name == wanted; });
-      if (argument || role == "op") continue;  // a word that the builtin knows
+      if (argument || is_word_role(role)) continue;  // a word that the builtin knows
       Names names = all_;
       for (const ArgSpec& arg : spec_.args) names.push_back(arg.name);
       check(text, all_, "a reference", &names);
     }
   }
 
-  void check_template(const Text& text) const {
+  void check_template(const Text& text) const { check_template(text, all_); }
+
+  void check_template(const Text& text, const Names& allowed) const {
     try {
       const CompiledText compiled = CompiledText::template_text(text);
       for (const CompiledText::Part& part : compiled.parts())
-        if (!part.expression.empty()) check(part.text, all_, "a text");
+        if (!part.expression.empty()) check(part.text, allowed, "a text");
     } catch (const TextError& error) {
       document_.fail(error.at, error.message);
     }

@@ -67,6 +67,35 @@ void read_file_reference(const Reader& reader, const TomlNode& node, ReferenceSp
   read_output(reader, node, reference);
 }
 
+// One text is cut at its blanks; nothing here is a shell's, so what only a shell would understand is refused.
+std::vector<Text> read_command(const Reader& reader, const TomlNode& node) {
+  if (node.is_array()) return reader.expressions(node, "command");
+  const Text whole{reader.text(node, "command"), reader.document.at(node.content_at)};
+  const std::size_t foreign = whole.text.find_first_of("'\"|<>;&$`*");
+  if (foreign != std::string::npos)
+    reader.fail(node.at, std::string("command: '") + whole.text[foreign] +
+                             "' would need a shell, and none is used: give the words as a list, [\"sh\", \"-c\", "
+                             "\"...\"] where it must be one");
+  std::vector<Text> words;
+  for (std::size_t at = whole.text.find_first_not_of(' '); at != std::string::npos;
+       at = whole.text.find_first_not_of(' ', at)) {
+    const std::size_t end = std::min(whole.text.find(' ', at), whole.text.size());
+    words.push_back({whole.text.substr(at, end - at), whole.at});
+    words.back().at.column += at;
+    at = end;
+  }
+  return words;
+}
+
+void read_command_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {
+  reader.check_keys(node, table_name, {"command"});
+  reference.kind = ReferenceSpec::Kind::command;
+  reference.command = read_command(reader, *node.find("command"));
+  if (reference.command.empty() || reference.command.front().text.empty())
+    reader.fail(node.find("command")->at, "command is empty: give the words of a program's call");
+  reference.name = reference.command.front().text;
+}
+
 void read_reference(const Reader& reader, const TomlNode& node) {
   ReferenceSpec& reference = reader.spec.validate.reference;
   reader.table(node, table_name);
@@ -84,11 +113,9 @@ void read_reference(const Reader& reader, const TomlNode& node) {
                              (forms.empty() ? "none" : forms[0] + " and " + forms[1]));
   if (output_names(reader.spec).empty())
     reader.fail(node.at, "no argument has role out or inout, so there is nothing to validate");
-  if (forms[0] == "command")
-    reader.fail(node.find("command")->key_at,
-                "a reference by command is not available in this version: use kernel, builtin or file");
   if (forms[0] == "kernel") read_kernel_reference(reader, node, reference);
   if (forms[0] == "builtin") read_builtin_reference(reader, node, reference);
+  if (forms[0] == "command") read_command_reference(reader, node, reference);
   if (forms[0] == "file") read_file_reference(reader, node, reference);
 }
 

@@ -53,6 +53,8 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
 
 }  // namespace
 
+bool is_word_role(std::string_view role) noexcept { return role == "op" || role == "layout" || role == "boundary"; }
+
 std::string to_string(const Location& at) {
   if (at.line == 0) return at.file;
   return at.file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -76,9 +77,13 @@ struct ReferenceSpec {
   std::vector<Text> options;         ///< kernel: instead of the tuned kernel's options
   std::optional<LaunchSpec> launch;  ///< kernel: its own grid and block, else the tuned kernel's
   std::filesystem::path file;        ///< file: absolute .npy
+  std::vector<Text> command;         ///< command: its words, each a template text over problem and device
   std::string output;                ///< file, builtin: which argument it describes; empty = the only output
   std::vector<std::pair<std::string, Text>> bindings;  ///< builtin: role -> argument name or expression ("a" -> "A")
 };
+
+/// Roles of a builtin reference that take a word ("sum"), not an expression.
+bool is_word_role(std::string_view role) noexcept;
 
 struct ValidateSpec {
   ReferenceSpec reference;

@@ -2,8 +2,10 @@
 #include "core/validate/builtin.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/text.hpp"
@@ -36,6 +38,29 @@ bool flag(const BuiltinCall& call, const std::string& name) {
   if (const auto* boolean = std::get_if<bool>(&found->second)) return *boolean;
   if (const auto* integer = std::get_if<std::int64_t>(&found->second)) return *integer != 0;
   fail(fmt::format("scalar '{}' is a {}, where true or false is needed", name, type_name(found->second)));
+}
+
+std::int64_t integer(const BuiltinCall& call, const std::string& name, std::int64_t otherwise) {
+  const auto found = call.scalars.find(name);
+  if (found == call.scalars.end()) return otherwise;
+  const double value = number(call, name, 0);
+  constexpr double most = 0x1p31;
+  if (value != std::floor(value) || std::abs(value) > most)
+    fail(fmt::format("scalar '{}' is {}, where an integer is needed", name, to_text(found->second)));
+  return static_cast<std::int64_t>(value);
+}
+
+std::string word(const BuiltinCall& call, const std::string& name, const std::string& otherwise) {
+  const auto found = call.scalars.find(name);
+  if (found == call.scalars.end()) return otherwise;
+  return to_text(found->second);
+}
+
+std::size_t axis_of(const BuiltinCall& call, const char* builtin, std::size_t rank, std::int64_t otherwise) {
+  const std::int64_t axis = integer(call, "axis", otherwise), dimensions = static_cast<std::int64_t>(rank);
+  if (axis < -dimensions || axis >= dimensions)
+    fail(fmt::format("{}: axis is {}; x has {} dimensions", builtin, axis, dimensions));
+  return static_cast<std::size_t>(axis < 0 ? axis + dimensions : axis);
 }
 
 std::vector<double> widen(const ArrayView& array) {
@@ -100,6 +125,32 @@ const std::vector<Entry>& entries() {
        {{"x"}, {}, {"op", "axis"}, {{"op", {"sum", "min", "max", "mean"}}}},
        builtin::reduction,
        builtin::reduction_facts},
+      {"gemv", {{"a", "x"}, {"y"}, {"alpha", "beta", "transpose_a"}, {}}, builtin::gemv, builtin::gemv_facts},
+      {"softmax", {{"x"}, {}, {"axis", "scale", "log"}, {}}, builtin::softmax, builtin::softmax_facts},
+      {"layernorm",
+       {{"x"}, {"gamma", "beta"}, {"axis", "eps", "op"}, {{"op", {"layer", "rms"}}}},
+       builtin::layernorm,
+       builtin::layernorm_facts},
+      {"conv2d",
+       {{"x", "w"},
+        {"bias"},
+        {"stride", "stride_h", "stride_w", "padding", "padding_h", "padding_w", "dilation", "dilation_h", "dilation_w",
+         "groups", "layout"},
+        {{"layout", {"nchw", "nhwc"}}}},
+       builtin::conv2d,
+       builtin::conv2d_facts},
+      {"attention",
+       {{"q", "k", "v"}, {"mask"}, {"scale", "causal", "offset", "layout"}, {{"layout", {"bhsd", "bshd"}}}},
+       builtin::attention,
+       builtin::attention_facts},
+      {"stencil",
+       {{"x"},
+        {"weights", "y"},
+        {"radius", "boundary", "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "c12", "c13",
+         "c14", "c15", "c16"},
+        {{"boundary", {"zero", "clamp", "periodic", "keep"}}}},
+       builtin::stencil,
+       builtin::stencil_facts},
       {"transpose", {{"x"}, {}, {}, {}}, builtin::transpose, builtin::transpose_facts},
   };
   return list;
@@ -128,10 +179,15 @@ void check_call(const Entry& entry, const BuiltinCall& call) {
       builtin::fail(fmt::format("{}: array '{}' has {} bytes, where {} has {}", entry.name, role, array.data.size(),
                                 describe(array.layout->dtype, array.layout->shape), array.layout->bytes()));
   }
-  for (const auto& [name, value] : call.scalars)
+  for (const auto& [name, value] : call.scalars) {
     if (!contains(entry.signature.scalars, name))
       builtin::fail(
           fmt::format("{}: it has no scalar '{}'{}", entry.name, name, did_you_mean(name, entry.signature.scalars)));
+    const auto words = entry.signature.words.find(name);
+    if (words == entry.signature.words.end() || contains(words->second, to_text(value))) continue;
+    builtin::fail(
+        fmt::format("{}: {} is '{}'; known: {}", entry.name, name, to_text(value), fmt::join(words->second, ", ")));
+  }
 }
 
 }  // namespace

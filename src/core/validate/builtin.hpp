@@ -33,6 +33,7 @@ struct BuiltinCall {
 ///   end) into x's shape without that axis (or with extent 1 there). Integers are summed exactly; a NaN makes min and
 ///   max NaN.
 /// transpose: output[N, M] of x[M, N].
+/// gemv, softmax, layernorm, conv2d, attention, stencil: docs/validation.md gives formulas, arrays and scalars.
 std::vector<std::string> builtin_names();
 /// The roles a builtin needs and accepts, for checks of the spec: required and optional arrays, and scalars; of scalars
 /// that take a word, which.

@@ -572,6 +572,26 @@ TEST_CASE("A builtin reference computes from the same inputs; its arguments are 
   CHECK(complaint().starts_with("k.toml:9:13: reference builtin transpose: x is f32[32]"));
 }
 
+TEST_CASE("A reference command computes from the same inputs, once") {
+  Bench bench;
+  bench.open.reference = {};
+  bench.open.reference.kind = ReferenceSpec::Kind::command;
+  bench.open.reference.command = {"/bin/sh", "-c", "cp $XTUNE_INPUTS/x.npy $XTUNE_OUTPUTS/y.npy; echo run >> runs"};
+  bench.open.reference.folder = bench.folder.path();
+  bench.open.reference.at = "k.toml:9:13";
+  const auto copy = [](const FakeLaunch& call) {
+    std::copy_n(call.buffer<float>(0), count, call.buffer<float>(1));
+    return 1.0;
+  };
+  CHECK(bench.run("copy", copy).outcome == Outcome::ok);
+  CHECK(bench.run("doubling", doubling).outcome == Outcome::wrong_result);
+  CHECK(read_file(bench.folder.path() / "runs") == "run\n");
+  bench.open.reference.command = {"/bin/sh", "-c", "exit 4"};
+  std::filesystem::remove(bench.open.scratch / "expected-complete");
+  CHECK_THROWS_WITH_AS(bench.run("copy", copy),
+                       "k.toml:9:13: the reference command '/bin/sh -c exit 4' ended with exit code 4", Error);
+}
+
 TEST_CASE("A file of another shape or type is refused at the place of the argument, or of the reference") {
   Bench bench;
   const std::filesystem::path file = bench.folder.path() / "x.npy";

@@ -164,7 +164,9 @@ TEST_CASE("arguments and launch") {
 
 TEST_CASE("references") {
   const std::string kernel = "{ kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }";
-  refused(kernel, "{ command = \"./check\" }", "command", "not available in this version");
+  refused(kernel, "{ command = \"./check | tee\" }", "\"./check", "'|' would need a shell, and none is used");
+  refused(kernel, "{ command = [] }", "[] }", "command is empty");
+  refused(kernel, "{ command = \"run {BLOCK_M}\" }", "BLOCK_M}\"", "'BLOCK_M' cannot be used in a text");
   refused(kernel, "{ }", "{ }", "needs exactly one of kernel, builtin, file and command, got none");
   refused(kernel, "{ kernel = \"k\", builtin = \"gemm\" }", "{ kernel", "got kernel and builtin");
   refused(kernel, "{ kernel = \"k\", grid = [1] }", "grid = [1]", "needs both grid and block");

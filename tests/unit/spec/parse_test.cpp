@@ -156,6 +156,13 @@ TEST_CASE("the forms of a reference") {
   const Spec file = parse(edited(kernel, "{ file = \"c.npy\" }"));
   CHECK(file.validate.reference.kind == ReferenceSpec::Kind::file);
   CHECK(file.validate.reference.file.is_absolute());
+  const Spec command = parse(edited(kernel, "{ command = \"python3  ref.py {M}\" }"));
+  CHECK(command.validate.reference.kind == ReferenceSpec::Kind::command);
+  REQUIRE(command.validate.reference.command.size() == 3);
+  CHECK(command.validate.reference.command[1].text == "ref.py");
+  CHECK(command.validate.reference.command[2].text == "{M}");
+  CHECK(parse(edited(kernel, "{ command = [\"sh\", \"-c\", \"a | b\"] }")).validate.reference.command[2].text ==
+        "a | b");
   const Spec own = parse(edited(kernel, "{ kernel = \"naive\" }"));
   CHECK(own.validate.reference.source == own.kernel.source);
   CHECK_FALSE(own.validate.reference.launch);

@@ -1,69 +1,19 @@
 // The built-in references against plain loops, and what they refuse.
-#include "core/validate/builtin.hpp"
 
 #include <doctest/doctest.h>
 
 #include <atomic>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <limits>
-#include <memory>
 #include <numeric>
 #include <stdexcept>
 
+#include "builtin_call.hpp"
 #include "core/validate/parallel.hpp"
-#include "xtune/error.hpp"
 
 using namespace xtune;
-
-namespace {
-
-struct Array {
-  ArgumentLayout layout;
-  std::vector<std::byte> data;
-  ArrayView view() const { return {&layout, data}; }
-  double at(std::uint64_t index) const { return decode(layout.dtype, data.data() + index * size_of(layout.dtype)); }
-};
-
-Array make(const std::string& name, DType dtype, std::vector<std::uint64_t> shape, Fill fill = Fill::automatic) {
-  Array array;
-  array.layout.name = name;
-  array.layout.dtype = dtype;
-  array.layout.shape = std::move(shape);
-  array.layout.fill = fill;
-  array.data.resize(array.layout.bytes());
-  fill_input(array.layout, 5, array.data);
-  return array;
-}
-
-Array run(const std::string& builtin, const std::map<std::string, const Array*>& arrays, DType dtype,
-          std::vector<std::uint64_t> shape, std::map<std::string, Value> scalars = {}) {
-  Array out;
-  out.layout.name = "out";
-  out.layout.dtype = dtype;
-  out.layout.shape = std::move(shape);
-  BuiltinCall call;
-  for (const auto& [role, array] : arrays) call.arrays[role] = array->view();
-  call.scalars = std::move(scalars);
-  call.output = &out.layout;
-  out.data = run_builtin(builtin, call);
-  return out;
-}
-
-std::string refused(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::invalid_argument);
-    return error.what();
-  }
-  return "accepted";
-}
-
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-}  // namespace
+using namespace xtune::test;
 
 TEST_CASE("gemm of any shape, orientation and scaling equals the plain triple loop") {
   struct Case {
