@@ -68,6 +68,8 @@ const char* name_of(Fill fill) {
       return "zero";
     case Fill::one:
       return "one";
+    case Fill::range:
+      return "range";
   }
   return "unknown";
 }

@@ -112,6 +112,8 @@ Json to_json(const Comparison& comparison) {
     json["first_coordinates"] = comparison.first_coordinates;
     json["actual"] = number_to_json(comparison.actual);
     json["expected"] = number_to_json(comparison.expected);
+    if (comparison.actual_imaginary != 0) json["actual_imaginary"] = number_to_json(comparison.actual_imaginary);
+    if (comparison.expected_imaginary != 0) json["expected_imaginary"] = number_to_json(comparison.expected_imaginary);
   }
   return json;
 }
@@ -135,6 +137,8 @@ Comparison comparison_from_json(const Json& json) {
   read_if_there(json, "first_coordinates", comparison.first_coordinates);
   number("actual", comparison.actual);
   number("expected", comparison.expected);
+  number("actual_imaginary", comparison.actual_imaginary);
+  number("expected_imaginary", comparison.expected_imaginary);
   number("max_abs_error", comparison.max_abs_error);
   number("max_rel_error", comparison.max_rel_error);
   number("rtol", comparison.tolerance.rtol);

@@ -39,7 +39,7 @@ constexpr std::size_t piece_bytes = std::size_t{16} << 20;
 /// Where two runs, or a buffer and what it should hold, have different bits.
 struct Difference {
   std::uint64_t index;  ///< of the first element
-  double before, now;
+  std::string before, now;
   std::uint64_t count;  ///< elements of the piece in which it lies
 };
 
@@ -55,8 +55,8 @@ std::optional<Difference> first_difference(const ArgumentLayout& layout, std::sp
     for (std::size_t i = 0; i < now.size(); i += size) {
       if (std::memcmp(now.data() + i, before.data() + at + i, size) == 0) continue;
       if (!found)
-        found = Difference{(at + i) / size, decode(layout.dtype, before.data() + at + i),
-                           decode(layout.dtype, now.data() + i), 0};
+        found = Difference{(at + i) / size, element_text(layout.dtype, before.data() + at + i),
+                           element_text(layout.dtype, now.data() + i), 0};
       ++found->count;
     }
     return found;
@@ -98,10 +98,9 @@ bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, Be
     const ArgumentLayout& layout = arguments[i].layout;
     if (layout.role != ArgRole::in) continue;
     if (const auto change = first_difference(layout, arguments[i].pristine.bytes(), *set[i]))
-      return refuse(answer,
-                    fmt::format("{}: the kernel changed this input: {} was {:.9g} and is {:.9g}; if it is meant "
-                                "to, the argument's role is \"inout\"",
-                                layout.name, place_text(layout, change->index), change->before, change->now));
+      return refuse(answer, fmt::format("{}: the kernel changed this input: {} was {} and is {}; if it is meant "
+                                        "to, the argument's role is \"inout\"",
+                                        layout.name, place_text(layout, change->index), change->before, change->now));
   }
   return true;
 }
@@ -122,12 +121,11 @@ bool check_repeats(const std::vector<TestArgument>& arguments, BufferSet& set, i
       const auto change = first_difference(layout, first[i], *set[i]);
       if (!change) continue;
       return refuse(
-          answer,
-          fmt::format("{}: run {} on the same inputs gave other bits than run 1: {} was {:.9g} and is {:.9g}, at "
-                      "least {} elements differ: a race, or sums whose order changes from run to run, as those "
-                      "of floating-point atomics do (then repeat = 0)",
-                      layout.name, run + 2, place_text(layout, change->index), change->before, change->now,
-                      change->count));
+          answer, fmt::format("{}: run {} on the same inputs gave other bits than run 1: {} was {} and is {}, at "
+                              "least {} elements differ: a race, or sums whose order changes from run to run, as those "
+                              "of floating-point atomics do (then repeat = 0)",
+                              layout.name, run + 2, place_text(layout, change->index), change->before, change->now,
+                              change->count));
     }
   }
   return true;

@@ -20,7 +20,7 @@ struct TypeFacts {
   std::size_t bytes;
 };
 
-constexpr std::array<TypeFacts, 15> facts{{{DType::f8e4m3, "f8e4m3", 1},
+constexpr std::array<TypeFacts, 17> facts{{{DType::f8e4m3, "f8e4m3", 1},
                                            {DType::f8e5m2, "f8e5m2", 1},
                                            {DType::f16, "f16", 2},
                                            {DType::bf16, "bf16", 2},
@@ -34,7 +34,9 @@ constexpr std::array<TypeFacts, 15> facts{{{DType::f8e4m3, "f8e4m3", 1},
                                            {DType::u16, "u16", 2},
                                            {DType::u32, "u32", 4},
                                            {DType::u64, "u64", 8},
-                                           {DType::boolean, "bool", 1}}};
+                                           {DType::boolean, "bool", 1},
+                                           {DType::c64, "c64", 8},
+                                           {DType::c128, "c128", 16}}};
 
 template <class T>
 T load(const std::byte* from) noexcept {
@@ -173,6 +175,8 @@ decltype(auto) with_type(DType type, Visit&& visit) {
           std::uint8_t{}, [](std::uint8_t value) { return value ? 1.0 : 0.0; },
           [](double value) -> std::uint8_t { return value != 0 ? 1 : 0; });
     case DType::f64:
+    case DType::c64:  // the conversions of arrays take complex types apart before they ask
+    case DType::c128:
       break;
   }
   return visit(
@@ -211,7 +215,11 @@ std::size_t size_of(DType type) noexcept {
   return 1;
 }
 
-bool is_floating(DType type) noexcept { return type <= DType::f64; }
+bool is_floating(DType type) noexcept { return type <= DType::f64 || is_complex(type); }
+
+bool is_complex(DType type) noexcept { return type == DType::c64 || type == DType::c128; }
+
+DType part_of(DType type) noexcept { return type == DType::c64 ? DType::f32 : type == DType::c128 ? DType::f64 : type; }
 
 double decode(DType type, const std::byte* element) noexcept {
   double value = 0;
@@ -220,14 +228,16 @@ double decode(DType type, const std::byte* element) noexcept {
 }
 
 void decode(DType type, const std::byte* elements, std::span<double> values) noexcept {
-  with_type(type, [&](auto zero, auto from, auto) {
+  const std::size_t parts = is_complex(type) ? 2 : 1;
+  with_type(part_of(type), [&](auto zero, auto from, auto) {
     using T = decltype(zero);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = from(load<T>(elements + i * sizeof(T)));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = from(load<T>(elements + i * parts * sizeof(T)));
   });
 }
 
 void encode(DType type, double value, std::byte* element) noexcept {
-  with_type(type, [&](auto, auto, auto to) { store(to(value), element); });
+  if (is_complex(type)) std::memset(element, 0, size_of(type));
+  with_type(part_of(type), [&](auto, auto, auto to) { store(to(value), element); });
 }
 
 void encode(DType type, std::int64_t value, std::byte* element) noexcept {

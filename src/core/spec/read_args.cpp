@@ -8,9 +8,10 @@ namespace xtune {
 
 namespace {
 
-constexpr std::array<DType, 15> dtypes{DType::f8e4m3, DType::f8e5m2, DType::f16, DType::bf16, DType::f32,
+constexpr std::array<DType, 17> dtypes{DType::f8e4m3, DType::f8e5m2, DType::f16, DType::bf16, DType::f32,
                                        DType::f64,    DType::i8,     DType::i16, DType::i32,  DType::i64,
-                                       DType::u8,     DType::u16,    DType::u32, DType::u64,  DType::boolean};
+                                       DType::u8,     DType::u16,    DType::u32, DType::u64,  DType::boolean,
+                                       DType::c64,    DType::c128};
 
 void forbid(const Reader& reader, const TomlNode& item, const std::vector<std::string>& keys, const std::string& what) {
   for (const std::string& key : keys)
@@ -32,7 +33,7 @@ void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   if (fill != nullptr && file != nullptr) reader.fail(file->key_at, "fill and file exclude each other");
   if (fill != nullptr)
     arg.fill = static_cast<Fill>(
-        reader.choice(*fill, "fill", {"auto", "integer", "uniform", "normal", "randn", "zero", "one"}));
+        reader.choice(*fill, "fill", {"auto", "integer", "uniform", "normal", "randn", "zero", "one", "range"}));
   if (file == nullptr) return;
   if (arg.role == ArgRole::out)
     reader.fail(

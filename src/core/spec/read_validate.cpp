@@ -141,9 +141,9 @@ void read_validate(Reader& reader) {
     spec.repeat = static_cast<int>(reader.integer(*repeat, "repeat", 0, 10000));
   if (const TomlNode* accumulate = validate->find("accumulate")) {
     spec.accumulate = read_dtype(reader, *accumulate, "accumulate");
-    if (!is_floating(*spec.accumulate))
+    if (!is_floating(*spec.accumulate) || is_complex(*spec.accumulate))
       reader.fail(accumulate->at, std::string("accumulate: '") + to_string(*spec.accumulate) +
-                                      "' is no floating type: integers are compared exactly");
+                                      "' is no floating type of real numbers: one is f16, bf16, f32 or f64");
   }
   if (const TomlNode* reference = validate->find("reference")) read_reference(reader, *reference);
 }

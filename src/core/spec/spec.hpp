@@ -54,7 +54,7 @@ struct LaunchSpec {
 
 enum class ArgKind { buffer, scalar, tensor_map };
 enum class ArgRole { in, out, inout };
-enum class Fill { automatic, integer, uniform, normal, randn, zero, one };
+enum class Fill { automatic, integer, uniform, normal, randn, zero, one, range };
 
 struct ArgSpec {
   std::string name;

@@ -72,6 +72,17 @@ std::vector<double> widen(const ArrayView& array) {
   return values;
 }
 
+std::vector<double> widen_imaginary(const ArrayView& array) {
+  const DType type = array.layout->dtype, part = part_of(type);
+  std::vector<double> values(array.layout->elements());
+  if (!is_complex(type)) return values;
+  parallel_for(values.size(), std::uint64_t{1} << 16, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i)
+      values[i] = decode(part, array.data.data() + i * size_of(type) + size_of(part));
+  });
+  return values;
+}
+
 double root_mean_square(const ArrayView& array) { return xtune::root_mean_square(array.layout->dtype, array.data); }
 
 std::vector<std::byte> transpose(const BuiltinCall& call) {
@@ -84,6 +95,9 @@ std::vector<std::byte> transpose(const BuiltinCall& call) {
   const std::uint64_t rows = x.layout->shape[0], columns = x.layout->shape[1];
   const std::size_t in_size = size_of(x.layout->dtype), out_size = size_of(out.dtype);
   const bool same = x.layout->dtype == out.dtype;
+  if (!same && is_complex(x.layout->dtype))
+    fail(fmt::format("transpose: x is {} and the output {}; complex numbers are not converted",
+                     describe(x.layout->dtype, x.layout->shape), describe(out.dtype, out.shape)));
   std::vector<std::byte> result(out.bytes());
   constexpr std::uint64_t tile = 32;
   parallel_for(columns, tile, [&](std::uint64_t begin, std::uint64_t end) {
@@ -113,6 +127,7 @@ struct Entry {
   BuiltinSignature signature;
   std::vector<std::byte> (*run)(const BuiltinCall&);
   ResultFacts (*facts)(const BuiltinCall&);
+  bool takes_complex = false;
 };
 
 const std::vector<Entry>& entries() {
@@ -120,17 +135,20 @@ const std::vector<Entry>& entries() {
       {"gemm",
        {{"a", "b"}, {"c"}, {"alpha", "beta", "transpose_a", "transpose_b"}, {}},
        builtin::gemm,
-       builtin::gemm_facts},
+       builtin::gemm_facts,
+       true},
       {"reduction",
        {{"x"}, {}, {"op", "axis"}, {{"op", {"sum", "min", "max", "mean"}}}},
        builtin::reduction,
-       builtin::reduction_facts},
-      {"gemv", {{"a", "x"}, {"y"}, {"alpha", "beta", "transpose_a"}, {}}, builtin::gemv, builtin::gemv_facts},
-      {"softmax", {{"x"}, {}, {"axis", "scale", "log"}, {}}, builtin::softmax, builtin::softmax_facts},
+       builtin::reduction_facts,
+       true},
+      {"gemv", {{"a", "x"}, {"y"}, {"alpha", "beta", "transpose_a"}, {}}, builtin::gemv, builtin::gemv_facts, true},
+      {"softmax", {{"x"}, {}, {"axis", "scale", "log"}, {}}, builtin::softmax, builtin::softmax_facts, false},
       {"layernorm",
        {{"x"}, {"gamma", "beta"}, {"axis", "eps", "op"}, {{"op", {"layer", "rms"}}}},
        builtin::layernorm,
-       builtin::layernorm_facts},
+       builtin::layernorm_facts,
+       false},
       {"conv2d",
        {{"x", "w"},
         {"bias"},
@@ -138,11 +156,13 @@ const std::vector<Entry>& entries() {
          "groups", "layout"},
         {{"layout", {"nchw", "nhwc"}}}},
        builtin::conv2d,
-       builtin::conv2d_facts},
+       builtin::conv2d_facts,
+       false},
       {"attention",
        {{"q", "k", "v"}, {"mask"}, {"scale", "causal", "offset", "layout"}, {{"layout", {"bhsd", "bshd"}}}},
        builtin::attention,
-       builtin::attention_facts},
+       builtin::attention_facts,
+       false},
       {"stencil",
        {{"x"},
         {"weights", "y"},
@@ -150,8 +170,9 @@ const std::vector<Entry>& entries() {
          "c14", "c15", "c16"},
         {{"boundary", {"zero", "clamp", "periodic", "keep"}}}},
        builtin::stencil,
-       builtin::stencil_facts},
-      {"transpose", {{"x"}, {}, {}, {}}, builtin::transpose, builtin::transpose_facts},
+       builtin::stencil_facts,
+       false},
+      {"transpose", {{"x"}, {}, {}, {}}, builtin::transpose, builtin::transpose_facts, true},
   };
   return list;
 }
@@ -166,9 +187,23 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// Arrays may be real where the output is complex, but not the other way round.
+void check_complex(const Entry& entry, const BuiltinCall& call) {
+  const bool complex_output = is_complex(call.output->dtype);
+  if (complex_output && !entry.takes_complex)
+    builtin::fail(fmt::format("{}: it computes with real numbers alone, and the output is {}", entry.name,
+                              describe(call.output->dtype, call.output->shape)));
+  for (const auto& [role, array] : call.arrays)
+    if (is_complex(array.layout->dtype) && !complex_output)
+      builtin::fail(fmt::format("{}: array '{}' is {}, but the output is real: {}", entry.name, role,
+                                describe(array.layout->dtype, array.layout->shape),
+                                describe(call.output->dtype, call.output->shape)));
+}
+
 void check_call(const Entry& entry, const BuiltinCall& call) {
   if (!call.output) builtin::fail(fmt::format("{}: it has no output", entry.name));
   layout_bytes(*call.output);
+  check_complex(entry, call);
   for (const std::string& role : entry.signature.required)
     if (!builtin::find_array(call, role)) builtin::fail(fmt::format("{}: it needs an array '{}'", entry.name, role));
   for (const auto& [role, array] : call.arrays) {

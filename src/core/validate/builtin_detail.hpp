@@ -21,6 +21,8 @@ std::string word(const BuiltinCall& call, const std::string& name, const std::st
 std::size_t axis_of(const BuiltinCall& call, const char* builtin, std::size_t rank, std::int64_t otherwise);
 /// The whole array in double precision.
 std::vector<double> widen(const ArrayView& array);
+/// The imaginary parts; zeros of an array of real numbers.
+std::vector<double> widen_imaginary(const ArrayView& array);
 double root_mean_square(const ArrayView& array);
 
 /// Called with all required arrays present and every array as long as its layout says.

@@ -69,24 +69,60 @@ Sizes checked_sizes(const BuiltinCall& call, bool transpose_a, bool transpose_b)
 
 }  // namespace
 
+namespace {
+
+/// One part, real or imaginary, of both factors, as [M, K] and [K, N].
+struct Factors {
+  std::vector<double> a, b;
+};
+
+Factors factors_of(const BuiltinCall& call, const Sizes& sizes, std::vector<double> (*part)(const ArrayView&)) {
+  Factors factors{part(*find_array(call, "a")), part(*find_array(call, "b"))};
+  if (flag(call, "transpose_a")) factors.a = transposed(factors.a, sizes.k, sizes.m);
+  if (flag(call, "transpose_b")) factors.b = transposed(factors.b, sizes.n, sizes.k);
+  return factors;
+}
+
+std::vector<std::byte> complex_gemm(const BuiltinCall& call, const Sizes& sizes, double alpha, double beta) {
+  const Factors real = factors_of(call, sizes, widen), imaginary = factors_of(call, sizes, widen_imaginary);
+  std::vector<double> c_real, c_imaginary;
+  if (beta != 0) c_real = widen(*find_array(call, "c")), c_imaginary = widen_imaginary(*find_array(call, "c"));
+  const DType part = part_of(call.output->dtype);
+  std::vector<std::byte> result(call.output->bytes());
+  parallel_for(sizes.m, rows_per_piece, [&](std::uint64_t begin, std::uint64_t end) {
+    std::vector<double> rr((end - begin) * sizes.n), ii(rr.size()), cross(rr.size());
+    multiply_rows(sizes, real.a.data(), real.b.data(), begin, end, rr);
+    multiply_rows(sizes, imaginary.a.data(), imaginary.b.data(), begin, end, ii);
+    multiply_rows(sizes, real.a.data(), imaginary.b.data(), begin, end, cross);
+    multiply_rows(sizes, imaginary.a.data(), real.b.data(), begin, end, cross);
+    for (std::uint64_t i = 0; i < rr.size(); ++i) {
+      const std::uint64_t index = begin * sizes.n + i;
+      std::byte* const to = result.data() + 2 * index * size_of(part);
+      encode(part, alpha * (rr[i] - ii[i]) + (beta != 0 ? beta * c_real[index] : 0), to);
+      encode(part, alpha * cross[i] + (beta != 0 ? beta * c_imaginary[index] : 0), to + size_of(part));
+    }
+  });
+  return result;
+}
+
+}  // namespace
+
 std::vector<std::byte> gemm(const BuiltinCall& call) {
-  const bool transpose_a = flag(call, "transpose_a"), transpose_b = flag(call, "transpose_b");
   const double alpha = number(call, "alpha", 1), beta = number(call, "beta", 0);
-  const Sizes sizes = checked_sizes(call, transpose_a, transpose_b);
+  const Sizes sizes = checked_sizes(call, flag(call, "transpose_a"), flag(call, "transpose_b"));
   const ArrayView* c = find_array(call, "c");
   if (beta != 0 && !c) fail("gemm: beta is not 0, so it needs an array 'c'");
   if (beta != 0 && c->layout->shape != call.output->shape)
     fail(fmt::format("gemm: c is {}, but the output {}", describe(c->layout->dtype, c->layout->shape),
                      describe(call.output->dtype, call.output->shape)));
-  std::vector<double> a = widen(*find_array(call, "a")), b = widen(*find_array(call, "b"));
-  if (transpose_a) a = transposed(a, sizes.k, sizes.m);
-  if (transpose_b) b = transposed(b, sizes.n, sizes.k);
+  if (is_complex(call.output->dtype)) return complex_gemm(call, sizes, alpha, beta);
+  const Factors factors = factors_of(call, sizes, widen);
   std::vector<std::byte> result(call.output->bytes());
   const DType out_type = call.output->dtype;
   const std::size_t out_size = size_of(out_type);
   parallel_for(sizes.m, rows_per_piece, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<double> sums((end - begin) * sizes.n);
-    multiply_rows(sizes, a.data(), b.data(), begin, end, sums);
+    multiply_rows(sizes, factors.a.data(), factors.b.data(), begin, end, sums);
     for (std::uint64_t i = 0; i < sums.size(); ++i) {
       const std::uint64_t index = begin * sizes.n + i;
       double value = alpha * sums[i];

@@ -179,8 +179,20 @@ void reduce(const Reduction& shape, const ArrayView& x, DType out_type, std::byt
 
 std::vector<std::byte> reduction(const BuiltinCall& call) {
   const ArrayView& x = *find_array(call, "x");
-  const Reduction shape = checked_shape(call);
+  Reduction shape = checked_shape(call);
   std::vector<std::byte> result(call.output->bytes());
+  if (is_complex(call.output->dtype)) {
+    if (x.layout->dtype != call.output->dtype || shape.op == Op::min || shape.op == Op::max)
+      fail(fmt::format(
+          "reduction: of complex numbers there are sums and means, in their own type; x is {}, the output {}",
+          describe(x.layout->dtype, x.layout->shape), describe(call.output->dtype, call.output->shape)));
+    // Real and imaginary parts are neighbours that are added up side by side.
+    ArgumentLayout parts = *x.layout;
+    parts.dtype = part_of(parts.dtype);
+    shape.inner *= 2;
+    reduce<double>(shape, {&parts, x.data}, parts.dtype, result.data());
+    return result;
+  }
   is_floating(x.layout->dtype) ? reduce<double>(shape, x, call.output->dtype, result.data())
                                : reduce<Wide>(shape, x, call.output->dtype, result.data());
   return result;

@@ -140,6 +140,37 @@ void compare_floats(const Pair& pair, std::uint64_t begin, std::uint64_t end, Ta
   }
 }
 
+struct Complex {
+  double real, imaginary;
+  bool is_nan() const { return std::isnan(real) || std::isnan(imaginary); }
+  bool is_finite() const { return std::isfinite(real) && std::isfinite(imaginary); }
+  bool operator==(const Complex&) const = default;
+};
+
+Complex load_complex(DType type, const std::byte* element) {
+  const DType part = part_of(type);
+  return {decode(part, element), decode(part, element + size_of(part))};
+}
+
+void compare_complex(const Pair& pair, std::uint64_t begin, std::uint64_t end, Tally& tally) {
+  for (std::uint64_t index = begin; index < end; ++index) {
+    const Complex got = load_complex(pair.type, pair.actual + index * pair.size);
+    const Complex want = load_complex(pair.type, pair.expected + index * pair.size);
+    if (unwritten(pair, index)) ++tally.unwritten;
+    if (got.is_nan() && want.is_nan()) continue;
+    if (got.is_finite() && want.is_finite()) {
+      const double size = std::hypot(want.real, want.imaginary);
+      const double error = std::hypot(got.real - want.real, got.imaginary - want.imaginary);
+      judge(pair, index, error, size, 2 * unit_roundoff(pair.type) * size, tally);
+      tally.max_abs = std::max(tally.max_abs, std::min(error, std::numeric_limits<double>::max()));
+      if (size > 0) tally.max_rel = std::max(tally.max_rel, std::min(error / size, std::numeric_limits<double>::max()));
+    } else if (!(got == want)) {
+      ++(got.is_nan() ? tally.nans : want.is_finite() ? tally.infinities : tally.outliers);
+      count_mismatch(tally, index);
+    }
+  }
+}
+
 // The difference of two 64-bit integers needs 64 bits without a sign; going through double would hide small ones.
 struct Integer {
   bool negative;
@@ -199,6 +230,18 @@ std::uint64_t allowed_mismatches(std::uint64_t count, double ratio) noexcept {
   return static_cast<std::uint64_t>(std::abs(product - nearest) <= 1e-12 * nearest ? nearest : std::floor(product));
 }
 
+namespace {
+
+std::string number_text(double real, double imaginary) {
+  return imaginary == 0 ? fmt::format("{:.9g}", real) : fmt::format("{:.9g}{:+.9g}i", real, imaginary);
+}
+
+}  // namespace
+
+std::string element_text(DType type, const std::byte* element) {
+  return number_text(decode(type, element), is_complex(type) ? load_complex(type, element).imaginary : 0);
+}
+
 std::string Comparison::text() const {
   if (mismatched == 0)
     return fmt::format("{}: all {} elements agree; max abs error {:.3g}, rel {:.3g}", output, count, max_abs_error,
@@ -206,11 +249,11 @@ std::string Comparison::text() const {
   std::string at;
   for (const std::uint64_t coordinate : first_coordinates) at += (at.empty() ? "" : ", ") + std::to_string(coordinate);
   std::string text = fmt::format(
-      "{}: {} of {} elements differ ({:.2f} %, {} allowed); first at [{}]: got {:.9g}, expected {:.9g}; "
+      "{}: {} of {} elements differ ({:.2f} %, {} allowed); first at [{}]: got {}, expected {}; "
       "max abs error {:.3g}, rel {:.3g}; tolerance rtol {:.3g}, atol {:.3g}",
       output, mismatched, count, 100.0 * static_cast<double>(mismatched) / static_cast<double>(count),
-      allowed_mismatches(count, tolerance.max_mismatched_ratio), at, actual, expected, max_abs_error, max_rel_error,
-      tolerance.rtol, tolerance.atol);
+      allowed_mismatches(count, tolerance.max_mismatched_ratio), at, number_text(actual, actual_imaginary),
+      number_text(expected, expected_imaginary), max_abs_error, max_rel_error, tolerance.rtol, tolerance.atol);
   if (nans) text += fmt::format("; {} NaN where the reference has none", nans);
   if (infinities) text += fmt::format("; {} infinite where the reference is finite", infinities);
   // Where none may differ, that some differ much more adds nothing.
@@ -234,7 +277,9 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
   std::mutex mutex;
   parallel_for(layout.elements(), grain, [&](std::uint64_t begin, std::uint64_t end) {
     Tally tally;
-    is_floating(type) ? compare_floats(pair, begin, end, tally) : compare_integers(pair, begin, end, tally);
+    is_complex(type)    ? compare_complex(pair, begin, end, tally)
+    : is_floating(type) ? compare_floats(pair, begin, end, tally)
+                        : compare_integers(pair, begin, end, tally);
     const std::lock_guard lock(mutex);
     total.add(tally);
   });
@@ -254,8 +299,14 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
   if (total.mismatched) {
     result.first_index = total.first;
     result.first_coordinates = coordinates_of(total.first, shape);
-    result.actual = decode(type, actual.data() + total.first * pair.size);
-    result.expected = decode(type, expected.data() + total.first * pair.size);
+    const std::byte *const got = actual.data() + total.first * pair.size, *const want =
+                                                                              expected.data() + total.first * pair.size;
+    result.actual = decode(type, got);
+    result.expected = decode(type, want);
+    if (is_complex(type)) {
+      result.actual_imaginary = load_complex(type, got).imaginary;
+      result.expected_imaginary = load_complex(type, want).imaginary;
+    }
   }
   return result;
 }

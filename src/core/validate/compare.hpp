@@ -23,9 +23,10 @@ struct Comparison {
   std::optional<std::uint64_t> first_index;      ///< flat, of the first mismatch
   std::vector<std::uint64_t> first_coordinates;  ///< in the argument's shape
   double actual = 0, expected = 0;               ///< at first_index; may be NaN or infinite
-  double max_abs_error = 0;                      ///< over finite pairs
-  double max_rel_error = 0;                      ///< over finite pairs whose expected value is not 0
-  Tolerance tolerance;                           ///< that decided
+  double actual_imaginary = 0, expected_imaginary = 0;
+  double max_abs_error = 0;  ///< over finite pairs
+  double max_rel_error = 0;  ///< over finite pairs whose expected value is not 0
+  Tolerance tolerance;       ///< that decided
   /// "C: 12 of 4096 elements differ (0.29 %, 0 allowed); first at [3, 17]: got nan, expected 1.5; max abs error ...,
   /// rel ..."
   std::string text() const;
@@ -33,6 +34,9 @@ struct Comparison {
 
 /// Of a flat index, in an array of this shape.
 std::vector<std::uint64_t> coordinates_of(std::uint64_t index, std::span<const std::uint64_t> shape);
+
+/// "1.5", or "1.5-2i" of a complex element.
+std::string element_text(DType type, const std::byte* element);
 
 /// How many of count elements may differ: floor(count * ratio), where a product that misses an integer by rounding
 /// alone counts as it.
@@ -42,7 +46,8 @@ std::uint64_t allowed_mismatches(std::uint64_t count, double ratio) noexcept;
 /// where the reference is NaN only NaN agrees; an infinity agrees with itself alone, whatever the tolerance. What the
 /// ratio forgives must still lie within outlier_factor times the tolerance, or that many steps of the type (1 for
 /// integers, the distance of neighbouring numbers for floats) where those are larger; a number in place of NaN or
-/// infinity does not. Integers are compared without rounding. Both spans hold whole elements of type and as many as the
+/// infinity does not. Complex numbers are judged by the magnitude of their difference; one is NaN when a part of it is.
+/// Integers are compared without rounding. Both spans hold whole elements of type and as many as the
 /// shape says; a size mismatch throws std::invalid_argument. Uses all cores.
 Comparison compare(const std::string& output, DType type, std::span<const std::byte> actual,
                    std::span<const std::byte> expected, std::span<const std::uint64_t> shape,

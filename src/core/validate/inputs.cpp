@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "core/validate/npy.hpp"
 #include "core/validate/parallel.hpp"
+#include "core/validate/tolerance.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -49,12 +50,30 @@ double standard_normal(std::uint64_t hash) {
   return std::sqrt(-2 * std::log(open_unit(hash))) * std::cos(2 * std::numbers::pi * open_unit(mix64(hash)));
 }
 
+// The integers that a type holds without a gap, from 0 on: how many. 0: 2^64.
+std::uint64_t gapless(DType type) {
+  if (type == DType::boolean) return 2;
+  if (is_floating(type)) return static_cast<std::uint64_t>(1 / unit_roundoff(type));
+  const std::size_t bits = 8 * size_of(type) - (is_unsigned(type) ? 0 : 1);
+  return bits < 64 ? std::uint64_t{1} << bits : 0;
+}
+
+void fill_range(DType type, std::span<std::byte> data) {
+  const std::uint64_t count = gapless(type);
+  const std::size_t size = size_of(type);
+  parallel_for(data.size() / size, grain, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i)
+      encode(type, static_cast<std::int64_t>(count ? i % count : i), data.data() + i * size);
+  });
+}
+
 template <class Make>
 void fill_each(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data, const Make& make) {
   const std::uint64_t stream = stream_of(seed, layout.name);
-  const std::size_t size = size_of(layout.dtype);
+  const DType part = part_of(layout.dtype);
+  const std::size_t size = size_of(part);
   parallel_for(data.size() / size, grain, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) encode(layout.dtype, make(mix64(stream + i)), data.data() + i * size);
+    for (std::uint64_t i = begin; i < end; ++i) encode(part, make(mix64(stream + i)), data.data() + i * size);
   });
 }
 
@@ -153,7 +172,10 @@ void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std:
       if (!data.empty()) std::memset(data.data(), 0, data.size());
       return;
     case Fill::one:
-      return fill_each(layout, seed, data, [](std::uint64_t) { return std::int64_t{1}; });
+      for (std::size_t i = 0; i < data.size(); i += size_of(type)) encode(type, std::int64_t{1}, data.data() + i);
+      return;
+    case Fill::range:
+      return fill_range(type, data);
   }
 }
 

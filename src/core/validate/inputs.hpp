@@ -36,16 +36,16 @@ std::string describe(DType dtype, const std::vector<std::uint64_t>& shape);
 /// alone, so the result is the same on any number of threads. automatic: unsigned integers [0,3), signed [-2,3), floats
 /// uniform (-1,1), fp8 small integers [-2,3), bool 0/1. integer: the same small integers for every type, floats
 /// included (unsigned and bool as above). uniform: floats in (-1,1); integers over the dtype's whole range. normal,
-/// randn: mean 0, standard deviation 1 (Box and Muller 1958); integers truncate. A file must have the layout's shape
-/// and dtype: else Error(invalid_argument) that names both. bf16 and fp8 come from files of u16 and u8, as NumPy has no
-/// such types.
+/// randn: mean 0, standard deviation 1 (Box and Muller 1958); integers truncate. range: 0, 1, 2, ..., from 0 again
+/// where the type would no longer hold every integer (after 2047 in f16, 127 in i8). The parts of complex numbers are
+/// made one by one, but those of zero, one and range are real. A file must have the layout's shape and dtype: else
+/// Error(invalid_argument) that names both. bf16 and fp8 come from files of u16 and u8, as NumPy has no such types.
 void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data);
 
 /// The byte that poisons outputs before validation: every float type reads it as a NaN, unsigned integers as their
 /// largest value, signed ones as -1.
 inline constexpr std::byte poison_byte{0xFF};
-/// The byte and size of the guard zones before and after every buffer.
-inline constexpr std::byte guard_byte{0xA5};
+/// The size of the guard zones before and after every buffer.
 inline constexpr std::size_t guard_bytes = 4096;
 
 }  // namespace xtune

@@ -126,9 +126,9 @@ class HeaderParser {
 
 std::optional<DType> dtype_of(std::string_view code) {
   constexpr std::pair<std::string_view, DType> codes[] = {
-      {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64}, {"i1", DType::i8},
-      {"i2", DType::i16}, {"i4", DType::i32}, {"i8", DType::i64}, {"u1", DType::u8},
-      {"u2", DType::u16}, {"u4", DType::u32}, {"u8", DType::u64}, {"b1", DType::boolean}};
+      {"f2", DType::f16}, {"f4", DType::f32},     {"f8", DType::f64}, {"i1", DType::i8},   {"i2", DType::i16},
+      {"i4", DType::i32}, {"i8", DType::i64},     {"u1", DType::u8},  {"u2", DType::u16},  {"u4", DType::u32},
+      {"u8", DType::u64}, {"b1", DType::boolean}, {"c8", DType::c64}, {"c16", DType::c128}};
   for (const auto& [name, type] : codes)
     if (name == code) return type;
   return std::nullopt;
@@ -158,6 +158,10 @@ const char* code_of(DType type) {
       return "<u8";
     case DType::boolean:
       return "|b1";
+    case DType::c64:
+      return "<c8";
+    case DType::c128:
+      return "<c16";
     default:
       return "|u1";
   }
@@ -167,13 +171,12 @@ DType checked_dtype(const std::filesystem::path& path, const Header& header) {
   const std::string_view descr = header.descr;
   const auto type = descr.size() > 1 ? dtype_of(descr.substr(1)) : std::nullopt;
   if (!type || std::string_view("<|=>").find(descr[0]) == std::string_view::npos)
-    fail(
-        path,
-        fmt::format(
-            "dtype '{}' is not supported; known: f2 f4 f8, i1 to i8, u1 to u8, b1 (bf16 and fp8: save array.view('u2') "
-            "or array.view('u1'))",
-            printable(descr, 60)),
-        ErrorKind::unsupported);
+    fail(path,
+         fmt::format("dtype '{}' is not supported; known: f2 f4 f8, i1 to i8, u1 to u8, b1, c8 c16 (bf16 and fp8: save "
+                     "array.view('u2') "
+                     "or array.view('u1'))",
+                     printable(descr, 60)),
+         ErrorKind::unsupported);
   if (descr[0] == '>')
     fail(path, "big-endian data are not supported; save array.newbyteorder('<')", ErrorKind::unsupported);
   if (header.fortran_order && header.shape.size() > 1)

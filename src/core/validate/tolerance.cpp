@@ -64,8 +64,10 @@ double largest_finite(DType type, std::span<const std::byte> elements, std::uint
 double unit_roundoff(DType type) noexcept {
   switch (type) {
     case DType::f64:
+    case DType::c128:
       return 0x1p-53;
     case DType::f32:
+    case DType::c64:
       return 0x1p-24;
     case DType::f16:
       return 0x1p-11;
@@ -81,6 +83,8 @@ double unit_roundoff(DType type) noexcept {
 }
 
 double root_mean_square(DType type, std::span<const std::byte> elements) {
+  // A magnitude's square is the sum of those of both parts.
+  if (is_complex(type)) return std::sqrt(2.0) * root_mean_square(part_of(type), elements);
   const std::uint64_t count = elements.size() / size_of(type);
   const double largest = largest_finite(type, elements, count);
   if (!(largest > 0)) return 0;
@@ -103,7 +107,7 @@ Tolerance tolerance_for(const ToleranceRule& rule, DType type, const ResultFacts
   Tolerance tolerance{0, 0, rule.max_mismatched_ratio, rule.outlier_factor};
   const std::uint64_t terms = rule.reduction.value_or(facts.reduction);
   if (unit_roundoff(type) > 0 && terms > 0 && !(rule.rtol && rule.atol)) {
-    const DType sums = rule.accumulate.value_or(type == DType::f64 ? DType::f64 : DType::f32);
+    const DType sums = rule.accumulate.value_or(part_of(type) == DType::f64 ? DType::f64 : DType::f32);
     const double eta = std::min(
         largest_eta, 2 * unit_roundoff(type) + lambda * std::sqrt(static_cast<double>(terms)) * unit_roundoff(sums));
     tolerance.rtol = eta;

@@ -151,6 +151,39 @@ TEST_CASE("A guarded buffer keeps to itself and to its alignment") {
   CHECK(bare.damage() == nullptr);
 }
 
+TEST_CASE("What a kernel computes from beyond a buffer is NaN in every float type, also multiplied by nothing") {
+  for (const DType type : {DType::f8e5m2, DType::f16, DType::bf16, DType::f32, DType::f64, DType::c64}) {
+    FakeDevice device;
+    GuardedBuffer guarded(device, 4 * size_of(type), guard_bytes);
+    guarded.renew_guards();
+    const auto* const first = static_cast<const std::byte*>(guarded.address());
+    for (const std::ptrdiff_t index : {-3, -1, 4, 7})
+      CHECK(std::isnan(decode(type, first + index * static_cast<std::ptrdiff_t>(size_of(type)))));
+  }
+  Bench bench;
+  const BenchAnswer answer = bench.run("reads too much", [](const FakeLaunch& call) {
+    doubling(call);
+    call.buffer<float>(1)[2] += 0 * call.buffer<float>(0)[count];
+    return 1.0;
+  });
+  CHECK(answer.outcome == Outcome::wrong_result);
+  CHECK(answer.message.find("1 NaN where the reference has none") != std::string::npos);
+}
+
+TEST_CASE("A kernel that overruns by a single value, whatever it is, is found") {
+  for (const int value : {0x00, 0xA5, 0xFE, 0xFF}) {
+    Bench bench;
+    CHECK(bench
+              .run("memset",
+                   [value](const FakeLaunch& call) {
+                     doubling(call);
+                     std::memset(call.buffer<float>(1) + count, value, 2);
+                     return 1.0;
+                   })
+              .outcome == Outcome::wrong_result);
+  }
+}
+
 TEST_CASE("A kernel that writes past the end of a buffer is wrong, and the buffer is named") {
   const auto past_end = [](std::size_t argument, std::size_t offset) {
     return [=](const FakeLaunch& call) {
@@ -285,13 +318,15 @@ TEST_CASE("Inputs that were found intact are not written again") {
   Bench bench;
   BenchSession session(bench.device, bench.open, bench.clock);
   CHECK(session.bench(bench.job("first", doubling)).outcome == Outcome::ok);
+  const std::size_t guards = 2 * 2 * guard_bytes;  // are written for every configuration
   bench.device.written_bytes = 0;
   CHECK(session.bench(bench.job("second", doubling)).outcome == Outcome::ok);
-  CHECK(bench.device.written_bytes == 0);
+  CHECK(bench.device.written_bytes == guards);
   // A configuration that ended early was not compared.
   CHECK(session.bench(bench.job("lazy", [](const FakeLaunch&) { return 1.0; })).outcome == Outcome::wrong_result);
+  bench.device.written_bytes = 0;
   CHECK(session.bench(bench.job("third", doubling)).outcome == Outcome::ok);
-  CHECK(bench.device.written_bytes == count * sizeof(float));
+  CHECK(bench.device.written_bytes == guards + count * sizeof(float));
 }
 
 TEST_CASE("Repeated runs that give other bits are wrong, however near the values") {

@@ -186,7 +186,7 @@ TEST_CASE("tolerances") {
   refused("rtol = 1e-2", "outlier_factor = 0.5", "0.5\n", "outlier_factor = 0.5 is less than 1");
   refused("rtol = 1e-2", "reduction = \"BLOCK_M\"", "BLOCK_M\"\n", "'BLOCK_M' cannot be used in a reduction length");
   refused("rtol = 1e-2", "reduction = \"M - 5000\"", "M - 5000", "a reduction length must be at least 0");
-  refused("rtol = 1e-2", "accumulate = \"i32\"", "\"i32\"", "is no floating type: integers are compared exactly");
+  refused("rtol = 1e-2", "accumulate = \"i32\"", "\"i32\"", "is no floating type of real numbers");
   refused("rtol = 1e-2", "accumulate = \"f31\"", "\"f31\"", "accumulate: unknown word 'f31' (did you mean 'f32'?)");
 }
 

@@ -154,7 +154,7 @@ TEST_CASE(".npy files come back as written") {
   const auto path = folder.path() / "a.npy";
   for (const auto& shape : std::vector<std::vector<std::uint64_t>>{{}, {7}, {3, 4}, {0, 5}, {1, 1, 2, 3}})
     for (const DType type : {DType::f16, DType::f32, DType::f64, DType::i8, DType::i64, DType::u16, DType::u64,
-                             DType::boolean, DType::bf16}) {
+                             DType::boolean, DType::bf16, DType::c64, DType::c128}) {
       const auto layout = layout_of(type, shape);
       write_npy(path, {type, shape, bytes_of(layout)});
       const NpyArray read = read_npy(path);
@@ -217,7 +217,7 @@ TEST_CASE("damaged and foreign .npy files are refused, with the kind that fits")
        {"(4611686018427387904, 8)", "(18446744073709551616,)", "(-1,)", "(2.5,)", "(2", "(,)", "[2]", "(2 3)", "()"})
     CHECK(kind(npy_text("{'descr': '<f4', 'fortran_order': False, 'shape': " + std::string(shape) + ", }\n", data)) ==
           ErrorKind::io);
-  for (const char* dtype : {"'>f4'", "'<c8'", "'|O'", "'<f16'", "''", "'<'", "[('a', '<f4')]", "'<U5'"})
+  for (const char* dtype : {"'>f4'", "'<c32'", "'|O'", "'<f16'", "''", "'<'", "[('a', '<f4')]", "'<U5'"})
     CHECK(kind(npy_text("{'descr': " + std::string(dtype) + ", 'fortran_order': False, 'shape': (2,), }\n", data)) ==
           ErrorKind::unsupported);
   CHECK(kind(npy_text("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }\n", data)) == ErrorKind::unsupported);
