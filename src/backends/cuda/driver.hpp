@@ -24,6 +24,9 @@
   CALL(cuCtxSetCurrent)               \
   CALL(cuMemAlloc)                    \
   CALL(cuMemFree)                     \
+  CALL(cuMemHostAlloc)                \
+  CALL(cuMemHostGetDevicePointer)     \
+  CALL(cuMemFreeHost)                 \
   CALL(cuMemcpyHtoD)                  \
   CALL(cuMemcpyDtoH)                  \
   CALL(cuMemsetD8Async)               \

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <cstring>
+
 #include "backends/gpu/code_object.hpp"
 #include "xtune/error.hpp"
 #if defined(__HIP_PLATFORM_NVIDIA__)
@@ -49,6 +51,22 @@ void fill_memory(gpu::DriverApi& api, const HipCalls* h) {
   api.fill = [h](void* to, unsigned char value, std::size_t bytes, gpu::Stream stream) -> Status {
     return h->hipMemsetAsync(to, value, bytes, stream_of(stream));
   };
+  api.allocate_mapped = [h](void** host, void** device, std::size_t bytes) -> Status {
+    void *memory = nullptr, *seen = nullptr;
+    // Coherent: else the device may cache what the host writes while a kernel runs.
+    hipError_t status = h->hipHostMalloc(&memory, bytes, hipHostMallocMapped | hipHostMallocCoherent);
+    if (status != hipSuccess) return status;
+    status = h->hipHostGetDevicePointer(&seen, memory, 0);
+    if (status != hipSuccess) {
+      static_cast<void>(h->hipHostFree(memory));
+      return status;
+    }
+    std::memset(memory, 0, bytes);
+    *host = memory;
+    *device = seen;
+    return hipSuccess;
+  };
+  api.free_mapped = [h](void* host) -> Status { return h->hipHostFree(host); };
 }
 
 void fill_queue(gpu::DriverApi& api, const HipCalls* h) {
@@ -109,6 +127,7 @@ void fill_platform(gpu::DriverApi& api, int index) {
   api.close = std::move(cuda.close);
 #else
   static_cast<void>(index);
+  api.timer_hz = 100e6;  // wall_clock64 on every GPU this HIP compiles for: "constant 100 MHz" (s_memrealtime, AMD ISA)
   api.parameter_sizes = [](gpu::Function, const Artifact& artifact) -> std::optional<std::vector<std::size_t> > {
     auto metadata = gpu::kernel_metadata(gpu::unbundle(artifact.image, artifact.arch), artifact.entry_symbol);
     if (!metadata) return std::nullopt;

@@ -24,6 +24,9 @@
   CALL(hipDeviceSynchronize, ())                                                                                    \
   CALL(hipMalloc, (void**, std::size_t))                                                                            \
   CALL(hipFree, (void*))                                                                                            \
+  CALL(hipHostMalloc, (void**, std::size_t, unsigned))                                                              \
+  CALL(hipHostGetDevicePointer, (void**, void*, unsigned))                                                          \
+  CALL(hipHostFree, (void*))                                                                                        \
   CALL(hipMemcpy, (void*, const void*, std::size_t, hipMemcpyKind))                                                 \
   CALL(hipMemsetAsync, (void*, int, std::size_t, hipStream_t))                                                      \
   CALL(hipStreamCreateWithFlags, (hipStream_t*, unsigned))                                                          \
