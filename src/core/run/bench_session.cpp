@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/measure/series.hpp"
+#include "core/run/sampler.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -147,15 +148,13 @@ void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnsw
 
   answer.stage = "measure";
   const MeasureSpec& measure = job_.measure;
-  std::size_t next = 0;
-  const auto launch = [&](bool timed) {
-    const std::size_t set = next++ % sets_.size();
-    if (in_place_) restore_in_place(sets_[set]);
-    return program.run({arguments[set], timed, timed ? flush_bytes_ : 0}).time_ms;
-  };
-  for (int i = 0; i < measure.warmup; ++i) launch(false);
+  Sampler::Plan plan{std::move(arguments), flush_bytes_, {}};
+  if (in_place_) plan.restore = [this](std::size_t set) { restore_in_place(sets_[set]); };
+  Sampler sampler(program, std::move(plan));
+  sampler.warm_up(measure.warmup);
   const StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise};
-  answer.samples_ms = measure_series([&] { return launch(true); }, rule, clock_).samples_ms;
+  answer.samples_ms = measure_series([&] { return sampler.sample_ms(); }, rule, clock_).samples_ms;
+  answer.telemetry = sampler.telemetry();
 }
 
 bool BenchSession::validate(BenchAnswer& answer) {

@@ -12,6 +12,7 @@
 #include "core/build/artifact.hpp"
 #include "core/device/device_info.hpp"
 #include "core/measure/device.hpp"
+#include "core/measure/telemetry.hpp"
 #include "core/spec/spec.hpp"
 #include "core/validate/compare.hpp"
 #include "core/validate/inputs.hpp"
@@ -84,6 +85,7 @@ struct BenchAnswer {
   std::string message, log;
   std::vector<double> samples_ms;
   std::optional<Comparison> validation;
+  Telemetry telemetry;
   double busy_s = 0;  ///< wall clock of the worker
 };
 

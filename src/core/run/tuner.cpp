@@ -328,6 +328,7 @@ void Run::on_benched(const TrialPtr& trial, const BenchAnswer& answer) {
   record.message = answer.message;
   record.samples_ms = answer.samples_ms;
   record.validation = answer.validation;
+  record.telemetry = answer.telemetry;
   record.bench_s = answer.busy_s;
   if (answer.outcome == Outcome::ok) record.time_ms = summarize(record.samples_ms);
   finish(*trial, answer.log);
