@@ -18,8 +18,9 @@ namespace {
 constexpr double deadline_s = 0.02;       // of a held queue: queueing takes well below a millisecond
 constexpr int late_limit = 3;             // in a row, then the queue is not held any more
 constexpr double clock_window_s = 10e-6;  // long against a timer of 1 MHz and the reading of it
-constexpr double short_spin_ms = 0.008, long_spin_ms = 0.024;
-constexpr int calibration_batch = 16, calibration_rounds = 15;
+// The shorter the one, the less the extrapolation to nothing enlarges its error.
+constexpr double short_spin_ms = 0.001, long_spin_ms = 0.02;
+constexpr int calibration_batch = 16, calibration_rounds = 32;
 
 const Launch one_thread = {{1, 1, 1}, {1, 1, 1}};
 

@@ -1,8 +1,7 @@
-// Straight lines through medians.
+// Straight lines through the middles of two series.
 #include "core/measure/timer_overhead.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -11,12 +10,25 @@
 namespace xtune {
 namespace {
 
-constexpr double short_kernel_ms = 0.02, span_target_ms = 0.15;
+constexpr double span_target_ms = 0.15;
 constexpr int most_launches = 200;
 
 struct Lengths {
   double shorter, longer;
 };
+
+/// The mean of what lies within a fifth of the median: a hiccup has no say, and a mean is finer than the timer's steps,
+/// which a median is not.
+double middle(const std::vector<double>& values) {
+  const double median = summarize(values).median;
+  double sum = 0, count = 0;
+  for (const double value : values) {
+    if (std::abs(value - median) > 0.2 * median) continue;
+    sum += value;
+    ++count;
+  }
+  return count > 0 ? sum / count : median;
+}
 
 /// What is left of the spans at length 0. The lengths take turns, so that a drift meets both alike.
 double at_length_zero(const SpinSpan& span_ms, const Lengths& lengths, int launches, int rounds) {
@@ -25,7 +37,7 @@ double at_length_zero(const SpinSpan& span_ms, const Lengths& lengths, int launc
     of_shorter.push_back(span_ms(lengths.shorter, launches));
     of_longer.push_back(span_ms(lengths.longer, launches));
   }
-  const double low = summarize(of_shorter).median, high = summarize(of_longer).median;
+  const double low = middle(of_shorter), high = middle(of_longer);
   const double slope = (high - low) / (lengths.longer - lengths.shorter);
   return low - slope * lengths.shorter;
 }
@@ -52,7 +64,7 @@ double measure_event_overhead(const SpinSpan& span_ms, double shorter, double lo
 }
 
 int launches_per_span(double kernel_ms) noexcept {
-  if (!(kernel_ms > 0) || kernel_ms >= short_kernel_ms) return 1;
+  if (!(kernel_ms > 0) || kernel_ms >= span_target_ms) return 1;
   return static_cast<int>(std::min(std::ceil(span_target_ms / kernel_ms), static_cast<double>(most_launches)));
 }
 

@@ -24,7 +24,7 @@ double kernel_ms(double span_ms, int launches, const TimerOverhead& overhead) no
 using SpinSpan = std::function<double(double length, int launches)>;
 
 /// Takes spans around one and around `batch` kernels of two lengths in turn, `rounds` times each; the line through the
-/// medians of the two lengths meets length 0 at what is not the kernels. The unit of the lengths drops out, so the
+/// middles of the two lengths meets length 0 at what is not the kernels. The unit of the lengths drops out, so the
 /// device's clock need not be known; it may not change meanwhile. Exceptions of span_ms pass through.
 TimerOverhead measure_overhead(const SpinSpan& span_ms, double shorter, double longer, int batch, int rounds);
 
@@ -33,8 +33,8 @@ TimerOverhead measure_overhead(const SpinSpan& span_ms, double shorter, double l
 double measure_event_overhead(const SpinSpan& span_ms, double shorter, double longer, double launch_ms, int rounds);
 
 /// How many launches of a kernel of this length go between one pair of events, so that the span is long against the
-/// timer's steps: about 150 us for kernels below 20 us, else 1; never more than 200, since a queue that is held back
-/// must take them all (drivers' queues hold about a thousand).
+/// timer's steps: about 150 us together, one where it lasts that long itself; never more than 200, since a queue that
+/// is held back must take them all (drivers' queues hold about a thousand).
 int launches_per_span(double kernel_ms) noexcept;
 
 }  // namespace xtune

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <stdexcept>
 
 #include "base/random.hpp"
@@ -36,6 +37,17 @@ TEST_CASE("Outliers and a clock that drifts leave the overhead as it is") {
   CHECK(overhead.launch_ms == doctest::Approx(0.001).epsilon(0.1));
 }
 
+TEST_CASE("A timer with coarse steps does not make the overhead coarse") {
+  Random random(3);
+  const auto span = [&](double length, int n) {
+    const double step = 0.0005, start = random.uniform() * step;
+    const double end = start + 0.0021 + n * (0.0009 + length);
+    return std::floor(end / step) * step - std::floor(start / step) * step;
+  };
+  const TimerOverhead overhead = measure_overhead(span, 0.001, 0.02, 16, 200);
+  CHECK(overhead.of(1) == doctest::Approx(0.003).epsilon(0.02));
+}
+
 TEST_CASE("An overhead is never negative, and a failing span passes through") {
   const TimerOverhead none = measure_overhead([](double length, int n) { return n * length - 0.001; }, 1, 2, 4, 3);
   CHECK(none.event_ms == 0);
@@ -52,9 +64,10 @@ TEST_CASE("A kernel no longer than an empty one has the least time that is told,
 }
 
 TEST_CASE("Short kernels share a span, long ones have their own") {
-  CHECK(launches_per_span(0.02) == 1);
+  CHECK(launches_per_span(0.15) == 1);
   CHECK(launches_per_span(5) == 1);
-  CHECK(launches_per_span(0.0199) == 8);
+  CHECK(launches_per_span(0.149) == 2);
+  CHECK(launches_per_span(0.02) == 8);
   CHECK(launches_per_span(0.002) == 75);
   CHECK(launches_per_span(1e-6) == 200);
   CHECK(launches_per_span(0) == 1);
