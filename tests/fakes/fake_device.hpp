@@ -74,6 +74,8 @@ class FakeDevice final : public Device {
   std::size_t allocations = 0;
   std::function<void(Sample&)> dress;  ///< what timed samples tell beside their time
 
+  std::function<DeviceState()> device_state;
+
   const DeviceInfo& info() const noexcept override { return device_info; }
   std::unique_ptr<Buffer> allocate(std::size_t bytes) override {
     ++allocations;
@@ -83,6 +85,7 @@ class FakeDevice final : public Device {
     if (const auto found = load_failures.find(artifact.key); found != load_failures.end()) throw found->second;
     return std::make_unique<FakeProgram>(*this, artifact.key, launch);
   }
+  DeviceState state() override { return device_state ? device_state() : DeviceState(); }
 
  private:
   class FakeProgram final : public Program {

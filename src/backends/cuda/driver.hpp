@@ -19,6 +19,7 @@
   CALL(cuDeviceGetName)               \
   CALL(cuDeviceGetAttribute)          \
   CALL(cuDeviceTotalMem)              \
+  CALL(cuDeviceGetPCIBusId)           \
   CALL(cuDevicePrimaryCtxRetain)      \
   CALL(cuDevicePrimaryCtxRelease)     \
   CALL(cuCtxSetCurrent)               \

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "backends/cuda/nvml.hpp"
 #include "backends/gpu/code_object.hpp"
 #include "xtune/error.hpp"
 
@@ -196,6 +197,9 @@ gpu::DriverApi open_driver_api(const Driver& driver, int index) {
   fill_memory(api, d);
   fill_queue(api, d);
   fill_kernels(api, d, major);
+  char pci_address[32] = "";
+  if (d->cuDeviceGetPCIBusId(pci_address, sizeof pci_address, device) == CUDA_SUCCESS)
+    api.state = open_monitor(pci_address);
   api.close = [d, device] { d->cuDevicePrimaryCtxRelease(device); };
   return api;
 }

@@ -91,6 +91,7 @@ class GpuDevice final : public Device {
     return make_program(session_, artifact, launch);
   }
   TimerInfo timer() override { return session_->timer().info(); }
+  DeviceState state() override { return session_->api().state ? session_->api().state() : DeviceState(); }
 
  private:
   std::shared_ptr<Session> session_;

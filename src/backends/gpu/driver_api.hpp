@@ -77,6 +77,9 @@ struct DriverApi {
   std::function<Artifact()> timing_code;
   double timer_hz = 1e9;  ///< ticks a second of the timer that those kernels read
 
+  /// Optional: what the device's monitor tells now.
+  std::function<DeviceState()> state;
+
   /// Optional: lets go of the device (context), after everything else was released.
   std::function<void()> close;
 };

@@ -20,6 +20,7 @@
   CALL(hipDeviceGetName, (char*, int, hipDevice_t))                                                                 \
   CALL(hipDeviceGetAttribute, (int*, hipDeviceAttribute_t, int))                                                    \
   CALL(hipDeviceTotalMem, (std::size_t*, hipDevice_t))                                                              \
+  CALL(hipDeviceGetPCIBusId, (char*, int, int))                                                                     \
   CALL(hipGetDeviceProperties, (hipDeviceProp_t*, int))                                                             \
   CALL(hipDeviceSynchronize, ())                                                                                    \
   CALL(hipMalloc, (void**, std::size_t))                                                                            \

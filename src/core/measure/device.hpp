@@ -13,6 +13,7 @@
 #include "core/build/artifact.hpp"
 #include "core/device/device_info.hpp"
 #include "core/device/launch.hpp"
+#include "core/measure/device_state.hpp"
 #include "core/measure/timer_overhead.hpp"
 
 namespace xtune {
@@ -79,6 +80,8 @@ class Device {
   virtual std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) = 0;
   /// May measure it, the first time.
   virtual TimerInfo timer() { return {}; }
+  /// As of now; takes up to some milliseconds.
+  virtual DeviceState state() { return {}; }
 };
 
 }  // namespace xtune

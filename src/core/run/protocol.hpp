@@ -86,7 +86,8 @@ struct BenchAnswer {
   std::vector<double> samples_ms;
   std::optional<Comparison> validation;
   Telemetry telemetry;
-  double busy_s = 0;  ///< wall clock of the worker
+  std::vector<std::string> taints;  ///< why the numbers are suspect
+  double busy_s = 0;                ///< wall clock of the worker
 };
 
 nlohmann::json to_json(const CompileJob& job);

@@ -27,6 +27,14 @@ double Sampler::sample_ms() {
   return sample.time_ms;
 }
 
+void Sampler::run_on(int launches) {
+  if (!plan_.restore) {
+    take(launches, false);
+    return;
+  }
+  for (int i = 0; i < launches; ++i) take(1, false);
+}
+
 Sample Sampler::take(int launches, bool timed) {
   std::vector<std::span<const KernelArgument>> turns;
   for (int i = 0; i < launches; ++i) {

@@ -28,6 +28,9 @@ class Sampler {
   /// The next sample; taken up to three times where the host is late.
   double sample_ms();
 
+  /// Launches so many times, untimed, unflushed and one behind the other as far as in-place arguments allow.
+  void run_on(int launches);
+
   /// Of the samples so far: clock, overhead, launches.
   Telemetry telemetry() const;
 

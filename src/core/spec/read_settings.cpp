@@ -28,9 +28,9 @@ void read_mode(Reader& reader, const TomlNode& node) {
 }
 
 void read_measure(Reader& reader) {
-  const TomlNode* const node = section(
-      reader, "measure",
-      {"warmup", "rep", "min_rep", "min_time_ms", "max_time_ms", "noise", "timeout_s", "mode", "flush", "statistic"});
+  const TomlNode* const node = section(reader, "measure",
+                                       {"warmup", "rep", "min_rep", "min_time_ms", "max_time_ms", "noise", "timeout_s",
+                                        "wait_s", "energy_ms", "mode", "flush", "statistic"});
   if (node == nullptr) return;
   MeasureSpec& spec = reader.spec.measure;
   const auto count = [&](const char* key, int& target, std::int64_t least) {
@@ -47,6 +47,8 @@ void read_measure(Reader& reader) {
   number("max_time_ms", spec.max_time_ms, 0, 1e9);
   number("noise", spec.noise, 0, 1);
   number("timeout_s", spec.timeout_s, 0.001, 1e6);
+  number("wait_s", spec.wait_s, 0, 3600);
+  number("energy_ms", spec.energy_ms, 0, 1e6);
   read_mode(reader, *node);
   if (const TomlNode* statistic = node->find("statistic")) {
     reader.choice(*statistic, "statistic", {"median", "min", "mean"});
