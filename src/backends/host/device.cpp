@@ -5,10 +5,12 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 
 #include "backends/host/cpu.hpp"
 #include "backends/host/engine.hpp"
+#include "backends/host/stolen_time.hpp"
 #include "core/device/launch_limits.hpp"
 #include "xtune/error.hpp"
 
@@ -120,10 +122,19 @@ class HostDevice final : public Device {
     if (auto reason = forbidden(launch, needs, info_)) throw CandidateFailure(Outcome::rejected, *reason);
     return std::make_unique<HostProgram>(engine_, artifact, launch, info_.arch);
   }
+  DeviceState state() override {
+    std::ifstream file("/proc/stat");
+    const ProcessorTimes now = read_processor_times(file);
+    DeviceState state;
+    state.stolen_share = stolen_share(times_, now);
+    times_ = now;
+    return state;
+  }
 
  private:
   DeviceInfo info_;
   Engine engine_;
+  ProcessorTimes times_;
 };
 
 }  // namespace

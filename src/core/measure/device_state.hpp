@@ -18,6 +18,8 @@ struct DeviceState {
   std::vector<std::string> throttling;              ///< why it is slowed down now: "it is too hot"
   std::vector<int> processes;                       ///< that compute on it; whose namespace the ids are of, is not said
   std::string partition;                            ///< how it is divided up: "MIG"
+  /// Of a virtual machine's processors, since the state before: time that other machines took.
+  std::optional<double> stolen_share;
 };
 
 }  // namespace xtune

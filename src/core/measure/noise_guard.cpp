@@ -48,6 +48,9 @@ std::vector<std::string> NoiseGuard::taints(const DeviceState& after, double clo
   for (const std::string& item : disturbances(after)) add(reasons, item);
   if (clock_mhz > 0 && after.max_clock_mhz && clock_mhz < least_clock * *after.max_clock_mhz)
     add(reasons, fmt::format("the clock was {:.0f} MHz of {:.0f}", clock_mhz, *after.max_clock_mhz));
+  if (after.stolen_share.value_or(0) > most_stolen)
+    add(reasons,
+        fmt::format("other virtual machines took {:.0f} % of the processors' time", *after.stolen_share * 100));
   if (!after.partition.empty())
     add(reasons, "the device is partitioned (" + after.partition + "): its other parts share power and clocks");
   if (errors_ && after.uncorrected_errors && *after.uncorrected_errors > *errors_)

@@ -31,6 +31,7 @@ class NoiseGuard {
   /// suspect; empty: they are not. Slower than this share of the device's maximum, a clock is throttled.
   std::vector<std::string> taints(const DeviceState& after, double clock_mhz);
   static constexpr double least_clock = 0.75;
+  static constexpr double most_stolen = 0.1;  ///< of the processors' time
 
   static constexpr double pause_s = 0.05;
 

@@ -117,6 +117,18 @@ TEST_CASE("A slow clock taints below three quarters of the maximum") {
   CHECK(guard.taints(silent, 100).empty());
 }
 
+TEST_CASE("Stolen processor time taints above a tenth, and is not waited for") {
+  NoiseGuard guard(1);
+  DeviceState state;
+  state.stolen_share = 0.3;
+  Script script{{state}};
+  script.settle(guard);
+  CHECK(script.pauses == 0);
+  CHECK(guard.taints(state, 0) == std::vector<std::string>{"other virtual machines took 30 % of the processors' time"});
+  state.stolen_share = 0.1;
+  CHECK(guard.taints(state, 0).empty());
+}
+
 TEST_CASE("New memory errors taint one series, a partition every one") {
   NoiseGuard guard(1);
   Script script{{quiet()}};
