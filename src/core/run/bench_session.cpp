@@ -155,7 +155,10 @@ void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnsw
   if (in_place_) plan.restore = [this](std::size_t set) { restore_in_place(sets_[set]); };
   Sampler sampler(program, std::move(plan));
   guard_.settle([this] { return look(); },
-                [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); });
+                [this](double seconds) {
+                  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+                  looked_ns_.reset();
+                });
   sampler.warm_up(measure.warmup);
   const StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise};
   answer.samples_ms = measure_series([&] { return sampler.sample_ms(); }, rule, clock_).samples_ms;
@@ -164,9 +167,9 @@ void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnsw
   if (measure.energy_ms > 0) measure_energy(sampler, answer);
 }
 
-// Asking takes its time: the state after one configuration serves as that before the next.
+// Asking takes some 5 ms of NVML: configurations in quick succession share a look.
 DeviceState BenchSession::look() {
-  constexpr std::int64_t fresh_ns = 40'000'000;  // less than NoiseGuard::pause_s
+  constexpr std::int64_t fresh_ns = 100'000'000;
   const std::int64_t now_ns = clock_.now_ns();
   if (!looked_ns_ || now_ns - *looked_ns_ >= fresh_ns) {
     state_ = device_.state();
@@ -176,7 +179,6 @@ DeviceState BenchSession::look() {
 }
 
 void BenchSession::watch(BenchAnswer& answer) {
-  looked_ns_.reset();
   const DeviceState state = look();
   answer.taints = guard_.taints(state, answer.telemetry.clock_mhz);
   answer.telemetry.temperature_c = state.temperature_c.value_or(0);
