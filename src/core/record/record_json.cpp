@@ -109,6 +109,7 @@ Json to_json(const Telemetry& telemetry) {
 }
 
 Telemetry telemetry_from_json(const Json& json) {
+  if (!json.is_object()) throw Error(ErrorKind::io, "telemetry is a JSON object");
   Telemetry telemetry;
   each_number([&](const char* name, double Telemetry::*member) {
     if (const auto found = json.find(name); found != json.end()) telemetry.*member = number_from_json(*found);
