@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures kernels of known length with xtune, with a loop over event pairs, and with triton.testing.do_bench.
 
-A kernel counts cycles of its compute unit's clock (spin.cu), so that it lasts cycles / clock. The clock is what the same
-kernel counts in a millisecond of the device's timer; no event has a part in it.
+A kernel counts cycles of its compute unit's clock (spin.cu), so that it lasts cycles / clock. The clock is what the
+same kernel counts in some milliseconds of the device's timer; no event has a part in it.
 
   benchmarks/timer_accuracy/timer_accuracy.py build/run/src/cli/xtune
 
@@ -68,7 +68,7 @@ class Device:
             import triton.testing
         except ImportError:
             return None
-        # PyTorch's own stream and CuPy's are both the default one: the events of the one enclose the launches of the other.
+        # PyTorch's own stream and CuPy's are both the default one: the events of the one enclose the other's launches.
         assert torch.cuda.current_stream().cuda_stream == self.cupy.cuda.get_current_stream().ptr
         return triton.testing.do_bench(lambda: self.launch(cycles), return_mode="median") * 1e3
 
@@ -118,8 +118,8 @@ def accuracy(arguments, device, folder):
     modes = ["cold", "hot"]
     runs = {mode: spin_runs(arguments, mode, cycles, folder) for mode in modes}
     error = [["length us", *(f"xtune {mode}" for mode in modes), "event loop", "do_bench", "met"]]
-    spreads = [["length us", *(f"spread {mode}" for mode in modes), "launches (hot)", "overhead us (cold, hot)", "clock MHz",
-                "met"]]
+    spreads = [["length us", *(f"spread {mode}" for mode in modes), "launches (hot)", "overhead us (cold, hot)",
+                "clock MHz", "met"]]
     met = True
     for count in cycles:
         truth = truth_us[count]
@@ -127,8 +127,9 @@ def accuracy(arguments, device, folder):
         of_xtune = {mode: statistics.median(times[mode]) - truth for mode in modes}
         good = all(abs(wrong) <= max(0.03 * truth, 0.3) for wrong in of_xtune.values())
         others = [device.event_loop_us(count), device.do_bench_us(count)]
-        error.append([f"{truth:.2f}", *(f"{of_xtune[mode]:+.3f} us ({of_xtune[mode] / truth:+.2%})" for mode in modes),
-                      *("-" if time is None else f"{time - truth:+.3f} us ({time / truth - 1:+.2%})" for time in others),
+        wrongs = [*(of_xtune[mode] for mode in modes), *(None if time is None else time - truth for time in others)]
+        error.append([f"{truth:.2f}",
+                      *("-" if wrong is None else f"{wrong:+.3f} us ({wrong / truth:+.2%})" for wrong in wrongs),
                       "yes" if good else "NO"])
         steady = truth < 19 or all(spread(times[mode]) <= 0.005 for mode in modes)
         hot, cold = runs["hot"][0][count].get("telemetry", {}), runs["cold"][0][count].get("telemetry", {})
