@@ -1,4 +1,5 @@
 // What a toolchain promises: entries, definitions, logs, failures, resource usage.
+#include "backends/gpu/timing_kernels.hpp"
 #include "suite.hpp"
 #include "xtune/error.hpp"
 
@@ -134,4 +135,14 @@ extern "C" __global__ void tile(float* x) {
 })",
                                 "tile");
   CHECK(artifact.usage.static_shared_bytes.value_or(-1) == 4096);
+}
+
+CONFORMANCE_TEST("the timing kernels compile") {
+  const CompileRequest request = gpu::timing_request(t.arch);
+  CHECK(compile(t, request).entry_symbol == request.entry);
+  for (const char* other : {gpu::timing_kernel::spin, gpu::timing_kernel::clock}) {
+    CompileRequest same = request;
+    same.entry = other;
+    CHECK(compile(t, same).entry_symbol == other);
+  }
 }

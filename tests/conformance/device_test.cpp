@@ -163,3 +163,48 @@ CONFORMANCE_TEST("programs come and go, several at a time") {
   }
   CHECK(wrong == 0);
 }
+
+CONFORMANCE_TEST("further launches of one sample take their own arguments, and every launch its time") {
+  const auto artifact = compile(t, work_kernel, "work");
+  const auto setting = compile(t, set_kernel, "set");
+  if (!t.device) return;
+  const Launch launch = {{1, 1, 1}, {32, 1, 1}};
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  std::vector<std::vector<KernelArgument>> sets;
+  for (int i = 0; i < 5; ++i) {
+    buffers.push_back(upload(t, std::vector<int>(32)));
+    sets.push_back(arguments(buffers.back(), 10 + i));
+  }
+  const std::vector<std::span<const KernelArgument>> more(sets.begin() + 1, sets.end());
+  const auto program = t.device->load(setting, launch);
+  program->run({sets[0], false, 0, more});
+  for (std::size_t i = 0; i < 5; ++i) CHECK(download<int>(*buffers[i])[31] == 10 + static_cast<int>(i));
+  CHECK(program->run({sets[0], true, 1 << 20, more}).time_ms > 0);
+
+  const auto bad = arguments(buffers[0]);
+  const std::vector<std::span<const KernelArgument>> one_bad = {sets[1], bad};
+  CHECK(outcome_of([&] { program->run({sets[0], true, 0, one_bad}); }) == Outcome::launch_failed);
+
+  const auto x = upload(t, std::vector<float>(32, 1.0f));
+  const auto working = t.device->load(artifact, launch);
+  const auto values = arguments(x, 2000000);
+  const std::vector<std::span<const KernelArgument>> again(3, std::span<const KernelArgument>(values));
+  working->run({values, false});
+  double alone = 1e30;
+  for (int i = 0; i < 5; ++i) alone = std::min(alone, working->run({values}).time_ms);
+  // The mean, not the sum of the four.
+  double shared = 1e30;
+  for (int i = 0; i < 5; ++i) shared = std::min(shared, working->run({values, true, 0, again}).time_ms);
+  CHECK(shared < 2 * alone);
+}
+
+CONFORMANCE_TEST("the timer tells what it does") {
+  if (!t.device) return;
+  const TimerInfo timer = t.device->timer();
+  CHECK(timer.overhead.event_ms >= 0);
+  CHECK(timer.overhead.launch_ms >= 0);
+  if (t.backend == "host") return;
+  CHECK(timer.note == "");
+  CHECK(timer.holds_queue);
+  CHECK(timer.empty_pair_ms > 0);
+}

@@ -76,6 +76,9 @@ class FakeDevice final : public Device {
   std::vector<FakeLaunch> launches;  ///< every launch, in order
   std::size_t allocations = 0;
   std::size_t written_bytes = 0;  ///< by Buffer::write
+  std::function<void(Sample&)> dress;  ///< what timed samples tell beside their time
+
+  std::function<DeviceState()> device_state;
 
   const DeviceInfo& info() const noexcept override { return device_info; }
   std::unique_ptr<Buffer> allocate(std::size_t bytes) override {
@@ -86,6 +89,7 @@ class FakeDevice final : public Device {
     if (const auto found = load_failures.find(artifact.key); found != load_failures.end()) throw found->second;
     return std::make_unique<FakeProgram>(*this, artifact.key, launch);
   }
+  DeviceState state() override { return device_state ? device_state() : DeviceState(); }
 
  private:
   class FakeProgram final : public Program {
@@ -93,18 +97,25 @@ class FakeDevice final : public Device {
     FakeProgram(FakeDevice& device, std::string key, Launch launch)
         : device_(device), key_(std::move(key)), launch_(launch) {}
     Sample run(const RunOptions& options) override {
+      double sum_ms = launch(options, options.arguments);
+      for (const auto& arguments : options.more) sum_ms += launch(options, arguments);
+      Sample sample{sum_ms / static_cast<double>(1 + options.more.size())};
+      if (options.timed && device_.dress) device_.dress(sample);
+      return sample;
+    }
+
+   private:
+    double launch(const RunOptions& options, std::span<const KernelArgument> arguments) {
       FakeLaunch call{key_, launch_, options.timed, options.flush_bytes, number_++, {}, {}};
-      for (const KernelArgument& argument : options.arguments) {
+      for (const KernelArgument& argument : arguments) {
         if (const auto* buffer = std::get_if<Buffer*>(&argument))
           call.buffers.push_back(*buffer);
         else
           call.scalars.push_back(std::get<ScalarArgument>(argument));
       }
       device_.launches.push_back(call);
-      return {device_.kernels.at(key_)(call)};
+      return device_.kernels.at(key_)(call);
     }
-
-   private:
     FakeDevice& device_;
     std::string key_;
     Launch launch_;

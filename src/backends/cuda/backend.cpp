@@ -7,10 +7,21 @@
 #include "backends/cuda/driver_api.hpp"
 #include "backends/cuda/toolchain.hpp"
 #include "backends/gpu/device.hpp"
+#include "backends/gpu/timing_kernels.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
 namespace {
+
+std::unique_ptr<Toolchain> open_nvrtc() {
+  const cuda::Nvrtc& nvrtc = cuda::nvrtc();
+  cuda::Dialect dialect;
+  dialect.api = cuda::compiler_api(nvrtc);
+  dialect.name = "nvrtc";
+  dialect.defines = {"XTUNE_CUDA=1"};
+  dialect.include_dirs = cuda::toolkit_include_dirs(nvrtc);
+  return cuda::make_toolchain(nvrtc, std::move(dialect));
+}
 
 class CudaBackend final : public Backend {
  public:
@@ -18,15 +29,7 @@ class CudaBackend final : public Backend {
 
   DeviceList list_devices() override { return cuda::list_devices(); }
 
-  std::unique_ptr<Toolchain> open_toolchain() override {
-    const cuda::Nvrtc& nvrtc = cuda::nvrtc();
-    cuda::Dialect dialect;
-    dialect.api = cuda::compiler_api(nvrtc);
-    dialect.name = "nvrtc";
-    dialect.defines = {"XTUNE_CUDA=1"};
-    dialect.include_dirs = cuda::toolkit_include_dirs(nvrtc);
-    return cuda::make_toolchain(nvrtc, std::move(dialect));
-  }
+  std::unique_ptr<Toolchain> open_toolchain() override { return open_nvrtc(); }
 
   std::unique_ptr<Device> open_device(int index) override {
     const cuda::Driver& driver = cuda::driver();
@@ -37,7 +40,9 @@ class CudaBackend final : public Backend {
       throw Error(ErrorKind::unavailable,
                   fmt::format("cuda device {} is not there: the driver shows {}", index, count));
     DeviceInfo info = cuda::query_device(driver, index);
-    return gpu::make_device(cuda::open_driver_api(driver, index), std::move(info));
+    gpu::DriverApi api = cuda::open_driver_api(driver, index);
+    api.timing_code = [arch = info.arch] { return open_nvrtc()->compile(gpu::timing_request(arch)); };
+    return gpu::make_device(std::move(api), std::move(info));
   }
 };
 

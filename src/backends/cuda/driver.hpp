@@ -19,11 +19,15 @@
   CALL(cuDeviceGetName)               \
   CALL(cuDeviceGetAttribute)          \
   CALL(cuDeviceTotalMem)              \
+  CALL(cuDeviceGetPCIBusId)           \
   CALL(cuDevicePrimaryCtxRetain)      \
   CALL(cuDevicePrimaryCtxRelease)     \
   CALL(cuCtxSetCurrent)               \
   CALL(cuMemAlloc)                    \
   CALL(cuMemFree)                     \
+  CALL(cuMemHostAlloc)                \
+  CALL(cuMemHostGetDevicePointer)     \
+  CALL(cuMemFreeHost)                 \
   CALL(cuMemcpyHtoD)                  \
   CALL(cuMemcpyDtoH)                  \
   CALL(cuMemsetD8Async)               \

@@ -3,6 +3,9 @@
 
 #include <fmt/core.h>
 
+#include <cstring>
+
+#include "backends/cuda/nvml.hpp"
 #include "backends/gpu/code_object.hpp"
 #include "xtune/error.hpp"
 
@@ -58,6 +61,22 @@ void fill_memory(gpu::DriverApi& api, const Driver* d) {
   api.fill = [d](void* to, unsigned char value, std::size_t bytes, gpu::Stream stream) -> Status {
     return d->cuMemsetD8Async(pointer(to), value, bytes, stream_of(stream));
   };
+  api.allocate_mapped = [d](void** host, void** device, std::size_t bytes) -> Status {
+    void* memory = nullptr;
+    CUdeviceptr seen = 0;
+    CUresult status = d->cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_DEVICEMAP);
+    if (status != CUDA_SUCCESS) return status;
+    status = d->cuMemHostGetDevicePointer(&seen, memory, 0);
+    if (status != CUDA_SUCCESS) {
+      d->cuMemFreeHost(memory);
+      return status;
+    }
+    std::memset(memory, 0, bytes);
+    *host = memory;
+    *device = reinterpret_cast<void*>(seen);
+    return CUDA_SUCCESS;
+  };
+  api.free_mapped = [d](void* host) -> Status { return d->cuMemFreeHost(host); };
 }
 
 void fill_queue(gpu::DriverApi& api, const Driver* d) {
@@ -178,6 +197,9 @@ gpu::DriverApi open_driver_api(const Driver& driver, int index) {
   fill_memory(api, d);
   fill_queue(api, d);
   fill_kernels(api, d, major);
+  char pci_address[32] = "";
+  if (d->cuDeviceGetPCIBusId(pci_address, sizeof pci_address, device) == CUDA_SUCCESS)
+    api.state = open_monitor(pci_address);
   api.close = [d, device] { d->cuDevicePrimaryCtxRelease(device); };
   return api;
 }

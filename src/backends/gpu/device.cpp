@@ -26,6 +26,7 @@ Session::~Session() { release(); }
 
 void Session::release() noexcept {
   // After a fault every call fails; the process that owns the device is about to end anyway, so results are ignored.
+  timer_.reset();
   try {
     if (flush_) api_.free(flush_);
     if (stop_) api_.destroy_event(stop_);
@@ -58,6 +59,11 @@ void* Session::allocate(std::size_t bytes, const char* what) {
                                                   info_.name, api_.describe(status), hint));
 }
 
+QueueTimer& Session::timer() {
+  if (!timer_) timer_ = std::make_unique<QueueTimer>(*this);
+  return *timer_;
+}
+
 void* Session::flush_memory(std::size_t bytes) {
   if (bytes <= flush_bytes_) return flush_;
   if (flush_) {
@@ -70,6 +76,10 @@ void* Session::flush_memory(std::size_t bytes) {
   return flush_;
 }
 
+void Session::flush(std::size_t bytes) {
+  check(api_.fill(flush_memory(bytes), 0, bytes, stream_), "flushing the L2 cache");
+}
+
 namespace {
 
 class GpuDevice final : public Device {
@@ -80,6 +90,8 @@ class GpuDevice final : public Device {
   std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) override {
     return make_program(session_, artifact, launch);
   }
+  TimerInfo timer() override { return session_->timer().info(); }
+  DeviceState state() override { return session_->api().state ? session_->api().state() : DeviceState(); }
 
  private:
   std::shared_ptr<Session> session_;

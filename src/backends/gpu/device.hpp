@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "backends/gpu/driver_api.hpp"
+#include "backends/gpu/queue_timer.hpp"
 
 namespace xtune::gpu {
 
@@ -22,8 +23,12 @@ class Session {
   Event start() const noexcept { return start_; }
   Event stop() const noexcept { return stop_; }
 
+  /// Made at the first call; throws what its making throws.
+  QueueTimer& timer();
   /// Device memory of at least `bytes` that flushing overwrites; grows, never shrinks. Throws Error(unavailable).
   void* flush_memory(std::size_t bytes);
+  /// Queues the overwriting of that much of it.
+  void flush(std::size_t bytes);
   /// Throws CandidateFailure(crashed), or Error(unavailable) naming `what` and the size when memory is short.
   void* allocate(std::size_t bytes, const char* what);
   /// Throws CandidateFailure(crashed) with the driver's words unless status is success.
@@ -40,6 +45,7 @@ class Session {
   Event start_ = nullptr, stop_ = nullptr;
   void* flush_ = nullptr;
   std::size_t flush_bytes_ = 0;
+  std::unique_ptr<QueueTimer> timer_;
 };
 
 /// Throws Error(unavailable) when the device does not answer.

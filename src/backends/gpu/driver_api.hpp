@@ -28,7 +28,7 @@ struct FunctionAttributes {
 };
 
 /// Calls for one device, to be made from the thread that opened it. All entries are set, except those said to be
-/// optional. Outputs are written on success only. Nothing throws.
+/// optional. Outputs are written on success only. Nothing throws but where it is said.
 struct DriverApi {
   /// "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
   std::function<std::string(Status)> describe;
@@ -43,6 +43,11 @@ struct DriverApi {
   std::function<Status(void* host, const void* device, std::size_t bytes)> copy_to_host;
   /// Asynchronous, in the stream's order.
   std::function<Status(void* device, unsigned char value, std::size_t bytes, Stream)> fill;
+
+  /// Optional, all or none: host memory, zeroed, that the device sees under its own address, and what the device writes
+  /// there the host.
+  std::function<Status(void** host, void** device, std::size_t bytes)> allocate_mapped;
+  std::function<Status(void* host)> free_mapped;
 
   std::function<Status(Stream*)> create_stream;
   std::function<Status(Stream)> destroy_stream;
@@ -67,6 +72,13 @@ struct DriverApi {
   std::function<Status(Function, const Launch&, Stream, void** parameters)> launch;
   /// Optional: as launch, for a launch with a cluster. Absent where driver or vendor has no clusters.
   std::function<Status(Function, const Launch&, Stream, void** parameters)> launch_cluster;
+
+  /// Optional: the timing kernels compiled for this device (timing_kernels.hpp). May throw what a toolchain throws.
+  std::function<Artifact()> timing_code;
+  double timer_hz = 1e9;  ///< ticks a second of the timer that those kernels read
+
+  /// Optional: what the device's monitor tells now.
+  std::function<DeviceState()> state;
 
   /// Optional: lets go of the device (context), after everything else was released.
   std::function<void()> close;

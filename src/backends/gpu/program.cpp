@@ -64,28 +64,25 @@ class GpuProgram final : public Program {
   }
 
   Sample run(const RunOptions& options) override {
-    Arguments arguments(options.arguments);
-    if (parameters_) check_arguments(options.arguments);
-    const DriverApi& api = session_->api();
-    const Stream stream = session_->stream();
-    void** pointers = arguments.pointers.data();
-
-    // The flush goes first: while it runs, the events and the kernel are queued behind it, so that the time between
-    // them holds no launch latency.
-    if (options.flush_bytes > 0)
-      session_->check(api.fill(session_->flush_memory(options.flush_bytes), 0, options.flush_bytes, stream),
-                      "flushing the L2 cache");
-    if (options.timed) session_->check(api.record_event(session_->start(), stream), "recording an event");
-    session_->check_launch(launch(pointers), "launching the kernel");
-    if (!options.timed) {
-      session_->check(api.synchronize_stream(stream), "running the kernel");
-      return {};
+    std::vector<Arguments> launches;
+    launches.reserve(1 + options.more.size());
+    launches.push_back(checked(options.arguments));
+    for (const auto& arguments : options.more) launches.push_back(checked(arguments));
+    const auto work = [&] {
+      for (Arguments& arguments : launches)
+        session_->check_launch(launch(arguments.pointers.data()), "launching the kernel");
+    };
+    if (options.timed) {
+      const int count = static_cast<int>(launches.size());
+      const Sample sample = session_->timer().time(options.flush_bytes, count, launched_, work);
+      launched_ = true;
+      return sample;
     }
-    session_->check(api.record_event(session_->stop(), stream), "recording an event");
-    session_->check(api.synchronize_event(session_->stop()), "running the kernel");
-    float ms = 0;
-    session_->check(api.elapsed_ms(&ms, session_->start(), session_->stop()), "reading the kernel's time");
-    return {ms};
+    if (options.flush_bytes > 0) session_->flush(options.flush_bytes);
+    work();
+    session_->check(session_->api().synchronize_stream(session_->stream()), "running the kernel");
+    launched_ = true;
+    return {};
   }
 
  private:
@@ -105,6 +102,11 @@ class GpuProgram final : public Program {
     std::vector<void*> addresses;
     std::vector<void*> pointers;
   };
+
+  Arguments checked(std::span<const KernelArgument> arguments) const {
+    if (parameters_) check_arguments(arguments);
+    return Arguments(arguments);
+  }
 
   /// The driver reads as many pointers as the kernel has parameters, so a missing one would crash this process.
   void check_arguments(std::span<const KernelArgument> arguments) const {
@@ -132,6 +134,7 @@ class GpuProgram final : public Program {
   std::string name_;
   Function function_ = nullptr;
   std::optional<std::vector<std::size_t>> parameters_;
+  bool launched_ = false;  ///< the driver has nothing left to load
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "backends/gpu/device.hpp"
+#include "backends/gpu/timing_kernels.hpp"
 #include "backends/hip/device_query.hpp"
 #include "backends/hip/driver_api.hpp"
 #include "backends/hip/toolchain.hpp"
@@ -23,7 +24,9 @@ class HipBackend final : public Backend {
     if (index < 0 || index >= count)
       throw Error(ErrorKind::unavailable, fmt::format("hip device {} is not there: the driver shows {}", index, count));
     DeviceInfo info = hip::query_device(calls, index);
-    return gpu::make_device(hip::open_driver_api(calls, index), std::move(info));
+    gpu::DriverApi api = hip::open_driver_api(calls, index);
+    api.timing_code = [arch = info.arch] { return hip::make_toolchain()->compile(gpu::timing_request(arch)); };
+    return gpu::make_device(std::move(api), std::move(info));
   }
 };
 

@@ -3,6 +3,9 @@
 
 #include <fmt/core.h>
 
+#include <cstring>
+
+#include "backends/gpu/amd_sysfs.hpp"
 #include "backends/gpu/code_object.hpp"
 #include "xtune/error.hpp"
 #if defined(__HIP_PLATFORM_NVIDIA__)
@@ -49,6 +52,22 @@ void fill_memory(gpu::DriverApi& api, const HipCalls* h) {
   api.fill = [h](void* to, unsigned char value, std::size_t bytes, gpu::Stream stream) -> Status {
     return h->hipMemsetAsync(to, value, bytes, stream_of(stream));
   };
+  api.allocate_mapped = [h](void** host, void** device, std::size_t bytes) -> Status {
+    void *memory = nullptr, *seen = nullptr;
+    // Coherent: else the device may cache what the host writes while a kernel runs.
+    hipError_t status = h->hipHostMalloc(&memory, bytes, hipHostMallocMapped | hipHostMallocCoherent);
+    if (status != hipSuccess) return status;
+    status = h->hipHostGetDevicePointer(&seen, memory, 0);
+    if (status != hipSuccess) {
+      static_cast<void>(h->hipHostFree(memory));
+      return status;
+    }
+    std::memset(memory, 0, bytes);
+    *host = memory;
+    *device = seen;
+    return hipSuccess;
+  };
+  api.free_mapped = [h](void* host) -> Status { return h->hipHostFree(host); };
 }
 
 void fill_queue(gpu::DriverApi& api, const HipCalls* h) {
@@ -98,17 +117,22 @@ void fill_kernels(gpu::DriverApi& api, const HipCalls* h) {
 }
 
 /// What the platform beneath can do and HIP's own calls cannot say.
-void fill_platform(gpu::DriverApi& api, int index) {
+void fill_platform(gpu::DriverApi& api, const HipCalls* h, int index) {
 #if defined(__HIP_PLATFORM_NVIDIA__)
+  static_cast<void>(h);
   // HIP's module calls have no way to opt in to large shared memory or to ask for parameters; CUDA's take the same
   // handles.
   gpu::DriverApi cuda = cuda::open_driver_api(cuda::driver(), index);
   api.allow_dynamic_shared = std::move(cuda.allow_dynamic_shared);
   api.parameter_sizes = std::move(cuda.parameter_sizes);
   api.launch_cluster = std::move(cuda.launch_cluster);
+  api.state = std::move(cuda.state);
   api.close = std::move(cuda.close);
 #else
-  static_cast<void>(index);
+  char pci_address[32] = "";
+  if (h->hipDeviceGetPCIBusId(pci_address, sizeof pci_address, index) == hipSuccess)
+    api.state = gpu::open_amd_monitor(pci_address);
+  api.timer_hz = 100e6;  // wall_clock64 on every GPU this HIP compiles for: "constant 100 MHz" (s_memrealtime, AMD ISA)
   api.parameter_sizes = [](gpu::Function, const Artifact& artifact) -> std::optional<std::vector<std::size_t> > {
     auto metadata = gpu::kernel_metadata(gpu::unbundle(artifact.image, artifact.arch), artifact.entry_symbol);
     if (!metadata) return std::nullopt;
@@ -135,7 +159,7 @@ gpu::DriverApi open_driver_api(const HipCalls& calls, int index) {
   fill_memory(api, h);
   fill_queue(api, h);
   fill_kernels(api, h);
-  fill_platform(api, index);
+  fill_platform(api, h, index);
   return api;
 }
 

@@ -20,10 +20,14 @@
   CALL(hipDeviceGetName, (char*, int, hipDevice_t))                                                                 \
   CALL(hipDeviceGetAttribute, (int*, hipDeviceAttribute_t, int))                                                    \
   CALL(hipDeviceTotalMem, (std::size_t*, hipDevice_t))                                                              \
+  CALL(hipDeviceGetPCIBusId, (char*, int, int))                                                                     \
   CALL(hipGetDeviceProperties, (hipDeviceProp_t*, int))                                                             \
   CALL(hipDeviceSynchronize, ())                                                                                    \
   CALL(hipMalloc, (void**, std::size_t))                                                                            \
   CALL(hipFree, (void*))                                                                                            \
+  CALL(hipHostMalloc, (void**, std::size_t, unsigned))                                                              \
+  CALL(hipHostGetDevicePointer, (void**, void*, unsigned))                                                          \
+  CALL(hipHostFree, (void*))                                                                                        \
   CALL(hipMemcpy, (void*, const void*, std::size_t, hipMemcpyKind))                                                 \
   CALL(hipMemsetAsync, (void*, int, std::size_t, hipStream_t))                                                      \
   CALL(hipStreamCreateWithFlags, (hipStream_t*, unsigned))                                                          \

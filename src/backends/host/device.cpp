@@ -5,11 +5,13 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 
-#include "core/device/launch_limits.hpp"
 #include "backends/host/cpu.hpp"
 #include "backends/host/engine.hpp"
+#include "backends/host/stolen_time.hpp"
+#include "core/device/launch_limits.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
@@ -60,24 +62,30 @@ class HostProgram final : public Program {
 
   Sample run(const RunOptions& options) override {
     check(options.arguments);
-    // A kernel takes the addresses of its arguments; buffers' pointers need a place too.
-    std::vector<ScalarArgument> values(options.arguments.size());
-    std::vector<void*> addresses;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (Buffer* const* buffer = std::get_if<Buffer*>(&options.arguments[i])) {
-        void* const address = (*buffer)->address();
-        std::memcpy(values[i].bytes.data(), &address, sizeof address);
-      } else {
-        values[i] = std::get<ScalarArgument>(options.arguments[i]);
-      }
-      addresses.push_back(values[i].bytes.data());
-    }
+    for (const auto& arguments : options.more) check(arguments);
     if (options.flush_bytes > 0) engine_.flush(options.flush_bytes);
-    const double time_ms = engine_.launch(library_, launch_, addresses.data());
-    return {options.timed ? time_ms : 0.0};
+    double time_ms = launch(options.arguments);
+    for (const auto& arguments : options.more) time_ms += launch(arguments);
+    return {options.timed ? time_ms / static_cast<double>(1 + options.more.size()) : 0.0};
   }
 
  private:
+  double launch(std::span<const KernelArgument> arguments) {
+    // A kernel takes the addresses of its arguments; buffers' pointers need a place too.
+    std::vector<ScalarArgument> values(arguments.size());
+    std::vector<void*> addresses;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (Buffer* const* buffer = std::get_if<Buffer*>(&arguments[i])) {
+        void* const address = (*buffer)->address();
+        std::memcpy(values[i].bytes.data(), &address, sizeof address);
+      } else {
+        values[i] = std::get<ScalarArgument>(arguments[i]);
+      }
+      addresses.push_back(values[i].bytes.data());
+    }
+    return engine_.launch(library_, launch_, addresses.data());
+  }
+
   void check(std::span<const KernelArgument> arguments) const {
     const XtuneKernel& kernel = library_.kernel();
     const auto fail = [](const std::string& why) { throw CandidateFailure(Outcome::launch_failed, why); };
@@ -114,10 +122,19 @@ class HostDevice final : public Device {
     if (auto reason = forbidden(launch, needs, info_)) throw CandidateFailure(Outcome::rejected, *reason);
     return std::make_unique<HostProgram>(engine_, artifact, launch, info_.arch);
   }
+  DeviceState state() override {
+    std::ifstream file("/proc/stat");
+    const ProcessorTimes now = read_processor_times(file);
+    DeviceState state;
+    state.stolen_share = stolen_share(times_, now);
+    times_ = now;
+    return state;
+  }
 
  private:
   DeviceInfo info_;
   Engine engine_;
+  ProcessorTimes times_;
 };
 
 }  // namespace

@@ -86,9 +86,10 @@ std::string buffers_text(const std::vector<ArgumentLayout>& layouts) {
 // Samples are kept raw, so the statistic that ranks them is no part of how they were taken.
 std::string protocol_text(const MeasureSpec& measure) {
   const char* flush = measure.flush == Flush::l2 ? "l2" : measure.flush == Flush::rotate ? "rotate" : "none";
-  return fmt::format("1: warmup {} rep {}..{} time_ms {}..{} noise {} timeout_s {} flush {}", measure.warmup,
+  return fmt::format("2: warmup {} rep {}..{} time_ms {}..{} noise {} timeout_s {} flush {}{}", measure.warmup,
                      measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise,
-                     measure.timeout_s, flush);
+                     measure.timeout_s, flush,
+                     measure.energy_ms > 0 ? fmt::format(" energy_ms {}", measure.energy_ms) : "");
 }
 
 std::string reference_text(const Spec& spec, const std::string& source_digest) {

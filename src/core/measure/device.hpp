@@ -6,17 +6,20 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include "core/build/artifact.hpp"
 #include "core/device/device_info.hpp"
 #include "core/device/launch.hpp"
+#include "core/measure/device_state.hpp"
+#include "core/measure/timer_overhead.hpp"
 
 namespace xtune {
 
-/// Device memory, freed on destruction. Offsets and sizes in bytes; a range outside the buffer throws std::out_of_range.
-/// Transfers are synchronous and throw CandidateFailure(crashed) when the device has failed.
+/// Device memory, freed on destruction. Offsets and sizes in bytes; a range outside the buffer throws
+/// std::out_of_range. Transfers are synchronous and throw CandidateFailure(crashed) when the device has failed.
 class Buffer {
  public:
   virtual ~Buffer() = default;
@@ -39,19 +42,31 @@ struct RunOptions {
   std::span<const KernelArgument> arguments;  ///< in kernel order
   bool timed = true;                          ///< false: launch and wait (warm-up, validation)
   std::size_t flush_bytes = 0;                ///< > 0: overwrite this much other memory first, outside the timed span
+  /// Further launches right behind the first, within the same timed span: each entry as `arguments`.
+  std::span<const std::span<const KernelArgument>> more = {};
 };
 
-/// One launch.
 struct Sample {
-  double time_ms = 0;
+  double time_ms = 0;      ///< of one launch, the timer's overhead taken off; the mean where there were more
+  double overhead_ms = 0;  ///< what was taken off, for one launch
+  double clock_mhz = 0;    ///< of the compute units right after the kernel; 0 = not known
+  bool late = false;       ///< the host was too slow to queue it in one go: the time may hold launch latency
+};
+
+/// How a device takes its times.
+struct TimerInfo {
+  TimerOverhead overhead;    ///< taken off every sample; zeros where it is not known
+  double empty_pair_ms = 0;  ///< what two events with nothing between them show; 0 = not known
+  bool holds_queue = false;  ///< what is timed is queued as a whole before any of it starts
+  std::string note;          ///< why something of that is missing; empty: nothing is
 };
 
 /// A loaded kernel with its launch, ready to run on its device.
 class Program {
  public:
   virtual ~Program() = default;
-  /// Launches once and waits. Throws CandidateFailure: launch_failed when the driver refuses it, crashed when the kernel faults
-  /// (the device is then unusable and the worker must end).
+  /// Launches once, or 1 + more.size() times, and waits. Throws CandidateFailure: launch_failed when the driver refuses
+  /// it, crashed when the kernel faults (the device is then unusable and the worker must end).
   virtual Sample run(const RunOptions& options) = 0;
 };
 
@@ -63,6 +78,10 @@ class Device {
   virtual std::unique_ptr<Buffer> allocate(std::size_t bytes) = 0;
   /// Throws CandidateFailure(rejected) when a device limit forbids the launch, launch_failed when loading fails.
   virtual std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) = 0;
+  /// May measure it, the first time.
+  virtual TimerInfo timer() { return {}; }
+  /// As of now; takes up to some milliseconds.
+  virtual DeviceState state() { return {}; }
 };
 
 }  // namespace xtune

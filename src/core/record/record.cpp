@@ -114,6 +114,8 @@ Json to_json(const Record& record) {
   }
   if (record.time_ms.count) json["time_ms"] = to_json(record.time_ms);
   if (record.validation) json["validation"] = to_json(*record.validation);
+  Json telemetry = to_json(record.telemetry);
+  if (!telemetry.empty()) json["telemetry"] = std::move(telemetry);
   Json usage = to_json(record.usage);
   if (!usage.empty()) json["usage"] = std::move(usage);
   return json;
@@ -141,6 +143,7 @@ Record record_from_json(const Json& json) {
   });
   field(json, "time_ms", false, [&](const Json& value) { record.time_ms = summary_from_json(value); });
   field(json, "validation", false, [&](const Json& value) { record.validation = comparison_from_json(value); });
+  field(json, "telemetry", false, [&](const Json& value) { record.telemetry = telemetry_from_json(value); });
   field(json, "usage", false, [&](const Json& value) { record.usage = resource_usage_from_json(value); });
   text_field(json, "artifact_key", record.artifact_key);
   field(json, "device", true, [&](const Json& value) { record.device = device_info_from_json(value); });

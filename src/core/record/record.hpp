@@ -11,6 +11,7 @@
 #include "core/build/keys.hpp"
 #include "core/device/device_info.hpp"
 #include "core/measure/statistics.hpp"
+#include "core/measure/telemetry.hpp"
 #include "core/space/value.hpp"
 #include "core/validate/compare.hpp"
 #include "xtune/outcome.hpp"
@@ -31,6 +32,7 @@ struct Record {
   std::vector<double> samples_ms;  ///< as JSON, rounded to nanoseconds
   Summary time_ms;                 ///< all zero unless ok or pruned
   std::optional<Comparison> validation;
+  Telemetry telemetry;
   ResourceUsage usage;
   std::string artifact_key;
   DeviceInfo device;

@@ -54,6 +54,15 @@ void read_if_there(const Json& json, const char* name, Number& member) {
   if (found != json.end()) found->get_to(member);
 }
 
+template <class Visit>
+void each_number(Visit visit) {
+  visit("clock_mhz", &Telemetry::clock_mhz);
+  visit("temperature_c", &Telemetry::temperature_c);
+  visit("power_w", &Telemetry::power_w);
+  visit("energy_j", &Telemetry::energy_j);
+  visit("overhead_ms", &Telemetry::overhead_ms);
+}
+
 }  // namespace
 
 Json to_json(const DeviceInfo& device) {
@@ -87,6 +96,26 @@ double number_from_json(const Json& json) {
   if (text == "inf") return HUGE_VAL;
   if (text == "-inf") return -HUGE_VAL;
   throw Error(ErrorKind::io, "'" + printable(text, 40) + "' where a number is needed");
+}
+
+Json to_json(const Telemetry& telemetry) {
+  Json json = Json::object();
+  const Telemetry defaults;
+  each_number([&](const char* name, double Telemetry::*member) {
+    if (telemetry.*member != defaults.*member) json[name] = number_to_json(telemetry.*member);
+  });
+  if (telemetry.launches != defaults.launches) json["launches"] = telemetry.launches;
+  return json;
+}
+
+Telemetry telemetry_from_json(const Json& json) {
+  if (!json.is_object()) throw Error(ErrorKind::io, "telemetry is a JSON object");
+  Telemetry telemetry;
+  each_number([&](const char* name, double Telemetry::*member) {
+    if (const auto found = json.find(name); found != json.end()) telemetry.*member = number_from_json(*found);
+  });
+  if (const auto found = json.find("launches"); found != json.end()) found->get_to(telemetry.launches);
+  return telemetry;
 }
 
 Json to_json(const Comparison& comparison) {

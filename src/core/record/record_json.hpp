@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/device/device_info.hpp"
+#include "core/measure/telemetry.hpp"
 #include "core/space/value.hpp"
 #include "core/validate/compare.hpp"
 
@@ -15,6 +16,10 @@ namespace xtune {
 /// Members that have their default are left out.
 nlohmann::json to_json(const DeviceInfo& device);
 DeviceInfo device_info_from_json(const nlohmann::json& json);
+
+/// Members that have their default are left out.
+nlohmann::json to_json(const Telemetry& telemetry);
+Telemetry telemetry_from_json(const nlohmann::json& json);
 
 /// NaN and infinities travel as the strings "nan", "inf", "-inf".
 nlohmann::json to_json(const Comparison& comparison);

@@ -4,9 +4,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "core/measure/series.hpp"
+#include "core/run/sampler.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -38,7 +41,8 @@ BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
       job_(std::move(job)),
       clock_(clock),
       cache_(job_.cache),
-      guard_size_(job_.sanitize ? 0 : guard_bytes) {
+      guard_size_(job_.sanitize ? 0 : guard_bytes),
+      guard_(job_.measure.wait_s) {
   for (const ArgumentPlan& plan : job_.arguments) {
     if (!plan.buffer) continue;
     TestArgument argument{*plan.buffer, {}, {}, {}};
@@ -132,15 +136,58 @@ void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnsw
 
   answer.stage = "measure";
   const MeasureSpec& measure = job_.measure;
-  std::size_t next = 0;
-  const auto launch = [&](bool timed) {
-    const std::size_t set = next++ % sets_.size();
-    if (in_place_) restore_in_place(arguments_, sets_[set]);
-    return program.run({arguments[set], timed, timed ? flush_bytes_ : 0}).time_ms;
-  };
-  for (int i = 0; i < measure.warmup; ++i) launch(false);
+  Sampler::Plan plan{std::move(arguments), flush_bytes_, {}};
+  if (in_place_) plan.restore = [this](std::size_t set) { restore_in_place(arguments_, sets_[set]); };
+  Sampler sampler(program, std::move(plan));
+  guard_.settle([this] { return look(); },
+                [this](double seconds) {
+                  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+                  looked_ns_.reset();
+                });
+  sampler.warm_up(measure.warmup);
   const StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise};
-  answer.samples_ms = measure_series([&] { return launch(true); }, rule, clock_).samples_ms;
+  answer.samples_ms = measure_series([&] { return sampler.sample_ms(); }, rule, clock_).samples_ms;
+  answer.telemetry = sampler.telemetry();
+  watch(answer);
+  if (measure.energy_ms > 0) measure_energy(sampler, answer);
+}
+
+// Asking takes some 5 ms of NVML: configurations in quick succession share a look.
+DeviceState BenchSession::look() {
+  constexpr std::int64_t fresh_ns = 100'000'000;
+  const std::int64_t now_ns = clock_.now_ns();
+  if (!looked_ns_ || now_ns - *looked_ns_ >= fresh_ns) {
+    state_ = device_.state();
+    looked_ns_ = clock_.now_ns();
+  }
+  return state_;
+}
+
+void BenchSession::watch(BenchAnswer& answer) {
+  const DeviceState state = look();
+  answer.taints = guard_.taints(state, answer.telemetry.clock_mhz);
+  answer.telemetry.temperature_c = state.temperature_c.value_or(0);
+  answer.telemetry.power_w = state.power_w.value_or(0);
+}
+
+// The device's counter moves some ten times a second, so one launch or a series of them says nothing.
+void BenchSession::measure_energy(Sampler& sampler, BenchAnswer& answer) {
+  const DeviceState before = device_.state();
+  if (!before.energy_j) return;
+  const std::int64_t start_ns = clock_.now_ns();
+  double spent_s = 0;
+  // Some 20 ms at a time: the host looks at the clock seldom, and not much later than it should.
+  const double one_ms = std::max(summarize(answer.samples_ms).median, least_sample_ms);
+  const int batch = static_cast<int>(std::clamp(20 / one_ms, 1.0, 200.0));
+  double launches = 0;
+  while (spent_s * 1e3 < job_.measure.energy_ms) {
+    sampler.run_on(batch);
+    launches += batch;
+    spent_s = static_cast<double>(clock_.now_ns() - start_ns) * 1e-9;
+  }
+  const double joules = device_.state().energy_j.value_or(*before.energy_j) - *before.energy_j;
+  answer.telemetry.energy_j = joules / launches;
+  answer.telemetry.power_w = joules / spent_s;
 }
 
 }  // namespace xtune

@@ -9,10 +9,14 @@
 #include "base/clock.hpp"
 #include "core/build/cache.hpp"
 #include "core/measure/device.hpp"
+#include "core/measure/noise_guard.hpp"
 #include "core/run/output_check.hpp"
+#include "core/run/protocol.hpp"
 #include "core/validate/builtin.hpp"
 
 namespace xtune {
+
+class Sampler;
 
 /// Runs make; what the spec got wrong there is reported as Error(invalid_spec) at its place ("gemm.toml:40:13"; may be
 /// empty).
@@ -49,6 +53,9 @@ class BenchSession {
 
   std::vector<KernelArgument> arguments_for(BufferSet& set, const std::vector<ScalarArgument>& scalars) const;
   void bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer);
+  void watch(BenchAnswer& answer);  ///< the device's state after the series: telemetry, taints
+  void measure_energy(Sampler& sampler, BenchAnswer& answer);  ///< of one launch
+  DeviceState look();
   Artifact with_image(const Artifact& artifact) const;
 
   Device& device_;
@@ -59,6 +66,9 @@ class BenchSession {
   std::vector<BufferSet> sets_;
   std::size_t guard_size_ = 0;  ///< bytes before and after each buffer
   std::size_t flush_bytes_ = 0;
+  NoiseGuard guard_;
+  DeviceState state_;
+  std::optional<std::int64_t> looked_ns_;  ///< when state_ was
   bool in_place_ = false;
   bool reference_ready_ = false;
   bool inputs_intact_ = false;  ///< the first set's, since they were last compared

@@ -155,6 +155,8 @@ Json measure_to_json(const MeasureSpec& measure) {
           {"min_time_ms", measure.min_time_ms},
           {"max_time_ms", measure.max_time_ms},
           {"noise", measure.noise},
+          {"wait_s", measure.wait_s},
+          {"energy_ms", measure.energy_ms},
           {"flush", static_cast<int>(measure.flush)}};
 }
 MeasureSpec measure_from_json(const Json& json) {
@@ -165,6 +167,8 @@ MeasureSpec measure_from_json(const Json& json) {
   measure.min_time_ms = json.at("min_time_ms");
   measure.max_time_ms = json.at("max_time_ms");
   measure.noise = json.at("noise");
+  measure.wait_s = json.at("wait_s");
+  measure.energy_ms = json.at("energy_ms");
   measure.flush = static_cast<Flush>(json.at("flush").get<int>());
   return measure;
 }
@@ -256,6 +260,8 @@ Json to_json(const BenchAnswer& answer) {
                {"message", answer.message},
                {"log", answer.log},
                {"samples_ms", answer.samples_ms},
+               {"telemetry", to_json(answer.telemetry)},
+               {"taints", answer.taints},
                {"busy_s", answer.busy_s}};
   if (answer.validation) json["validation"] = to_json(*answer.validation);
   return json;
@@ -267,6 +273,8 @@ BenchAnswer bench_answer_from_json(const Json& json) {
   answer.message = json.at("message");
   answer.log = json.at("log");
   answer.samples_ms = json.at("samples_ms").get<std::vector<double>>();
+  answer.telemetry = telemetry_from_json(json.at("telemetry"));
+  answer.taints = json.at("taints").get<std::vector<std::string>>();
   answer.busy_s = json.at("busy_s");
   if (const auto found = json.find("validation"); found != json.end()) answer.validation = comparison_from_json(*found);
   return answer;

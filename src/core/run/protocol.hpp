@@ -12,6 +12,7 @@
 #include "core/build/artifact.hpp"
 #include "core/device/device_info.hpp"
 #include "core/measure/device.hpp"
+#include "core/measure/telemetry.hpp"
 #include "core/spec/spec.hpp"
 #include "core/validate/compare.hpp"
 #include "core/validate/inputs.hpp"
@@ -87,7 +88,9 @@ struct BenchAnswer {
   std::string message, log;
   std::vector<double> samples_ms;
   std::optional<Comparison> validation;
-  double busy_s = 0;  ///< wall clock of the worker
+  Telemetry telemetry;
+  std::vector<std::string> taints;  ///< why the numbers are suspect
+  double busy_s = 0;                ///< wall clock of the worker
 };
 
 nlohmann::json to_json(const CompileJob& job);

@@ -2,6 +2,7 @@
 #include "core/run/tuner.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -329,6 +330,8 @@ void Run::on_benched(const TrialPtr& trial, const BenchAnswer& answer) {
   record.message = answer.message;
   record.samples_ms = answer.samples_ms;
   record.validation = answer.validation;
+  record.telemetry = answer.telemetry;
+  record.tainted = fmt::format("{}", fmt::join(answer.taints, "; "));
   record.bench_s = answer.busy_s;
   if (answer.outcome == Outcome::ok) record.time_ms = summarize(record.samples_ms);
   finish(*trial, answer.log);

@@ -11,10 +11,26 @@ const TomlNode* section(const Reader& reader, const std::string& name, const std
   return node;
 }
 
+// Hot is the absence of any flush, so the two keys say one thing, and may not say two.
+void read_mode(Reader& reader, const TomlNode& node) {
+  Flush& spec = reader.spec.measure.flush;
+  const TomlNode* const flush = node.find("flush");
+  if (flush != nullptr) spec = static_cast<Flush>(reader.choice(*flush, "flush", {"l2", "rotate", "none"}));
+  const TomlNode* const mode = node.find("mode");
+  if (mode == nullptr) return;
+  const bool hot = reader.choice(*mode, "mode", {"cold", "hot"}) == 1;
+  if (flush != nullptr && hot != (spec == Flush::none))
+    reader.fail(mode->at,
+                hot ? "mode = \"hot\" measures with warm caches, and flush empties them: leave one of the two out"
+                    : "mode = \"cold\" measures with empty caches, and flush = \"none\" leaves them warm: leave "
+                      "one of the two out");
+  if (hot) spec = Flush::none;
+}
+
 void read_measure(Reader& reader) {
-  const TomlNode* const node =
-      section(reader, "measure",
-              {"warmup", "rep", "min_rep", "min_time_ms", "max_time_ms", "noise", "timeout_s", "flush", "statistic"});
+  const TomlNode* const node = section(reader, "measure",
+                                       {"warmup", "rep", "min_rep", "min_time_ms", "max_time_ms", "noise", "timeout_s",
+                                        "wait_s", "energy_ms", "mode", "flush", "statistic"});
   if (node == nullptr) return;
   MeasureSpec& spec = reader.spec.measure;
   const auto count = [&](const char* key, int& target, std::int64_t least) {
@@ -31,8 +47,9 @@ void read_measure(Reader& reader) {
   number("max_time_ms", spec.max_time_ms, 0, 1e9);
   number("noise", spec.noise, 0, 1);
   number("timeout_s", spec.timeout_s, 0.001, 1e6);
-  if (const TomlNode* flush = node->find("flush"))
-    spec.flush = static_cast<Flush>(reader.choice(*flush, "flush", {"l2", "rotate", "none"}));
+  number("wait_s", spec.wait_s, 0, 3600);
+  number("energy_ms", spec.energy_ms, 0, 1e6);
+  read_mode(reader, *node);
   if (const TomlNode* statistic = node->find("statistic")) {
     reader.choice(*statistic, "statistic", {"median", "min", "mean"});
     spec.statistic = reader.text(*statistic, "statistic");

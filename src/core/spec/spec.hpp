@@ -105,6 +105,8 @@ struct MeasureSpec {
   double max_time_ms = 200;  ///< stop sampling after this much kernel time
   double noise = 0.005;      ///< stop early when the median's relative uncertainty is below this
   double timeout_s = 30;     ///< a configuration's whole benchmark, wall clock
+  double wait_s = 1;         ///< for what disturbs the device to pass, before a series
+  double energy_ms = 0;      ///< run the kernel again and again this long to measure its energy; 0 = do not
   Flush flush = Flush::l2;
   std::string statistic = "median";  ///< median | min | mean
 };

@@ -650,3 +650,69 @@ TEST_CASE("A file of another shape or type is refused at the place of the argume
   bench.open.reference.at = "k.toml:9:13";
   CHECK(complaint().starts_with("k.toml:9:13: " + file.string() + " holds f32[33]"));
 }
+
+TEST_CASE("What disturbs the device taints the answer, and its state is in the telemetry") {
+  Bench bench;
+  bench.open.measure.wait_s = 0;
+  DeviceState state;
+  state.temperature_c = 45;
+  state.power_w = 120;
+  state.max_clock_mhz = 2000;
+  int looks = 0;
+  bench.device.device_state = [&] { return ++looks, state; };
+  bench.device.dress = [](Sample& sample) { sample.clock_mhz = 1990; };
+  BenchSession session(bench.device, bench.open, bench.clock);
+  const auto slow = [&](const FakeLaunch& call) {
+    bench.clock.advance_s(0.1);
+    return doubling(call);
+  };
+  BenchAnswer answer = session.bench(bench.job("quiet", slow));
+  CHECK(answer.taints.empty());
+  CHECK(answer.telemetry.temperature_c == 45);
+  CHECK(answer.telemetry.power_w == 120);
+  CHECK(answer.telemetry.clock_mhz == 1990);
+  CHECK(answer.telemetry.energy_j == 0);
+  CHECK(looks == 2);
+  bench.device.dress = [](Sample& sample) { sample.clock_mhz = 900; };
+  state.processes = {1, 2};
+  CHECK(session.bench(bench.job("disturbed", slow)).taints ==
+        std::vector<std::string>{"other processes compute on the device", "the clock was 900 MHz of 2000"});
+  // A wrong result was not measured: nothing to taint.
+  CHECK(session.bench(bench.job("lazy", [](const FakeLaunch&) { return 0.1; })).taints.empty());
+}
+
+TEST_CASE("Configurations in quick succession share a look at the device") {
+  Bench bench;
+  int looks = 0;
+  bench.device.device_state = [&] { return ++looks, DeviceState(); };
+  BenchSession session(bench.device, bench.open, bench.clock);
+  for (const char* name : {"a", "b", "c"}) session.bench(bench.job(name, doubling));
+  CHECK(looks == 1);
+  bench.clock.advance_s(0.2);
+  session.bench(bench.job("d", doubling));
+  CHECK(looks == 2);
+}
+
+TEST_CASE("Energy is the counter's difference over many launches, where it is asked for and counted") {
+  Bench bench;
+  bench.open.measure.energy_ms = 500;
+  double joules = 1000;
+  bool counts = true;
+  bench.device.device_state = [&] {
+    DeviceState state;
+    if (counts) state.energy_j = joules;
+    return state;
+  };
+  const auto burning = [&](const FakeLaunch& call) {
+    bench.clock.advance_s(0.001);
+    joules += 0.25;
+    return doubling(call);
+  };
+  BenchAnswer answer = bench.run("burning", burning);
+  CHECK(answer.telemetry.energy_j == doctest::Approx(0.25));
+  CHECK(answer.telemetry.power_w == doctest::Approx(250));
+  CHECK(bench.device.launches.size() == 1 + 1 + 2 + 5 + 507);
+  counts = false;
+  answer = bench.run("burning", burning);
+  CHECK(answer.telemetry.energy_j == 0);
+}

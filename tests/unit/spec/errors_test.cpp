@@ -74,6 +74,12 @@ TEST_CASE("wrong types say what was expected and what came") {
   refused("rtol = 1e-2", "rtol = -1.0", "-1.0", "rtol = -1.0 is less than 0.0");
 }
 
+TEST_CASE("mode and flush that contradict each other") {
+  refused("flush = \"rotate\"", "flush = \"rotate\"\nmode = \"hot\"", "\"hot\"", "leave one of the two out");
+  refused("flush = \"rotate\"", "flush = \"none\"\nmode = \"cold\"", "\"cold\"", "leave one of the two out");
+  refused("flush = \"rotate\"", "mode = \"warm\"", "\"warm\"", "one of cold, hot");
+}
+
 TEST_CASE("unknown words") {
   refused("dtype = \"f16\"", "dtype = \"fp16\"", "\"fp16\"", "dtype: unknown word 'fp16' (did you mean 'f16'?)");
   refused("fill = \"zero\"", "fill = \"zeros\"", "\"zeros\"", "(did you mean 'zero'?)");

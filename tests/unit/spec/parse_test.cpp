@@ -186,3 +186,16 @@ TEST_CASE("a low rep lowers min_rep, and a high min_rep raises rep") {
   CHECK(failure(edited("rep = 20", "rep = 2\nmin_rep = 3")).find("min_rep = 3 is more than rep = 2") !=
         std::string::npos);
 }
+
+TEST_CASE("mode and flush say the same: hot is without a flush") {
+  const auto flush_of = [](const std::string& keys) {
+    std::string text = good;
+    const std::string key = "flush = \"rotate\"";
+    return parse(text.replace(text.find(key), key.size(), keys)).measure.flush;
+  };
+  CHECK(flush_of("") == Flush::l2);
+  CHECK(flush_of("mode = \"cold\"") == Flush::l2);
+  CHECK(flush_of("mode = \"hot\"") == Flush::none);
+  CHECK(flush_of("mode = \"cold\"\nflush = \"rotate\"") == Flush::rotate);
+  CHECK(flush_of("mode = \"hot\"\nflush = \"none\"") == Flush::none);
+}

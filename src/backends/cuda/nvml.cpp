@@ -1,0 +1,119 @@
+// Calling NVML. Its header is no part of the driver, so the few calls and constants are declared here (NVML API
+// Reference; they are stable since R510).
+#include "backends/cuda/nvml.hpp"
+
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/dynamic_library.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::cuda {
+namespace {
+
+using Handle = void*;  // nvmlDevice_t
+constexpr int success = 0, too_small = 7;
+constexpr int core_temperature = 0, sm_clock = 1, uncorrected = 1, since_boot = 0;
+
+/// nvmlProcessInfo_t since nvmlDeviceGetComputeRunningProcesses_v2.
+struct Process {
+  unsigned id;
+  unsigned long long memory;
+  unsigned gpu_instance, compute_instance;
+};
+
+/// nvmlClocksThrottleReasons that are no ordinary working of a busy device: a power cap is.
+constexpr std::pair<unsigned long long, const char*> slowdowns[] = {{0x8, "the hardware asks for it"},
+                                                                    {0x20, "it is too hot"},
+                                                                    {0x40, "it is too hot"},
+                                                                    {0x80, "the power supply asks for it"}};
+
+class Nvml {
+ public:
+  /// Throws Error(unavailable).
+  Nvml() : library_(DynamicLibrary::open({"libnvidia-ml.so.1"})) {
+    library_.keep_resident();
+    int (*init)() = nullptr;
+    library_.get("nvmlInit_v2", init);
+    library_.get("nvmlDeviceGetHandleByPciBusId_v2", handle_by_address_);
+    find("nvmlDeviceGetTemperature", temperature_);
+    find("nvmlDeviceGetPowerUsage", power_);
+    find("nvmlDeviceGetTotalEnergyConsumption", energy_);
+    find("nvmlDeviceGetMaxClockInfo", max_clock_);
+    find("nvmlDeviceGetCurrentClocksThrottleReasons", throttling_);
+    find("nvmlDeviceGetTotalEccErrors", errors_);
+    find("nvmlDeviceGetMigMode", mig_);
+    find("nvmlDeviceGetComputeRunningProcesses_v3", processes_);
+    if (!processes_) find("nvmlDeviceGetComputeRunningProcesses_v2", processes_);
+    if (init() != success) throw Error(ErrorKind::unavailable, "NVML does not start");
+  }
+
+  /// nullptr: not there.
+  Handle device(const std::string& pci_address) const {
+    Handle handle = nullptr;
+    return handle_by_address_(pci_address.c_str(), &handle) == success ? handle : nullptr;
+  }
+
+  DeviceState state(Handle device) const {
+    DeviceState state;
+    unsigned value = 0, pending = 0;
+    unsigned long long wide = 0;
+    if (temperature_ && temperature_(device, core_temperature, &value) == success) state.temperature_c = value;
+    if (power_ && power_(device, &value) == success) state.power_w = value * 1e-3;
+    if (energy_ && energy_(device, &wide) == success) state.energy_j = static_cast<double>(wide) * 1e-3;
+    if (max_clock_ && max_clock_(device, sm_clock, &value) == success) state.max_clock_mhz = value;
+    if (errors_ && errors_(device, uncorrected, since_boot, &wide) == success) state.uncorrected_errors = wide;
+    if (mig_ && mig_(device, &value, &pending) == success && value == 1) state.partition = "MIG";
+    if (throttling_ && throttling_(device, &wide) == success)
+      for (const auto& [bit, words] : slowdowns)
+        if ((wide & bit) != 0 && (state.throttling.empty() || state.throttling.back() != words))
+          state.throttling.emplace_back(words);
+    state.processes = processes(device);
+    return state;
+  }
+
+ private:
+  template <class Function>
+  void find(const char* name, Function& function) const {
+    function = reinterpret_cast<Function>(library_.find(name));
+  }
+
+  std::vector<int> processes(Handle device) const {
+    std::vector<int> ids;
+    std::array<Process, 64> list{};
+    unsigned count = list.size();
+    if (!processes_) return ids;
+    const int status = processes_(device, &count, list.data());
+    if (status != success && status != too_small) return ids;
+    for (unsigned i = 0; i < count && i < list.size(); ++i) ids.push_back(static_cast<int>(list[i].id));
+    return ids;
+  }
+
+  DynamicLibrary library_;
+  int (*handle_by_address_)(const char*, Handle*) = nullptr;
+  int (*temperature_)(Handle, int, unsigned*) = nullptr;
+  int (*power_)(Handle, unsigned*) = nullptr;
+  int (*energy_)(Handle, unsigned long long*) = nullptr;
+  int (*max_clock_)(Handle, int, unsigned*) = nullptr;
+  int (*throttling_)(Handle, unsigned long long*) = nullptr;
+  int (*errors_)(Handle, int, int, unsigned long long*) = nullptr;
+  int (*mig_)(Handle, unsigned*, unsigned*) = nullptr;
+  int (*processes_)(Handle, unsigned*, Process*) = nullptr;
+};
+
+}  // namespace
+
+std::function<DeviceState()> open_monitor(const std::string& pci_address) {
+  try {
+    const auto nvml = std::make_shared<Nvml>();
+    const Handle device = nvml->device(pci_address);
+    if (!device) return {};
+    return [nvml, device] { return nvml->state(device); };
+  } catch (const Error&) {
+    return {};  // the driver of a container may come without it
+  }
+}
+
+}  // namespace xtune::cuda

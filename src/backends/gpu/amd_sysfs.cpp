@@ -1,0 +1,108 @@
+// Small files of one number or word each.
+#include "backends/gpu/amd_sysfs.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+
+namespace xtune::gpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<std::string> word(const fs::path& file) {
+  std::ifstream stream(file);
+  std::string text;
+  if (!(stream >> text)) return std::nullopt;
+  return text;
+}
+
+std::optional<double> number(const fs::path& file, double scale) {
+  const auto text = word(file);
+  if (!text) return std::nullopt;
+  char* end = nullptr;
+  const double value = std::strtod(text->c_str(), &end);
+  if (end == text->c_str() || *end != '\0') return std::nullopt;
+  return value * scale;
+}
+
+/// The first of several files that tells.
+std::optional<double> first_number(const fs::path& folder, std::initializer_list<const char*> names, double scale) {
+  for (const char* name : names)
+    if (const auto value = number(folder / name, scale)) return value;
+  return std::nullopt;
+}
+
+/// "ue: 3", a line of ras/umc_err_count.
+std::optional<std::uint64_t> uncorrected(const fs::path& file) {
+  std::ifstream stream(file);
+  std::string name;
+  std::uint64_t count = 0;
+  while (stream >> name >> count)
+    if (name == "ue:") return count;
+  return std::nullopt;
+}
+
+/// The largest of pp_dpm_sclk's lines: "1: 1700Mhz *".
+std::optional<double> max_clock_mhz(const fs::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  std::optional<double> most;
+  while (std::getline(stream, line)) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const double mhz = std::strtod(line.c_str() + colon + 1, nullptr);
+    if (mhz > 0) most = std::max(most.value_or(0), mhz);
+  }
+  return most;
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
+/// Processes with memory on any of the machine's GPUs: which one is numbered otherwise here than anywhere else, so only
+/// a machine with one GPU tells.
+std::vector<int> processes(const fs::path& root) {
+  std::error_code error;
+  std::size_t gpus = 0;
+  for (const auto& node : fs::directory_iterator(root / "sys/class/kfd/kfd/topology/nodes", error))
+    gpus += number(node.path() / "gpu_id", 1).value_or(0) > 0;
+  std::vector<int> ids;
+  if (gpus != 1) return ids;
+  for (const auto& process : fs::directory_iterator(root / "sys/class/kfd/kfd/proc", error))
+    if (is_number(process.path().filename())) ids.push_back(std::atoi(process.path().filename().c_str()));
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+DeviceState state_of(const fs::path& device, const fs::path& root) {
+  DeviceState state;
+  std::error_code error;
+  for (const auto& sensor : fs::directory_iterator(device / "hwmon", error)) {
+    state.temperature_c = first_number(sensor.path(), {"temp2_input", "temp1_input"}, 1e-3);  // junction, else edge
+    state.power_w = first_number(sensor.path(), {"power1_average", "power1_input"}, 1e-6);
+  }
+  state.max_clock_mhz = max_clock_mhz(device / "pp_dpm_sclk");
+  state.uncorrected_errors = uncorrected(device / "ras/umc_err_count");
+  // SPX is the whole device as one.
+  if (const auto partition = word(device / "current_compute_partition"); partition && *partition != "SPX")
+    state.partition = *partition;
+  state.processes = processes(root);
+  return state;
+}
+
+}  // namespace
+
+std::function<DeviceState()> open_amd_monitor(const std::string& pci_address, const fs::path& root) {
+  std::string address = pci_address;
+  std::transform(address.begin(), address.end(), address.begin(), [](unsigned char c) { return std::tolower(c); });
+  const fs::path device = root / "sys/bus/pci/devices" / address;
+  std::error_code error;
+  if (address.empty() || !fs::is_directory(device, error)) return {};
+  return [device, root] { return state_of(device, root); };
+}
+
+}  // namespace xtune::gpu

@@ -1,0 +1,202 @@
+// The held-back queue, and the calibration by kernels of known length.
+#include "backends/gpu/queue_timer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "backends/gpu/device.hpp"
+#include "backends/gpu/timing_kernels.hpp"
+#include "core/measure/statistics.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::gpu {
+namespace {
+
+constexpr double deadline_s = 0.02;       // of a held queue: queueing takes well below a millisecond
+constexpr int late_limit = 3;             // in a row, then the queue is not held any more
+constexpr double clock_window_s = 10e-6;  // long against a timer of 1 MHz and the reading of it
+// The shorter the one, the less the extrapolation to nothing enlarges its error.
+constexpr double short_spin_ms = 0.001, long_spin_ms = 0.02;
+constexpr int calibration_batch = 16, calibration_rounds = 32;
+
+const Launch one_thread = {{1, 1, 1}, {1, 1, 1}};
+
+}  // namespace
+
+/// The waiting kernel in the stream; released at the latest when this goes out of scope.
+class QueueTimer::Hold {
+ public:
+  Hold(QueueTimer& timer, bool wanted) : timer_(timer), held_(wanted) {
+    if (!held_) return;
+    const std::uint32_t ticket = ++timer_.ticket_;
+    void* flags = timer_.shared_on_device_;
+    auto ticks = static_cast<std::uint64_t>(deadline_s * timer_.session_.api().timer_hz);
+    void* parameters[] = {&flags, const_cast<std::uint32_t*>(&ticket), &ticks};
+    timer_.launch(timer_.hold_, parameters);
+  }
+  ~Hold() { release(); }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+  void release() noexcept {
+    if (held_) timer_.shared_->released = timer_.ticket_;
+  }
+
+ private:
+  QueueTimer& timer_;
+  bool held_;
+};
+
+QueueTimer::QueueTimer(Session& session) : session_(session) {
+  try {
+    load();
+    wake();
+    calibrate();
+  } catch (const CandidateFailure& failure) {
+    release();
+    if (failure.outcome() == Outcome::crashed) throw;
+    info_ = {};
+    info_.note = failure.what();
+  } catch (const Error& error) {
+    release();
+    info_ = {};
+    info_.note = error.what();
+  }
+}
+
+QueueTimer::~QueueTimer() { release(); }
+
+void QueueTimer::release() noexcept {
+  try {
+    if (shared_) session_.api().free_mapped(const_cast<Shared*>(shared_));
+    if (module_) session_.api().unload_module(module_);
+  } catch (...) {  // the device may be gone, and its process with it soon
+  }
+  shared_ = nullptr;
+  module_ = nullptr;
+  clock_ = nullptr;
+}
+
+void QueueTimer::load() {
+  const DriverApi& api = session_.api();
+  if (!api.timing_code || !api.allocate_mapped)
+    throw Error(ErrorKind::unsupported, "this driver has no host memory that the device can read");
+  const Artifact code = api.timing_code();
+  session_.check_launch(api.load_module(&module_, code.image), "loading the timing kernels");
+  session_.check_launch(api.find_function(&hold_, module_, timing_kernel::hold), "finding a timing kernel");
+  session_.check_launch(api.find_function(&spin_, module_, timing_kernel::spin), "finding a timing kernel");
+  session_.check_launch(api.find_function(&clock_, module_, timing_kernel::clock), "finding a timing kernel");
+  void* host = nullptr;
+  session_.check_launch(api.allocate_mapped(&host, &shared_on_device_, sizeof(Shared)), "mapping host memory");
+  shared_ = static_cast<Shared*>(host);
+}
+
+/// Launches every kernel once before any of them is held back: a driver that loads code lazily waits for the device to
+/// do so. Then keeps the device busy until its clock stands.
+void QueueTimer::wake() {
+  info_.holds_queue = true;
+  shared_->released = ticket_ + 1;
+  { Hold free_pass(*this, true); }
+  spin(short_spin_ms);
+  double last = 0;
+  for (int round = 0; round < 20; ++round) {
+    const double mhz = span(0, false, [this] { spin(5.0); }).clock_mhz;
+    if (round > 0 && std::abs(mhz - last) < 0.002 * mhz) break;
+    last = mhz;
+  }
+}
+
+void QueueTimer::calibrate() {
+  std::vector<double> empty;
+  for (int i = 0; i < calibration_rounds; ++i) empty.push_back(span(0, true, [] {}).ms);
+  info_.empty_pair_ms = summarize(empty).median;
+  info_.overhead = measure_overhead([this](double ms, int launches) { return spin_span(ms, launches, 0); },
+                                    short_spin_ms, long_spin_ms, calibration_batch, calibration_rounds);
+}
+
+/// The driver allocates and may load its own fill kernel, neither of which may happen behind a held queue.
+void QueueTimer::prepare_flush(std::size_t bytes) {
+  if (!clock_ || bytes <= flush_ready_) return;
+  session_.flush(bytes);
+  session_.check(session_.api().synchronize_stream(session_.stream()), "flushing the L2 cache");
+  flush_ready_ = bytes;
+  flushed_event_ms_ = measure_event_overhead([&](double ms, int launches) { return spin_span(ms, launches, bytes); },
+                                             short_spin_ms, long_spin_ms, info_.overhead.launch_ms, calibration_rounds);
+}
+
+Sample QueueTimer::time(std::size_t flush_bytes, int launches, bool hold, const std::function<void()>& work) {
+  if (flush_bytes > 0) prepare_flush(flush_bytes);
+  const Span taken = span(flush_bytes, hold, work);
+  TimerOverhead overhead = info_.overhead;
+  if (flush_bytes > 0) overhead.event_ms = flushed_event_ms_;
+  Sample sample;
+  sample.time_ms = clock_ ? kernel_ms(taken.ms, launches, overhead) : taken.ms / launches;
+  sample.overhead_ms = overhead.of(launches) / launches;
+  sample.clock_mhz = taken.clock_mhz;
+  sample.late = taken.late;
+  return sample;
+}
+
+QueueTimer::Span QueueTimer::span(std::size_t flush_bytes, bool hold, const std::function<void()>& work) {
+  const DriverApi& api = session_.api();
+  const Stream stream = session_.stream();
+  const bool held = hold && info_.holds_queue;
+  {
+    Hold queue(*this, held);
+    // The flush comes behind the wait: the device goes from it to the kernel without a pause.
+    if (flush_bytes > 0) session_.flush(flush_bytes);
+    session_.check(api.record_event(session_.start(), stream), "recording an event");
+    work();
+    session_.check(api.record_event(session_.stop(), stream), "recording an event");
+    if (clock_) {
+      void* out = static_cast<std::byte*>(shared_on_device_) + offsetof(Shared, cycles);
+      auto ticks = static_cast<std::uint64_t>(clock_window_s * api.timer_hz);
+      void* parameters[] = {&out, &ticks};
+      launch(clock_, parameters);
+    }
+  }
+  session_.check(api.synchronize_event(session_.stop()), "running the kernel");
+  Span taken;
+  float ms = 0;
+  session_.check(api.elapsed_ms(&ms, session_.start(), session_.stop()), "reading the kernel's time");
+  taken.ms = ms;
+  if (!clock_) return taken;
+  session_.check(api.synchronize_stream(stream), "reading the clock");
+  taken.clock_mhz = clock_mhz();
+  taken.late = held && shared_->gave_up == ticket_;
+  if (held) late_in_a_row_ = taken.late ? late_in_a_row_ + 1 : 0;
+  if (late_in_a_row_ == late_limit) {
+    info_.holds_queue = false;
+    info_.note = "this driver waits for the device when something is queued, so times may hold launch latency";
+  }
+  return taken;
+}
+
+double QueueTimer::clock_mhz() const noexcept {
+  const auto ticks = static_cast<double>(shared_->ticks);
+  return ticks > 0 ? static_cast<double>(shared_->cycles) / (ticks / session_.api().timer_hz) * 1e-6 : 0;
+}
+
+void QueueTimer::launch(Function function, void** parameters) const {
+  session_.check_launch(session_.api().launch(function, one_thread, session_.stream(), parameters),
+                        "launching a timing kernel");
+}
+
+/// About that long: exactly so many cycles, at the clock that the driver names.
+void QueueTimer::spin(double ms) const {
+  const auto khz = static_cast<double>(session_.info().clock_khz > 0 ? session_.info().clock_khz : 1'500'000);
+  auto cycles = static_cast<std::uint64_t>(ms * khz);
+  void* parameters[] = {&cycles};
+  launch(spin_, parameters);
+}
+
+double QueueTimer::spin_span(double ms, int launches, std::size_t flush_bytes) {
+  Span taken = span(flush_bytes, true, [&] {
+    for (int i = 0; i < launches; ++i) spin(ms);
+  });
+  return taken.ms;
+}
+
+}  // namespace xtune::gpu

@@ -1,0 +1,69 @@
+// Times what a stream does between two events, with launch latency and the timer's own overhead kept out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "backends/gpu/driver_api.hpp"
+
+namespace xtune::gpu {
+
+class Session;
+
+/// A kernel that waits for a flag of the host goes into the stream first, so that everything timed is queued before any
+/// of it starts. It gives up after a deadline by the device's own timer, hence neither a slow host nor a driver that
+/// waits for it can hang the device; a driver that does so three times in a row is not held up again. Where the kernels
+/// cannot be compiled or host memory cannot be mapped, spans are plain event pairs and info().note says so.
+/// Single-threaded.
+class QueueTimer {
+ public:
+  /// Compiles, loads and runs the timing kernels and measures the overhead: some 30 ms, and more on a device that
+  /// sleeps. Throws CandidateFailure(crashed) when the device fails.
+  explicit QueueTimer(Session& session);
+  ~QueueTimer();
+  QueueTimer(const QueueTimer&) = delete;
+  QueueTimer& operator=(const QueueTimer&) = delete;
+
+  /// Overwrites flush_bytes of memory, then times work(), which queues `launches` launches into the session's stream.
+  /// hold = false: work may have to wait for the device (a kernel's first launch loads it), so nothing holds the queue.
+  /// Exceptions of work pass through. Throws CandidateFailure(crashed).
+  Sample time(std::size_t flush_bytes, int launches, bool hold, const std::function<void()>& work);
+  const TimerInfo& info() const noexcept { return info_; }
+
+ private:
+  /// What host and device tell each other, in mapped memory.
+  struct Shared {
+    std::uint32_t released, gave_up;  ///< tickets
+    std::uint64_t cycles, ticks;      ///< by the clock kernel
+  };
+  struct Span {
+    double ms = 0, clock_mhz = 0;
+    bool late = false;
+  };
+  class Hold;
+
+  void load();
+  void release() noexcept;
+  void wake();
+  void calibrate();
+  void prepare_flush(std::size_t bytes);
+  void launch(Function function, void** parameters) const;
+  void spin(double ms) const;
+  Span span(std::size_t flush_bytes, bool hold, const std::function<void()>& work);
+  double spin_span(double ms, int launches, std::size_t flush_bytes);
+  double clock_mhz() const noexcept;
+
+  Session& session_;
+  TimerInfo info_;
+  Module module_ = nullptr;
+  Function hold_ = nullptr, spin_ = nullptr, clock_ = nullptr;
+  volatile Shared* shared_ = nullptr;  ///< the host's address
+  void* shared_on_device_ = nullptr;
+  std::uint32_t ticket_ = 0;
+  int late_in_a_row_ = 0;
+  std::size_t flush_ready_ = 0;  ///< flushing this much was done and its overhead measured
+  double flushed_event_ms_ = 0;  ///< TimerOverhead::event_ms behind a flush
+};
+
+}  // namespace xtune::gpu

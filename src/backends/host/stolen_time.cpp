@@ -1,0 +1,29 @@
+// /proc/stat and differences of it.
+#include "backends/host/stolen_time.hpp"
+
+#include <array>
+#include <string>
+
+namespace xtune::host {
+
+ProcessorTimes read_processor_times(std::istream& proc_stat) {
+  // user nice system idle iowait irq softirq steal; what follows is part of user and nice.
+  std::string name;
+  std::array<std::uint64_t, 8> ticks{};
+  if (!(proc_stat >> name) || name != "cpu") return {};
+  ProcessorTimes times;
+  for (std::uint64_t& value : ticks) {
+    if (!(proc_stat >> value)) return {};
+    times.total += value;
+  }
+  times.stolen = ticks.back();
+  return times;
+}
+
+double stolen_share(const ProcessorTimes& before, const ProcessorTimes& after) noexcept {
+  constexpr std::uint64_t least_ticks = 20;  // one tick more or less is then no tenth
+  if (after.total < before.total + least_ticks || after.stolen < before.stolen) return 0;
+  return static_cast<double>(after.stolen - before.stolen) / static_cast<double>(after.total - before.total);
+}
+
+}  // namespace xtune::host

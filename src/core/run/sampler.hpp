@@ -1,0 +1,48 @@
+// Samples of one configuration: which buffers a launch takes, how many launches a sample has, what is taken again.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "core/measure/device.hpp"
+#include "core/measure/telemetry.hpp"
+
+namespace xtune {
+
+/// Single-threaded; borrows the program and the buffers. Exceptions of the program pass through.
+class Sampler {
+ public:
+  struct Plan {
+    /// One argument list for each set of buffers; launches take turns. At least one.
+    std::vector<std::vector<KernelArgument>> sets;
+    std::size_t flush_bytes = 0;  ///< overwritten ahead of every sample
+    std::function<void(std::size_t)>
+        restore;  ///< puts a set's in-place arguments right before its launch; may be empty
+  };
+  Sampler(Program& program, Plan plan);
+
+  /// That many untimed launches. Then, where neither a flush nor in-place arguments keep launches apart, one timed
+  /// launch tells how many a sample takes.
+  void warm_up(int launches);
+  /// The next sample; taken up to three times where the host is late.
+  double sample_ms();
+
+  /// Launches so many times, untimed, unflushed and one behind the other as far as in-place arguments allow.
+  void run_on(int launches);
+
+  /// Of the samples so far: clock, overhead, launches.
+  Telemetry telemetry() const;
+
+ private:
+  Sample take(int launches, bool timed);
+
+  Program& program_;
+  Plan plan_;
+  std::size_t next_ = 0;  ///< whose turn it is
+  int launches_ = 1;
+  double overhead_ms_ = 0;
+  std::vector<double> clocks_mhz_;
+};
+
+}  // namespace xtune

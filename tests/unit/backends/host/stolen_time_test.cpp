@@ -1,0 +1,33 @@
+// The share of stolen time from the kernel's counters.
+#include "backends/host/stolen_time.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+using namespace xtune::host;
+
+namespace {
+ProcessorTimes times(const std::string& text) {
+  std::istringstream stream(text);
+  return read_processor_times(stream);
+}
+}  // namespace
+
+TEST_CASE("The first line of /proc/stat is summed without its guest columns") {
+  const ProcessorTimes read = times("cpu  100 2 30 1000 4 5 6 70 99 98\ncpu0 1 1 1 1 1 1 1 1 1 1\n");
+  CHECK(read.total == 1217);
+  CHECK(read.stolen == 70);
+  for (const char* text : {"", "cpu  1 2 3", "intr 1 2 3 4 5 6 7 8", "cpu  a b c d e f g h"}) {
+    CHECK(times(text).total == 0);
+    CHECK(times(text).stolen == 0);
+  }
+}
+
+TEST_CASE("The share is a difference, and nothing where too little time passed") {
+  CHECK(stolen_share({1000, 10}, {1200, 60}) == doctest::Approx(0.25));
+  CHECK(stolen_share({1000, 10}, {1200, 10}) == 0);
+  CHECK(stolen_share({1000, 10}, {1002, 12}) == 0);
+  CHECK(stolen_share({1000, 10}, {0, 0}) == 0);
+  CHECK(stolen_share({1000, 70}, {1200, 60}) == 0);
+}

@@ -1,0 +1,110 @@
+// Samples over a fake program: how many launches, on which buffers, what is restored and what is taken again.
+#include "core/run/sampler.hpp"
+
+#include <doctest/doctest.h>
+
+#include "fakes/fake_device.hpp"
+
+using namespace xtune;
+using fakes::FakeDevice;
+using fakes::FakeLaunch;
+
+namespace {
+
+struct Bench {
+  FakeDevice device;
+  double kernel_ms = 1;
+  std::vector<fakes::FakeBuffer> buffers = std::vector<fakes::FakeBuffer>(3, fakes::FakeBuffer(4));
+  std::unique_ptr<Program> program;
+  Sampler::Plan plan;
+
+  Bench() {
+    device.kernels["k"] = [this](const FakeLaunch&) { return kernel_ms; };
+    Artifact artifact;
+    artifact.key = "k";
+    program = device.load(artifact, {});
+    for (auto& buffer : buffers) plan.sets.push_back({&buffer});
+  }
+  /// Which buffer each launch took.
+  std::vector<std::size_t> turns() const {
+    std::vector<std::size_t> list;
+    for (const FakeLaunch& launch : device.launches)
+      list.push_back(static_cast<std::size_t>(static_cast<fakes::FakeBuffer*>(launch.buffers[0]) - buffers.data()));
+    return list;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A sample of a short kernel is the mean of many launches, the sets taking turns throughout") {
+  Bench bench;
+  bench.kernel_ms = 0.01;
+  Sampler sampler(*bench.program, bench.plan);
+  sampler.warm_up(2);
+  CHECK(bench.device.launches.size() == 3);
+  CHECK(bench.device.launches[2].timed);
+  CHECK(sampler.sample_ms() == doctest::Approx(0.01));
+  CHECK(sampler.sample_ms() == doctest::Approx(0.01));
+  CHECK(sampler.telemetry().launches == 15);
+  const auto turns = bench.turns();
+  REQUIRE(turns.size() == 3 + 15 + 15);
+  for (std::size_t i = 0; i < turns.size(); ++i) CHECK(turns[i] == i % 3);
+}
+
+TEST_CASE("A sample of a long kernel is one launch") {
+  Bench bench;
+  bench.kernel_ms = 0.5;
+  Sampler sampler(*bench.program, bench.plan);
+  sampler.warm_up(0);
+  CHECK(sampler.sample_ms() == 0.5);
+  CHECK(bench.device.launches.size() == 2);
+  CHECK(sampler.telemetry().launches == 1);
+}
+
+TEST_CASE("A flush or an in-place argument keeps launches apart, however short") {
+  Bench bench;
+  bench.kernel_ms = 0.001;
+  std::vector<std::size_t> restored;
+  SUBCASE("flush") { bench.plan.flush_bytes = 64; }
+  SUBCASE("in place") {
+    bench.plan.restore = [&](std::size_t set) { restored.push_back(set); };
+  }
+  Sampler sampler(*bench.program, bench.plan);
+  sampler.warm_up(2);
+  for (int i = 0; i < 4; ++i) sampler.sample_ms();
+  REQUIRE(bench.device.launches.size() == 6);
+  for (std::size_t i = 0; i < 6; ++i)
+    CHECK(bench.device.launches[i].flush_bytes == (i < 2 ? 0 : bench.plan.flush_bytes));
+  if (bench.plan.restore) CHECK(restored == bench.turns());
+}
+
+TEST_CASE("A late sample is taken again, on restored buffers, but not for ever") {
+  Bench bench;
+  std::size_t restored = 0;
+  bench.plan.restore = [&](std::size_t) { ++restored; };
+  int late = 1;
+  bench.device.dress = [&](Sample& sample) { sample.late = late-- > 0; };
+  Sampler sampler(*bench.program, bench.plan);
+  sampler.sample_ms();
+  CHECK(bench.device.launches.size() == 2);
+  CHECK(restored == 2);
+  late = 1000;
+  sampler.sample_ms();
+  CHECK(bench.device.launches.size() == 2 + 3);
+  CHECK(restored == 5);
+}
+
+TEST_CASE("Telemetry is the median clock and the overhead taken off") {
+  Bench bench;
+  std::vector<double> clocks = {1200, 1980, 1900, 0};
+  bench.device.dress = [&](Sample& sample) {
+    sample.clock_mhz = clocks.back();
+    sample.overhead_ms = 0.003;
+    clocks.pop_back();
+  };
+  Sampler sampler(*bench.program, bench.plan);
+  CHECK(sampler.telemetry().clock_mhz == 0);
+  for (int i = 0; i < 4; ++i) sampler.sample_ms();
+  CHECK(sampler.telemetry().clock_mhz == 1900);
+  CHECK(sampler.telemetry().overhead_ms == 0.003);
+}
