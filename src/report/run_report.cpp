@@ -1,7 +1,7 @@
 // The closing words of a run.
 #include "report/run_report.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -98,7 +98,7 @@ std::string run_text(const Spec& spec, const TuneResult& result, std::size_t row
   if (!best->ties.empty())
     text += fmt::format("      {} other{} cannot be told from it within the noise\n", best->ties.size(),
                         best->ties.size() == 1 ? "" : "s");
-  if (!record.tainted.empty()) text += "      tainted: " + record.tainted + "\n";
+  if (!record.tainted.empty()) text += fmt::format("      tainted: {}\n", fmt::join(record.tainted, "; "));
   if (spec.validate.reference.kind == ReferenceSpec::Kind::none)
     text += "      not validated: the spec names no reference\n";
   return text;

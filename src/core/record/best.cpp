@@ -1,7 +1,7 @@
 // Queries over records: which is fastest, and which answers for a problem.
 #include "core/record/best.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -230,9 +230,10 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
     result.record = taken;
     result.distance = group.distance;
     result.differences = std::move(choice.differences);
-    result.reasons.push_back(fmt::format("{}: taken as the {} match, {}{}", what, to_string(result.match),
-                                         human_time_ms(statistic(taken.time_ms, statistic_name)),
-                                         taken.tainted.empty() ? "" : "; tainted: " + taken.tainted));
+    result.reasons.push_back(
+        fmt::format("{}: taken as the {} match, {}{}", what, to_string(result.match),
+                    human_time_ms(statistic(taken.time_ms, statistic_name)),
+                    taken.tainted.empty() ? "" : fmt::format("; tainted: {}", fmt::join(taken.tainted, "; "))));
     if (choice.passed_over > 0)
       result.reasons.push_back(
           fmt::format("{}: {} records passed over, measured under a key that is no longer this "

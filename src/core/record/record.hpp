@@ -36,8 +36,8 @@ struct Record {
   DeviceInfo device;
   std::string toolchain;  ///< fingerprint
   std::string host;
-  std::string attempt;  ///< id of the run that measured it
-  std::string tainted;  ///< why the numbers are suspect; empty: they are not
+  std::string attempt;               ///< id of the run that measured it
+  std::vector<std::string> tainted;  ///< why the numbers are suspect, a reason each; empty: they are not
   std::int64_t unix_time_ms = 0;
   double compile_s = 0;  ///< wall clock; 0 when it came from the cache
   double compile_cpu_s = 0;

@@ -231,6 +231,7 @@ Json to_json(const BenchAnswer& answer) {
                {"message", answer.message},
                {"log", answer.log},
                {"samples_ms", answer.samples_ms},
+               {"taints", answer.taints},
                {"busy_s", answer.busy_s}};
   if (answer.validation) json["validation"] = to_json(*answer.validation);
   return json;
@@ -242,6 +243,7 @@ BenchAnswer bench_answer_from_json(const Json& json) {
   answer.message = json.at("message");
   answer.log = json.at("log");
   answer.samples_ms = json.at("samples_ms").get<std::vector<double>>();
+  answer.taints = json.at("taints").get<std::vector<std::string>>();
   answer.busy_s = json.at("busy_s");
   if (const auto found = json.find("validation"); found != json.end()) answer.validation = comparison_from_json(*found);
   return answer;

@@ -83,6 +83,7 @@ struct BenchAnswer {
   std::string stage;  ///< "load", "run", "validate", "measure"
   std::string message, log;
   std::vector<double> samples_ms;
+  std::vector<std::string> taints;  ///< why the samples are suspect, a reason each
   std::optional<Comparison> validation;
   double busy_s = 0;  ///< wall clock of the worker
 };

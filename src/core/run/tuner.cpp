@@ -327,6 +327,7 @@ void Run::on_benched(const TrialPtr& trial, const BenchAnswer& answer) {
   record.stage = answer.outcome == Outcome::ok ? "measure" : answer.stage;
   record.message = answer.message;
   record.samples_ms = answer.samples_ms;
+  record.tainted = answer.taints;
   record.validation = answer.validation;
   record.bench_s = answer.busy_s;
   if (answer.outcome == Outcome::ok) record.time_ms = summarize(record.samples_ms);

@@ -125,7 +125,7 @@ TEST_CASE("The text of a run lists the fastest first, then outcomes and the winn
   late.interrupted = true;
   CHECK(has(run_text(spec, late, 10), "interrupted before"));
   Record tainted = record_of(1, 1);
-  tainted.tainted = "the clock dropped";
+  tainted.tainted = {"the clock dropped"};
   CHECK(has(run_text(spec, result_of({tainted}), 10), "tainted: the clock dropped"));
 }
 
