@@ -1,5 +1,5 @@
 // xtune best: the best stored configuration for a problem, and how well it fits.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
@@ -35,6 +35,7 @@ void print_text(const Spec& spec, const Bindings& problem, const LookupResult& f
     if (record.problem != problem) fmt::print(", measured for {}", bindings_text(record.problem));
     if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) fmt::print(" ({})", metrics);
     fmt::print("\n");
+    if (!record.tainted.empty()) fmt::print("  tainted: {}\n", fmt::join(record.tainted, "; "));
     if (!found.differences.empty())
       fmt::print("  measured with another {} than this spec has now; `xtune run` measures anew\n",
                  part_names(found.differences));

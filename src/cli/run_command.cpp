@@ -108,7 +108,7 @@ class RunCommand {
     for (const Bindings& problem : spec_.cases) {
       const TuneResult result = tune_case(problem, loop, compiler, bench, system_clock(), printer);
       printer.finish();
-      show(result, run_json(spec_, result));
+      show(result, run_json(spec_, result, options_.rows));
       if (stop_) break;
     }
     return finish();
@@ -147,7 +147,7 @@ class RunCommand {
       replay::ReplayCompileService compiler(simulation, answers, replay_jobs());
       replay::ReplayBenchService bench(simulation, answers);
       const TuneResult result = tune_case(problem, loop, compiler, bench, simulation, printer);
-      nlohmann::ordered_json json = run_json(spec_, result);
+      nlohmann::ordered_json json = run_json(spec_, result, options_.rows);
       json["simulated"] = true;
       json["recording"] = recording.name;
       show(result, std::move(json));
@@ -166,7 +166,7 @@ class RunCommand {
   }
 
   void show(const TuneResult& result, nlohmann::ordered_json json) {
-    if (!best_of(result.records)) code_ = nothing_valid;
+    if (!best_of(result.all())) code_ = nothing_valid;
     if (options_.common.json())
       results_.push_back(std::move(json));
     else
@@ -234,7 +234,7 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_option("--evals", options.evals, "configurations to try at most")->check(whole_number(1));
   command->add_option("--seconds", options.seconds, "wall clock to spend at most")->check(positive_seconds());
   command->add_option("--seed", options.seed, "of the search and of the input data")->check(whole_number(0));
-  command->add_option("--rows", options.rows, "configurations to list in the result table")
+  command->add_option("--top,--rows", options.rows, "the best configurations to list, with their intervals")
       ->check(whole_number(0))
       ->capture_default_str();
   command

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "core/record/finals.hpp"
 #include "core/record/record_json.hpp"
 #include "report/metrics.hpp"
 #include "report/table.hpp"
@@ -46,6 +47,23 @@ std::string counts_text(const TuneResult& result) {
   return text.empty() ? "none" : text;
 }
 
+/// The finals that decided on this record; nullopt: none did.
+std::optional<FinalsResult> finals_behind(const TuneResult& result, const Record& best) {
+  if (best.finals.empty()) return std::nullopt;
+  std::vector<const Record*> met;
+  for (const Record& record : result.further)
+    if (record.finals == best.finals) met.push_back(&record);
+  return FinalsResult(met);
+}
+
+std::string finals_text(const FinalsResult& finals) {
+  const auto failures = std::count_if(finals.order().begin(), finals.order().end(),
+                                      [](const Record* record) { return record->outcome != Outcome::ok; });
+  return fmt::format("      finals: {} configurations in {} rounds{}{}\n", finals.order().size(), finals.rounds(),
+                     finals.decided() ? "" : ", undecided within the budget",
+                     failures ? fmt::format(", {} failed there", failures) : "");
+}
+
 std::string nothing_passed_text(const TuneResult& result) {
   const char* passed = "a configuration compiled, ran and gave the right result";
   if (result.out_of_time)
@@ -78,7 +96,7 @@ std::string metrics_text(const Spec& spec, const Record& record) {
 }
 
 std::string run_text(const Spec& spec, const TuneResult& result, std::size_t rows) {
-  const auto order = ranked(result.records, spec.measure.statistic);
+  const auto order = ranked(result.all(), spec.measure.statistic);
   std::string text;
   if (!order.empty()) text += "\n" + results_table(spec, order, rows);
   if (order.size() > rows) text += fmt::format("... {} more\n", order.size() - rows);
@@ -87,7 +105,7 @@ std::string run_text(const Spec& spec, const TuneResult& result, std::size_t row
   if (result.from_store) text += fmt::format(" ({} from the store)", result.from_store);
   text += fmt::format("\ncompiling took {} of CPU time, measuring {} of the device's\n",
                       human_seconds(result.compile_cpu_s), human_seconds(result.device_busy_s));
-  const auto best = best_of(result.records, spec.measure.statistic);
+  const auto best = best_of(result.all(), spec.measure.statistic);
   if (!best) return text + nothing_passed_text(result);
   const Record& record = *best->record;
   text += fmt::format("\nbest: {}\n      {} (95 % interval {} .. {})", config_text(spec, record.config),
@@ -95,9 +113,10 @@ std::string run_text(const Spec& spec, const TuneResult& result, std::size_t row
                       human_time_ms(record.time_ms.low), human_time_ms(record.time_ms.high));
   if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) text += ", " + metrics;
   text += "\n";
+  if (const auto finals = finals_behind(result, record)) text += finals_text(*finals);
   if (!best->ties.empty())
-    text += fmt::format("      {} other{} cannot be told from it within the noise\n", best->ties.size(),
-                        best->ties.size() == 1 ? "" : "s");
+    text += fmt::format("      {} other{} cannot be told from it within the noise{}\n", best->ties.size(),
+                        best->ties.size() == 1 ? "" : "s", record.finals.empty() ? "" : " or 1 %");
   if (!record.tainted.empty()) text += fmt::format("      tainted: {}\n", fmt::join(record.tainted, "; "));
   if (spec.validate.reference.kind == ReferenceSpec::Kind::none)
     text += "      not validated: the spec names no reference\n";
@@ -118,10 +137,11 @@ nlohmann::ordered_json measured_json(const Spec& spec, const Record& record) {
   for (const auto& [name, value] : metrics_of(spec, record))
     json["metrics"][name] = std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
   json["interval_ms"] = {record.time_ms.low, record.time_ms.high};
+  if (!record.tainted.empty()) json["tainted"] = record.tainted;
   return json;
 }
 
-nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result) {
+nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result, std::size_t rows) {
   nlohmann::ordered_json json;
   json["kernel"] = spec.kernel.name;
   json["device"] = {{"backend", result.device.backend},
@@ -130,13 +150,18 @@ nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result) {
                     {"index", result.device.index},
                     {"uuid", result.device.uuid}};
   json["problem"] = bindings_json(result.problem);
-  json["best"] = nullptr;
-  if (const auto best = best_of(result.records, spec.measure.statistic)) {
+  json["best"] = json["finals"] = nullptr;
+  if (const auto best = best_of(result.all(), spec.measure.statistic)) {
     json["best"] = measured_json(spec, *best->record);
     json["best"]["ties"] = nlohmann::ordered_json::array();
     for (const Record* tie : best->ties) json["best"]["ties"].push_back(bindings_json(tie->config));
-    if (!best->record->tainted.empty()) json["best"]["tainted"] = best->record->tainted;
+    if (const auto finals = finals_behind(result, *best->record))
+      json["finals"] = {
+          {"finalists", finals->order().size()}, {"rounds", finals->rounds()}, {"decided", finals->decided()}};
   }
+  json["top"] = nlohmann::ordered_json::array();
+  const auto order = ranked(result.all(), spec.measure.statistic);
+  for (std::size_t i = 0; i < std::min(rows, order.size()); ++i) json["top"].push_back(measured_json(spec, *order[i]));
   json["counts"] = nlohmann::ordered_json::object();
   for (const auto& [outcome, count] : result.counts) json["counts"][to_string(outcome)] = count;
   json["seconds"] = {{"total", result.total_s},

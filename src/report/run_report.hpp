@@ -9,11 +9,12 @@
 
 namespace xtune {
 
-/// The `rows` fastest configurations with their intervals and metrics, then outcomes, times and the winner.
+/// The `rows` best configurations with their intervals and metrics, then outcomes, times and the winner.
 std::string run_text(const Spec& spec, const TuneResult& result, std::size_t rows);
 
-/// {"kernel", "device", "problem", "best", "counts", "seconds", "from_store"}; best is null when nothing passed.
-nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result);
+/// {"kernel", "device", "problem", "best", "top", "finals", "counts", "seconds", "from_store"}; best is null when
+/// nothing passed, finals where none were held; top lists the `rows` best.
+nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result, std::size_t rows);
 
 /// A configuration in the spec's order: "BLOCK_M=64 BLOCK_N=32".
 std::string config_text(const Spec& spec, const Bindings& config);

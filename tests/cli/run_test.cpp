@@ -95,6 +95,36 @@ TEST_CASE("A run finds the best; a second run answers from the store and starts 
   }
 }
 
+TEST_CASE("Race and finals decide on the answer; a second run gives the same from the store, and starts no process") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2, 4, 8, 16]", "[measure]\nwarmup = 1\nmax_time_ms = 50\n");
+  const json result = parsed(cli.run(spec, {"--strategy", "exhaustive", "--top", "2"}));
+  std::uint64_t timed = 0;
+  for (const auto& [outcome, count] : result["counts"].items()) {
+    CHECK((outcome == "ok" || outcome == "pruned"));
+    timed += count.get<std::uint64_t>();
+  }
+  CHECK(timed == 5);
+  REQUIRE(result["top"].size() <= 2);
+  REQUIRE(result["top"].size() >= 1);
+  CHECK(result["top"][0]["config"] == result["best"]["config"]);
+  CHECK(result["top"][0]["interval_ms"].size() == 2);
+  if (!result["finals"].is_null()) CHECK(result["finals"]["finalists"] >= 2);
+  std::vector<std::string> again = Cli::run_arguments(spec, {"--strategy", "exhaustive"});
+  again.insert(again.begin(), {XTUNE_WITHOUT_CHILDREN, XTUNE_PROGRAM});
+  const CommandResult second = cli.command(again);
+  CAPTURE(second.stderr_text);
+  REQUIRE(second.exit_code == 0);
+  const json stored = parsed(second);
+  CHECK(stored["from_store"] == 5);
+  CHECK(stored["counts"] == result["counts"]);
+  CHECK(stored["finals"] == result["finals"]);
+  CHECK(stored["best"]["config"] == result["best"]["config"]);
+  CHECK(stored["best"]["ties"] == result["best"]["ties"]);
+  CHECK(parsed(cli.xtune({"best", spec, "--backend", "host", "--format", "json"}))["best"]["config"] ==
+        result["best"]["config"]);
+}
+
 TEST_CASE("Several cases give a list; text output names the winner") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]", "[[cases]]\nN = 1024\n[[cases]]\nN = 2048\n");

@@ -12,19 +12,24 @@
 
 namespace xtune {
 
-/// The fastest ok record and those that cannot be told from it. Points into the records it was made from.
+/// The best ok record and those that cannot be told from it. Points into the records it was made from.
 struct Best {
   const Record* record = nullptr;
-  std::vector<const Record*> ties;  ///< others whose interval overlaps the best's, fastest first
+  /// Those that tied with it in finals, and others whose interval overlaps its own; in the order of their ranks.
+  std::vector<const Record*> ties;
 };
 
 /// The ok records, best first: clean ones before tainted ones, by `statistic` (as [measure] statistic: median, min or
 /// mean), equal times by the configuration's text, so that the same records give the same order. Duplicates of a
-/// measurement key count once (the newest; pruned ones never). Points into the records.
+/// measurement key count once (the newest; pruned ones never). Who took part in finals stands, among the places of
+/// those that did, as FinalsResult says; their winner goes before all that was measured until then. Points into the
+/// records.
 std::vector<const Record*> ranked(const std::vector<Record>& records, std::string_view statistic = "median");
+std::vector<const Record*> ranked(const std::vector<const Record*>& records, std::string_view statistic = "median");
 std::vector<const Record*> ranked(std::vector<Record>&& records, std::string_view statistic = "median") = delete;
 /// The first of them with its ties; nullopt without any ok record. A tainted best ties with tainted records alone.
 std::optional<Best> best_of(const std::vector<Record>& records, std::string_view statistic = "median");
+std::optional<Best> best_of(const std::vector<const Record*>& records, std::string_view statistic = "median");
 std::optional<Best> best_of(std::vector<Record>&& records,
                             std::string_view statistic = "median") = delete;  // the pointers would outlive the records
 

@@ -108,6 +108,8 @@ Json to_json(const Record& record) {
     Json& reasons = json["tainted"] = Json::array();
     for (const std::string& reason : record.tainted) reasons.push_back(printable(reason));
   }
+  if (record.drift) json["drift"] = true;
+  put(json, "finals", record.finals);
   put(json, "compile_s", record.compile_s);
   put(json, "compile_cpu_s", record.compile_cpu_s);
   put(json, "bench_s", record.bench_s);
@@ -157,6 +159,8 @@ Record record_from_json(const Json& json) {
     else
       value.get_to(record.tainted);
   });
+  field(json, "drift", false, [&](const Json& value) { value.get_to(record.drift); });
+  text_field(json, "finals", record.finals);
   field(json, "unix_time_ms", true, [&](const Json& value) { value.get_to(record.unix_time_ms); });
   number_field(json, "compile_s", record.compile_s);
   number_field(json, "compile_cpu_s", record.compile_cpu_s);

@@ -135,27 +135,38 @@ BenchAnswer BenchSession::bench(const BenchJob& job) {
   return answer;
 }
 
-void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer) {
+std::vector<std::vector<KernelArgument>> BenchSession::arguments_for_sets(const std::vector<ScalarArgument>& scalars) {
   std::vector<std::vector<KernelArgument>> arguments;
-  for (BufferSet& set : sets_) {
-    reset(set);
-    arguments.push_back(arguments_for(set, job.scalars));
-  }
-  program.run({arguments[0], false, 0});
+  for (BufferSet& set : sets_) arguments.push_back(arguments_for(set, scalars));
+  return arguments;
+}
+
+double BenchSession::launch(Program& program, const std::vector<std::vector<KernelArgument>>& arguments, bool timed) {
+  const std::size_t set = next_set_++ % sets_.size();
+  if (in_place_) restore_in_place(sets_[set]);
+  return program.run({arguments[set], timed, timed ? flush_bytes_ : 0}).time_ms;
+}
+
+void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer) {
+  for (BufferSet& set : sets_) reset(set);
+  const std::vector<std::vector<KernelArgument>> arguments = arguments_for_sets(job.scalars);
+  const Race race(job.incumbent);
+  const double first_ms = program.run({arguments[0], race.on(), 0}).time_ms;
   answer.stage = "validate";
   if (!validate(answer)) return;
 
   answer.stage = "measure";
   const MeasureSpec& measure = job_.measure;
-  std::size_t next = 0;
-  const auto launch = [&](bool timed) {
-    const std::size_t set = next++ % sets_.size();
-    if (in_place_) restore_in_place(sets_[set]);
-    return program.run({arguments[set], timed, timed ? flush_bytes_ : 0}).time_ms;
-  };
-  for (int i = 0; i < measure.warmup; ++i) launch(false);
+  next_set_ = 0;
+  const auto sample = [&] { return launch(program, arguments, true); };
   const StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise};
-  answer.samples_ms = measure_series([&] { return launch(true); }, rule, clock_).samples_ms;
+  std::optional<Series> series = lose_cold(sample, rule, clock_, race, first_ms);
+  if (!series) {
+    for (int i = 0; i < measure.warmup; ++i) launch(program, arguments, false);
+    series = measure_series(sample, rule, clock_, race, first_ms);
+  }
+  answer.samples_ms = std::move(series->samples_ms);
+  if (series->stopped_by == Stop::beaten) answer.outcome = Outcome::pruned;
 }
 
 bool BenchSession::validate(BenchAnswer& answer) {

@@ -37,6 +37,9 @@ class BenchSession {
   /// the answer; Error is thrown for xtune's own failures.
   BenchAnswer bench(const BenchJob& job);
 
+  /// Loads all of them, launches each once untimed, then the rounds. The first that fails ends it.
+  RoundsAnswer measure_rounds(const RoundsJob& job);
+
  private:
   struct Argument {
     ArgumentLayout layout;
@@ -63,6 +66,9 @@ class BenchSession {
   };
   std::optional<Damage> damaged_guard(BufferSet& set);  ///< the first guard zone that was overwritten
   std::vector<KernelArgument> arguments_for(BufferSet& set, const std::vector<ScalarArgument>& scalars) const;
+  std::vector<std::vector<KernelArgument>> arguments_for_sets(const std::vector<ScalarArgument>& scalars);
+  /// One launch on the next set of buffers, in-place arguments restored; ms where timed.
+  double launch(Program& program, const std::vector<std::vector<KernelArgument>>& arguments, bool timed);
   void bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer);
   bool validate(BenchAnswer& answer);
   Artifact with_image(const Artifact& artifact) const;
@@ -73,6 +79,7 @@ class BenchSession {
   ArtifactCache cache_;
   std::vector<Argument> arguments_;  ///< buffers only, in kernel order
   std::vector<BufferSet> sets_;
+  std::size_t next_set_ = 0;
   std::size_t guard_size_ = 0;  ///< bytes before and after each buffer
   std::size_t flush_bytes_ = 0;
   bool in_place_ = false;

@@ -12,9 +12,9 @@ const TomlNode* section(const Reader& reader, const std::string& name, const std
 }
 
 void read_measure(Reader& reader) {
-  const TomlNode* const node =
-      section(reader, "measure",
-              {"warmup", "rep", "min_rep", "min_time_ms", "max_time_ms", "noise", "timeout_s", "flush", "statistic"});
+  const TomlNode* const node = section(reader, "measure",
+                                       {"warmup", "rep", "min_rep", "min_time_ms", "max_time_ms", "noise", "timeout_s",
+                                        "flush", "statistic", "race", "finals"});
   if (node == nullptr) return;
   MeasureSpec& spec = reader.spec.measure;
   const auto count = [&](const char* key, int& target, std::int64_t least) {
@@ -37,6 +37,8 @@ void read_measure(Reader& reader) {
     reader.choice(*statistic, "statistic", {"median", "min", "mean"});
     spec.statistic = reader.text(*statistic, "statistic");
   }
+  if (const TomlNode* race = node->find("race")) spec.race = reader.boolean(*race, "race");
+  count("finals", spec.finals, 0);
   // rep alone lowered below min_rep's default means that few samples are wanted.
   if (spec.min_rep > spec.rep) {
     if (node->find("min_rep") != nullptr && node->find("rep") != nullptr)

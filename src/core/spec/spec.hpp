@@ -98,6 +98,8 @@ struct MeasureSpec {
   double timeout_s = 30;     ///< a configuration's whole benchmark, wall clock
   Flush flush = Flush::l2;
   std::string statistic = "median";  ///< median | min | mean
+  bool race = true;                  ///< stop measuring what is clearly slower than the best so far
+  int finals = 8;                    ///< the best so many are measured again in turns at the end; below 2: none
 };
 
 struct SearchSpec {

@@ -1,0 +1,41 @@
+// Several configurations in turns: the finals, and the incumbent once more.
+#include <algorithm>
+
+#include "core/run/bench_session.hpp"
+
+namespace xtune {
+
+RoundsAnswer BenchSession::measure_rounds(const RoundsJob& job) {
+  RoundsAnswer answer;
+  const std::int64_t start = clock_.now_ns();
+  answer.samples_ms.resize(job.jobs.size());
+  for (BufferSet& set : sets_) reset(set);
+  std::size_t at = 0;
+  std::vector<std::pair<std::size_t, double>> round_ms;
+  try {
+    std::vector<std::unique_ptr<Program>> programs;
+    std::vector<std::vector<std::vector<KernelArgument>>> arguments;
+    for (at = 0; at < job.jobs.size(); ++at) {
+      programs.push_back(device_.load(with_image(job.jobs[at].artifact), job.jobs[at].launch));
+      arguments.push_back(arguments_for_sets(job.jobs[at].scalars));
+      launch(*programs.back(), arguments.back(), false);
+    }
+    for (const std::vector<std::size_t>& round : job.rounds) {
+      round_ms.clear();
+      for (const std::size_t index : round) {
+        at = index;
+        round_ms.emplace_back(index, launch(*programs[index], arguments[index], true));
+      }
+      for (const auto& [index, time_ms] : round_ms) answer.samples_ms[index].push_back(time_ms);
+    }
+  } catch (const CandidateFailure& failure) {
+    answer.outcome = failure.outcome();
+    answer.message = failure.what();
+    answer.log = failure.log();
+    answer.failed = at;
+  }
+  answer.busy_s = static_cast<double>(clock_.now_ns() - start) * 1e-9;
+  return answer;
+}
+
+}  // namespace xtune
