@@ -139,6 +139,34 @@ TEST_CASE("Several cases give a list; text output names the winner") {
   CHECK(text.stdout_text.find("from the store") != std::string::npos);
 }
 
+TEST_CASE("One configuration for all cases, by a rule; what an objective names is shown") {
+  const Cli cli;
+  const std::string spec =
+      cli.copy_spec("[1, 2, 4]",
+                    "[[cases]]\nN = 1024\n[[cases]]\nN = 2048\n[metrics]\nGBps = \"8 * N / time_s / "
+                    "1e9\"\n[objective]\nmaximize = \"GBps\"\nacross = \"worst\"\n");
+  const json results = parsed(cli.run(spec));
+  REQUIRE(results.size() == 2);
+  for (const json& result : results) {
+    CHECK(result["best"]["objective"]["GBps"] == result["best"]["metrics"]["GBps"]);
+    CHECK(result["across"]["rule"] == "worst");
+    CHECK(result["across"]["config"] == results[0]["across"]["config"]);
+    CHECK(result["across"]["score"] == results[0]["across"]["score"]);
+    CHECK(result["across"]["ratio"] >= 1);
+  }
+  const CommandResult text = cli.xtune({"run", spec, "--backend", "host", "--store", cli.path("cache")});
+  CHECK(has(text.stdout_text, "for all cases: VARIANT="));
+  CHECK(has(text.stdout_text, "objective: most GBps "));
+  CHECK(has(cli.xtune({"best", spec, "--backend", "host"}).stdout_text, "objective: most GBps "));
+
+  const std::string two = cli.copy_spec("[1, 2, 4]", "[objective]\nminimize = [\"time_ms\", \"VARIANT\"]\n");
+  const json pareto = parsed(cli.run(two));
+  REQUIRE(pareto["pareto"].is_array());
+  CHECK(pareto["pareto"].size() >= 1);
+  CHECK(pareto["best"]["objective"].size() == 2);
+  CHECK(has(cli.xtune({"run", two, "--backend", "host"}).stdout_text, "Pareto set"));
+}
+
 TEST_CASE("Two runs at once share one store and lose nothing") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1, 2, 3, 4]");

@@ -69,38 +69,45 @@ void settle_finals(std::vector<const Record*>& order) {
   }
 }
 
-std::vector<const Record*> ranked_among(const std::vector<const Record*>& records, std::string_view statistic_name) {
+std::vector<const Record*> ranked_among(const std::vector<const Record*>& records, const Criterion& criterion) {
   std::vector<const Record*> good = current(records);
-  std::erase_if(good,
-                [](const Record* record) { return record->outcome != Outcome::ok || record->time_ms.count == 0; });
+  std::erase_if(good, [&](const Record* record) {
+    return record->outcome != Outcome::ok || record->time_ms.count == 0 || !std::isfinite(criterion.of(*record));
+  });
   struct Rank {
     bool tainted;
-    double time_ms;
+    double score;
     std::string config;
     std::string_view key;
     auto operator<=>(const Rank&) const = default;
   };
   std::map<const Record*, Rank> ranks;
   for (const Record* record : good)
-    ranks[record] = {!record->tainted.empty(), statistic(record->time_ms, statistic_name), text_of(record->config),
-                     record->key};
+    ranks[record] = {!record->tainted.empty(), criterion.of(*record), text_of(record->config), record->key};
   std::sort(good.begin(), good.end(), [&](const Record* a, const Record* b) { return ranks[a] < ranks[b]; });
-  settle_finals(good);
+  if (!criterion.score) settle_finals(good);
   return good;
 }
 
-std::optional<Best> best_among(const std::vector<const Record*>& records, std::string_view statistic_name) {
-  const std::vector<const Record*> good = ranked_among(records, statistic_name);
+// What the criterion makes of the ends of the time's interval.
+std::pair<double, double> interval_of(const Record& record, const Criterion& criterion) {
+  if (!criterion.score) return {record.time_ms.low, record.time_ms.high};
+  return std::minmax({criterion.score(record, record.time_ms.low), criterion.score(record, record.time_ms.high)});
+}
+
+std::optional<Best> best_among(const std::vector<const Record*>& records, const Criterion& criterion) {
+  const std::vector<const Record*> good = ranked_among(records, criterion);
   if (good.empty()) return std::nullopt;
   Best best{good.front(), {}};
   std::vector<const Record*> met;
   for (const Record* record : good)
-    if (!record->finals.empty() && record->finals == best.record->finals) met.push_back(record);
+    if (!criterion.score && !record->finals.empty() && record->finals == best.record->finals) met.push_back(record);
   const FinalsResult finals(met);
+  const double reach = interval_of(*best.record, criterion).second;
   for (const Record* other : good) {
     if (other->tainted.empty() != best.record->tainted.empty() || other->config == best.record->config) continue;
     const bool decided = std::find(met.begin(), met.end(), other) != met.end();
-    if (decided ? finals.tied(*other) : other->time_ms.low <= best.record->time_ms.high) best.ties.push_back(other);
+    if (decided ? finals.tied(*other) : interval_of(*other, criterion).first <= reach) best.ties.push_back(other);
   }
   return best;
 }
@@ -211,25 +218,30 @@ Choice choose(const std::vector<const Record*>& order, const LookupRules& rules)
 
 }  // namespace
 
+double Criterion::of(const Record& record) const {
+  const double time_ms = xtune::statistic(record.time_ms, statistic);
+  return score ? score(record, time_ms) : time_ms;
+}
+
 bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
   return std::tie(a.backend, a.vendor, a.arch, a.name, a.compute_units) ==
          std::tie(b.backend, b.vendor, b.arch, b.name, b.compute_units);
 }
 
-std::vector<const Record*> ranked(const std::vector<Record>& records, std::string_view statistic) {
-  return ranked_among(pointers_to(records), statistic);
+std::vector<const Record*> ranked(const std::vector<Record>& records, const Criterion& criterion) {
+  return ranked_among(pointers_to(records), criterion);
 }
 
-std::vector<const Record*> ranked(const std::vector<const Record*>& records, std::string_view statistic) {
-  return ranked_among(records, statistic);
+std::vector<const Record*> ranked(const std::vector<const Record*>& records, const Criterion& criterion) {
+  return ranked_among(records, criterion);
 }
 
-std::optional<Best> best_of(const std::vector<const Record*>& records, std::string_view statistic) {
-  return best_among(records, statistic);
+std::optional<Best> best_of(const std::vector<const Record*>& records, const Criterion& criterion) {
+  return best_among(records, criterion);
 }
 
-std::optional<Best> best_of(const std::vector<Record>& records, std::string_view statistic) {
-  return best_among(pointers_to(records), statistic);
+std::optional<Best> best_of(const std::vector<Record>& records, const Criterion& criterion) {
+  return best_among(pointers_to(records), criterion);
 }
 
 const char* to_string(Match match) noexcept {
@@ -245,7 +257,7 @@ const char* to_string(Match match) noexcept {
 }
 
 LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
-                     std::string_view statistic_name, const LookupRules& rules) {
+                     const Criterion& criterion, const LookupRules& rules) {
   LookupResult result;
   if (records.empty()) result.reasons.push_back("no records of this kernel on " + device.arch);
   for (Group& group : groups_of(records, problem, device, result.reasons)) {
@@ -258,7 +270,7 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
       continue;
     }
     leave_out(group.records, rules, what, result.reasons);
-    const std::vector<const Record*> order = ranked_among(group.records, statistic_name);
+    const std::vector<const Record*> order = ranked_among(group.records, criterion);
     if (order.empty()) {
       if (!group.records.empty())
         result.reasons.push_back(fmt::format("{}: {} records, none of them ok", what, group.records.size()));
@@ -272,7 +284,7 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
     result.differences = std::move(choice.differences);
     result.reasons.push_back(
         fmt::format("{}: taken as the {} match, {}{}", what, to_string(result.match),
-                    human_time_ms(statistic(taken.time_ms, statistic_name)),
+                    human_time_ms(statistic(taken.time_ms, criterion.statistic)),
                     taken.tainted.empty() ? "" : fmt::format("; tainted: {}", fmt::join(taken.tainted, "; "))));
     if (choice.passed_over > 0)
       result.reasons.push_back(

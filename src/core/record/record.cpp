@@ -108,6 +108,8 @@ Json to_json(const Record& record) {
     Json& reasons = json["tainted"] = Json::array();
     for (const std::string& reason : record.tainted) reasons.push_back(printable(reason));
   }
+  if (record.dynamic_shared_bytes) json["dynamic_shared_bytes"] = record.dynamic_shared_bytes;
+  if (record.energy_j) json["energy_j"] = number_to_json(*record.energy_j);
   if (record.drift) json["drift"] = true;
   put(json, "finals", record.finals);
   put(json, "compile_s", record.compile_s);
@@ -159,6 +161,8 @@ Record record_from_json(const Json& json) {
     else
       value.get_to(record.tainted);
   });
+  field(json, "dynamic_shared_bytes", false, [&](const Json& value) { value.get_to(record.dynamic_shared_bytes); });
+  field(json, "energy_j", false, [&](const Json& value) { record.energy_j = number_from_json(value); });
   field(json, "drift", false, [&](const Json& value) { value.get_to(record.drift); });
   text_field(json, "finals", record.finals);
   field(json, "unix_time_ms", true, [&](const Json& value) { value.get_to(record.unix_time_ms); });

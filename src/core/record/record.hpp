@@ -32,6 +32,8 @@ struct Record {
   Summary time_ms;                 ///< all zero unless ok or pruned
   std::optional<Comparison> validation;
   ResourceUsage usage;
+  std::int64_t dynamic_shared_bytes = 0;  ///< of the launch
+  std::optional<double> energy_j;         ///< of one launch; unset: the device does not tell
   std::string artifact_key;
   DeviceInfo device;
   std::string toolchain;  ///< fingerprint

@@ -271,6 +271,7 @@ Json to_json(const BenchAnswer& answer) {
                {"samples_ms", answer.samples_ms},
                {"taints", answer.taints},
                {"busy_s", answer.busy_s}};
+  if (answer.energy_j) json["energy_j"] = *answer.energy_j;
   if (answer.validation) json["validation"] = to_json(*answer.validation);
   return json;
 }
@@ -283,6 +284,7 @@ BenchAnswer bench_answer_from_json(const Json& json) {
   answer.samples_ms = json.at("samples_ms").get<std::vector<double>>();
   answer.taints = json.at("taints").get<std::vector<std::string>>();
   answer.busy_s = json.at("busy_s");
+  if (const auto found = json.find("energy_j"); found != json.end()) answer.energy_j = found->get<double>();
   if (const auto found = json.find("validation"); found != json.end()) answer.validation = comparison_from_json(*found);
   return answer;
 }

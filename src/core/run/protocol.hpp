@@ -86,6 +86,7 @@ struct BenchAnswer {
   std::string message, log;
   std::vector<double> samples_ms;
   std::vector<std::string> taints;  ///< why the samples are suspect, a reason each
+  std::optional<double> energy_j;   ///< of one launch; unset: the device does not tell
   std::optional<Comparison> validation;
   double busy_s = 0;  ///< wall clock of the worker
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/run/knowledge.hpp"
 #include "core/run/tuning.hpp"
@@ -18,7 +19,38 @@ constexpr std::uint64_t default_evals = 400;
 // Of [search] seconds: the rest is for the finals.
 constexpr double share_of_search = 0.9;
 
+/// Proposes what it was given, and learns nothing.
+class Listed final : public Strategy {
+ public:
+  Listed(const Space& space, const std::vector<Bindings>& configs) {
+    for (const Bindings& each : configs)
+      if (const auto index = index_of(space, each)) indices_.push_back(*index);
+  }
+  std::vector<std::uint64_t> propose(std::size_t max) override {
+    std::vector<std::uint64_t> next;
+    while (next.size() < max && proposed_ < indices_.size()) next.push_back(indices_[proposed_++]);
+    return next;
+  }
+  void observe(const Observation& /*observation*/) override {}
+  bool learns() const noexcept override { return false; }
+
+ private:
+  std::vector<std::uint64_t> indices_;
+  std::size_t proposed_ = 0;
+};
+
 }  // namespace
+
+std::optional<std::uint64_t> index_of(const Space& space, const Bindings& config) {
+  Config values;
+  if (config.size() != space.parameters().size()) return std::nullopt;
+  for (const Parameter& parameter : space.parameters()) {
+    const auto found = config.find(parameter.name);
+    if (found == config.end()) return std::nullopt;
+    values.push_back(found->second);
+  }
+  return space.index_of(values);
+}
 
 Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
                EventLoop& loop, CompileService& compiler, BenchService& bench, Clock& clock, TuneObserver& observer,
@@ -35,6 +67,8 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
       start_ns_(clock.now_ns()),
       space_(make_space(spec, problem, device_facts(target.device), [this] { stop_where_asked(); })),
       resolver_(spec, space_, problem, target.device, target.arch, target.backend.toolchain, options.sanitize),
+      objective_(spec),
+      criterion_(objective_.criterion(problem, target.device)),
       evals_(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space_.size() : default_evals)),
       // On a CPU the kernel and the compilers would fight for the same cores, and every number would be wrong.
       alternate_(target.device.vendor == "cpu"),
@@ -49,6 +83,7 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
 }
 
 std::unique_ptr<Strategy> Tuning::make_search(const Bindings& problem) {
+  if (!options_.only.empty()) return std::make_unique<Listed>(space_, options_.only);
   Knowledge knowledge = candidates_of(spec_, space_, problem, target_);
   const SearchSpec& search = spec_.search;
   const bool learns = make_strategy(search.strategy, space_, search.seed, evals_)->learns();
@@ -157,7 +192,7 @@ void Tuning::consider(const SearchPath::Proposal& proposal) {
   const TrialPtr trial = make_trial(proposal.index);
   trial->proposal = proposal;
   if (serve_from_store(*trial)) {
-    if (result_.records.back().outcome == Outcome::ok) {
+    if (races() && result_.records.back().outcome == Outcome::ok) {
       trial->record = result_.records.back();
       consider_incumbent(trial, true);
     }
@@ -183,7 +218,7 @@ bool Tuning::serve_from_store(Trial& trial) {
   if (!found) return false;
   const Outcome outcome = found->outcome;
   if (options_.retry_failed && (outcome == Outcome::crashed || outcome == Outcome::timed_out)) return false;
-  if (outcome == Outcome::pruned && !spec_.measure.race) return false;
+  if (outcome == Outcome::pruned && !races()) return false;
   ++result_.from_store;
   take(trial, stored_.take(trial.record.key), "", true);
   return true;
@@ -275,7 +310,7 @@ void Tuning::start_bench() {
   benching_ = true;
   if (trial->purpose == Trial::Purpose::drift) return measure_incumbent(trial);
   BenchJob job = job_of(*trial);
-  if (spec_.measure.race && throne_ && trial->purpose == Trial::Purpose::search) job.incumbent = throne_->incumbent;
+  if (races() && throne_ && trial->purpose == Trial::Purpose::search) job.incumbent = throne_->incumbent;
   bench_.bench(job, spec_.measure.timeout_s, [this, trial](const BenchAnswer& answer) { on_benched(trial, answer); });
 }
 
@@ -290,6 +325,8 @@ void Tuning::on_benched(const TrialPtr& trial, const BenchAnswer& answer) {
   record.message = answer.message;
   record.samples_ms = answer.samples_ms;
   record.tainted = answer.taints;
+  record.energy_j = answer.energy_j;
+  record.dynamic_shared_bytes = trial->launch.shared_bytes;
   record.validation = answer.validation;
   record.bench_s = answer.busy_s;
   if (timed) record.time_ms = summarize(record.samples_ms);
@@ -297,7 +334,7 @@ void Tuning::on_benched(const TrialPtr& trial, const BenchAnswer& answer) {
     ++throne_->races;
     throne_->busy_s += answer.busy_s;
   }
-  if (answer.outcome == Outcome::ok) consider_incumbent(trial, false);
+  if (answer.outcome == Outcome::ok && races()) consider_incumbent(trial, false);
   finish(*trial, answer.log);
   follow_drift();
 }
@@ -331,18 +368,20 @@ void Tuning::take(const Trial& trial, Record record, const std::string& log, boo
   const std::size_t place = settled ? trial.replaces : result_.records.size();
   if (settled && --result_.counts[Outcome::pruned] == 0) result_.counts.erase(Outcome::pruned);
   ++result_.counts[record.outcome];
-  double time_ms = 0;
-  if (record.outcome == Outcome::ok) time_ms = statistic(record.time_ms, spec_.measure.statistic);
-  if (record.outcome == Outcome::pruned) time_ms = record.time_ms.min;
-  if (record.outcome == Outcome::ok && (!best_ms_ || time_ms < *best_ms_)) {
-    best_ms_ = time_ms;
+  // Strategies minimise times, or what stands for them.
+  double told = 0;
+  if (record.outcome == Outcome::ok) told = criterion_.score ? objective_.search_score(record) : criterion_.of(record);
+  if (record.outcome == Outcome::pruned) told = record.time_ms.min;
+  if (const double score = record.outcome == Outcome::ok ? criterion_.of(record) : NAN;
+      std::isfinite(score) && (!best_score_ || score < *best_score_)) {
+    best_score_ = score;
     best_ = place;
   }
   if (record.outcome == Outcome::pruned) pruned_.push_back({place, trial.proposal.index});
   if (settled) {
     result_.records[place] = std::move(record);
   } else {
-    path_.set_outcome(trial.proposal.number, {trial.proposal.index, record.outcome, time_ms});
+    path_.set_outcome(trial.proposal.number, {trial.proposal.index, record.outcome, told});
     result_.records.push_back(std::move(record));
   }
   observer_.on_record(result_.records[place], log, from_store);
@@ -352,12 +391,12 @@ void Tuning::take(const Trial& trial, Record record, const std::string& log, boo
 void Tuning::report() {
   Progress progress;
   progress.done = result_.records.size();
-  progress.total = std::min<std::uint64_t>(evals_, space_.size());
+  progress.total = options_.only.empty() ? std::min<std::uint64_t>(evals_, space_.size()) : options_.only.size();
   progress.from_store = result_.from_store;
   progress.compiling = compiling_;
   progress.waiting = ready_.size();
   progress.elapsed_s = elapsed_s();
-  progress.best = best_ms_ ? &result_.records[best_] : nullptr;
+  progress.best = best_score_ ? &result_.records[best_] : nullptr;
   observer_.on_progress(progress);
 }
 

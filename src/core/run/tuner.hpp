@@ -26,6 +26,8 @@ struct TuneOptions {
   bool fresh = false;         ///< measure again what the store already answers
   bool transfer = true;       ///< records of other devices and problems guide the search
   bool retry_failed = false;  ///< try stored crashes and timeouts again
+  /// Not empty: these configurations and no others, each in full; those that the space does not allow are passed over.
+  std::vector<Bindings> only;
 };
 
 /// Where a run stands; handed out whenever something ended.

@@ -17,7 +17,7 @@ bool Tuning::go_on_after_search() {
 /// its samples do not show to be slower than that is measured in full, the most promising first.
 bool Tuning::settle() {
   std::optional<Incumbent> best;
-  if (best_ms_) {
+  if (best_score_) {
     const Summary& summary = result_.records[best_].time_ms;
     best = Incumbent{summary.median, summary.q3};
   }
@@ -40,24 +40,22 @@ bool Tuning::settle() {
 std::vector<const Record*> Tuning::contenders() const {
   std::vector<const Record*> records;
   for (const Record& record : result_.records) records.push_back(&record);
-  if (options_.fresh) return records;
+  if (options_.fresh || !options_.only.empty()) return records;
   std::vector<const Record*> others = stored_.ok_of(result_.problem, target_.device);
   const auto asked_today = [&](const Record& record) {
-    Config config;
-    for (const Parameter& parameter : space_.parameters()) {
-      const auto found = record.config.find(parameter.name);
-      if (found == record.config.end() || record.config.size() != space_.parameters().size()) return false;
-      config.push_back(found->second);
-    }
-    if (!space_.index_of(config)) return false;
+    const auto index = index_of(space_, record.config);
+    if (!index) return false;
+    const Config config = space_.at(*index);
     const CompileRequest request = resolver_.compile_request(config);
     return key_of(resolver_.measurement_key_parts(config, resolver_.artifact_key(request))) == record.key;
   };
   // To work out a key takes time: only what may be among the best is asked for it.
   std::size_t taken = 0;
   const auto most = static_cast<std::size_t>(std::max(spec_.measure.finals, 1));
-  for (const Record* record : ranked(others, spec_.measure.statistic)) {
-    if (taken == most || (best_ms_ && record->time_ms.low > 1.1 * result_.records[best_].time_ms.high)) break;
+  for (const Record* record : ranked(others, criterion_)) {
+    if (taken == most ||
+        (best_score_ && !criterion_.score && record->time_ms.low > 1.1 * result_.records[best_].time_ms.high))
+      break;
     if (!asked_today(*record)) continue;
     records.push_back(record);
     ++taken;
@@ -67,9 +65,11 @@ std::vector<const Record*> Tuning::contenders() const {
 
 bool Tuning::start_finals() {
   finals_begun_ = true;
-  const std::vector<const Record*> order = ranked(contenders(), spec_.measure.statistic);
-  const std::vector<const Record*> finalists =
-      finalists_of(order, static_cast<std::size_t>(std::max(spec_.measure.finals, 1)));
+  if (!options_.only.empty()) return false;
+  const std::vector<const Record*> order = ranked(contenders(), criterion_);
+  // Where time does not decide there is nothing to compare round by round; but the best may be the store's.
+  const auto most = static_cast<std::size_t>(criterion_.score ? 1 : std::max(spec_.measure.finals, 1));
+  const std::vector<const Record*> finalists = finalists_of(order, most);
   std::vector<std::string> keys;
   for (const Record* record : finalists) {
     keys.push_back(record->key);
@@ -88,9 +88,7 @@ bool Tuning::start_finals() {
     }
   }
   for (const Record* record : finalists) {
-    Config config;
-    for (const Parameter& parameter : space_.parameters()) config.push_back(record->config.at(parameter.name));
-    const TrialPtr trial = make_trial(space_.index_of(config).value());
+    const TrialPtr trial = make_trial(index_of(space_, record->config).value());
     trial->purpose = Trial::Purpose::finalist;
     trial->launch = resolver_.launch(trial->config);
     trial->record.validation = record->validation;

@@ -35,7 +35,7 @@ void Tuning::consider_incumbent(const TrialPtr& trial, bool from_store) {
 }
 
 void Tuning::follow_drift() {
-  if (!spec_.measure.race || !throne_ || throne_->asked || search_cut_) return;
+  if (!races() || !throne_ || throne_->asked || search_cut_) return;
   if (throne_->races < (throne_->stored ? races_after_stored : races_between)) return;
   if (throne_->cost_s > busy_share * throne_->busy_s && !throne_->stored) return;
   throne_->asked = true;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/candidates/resolve.hpp"
+#include "core/record/objective.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/finals.hpp"
 #include "core/run/reference_plan.hpp"
@@ -37,6 +38,9 @@ struct Trial {
 };
 using TrialPtr = std::shared_ptr<Trial>;
 
+/// By name; nullopt: the space has other parameters, or does not allow it.
+std::optional<std::uint64_t> index_of(const Space& space, const Bindings& config);
+
 class Tuning {
  public:
   Tuning(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options, EventLoop& loop,
@@ -54,7 +58,8 @@ class Tuning {
     return spec_.search.seconds && elapsed_s() >= share * *spec_.search.seconds;
   }
   bool stopping() const { return stop_.load(std::memory_order_relaxed) || time_is_up(); }
-  bool holds_finals() const { return spec_.measure.finals >= 2; }
+  bool races() const { return spec_.measure.race && !criterion_.score && options_.only.empty(); }
+  bool holds_finals() const { return spec_.measure.finals >= 2 && !criterion_.score && options_.only.empty(); }
   bool search_is_over();
   std::uint64_t in_flight() const { return compiling_ + ready_.size() + finalists_.size() + (benching_ ? 1 : 0); }
   void pump();
@@ -102,6 +107,8 @@ class Tuning {
   const std::int64_t start_ns_;
   const Space space_;
   const CandidateResolver resolver_;
+  const Objective objective_;
+  const Criterion criterion_;  ///< with a score where time alone does not decide
   const std::uint64_t evals_;
   const bool alternate_;
   const std::size_t batch_;      ///< configurations in flight at most; see room()
@@ -119,7 +126,7 @@ class Tuning {
   bool search_cut_ = false;    ///< its share of the seconds is spent
   std::uint64_t answers_ = 0;  ///< of both services
   std::optional<std::int64_t> first_compile_ns_;
-  std::optional<double> best_ms_;
+  std::optional<double> best_score_;
   std::size_t best_ = 0;  ///< index into result_.records
   std::unique_ptr<ReferenceBuilder> reference_;
 

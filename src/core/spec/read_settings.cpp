@@ -1,4 +1,4 @@
-// The short tables: measure, search, metrics, candidates and dispatch.
+// The short tables: measure, search, metrics, objective, candidates and dispatch.
 #include "core/spec/reader.hpp"
 
 namespace xtune {
@@ -94,7 +94,31 @@ void read_candidates(Reader& reader) {
   reader.spec.candidates = std::move(spec);
 }
 
+void read_objective(Reader& reader) {
+  const TomlNode* const node = section(reader, "objective", {"minimize", "maximize", "across"});
+  if (node == nullptr) return;
+  ObjectiveSpec& spec = reader.spec.objective;
+  spec.at = reader.document.at(node->at);
+  for (const auto& [key, value] : reader.table(*node, "[objective]").entries) {
+    if (key == "across") {
+      spec.across = static_cast<ObjectiveSpec::Across>(reader.choice(value, key, {"each", "geomean", "worst"}));
+      continue;
+    }
+    const bool several = value.is_array();
+    for (Text& text : several ? reader.expressions(value, key) : std::vector<Text>{reader.expression(value, key)})
+      spec.goals.push_back({std::move(text), key == "maximize"});
+  }
+  if (spec.goals.size() > 2)
+    reader.fail(node->at, "[objective] has " + std::to_string(spec.goals.size()) +
+                              " goals; it takes one, or two that are weighed against each other");
+}
+
 }  // namespace
+
+const std::vector<std::string>& quantity_names() {
+  static const std::vector<std::string> names{"energy_j", "registers", "shared_bytes", "spilled_bytes"};
+  return names;
+}
 
 void read_settings(Reader& reader) {
   read_measure(reader);
@@ -102,6 +126,7 @@ void read_settings(Reader& reader) {
   if (const TomlNode* metrics = reader.document.root().find("metrics"))
     for (auto& [name, text] : reader.named_texts(*metrics, "metrics"))
       reader.spec.metrics.push_back({name, std::move(text)});
+  read_objective(reader);
   read_candidates(reader);
   if (const TomlNode* dispatch = section(reader, "dispatch", {"key"}))
     if (const TomlNode* key = dispatch->find("key"))

@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "report/metrics.hpp"
+#include "core/record/metrics.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
 
