@@ -1,11 +1,11 @@
 // xtune best: the best stored configuration for a problem, and how well it fits.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "core/record/best.hpp"
+#include "core/record/objective.hpp"
 #include "core/record/spec_fit.hpp"
 #include "report/run_report.hpp"
 
@@ -35,6 +35,8 @@ void print_text(const Spec& spec, const Bindings& problem, const LookupResult& f
     if (record.problem != problem) fmt::print(", measured for {}", bindings_text(record.problem));
     if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) fmt::print(" ({})", metrics);
     fmt::print("\n");
+    if (!spec.objective.goals.empty()) fmt::print("  {}\n", objective_text(spec, record));
+    if (!record.tainted.empty()) fmt::print("  tainted: {}\n", fmt::join(record.tainted, "; "));
     if (!found.differences.empty())
       fmt::print("  measured with another {} than this spec has now; `xtune run` measures anew\n",
                  part_names(found.differences));
@@ -48,11 +50,13 @@ int show(const std::string& path, const CommonOptions& options) {
   const Target target = target_for(options.target_options(TargetNeed::device_or_named));
   const Spec spec = load_spec_for(path, options, target);
   const std::vector<Record> records = stored_records(spec, options, target);
+  const Objective objective(spec);
   std::vector<nlohmann::ordered_json> answers;
   bool all = true;
   for (const Bindings& problem : spec.cases) {
     SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
-    const LookupResult found = look_up(records, problem, target.device, spec.measure.statistic, fit.rules());
+    const LookupResult found =
+        look_up(records, problem, target.device, objective.criterion(problem, target.device), fit.rules());
     all = all && found.record;
     if (options.json())
       answers.push_back(answer_json(spec, problem, found));

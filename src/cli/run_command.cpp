@@ -15,12 +15,16 @@
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
 #include "core/replay/read.hpp"
+#include "core/run/across.hpp"
 #include "core/run/services.hpp"
 #include "core/run/tuner.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
 namespace {
+
+// Where one configuration serves all cases, so many of each case's best are measured in the others as well.
+constexpr std::size_t across_shortlist = 8;
 
 struct RunOptions {
   CommonOptions common;
@@ -108,8 +112,21 @@ class RunCommand {
     for (const Bindings& problem : spec_.cases) {
       const TuneResult result = tune_case(problem, loop, compiler, bench, system_clock(), printer);
       printer.finish();
-      show(result, run_json(spec_, result));
+      show(result, run_json(spec_, result, options_.rows));
+      if (spec_.objective.across != ObjectiveSpec::Across::each) tuned_.push_back(result);
       if (stop_) break;
+    }
+    if (chooses_across()) {
+      const Objective objective(spec_);
+      const std::vector<Bindings> listed = shortlist(objective, tuned_, across_shortlist);
+      for (TuneResult& each : tuned_) {
+        const std::vector<Bindings> missing = not_measured(each, listed);
+        if (missing.empty() || stop_) continue;
+        TuneResult more = tune_case(each.problem, loop, compiler, bench, system_clock(), printer, missing);
+        each.further.insert(each.further.end(), more.records.begin(), more.records.end());
+      }
+      printer.finish();
+      if (!stop_) show_across(objective);
     }
     return finish();
   }
@@ -147,15 +164,33 @@ class RunCommand {
       replay::ReplayCompileService compiler(simulation, answers, replay_jobs());
       replay::ReplayBenchService bench(simulation, answers);
       const TuneResult result = tune_case(problem, loop, compiler, bench, simulation, printer);
-      nlohmann::ordered_json json = run_json(spec_, result);
+      nlohmann::ordered_json json = run_json(spec_, result, options_.rows);
       json["simulated"] = true;
       json["recording"] = recording.name;
       show(result, std::move(json));
+      if (spec_.objective.across != ObjectiveSpec::Across::each) tuned_.push_back(result);
       if (!options_.common.json())
         fmt::print("      replayed from {}: the seconds are simulated, nothing was measured\n", recording.name);
       if (stop_) break;
     }
+    if (chooses_across()) show_across(Objective(spec_));
     return finish();
+  }
+
+  bool chooses_across() const {
+    return spec_.objective.across != ObjectiveSpec::Across::each && tuned_.size() > 1 && !stop_;
+  }
+
+  /// One configuration for all cases.
+  void show_across(const Objective& objective) {
+    const auto choice = choose_across(objective, spec_.objective.across, tuned_);
+    if (!choice) code_ = nothing_valid;
+    if (options_.common.json()) {
+      for (std::size_t i = 0; i < results_.size(); ++i) results_[i]["across"] = across_json(spec_, choice, i);
+    } else {
+      fmt::print("{}", across_text(spec_, choice));
+      std::fflush(stdout);
+    }
   }
 
   std::vector<EventLoop::Watch> watch_signals(EventLoop& loop) {
@@ -166,7 +201,7 @@ class RunCommand {
   }
 
   void show(const TuneResult& result, nlohmann::ordered_json json) {
-    if (!best_of(result.records)) code_ = nothing_valid;
+    if (!best_of(result.all(), Objective(spec_).criterion(result.problem, result.device))) code_ = nothing_valid;
     if (options_.common.json())
       results_.push_back(std::move(json));
     else
@@ -181,7 +216,7 @@ class RunCommand {
   }
 
   TuneResult tune_case(const Bindings& problem, EventLoop& loop, CompileService& compiler, BenchService& bench,
-                       Clock& clock, ProgressPrinter& printer) {
+                       Clock& clock, ProgressPrinter& printer, std::vector<Bindings> only = {}) {
     const TemporaryDirectory scratch;
     TuneOptions options;
     // A replay's records are nobody's measurements: they are kept only where somebody asks for them.
@@ -193,6 +228,7 @@ class RunCommand {
     options.fresh = options_.fresh || spec_.replays();  // its result must not depend on what was replayed before
     options.retry_failed = options_.retry_failed;
     options.transfer = options_.transfer == "auto";
+    options.only = std::move(only);
     return tune(spec_, problem, target_, options, loop, compiler, bench, clock, printer, stop_);
   }
 
@@ -209,6 +245,7 @@ class RunCommand {
   int code_ = done;
   bool cache_disabled_ = false;
   std::vector<nlohmann::ordered_json> results_;
+  std::vector<TuneResult> tuned_;  ///< by case
 };
 
 }  // namespace
@@ -234,7 +271,7 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_option("--evals", options.evals, "configurations to try at most")->check(whole_number(1));
   command->add_option("--seconds", options.seconds, "wall clock to spend at most")->check(positive_seconds());
   command->add_option("--seed", options.seed, "of the search and of the input data")->check(whole_number(0));
-  command->add_option("--rows", options.rows, "configurations to list in the result table")
+  command->add_option("--top,--rows", options.rows, "the best configurations to list, with their intervals")
       ->check(whole_number(0))
       ->capture_default_str();
   command

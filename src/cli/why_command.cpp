@@ -7,7 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "core/candidates/resolve.hpp"
-#include "core/record/best.hpp"
+#include "core/record/objective.hpp"
 #include "core/record/record_log.hpp"
 #include "core/record/spec_fit.hpp"
 #include "report/run_report.hpp"
@@ -99,13 +99,15 @@ int show(const std::string& path, const CommonOptions& options) {
     for (const std::string& arch : recorded_archs(options.store_path(), spec.kernel.name))
       tell("note: {} has records of this kernel for {}, which never answer for {}\n", options.store_path().string(),
            arch, target.device.arch);
+  const Objective objective(spec);
   std::vector<nlohmann::ordered_json> answers;
   for (const Bindings& problem : spec.cases) {
     const Space space = make_space(spec, problem, device_facts(target.device));
     const CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false);
     const Verdicts verdicts = judge(spec, space, resolver, records);
     SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
-    const LookupResult lookup = look_up(records, problem, target.device, spec.measure.statistic, fit.rules());
+    const LookupResult lookup =
+        look_up(records, problem, target.device, objective.criterion(problem, target.device), fit.rules());
     if (options.json())
       answers.push_back(verdicts_json(problem, verdicts, lookup));
     else

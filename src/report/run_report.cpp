@@ -1,15 +1,17 @@
 // The closing words of a run.
 #include "report/run_report.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "core/record/finals.hpp"
+#include "core/record/metrics.hpp"
+#include "core/record/objective.hpp"
 #include "core/record/record_json.hpp"
-#include "report/metrics.hpp"
 #include "report/table.hpp"
 
 namespace xtune {
@@ -46,11 +48,41 @@ std::string counts_text(const TuneResult& result) {
   return text.empty() ? "none" : text;
 }
 
+std::string pareto_text(const Spec& spec, const Objective& objective, const std::vector<const Record*>& order) {
+  std::vector<std::string> header{"Pareto set"};
+  for (const std::string& name : objective.names()) header.push_back(name);
+  std::vector<std::vector<std::string>> cells;
+  for (const Record* record : objective.pareto(order)) {
+    cells.push_back({config_text(spec, record->config)});
+    for (const double value : objective.values(*record)) cells.back().push_back(number_text(value));
+  }
+  return render_table(header, cells);
+}
+
+/// The finals that decided on this record; nullopt: none did.
+std::optional<FinalsResult> finals_behind(const TuneResult& result, const Record& best) {
+  if (best.finals.empty()) return std::nullopt;
+  std::vector<const Record*> met;
+  for (const Record& record : result.further)
+    if (record.finals == best.finals) met.push_back(&record);
+  return FinalsResult(met);
+}
+
+std::string finals_text(const FinalsResult& finals) {
+  const auto failures = std::count_if(finals.order().begin(), finals.order().end(),
+                                      [](const Record* record) { return record->outcome != Outcome::ok; });
+  return fmt::format("      finals: {} configurations in {} rounds{}{}\n", finals.order().size(), finals.rounds(),
+                     finals.decided() ? "" : ", undecided within the budget",
+                     failures ? fmt::format(", {} failed there", failures) : "");
+}
+
 std::string nothing_passed_text(const TuneResult& result) {
   const char* passed = "a configuration compiled, ran and gave the right result";
   if (result.out_of_time)
     return fmt::format("nothing passed yet: the time was up before {}; give it more seconds\n", passed);
   if (result.interrupted) return fmt::format("nothing passed yet: interrupted before {}\n", passed);
+  if (const auto ok = result.counts.find(Outcome::ok); ok != result.counts.end() && ok->second > 0)
+    return "nothing passed: no configuration has a value of the objective: does the device report all that it names?\n";
   return "nothing passed: no configuration compiled, ran and gave the right result\n";
 }
 
@@ -77,8 +109,20 @@ std::string metrics_text(const Spec& spec, const Record& record) {
   return text;
 }
 
+std::string objective_text(const Spec& spec, const Record& record) {
+  const Objective objective(spec);
+  const std::vector<double> values = objective.values(record);
+  std::string text = "objective:";
+  for (std::size_t i = 0; i < values.size(); ++i)
+    text += fmt::format("{} {} {} {}", i ? "," : "", spec.objective.goals[i].maximize ? "most" : "least",
+                        objective.names()[i], number_text(values[i]));
+  return text;
+}
+
 std::string run_text(const Spec& spec, const TuneResult& result, std::size_t rows) {
-  const auto order = ranked(result.records, spec.measure.statistic);
+  const Objective objective(spec);
+  const Criterion criterion = objective.criterion(result.problem, result.device);
+  const auto order = ranked(result.all(), criterion);
   std::string text;
   if (!order.empty()) text += "\n" + results_table(spec, order, rows);
   if (order.size() > rows) text += fmt::format("... {} more\n", order.size() - rows);
@@ -87,7 +131,7 @@ std::string run_text(const Spec& spec, const TuneResult& result, std::size_t row
   if (result.from_store) text += fmt::format(" ({} from the store)", result.from_store);
   text += fmt::format("\ncompiling took {} of CPU time, measuring {} of the device's\n",
                       human_seconds(result.compile_cpu_s), human_seconds(result.device_busy_s));
-  const auto best = best_of(result.records, spec.measure.statistic);
+  const auto best = best_of(result.all(), criterion);
   if (!best) return text + nothing_passed_text(result);
   const Record& record = *best->record;
   text += fmt::format("\nbest: {}\n      {} (95 % interval {} .. {})", config_text(spec, record.config),
@@ -95,13 +139,41 @@ std::string run_text(const Spec& spec, const TuneResult& result, std::size_t row
                       human_time_ms(record.time_ms.low), human_time_ms(record.time_ms.high));
   if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) text += ", " + metrics;
   text += "\n";
+  if (!spec.objective.goals.empty()) text += "      " + objective_text(spec, record) + "\n";
+  if (spec.objective.goals.size() == 2) text += pareto_text(spec, objective, order);
+  if (const auto finals = finals_behind(result, record)) text += finals_text(*finals);
   if (!best->ties.empty())
-    text += fmt::format("      {} other{} cannot be told from it within the noise\n", best->ties.size(),
-                        best->ties.size() == 1 ? "" : "s");
-  if (!record.tainted.empty()) text += "      tainted: " + record.tainted + "\n";
+    text += fmt::format("      {} other{} cannot be told from it within the noise{}\n", best->ties.size(),
+                        best->ties.size() == 1 ? "" : "s", record.finals.empty() ? "" : " or 1 %");
+  if (!record.tainted.empty()) text += fmt::format("      tainted: {}\n", fmt::join(record.tainted, "; "));
   if (spec.validate.reference.kind == ReferenceSpec::Kind::none)
     text += "      not validated: the spec names no reference\n";
   return text;
+}
+
+std::string across_text(const Spec& spec, const std::optional<AcrossChoice>& choice) {
+  if (!choice) return "\nfor all cases: none, as no configuration passed in each of them\n";
+  const bool worst = spec.objective.across == ObjectiveSpec::Across::worst;
+  std::string text =
+      fmt::format("\nfor all cases: {}\n      {} {:.3f} times each case's best\n", config_text(spec, choice->config),
+                  worst ? "at worst" : "in geometric mean", choice->score);
+  for (std::size_t i = 0; i < choice->records.size(); ++i)
+    text +=
+        fmt::format("      {}: {}, {:.3f} times the best\n", bindings_text(choice->records[i]->problem),
+                    human_time_ms(statistic(choice->records[i]->time_ms, spec.measure.statistic)), choice->ratios[i]);
+  return text;
+}
+
+nlohmann::ordered_json across_json(const Spec& spec, const std::optional<AcrossChoice>& choice, std::size_t index) {
+  nlohmann::ordered_json json;
+  json["rule"] = spec.objective.across == ObjectiveSpec::Across::worst ? "worst" : "geomean";
+  json["config"] = nullptr;
+  if (!choice) return json;
+  json["config"] = bindings_json(choice->config);
+  json["score"] = choice->score;
+  json["ratio"] = choice->ratios.at(index);
+  json["time_ms"] = statistic(choice->records.at(index)->time_ms, spec.measure.statistic);
+  return json;
 }
 
 nlohmann::ordered_json bindings_json(const Bindings& bindings) {
@@ -117,11 +189,19 @@ nlohmann::ordered_json measured_json(const Spec& spec, const Record& record) {
   json["metrics"] = nlohmann::ordered_json::object();
   for (const auto& [name, value] : metrics_of(spec, record))
     json["metrics"][name] = std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  if (!spec.objective.goals.empty()) {
+    const Objective objective(spec);
+    const std::vector<double> values = objective.values(record);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      json["objective"][objective.names()[i]] =
+          std::isfinite(values[i]) ? nlohmann::ordered_json(values[i]) : nlohmann::ordered_json();
+  }
   json["interval_ms"] = {record.time_ms.low, record.time_ms.high};
+  if (!record.tainted.empty()) json["tainted"] = record.tainted;
   return json;
 }
 
-nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result) {
+nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result, std::size_t rows) {
   nlohmann::ordered_json json;
   json["kernel"] = spec.kernel.name;
   json["device"] = {{"backend", result.device.backend},
@@ -130,13 +210,24 @@ nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result) {
                     {"index", result.device.index},
                     {"uuid", result.device.uuid}};
   json["problem"] = bindings_json(result.problem);
-  json["best"] = nullptr;
-  if (const auto best = best_of(result.records, spec.measure.statistic)) {
+  json["best"] = json["finals"] = nullptr;
+  const Objective objective(spec);
+  const Criterion criterion = objective.criterion(result.problem, result.device);
+  if (const auto best = best_of(result.all(), criterion)) {
     json["best"] = measured_json(spec, *best->record);
     json["best"]["ties"] = nlohmann::ordered_json::array();
     for (const Record* tie : best->ties) json["best"]["ties"].push_back(bindings_json(tie->config));
-    if (!best->record->tainted.empty()) json["best"]["tainted"] = best->record->tainted;
+    if (const auto finals = finals_behind(result, *best->record))
+      json["finals"] = {
+          {"finalists", finals->order().size()}, {"rounds", finals->rounds()}, {"decided", finals->decided()}};
   }
+  json["top"] = nlohmann::ordered_json::array();
+  const auto order = ranked(result.all(), criterion);
+  if (spec.objective.goals.size() == 2) {
+    json["pareto"] = nlohmann::ordered_json::array();
+    for (const Record* record : objective.pareto(order)) json["pareto"].push_back(measured_json(spec, *record));
+  }
+  for (std::size_t i = 0; i < std::min(rows, order.size()); ++i) json["top"].push_back(measured_json(spec, *order[i]));
   json["counts"] = nlohmann::ordered_json::object();
   for (const auto& [outcome, count] : result.counts) json["counts"][to_string(outcome)] = count;
   json["seconds"] = {{"total", result.total_s},

@@ -4,16 +4,23 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "core/run/across.hpp"
 #include "core/run/tuner.hpp"
 #include "core/spec/spec.hpp"
 
 namespace xtune {
 
-/// The `rows` fastest configurations with their intervals and metrics, then outcomes, times and the winner.
+/// The `rows` best configurations with their intervals and metrics, then outcomes, times and the winner.
 std::string run_text(const Spec& spec, const TuneResult& result, std::size_t rows);
 
-/// {"kernel", "device", "problem", "best", "counts", "seconds", "from_store"}; best is null when nothing passed.
-nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result);
+/// {"kernel", "device", "problem", "best", "top", "finals", "counts", "seconds", "from_store"}; best is null when
+/// nothing passed, finals where none were held; top lists the `rows` best.
+nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result, std::size_t rows);
+
+/// The configuration chosen for all cases, and what it costs in each, by [objective] across.
+std::string across_text(const Spec& spec, const std::optional<AcrossChoice>& choice);
+/// {"rule", "config", "score", "ratio", "time_ms"} as it concerns one case; config is null where none passed in all.
+nlohmann::ordered_json across_json(const Spec& spec, const std::optional<AcrossChoice>& choice, std::size_t index);
 
 /// A configuration in the spec's order: "BLOCK_M=64 BLOCK_N=32".
 std::string config_text(const Spec& spec, const Bindings& config);
@@ -21,6 +28,8 @@ std::string config_text(const Spec& spec, const Bindings& config);
 std::string bindings_text(const Bindings& bindings);
 /// "TFLOPS 42.1, GBps 300" of a measured record.
 std::string metrics_text(const Spec& spec, const Record& record);
+/// "objective: least energy_j 0.5, most TFLOPS 42" of a measured record, where the spec has goals.
+std::string objective_text(const Spec& spec, const Record& record);
 /// {"config", "time_ms", "metrics", "interval_ms", ...} of a measured record.
 nlohmann::ordered_json measured_json(const Spec& spec, const Record& record);
 nlohmann::ordered_json bindings_json(const Bindings& bindings);

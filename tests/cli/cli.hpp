@@ -58,7 +58,8 @@ struct Cli {
     return arguments;
   }
 
-  /// A kernel that copies; VARIANT is launch-only, so that any number of configurations costs one compilation.
+  /// A kernel that copies; VARIANT is launch-only, so that any number of configurations costs one compilation. Every
+  /// configuration is measured in full, and once: what a race or finals would do depends on the machine's mood.
   std::string copy_spec(const std::string& variants = "[1, 2, 3]", const std::string& more = "") const {
     write("copy.cu",
           "extern \"C\" __global__ void copy(const float* x, float* y, int n) {\n"
@@ -77,7 +78,7 @@ struct Cli {
                      "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
                      "[validate]\nreference = { builtin = \"transpose\", x = \"x\" }\n" +
                      (more.find("[measure]") == std::string::npos
-                          ? "[measure]\nrep = 7\nmin_rep = 5\nwarmup = 1\nmax_time_ms = 20\n"
+                          ? "[measure]\nrep = 7\nmin_rep = 5\nwarmup = 1\nmax_time_ms = 20\nrace = false\nfinals = 0\n"
                           : "") +
                      more);
   }
@@ -85,7 +86,7 @@ struct Cli {
   std::string slow_copy_spec(const std::string& variants) const {
     return copy_spec(variants,
                      "[measure]\nrep = 1000000\nmin_rep = 7\nmin_time_ms = 300\nmax_time_ms = 300\nnoise = 0\nflush = "
-                     "\"none\"\n[metrics]\nGB_per_s = \"8 * N / time_s / 1e9\"\n");
+                     "\"none\"\nrace = false\nfinals = 0\n[metrics]\nGB_per_s = \"8 * N / time_s / 1e9\"\n");
   }
 
   /// Complete lines of all record files of the store, headers left out.

@@ -230,7 +230,7 @@ TEST_CASE("Numbers that mean nothing are refused in few words") {
   const std::string spec = cli.copy_spec();
   const std::vector<std::vector<std::string>> bad = {
       {"run", "--evals", "0"},      {"run", "--evals", "-1"},    {"run", "--seconds", "0"}, {"run", "--seconds", "nan"},
-      {"run", "--seconds", "-1"},   {"run", "--seconds", "inf"}, {"run", "--rows", "-1"},   {"run", "--seed", "-1"},
+      {"run", "--seconds", "-1"},   {"run", "--seconds", "inf"}, {"run", "--top", "-1"},    {"run", "--seed", "-1"},
       {"space", "--samples", "-1"}, {"space", "--seed", "x"}};
   for (const auto& words : bad) {
     const CommandResult result = cli.xtune({words[0], spec, "--backend", "host", words[1], words[2]});

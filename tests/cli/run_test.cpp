@@ -95,6 +95,36 @@ TEST_CASE("A run finds the best; a second run answers from the store and starts 
   }
 }
 
+TEST_CASE("Race and finals decide on the answer; a second run gives the same from the store, and starts no process") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2, 4, 8, 16]", "[measure]\nwarmup = 1\nmax_time_ms = 50\n");
+  const json result = parsed(cli.run(spec, {"--strategy", "exhaustive", "--top", "2"}));
+  std::uint64_t timed = 0;
+  for (const auto& [outcome, count] : result["counts"].items()) {
+    CHECK((outcome == "ok" || outcome == "pruned"));
+    timed += count.get<std::uint64_t>();
+  }
+  CHECK(timed == 5);
+  REQUIRE(result["top"].size() <= 2);
+  REQUIRE(result["top"].size() >= 1);
+  CHECK(result["top"][0]["config"] == result["best"]["config"]);
+  CHECK(result["top"][0]["interval_ms"].size() == 2);
+  if (!result["finals"].is_null()) CHECK(result["finals"]["finalists"] >= 2);
+  std::vector<std::string> again = Cli::run_arguments(spec, {"--strategy", "exhaustive"});
+  again.insert(again.begin(), {XTUNE_WITHOUT_CHILDREN, XTUNE_PROGRAM});
+  const CommandResult second = cli.command(again);
+  CAPTURE(second.stderr_text);
+  REQUIRE(second.exit_code == 0);
+  const json stored = parsed(second);
+  CHECK(stored["from_store"] == 5);
+  CHECK(stored["counts"] == result["counts"]);
+  CHECK(stored["finals"] == result["finals"]);
+  CHECK(stored["best"]["config"] == result["best"]["config"]);
+  CHECK(stored["best"]["ties"] == result["best"]["ties"]);
+  CHECK(parsed(cli.xtune({"best", spec, "--backend", "host", "--format", "json"}))["best"]["config"] ==
+        result["best"]["config"]);
+}
+
 TEST_CASE("Several cases give a list; text output names the winner") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]", "[[cases]]\nN = 1024\n[[cases]]\nN = 2048\n");
@@ -107,6 +137,34 @@ TEST_CASE("Several cases give a list; text output names the winner") {
   CHECK(text.exit_code == 0);
   CHECK(text.stdout_text.find("best: VARIANT=1") != std::string::npos);
   CHECK(text.stdout_text.find("from the store") != std::string::npos);
+}
+
+TEST_CASE("One configuration for all cases, by a rule; what an objective names is shown") {
+  const Cli cli;
+  const std::string spec =
+      cli.copy_spec("[1, 2, 4]",
+                    "[[cases]]\nN = 1024\n[[cases]]\nN = 2048\n[metrics]\nGBps = \"8 * N / time_s / "
+                    "1e9\"\n[objective]\nmaximize = \"GBps\"\nacross = \"worst\"\n");
+  const json results = parsed(cli.run(spec));
+  REQUIRE(results.size() == 2);
+  for (const json& result : results) {
+    CHECK(result["best"]["objective"]["GBps"] == result["best"]["metrics"]["GBps"]);
+    CHECK(result["across"]["rule"] == "worst");
+    CHECK(result["across"]["config"] == results[0]["across"]["config"]);
+    CHECK(result["across"]["score"] == results[0]["across"]["score"]);
+    CHECK(result["across"]["ratio"] >= 1);
+  }
+  const CommandResult text = cli.xtune({"run", spec, "--backend", "host", "--store", cli.path("cache")});
+  CHECK(has(text.stdout_text, "for all cases: VARIANT="));
+  CHECK(has(text.stdout_text, "objective: most GBps "));
+  CHECK(has(cli.xtune({"best", spec, "--backend", "host"}).stdout_text, "objective: most GBps "));
+
+  const std::string two = cli.copy_spec("[1, 2, 4]", "[objective]\nminimize = [\"time_ms\", \"VARIANT\"]\n");
+  const json pareto = parsed(cli.run(two));
+  REQUIRE(pareto["pareto"].is_array());
+  CHECK(pareto["pareto"].size() >= 1);
+  CHECK(pareto["best"]["objective"].size() == 2);
+  CHECK(has(cli.xtune({"run", two, "--backend", "host"}).stdout_text, "Pareto set"));
 }
 
 TEST_CASE("Two runs at once share one store and lose nothing") {

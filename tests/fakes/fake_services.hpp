@@ -68,7 +68,10 @@ class FakeBenchService final : public BenchService {
 
   /// Default: ok, with three samples of 1 ms.
   std::function<BenchAnswer(const BenchJob&)> respond;
+  /// Default: samples of 1 ms.
+  std::function<RoundsAnswer(const RoundsJob&)> respond_rounds;
   std::vector<BenchJob> jobs;
+  std::vector<RoundsJob> rounds;
   std::vector<OpenJob> problems;
   bool busy = false, overlapped_itself = false;
   int turns = 1;
@@ -89,6 +92,21 @@ class FakeBenchService final : public BenchService {
       BenchAnswer answer;
       answer.samples_ms = {1.0, 1.0, 1.0};
       callback(respond ? respond(job) : answer);
+    });
+  }
+  void measure_rounds(const RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) override {
+    overlapped_itself = overlapped_itself || busy;
+    busy = true;
+    rounds.push_back(job);
+    journal_.push_back("rounds");
+    after_turns(loop_, turns, [this, job, callback = std::move(callback), asked_in = epoch_] {
+      if (asked_in != epoch_) return;
+      busy = false;
+      RoundsAnswer answer;
+      answer.samples_ms.resize(job.jobs.size());
+      for (const auto& round : job.rounds)
+        for (const std::size_t index : round) answer.samples_ms[index].push_back(1.0);
+      callback(respond_rounds ? respond_rounds(job) : answer);
     });
   }
   void cancel_all() override {

@@ -107,4 +107,20 @@ void ReplayBenchService::bench(const BenchJob& job, double /*timeout_s*/, Callba
   });
 }
 
+void ReplayBenchService::measure_rounds(const RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) {
+  RoundsAnswer answer;
+  answer.samples_ms.resize(job.jobs.size());
+  for (const std::vector<std::size_t>& round : job.rounds)
+    for (const std::size_t index : round) {
+      const RecordedConfig* const config = answers_.find(job.jobs[index].artifact.key);
+      if (!config || config->samples_ms.empty()) continue;
+      std::vector<double>& samples_ms = answer.samples_ms[index];
+      samples_ms.push_back(config->samples_ms[samples_ms.size() % config->samples_ms.size()]);
+      answer.busy_s += samples_ms.back() * 1e-3;
+    }
+  simulation_.after_s(answer.busy_s, [this, asked_in = epoch_, answer, callback = std::move(callback)] {
+    if (asked_in == epoch_) callback(answer);
+  });
+}
+
 }  // namespace xtune::replay

@@ -54,13 +54,16 @@ class ReplayCompileService final : public CompileService {
   std::uint64_t epoch_ = 0;
 };
 
-/// One device that takes as long as it took when recorded, and hands out the raw samples.
+/// One device that takes as long as it took when recorded, and hands out the raw samples: a series that was taken is
+/// not cut short by a race.
 class ReplayBenchService final : public BenchService {
  public:
   ReplayBenchService(Simulation& simulation, const RecordedAnswers& answers)
       : simulation_(simulation), answers_(answers) {}
   void set_problem(OpenJob) override {}  // what is served was measured with inputs of its own
   void bench(const BenchJob& job, double timeout_s, Callback callback) override;
+  /// The samples of the recording once more, from the first on.
+  void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) override;
   void cancel_all() override { ++epoch_; }
 
  private:

@@ -78,6 +78,8 @@ Target target_of(const Recording& recording) {
 void prepare(Spec& spec) {
   for (Parameter& parameter : spec.parameters) parameter.compile_time = true;
   spec.validate.reference = {};
+  spec.measure.race = false;
+  spec.measure.finals = 0;
 }
 
 std::uint64_t recorded_of(const Space& space, const Recording& recording) {

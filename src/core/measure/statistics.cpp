@@ -38,15 +38,19 @@ std::size_t median_interval_rank(std::size_t count) {
     const double n = static_cast<double>(count);
     return static_cast<std::size_t>(n / 2 - 1.959963984540054 * std::sqrt(n) / 2);
   }
+  return std::max<std::size_t>(interval_rank(count, 0.025), 1);
+}
+
+std::size_t interval_rank(std::size_t count, double tail) {
   double probability = std::ldexp(1.0, -static_cast<int>(count));  // P(X = k), k = 0
-  double tail = 0;                                                 // P(X < rank)
+  double below = 0;                                                // P(X < rank)
   std::size_t rank = 0;
-  while (tail + probability <= 0.025) {
-    tail += probability;
+  while (below + probability <= tail) {
+    below += probability;
     probability *= static_cast<double>(count - rank) / static_cast<double>(rank + 1);
     ++rank;
   }
-  return std::max<std::size_t>(rank, 1);
+  return rank;
 }
 
 Summary summarize(std::span<const double> samples) {
@@ -90,6 +94,8 @@ const char* to_string(Stop stop) noexcept {
       return "enough";
     case Stop::out_of_time:
       return "out_of_time";
+    case Stop::beaten:
+      return "beaten";
   }
   return "unknown";
 }

@@ -24,6 +24,10 @@ struct Summary {
 /// count = 0 gives 0.
 std::size_t median_interval_rank(std::size_t count);
 
+/// The same for an interval that misses the median by either side with probability `tail` at most; 0 where no rank
+/// does. count <= 1000.
+std::size_t interval_rank(std::size_t count, double tail);
+
 /// An empty series gives zeros. A sample that is not finite throws std::invalid_argument: it is a fault of the timer.
 Summary summarize(std::span<const double> samples);
 /// "median", "min" or "mean" of a summary; another name throws std::invalid_argument.
@@ -36,8 +40,9 @@ struct StoppingRule {
   double max_wall_s = 30;                     ///< of the whole series; measure_series alone looks at it
 };
 
-/// steady: the median is known well enough; enough: rep samples; out_of_time: max_time_ms of samples.
-enum class Stop { go_on, steady, enough, out_of_time };
+/// steady: the median is known well enough; enough: rep samples; out_of_time: max_time_ms of samples; beaten: lost its
+/// race (measure_series alone says so).
+enum class Stop { go_on, steady, enough, out_of_time, beaten };
 const char* to_string(Stop stop) noexcept;
 
 /// Looks at the samples so far; never stops before min_rep except for none left (rep). Beyond 64 samples the noise is

@@ -1,36 +1,37 @@
 // Queries over records: which is fastest, and which answers for a problem.
 #include "core/record/best.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/text.hpp"
+#include "core/record/finals.hpp"
 
 namespace xtune {
 
 namespace {
 
-std::string text_of(const Bindings& bindings) {
-  std::string text;
-  for (const auto& [name, value] : bindings) text += (text.empty() ? "" : ", ") + name + "=" + to_text(value);
-  return text;
+// Whether a counts rather than b, of one key: the newer one, but a suspect time says nothing against a clean one.
+bool counts_before(const Record& a, const Record& b) {
+  if (a.outcome == Outcome::ok && b.outcome == Outcome::ok && a.tainted.empty() != b.tainted.empty())
+    return a.tainted.empty();
+  return std::tuple(a.unix_time_ms, a.attempt, !a.finals.empty()) >
+         std::tuple(b.unix_time_ms, b.attempt, !b.finals.empty());
 }
 
-bool newer(const Record& a, const Record& b) {
-  return std::tie(a.unix_time_ms, a.attempt) > std::tie(b.unix_time_ms, b.attempt);
-}
-
-// The records that count: of each key the newest, where a race given up says nothing against a full measurement.
+// The records that count: of each key the newest, where a race given up says nothing against a full measurement, and
+// what was measured to follow the device's drift says nothing of the configuration.
 std::vector<const Record*> current(const std::vector<const Record*>& records) {
   std::map<std::string_view, const Record*> by_key;
   for (const Record* record : records) {
-    if (record->outcome == Outcome::pruned) continue;
+    if (record->outcome == Outcome::pruned || record->drift) continue;
     const auto [kept, is_new] = by_key.emplace(record->key, record);
-    if (!is_new && newer(*record, *kept->second)) kept->second = record;
+    if (!is_new && counts_before(*record, *kept->second)) kept->second = record;
   }
   std::vector<const Record*> result;
   for (const auto& [key, record] : by_key) result.push_back(record);
@@ -43,33 +44,71 @@ std::vector<const Record*> pointers_to(const std::vector<Record>& records) {
   return pointers;
 }
 
-std::vector<const Record*> ranked_among(const std::vector<const Record*>& records, std::string_view statistic_name) {
+// Puts those that met in finals, among the places that they have, into the order of their finals; and the winner before
+// all that had been measured by then, for what was not invited was too slow, and what was slower on another day is not
+// faster for it.
+void settle_finals(std::vector<const Record*>& order) {
+  std::set<std::pair<std::int64_t, std::string_view>> held;  // newest last
+  for (const Record* record : order)
+    if (!record->finals.empty()) held.emplace(record->unix_time_ms, record->finals);
+  for (const auto& [when, id] : held) {
+    std::vector<std::size_t> places;
+    std::vector<const Record*> met;
+    for (std::size_t i = 0; i < order.size(); ++i)
+      if (order[i]->finals == id) {
+        places.push_back(i);
+        met.push_back(order[i]);
+      }
+    const std::vector<const Record*> result = FinalsResult(met).order();
+    for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = result[i];
+    const auto winner = order.begin() + static_cast<std::ptrdiff_t>(places.front());
+    const auto place = std::find_if(order.begin(), winner, [&](const Record* record) {
+      return record->tainted.empty() == (*winner)->tainted.empty() && record->unix_time_ms <= (*winner)->unix_time_ms;
+    });
+    std::rotate(place, winner, winner + 1);
+  }
+}
+
+std::vector<const Record*> ranked_among(const std::vector<const Record*>& records, const Criterion& criterion) {
   std::vector<const Record*> good = current(records);
-  std::erase_if(good,
-                [](const Record* record) { return record->outcome != Outcome::ok || record->time_ms.count == 0; });
+  std::erase_if(good, [&](const Record* record) {
+    return record->outcome != Outcome::ok || record->time_ms.count == 0 || !std::isfinite(criterion.of(*record));
+  });
   struct Rank {
     bool tainted;
-    double time_ms;
+    double score;
     std::string config;
     std::string_view key;
     auto operator<=>(const Rank&) const = default;
   };
   std::map<const Record*, Rank> ranks;
   for (const Record* record : good)
-    ranks[record] = {!record->tainted.empty(), statistic(record->time_ms, statistic_name), text_of(record->config),
-                     record->key};
+    ranks[record] = {!record->tainted.empty(), criterion.of(*record), text_of(record->config), record->key};
   std::sort(good.begin(), good.end(), [&](const Record* a, const Record* b) { return ranks[a] < ranks[b]; });
+  if (!criterion.score) settle_finals(good);
   return good;
 }
 
-std::optional<Best> best_among(const std::vector<const Record*>& records, std::string_view statistic_name) {
-  const std::vector<const Record*> good = ranked_among(records, statistic_name);
+// What the criterion makes of the ends of the time's interval.
+std::pair<double, double> interval_of(const Record& record, const Criterion& criterion) {
+  if (!criterion.score) return {record.time_ms.low, record.time_ms.high};
+  return std::minmax({criterion.score(record, record.time_ms.low), criterion.score(record, record.time_ms.high)});
+}
+
+std::optional<Best> best_among(const std::vector<const Record*>& records, const Criterion& criterion) {
+  const std::vector<const Record*> good = ranked_among(records, criterion);
   if (good.empty()) return std::nullopt;
   Best best{good.front(), {}};
-  for (const Record* other : good)
-    if (other->tainted.empty() == best.record->tainted.empty() && other->time_ms.low <= best.record->time_ms.high &&
-        other->config != best.record->config)
-      best.ties.push_back(other);
+  std::vector<const Record*> met;
+  for (const Record* record : good)
+    if (!criterion.score && !record->finals.empty() && record->finals == best.record->finals) met.push_back(record);
+  const FinalsResult finals(met);
+  const double reach = interval_of(*best.record, criterion).second;
+  for (const Record* other : good) {
+    if (other->tainted.empty() != best.record->tainted.empty() || other->config == best.record->config) continue;
+    const bool decided = std::find(met.begin(), met.end(), other) != met.end();
+    if (decided ? finals.tied(*other) : interval_of(*other, criterion).first <= reach) best.ties.push_back(other);
+  }
   return best;
 }
 
@@ -179,17 +218,30 @@ Choice choose(const std::vector<const Record*>& order, const LookupRules& rules)
 
 }  // namespace
 
+double Criterion::of(const Record& record) const {
+  const double time_ms = xtune::statistic(record.time_ms, statistic);
+  return score ? score(record, time_ms) : time_ms;
+}
+
 bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
   return std::tie(a.backend, a.vendor, a.arch, a.name, a.compute_units) ==
          std::tie(b.backend, b.vendor, b.arch, b.name, b.compute_units);
 }
 
-std::vector<const Record*> ranked(const std::vector<Record>& records, std::string_view statistic) {
-  return ranked_among(pointers_to(records), statistic);
+std::vector<const Record*> ranked(const std::vector<Record>& records, const Criterion& criterion) {
+  return ranked_among(pointers_to(records), criterion);
 }
 
-std::optional<Best> best_of(const std::vector<Record>& records, std::string_view statistic) {
-  return best_among(pointers_to(records), statistic);
+std::vector<const Record*> ranked(const std::vector<const Record*>& records, const Criterion& criterion) {
+  return ranked_among(records, criterion);
+}
+
+std::optional<Best> best_of(const std::vector<const Record*>& records, const Criterion& criterion) {
+  return best_among(records, criterion);
+}
+
+std::optional<Best> best_of(const std::vector<Record>& records, const Criterion& criterion) {
+  return best_among(pointers_to(records), criterion);
 }
 
 const char* to_string(Match match) noexcept {
@@ -205,7 +257,7 @@ const char* to_string(Match match) noexcept {
 }
 
 LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
-                     std::string_view statistic_name, const LookupRules& rules) {
+                     const Criterion& criterion, const LookupRules& rules) {
   LookupResult result;
   if (records.empty()) result.reasons.push_back("no records of this kernel on " + device.arch);
   for (Group& group : groups_of(records, problem, device, result.reasons)) {
@@ -218,7 +270,7 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
       continue;
     }
     leave_out(group.records, rules, what, result.reasons);
-    const std::vector<const Record*> order = ranked_among(group.records, statistic_name);
+    const std::vector<const Record*> order = ranked_among(group.records, criterion);
     if (order.empty()) {
       if (!group.records.empty())
         result.reasons.push_back(fmt::format("{}: {} records, none of them ok", what, group.records.size()));
@@ -230,9 +282,10 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
     result.record = taken;
     result.distance = group.distance;
     result.differences = std::move(choice.differences);
-    result.reasons.push_back(fmt::format("{}: taken as the {} match, {}{}", what, to_string(result.match),
-                                         human_time_ms(statistic(taken.time_ms, statistic_name)),
-                                         taken.tainted.empty() ? "" : "; tainted: " + taken.tainted));
+    result.reasons.push_back(
+        fmt::format("{}: taken as the {} match, {}{}", what, to_string(result.match),
+                    human_time_ms(statistic(taken.time_ms, criterion.statistic)),
+                    taken.tainted.empty() ? "" : fmt::format("; tainted: {}", fmt::join(taken.tainted, "; "))));
     if (choice.passed_over > 0)
       result.reasons.push_back(
           fmt::format("{}: {} records passed over, measured under a key that is no longer this "

@@ -104,7 +104,13 @@ Json to_json(const Record& record) {
   put(json, "toolchain", record.toolchain);
   put(json, "host", record.host);
   put(json, "attempt", record.attempt);
-  put(json, "tainted", record.tainted);
+  if (!record.tainted.empty()) {
+    Json& reasons = json["tainted"] = Json::array();
+    for (const std::string& reason : record.tainted) reasons.push_back(printable(reason));
+  }
+  if (record.dynamic_shared_bytes) json["dynamic_shared_bytes"] = record.dynamic_shared_bytes;
+  if (record.drift) json["drift"] = true;
+  put(json, "finals", record.finals);
   put(json, "compile_s", record.compile_s);
   put(json, "compile_cpu_s", record.compile_cpu_s);
   put(json, "bench_s", record.bench_s);
@@ -150,7 +156,16 @@ Record record_from_json(const Json& json) {
   text_field(json, "toolchain", record.toolchain);
   text_field(json, "host", record.host);
   text_field(json, "attempt", record.attempt);
-  text_field(json, "tainted", record.tainted);
+  field(json, "tainted", false, [&](const Json& value) {
+    // One text where an earlier version wrote it.
+    if (value.is_string())
+      record.tainted.push_back(value);
+    else
+      value.get_to(record.tainted);
+  });
+  field(json, "dynamic_shared_bytes", false, [&](const Json& value) { value.get_to(record.dynamic_shared_bytes); });
+  field(json, "drift", false, [&](const Json& value) { value.get_to(record.drift); });
+  text_field(json, "finals", record.finals);
   field(json, "unix_time_ms", true, [&](const Json& value) { value.get_to(record.unix_time_ms); });
   number_field(json, "compile_s", record.compile_s);
   number_field(json, "compile_cpu_s", record.compile_cpu_s);

@@ -34,17 +34,26 @@ struct Record {
   std::optional<Comparison> validation;
   Telemetry telemetry;
   ResourceUsage usage;
+  std::int64_t dynamic_shared_bytes = 0;  ///< of the launch
   std::string artifact_key;
   DeviceInfo device;
   std::string toolchain;  ///< fingerprint
   std::string host;
-  std::string attempt;  ///< id of the run that measured it
-  std::string tainted;  ///< why the numbers are suspect; empty: they are not
+  std::string attempt;               ///< id of the run that measured it
+  std::vector<std::string> tainted;  ///< why the numbers are suspect, a reason each; empty: they are not
+  /// Of a configuration that passed before and was launched again: as the incumbent, to see whether the device
+  /// drifts...
+  bool drift = false;
+  /// ... or in finals: their id, the same in the records of all that took part. samples_ms[i] is of round i.
+  std::string finals;
   std::int64_t unix_time_ms = 0;
   double compile_s = 0;  ///< wall clock; 0 when it came from the cache
   double compile_cpu_s = 0;
   double bench_s = 0;  ///< wall clock of the bench worker
 };
+
+/// Neither of them: what a search goes by.
+inline bool is_first(const Record& record) { return !record.drift && record.finals.empty(); }
 
 /// Valid UTF-8, one line; members that have their default are left out. from_json throws Error(io) that names the
 /// offending field, and passes over members that it does not know.

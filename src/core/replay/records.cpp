@@ -108,6 +108,7 @@ std::vector<Recording> recordings_of(RecordSet set, const std::string& name, con
   std::map<std::string, Group> groups;
   std::uint64_t replayed = 0;
   for (const Record& record : set.records) {
+    if (!is_first(record)) continue;  // a search meets a configuration once
     if (record.device.backend == "replay") {
       ++replayed;
       continue;

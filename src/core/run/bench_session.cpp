@@ -4,12 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "core/measure/series.hpp"
-#include "core/run/sampler.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -121,73 +118,44 @@ BenchAnswer BenchSession::bench(const BenchJob& job) {
   return answer;
 }
 
+Sampler BenchSession::sampler(Program& program, const std::vector<ScalarArgument>& scalars) {
+  Sampler::Plan plan{{}, flush_bytes_, {}};
+  for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scalars));
+  if (in_place_) plan.restore = [this](std::size_t set) { restore_in_place(arguments_, sets_[set]); };
+  return Sampler(program, std::move(plan));
+}
+
 void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer) {
-  std::vector<std::vector<KernelArgument>> arguments;
-  for (BufferSet& set : sets_) {
-    reset(arguments_, set, !inputs_intact_ || &set != &sets_[0]);
-    arguments.push_back(arguments_for(set, job.scalars));
-  }
+  for (BufferSet& set : sets_) reset(arguments_, set, !inputs_intact_ || &set != &sets_[0]);
   inputs_intact_ = false;
-  const auto run_once = [&] { program.run({arguments[0], false, 0}); };
-  run_once();
+  const Race race(job.incumbent);
+  const std::vector<KernelArgument> arguments = arguments_for(sets_[0], job.scalars);
+  const auto run_once = [&](bool timed) { return program.run({arguments, timed, 0}).time_ms; };
+  const double first_ms = run_once(race.on());
   answer.stage = "validate";
   if (!check_outputs(arguments_, sets_[0], answer)) return;
-  if (!check_repeats(arguments_, sets_[0], job_.repeats, run_once, answer)) return;
+  if (!check_repeats(
+          arguments_, sets_[0], job_.repeats, [&] { run_once(false); }, answer))
+    return;
 
   answer.stage = "measure";
   const MeasureSpec& measure = job_.measure;
-  Sampler::Plan plan{std::move(arguments), flush_bytes_, {}};
-  if (in_place_) plan.restore = [this](std::size_t set) { restore_in_place(arguments_, sets_[set]); };
-  Sampler sampler(program, std::move(plan));
-  guard_.settle([this] { return look(); },
-                [this](double seconds) {
-                  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-                  looked_ns_.reset();
-                });
-  sampler.warm_up(measure.warmup);
+  Sampler sampler = this->sampler(program, job.scalars);
+  const auto sample_ms = [&] { return sampler.sample_ms(); };
   const StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise};
-  answer.samples_ms = measure_series([&] { return sampler.sample_ms(); }, rule, clock_).samples_ms;
+  settle();
+  std::optional<Series> series = lose_cold(sample_ms, rule, clock_, race, first_ms);
+  if (!series) {
+    sampler.warm_up(measure.warmup);
+    series = measure_series(sample_ms, rule, clock_, race, first_ms);
+  }
+  answer.samples_ms = std::move(series->samples_ms);
   answer.telemetry = sampler.telemetry();
-  watch(answer);
-  if (measure.energy_ms > 0) measure_energy(sampler, answer);
-}
-
-// Asking takes some 5 ms of NVML: configurations in quick succession share a look.
-DeviceState BenchSession::look() {
-  constexpr std::int64_t fresh_ns = 100'000'000;
-  const std::int64_t now_ns = clock_.now_ns();
-  if (!looked_ns_ || now_ns - *looked_ns_ >= fresh_ns) {
-    state_ = device_.state();
-    looked_ns_ = clock_.now_ns();
-  }
-  return state_;
-}
-
-void BenchSession::watch(BenchAnswer& answer) {
-  const DeviceState state = look();
-  answer.taints = guard_.taints(state, answer.telemetry.clock_mhz);
-  answer.telemetry.temperature_c = state.temperature_c.value_or(0);
-  answer.telemetry.power_w = state.power_w.value_or(0);
-}
-
-// The device's counter moves some ten times a second, so one launch or a series of them says nothing.
-void BenchSession::measure_energy(Sampler& sampler, BenchAnswer& answer) {
-  const DeviceState before = device_.state();
-  if (!before.energy_j) return;
-  const std::int64_t start_ns = clock_.now_ns();
-  double spent_s = 0;
-  // Some 20 ms at a time: the host looks at the clock seldom, and not much later than it should.
-  const double one_ms = std::max(summarize(answer.samples_ms).median, least_sample_ms);
-  const int batch = static_cast<int>(std::clamp(20 / one_ms, 1.0, 200.0));
-  double launches = 0;
-  while (spent_s * 1e3 < job_.measure.energy_ms) {
-    sampler.run_on(batch);
-    launches += batch;
-    spent_s = static_cast<double>(clock_.now_ns() - start_ns) * 1e-9;
-  }
-  const double joules = device_.state().energy_j.value_or(*before.energy_j) - *before.energy_j;
-  answer.telemetry.energy_j = joules / launches;
-  answer.telemetry.power_w = joules / spent_s;
+  watch(answer.telemetry, answer.taints);
+  if (series->stopped_by == Stop::beaten)
+    answer.outcome = Outcome::pruned;
+  else if (measure.energy_ms > 0)
+    measure_energy(sampler, answer);
 }
 
 }  // namespace xtune

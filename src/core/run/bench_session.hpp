@@ -12,11 +12,10 @@
 #include "core/measure/noise_guard.hpp"
 #include "core/run/output_check.hpp"
 #include "core/run/protocol.hpp"
+#include "core/run/sampler.hpp"
 #include "core/validate/builtin.hpp"
 
 namespace xtune {
-
-class Sampler;
 
 /// Runs make; what the spec got wrong there is reported as Error(invalid_spec) at its place ("gemm.toml:40:13"; may be
 /// empty).
@@ -38,6 +37,9 @@ class BenchSession {
   /// the answer; Error is thrown for xtune's own failures.
   BenchAnswer bench(const BenchJob& job);
 
+  /// Loads all of them, launches each once untimed, then the rounds. The first that fails ends it.
+  RoundsAnswer measure_rounds(const RoundsJob& job);
+
  private:
   void allocate();
   void make_reference();
@@ -52,11 +54,15 @@ class BenchSession {
   TestArgument& output_named(const std::string& name);
 
   std::vector<KernelArgument> arguments_for(BufferSet& set, const std::vector<ScalarArgument>& scalars) const;
+  Sampler sampler(Program& program, const std::vector<ScalarArgument>& scalars);
   void bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer);
-  void watch(BenchAnswer& answer);  ///< the device's state after the series: telemetry, taints
-  void measure_energy(Sampler& sampler, BenchAnswer& answer);  ///< of one launch
-  DeviceState look();
   Artifact with_image(const Artifact& artifact) const;
+
+  // In bench_watch.cpp.
+  void settle();  ///< waits for a device that others use or that runs hot, as long as [measure] allows
+  void watch(Telemetry& telemetry, std::vector<std::string>& taints);  ///< the device's state after a series
+  void measure_energy(Sampler& sampler, BenchAnswer& answer);          ///< of one launch
+  DeviceState look();
 
   Device& device_;
   OpenJob job_;

@@ -244,14 +244,52 @@ OpenJob open_job_from_json(const Json& json) {
 Json reference_request() { return {{"do", "reference"}}; }
 
 Json to_json(const BenchJob& job) {
-  return {{"do", "bench"},
-          {"artifact", to_json(job.artifact)},
-          {"launch", launch_to_json(job.launch)},
-          {"scalars", scalars_to_json(job.scalars)}};
+  Json json = {{"do", "bench"},
+               {"artifact", to_json(job.artifact)},
+               {"launch", launch_to_json(job.launch)},
+               {"scalars", scalars_to_json(job.scalars)}};
+  if (job.incumbent) json["incumbent"] = {{"median_ms", job.incumbent->median_ms}, {"q3_ms", job.incumbent->q3_ms}};
+  return json;
 }
 BenchJob bench_job_from_json(const Json& json) {
-  return {artifact_from_json(json.at("artifact")), launch_from_json(json.at("launch")),
-          scalars_from_json(json.at("scalars"))};
+  BenchJob job{artifact_from_json(json.at("artifact")), launch_from_json(json.at("launch")),
+               scalars_from_json(json.at("scalars")), std::nullopt};
+  if (const auto found = json.find("incumbent"); found != json.end())
+    job.incumbent = Incumbent{found->at("median_ms"), found->at("q3_ms")};
+  return job;
+}
+
+Json to_json(const RoundsJob& job) {
+  Json jobs = Json::array();
+  for (const BenchJob& each : job.jobs) jobs.push_back(to_json(each));
+  return {{"do", "rounds"}, {"jobs", std::move(jobs)}, {"rounds", job.rounds}};
+}
+RoundsJob rounds_job_from_json(const Json& json) {
+  RoundsJob job;
+  for (const Json& each : json.at("jobs")) job.jobs.push_back(bench_job_from_json(each));
+  job.rounds = json.at("rounds").get<std::vector<std::vector<std::size_t>>>();
+  for (const auto& round : job.rounds)
+    for (const std::size_t index : round)
+      if (index >= job.jobs.size()) throw Error(ErrorKind::io, "a round of a worker message names a job it lacks");
+  return job;
+}
+
+Json to_json(const RoundsAnswer& answer) {
+  Json json = {{"outcome", to_string(answer.outcome)}, {"message", answer.message}, {"log", answer.log},
+               {"samples_ms", answer.samples_ms},      {"taints", answer.taints},   {"busy_s", answer.busy_s}};
+  if (answer.failed) json["failed"] = *answer.failed;
+  return json;
+}
+RoundsAnswer rounds_answer_from_json(const Json& json) {
+  RoundsAnswer answer;
+  answer.outcome = outcome_at(json);
+  answer.message = json.at("message");
+  answer.log = json.at("log");
+  answer.samples_ms = json.at("samples_ms").get<std::vector<std::vector<double>>>();
+  answer.taints = json.at("taints").get<std::vector<std::string>>();
+  answer.busy_s = json.at("busy_s");
+  if (const auto found = json.find("failed"); found != json.end()) answer.failed = found->get<std::size_t>();
+  return answer;
 }
 
 Json to_json(const BenchAnswer& answer) {

@@ -12,6 +12,7 @@
 #include "core/build/artifact.hpp"
 #include "core/device/device_info.hpp"
 #include "core/measure/device.hpp"
+#include "core/measure/race.hpp"
 #include "core/measure/telemetry.hpp"
 #include "core/spec/spec.hpp"
 #include "core/validate/compare.hpp"
@@ -80,7 +81,8 @@ nlohmann::json reference_request();
 struct BenchJob {
   Artifact artifact;  ///< without its image
   Launch launch;
-  std::vector<ScalarArgument> scalars;  ///< in kernel order
+  std::vector<ScalarArgument> scalars;      ///< in kernel order
+  std::optional<Incumbent> incumbent = {};  ///< set: race it; a loser is pruned
 };
 struct BenchAnswer {
   Outcome outcome = Outcome::ok;
@@ -89,8 +91,23 @@ struct BenchAnswer {
   std::vector<double> samples_ms;
   std::optional<Comparison> validation;
   Telemetry telemetry;
-  std::vector<std::string> taints;  ///< why the numbers are suspect
+  std::vector<std::string> taints;  ///< why the samples are suspect, a reason each
   double busy_s = 0;                ///< wall clock of the worker
+};
+
+/// Driver to bench worker: launch configurations that have passed before again, in turns, so that whatever changes with
+/// time touches all of them alike. Nothing is validated.
+struct RoundsJob {
+  std::vector<BenchJob> jobs;                    ///< incumbents are not looked at
+  std::vector<std::vector<std::size_t>> rounds;  ///< each the order in which some or all of the jobs are launched once
+};
+struct RoundsAnswer {
+  Outcome outcome = Outcome::ok;
+  std::string message, log;
+  std::optional<std::size_t> failed;            ///< the job that ended it; unset: none did, or nobody knows which
+  std::vector<std::vector<double>> samples_ms;  ///< by job, in the order of the rounds; those of whole rounds alone
+  std::vector<std::string> taints;
+  double busy_s = 0;  ///< wall clock of the worker
 };
 
 nlohmann::json to_json(const CompileJob& job);
@@ -98,12 +115,16 @@ nlohmann::json to_json(const CompileAnswer& answer);
 nlohmann::json to_json(const OpenJob& job);
 nlohmann::json to_json(const BenchJob& job);
 nlohmann::json to_json(const BenchAnswer& answer);
+nlohmann::json to_json(const RoundsJob& job);
+nlohmann::json to_json(const RoundsAnswer& answer);
 /// Each throws nlohmann's exception on a message of another shape.
 CompileJob compile_job_from_json(const nlohmann::json& json);
 CompileAnswer compile_answer_from_json(const nlohmann::json& json);
 OpenJob open_job_from_json(const nlohmann::json& json);
 BenchJob bench_job_from_json(const nlohmann::json& json);
 BenchAnswer bench_answer_from_json(const nlohmann::json& json);
+RoundsJob rounds_job_from_json(const nlohmann::json& json);
+RoundsAnswer rounds_answer_from_json(const nlohmann::json& json);
 
 /// An Error travels as {"error": kind, "message": text}; throw_if_error throws it again on the other side.
 nlohmann::json error_to_json(ErrorKind kind, const std::string& message);

@@ -89,6 +89,20 @@ void throw_if_not_about_the_job(const WorkerReply& reply) {
                                           (reply.stderr_tail.empty() ? "" : "\n" + reply.stderr_tail));
 }
 
+/// What the end of a worker says of its job.
+template <class Answer>
+Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
+  Answer answer;
+  answer.outcome = outcome_of(reply.failure->kind);
+  answer.message = answer.outcome == Outcome::timed_out
+                       ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
+                       : "the kernel took its process down: " + reply.failure->text;
+  answer.log = reply.stderr_tail;
+  if (const std::string found = sanitizer_finding(answer.log); !found.empty()) answer.message = found;
+  answer.busy_s = answer.outcome == Outcome::timed_out ? timeout_s : 0;
+  return answer;
+}
+
 }  // namespace
 
 PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, WorkerCommand command)
@@ -120,11 +134,40 @@ void WorkerBenchService::set_problem(OpenJob job) {
 }
 
 void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback callback) {
-  if (worker_.running() && worker_.generation() == opened_generation_) {
-    send(job, timeout_s, std::move(callback));
-    return;
-  }
-  open([=, this] { send(job, timeout_s, callback); });
+  ask<BenchAnswer>(to_json(job), timeout_s, bench_answer_from_json,
+                   [callback = std::move(callback)](BenchAnswer answer) {
+                     // Nobody heard from the worker how far it came.
+                     if (answer.outcome != Outcome::ok && answer.stage.empty()) answer.stage = "run";
+                     callback(std::move(answer));
+                   });
+}
+
+void WorkerBenchService::measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) {
+  ask<RoundsAnswer>(to_json(job), timeout_s, rounds_answer_from_json, std::move(callback));
+}
+
+template <class Answer>
+void WorkerBenchService::ask(nlohmann::json message, double timeout_s, Answer (*read)(const nlohmann::json&),
+                             std::function<void(Answer)> callback) {
+  const auto send = [this, timeout_s, read, callback = std::move(callback), message = std::move(message)] {
+    worker_.request(message, timeout_s, [this, timeout_s, read, callback](const WorkerReply& reply) {
+      throw_if_not_about_the_job(reply);
+      Answer answer;
+      if (reply.failure) {
+        answer = answer_of_failure<Answer>(reply, timeout_s);
+      } else {
+        throw_if_error(*reply.answer);
+        answer = read(*reply.answer);
+        // Its device is lost and it is about to end: the next configuration must not be sent to it.
+        if (answer.outcome == Outcome::crashed) worker_.interrupt();
+        if (answer.log.empty() && answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned)
+          answer.log = reply.stderr_tail;
+      }
+      callback(std::move(answer));
+    });
+  };
+  if (worker_.running() && worker_.generation() == opened_generation_) return send();
+  open(send);
 }
 
 void WorkerBenchService::open(std::function<void()> then) {
@@ -151,31 +194,6 @@ void WorkerBenchService::prepare_reference(std::function<void()> then) {
                     opened_generation_ = reply.generation;
                     then();
                   });
-}
-
-void WorkerBenchService::send(const BenchJob& job, double timeout_s, Callback callback) {
-  worker_.request(to_json(job), timeout_s, [this, timeout_s, callback = std::move(callback)](const WorkerReply& reply) {
-    throw_if_not_about_the_job(reply);
-    BenchAnswer answer;
-    if (reply.failure) {
-      answer.outcome = outcome_of(reply.failure->kind);
-      answer.stage = "run";
-      answer.message =
-          answer.outcome == Outcome::timed_out
-              ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
-              : "the kernel took its process down: " + reply.failure->text;
-      answer.log = reply.stderr_tail;
-      if (const std::string found = sanitizer_finding(answer.log); !found.empty()) answer.message = found;
-      answer.busy_s = answer.outcome == Outcome::timed_out ? timeout_s : 0;
-    } else {
-      throw_if_error(*reply.answer);
-      answer = bench_answer_from_json(*reply.answer);
-      // Its device is lost and it is about to end: the next configuration must not be sent to it.
-      if (answer.outcome == Outcome::crashed) worker_.interrupt();
-      if (answer.log.empty() && answer.outcome != Outcome::ok) answer.log = reply.stderr_tail;
-    }
-    callback(std::move(answer));
-  });
 }
 
 WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::path& temporaries) {

@@ -27,12 +27,15 @@ class CompileService {
 class BenchService {
  public:
   using Callback = std::function<void(BenchAnswer)>;
+  using RoundsCallback = std::function<void(RoundsAnswer)>;
   virtual ~BenchService() = default;
   /// What every later job is about; sent to the worker with the first of them, and again to each new worker. A
   /// reference that hangs or crashes is Error(invalid_spec) at its place, out of the event loop.
   virtual void set_problem(OpenJob job) = 0;
   /// A configuration that takes the worker down answers with an outcome; the next job gets a fresh worker.
   virtual void bench(const BenchJob& job, double timeout_s, Callback callback) = 0;
+  /// All of them in one worker. Where they take it down, the answer does not say which one did.
+  virtual void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) = 0;
   virtual void cancel_all() = 0;
 };
 
@@ -54,12 +57,16 @@ class WorkerBenchService final : public BenchService {
   WorkerBenchService(EventLoop& loop, WorkerCommand command);
   void set_problem(OpenJob job) override;
   void bench(const BenchJob& job, double timeout_s, Callback callback) override;
+  void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) override;
   void cancel_all() override { worker_.interrupt(); }
 
  private:
+  /// Asks a worker that knows the problem; Answer is what read makes of what it says, or of its end.
+  template <class Answer>
+  void ask(nlohmann::json message, double timeout_s, Answer (*read)(const nlohmann::json&),
+           std::function<void(Answer)> callback);
   void open(std::function<void()> then);
   void prepare_reference(std::function<void()> then);
-  void send(const BenchJob& job, double timeout_s, Callback callback);
   WorkerProcess worker_;
   OpenJob problem_;
   std::uint64_t opened_generation_ = 0;  ///< the worker process that knows problem_

@@ -6,15 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <deque>
-#include <memory>
-#include <unordered_map>
+#include <cmath>
 
-#include "core/candidates/resolve.hpp"
-#include "core/record/record_log.hpp"
 #include "core/run/knowledge.hpp"
-#include "core/run/reference_plan.hpp"
-#include "core/run/search_path.hpp"
+#include "core/run/tuning.hpp"
 #include "core/search/strategy.hpp"
 #include "xtune/error.hpp"
 
@@ -22,159 +17,120 @@ namespace xtune {
 namespace {
 
 constexpr std::uint64_t default_evals = 400;
+// Of [search] seconds: the rest is for the finals.
+constexpr double share_of_search = 0.9;
 
-/// One configuration on its way from proposal to record.
-struct Trial {
-  SearchPath::Proposal proposal;
-  Config config;
-  Launch launch;
-  CompileRequest request;
-  Artifact artifact;
-  Record record;
-};
-using TrialPtr = std::shared_ptr<Trial>;
-
-class Run {
+/// Proposes what it was given, and learns nothing.
+class Listed final : public Strategy {
  public:
-  Run(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options, EventLoop& loop,
-      CompileService& compiler, BenchService& bench, Clock& clock, TuneObserver& observer,
-      const std::atomic<bool>& stop)
-      : spec_(spec),
-        target_(target),
-        options_(options),
-        loop_(loop),
-        compiler_(compiler),
-        bench_(bench),
-        clock_(clock),
-        observer_(observer),
-        stop_(stop),
-        start_ns_(clock.now_ns()),
-        space_(make_space(spec, problem, device_facts(target.device), [this] { stop_where_asked(); })),
-        resolver_(spec, space_, problem, target.device, target.arch, target.backend.toolchain, options.sanitize),
-        evals_(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space_.size() : default_evals)),
-        // On a CPU the kernel and the compilers would fight for the same cores, and every number would be wrong.
-        alternate_(target.device.vendor == "cpu"),
-        batch_(compiler.parallel() * (alternate_ ? 4 : 2) + 2),
-        on_arch_(read_store()),
-        path_(make_search(problem), alternate_ ? batch_ : batch_ + compiler.parallel()) {
-    result_.problem = problem;
-    result_.device = target.device;
-    result_.space_size = space_.size();
-    open_store();
+  Listed(const Space& space, const std::vector<Bindings>& configs) {
+    for (const Bindings& each : configs)
+      if (const auto index = index_of(space, each)) indices_.push_back(*index);
   }
-
-  TuneResult go();
+  std::vector<std::uint64_t> propose(std::size_t max) override {
+    std::vector<std::uint64_t> next;
+    while (next.size() < max && proposed_ < indices_.size()) next.push_back(indices_[proposed_++]);
+    return next;
+  }
+  void observe(const Observation& /*observation*/) override {}
+  bool learns() const noexcept override { return false; }
 
  private:
-  std::vector<Record> read_store();
-  void open_store();
-  bool time_is_up() const;
-  std::unique_ptr<Strategy> make_search(const Bindings& problem) {
-    Knowledge knowledge = candidates_of(spec_, space_, problem, target_);
-    const SearchSpec& search = spec_.search;
-    const bool learns = make_strategy(search.strategy, space_, search.seed, evals_)->learns();
-    if (options_.transfer && learns) add_sources(knowledge, spec_, space_, problem, target_, on_arch_, options_.store);
-    for (const std::string& note : knowledge.notes) observer_.on_note(note);
-    return make_strategy(search.strategy, StrategyOptions{space_, search.seed, evals_, std::move(knowledge.first),
-                                                          std::move(knowledge.sources)});
-  }
-  /// A large space takes long enough to build for a user to lose patience.
-  void stop_where_asked() {
-    loop_.run_ready();
-    if (stop_.load())
-      throw Error(ErrorKind::interrupted, "stopped while the space was built; nothing was measured yet");
-  }
-  bool stopping() const { return stop_.load(std::memory_order_relaxed) || time_is_up(); }
-  std::uint64_t in_flight() const { return compiling_ + ready_.size() + (benching_ ? 1 : 0); }
-  void pump();
-  bool may_compile() const { return !alternate_ || (ready_.empty() && !benching_ && !batch_closed_); }
-  /// Compilers need not wait for a slow device unless the search does.
-  bool room() const { return (alternate_ || path_.learns() ? in_flight() : compiling_) < batch_; }
-  bool may_bench() const { return problem_set_ && (!alternate_ || compiling_ == 0); }
-  void consider(const SearchPath::Proposal& proposal);
-  bool serve_from_store(Trial& trial);
-  void start_compile(const TrialPtr& trial);
-  void on_compiled(const std::string& key, const CompileAnswer& answer);
-  void prepare_bench(const Config& config);
-  void start_bench();
-  void on_benched(const TrialPtr& trial, const BenchAnswer& answer);
-  void finish(Trial& trial, const std::string& log);
-  void take(const Trial& trial, Record record, const std::string& log, bool from_store);
-  void report();
-  double elapsed_s() const { return static_cast<double>(clock_.now_ns() - start_ns_) * 1e-9; }
-
-  const Spec& spec_;
-  const Target& target_;
-  const TuneOptions& options_;
-  EventLoop& loop_;
-  CompileService& compiler_;
-  BenchService& bench_;
-  Clock& clock_;
-  TuneObserver& observer_;
-  const std::atomic<bool>& stop_;
-  const std::int64_t start_ns_;
-  const Space space_;
-  const CandidateResolver resolver_;
-  const std::uint64_t evals_;
-  const bool alternate_;
-  const std::size_t batch_;      ///< configurations in flight at most; see room()
-  std::vector<Record> on_arch_;  ///< the store's, of this kernel and architecture; moved into stored_
-  SearchPath path_;
-
-  std::unordered_map<std::string, Record> stored_;  ///< newest record of each measurement key
-  std::optional<RecordWriter> writer_;
-  std::unordered_map<std::string, std::vector<TrialPtr>> waiting_for_artifact_;
-  std::deque<TrialPtr> ready_;
-  std::size_t compiling_ = 0;  ///< trials, not jobs: several may wait for one artifact
-  bool batch_closed_ = false;  ///< alternating: compiling has ended, the device's turn lasts until ready_ is empty
-  bool problem_set_ = false;   ///< the bench service knows inputs and reference
-  bool benching_ = false;
-  std::uint64_t answers_ = 0;  ///< of both services
-  std::optional<std::int64_t> first_compile_ns_;
-  std::optional<double> best_ms_;
-  std::size_t best_ = 0;  ///< index into result_.records
-  std::unique_ptr<ReferenceBuilder> reference_;
-  TuneResult result_;
+  std::vector<std::uint64_t> indices_;
+  std::size_t proposed_ = 0;
 };
 
-std::vector<Record> Run::read_store() {
+}  // namespace
+
+std::optional<std::uint64_t> index_of(const Space& space, const Bindings& config) {
+  Config values;
+  if (config.size() != space.parameters().size()) return std::nullopt;
+  for (const Parameter& parameter : space.parameters()) {
+    const auto found = config.find(parameter.name);
+    if (found == config.end()) return std::nullopt;
+    values.push_back(found->second);
+  }
+  return space.index_of(values);
+}
+
+Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
+               EventLoop& loop, CompileService& compiler, BenchService& bench, Clock& clock, TuneObserver& observer,
+               const std::atomic<bool>& stop)
+    : spec_(spec),
+      target_(target),
+      options_(options),
+      loop_(loop),
+      compiler_(compiler),
+      bench_(bench),
+      clock_(clock),
+      observer_(observer),
+      stop_(stop),
+      start_ns_(clock.now_ns()),
+      space_(make_space(spec, problem, device_facts(target.device), [this] { stop_where_asked(); })),
+      resolver_(spec, space_, problem, target.device, target.arch, target.backend.toolchain, options.sanitize),
+      objective_(spec),
+      criterion_(objective_.criterion(problem, target.device)),
+      evals_(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space_.size() : default_evals)),
+      // On a CPU the kernel and the compilers would fight for the same cores, and every number would be wrong.
+      alternate_(target.device.vendor == "cpu"),
+      batch_(compiler.parallel() * (alternate_ ? 4 : 2) + 2),
+      on_arch_(read_store()),
+      path_(make_search(problem), alternate_ ? batch_ : batch_ + compiler.parallel()),
+      stored_(std::move(on_arch_)) {
+  result_.problem = problem;
+  result_.device = target.device;
+  result_.space_size = space_.size();
+  writer_.emplace(options_.store, target_.device.arch, spec_.kernel.name, options_.attempt);
+}
+
+std::unique_ptr<Strategy> Tuning::make_search(const Bindings& problem) {
+  if (!options_.only.empty()) return std::make_unique<Listed>(space_, options_.only);
+  Knowledge knowledge = candidates_of(spec_, space_, problem, target_);
+  const SearchSpec& search = spec_.search;
+  const bool learns = make_strategy(search.strategy, space_, search.seed, evals_)->learns();
+  if (options_.transfer && learns) add_sources(knowledge, spec_, space_, problem, target_, on_arch_, options_.store);
+  for (const std::string& note : knowledge.notes) observer_.on_note(note);
+  return make_strategy(search.strategy, StrategyOptions{space_, search.seed, evals_, std::move(knowledge.first),
+                                                        std::move(knowledge.sources)});
+}
+
+/// A large space takes long enough to build for a user to lose patience.
+void Tuning::stop_where_asked() {
+  loop_.run_ready();
+  if (stop_.load()) throw Error(ErrorKind::interrupted, "stopped while the space was built; nothing was measured yet");
+}
+
+std::vector<Record> Tuning::read_store() {
   RecordSet set = read_records(options_.store, target_.device.arch, spec_.kernel.name);
   for (const std::string& warning : set.warnings) observer_.on_warning(warning);
   return std::move(set.records);
 }
 
-void Run::open_store() {
-  for (Record& record : on_arch_) {
-    auto& slot = stored_[record.key];
-    if (slot.key.empty() || slot.unix_time_ms <= record.unix_time_ms) slot = std::move(record);
-  }
-  on_arch_.clear();
-  writer_.emplace(options_.store, target_.device.arch, spec_.kernel.name, options_.attempt);
-}
-
-bool Run::time_is_up() const { return spec_.search.seconds && elapsed_s() >= *spec_.search.seconds; }
-
-TuneResult Run::go() {
-  EventLoop::Watch alarm;
+TuneResult Tuning::go() {
+  std::vector<EventLoop::Watch> alarms;
   if (spec_.search.seconds)
-    alarm = loop_.call_after(static_cast<std::uint64_t>(std::max(0.0, *spec_.search.seconds) * 1e3) + 1, [] {});
+    for (const double share : {share_of_search, 1.0})
+      alarms.push_back(
+          loop_.call_after(static_cast<std::uint64_t>(std::max(0.0, share * *spec_.search.seconds) * 1e3) + 1, [] {}));
   // Callbacks point at this object: none may come once it is gone, whichever way it goes.
   struct Abandon {
-    Run& run;
+    Tuning& run;
     ~Abandon() {
       run.compiler_.cancel_all();
       run.bench_.cancel_all();
     }
   } abandon{*this};
+  bool done = false;
   while (!stopping()) {
     pump();
-    if (path_.exhausted() && in_flight() == 0) break;
+    done = in_flight() == 0 && search_is_over() && !go_on_after_search();
+    if (done) break;
     if (in_flight() == 0) continue;
     const std::uint64_t before = answers_;
     if (!loop_.run_once() && answers_ == before) throw Error(ErrorKind::io, "the workers ended without an answer");
   }
   result_.interrupted = stop_.load();
-  result_.out_of_time = !result_.interrupted && !(path_.exhausted() && in_flight() == 0);
+  result_.out_of_time = !result_.interrupted && !(done && path_.exhausted());
   try {
     writer_->sync();
   } catch (const Error& error) {
@@ -185,22 +141,40 @@ TuneResult Run::go() {
   return std::move(result_);
 }
 
+/// Cuts the search where its time is up; what the device is at ends by itself.
+bool Tuning::search_is_over() {
+  if (!search_cut_ && holds_finals() && time_is_up(share_of_search)) {
+    search_cut_ = true;
+    compiler_.cancel_all();
+    waiting_for_artifact_.clear();
+    ready_.clear();
+    compiling_ = 0;
+    if (!problem_set_) reference_.reset();  // its kernel was compiling too
+  }
+  return search_cut_ || path_.exhausted();
+}
+
 /// Starts whatever may start now.
-void Run::pump() {
-  while (may_compile() && room() && !stopping()) {
+void Tuning::pump() {
+  while (!search_is_over() && may_compile() && room() && !stopping()) {
     const auto proposal = path_.next();
     if (!proposal) break;
     consider(*proposal);
   }
   if (alternate_ && compiling_ == 0 && !ready_.empty()) batch_closed_ = true;
-  if (!benching_ && !ready_.empty() && may_bench()) start_bench();
+  if (!benching_ && may_bench()) {
+    if (!ready_.empty())
+      start_bench();
+    else if (compiling_ == 0 && !finalists_.empty())
+      hold_finals();
+  }
   if (!benching_ && ready_.empty()) batch_closed_ = false;
 }
 
-void Run::consider(const SearchPath::Proposal& proposal) {
+TrialPtr Tuning::make_trial(std::uint64_t index) {
   auto trial = std::make_shared<Trial>();
-  trial->proposal = proposal;
-  trial->config = space_.at(proposal.index);
+  trial->proposal.index = index;
+  trial->config = space_.at(index);
   trial->request = resolver_.compile_request(trial->config);
   Record& record = trial->record;
   record.kernel = spec_.kernel.name;
@@ -212,38 +186,48 @@ void Run::consider(const SearchPath::Proposal& proposal) {
   record.artifact_key = resolver_.artifact_key(trial->request);
   record.key_parts = resolver_.measurement_key_parts(trial->config, record.artifact_key);
   record.key = key_of(record.key_parts);
-  if (serve_from_store(*trial)) return;
+  return trial;
+}
+
+void Tuning::consider(const SearchPath::Proposal& proposal) {
+  const TrialPtr trial = make_trial(proposal.index);
+  trial->proposal = proposal;
+  if (serve_from_store(*trial)) {
+    if (races() && result_.records.back().outcome == Outcome::ok) {
+      trial->record = result_.records.back();
+      consider_incumbent(trial, true);
+    }
+    return;
+  }
   try {
     trial->launch = resolver_.launch(trial->config);
     if (const auto violation = resolver_.limit_violation(trial->launch, nullptr))
       throw CandidateFailure(Outcome::rejected, *violation);
   } catch (const CandidateFailure& failure) {
-    record.outcome = failure.outcome();
-    record.stage = "space";
-    record.message = failure.what();
+    trial->record.outcome = failure.outcome();
+    trial->record.stage = "space";
+    trial->record.message = failure.what();
     finish(*trial, "");
     return;
   }
   start_compile(trial);
 }
 
-bool Run::serve_from_store(Trial& trial) {
+bool Tuning::serve_from_store(Trial& trial) {
   if (options_.fresh) return false;
-  const auto found = stored_.find(trial.record.key);
-  if (found == stored_.end()) return false;
-  const Outcome outcome = found->second.outcome;
+  const Record* const found = stored_.find(trial.record.key);
+  if (!found) return false;
+  const Outcome outcome = found->outcome;
   if (options_.retry_failed && (outcome == Outcome::crashed || outcome == Outcome::timed_out)) return false;
+  if (outcome == Outcome::pruned && !races()) return false;
   ++result_.from_store;
-  take(trial, std::move(found->second), "", true);
-  stored_.erase(found);
+  take(trial, stored_.take(trial.record.key), "", true);
   return true;
 }
 
-void Run::start_compile(const TrialPtr& trial) {
-  if (!first_compile_ns_) {
-    first_compile_ns_ = clock_.now_ns();
-    prepare_bench(trial->config);
-  }
+void Tuning::start_compile(const TrialPtr& trial) {
+  if (!first_compile_ns_) first_compile_ns_ = clock_.now_ns();
+  if (!reference_) prepare_bench(trial->config);
   ++compiling_;
   const std::string& key = trial->record.artifact_key;
   auto& waiting = waiting_for_artifact_[key];
@@ -254,7 +238,7 @@ void Run::start_compile(const TrialPtr& trial) {
                     [this, key](const CompileAnswer& answer) { on_compiled(key, answer); });
 }
 
-void Run::on_compiled(const std::string& key, const CompileAnswer& answer) {
+void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
   ++answers_;
   const auto found = waiting_for_artifact_.find(key);
   const std::vector<TrialPtr> trials = std::move(found->second);
@@ -263,7 +247,13 @@ void Run::on_compiled(const std::string& key, const CompileAnswer& answer) {
   result_.compile_cpu_s += answer.cpu_s;
   result_.compile_wall_s = static_cast<double>(clock_.now_ns() - *first_compile_ns_) * 1e-9;
   for (const TrialPtr& trial : trials) {
+    trial->request = {};  // a source may be long, and is not needed any more
+    trial->artifact = answer.artifact;
     Record& record = trial->record;
+    if (trial->purpose == Trial::Purpose::drift) {
+      if (answer.outcome == Outcome::ok) ready_.push_front(trial);
+      continue;
+    }
     record.compile_s = answer.cached ? 0 : answer.artifact.compile_s;
     record.compile_cpu_s = answer.cpu_s;
     record.usage = answer.artifact.usage;
@@ -276,18 +266,18 @@ void Run::on_compiled(const std::string& key, const CompileAnswer& answer) {
         record.message = *violation;
       }
     }
-    if (record.outcome == Outcome::ok) {
-      trial->artifact = answer.artifact;
+    if (trial->purpose == Trial::Purpose::finalist)
+      finalists_.push_back(trial);
+    else if (record.outcome == Outcome::ok)
       ready_.push_back(trial);
-    } else {
+    else
       finish(*trial, answer.log);
-    }
   }
 }
 
 /// Once, before the first configuration compiles, so that the device need not wait for its reference behind the whole
 /// queue.
-void Run::prepare_bench(const Config& config) {
+void Tuning::prepare_bench(const Config& config) {
   reference_ = std::make_unique<ReferenceBuilder>(spec_, resolver_, target_, options_.store);
   const auto open = [this](ReferencePlan plan) {
     OpenJob job;
@@ -312,76 +302,118 @@ void Run::prepare_bench(const Config& config) {
   reference_->build(config, compiler_, open);
 }
 
-void Run::start_bench() {
+BenchJob Tuning::job_of(const Trial& trial) const {
+  return {trial.artifact, trial.launch, resolver_.scalars(trial.config), std::nullopt};
+}
+
+void Tuning::start_bench() {
   const TrialPtr trial = ready_.front();
   ready_.pop_front();
   benching_ = true;
-  bench_.bench({trial->artifact, trial->launch, resolver_.scalars(trial->config)}, spec_.measure.timeout_s,
-               [this, trial](const BenchAnswer& answer) { on_benched(trial, answer); });
+  if (trial->purpose == Trial::Purpose::drift) return measure_incumbent(trial);
+  BenchJob job = job_of(*trial);
+  if (races() && throne_ && trial->purpose == Trial::Purpose::search) job.incumbent = throne_->incumbent;
+  bench_.bench(job, spec_.measure.timeout_s, [this, trial](const BenchAnswer& answer) { on_benched(trial, answer); });
 }
 
-void Run::on_benched(const TrialPtr& trial, const BenchAnswer& answer) {
+void Tuning::on_benched(const TrialPtr& trial, const BenchAnswer& answer) {
   ++answers_;
   benching_ = false;
   result_.device_busy_s += answer.busy_s;
   Record& record = trial->record;
   record.outcome = answer.outcome;
-  record.stage = answer.outcome == Outcome::ok ? "measure" : answer.stage;
+  const bool timed = answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned;
+  record.stage = timed ? "measure" : answer.stage;
   record.message = answer.message;
   record.samples_ms = answer.samples_ms;
+  record.tainted = answer.taints;
+  record.dynamic_shared_bytes = trial->launch.shared_bytes;
   record.validation = answer.validation;
   record.telemetry = answer.telemetry;
   record.tainted = fmt::format("{}", fmt::join(answer.taints, "; "));
   record.bench_s = answer.busy_s;
-  if (answer.outcome == Outcome::ok) record.time_ms = summarize(record.samples_ms);
+  if (timed) record.time_ms = summarize(record.samples_ms);
+  if (throne_) {
+    ++throne_->races;
+    throne_->busy_s += answer.busy_s;
+  }
+  if (answer.outcome == Outcome::ok && races()) consider_incumbent(trial, false);
   finish(*trial, answer.log);
+  follow_drift();
 }
 
-/// Stamps and stores a fresh record. A store that cannot be written must not cost the user the run.
-void Run::finish(Trial& trial, const std::string& log) {
+void Tuning::stamp(Record& record) const {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  trial.record.host = host;
-  trial.record.unix_time_ms = clock_.unix_time_ms();
+  record.host = host;
+  record.attempt = options_.attempt;
+  record.unix_time_ms = clock_.unix_time_ms();
+}
+
+/// A store that cannot be written must not cost the user the run.
+void Tuning::store(const Record& record) {
   try {
-    writer_->append(trial.record);
+    writer_->append(record);
   } catch (const Error& error) {
     observer_.on_warning(error.what());
   }
-  take(trial, std::move(trial.record), log, false);
 }
 
-void Run::take(const Trial& trial, Record record, const std::string& log, bool from_store) {
+/// Stamps and stores a fresh record.
+void Tuning::finish(Trial& trial, const std::string& log) {
+  stamp(trial.record);
+  store(trial.record);
+  take(trial, trial.record, log, false);
+}
+
+void Tuning::take(const Trial& trial, Record record, const std::string& log, bool from_store) {
+  const bool settled = trial.purpose == Trial::Purpose::settle;
+  const std::size_t place = settled ? trial.replaces : result_.records.size();
+  if (settled && --result_.counts[Outcome::pruned] == 0) result_.counts.erase(Outcome::pruned);
   ++result_.counts[record.outcome];
-  const double time_ms = record.outcome == Outcome::ok ? statistic(record.time_ms, spec_.measure.statistic) : 0;
-  if (record.outcome == Outcome::ok && (!best_ms_ || time_ms < *best_ms_)) {
-    best_ms_ = time_ms;
-    best_ = result_.records.size();
+  // Strategies minimise times, or what stands for them.
+  double told = 0;
+  if (record.outcome == Outcome::ok) told = criterion_.score ? objective_.search_score(record) : criterion_.of(record);
+  if (record.outcome == Outcome::pruned) told = record.time_ms.min;
+  if (const double score = record.outcome == Outcome::ok ? criterion_.of(record) : NAN;
+      std::isfinite(score) && (!best_score_ || score < *best_score_)) {
+    best_score_ = score;
+    best_ = place;
   }
-  path_.set_outcome(trial.proposal.number, {trial.proposal.index, record.outcome, time_ms});
-  result_.records.push_back(std::move(record));
-  observer_.on_record(result_.records.back(), log, from_store);
+  if (record.outcome == Outcome::pruned) pruned_.push_back({place, trial.proposal.index});
+  if (settled) {
+    result_.records[place] = std::move(record);
+  } else {
+    path_.set_outcome(trial.proposal.number, {trial.proposal.index, record.outcome, told});
+    result_.records.push_back(std::move(record));
+  }
+  observer_.on_record(result_.records[place], log, from_store);
   report();
 }
 
-void Run::report() {
+void Tuning::report() {
   Progress progress;
   progress.done = result_.records.size();
-  progress.total = std::min<std::uint64_t>(evals_, space_.size());
+  progress.total = options_.only.empty() ? std::min<std::uint64_t>(evals_, space_.size()) : options_.only.size();
   progress.from_store = result_.from_store;
   progress.compiling = compiling_;
   progress.waiting = ready_.size();
   progress.elapsed_s = elapsed_s();
-  progress.best = best_ms_ ? &result_.records[best_] : nullptr;
+  progress.best = best_score_ ? &result_.records[best_] : nullptr;
   observer_.on_progress(progress);
 }
 
-}  // namespace
+std::vector<const Record*> TuneResult::all() const {
+  std::vector<const Record*> pointers;
+  for (const std::vector<Record>* list : {&records, &further})
+    for (const Record& record : *list) pointers.push_back(&record);
+  return pointers;
+}
 
 TuneResult tune(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
                 EventLoop& loop, CompileService& compiler, BenchService& bench, Clock& clock, TuneObserver& observer,
                 const std::atomic<bool>& stop) {
-  return Run(spec, problem, target, options, loop, compiler, bench, clock, observer, stop).go();
+  return Tuning(spec, problem, target, options, loop, compiler, bench, clock, observer, stop).go();
 }
 
 }  // namespace xtune

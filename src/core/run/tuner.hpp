@@ -26,6 +26,8 @@ struct TuneOptions {
   bool fresh = false;         ///< measure again what the store already answers
   bool transfer = true;       ///< records of other devices and problems guide the search
   bool retry_failed = false;  ///< try stored crashes and timeouts again
+  /// Not empty: these configurations and no others, each in full; those that the space does not allow are passed over.
+  std::vector<Bindings> only;
 };
 
 /// Where a run stands; handed out whenever something ended.
@@ -51,6 +53,10 @@ struct TuneResult {
   Bindings problem;
   DeviceInfo device;
   std::vector<Record> records;  ///< every configuration that this run evaluated, stored ones included
+  /// What else its answer rests on: the records of finals, and stored results of configurations that this run did not
+  /// evaluate where they may be the best.
+  std::vector<Record> further;
+  std::vector<const Record*> all() const;  ///< both
   std::uint64_t space_size = 0;
   std::map<Outcome, std::uint64_t> counts;
   std::uint64_t from_store = 0;
@@ -59,11 +65,13 @@ struct TuneResult {
   double compile_wall_s = 0;  ///< from the first compile job's start to the last one's end
   double device_busy_s = 0;   ///< wall clock that the bench worker spent on configurations: load, validate, measure
   bool interrupted = false;
-  bool out_of_time = false;  ///< [search] seconds ended it
+  bool out_of_time = false;   ///< [search] seconds ended it
+  std::size_t finalists = 0;  ///< 0: one configuration was clearly the best, or no finals were asked for or reached
 };
 
 /// Runs on `loop` until the strategy is done, the budget is spent or `stop` becomes true; then everything in flight is
-/// abandoned, what was measured is kept. Throws Error; records appended before that stay in the store.
+/// abandoned, what was measured is kept. Of [search] seconds a tenth is left for the finals. Throws Error; records
+/// appended before that stay in the store.
 TuneResult tune(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
                 EventLoop& loop, CompileService& compiler, BenchService& bench, Clock& clock, TuneObserver& observer,
                 const std::atomic<bool>& stop);

@@ -152,8 +152,8 @@ class BenchService {
       session_->prepare_reference();
       return {{"prepared", true}};
     }
-    const BenchAnswer answer = session_->bench(bench_job_from_json(message));
-    return to_json(answer);
+    if (message.at("do") == "rounds") return to_json(session_->measure_rounds(rounds_job_from_json(message)));
+    return to_json(session_->bench(bench_job_from_json(message)));
   }
 
  private:

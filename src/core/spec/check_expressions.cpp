@@ -35,6 +35,10 @@ class ExpressionChecker {
       if (arg.value) check(*arg.value, all_, "a value");
     }
     for (const Metric& metric : spec_.metrics) check(metric.expression, with_time_, "a metric");
+    Names measured = with_time_;
+    measured.insert(measured.end(), quantity_names().begin(), quantity_names().end());
+    for (const Metric& metric : spec_.metrics) measured.push_back(metric.name);
+    for (const ObjectiveSpec::Goal& goal : spec_.objective.goals) check(goal.expression, measured, "an objective");
     if (spec_.candidates)
       for (const CandidateField& field : spec_.candidates->map) check(field.expression, all_, "a candidate's field");
     for (const Text& text : spec_.dispatch_key) check(text, problem_and_device_, "a dispatch key");

@@ -1,4 +1,4 @@
-// The short tables: measure, search, metrics, candidates and dispatch.
+// The short tables: measure, search, metrics, objective, candidates and dispatch.
 #include "core/spec/reader.hpp"
 
 namespace xtune {
@@ -30,7 +30,7 @@ void read_mode(Reader& reader, const TomlNode& node) {
 void read_measure(Reader& reader) {
   const TomlNode* const node = section(reader, "measure",
                                        {"warmup", "rep", "min_rep", "min_time_ms", "max_time_ms", "noise", "timeout_s",
-                                        "wait_s", "energy_ms", "mode", "flush", "statistic"});
+                                        "wait_s", "energy_ms", "mode", "flush", "statistic", "race", "finals"});
   if (node == nullptr) return;
   MeasureSpec& spec = reader.spec.measure;
   const auto count = [&](const char* key, int& target, std::int64_t least) {
@@ -54,6 +54,8 @@ void read_measure(Reader& reader) {
     reader.choice(*statistic, "statistic", {"median", "min", "mean"});
     spec.statistic = reader.text(*statistic, "statistic");
   }
+  if (const TomlNode* race = node->find("race")) spec.race = reader.boolean(*race, "race");
+  count("finals", spec.finals, 0);
   // rep alone lowered below min_rep's default means that few samples are wanted.
   if (spec.min_rep > spec.rep) {
     if (node->find("min_rep") != nullptr && node->find("rep") != nullptr)
@@ -109,7 +111,31 @@ void read_candidates(Reader& reader) {
   reader.spec.candidates = std::move(spec);
 }
 
+void read_objective(Reader& reader) {
+  const TomlNode* const node = section(reader, "objective", {"minimize", "maximize", "across"});
+  if (node == nullptr) return;
+  ObjectiveSpec& spec = reader.spec.objective;
+  spec.at = reader.document.at(node->at);
+  for (const auto& [key, value] : reader.table(*node, "[objective]").entries) {
+    if (key == "across") {
+      spec.across = static_cast<ObjectiveSpec::Across>(reader.choice(value, key, {"each", "geomean", "worst"}));
+      continue;
+    }
+    const bool several = value.is_array();
+    for (Text& text : several ? reader.expressions(value, key) : std::vector<Text>{reader.expression(value, key)})
+      spec.goals.push_back({std::move(text), key == "maximize"});
+  }
+  if (spec.goals.size() > 2)
+    reader.fail(node->at, "[objective] has " + std::to_string(spec.goals.size()) +
+                              " goals; it takes one, or two that are weighed against each other");
+}
+
 }  // namespace
+
+const std::vector<std::string>& quantity_names() {
+  static const std::vector<std::string> names{"energy_j", "registers", "shared_bytes", "spilled_bytes"};
+  return names;
+}
 
 void read_settings(Reader& reader) {
   read_measure(reader);
@@ -117,6 +143,7 @@ void read_settings(Reader& reader) {
   if (const TomlNode* metrics = reader.document.root().find("metrics"))
     for (auto& [name, text] : reader.named_texts(*metrics, "metrics"))
       reader.spec.metrics.push_back({name, std::move(text)});
+  read_objective(reader);
   read_candidates(reader);
   if (const TomlNode* dispatch = section(reader, "dispatch", {"key"}))
     if (const TomlNode* key = dispatch->find("key"))

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uintmax_t largest_spec = 4 << 20;
 
-const std::vector<std::string> sections{"kernel",   "problem", "cases",  "space",   "candidates", "launch", "args",
-                                        "validate", "measure", "search", "metrics", "dispatch",   "on"};
+const std::vector<std::string> sections{"kernel",   "problem", "cases",  "space",   "candidates", "launch",   "args",
+                                        "validate", "measure", "search", "metrics", "objective",  "dispatch", "on"};
 
 // The document is parsed anew for each overlay: merging changes it.
 Spec read_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,

@@ -109,6 +109,8 @@ struct MeasureSpec {
   double energy_ms = 0;      ///< run the kernel again and again this long to measure its energy; 0 = do not
   Flush flush = Flush::l2;
   std::string statistic = "median";  ///< median | min | mean
+  bool race = true;                  ///< stop measuring what is clearly slower than the best so far
+  int finals = 8;                    ///< the best so many are measured again in turns at the end; below 2: none
 };
 
 struct SearchSpec {
@@ -123,6 +125,22 @@ struct Metric {
   std::string name;
   Text expression;  ///< over problem, parameters, device, and time_s / time_ms
 };
+
+/// What makes one configuration better than another.
+struct ObjectiveSpec {
+  struct Goal {
+    Text expression;  ///< over problem, parameters, device, metrics and what is measured (quantity_names)
+    bool maximize = false;
+  };
+  enum class Across { each, geomean, worst };
+  std::vector<Goal> goals;       ///< none: the least time_ms; two: a compromise, and the Pareto set
+  Across across = Across::each;  ///< one configuration for all cases, or one for each
+  Location at;
+};
+
+/// What is known of a measured configuration besides its time: "energy_j", "registers", "shared_bytes",
+/// "spilled_bytes".
+const std::vector<std::string>& quantity_names();
 
 /// What the cost model calls a property of a configuration, and the expression over problem, parameters and device that
 /// gives it.
@@ -159,6 +177,7 @@ struct Spec {
   MeasureSpec measure;
   SearchSpec search;
   std::vector<Metric> metrics;
+  ObjectiveSpec objective;
   std::optional<CandidatesSpec> candidates;
   std::vector<Text> dispatch_key;
   /// What the overlay or -D changed, a line each ("on host: M = 256, N = 256 (gemm.toml:60:1)"), for the user to see.

@@ -81,7 +81,7 @@ TEST_CASE("the statistic that the spec chose decides") {
 
 TEST_CASE("a tainted record ranks behind every clean one") {
   Record tainted = example_record(1, 0.1), clean = example_record(2, 1);
-  tainted.tainted = "throttled";
+  tainted.tainted = {"throttled"};
   const std::vector<Record> records{tainted, clean};
   const auto order = ranked(records);
   REQUIRE(order.size() == 2);
@@ -114,7 +114,7 @@ TEST_CASE("of one key the newest record counts, whatever it says; a race given u
 
 TEST_CASE("a tainted record is best only where no clean one is") {
   Record tainted = example_record(1, 1);
-  tainted.tainted = "throttled";
+  tainted.tainted = {"throttled"};
   const Record clean = example_record(2, 2);
   const std::vector<Record> records{tainted, clean};
   const auto best = best_of(records);

@@ -76,6 +76,18 @@ TEST_CASE("a record comes back from its text as it was") {
   CHECK(to_json(read).dump() == text);
 }
 
+TEST_CASE("reasons of taint are a list; the one text of earlier versions is still read") {
+  Record record = example_record(1, 1);
+  record.tainted = {"throttled", "another process ran on the GPU"};
+  Json json = to_json(record);
+  CHECK(json["tainted"] == Json{"throttled", "another process ran on the GPU"});
+  CHECK(record_from_json(json).tainted == record.tainted);
+  json["tainted"] = "throttled";
+  CHECK(record_from_json(json).tainted == std::vector<std::string>{"throttled"});
+  json["tainted"] = 1;
+  CHECK(refusal(json).find("record field 'tainted'") == 0);
+}
+
 TEST_CASE("samples are kept to the nanosecond, their summary in full") {
   Record record = example_record(1, 1);
   record.samples_ms = {0.012345678901, 1e9 + 0.25, 0.0000004};

@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "report/metrics.hpp"
+#include "core/record/metrics.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
 
@@ -72,7 +72,7 @@ TEST_CASE("The JSON of a run holds the best, its ties, counts and times") {
   const Spec spec = spec_with("[metrics]\nnone = \"1 // (A - A)\"\nms = \"time_ms\"\n");
   TuneResult result = result_of({record_of(2, 3.0), record_of(1, 2.0), record_of(3, 0, Outcome::crashed)});
   result.from_store = 1;
-  const auto json = run_json(spec, result);
+  const auto json = run_json(spec, result, 10);
   CHECK(json["kernel"] == "k");
   CHECK(json["problem"]["N"] == 1000000);
   CHECK(json["best"]["config"] == nlohmann::ordered_json{{"A", 1}, {"B", 2}});
@@ -88,14 +88,14 @@ TEST_CASE("The JSON of a run holds the best, its ties, counts and times") {
   for (const char* part : {"compile_cpu", "compile_wall", "device_busy"}) CHECK(json["seconds"].contains(part));
   CHECK_NOTHROW(json.dump());
 
-  const auto tied = run_json(spec, result_of({record_of(2, 2.0), record_of(1, 2.0)}));
+  const auto tied = run_json(spec, result_of({record_of(2, 2.0), record_of(1, 2.0)}), 10);
   CHECK(tied["best"]["config"]["A"] == 1);
   REQUIRE(tied["best"]["ties"].size() == 1);
   CHECK(tied["best"]["ties"][0]["A"] == 2);
 
-  const auto none = run_json(spec, result_of({record_of(1, 0, Outcome::wrong_result)}));
+  const auto none = run_json(spec, result_of({record_of(1, 0, Outcome::wrong_result)}), 10);
   CHECK(none["best"].is_null());
-  CHECK(run_json(spec, result_of({}))["counts"].is_object());
+  CHECK(run_json(spec, result_of({}), 10)["counts"].is_object());
 }
 
 TEST_CASE("The text of a run lists the fastest first, then outcomes and the winner") {
@@ -117,7 +117,7 @@ TEST_CASE("The text of a run lists the fastest first, then outcomes and the winn
   late.out_of_time = true;
   CHECK_FALSE(has(run_text(spec, late, 10), "no configuration compiled"));
   CHECK(has(run_text(spec, late, 10), "the time was up before"));
-  CHECK(run_json(spec, late)["out_of_time"] == true);
+  CHECK(run_json(spec, late, 10)["out_of_time"] == true);
   late = result_of({record_of(3, 0, Outcome::crashed)});
   late.out_of_time = true;
   CHECK(has(run_text(spec, late, 10), "the time was up before"));
@@ -125,8 +125,31 @@ TEST_CASE("The text of a run lists the fastest first, then outcomes and the winn
   late.interrupted = true;
   CHECK(has(run_text(spec, late, 10), "interrupted before"));
   Record tainted = record_of(1, 1);
-  tainted.tainted = "the clock dropped";
+  tainted.tainted = {"the clock dropped"};
   CHECK(has(run_text(spec, result_of({tainted}), 10), "tainted: the clock dropped"));
+}
+
+TEST_CASE("The best so many are listed with their intervals; finals are told of where they decided") {
+  const Spec spec = spec_with("");
+  TuneResult result = result_of({record_of(1, 2.0), record_of(2, 2.0), record_of(3, 3.0)});
+  CHECK(run_json(spec, result, 2)["top"].size() == 2);
+  CHECK(run_json(spec, result, 9)["top"].size() == 3);
+  CHECK(run_json(spec, result, 9)["top"][2]["interval_ms"] == nlohmann::json{3.0, 3.0});
+  CHECK(run_json(spec, result, 9)["finals"].is_null());
+  for (const std::int64_t a : {1, 2}) {
+    Record finalist = record_of(a, a == 2 ? 1.5 : 1.8);
+    finalist.finals = "f";
+    finalist.samples_ms.assign(15, finalist.time_ms.median);
+    result.further.push_back(finalist);
+  }
+  const auto json = run_json(spec, result, 9);
+  CHECK(json["best"]["config"]["A"] == 2);
+  CHECK(json["best"]["time_ms"] == 1.5);
+  CHECK(json["best"]["ties"].empty());
+  CHECK(json["finals"] == nlohmann::ordered_json{{"finalists", 2}, {"rounds", 15}, {"decided", true}});
+  CHECK(has(run_text(spec, result, 10), "finals: 2 configurations in 15 rounds\n"));
+  result.further[0].outcome = Outcome::crashed;
+  CHECK(has(run_text(spec, result, 10), "finals: 2 configurations in 15 rounds, 1 failed there\n"));
 }
 
 TEST_CASE("Tables align numbers right and text left, by code points") {

@@ -147,6 +147,35 @@ TEST_CASE("Kernels that crash, hang or fault cost their own configuration") {
   CHECK(bench(workers, service, "wrong").log.find("on stderr") != std::string::npos);
 }
 
+TEST_CASE("Rounds come back from the worker; who took it down is told only where it can tell") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  const auto rounds = [&](const std::vector<std::string>& keys, double timeout_s = 60) {
+    RoundsJob job;
+    for (const std::string& key : keys) {
+      job.jobs.emplace_back();
+      job.jobs.back().artifact.key = key;
+    }
+    job.rounds = {{0, 1}, {1, 0}};
+    std::optional<RoundsAnswer> answer;
+    service.measure_rounds(job, timeout_s, [&](const RoundsAnswer& given) { answer = given; });
+    REQUIRE(workers.loop.run_until([&] { return answer.has_value(); }));
+    return *answer;
+  };
+  const RoundsAnswer answer = rounds({"ok", "fine"});
+  CHECK(answer.outcome == Outcome::ok);
+  CHECK(answer.samples_ms == std::vector<std::vector<double>>{{2, 2}, {4, 4}});
+  CHECK(answer.taints == std::vector<std::string>{"warm"});
+  const RoundsAnswer crashed = rounds({"ok", "crash"});
+  CHECK(crashed.outcome == Outcome::crashed);
+  CHECK_FALSE(crashed.failed);
+  CHECK(crashed.log.find("dying words") != std::string::npos);
+  CHECK(rounds({"ok", "fault"}).failed == 1);
+  CHECK(rounds({"hang", "ok"}, 0.05).outcome == Outcome::timed_out);
+  CHECK(rounds({"ok", "ok"}).outcome == Outcome::ok);
+  CHECK(workers.times_opened() == 4);
+}
+
 TEST_CASE("A worker that reports a lost device is gone before the next configuration comes") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command);

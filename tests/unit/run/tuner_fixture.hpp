@@ -43,6 +43,7 @@ struct Tuning {
   TuneOptions options;
   std::string parameters = "A = [1, 2, 3]\nB = { values = [10, 20], compile_time = false }\n";
   std::string rest;  ///< further tables of the spec
+  int finals = 0;    ///< as [measure] finals; off unless a test is about them
   std::string reference = "reference = { builtin = \"transpose\", x = \"x\" }";
 
   Tuning() {
@@ -74,8 +75,10 @@ struct Tuning {
     observer.also = also;
     compiler.jobs.clear();
     bench.jobs.clear();
+    bench.rounds.clear();
     bench.problems.clear();
     spec = parse_spec(spec_text(), "t.toml", folder.path());
+    spec.measure.finals = finals;
     return tune(spec, spec.cases.front(), target, options, loop, compiler, bench, clock, observer, stop);
   }
 

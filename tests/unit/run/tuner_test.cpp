@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/record/record_log.hpp"
@@ -151,6 +152,18 @@ TEST_CASE("A configuration that fails costs only itself, and its outcome is reco
     if (a != 8) CHECK(record.time_ms.count == 0);
   }
   CHECK(stored_records(t) == 8);
+}
+
+TEST_CASE("What the worker says against its samples is kept with them") {
+  Tuning t;
+  t.parameters = only_a;
+  t.bench.respond = [](const BenchJob& job) {
+    BenchAnswer answer = measured(2.0);
+    if (job.launch.block[0] == 64) answer.taints = {"throttled", "ECC errors"};
+    return bench_answer_from_json(to_json(answer));
+  };
+  for (const Record& record : t.run().records)
+    CHECK(record.tainted.size() == (Tuning::value(record.config, "A") == 2 ? 2 : 0));
 }
 
 TEST_CASE("A fully stored run asks neither service for anything") {

@@ -180,6 +180,30 @@ TEST_CASE("what decides whether results agree") {
   CHECK(parse(edited("rtol = 1e-2", "reduction = 64")).validate.reduction->text == "64");
 }
 
+TEST_CASE("race and finals; an objective has one goal or two, of names that can be measured") {
+  CHECK(parse(edited("rep = 20", "rep = 20")).measure.race);
+  CHECK(parse(edited("rep = 20", "rep = 20\nrace = false\nfinals = 3")).measure.finals == 3);
+  CHECK_FALSE(parse(edited("rep = 20", "race = false")).measure.race);
+  const auto with = [](const std::string& lines) {
+    return edited("[metrics]", "[objective]\n" + lines + "\n[metrics]");
+  };
+  const ObjectiveSpec objective =
+      parse(with("maximize = \"1 / time_s\"\nminimize = \"energy_j + registers\"\nacross = \"worst\"")).objective;
+  REQUIRE(objective.goals.size() == 2);
+  CHECK(objective.goals[0].maximize);
+  CHECK(objective.goals[1].expression.text == "energy_j + registers");
+  CHECK_FALSE(objective.goals[1].maximize);
+  CHECK(objective.across == ObjectiveSpec::Across::worst);
+  CHECK(parse(with("minimize = [\"time_ms\", \"spilled_bytes\"]")).objective.goals.size() == 2);
+  CHECK(failure(with("minimize = [\"time_ms\", \"energy_j\"]\nmaximize = \"registers\"")).find("has 3 goals") !=
+        std::string::npos);
+  CHECK(
+      failure(with("minimize = \"energy\"")).find("unknown name 'energy' in an objective (did you mean 'energy_j'?)") !=
+      std::string::npos);
+  CHECK(failure(with("across = \"mean\"")).find("mean") != std::string::npos);
+  CHECK(failure(with("minimise = \"time_ms\"")).find("did you mean 'minimize'?") != std::string::npos);
+}
+
 TEST_CASE("a low rep lowers min_rep, and a high min_rep raises rep") {
   CHECK(parse(edited("rep = 20", "rep = 2")).measure.min_rep == 2);
   CHECK(parse(edited("rep = 20", "min_rep = 80")).measure.rep == 80);

@@ -1,0 +1,41 @@
+// The finals: which of the best configurations is the fastest, and which cannot be told from it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace xtune {
+
+/// Finalists are launched in rounds, each of them once a round and in random order, so that a clock that drifts or a
+/// neighbour that wakes up touches all alike; they are compared round by round. Of the ratios of two finalists' times
+/// the median has a confidence interval by order statistics: the sign test, which asks nothing of the distribution
+/// (J. D. Gibbons and S. Chakraborti, Nonparametric Statistical Inference, 5th ed. (2011), section 5.4). An interval
+/// misses by either side with probability 0.25 %: with seven rivals, 2 % a look that one is judged wrongly.
+inline constexpr double finals_tail = 0.0025;
+/// Times that differ less are as good as equal.
+inline constexpr double finals_tie = 0.01;
+/// Before so many rounds nobody is judged.
+inline constexpr std::size_t finals_least_rounds = 10;
+
+enum class Standing {
+  fastest,  ///< of least median
+  tied,     ///< within finals_tie of it, or not proven slower
+  slower,   ///< proven slower, and by more than finals_tie
+  out       ///< has no samples: it failed
+};
+
+struct FinalsVerdict {
+  std::vector<Standing> standing;  ///< by finalist
+  std::vector<bool> certain;       ///< by finalist: more rounds would not change it; false for those that are out
+  bool decided = false;            ///< certain of all that are in
+};
+
+/// samples_ms[i][k]: finalist i in round k. Series may be shorter than others', of those that left early; the fastest
+/// is one of those with the most rounds. All out: nobody is fastest.
+FinalsVerdict judge_finals(std::span<const std::vector<double>> samples_ms);
+
+/// The order of one round: the members in random order, the same for the same seed and round.
+std::vector<std::size_t> finals_order(std::vector<std::size_t> members, std::uint64_t seed, std::size_t round);
+
+}  // namespace xtune

@@ -1,0 +1,97 @@
+// Orders the records of finals.
+#include "core/record/finals.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/measure/finals.hpp"
+
+namespace xtune {
+namespace {
+
+constexpr double drift = 1.05;
+
+/// What ties break by; the same on every run.
+auto preference(const Record& record) {
+  const ResourceUsage& usage = record.usage;
+  return std::tuple(!record.tainted.empty(), usage.spilled_bytes.value_or(0), usage.registers.value_or(0),
+                    usage.static_shared_bytes.value_or(0), text_of(record.config));
+}
+
+}  // namespace
+
+std::string text_of(const Bindings& bindings) {
+  std::string text;
+  for (const auto& [name, value] : bindings) text += (text.empty() ? "" : ", ") + name + "=" + to_text(value);
+  return text;
+}
+
+std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked, std::size_t most) {
+  std::vector<const Record*> finalists;
+  for (const Record* record : ranked) {
+    if (finalists.size() == most) break;
+    const Record& first = *ranked.front();
+    if (record->tainted.empty() == first.tainted.empty() && record->time_ms.low <= first.time_ms.high * drift)
+      finalists.push_back(record);
+  }
+  return finalists;
+}
+
+std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys) {
+  struct Held {
+    std::set<std::string_view> keys;
+    std::int64_t unix_time_ms = 0;
+    bool clean = true;
+  };
+  std::map<std::string, Held> held;
+  for (const Record* record : records) {
+    if (record->finals.empty()) continue;
+    Held& one = held[record->finals];
+    one.keys.insert(record->key);
+    one.clean = one.clean && record->tainted.empty();
+    one.unix_time_ms = std::max(one.unix_time_ms, record->unix_time_ms);
+  }
+  const std::set<std::string_view> wanted(keys.begin(), keys.end());
+  std::vector<std::pair<std::int64_t, std::string>> found;
+  for (const auto& [id, one] : held)
+    if (one.clean && one.keys == wanted) found.emplace_back(-one.unix_time_ms, id);
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> ids;
+  for (auto& [when, id] : found) ids.push_back(std::move(id));
+  return ids;
+}
+
+FinalsResult::FinalsResult(const std::vector<const Record*>& records) {
+  std::vector<std::vector<double>> samples_ms;
+  for (const Record* record : records) {
+    samples_ms.push_back(record->outcome == Outcome::ok ? record->samples_ms : std::vector<double>());
+    rounds_ = std::max(rounds_, samples_ms.back().size());
+  }
+  const FinalsVerdict verdict = judge_finals(samples_ms);
+  decided_ = verdict.decided;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    places.push_back(i);
+    tied_ += verdict.standing[i] == Standing::fastest || verdict.standing[i] == Standing::tied;
+  }
+  const auto group = [&](std::size_t i) {
+    const Standing standing = verdict.standing[i];
+    return standing == Standing::out ? 2 : standing == Standing::slower ? 1 : 0;
+  };
+  std::sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+    if (group(a) != group(b)) return group(a) < group(b);
+    const double left = group(a) == 1 ? records[a]->time_ms.median : 0;
+    const double right = group(b) == 1 ? records[b]->time_ms.median : 0;
+    return std::tuple(left, preference(*records[a])) < std::tuple(right, preference(*records[b]));
+  });
+  for (const std::size_t i : places) order_.push_back(records[i]);
+}
+
+bool FinalsResult::tied(const Record& record) const {
+  const auto end = order_.begin() + static_cast<std::ptrdiff_t>(tied_);
+  return std::find(order_.begin(), end, &record) != end;
+}
+
+}  // namespace xtune

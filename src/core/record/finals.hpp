@@ -1,0 +1,43 @@
+// Finals as records: who may take part, and what the records of one that was held say.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/record/record.hpp"
+
+namespace xtune {
+
+/// Of the ranked records the first that may be the best: `most` at most, clean ones alone where the first is, whose
+/// interval begins within 5 % of the end of the first one's, as a device's speed drifts by so much between one
+/// measurement and another. Fewer than two need no finals.
+std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked, std::size_t most);
+
+/// The ids of untainted finals whose records, failures included, are of these configurations (by measurement key) and
+/// no others; newest first.
+std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys);
+
+/// What judge_finals says of the records of one finals. Equal ones always come in the same order, so that finals that
+/// are held again have the same winner: among the fastest and its ties clean records go before tainted ones, then fewer
+/// spilled bytes, fewer registers, less static shared memory, then the configuration's text. The slower ones follow by
+/// their median.
+class FinalsResult {
+ public:
+  explicit FinalsResult(const std::vector<const Record*>& records);
+  const std::vector<const Record*>& order() const noexcept { return order_; }  ///< failures last
+  bool tied(const Record& record) const;                                       ///< or the fastest itself
+  bool decided() const noexcept { return decided_; }
+  std::size_t rounds() const noexcept { return rounds_; }
+
+ private:
+  std::vector<const Record*> order_;
+  std::size_t tied_ = 0;  ///< so many of order_
+  std::size_t rounds_ = 0;
+  bool decided_ = false;
+};
+
+/// "A=1, B=2", by name.
+std::string text_of(const Bindings& bindings);
+
+}  // namespace xtune

@@ -1,0 +1,47 @@
+// Evaluates metric expressions over records.
+#include "core/record/metrics.hpp"
+
+#include <limits>
+
+#include "core/measure/statistics.hpp"
+#include "core/spec/template_text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+Bindings measured_names(const Record& record, double time_ms) {
+  Bindings names = device_facts(record.device);
+  names.insert(record.problem.begin(), record.problem.end());
+  names.insert(record.config.begin(), record.config.end());
+  names["time_ms"] = time_ms;
+  names["time_s"] = time_ms * 1e-3;
+  const ResourceUsage& usage = record.usage;
+  if (record.telemetry.energy_j > 0) names.emplace("energy_j", record.telemetry.energy_j);
+  if (usage.registers) names.emplace("registers", std::int64_t{*usage.registers});
+  if (usage.spilled_bytes) names.emplace("spilled_bytes", *usage.spilled_bytes);
+  names.emplace("shared_bytes", record.dynamic_shared_bytes + usage.static_shared_bytes.value_or(0));
+  return names;
+}
+
+double number_of(const Text& expression, const Bindings& names) {
+  const auto lookup = [&](std::string_view name) {
+    const auto found = names.find(name);
+    return found == names.end() ? nullptr : &found->second;
+  };
+  try {
+    const Value value = evaluate(expression, lookup);
+    if (const auto* real = std::get_if<double>(&value)) return *real;
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  } catch (const Error&) {
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+std::vector<std::pair<std::string, double>> metrics_of(const Spec& spec, const Record& record) {
+  const Bindings names = measured_names(record, statistic(record.time_ms, spec.measure.statistic));
+  std::vector<std::pair<std::string, double>> metrics;
+  for (const Metric& metric : spec.metrics) metrics.emplace_back(metric.name, number_of(metric.expression, names));
+  return metrics;
+}
+
+}  // namespace xtune

@@ -1,0 +1,24 @@
+// The metrics of a spec, and what else expressions may name of a measured configuration.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/record/record.hpp"
+#include "core/spec/spec.hpp"
+
+namespace xtune {
+
+/// Problem, configuration and device of a record, time_ms and time_s, and those of quantity_names() that are known and
+/// whose names the spec does not use itself.
+Bindings measured_names(const Record& record, double time_ms);
+
+/// [metrics] in the spec's order, evaluated over these names at the spec's statistic; a metric that cannot be evaluated
+/// (say, a division by zero) is NaN.
+std::vector<std::pair<std::string, double>> metrics_of(const Spec& spec, const Record& record);
+
+/// An expression as a number; NaN where it has none.
+double number_of(const Text& expression, const Bindings& names);
+
+}  // namespace xtune

@@ -1,0 +1,126 @@
+// Evaluates objectives over records.
+#include "core/record/objective.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/measure/statistics.hpp"
+#include "core/record/metrics.hpp"
+#include "core/space/expression.hpp"
+
+namespace xtune {
+namespace {
+
+double positive(double value, bool maximize) {
+  const double magnitude = std::isnan(value) ? value : std::max(value, 1e-9);
+  return maximize ? 1 / magnitude : magnitude;
+}
+
+/// The names of an expression, those of metrics replaced by theirs.
+std::set<std::string, std::less<>> names_in(const Spec& spec, const Text& expression) {
+  std::set<std::string, std::less<>> names;
+  const Expression parsed = Expression::parse(expression.text);
+  for (const std::string& name : parsed.names()) {
+    const auto metric = std::find_if(spec.metrics.begin(), spec.metrics.end(),
+                                     [&, &wanted = name](const Metric& one) { return one.name == wanted; });
+    if (metric == spec.metrics.end())
+      names.insert(name);
+    else
+      names.merge(names_in(spec, metric->expression));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> Objective::names() const {
+  std::vector<std::string> names;
+  for (const ObjectiveSpec::Goal& goal : spec_.objective.goals) names.push_back(goal.expression.text);
+  if (names.empty()) names.push_back("time_ms");
+  return names;
+}
+
+std::vector<double> Objective::values(const Record& record, double time_ms) const {
+  const std::vector<ObjectiveSpec::Goal>& goals = spec_.objective.goals;
+  if (goals.empty()) return {time_ms};
+  Bindings names = measured_names(record, time_ms);
+  for (const Metric& metric : spec_.metrics) {
+    const double value = number_of(metric.expression, names);
+    if (!std::isnan(value)) names.emplace(metric.name, value);
+  }
+  std::vector<double> values;
+  for (const ObjectiveSpec::Goal& goal : goals) values.push_back(number_of(goal.expression, names));
+  return values;
+}
+
+std::vector<double> Objective::values(const Record& record) const {
+  return values(record, statistic(record.time_ms, spec_.measure.statistic));
+}
+
+bool Objective::follows_time(const Bindings& problem, const DeviceInfo& device) const {
+  const std::vector<ObjectiveSpec::Goal>& goals = spec_.objective.goals;
+  if (goals.size() != 1) return goals.empty();
+  Record record;
+  record.problem = problem;
+  record.device = device;
+  const Bindings facts = device_facts(device);
+  for (const std::string& name : names_in(spec_, goals.front().expression))
+    if (name != "time_ms" && name != "time_s" && !problem.contains(name) && !facts.contains(name)) return false;
+  double before = -HUGE_VAL;
+  for (double time_ms = 1e-5; time_ms < 1e6; time_ms *= 1.25) {
+    const double now = score(record, time_ms);
+    if (!(now > before)) return false;
+    before = now;
+  }
+  return true;
+}
+
+double Objective::score(const Record& record, double time_ms) const {
+  const std::vector<double> found = values(record, time_ms);
+  const std::vector<ObjectiveSpec::Goal>& goals = spec_.objective.goals;
+  if (goals.size() < 2) return !goals.empty() && goals.front().maximize ? -found.front() : found.front();
+  return std::sqrt(positive(found[0], goals[0].maximize) * positive(found[1], goals[1].maximize));
+}
+
+Criterion Objective::criterion(const Bindings& problem, const DeviceInfo& device) const {
+  Criterion criterion(spec_.measure.statistic);
+  if (!follows_time(problem, device))
+    criterion.score = [this](const Record& record, double time_ms) { return score(record, time_ms); };
+  return criterion;
+}
+
+double Objective::search_score(const Record& record) const {
+  const std::vector<ObjectiveSpec::Goal>& goals = spec_.objective.goals;
+  const double time_ms = statistic(record.time_ms, spec_.measure.statistic);
+  if (goals.size() == 1) return positive(values(record, time_ms).front(), goals.front().maximize);
+  return score(record, time_ms);
+}
+
+std::vector<const Record*> Objective::pareto(const std::vector<const Record*>& records) const {
+  const std::vector<ObjectiveSpec::Goal>& goals = spec_.objective.goals;
+  std::vector<std::pair<const Record*, std::vector<double>>> valued;
+  for (const Record* record : records) {
+    std::vector<double> found = values(*record);
+    for (std::size_t i = 0; i < goals.size(); ++i)
+      if (goals[i].maximize) found[i] = -found[i];
+    if (std::all_of(found.begin(), found.end(), [](double value) { return std::isfinite(value); }))
+      valued.emplace_back(record, std::move(found));
+  }
+  const auto beats = [](const std::vector<double>& a, const std::vector<double>& b) {
+    bool better = false;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (a[i] > b[i]) return false;
+      better = better || a[i] < b[i];
+    }
+    return better;
+  };
+  std::vector<const Record*> front;
+  for (const auto& [record, own] : valued)
+    if (std::none_of(valued.begin(), valued.end(),
+                     [&, &mine = own](const auto& other) { return beats(other.second, mine); }))
+      front.push_back(record);
+  return front;
+}
+
+}  // namespace xtune

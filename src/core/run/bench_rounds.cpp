@@ -1,0 +1,45 @@
+// Several configurations in turns: the finals, and the incumbent once more.
+#include <algorithm>
+
+#include "core/run/bench_session.hpp"
+
+namespace xtune {
+
+RoundsAnswer BenchSession::measure_rounds(const RoundsJob& job) {
+  RoundsAnswer answer;
+  const std::int64_t start = clock_.now_ns();
+  answer.samples_ms.resize(job.jobs.size());
+  for (BufferSet& set : sets_) reset(arguments_, set, true);
+  inputs_intact_ = false;
+  settle();
+  std::size_t at = 0;
+  std::vector<std::pair<std::size_t, double>> round_ms;
+  try {
+    std::vector<std::unique_ptr<Program>> programs;
+    std::vector<Sampler> samplers;
+    for (at = 0; at < job.jobs.size(); ++at) {
+      programs.push_back(device_.load(with_image(job.jobs[at].artifact), job.jobs[at].launch));
+      samplers.push_back(sampler(*programs.back(), job.jobs[at].scalars));
+      samplers.back().warm_up(1);
+    }
+    for (const std::vector<std::size_t>& round : job.rounds) {
+      round_ms.clear();
+      for (const std::size_t index : round) {
+        at = index;
+        round_ms.emplace_back(index, samplers[index].sample_ms());
+      }
+      for (const auto& [index, time_ms] : round_ms) answer.samples_ms[index].push_back(time_ms);
+    }
+    Telemetry telemetry;
+    watch(telemetry, answer.taints);
+  } catch (const CandidateFailure& failure) {
+    answer.outcome = failure.outcome();
+    answer.message = failure.what();
+    answer.log = failure.log();
+    answer.failed = at;
+  }
+  answer.busy_s = static_cast<double>(clock_.now_ns() - start) * 1e-9;
+  return answer;
+}
+
+}  // namespace xtune

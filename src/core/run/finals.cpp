@@ -1,0 +1,102 @@
+// The course of the finals.
+#include "core/run/finals.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "core/measure/finals.hpp"
+
+namespace xtune {
+namespace {
+
+constexpr std::size_t rounds_a_request = 5;
+constexpr int most_mysteries = 3;
+
+double to_nanoseconds(double time_ms) { return std::round(time_ms * 1e6) / 1e6; }
+
+}  // namespace
+
+Finals::Finals(BenchService& bench, std::vector<BenchJob> jobs, FinalsLimits limits, Done done)
+    : bench_(bench),
+      jobs_(std::move(jobs)),
+      limits_(limits),
+      done_(std::move(done)),
+      results_(jobs_.size()),
+      left_(jobs_.size()) {}
+
+std::vector<std::size_t> Finals::members() const {
+  std::vector<std::size_t> who;
+  for (std::size_t i = 0; i < jobs_.size(); ++i)
+    if (results_[i].outcome == Outcome::ok && !left_[i]) who.push_back(i);
+  return who;
+}
+
+void Finals::next() {
+  if (!suspects_.empty()) return probe();
+  std::vector<std::vector<double>> samples_ms;
+  for (const FinalistResult& result : results_) samples_ms.push_back(result.samples_ms);
+  const FinalsVerdict verdict = judge_finals(samples_ms);
+  double longest_ms = 0;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    left_[i] = left_[i] || (verdict.standing[i] == Standing::slower && verdict.certain[i]);
+    longest_ms = std::max(longest_ms, std::accumulate(samples_ms[i].begin(), samples_ms[i].end(), 0.0));
+  }
+  const auto most = static_cast<std::size_t>(std::max(limits_.rounds, 1));
+  const std::vector<std::size_t> who = members();
+  if (verdict.decided || who.size() < 2 || round_ >= most || longest_ms >= limits_.kernel_ms ||
+      mysteries_ == most_mysteries)
+    return finish();
+  ask(who, std::min(round_ == 0 ? finals_least_rounds : rounds_a_request, most - round_), true);
+}
+
+void Finals::probe() {
+  const std::size_t suspect = suspects_.back();
+  suspects_.pop_back();
+  ask({suspect}, 1, false);
+}
+
+void Finals::ask(const std::vector<std::size_t>& who, std::size_t rounds, bool counts) {
+  RoundsJob job;
+  for (const std::size_t i : who) job.jobs.push_back(jobs_[i]);
+  std::vector<std::size_t> places(who.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  for (std::size_t i = 0; i < rounds; ++i) job.rounds.push_back(finals_order(places, limits_.seed, round_ + i));
+  bench_.measure_rounds(job, limits_.timeout_s * static_cast<double>(who.size()),
+                        [this, who, counts](const RoundsAnswer& answer) { take(who, answer, counts); });
+}
+
+void Finals::take(const std::vector<std::size_t>& who, const RoundsAnswer& answer, bool counts) {
+  busy_s_ += answer.busy_s;
+  for (const std::string& taint : answer.taints)
+    if (std::find(taints_.begin(), taints_.end(), taint) == taints_.end()) taints_.push_back(taint);
+  if (counts && answer.samples_ms.size() == who.size()) {
+    std::size_t rounds = answer.samples_ms.front().size();
+    for (const std::vector<double>& series : answer.samples_ms) rounds = std::min(rounds, series.size());
+    for (std::size_t place = 0; place < who.size(); ++place)
+      for (std::size_t i = 0; i < rounds; ++i)
+        results_[who[place]].samples_ms.push_back(to_nanoseconds(answer.samples_ms[place][i]));
+    round_ += rounds;
+    if (rounds == 0 && answer.outcome == Outcome::ok) mysteries_ = most_mysteries;
+  }
+  if (answer.outcome != Outcome::ok) {
+    std::optional<std::size_t> culprit = answer.failed;
+    if (who.size() == 1) culprit = 0;
+    if (culprit) {
+      results_[who.at(*culprit)] = {answer.outcome, answer.message, answer.log, {}};
+    } else {
+      ++mysteries_;
+      suspects_ = who;
+    }
+  }
+  next();
+}
+
+void Finals::finish() {
+  // Last: what done does may end this object.
+  const Done done = std::move(done_);
+  done(std::move(results_), std::move(taints_));
+}
+
+}  // namespace xtune

@@ -1,0 +1,152 @@
+// What follows the search: doubtful losers of the race are measured in full, then the best meet in finals.
+#include <algorithm>
+#include <cmath>
+
+#include "core/record/best.hpp"
+#include "core/record/finals.hpp"
+#include "core/run/tuning.hpp"
+
+namespace xtune {
+
+bool Tuning::go_on_after_search() {
+  if (finals_begun_) return false;
+  return settle() || start_finals();
+}
+
+/// A stored loser has lost against the best of another day, and the best of this run may since be a slower one: what
+/// its samples do not show to be slower than that is measured in full, the most promising first.
+bool Tuning::settle() {
+  std::optional<Incumbent> best;
+  if (best_score_) {
+    const Summary& summary = result_.records[best_].time_ms;
+    best = Incumbent{summary.median, summary.q3};
+  }
+  std::erase_if(pruned_,
+                [&](const Pruned& one) { return best && still_lost(result_.records[one.record].samples_ms, *best); });
+  if (pruned_.empty()) return false;
+  const auto next = std::min_element(pruned_.begin(), pruned_.end(), [&](const Pruned& a, const Pruned& b) {
+    return result_.records[a.record].time_ms.min < result_.records[b.record].time_ms.min;
+  });
+  const TrialPtr trial = make_trial(next->index);
+  trial->purpose = Trial::Purpose::settle;
+  trial->replaces = next->record;
+  pruned_.erase(next);
+  trial->launch = resolver_.launch(trial->config);
+  start_compile(trial);
+  return true;
+}
+
+/// Those of this run, and those of the store that its space allows and its spec measures the same way.
+std::vector<const Record*> Tuning::contenders() const {
+  std::vector<const Record*> records;
+  for (const Record& record : result_.records) records.push_back(&record);
+  if (options_.fresh || !options_.only.empty()) return records;
+  std::vector<const Record*> others = stored_.ok_of(result_.problem, target_.device);
+  const auto asked_today = [&](const Record& record) {
+    const auto index = index_of(space_, record.config);
+    if (!index) return false;
+    const Config config = space_.at(*index);
+    const CompileRequest request = resolver_.compile_request(config);
+    return key_of(resolver_.measurement_key_parts(config, resolver_.artifact_key(request))) == record.key;
+  };
+  // To work out a key takes time: only what may be among the best is asked for it.
+  std::size_t taken = 0;
+  const auto most = static_cast<std::size_t>(std::max(spec_.measure.finals, 1));
+  for (const Record* record : ranked(others, criterion_)) {
+    if (taken == most ||
+        (best_score_ && !criterion_.score && record->time_ms.low > 1.1 * result_.records[best_].time_ms.high))
+      break;
+    if (!asked_today(*record)) continue;
+    records.push_back(record);
+    ++taken;
+  }
+  return records;
+}
+
+bool Tuning::start_finals() {
+  finals_begun_ = true;
+  if (!options_.only.empty()) return false;
+  const std::vector<const Record*> order = ranked(contenders(), criterion_);
+  // Where time does not decide there is nothing to compare round by round; but the best may be the store's.
+  const auto most = static_cast<std::size_t>(criterion_.score ? 1 : std::max(spec_.measure.finals, 1));
+  const std::vector<const Record*> finalists = finalists_of(order, most);
+  std::vector<std::string> keys;
+  for (const Record* record : finalists) {
+    keys.push_back(record->key);
+    if (record < result_.records.data() || record >= result_.records.data() + result_.records.size())
+      result_.further.push_back(*record);
+  }
+  if (!holds_finals() || finalists.size() < 2) return false;
+  result_.finalists = finalists.size();
+  if (!options_.fresh) {
+    std::vector<const Record*> stored;
+    for (const Record& record : stored_.finals()) stored.push_back(&record);
+    if (const std::vector<std::string> ids = finals_of(stored, keys); !ids.empty()) {
+      for (const Record& record : stored_.finals())
+        if (record.finals == ids.front()) result_.further.push_back(record);
+      return false;
+    }
+  }
+  for (const Record* record : finalists) {
+    const TrialPtr trial = make_trial(index_of(space_, record->config).value());
+    trial->purpose = Trial::Purpose::finalist;
+    trial->launch = resolver_.launch(trial->config);
+    trial->record.validation = record->validation;
+    start_compile(trial);
+  }
+  return true;
+}
+
+void Tuning::hold_finals() {
+  // In the order of their keys, not of the compilers: the orders of the rounds are drawn by place.
+  std::sort(finalists_.begin(), finalists_.end(),
+            [](const TrialPtr& a, const TrialPtr& b) { return a->record.key < b->record.key; });
+  std::erase_if(finalists_, [](const TrialPtr& trial) { return trial->record.outcome != Outcome::ok; });
+  if (finalists_.size() < 2) return finalists_.clear();
+  benching_ = true;
+  std::vector<BenchJob> jobs;
+  for (const TrialPtr& trial : finalists_) jobs.push_back(job_of(*trial));
+  FinalsLimits limits;
+  limits.seed = spec_.search.seed;
+  limits.rounds = std::clamp(spec_.measure.rep, 1, 200);
+  limits.kernel_ms = spec_.measure.max_time_ms;
+  limits.timeout_s = spec_.measure.timeout_s;
+  finals_ =
+      std::make_unique<Finals>(bench_, std::move(jobs), limits,
+                               [this](std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
+                                 on_finals(std::move(results), taints);
+                               });
+  finals_->start();
+}
+
+void Tuning::on_finals(std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
+  ++answers_;
+  benching_ = false;
+  result_.device_busy_s += finals_->busy_s();
+  const std::int64_t now_ms = clock_.unix_time_ms();
+  const std::string id = options_.attempt + "-" + finalists_.front()->record.key.substr(0, 8);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    FinalistResult& result = results[i];
+    if (result.outcome == Outcome::ok && result.samples_ms.empty()) continue;
+    Record& record = finalists_[i]->record;
+    record.finals = id;
+    record.outcome = result.outcome;
+    record.stage = result.outcome == Outcome::ok ? "measure" : "run";
+    record.message = result.message;
+    record.tainted = taints;
+    record.samples_ms = std::move(result.samples_ms);
+    if (record.outcome == Outcome::ok)
+      record.time_ms = summarize(record.samples_ms);
+    else
+      record.validation.reset();
+    record.compile_s = record.compile_cpu_s = 0;
+    stamp(record);
+    record.unix_time_ms = now_ms;
+    store(record);
+    observer_.on_record(record, result.log, false);
+    result_.further.push_back(std::move(record));
+  }
+  finalists_.clear();
+}
+
+}  // namespace xtune

@@ -1,0 +1,78 @@
+// The incumbent of a run's race: who it is, and what it takes by now.
+#include <algorithm>
+
+#include "core/run/tuning.hpp"
+
+namespace xtune {
+namespace {
+
+// The incumbent is measured again after so many challengers, where that takes a twentieth of their time at most; sooner
+// where it was measured by another run, when the device may have been another in all but name.
+constexpr std::size_t races_between = 40, races_after_stored = 8;
+constexpr double busy_share = 0.05;
+constexpr std::size_t rounds = 11;
+
+Incumbent incumbent_of(const Summary& summary, double time_ms) {
+  // A mean may lie beyond the third quartile; a challenger is never beaten by less than what ranks the incumbent.
+  return {summary.median, std::max(summary.q3, time_ms)};
+}
+
+}  // namespace
+
+void Tuning::consider_incumbent(const TrialPtr& trial, bool from_store) {
+  const Record& record = trial->record;
+  const double time_ms = statistic(record.time_ms, spec_.measure.statistic);
+  if (throne_) {
+    const bool clean = record.tainted.empty(), other_clean = throne_->trial->record.tainted.empty();
+    if (clean != other_clean ? other_clean : time_ms >= throne_->time_ms) return;
+  }
+  throne_.emplace();
+  throne_->trial = trial;
+  throne_->incumbent = incumbent_of(record.time_ms, time_ms);
+  throne_->time_ms = time_ms;
+  throne_->cost_s = record.bench_s;
+  throne_->stored = from_store;
+}
+
+void Tuning::follow_drift() {
+  if (!races() || !throne_ || throne_->asked || search_cut_) return;
+  if (throne_->races < (throne_->stored ? races_after_stored : races_between)) return;
+  if (throne_->cost_s > busy_share * throne_->busy_s && !throne_->stored) return;
+  throne_->asked = true;
+  const TrialPtr trial = make_trial(throne_->trial->proposal.index);
+  trial->purpose = Trial::Purpose::drift;
+  trial->launch = resolver_.launch(trial->config);
+  start_compile(trial);  // from the cache
+}
+
+void Tuning::measure_incumbent(const TrialPtr& trial) {
+  RoundsJob job{{job_of(*trial)}, std::vector<std::vector<std::size_t>>(rounds, {0})};
+  bench_.measure_rounds(job, spec_.measure.timeout_s, [this, trial](const RoundsAnswer& answer) {
+    ++answers_;
+    benching_ = false;
+    result_.device_busy_s += answer.busy_s;
+    const bool sound = answer.outcome == Outcome::ok && !answer.samples_ms.empty() && !answer.samples_ms[0].empty();
+    // Whether it failed or another is best by now: its turn comes again.
+    if (!throne_ || throne_->trial->record.key != trial->record.key) return;
+    throne_->asked = false;
+    throne_->stored = false;
+    throne_->races = 0;
+    throne_->busy_s = 0;
+    if (!sound) return;
+    Record record = throne_->trial->record;
+    record.drift = true;
+    record.samples_ms = answer.samples_ms[0];
+    record.time_ms = summarize(record.samples_ms);
+    record.tainted = answer.taints;
+    record.compile_s = record.compile_cpu_s = 0;
+    record.bench_s = answer.busy_s;
+    stamp(record);
+    store(record);
+    if (!record.tainted.empty()) return;
+    throne_->time_ms = statistic(record.time_ms, spec_.measure.statistic);
+    throne_->incumbent = incumbent_of(record.time_ms, throne_->time_ms);
+    throne_->cost_s = answer.busy_s;
+  });
+}
+
+}  // namespace xtune

@@ -1,0 +1,157 @@
+// One run of the tuner: its state, and what it does next. Internal to the tuner.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/candidates/resolve.hpp"
+#include "core/record/objective.hpp"
+#include "core/record/record_log.hpp"
+#include "core/run/finals.hpp"
+#include "core/run/reference_plan.hpp"
+#include "core/run/search_path.hpp"
+#include "core/run/stored_results.hpp"
+#include "core/run/tuner.hpp"
+
+namespace xtune {
+
+/// One configuration on its way to a record.
+struct Trial {
+  enum class Purpose {
+    search,    ///< proposed by the strategy
+    settle,    ///< lost a race against another best than today's: measured in full
+    drift,     ///< the incumbent once more
+    finalist,  ///< to be measured in finals
+  };
+  Purpose purpose = Purpose::search;
+  SearchPath::Proposal proposal;
+  Config config;
+  Launch launch;
+  CompileRequest request;
+  Artifact artifact;
+  Record record;
+  std::size_t replaces = 0;  ///< settle: the place of the record that was pruned, in TuneResult::records
+};
+using TrialPtr = std::shared_ptr<Trial>;
+
+/// By name; nullopt: the space has other parameters, or does not allow it.
+std::optional<std::uint64_t> index_of(const Space& space, const Bindings& config);
+
+class Tuning {
+ public:
+  Tuning(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options, EventLoop& loop,
+         CompileService& compiler, BenchService& bench, Clock& clock, TuneObserver& observer,
+         const std::atomic<bool>& stop);
+  TuneResult go();
+
+ private:
+  // tuner.cpp: the search.
+  std::vector<Record> read_store();
+  std::unique_ptr<Strategy> make_search(const Bindings& problem);
+  void stop_where_asked();
+  double elapsed_s() const { return static_cast<double>(clock_.now_ns() - start_ns_) * 1e-9; }
+  bool time_is_up(double share = 1) const {
+    return spec_.search.seconds && elapsed_s() >= share * *spec_.search.seconds;
+  }
+  bool stopping() const { return stop_.load(std::memory_order_relaxed) || time_is_up(); }
+  bool races() const { return spec_.measure.race && !criterion_.score && options_.only.empty(); }
+  bool holds_finals() const { return spec_.measure.finals >= 2 && !criterion_.score && options_.only.empty(); }
+  bool search_is_over();
+  std::uint64_t in_flight() const { return compiling_ + ready_.size() + finalists_.size() + (benching_ ? 1 : 0); }
+  void pump();
+  bool may_compile() const { return !alternate_ || (ready_.empty() && !benching_ && !batch_closed_); }
+  /// Compilers need not wait for a slow device unless the search does.
+  bool room() const { return (alternate_ || path_.learns() ? in_flight() : compiling_) < batch_; }
+  bool may_bench() const { return problem_set_ && (!alternate_ || compiling_ == 0); }
+  TrialPtr make_trial(std::uint64_t index);
+  void consider(const SearchPath::Proposal& proposal);
+  bool serve_from_store(Trial& trial);
+  void start_compile(const TrialPtr& trial);
+  void on_compiled(const std::string& key, const CompileAnswer& answer);
+  void prepare_bench(const Config& config);
+  void start_bench();
+  BenchJob job_of(const Trial& trial) const;
+  void on_benched(const TrialPtr& trial, const BenchAnswer& answer);
+  void finish(Trial& trial, const std::string& log);
+  void stamp(Record& record) const;
+  void store(const Record& record);
+  void take(const Trial& trial, Record record, const std::string& log, bool from_store);
+  void report();
+
+  // tuner_race.cpp: the incumbent.
+  void consider_incumbent(const TrialPtr& trial, bool from_store);
+  void follow_drift();
+  void measure_incumbent(const TrialPtr& trial);
+
+  // tuner_finals.cpp: what follows the search.
+  bool go_on_after_search();
+  bool settle();
+  bool start_finals();
+  std::vector<const Record*> contenders() const;
+  void hold_finals();
+  void on_finals(std::vector<FinalistResult> results, const std::vector<std::string>& taints);
+
+  const Spec& spec_;
+  const Target& target_;
+  const TuneOptions& options_;
+  EventLoop& loop_;
+  CompileService& compiler_;
+  BenchService& bench_;
+  Clock& clock_;
+  TuneObserver& observer_;
+  const std::atomic<bool>& stop_;
+  const std::int64_t start_ns_;
+  const Space space_;
+  const CandidateResolver resolver_;
+  const Objective objective_;
+  const Criterion criterion_;  ///< with a score where time alone does not decide
+  const std::uint64_t evals_;
+  const bool alternate_;
+  const std::size_t batch_;      ///< configurations in flight at most; see room()
+  std::vector<Record> on_arch_;  ///< the store's, of this kernel and architecture; moved into stored_
+  SearchPath path_;
+
+  StoredResults stored_;
+  std::optional<RecordWriter> writer_;
+  std::unordered_map<std::string, std::vector<TrialPtr>> waiting_for_artifact_;
+  std::deque<TrialPtr> ready_;
+  std::size_t compiling_ = 0;  ///< trials, not jobs: several may wait for one artifact
+  bool batch_closed_ = false;  ///< alternating: compiling has ended, the device's turn lasts until ready_ is empty
+  bool problem_set_ = false;   ///< the bench service knows inputs and reference
+  bool benching_ = false;
+  bool search_cut_ = false;    ///< its share of the seconds is spent
+  std::uint64_t answers_ = 0;  ///< of both services
+  std::optional<std::int64_t> first_compile_ns_;
+  std::optional<double> best_score_;
+  std::size_t best_ = 0;  ///< index into result_.records
+  std::unique_ptr<ReferenceBuilder> reference_;
+
+  /// The best so far as challengers meet it.
+  struct Throne {
+    TrialPtr trial;         ///< its configuration, and its first record
+    Incumbent incumbent;    ///< as measured last
+    double time_ms = 0;     ///< by the spec's statistic, as measured last
+    double cost_s = 0;      ///< of the device, to measure it once more
+    std::size_t races = 0;  ///< of others since it was measured last
+    double busy_s = 0;      ///< of the device meanwhile
+    bool stored = false;    ///< measured by another run
+    bool asked = false;     ///< its measurement is under way
+  };
+  std::optional<Throne> throne_;
+
+  struct Pruned {
+    std::size_t record;   ///< index into result_.records
+    std::uint64_t index;  ///< in the space
+  };
+  std::vector<Pruned> pruned_;
+  std::vector<TrialPtr> finalists_;  ///< compiled
+  std::unique_ptr<Finals> finals_;
+  bool finals_begun_ = false;
+  TuneResult result_;
+};
+
+}  // namespace xtune

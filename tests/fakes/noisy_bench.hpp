@@ -1,0 +1,67 @@
+// A bench service over a simulated device: it takes samples, races and rounds as a worker does, on a clock of its own.
+#pragma once
+
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "core/measure/series.hpp"
+#include "fakes/fake_clock.hpp"
+#include "fakes/fake_services.hpp"
+#include "fakes/noise.hpp"
+
+namespace xtune::fakes {
+
+class NoisyBench {
+ public:
+  /// true_ms: how long a configuration really takes.
+  NoisyBench(FakeBenchService& service, FakeClock& clock, const Noise& noise, std::uint64_t seed,
+             std::function<double(const BenchJob&)> true_ms)
+      : clock_(clock), device_(noise, seed), true_ms_(std::move(true_ms)) {
+    service.respond = [this](const BenchJob& job) { return bench(job); };
+    service.respond_rounds = [this](const RoundsJob& job) { return rounds(job); };
+  }
+  MeasureSpec measure;
+  double busy_s = 0;
+
+ private:
+  double launch(const BenchJob& job) {
+    const double time_ms = device_.launch_ms(true_ms_(job));
+    clock_.advance_s(time_ms * 1e-3);
+    busy_s += time_ms * 1e-3;
+    return time_ms;
+  }
+  BenchAnswer bench(const BenchJob& job) {
+    const double before_s = busy_s;
+    const Race race(job.incumbent);
+    const StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise};
+    const auto sample = [&] { return launch(job); };
+    const double first_ms = sample();
+    std::optional<Series> series = lose_cold(sample, rule, clock_, race, first_ms);
+    if (!series) {
+      for (int i = 0; i < measure.warmup; ++i) sample();
+      series = measure_series(sample, rule, clock_, race, first_ms);
+    }
+    BenchAnswer answer;
+    answer.stage = "measure";
+    answer.samples_ms = series->samples_ms;
+    if (series->stopped_by == Stop::beaten) answer.outcome = Outcome::pruned;
+    answer.busy_s = busy_s - before_s;
+    return answer;
+  }
+  RoundsAnswer rounds(const RoundsJob& job) {
+    const double before_s = busy_s;
+    RoundsAnswer answer;
+    answer.samples_ms.resize(job.jobs.size());
+    for (const auto& round : job.rounds)
+      for (const std::size_t index : round) answer.samples_ms[index].push_back(launch(job.jobs[index]));
+    answer.busy_s = busy_s - before_s;
+    return answer;
+  }
+  FakeClock& clock_;
+  NoisyDevice device_;
+  std::function<double(const BenchJob&)> true_ms_;
+};
+
+}  // namespace xtune::fakes

@@ -1,0 +1,176 @@
+// Tests of the race: its margins, what it costs the best on noisy devices, and what it saves.
+#include "core/measure/race.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/measure/series.hpp"
+#include "fakes/fake_clock.hpp"
+#include "fakes/noise.hpp"
+
+namespace {
+
+using namespace xtune;
+using fakes::Noise;
+using fakes::NoisyDevice;
+
+const Incumbent one_ms{1.0, 1.02};
+
+bool lost(std::size_t count, double time_ms, double first_ms = 0) {
+  return Race(one_ms).lost(std::vector<double>(count, time_ms), first_ms);
+}
+
+Incumbent incumbent_of(const Summary& summary) { return {summary.median, summary.q3}; }
+
+std::map<std::string, Noise> noises() {
+  Noise quiet, spiky, bursty, rough;
+  quiet.spread = 0.0005;
+  spiky.spike_rate = 0.01;
+  bursty.burst_rate = 0.01;
+  rough.spread = 0.05;
+  rough.jitter = 0.02;
+  rough.spike_rate = 0.01;
+  rough.burst_rate = 0.005;
+  return {{"quiet", quiet}, {"usual", Noise{}}, {"spiky", spiky}, {"bursty", bursty}, {"rough", rough}};
+}
+
+struct Contest {
+  NoisyDevice device;
+  fakes::FakeClock clock;
+  StoppingRule rule;
+  double busy_ms = 0;  ///< of all launches, the one that validates and the warm-ups included
+  Series measure(double true_ms, const Race& race = {}) {
+    const auto launch = [&] {
+      const double time_ms = device.launch_ms(true_ms);
+      busy_ms += time_ms;
+      return time_ms;
+    };
+    const double first_ms = launch();
+    if (const auto lost = lose_cold(launch, rule, clock, race, first_ms)) return *lost;
+    for (int warmup = 0; warmup < 3; ++warmup) launch();
+    return measure_series(launch, rule, clock, race, first_ms);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("The margin falls with the number of launches") {
+  for (std::size_t count = 1; count <= 60; ++count) {
+    CAPTURE(count);
+    const double margin = count < 3 ? 5 : count < 5 ? 2 : count < 10 ? 1.25 * 1.02 : 1.005 * 1.02;
+    CHECK_FALSE(lost(count, margin * 0.9999, 100));
+    CHECK(lost(count, margin * 1.0001, 100));
+    std::vector<double> samples(count, 100.0);
+    samples[count / 2] = margin * 0.9999;  // one fast launch is enough to stay
+    CHECK_FALSE(Race(one_ms).lost(samples, 100));
+  }
+  CHECK_FALSE(Race(one_ms).lost({}, 100));
+}
+
+TEST_CASE("A single sample is enough only where the launch before it was as slow, and no hiccup") {
+  CHECK(lost(1, 6, 6));
+  CHECK_FALSE(lost(1, 6, 4));
+  CHECK_FALSE(lost(1, 6));
+  const Race microseconds(Incumbent{0.001, 0.001});
+  CHECK_FALSE(microseconds.lost(std::vector<double>{0.5}, 0.5));
+  CHECK(microseconds.lost(std::vector<double>{0.5, 0.5}, 0.5));
+  CHECK(microseconds.far_slower(0.006));
+  CHECK_FALSE(microseconds.far_slower(0.004));
+  CHECK(Race(one_ms).far_slower(2.1));
+  CHECK_FALSE(Race(one_ms).far_slower(1.9));
+}
+
+TEST_CASE("Without an incumbent, or with one of no time, nobody loses") {
+  for (const Race& race : {Race(), Race(std::nullopt), Race(Incumbent{0, 0}), Race(Incumbent{-1, 1})}) {
+    CHECK_FALSE(race.on());
+    CHECK_FALSE(race.far_slower(1e9));
+    CHECK_FALSE(race.lost(std::vector<double>(20, 1e9), 1e9));
+  }
+}
+
+TEST_CASE("Who lost a race has still lost against the same incumbent, and against a slightly slower one") {
+  fakes::NoisyDevice device(Noise{}, 3);
+  Random random(5);
+  int losers = 0;
+  for (int i = 0; i < 4000; ++i) {
+    std::vector<double> samples;
+    const double true_ms = 0.9 + 5 * random.uniform();
+    for (std::size_t n = 1 + random.below(14); n > 0; --n) samples.push_back(device.launch_ms(true_ms));
+    if (!Race(one_ms).lost(samples, samples.front())) continue;
+    ++losers;
+    CHECK(still_lost(samples, one_ms));
+    CHECK(still_lost(samples, {1.02, 1.03}));
+    CHECK_FALSE(still_lost(samples, {true_ms * 1.5, true_ms * 1.5}));
+  }
+  CHECK(losers > 1000);
+  CHECK_FALSE(still_lost({}, one_ms));
+}
+
+TEST_CASE("A faster configuration is dropped in less than two races of a thousand") {
+  for (const auto& [name, noise] : noises())
+    for (const double true_ms : {0.004, 2.0}) {
+      CAPTURE(name);
+      CAPTURE(true_ms);
+      Contest contest{NoisyDevice(noise, 11), {}, {}};
+      const int races = 4000;
+      int dropped = 0;
+      for (int i = 0; i < races; ++i) {
+        const Race race(incumbent_of(contest.measure(true_ms).summary));
+        dropped += contest.measure(true_ms * 0.995, race).stopped_by == Stop::beaten;
+      }
+      CHECK(dropped <= races / 500);
+    }
+}
+
+TEST_CASE("A challenger far slower from its first launch on is not warmed up") {
+  Contest contest{NoisyDevice(Noise{}, 1), {}, {}};
+  const Race race(one_ms);
+  const auto launches_of = [&](double true_ms) {
+    const std::uint64_t before = contest.device.launches();
+    const Series series = contest.measure(true_ms, race);
+    CHECK((series.stopped_by == Stop::beaten) == (true_ms > 1.1));
+    return contest.device.launches() - before;
+  };
+  CHECK(launches_of(50) == 2);
+  CHECK(launches_of(3) == 1 + 3);
+  CHECK(launches_of(1.6) == 1 + 3 + 5);
+  CHECK(launches_of(0.9) > 1 + 3 + 6);
+  // A first launch that was slow for a reason of its own is forgotten, and so is what was sampled cold.
+  int launches = 0;
+  const auto cold = [&] { return ++launches <= 1 ? 4.0 : 1.0; };
+  CHECK_FALSE(lose_cold(cold, contest.rule, contest.clock, race, 4.0));
+  CHECK(launches == 3);
+}
+
+TEST_CASE("A race over a wide space takes less than a quarter of the kernel time, and keeps the best") {
+  // 300 configurations, the slowest fifty times slower than the fastest, evenly on the logarithm.
+  for (const std::string kind : {"usual", "rough"}) {
+    CAPTURE(kind);
+    double full_ms = 0, raced_ms = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      Random random(seed);
+      Contest full{NoisyDevice(noises().at(kind), seed), {}, {}}, raced = full;
+      std::optional<Incumbent> incumbent;
+      double best_true = 0, kept_true = 0;
+      for (int i = 0; i < 300; ++i) {
+        const double true_ms = std::exp(4 * random.uniform());
+        best_true = i == 0 ? true_ms : std::min(best_true, true_ms);
+        full.measure(true_ms);
+        const Series series = raced.measure(true_ms, Race(incumbent));
+        if (series.stopped_by == Stop::beaten) continue;
+        if (incumbent && series.summary.median >= incumbent->median_ms) continue;
+        incumbent = incumbent_of(series.summary);
+        kept_true = true_ms;
+      }
+      full_ms += full.busy_ms;
+      raced_ms += raced.busy_ms;
+      CHECK(kept_true <= best_true * (kind == "usual" ? 1.005 : 1.03));
+    }
+    CAPTURE(full_ms);
+    CAPTURE(raced_ms);
+    CHECK(full_ms > 4 * raced_ms);
+  }
+}

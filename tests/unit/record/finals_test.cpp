@@ -1,0 +1,120 @@
+// Finals as records: who is invited, what they decide in the ranking, and which of a store's are the same.
+#include "core/record/finals.hpp"
+
+#include <doctest/doctest.h>
+
+#include "core/record/best.hpp"
+#include "unit/record/example_record.hpp"
+
+using namespace xtune;
+
+namespace {
+
+std::int64_t block(const Record* record) { return std::get<std::int64_t>(record->config.at("BLOCK")); }
+
+std::vector<std::int64_t> blocks(const std::vector<const Record*>& records) {
+  std::vector<std::int64_t> found;
+  for (const Record* record : records) found.push_back(block(record));
+  return found;
+}
+
+std::vector<const Record*> pointers(const std::vector<Record>& records) {
+  std::vector<const Record*> found;
+  for (const Record& record : records) found.push_back(&record);
+  return found;
+}
+
+/// Took part in finals some time after the first records: twelve rounds of about time_ms.
+Record finalist(std::int64_t number, double time_ms, const std::string& id = "f", std::int64_t later_ms = 10) {
+  Record record = example_record(number, time_ms);
+  record.finals = id;
+  record.unix_time_ms += later_ms;
+  record.samples_ms.clear();
+  for (int i = 0; i < 12; ++i) record.samples_ms.push_back(time_ms * (1 + 0.0001 * (i % 3)));
+  record.time_ms = summarize(record.samples_ms);
+  return record;
+}
+
+std::vector<std::int64_t> order(const std::vector<Record>& records) { return blocks(ranked(records)); }
+
+}  // namespace
+
+TEST_CASE("Finals order those that took part, by ties and resources before times") {
+  Record third = finalist(3, 1.009);
+  third.usage.registers = 16;
+  const std::vector<Record> records{finalist(1, 1.0), finalist(2, 1.05), third, finalist(4, 1.02)};
+  CHECK(order(records) == std::vector<std::int64_t>{1, 3, 4, 2});  // unknown resources count as none
+  std::vector<Record> told = records;
+  for (Record& record : told) record.usage.registers = block(&record) == 3 ? 16 : 32;
+  CHECK(order(told) == std::vector<std::int64_t>{3, 1, 4, 2});
+  CHECK(blocks(best_of(told)->ties) == std::vector<std::int64_t>{1});
+  told[0].usage.spilled_bytes = 0;
+  told[2].usage.spilled_bytes = 8;
+  CHECK(order(told) == std::vector<std::int64_t>{1, 3, 4, 2});
+  CHECK(FinalsResult(pointers(told)).decided());
+  CHECK(FinalsResult(pointers(told)).rounds() == 12);
+}
+
+TEST_CASE("The winner goes before what was measured until then, and behind what is faster since") {
+  Record uninvited = example_record(5, 0.98), faster = example_record(6, 0.9), slower = example_record(7, 1.01);
+  faster.unix_time_ms += 20;
+  slower.unix_time_ms += 20;
+  const std::vector<Record> records{finalist(1, 1.03), finalist(2, 1.0), uninvited};
+  CHECK(order(records) == std::vector<std::int64_t>{2, 5, 1});
+  const std::vector<Record> later{finalist(1, 1.03), finalist(2, 1.0), uninvited, faster, slower};
+  CHECK(order(later) == std::vector<std::int64_t>{6, 2, 5, 7, 1});
+}
+
+TEST_CASE("A finals record answers for its configuration; one that failed there is out") {
+  Record crashed = finalist(1, 1.0);
+  crashed.outcome = Outcome::crashed;
+  crashed.samples_ms.clear();
+  crashed.time_ms = {};
+  const std::vector<Record> records{example_record(1, 0.9), example_record(2, 1.0), crashed, finalist(2, 1.1)};
+  const auto best = best_of(records);
+  CHECK(block(best->record) == 2);
+  CHECK(best->record->time_ms.median > 1.05);
+  CHECK(ranked(records).size() == 1);
+}
+
+TEST_CASE("Measurements of the drift are no answers") {
+  Record drift = example_record(1, 0.5);
+  drift.drift = true;
+  drift.unix_time_ms += 5;
+  const std::vector<Record> records{example_record(1, 1), drift};
+  CHECK(best_of(records)->record->time_ms.median == 1);
+  CHECK(ranked(std::vector<const Record*>{&drift}).empty());
+}
+
+TEST_CASE("Of one key a tainted time says nothing against a clean one") {
+  Record tainted = example_record(1, 0.5);
+  tainted.tainted = {"throttled"};
+  tainted.unix_time_ms += 5;
+  const std::vector<Record> records{example_record(1, 1), tainted};
+  CHECK(best_of(records)->record->time_ms.median == 1);
+}
+
+TEST_CASE("Invited is what may be the best: near enough to the first, and as clean") {
+  std::vector<Record> records;
+  for (int i = 0; i < 12; ++i) records.push_back(example_record(i, 1 + 0.004 * i));
+  CHECK(finalists_of(ranked(records), 8).size() == 8);
+  CHECK(finalists_of(ranked(records), 20).size() == 12);
+  records[11] = example_record(11, 1.1);
+  CHECK(finalists_of(ranked(records), 20).size() == 11);
+  records[10].tainted = {"throttled"};
+  CHECK(finalists_of(ranked(records), 20).size() == 10);
+  CHECK(finalists_of({}, 8).empty());
+}
+
+TEST_CASE("Finals are found by all who took part, the newest first, tainted ones never") {
+  Record failed = finalist(2, 1, "b", 30);
+  failed.outcome = Outcome::crashed;
+  Record suspect = finalist(1, 1, "c", 40), other = finalist(2, 1, "c", 40);
+  suspect.tainted = {"throttled"};
+  const std::vector<Record> records{
+      finalist(1, 1, "a", 20), finalist(2, 1, "a", 20), finalist(1, 1, "b", 30), failed, suspect, other,
+      finalist(1, 1, "d", 50)};
+  CHECK(finals_of(pointers(records), {"key-2", "key-1"}) == std::vector<std::string>{"b", "a"});
+  CHECK(finals_of(pointers(records), {"key-1"}) == std::vector<std::string>{"d"});
+  CHECK(finals_of(pointers(records), {"key-3"}).empty());
+}

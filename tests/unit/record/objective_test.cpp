@@ -1,0 +1,135 @@
+// Objectives: values, what follows time, rankings by a score, and Pareto sets.
+#include "core/record/objective.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "core/record/metrics.hpp"
+#include "unit/record/example_record.hpp"
+
+using namespace xtune;
+
+namespace {
+
+Spec spec_of(const std::string& objective) {
+  return parse_spec(
+      "[kernel]\nname = \"k\"\n[problem]\nM = 64\nN = 64\n[space.params]\nBLOCK = [1, 2, 3, 4]\n"
+      "[metrics]\nTFLOPS = \"2 * M * N / time_s / 1e12\"\nperblock = \"time_ms / BLOCK\"\n" +
+          objective,
+      "o.toml", ".");
+}
+
+Record record_of(std::int64_t block, double time_ms, double energy_j = 0) {
+  Record record = example_record(block, time_ms);
+  record.telemetry.energy_j = energy_j;
+  return record;
+}
+
+bool follows_time(const std::string& objective) {
+  const Spec spec = spec_of(objective);
+  const Record record = record_of(1, 1);
+  return Objective(spec).follows_time(record.problem, record.device);
+}
+
+std::vector<std::int64_t> order(const Spec& spec, const std::vector<Record>& records) {
+  const Objective objective(spec);
+  std::vector<std::int64_t> blocks;
+  for (const Record* record : ranked(records, objective.criterion(records[0].problem, records[0].device)))
+    blocks.push_back(std::get<std::int64_t>(record->config.at("BLOCK")));
+  return blocks;
+}
+
+}  // namespace
+
+TEST_CASE("Without an objective it is the time; with one its values are those of its goals") {
+  const Spec plain = spec_of("");
+  CHECK(Objective(plain).values(record_of(1, 2)) == std::vector<double>{2});
+  CHECK(Objective(plain).names() == std::vector<std::string>{"time_ms"});
+  const Spec spec = spec_of("[objective]\nmaximize = \"TFLOPS\"\nminimize = \"energy_j * time_s + BLOCK\"\n");
+  const Objective objective(spec);
+  CHECK(objective.names() == std::vector<std::string>{"TFLOPS", "energy_j * time_s + BLOCK"});
+  const std::vector<double> values = objective.values(record_of(3, 2, 500.0));
+  CHECK(values[0] == doctest::Approx(2 * 64 * 64 / 2e-3 / 1e12));
+  CHECK(values[1] == doctest::Approx(4));
+  CHECK(std::isnan(objective.values(record_of(3, 2))[1]));
+}
+
+TEST_CASE("What was measured has names, where the spec does not use them") {
+  Record record = record_of(1, 1, 0.5);
+  record.usage.registers = 40;
+  record.usage.static_shared_bytes = 100;
+  record.dynamic_shared_bytes = 28;
+  Bindings names = measured_names(record, 2);
+  CHECK(names.at("registers") == Value(std::int64_t{40}));
+  CHECK(names.at("shared_bytes") == Value(std::int64_t{128}));
+  CHECK(names.at("energy_j") == Value(0.5));
+  CHECK(names.at("time_s") == Value(0.002));
+  CHECK_FALSE(names.contains("spilled_bytes"));
+  record.config["registers"] = std::int64_t{7};
+  CHECK(measured_names(record, 2).at("registers") == Value(std::int64_t{7}));
+}
+
+TEST_CASE(
+    "Time decides alone where a goal rises or falls with it and names nothing that differs between configurations") {
+  CHECK(follows_time(""));
+  CHECK(follows_time("[objective]\nminimize = \"time_ms\"\n"));
+  CHECK(follows_time("[objective]\nminimize = \"time_s * 2 + 1\"\n"));
+  CHECK(follows_time("[objective]\nmaximize = \"TFLOPS\"\n"));
+  CHECK(follows_time("[objective]\nmaximize = \"TFLOPS / device.compute_units\"\n"));
+  CHECK_FALSE(follows_time("[objective]\nmaximize = \"time_ms\"\n"));
+  CHECK_FALSE(follows_time("[objective]\nminimize = \"TFLOPS\"\n"));
+  CHECK_FALSE(follows_time("[objective]\nminimize = \"abs(time_ms - 1)\"\n"));
+  CHECK_FALSE(follows_time("[objective]\nminimize = \"max(time_ms, 1)\"\n"));
+  CHECK_FALSE(follows_time("[objective]\nminimize = \"time_ms * BLOCK\"\n"));
+  CHECK_FALSE(follows_time("[objective]\nminimize = \"perblock\"\n"));
+  CHECK_FALSE(follows_time("[objective]\nminimize = \"registers\"\n"));
+  CHECK_FALSE(follows_time("[objective]\nminimize = \"energy_j\"\n"));
+  CHECK_FALSE(follows_time("[objective]\nminimize = [\"time_ms\", \"energy_j\"]\n"));
+}
+
+TEST_CASE("Records rank by the objective; without a value they do not") {
+  const std::vector<Record> records{record_of(1, 1, 9.0), record_of(2, 2, 3.0), record_of(3, 3, 5.0),
+                                    record_of(4, 0.5)};
+  CHECK(order(spec_of(""), records) == std::vector<std::int64_t>{4, 1, 2, 3});
+  CHECK(order(spec_of("[objective]\nmaximize = \"TFLOPS\"\n"), records) == std::vector<std::int64_t>{4, 1, 2, 3});
+  CHECK(order(spec_of("[objective]\nminimize = \"energy_j\"\n"), records) == std::vector<std::int64_t>{2, 3, 1});
+  CHECK(order(spec_of("[objective]\nmaximize = \"energy_j\"\n"), records) == std::vector<std::int64_t>{1, 3, 2});
+  // 9, 6, 15: the geometric mean ranks as the product does.
+  CHECK(order(spec_of("[objective]\nminimize = [\"time_ms\", \"energy_j\"]\n"), records) ==
+        std::vector<std::int64_t>{2, 1, 3});
+  CHECK(order(spec_of("[objective]\nminimize = \"BLOCK - 3\"\n"), records) == std::vector<std::int64_t>{1, 2, 3, 4});
+}
+
+TEST_CASE("Ties are those whose value cannot be told from the best's") {
+  const std::vector<Record> records{record_of(1, 1.0), record_of(2, 1.999), record_of(3, 3.3)};
+  const Spec spec = spec_of("[objective]\nminimize = \"perblock\"\n");
+  const Objective objective(spec);
+  const auto best = best_of(records, objective.criterion(records[0].problem, records[0].device));
+  CHECK(std::get<std::int64_t>(best->record->config.at("BLOCK")) == 2);
+  REQUIRE(best->ties.size() == 1);
+  CHECK(std::get<std::int64_t>(best->ties[0]->config.at("BLOCK")) == 1);
+}
+
+TEST_CASE("Searches are told positive numbers, less is better") {
+  const Spec most = spec_of("[objective]\nmaximize = \"BLOCK - 1\"\n"),
+             least = spec_of("[objective]\nminimize = \"BLOCK - 3\"\n");
+  CHECK(Objective(most).search_score(record_of(3, 1)) == 0.5);
+  CHECK(Objective(most).search_score(record_of(1, 1)) == doctest::Approx(1e9));
+  CHECK(Objective(least).search_score(record_of(4, 1)) == 1);
+  CHECK(Objective(least).search_score(record_of(1, 1)) == 1e-9);
+  const Spec unknown = spec_of("[objective]\nminimize = \"energy_j\"\n");
+  CHECK(std::isnan(Objective(unknown).search_score(record_of(1, 1))));
+}
+
+TEST_CASE("The Pareto set holds what nothing else beats in both goals") {
+  const Spec spec = spec_of("[objective]\nminimize = \"time_ms\"\nmaximize = \"energy_j\"\n");
+  const std::vector<Record> records{record_of(1, 1, 1.0), record_of(2, 2, 3.0), record_of(3, 3, 2.0),
+                                    record_of(4, 4, 5.0), record_of(5, 1, 1.0), record_of(6, 0.1)};
+  std::vector<const Record*> pointers;
+  for (const Record& record : records) pointers.push_back(&record);
+  std::vector<std::int64_t> blocks;
+  for (const Record* record : Objective(spec).pareto(pointers))
+    blocks.push_back(std::get<std::int64_t>(record->config.at("BLOCK")));
+  CHECK(blocks == std::vector<std::int64_t>{1, 2, 4, 5});
+}

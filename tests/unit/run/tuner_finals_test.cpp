@@ -1,0 +1,279 @@
+// Tests of the finals of a run: who meets, what they decide, crashes, budgets, and the same answer from the store.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/record/best.hpp"
+#include "core/record/finals.hpp"
+#include "core/record/record_log.hpp"
+#include "fakes/noisy_bench.hpp"
+#include "tuner_fixture.hpp"
+
+namespace {
+
+using namespace xtune;
+using fakes::Noise;
+using fakes::NoisyBench;
+using fakes::Tuning;
+
+int a_of(const BenchJob& job) { return static_cast<int>(job.launch.block[0] / 32); }
+
+std::int64_t best_a(const TuneResult& result) {
+  return Tuning::value(best_of(result.all()).value().record->config, "A");
+}
+
+std::set<std::int64_t> tied_a(const TuneResult& result) {
+  std::set<std::int64_t> values;
+  const std::vector<const Record*> all = result.all();
+  const Best best = best_of(all).value();
+  for (const Record* record : best.ties) values.insert(Tuning::value(record->config, "A"));
+  return values;
+}
+
+/// Twenty configurations: 1.00, 1.001, 1.002 ms, then 3 % apart.
+struct Finale : Tuning {
+  Noise noise;
+  std::uint64_t seed = 1;
+  std::optional<NoisyBench> device;
+  Finale() {
+    parameters = "A = { min = 1, max = 20 }\n";
+    finals = 8;
+    play();
+  }
+  void play() {
+    device.emplace(bench, clock, noise, seed, [](const BenchJob& job) {
+      const int a = a_of(job);
+      return a <= 3 ? 1 + 0.001 * (a - 1) : 1 + 0.03 * (a - 3);
+    });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("The best meet in rounds of random order; the slower leave, and equals are ties") {
+  Finale t;
+  const TuneResult result = t.run();
+  CHECK(result.records.size() == 20);
+  CHECK(result.finalists >= 3);
+  CHECK(result.finalists <= 8);
+  REQUIRE(t.bench.rounds.size() >= 1);
+  const RoundsJob& first = t.bench.rounds.front();
+  CHECK(first.jobs.size() == result.finalists);
+  CHECK(first.rounds.size() == 10);
+  CHECK(std::set<std::vector<std::size_t>>(first.rounds.begin(), first.rounds.end()).size() > 5);
+  CHECK(result.further.size() == result.finalists);
+  CHECK(best_a(result) == 1);
+  CHECK(tied_a(result) == std::set<std::int64_t>{2, 3});
+  for (const Record& record : result.further) {
+    CHECK(record.finals == result.further.front().finals);
+    CHECK(record.samples_ms.size() >= 10);
+  }
+}
+
+TEST_CASE("The same run again answers the same from the store, and asks nobody") {
+  Finale t;
+  const TuneResult result = t.run();
+  t.clock.advance_s(10);
+  const TuneResult again = t.run();
+  CHECK(t.journal.empty());
+  CHECK(again.from_store == 20);
+  CHECK(again.finalists == result.finalists);
+  CHECK(best_a(again) == best_a(result));
+  CHECK(tied_a(again) == tied_a(result));
+  CHECK(best_of(again.all())->record->time_ms.median == doctest::Approx(best_of(result.all())->record->time_ms.median));
+  // As xtune best sees it: all records of the store.
+  const std::vector<Record> records = read_records(t.options.store, "sm_90", "k").records;
+  CHECK(Tuning::value(best_of(records)->record->config, "A") == best_a(result));
+}
+
+TEST_CASE("Whatever the noise, the answer is the same in 20 of 20 runs") {
+  std::set<std::int64_t> answers;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Finale t;
+    t.noise.spread = 0.01;
+    t.noise.spike_rate = 0.01;
+    t.noise.drift = 0.01;
+    t.seed = seed;
+    t.play();
+    answers.insert(best_a(t.run()));
+  }
+  CHECK(answers == std::set<std::int64_t>{1});
+}
+
+TEST_CASE("Ties break by resources before anything else") {
+  Finale t;
+  t.compiler.respond = [](const CompileJob& job) {
+    CompileAnswer answer;
+    answer.artifact.key = job.key;
+    answer.artifact.usage.registers = Tuning::define(job, "A") == "3" ? 32 : 64;
+    return answer;
+  };
+  const TuneResult result = t.run();
+  CHECK(best_a(result) == 3);
+  CHECK(tied_a(result) == std::set<std::int64_t>{1, 2});
+}
+
+TEST_CASE("A clear winner needs no finals") {
+  Tuning t;
+  t.parameters = "A = [1, 2, 3, 4]\n";
+  t.finals = 8;
+  t.bench.respond = [](const BenchJob& job) {
+    BenchAnswer answer;
+    answer.samples_ms.assign(7, a_of(job) == 2 ? 1.0 : 2.0);
+    return answer;
+  };
+  const TuneResult result = t.run();
+  CHECK(t.bench.rounds.empty());
+  CHECK(result.finalists == 0);
+  CHECK(best_a(result) == 2);
+}
+
+TEST_CASE("A finalist that crashes is out, its record stands, and the others go on") {
+  for (const bool known : {true, false}) {
+    CAPTURE(known);
+    Finale t;
+    const auto honest = t.bench.respond_rounds;
+    t.bench.respond_rounds = [&](const RoundsJob& job) {
+      RoundsAnswer answer = honest(job);
+      for (std::size_t i = 0; i < job.jobs.size(); ++i)
+        if (a_of(job.jobs[i]) == 1) {
+          answer = {};
+          answer.outcome = Outcome::crashed;
+          answer.message = "because";
+          if (known) answer.failed = i;
+        }
+      return answer;
+    };
+    const TuneResult result = t.run();
+    CHECK(best_a(result) == 2);
+    CHECK(tied_a(result) == std::set<std::int64_t>{3});
+    CHECK(result.records.size() == 20);
+    CHECK(result.counts.count(Outcome::crashed) == 0);
+    int failures = 0;
+    for (const Record& record : result.further)
+      if (record.outcome == Outcome::crashed) {
+        ++failures;
+        CHECK(Tuning::value(record.config, "A") == 1);
+        CHECK(record.message == "because");
+        CHECK(record.samples_ms.empty());
+      }
+    CHECK(failures == 1);
+    const TuneResult again = t.run();
+    CHECK(t.journal.empty());
+    CHECK(best_a(again) == 2);
+  }
+}
+
+TEST_CASE("Workers that keep dying for no known reason end the finals, not the run") {
+  Finale t;
+  t.bench.respond_rounds = [&](const RoundsJob& job) {
+    RoundsAnswer answer;
+    answer.samples_ms.resize(job.jobs.size());
+    if (job.jobs.size() > 1)
+      answer.outcome = Outcome::crashed;
+    else
+      answer.samples_ms[0] = {1.0};
+    return answer;
+  };
+  const TuneResult result = t.run();
+  CHECK(best_a(result) <= 3);
+  CHECK(result.further.empty());
+  CHECK(std::count_if(t.bench.rounds.begin(), t.bench.rounds.end(),
+                      [](const RoundsJob& job) { return job.jobs.size() > 1; }) == 3);
+}
+
+TEST_CASE("A run that ended before its finals holds them when it is run again") {
+  Finale t;
+  t.observer.also = [&](const Record&) { t.stop = t.observer.records.size() == 20; };
+  const TuneResult cut = t.run();
+  CHECK(cut.interrupted);
+  CHECK(cut.records.size() == 20);
+  CHECK(t.bench.rounds.empty());
+  t.stop = false;
+  t.observer.also = nullptr;
+  const TuneResult rest = t.run();
+  CHECK(rest.from_store == 20);
+  CHECK(t.bench.jobs.empty());
+  CHECK_FALSE(t.bench.rounds.empty());
+  CHECK(best_a(rest) == 1);
+}
+
+TEST_CASE("A new rival calls for new finals; fresh runs hold their own") {
+  Finale t;
+  t.run();
+  t.clock.advance_s(1);
+  t.parameters = "A = { min = 1, max = 20 }\nC = { values = [0, 1], compile_time = false }\n";
+  const TuneResult wider = t.run();
+  CHECK_FALSE(t.bench.rounds.empty());
+  CHECK(wider.records.size() == 40);
+  t.run();
+  CHECK(t.journal.empty());
+  t.options.fresh = true;
+  t.run();
+  CHECK_FALSE(t.bench.rounds.empty());
+}
+
+TEST_CASE("What the store knows of this space takes part, though this run did not come to it") {
+  Finale t;
+  t.run();
+  t.clock.advance_s(1);
+  t.rest = "[search]\nstrategy = \"random\"\nevals = 3\nseed = 1\n";
+  t.parameters = "A = { min = 1, max = 21 }\n";
+  const TuneResult result = t.run();
+  CHECK(result.records.size() == 3);
+  CHECK(best_a(result) == 1);
+  // But not what the space no longer allows.
+  t.parameters = "A = { min = 3, max = 20 }\n";
+  CHECK(best_a(t.run()) == 3);
+}
+
+TEST_CASE("A tenth of the seconds is left for the finals") {
+  Tuning t;
+  t.finals = 8;
+  t.parameters = "A = { min = 1, max = 30 }\n";
+  t.rest = "[search]\nseconds = 10\n";
+  t.bench.respond = [&](const BenchJob&) {
+    t.clock.advance_s(0.5);
+    BenchAnswer answer;
+    answer.samples_ms.assign(7, 1.0);
+    return answer;
+  };
+  const TuneResult result = t.run();
+  CHECK(result.records.size() == 18);
+  CHECK(result.out_of_time);
+  CHECK(result.finalists == 8);
+  CHECK(t.bench.rounds.size() == 1);
+  // Nothing is left when a single measurement takes longer than that.
+  t.options.fresh = true;
+  t.bench.respond = [&](const BenchJob&) {
+    t.clock.advance_s(4);
+    BenchAnswer answer;
+    answer.samples_ms.assign(7, 1.0);
+    return answer;
+  };
+  const TuneResult late = t.run();
+  CHECK(late.records.size() == 3);
+  CHECK(late.finalists == 0);
+  CHECK(t.bench.rounds.empty());
+}
+
+TEST_CASE("Tainted finals decide nothing, and are held again") {
+  Finale t;
+  const auto honest = t.bench.respond_rounds;
+  t.bench.respond_rounds = [&](const RoundsJob& job) {
+    RoundsAnswer answer = honest(job);
+    answer.taints = {"throttled"};
+    return answer;
+  };
+  const TuneResult result = t.run();
+  REQUIRE_FALSE(result.further.empty());
+  CHECK(result.further.front().tainted == std::vector<std::string>{"throttled"});
+  CHECK(best_of(result.all())->record->finals.empty());
+  t.bench.respond_rounds = honest;
+  t.clock.advance_s(1);
+  const TuneResult again = t.run();
+  CHECK_FALSE(t.bench.rounds.empty());
+  CHECK(best_a(again) == 1);
+  CHECK_FALSE(best_of(again.all())->record->finals.empty());
+}

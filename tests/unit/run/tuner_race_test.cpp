@@ -1,0 +1,236 @@
+// Tests of the race in a run: who challenges whom, what is stored of losers, and the incumbent measured once more.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "core/record/best.hpp"
+#include "core/record/record_log.hpp"
+#include "fakes/noisy_bench.hpp"
+#include "tuner_fixture.hpp"
+
+namespace {
+
+using namespace xtune;
+using fakes::Noise;
+using fakes::NoisyBench;
+using fakes::Tuning;
+
+/// A = 1 is launched with 32 threads.
+int a_of(const BenchJob& job) { return static_cast<int>(job.launch.block[0] / 32); }
+
+BenchAnswer samples(double time_ms, std::size_t count, Outcome outcome = Outcome::ok) {
+  BenchAnswer answer;
+  answer.outcome = outcome;
+  answer.stage = "measure";
+  answer.samples_ms.assign(count, time_ms);
+  return answer;
+}
+
+std::vector<Record> stored(const Tuning& t) { return read_records(t.options.store, "sm_90", "k").records; }
+
+std::map<Outcome, std::uint64_t> counts(std::uint64_t ok, std::uint64_t pruned) {
+  return {{Outcome::ok, ok}, {Outcome::pruned, pruned}};
+}
+
+/// A in the order of exhaustive search: the best is the second, the others lose.
+struct Raced : Tuning {
+  Raced() {
+    parameters = "A = [1, 2, 3, 4]\n";
+    rest = "[search]\nstrategy = \"exhaustive\"\n";
+    bench.respond = [](const BenchJob& job) {
+      const double time_ms = a_of(job) == 2 ? 1.0 : 10.0 * a_of(job);
+      return job.incumbent && Race(job.incumbent).lost(std::vector<double>(2, time_ms))
+                 ? samples(time_ms, 2, Outcome::pruned)
+                 : samples(time_ms, 7);
+    };
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Each configuration challenges the best so far; a loser is a bound, with its samples") {
+  Raced t;
+  const TuneResult result = t.run();
+  REQUIRE(t.bench.jobs.size() == 4);
+  for (const BenchJob& job : t.bench.jobs) {
+    const double incumbent_ms = a_of(job) == 1 ? 0 : a_of(job) == 2 ? 10 : 1;
+    REQUIRE(job.incumbent.has_value() == (incumbent_ms > 0));
+    if (job.incumbent) CHECK(job.incumbent->median_ms == incumbent_ms);
+  }
+  CHECK(result.counts == counts(2, 2));
+  for (const Record& record : result.records)
+    if (record.outcome == Outcome::pruned) {
+      CHECK(record.samples_ms.size() == 2);
+      CHECK(record.time_ms.min == 10.0 * static_cast<double>(Tuning::value(record.config, "A")));
+      CHECK(record.stage == "measure");
+      CHECK(record.message.empty());
+    }
+  CHECK(best_of(result.all())->record->config.at("A") == Value(std::int64_t{2}));
+  const TuneResult again = t.run();
+  CHECK(again.from_store == 4);
+  CHECK(again.counts == result.counts);
+  CHECK(t.journal.empty());
+}
+
+TEST_CASE("Without the race every configuration is measured in full, also one that lost before") {
+  Raced t;
+  t.run();
+  t.rest += "[measure]\nrace = false\n";
+  const TuneResult result = t.run();
+  CHECK(result.from_store == 2);
+  REQUIRE(t.bench.jobs.size() == 2);
+  for (const BenchJob& job : t.bench.jobs) CHECK_FALSE(job.incumbent);
+  CHECK(result.counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 4}});
+  // And from then on the full measurement answers.
+  t.rest = "[search]\nstrategy = \"exhaustive\"\n";
+  CHECK(t.run().counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 4}});
+}
+
+TEST_CASE("A loser whose best is gone is measured in full, the most promising first; one that lost anyway is not") {
+  Raced t;
+  t.run();
+  // 1 and 2 are no longer allowed: 3 and 4 lost against nobody of this space.
+  t.parameters = "A = [3, 4]\n";
+  t.clock.advance_s(1);
+  const TuneResult result = t.run();
+  CHECK(result.from_store == 2);
+  REQUIRE(t.bench.jobs.size() == 2);
+  CHECK(a_of(t.bench.jobs[0]) == 3);
+  CHECK_FALSE(t.bench.jobs[0].incumbent);
+  CHECK(result.counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 2}});
+  CHECK(result.records.size() == 2);
+  CHECK(best_of(result.all())->record->config.at("A") == Value(std::int64_t{3}));
+  CHECK(t.run().from_store == 2);
+  CHECK(t.journal.empty());
+
+  SUBCASE("far behind the new best as well") {
+    Raced other;
+    other.bench.respond = [](const BenchJob& job) {
+      if (a_of(job) == 4) return samples(100, 2, Outcome::pruned);
+      return samples(a_of(job), 7);
+    };
+    other.run();
+    other.parameters = "A = [2, 4]\n";
+    const TuneResult rest = other.run();
+    CHECK(other.journal.empty());
+    CHECK(rest.counts == counts(1, 1));
+  }
+}
+
+TEST_CASE("A race lost by a fresh run says nothing against what the store knows in full") {
+  Raced t;
+  t.run();
+  t.options.fresh = true;
+  t.clock.advance_s(1);
+  t.bench.respond = [](const BenchJob& job) {
+    return a_of(job) == 1 ? samples(0.1, 7) : samples(10, 2, Outcome::pruned);
+  };
+  CHECK(t.run().counts == counts(1, 3));
+  t.options.fresh = false;
+  const TuneResult result = t.run();
+  CHECK(result.counts == counts(2, 2));
+  CHECK(best_of(result.all())->record->config.at("A") == Value(std::int64_t{1}));
+}
+
+TEST_CASE("The incumbent is measured again now and then, and challengers meet what it takes by now") {
+  Tuning t;
+  t.parameters = "A = { min = 1, max = 30 }\nC = { min = 1, max = 4 }\n";
+  t.rest = "[search]\nstrategy = \"exhaustive\"\n";
+  t.bench.respond = [&](const BenchJob& job) {
+    const bool first = t.bench.jobs.size() == 1;
+    return job.incumbent && !first ? samples(50, 2, Outcome::pruned) : samples(1, 7);
+  };
+  t.bench.respond_rounds = [](const RoundsJob& job) {
+    RoundsAnswer answer;
+    answer.samples_ms = {std::vector<double>(job.rounds.size(), 1.25)};
+    return answer;
+  };
+  const TuneResult result = t.run();
+  CHECK(result.records.size() == 120);
+  REQUIRE(t.bench.rounds.size() == 2);
+  CHECK(t.bench.rounds[0].jobs.size() == 1);
+  CHECK(t.bench.rounds[0].jobs[0].artifact.key == t.bench.jobs[0].artifact.key);
+  CHECK(t.bench.jobs[20].incumbent->median_ms == 1);
+  CHECK(t.bench.jobs[60].incumbent->median_ms == 1.25);
+  const std::vector<Record> records = stored(t);
+  CHECK(records.size() == 122);
+  CHECK(std::count_if(records.begin(), records.end(), [](const Record& record) { return record.drift; }) == 2);
+  // They are no other answer to the same question.
+  CHECK(best_of(records)->record->time_ms.median == 1);
+  const TuneResult again = t.run();
+  CHECK(again.from_store == 120);
+  CHECK(t.journal.empty());
+  CHECK(best_of(again.all())->record->time_ms.median == 1);
+}
+
+TEST_CASE("An incumbent of another run is measured before long; one that fails then stays what it was") {
+  Tuning t;
+  t.parameters = "A = [1]\n";
+  t.run();
+  t.parameters = "A = { min = 1, max = 30 }\n";
+  t.rest = "[search]\nstrategy = \"exhaustive\"\n";
+  t.bench.respond_rounds = [](const RoundsJob&) {
+    RoundsAnswer answer;
+    answer.outcome = Outcome::crashed;
+    return answer;
+  };
+  t.bench.respond = [](const BenchJob& job) { return job.incumbent ? samples(50, 2, Outcome::pruned) : samples(1, 7); };
+  const TuneResult result = t.run();
+  CHECK(result.counts == counts(1, 29));
+  REQUIRE(t.bench.rounds.size() == 1);
+  const auto at = std::find(t.journal.begin(), t.journal.end(), "rounds");
+  CHECK(std::count_if(t.journal.begin(), at, [](const std::string& e) { return e.starts_with("benched "); }) >= 8);
+  CHECK(t.bench.jobs.back().incumbent->median_ms == 1);
+}
+
+TEST_CASE("A tainted time is beaten by any clean one, and the incumbent only where there is none") {
+  Raced t;
+  t.bench.respond = [](const BenchJob& job) {
+    BenchAnswer answer = samples(a_of(job), 7);
+    if (a_of(job) == 1) answer.taints = {"throttled"};
+    return answer;
+  };
+  t.run();
+  CHECK(t.bench.jobs[1].incumbent->median_ms == 1);
+  CHECK(t.bench.jobs[2].incumbent->median_ms == 2);
+}
+
+TEST_CASE("On noisy devices the race takes a quarter of the time at most, and finds the same best, or a tie") {
+  const auto true_ms = [](const BenchJob& job) {
+    Random random(mix64(static_cast<std::uint64_t>(job.launch.block[0]) * 1000 + job.artifact.key[1]));
+    return std::exp(4 * random.uniform());
+  };
+  Noise drifting;
+  drifting.drift = 0.02;
+  double full_s = 0, raced_s = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    double best_true[2];
+    for (const bool raced : {false, true}) {
+      Tuning t;
+      t.parameters = "A = { min = 1, max = 30 }\nC = { min = 1, max = 10 }\n";
+      t.finals = 8;
+      t.rest = std::string("[search]\nstrategy = \"random\"\nevals = 300\n[measure]\nrace = ") +
+               (raced ? "true\n" : "false\n");
+      double least = 1e9;
+      NoisyBench device(t.bench, t.clock, drifting, seed, [&](const BenchJob& job) {
+        least = std::min(least, true_ms(job));
+        return true_ms(job);
+      });
+      const TuneResult result = t.run();
+      (raced ? raced_s : full_s) += device.busy_s;
+      const Record& best = *best_of(result.all())->record;
+      const BenchJob* job = nullptr;
+      for (const BenchJob& each : t.bench.jobs)
+        if (each.artifact.key == best.artifact_key) job = &each;
+      REQUIRE(job);
+      best_true[raced] = true_ms(*job) / least;
+    }
+    CHECK(best_true[0] <= 1.01);
+    CHECK(best_true[1] <= 1.01);
+  }
+  CAPTURE(full_s);
+  CAPTURE(raced_s);
+  CHECK(full_s > 4 * raced_s);
+}
