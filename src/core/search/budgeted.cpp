@@ -10,7 +10,7 @@ namespace xtune {
 
 namespace {
 
-constexpr std::size_t guided_starts = 5;
+constexpr std::size_t opening_proposals = 20;
 
 }  // namespace
 
@@ -22,8 +22,7 @@ BudgetedSearch::BudgetedSearch(const StrategyOptions& options)
       features_(options.space),
       guidance_(options.space, features_, options.sources, random_),
       first_(options.first) {
-  const std::vector<std::uint64_t> picks = guidance_.picks(guided_starts);
-  first_.insert(first_.end(), picks.begin(), picks.end());
+  if (!guidance_.empty()) opening_.emplace(space_, features_, guidance_);
   std::reverse(first_.begin(), first_.end());
 }
 
@@ -35,6 +34,7 @@ std::vector<std::uint64_t> BudgetedSearch::propose(std::size_t max) {
       if (first_.back() < space_.size() && !known(first_.back())) index = first_.back();
       first_.pop_back();
     }
+    if (!index && opening_) index = opening();
     if (!index) index = next();
     if (!index || *index >= space_.size() || known(*index)) index = fresh();
     if (!index) break;
@@ -44,6 +44,12 @@ std::vector<std::uint64_t> BudgetedSearch::propose(std::size_t max) {
     ++proposed_;
   }
   return indices;
+}
+
+std::optional<std::uint64_t> BudgetedSearch::opening() {
+  const auto index = opening_->next(results_, outstanding_, [this](std::uint64_t other) { return known(other); });
+  if (!index || ++opened_ == opening_proposals) opening_.reset();
+  return index;
 }
 
 void BudgetedSearch::observe(const Observation& observation) {

@@ -10,22 +10,16 @@
 #include "base/random.hpp"
 #include "core/search/features.hpp"
 #include "core/search/guidance.hpp"
+#include "core/search/opening.hpp"
 #include "core/search/permutation.hpp"
+#include "core/search/result.hpp"
 #include "core/search/strategies.hpp"
 
 namespace xtune {
 
-/// A configuration's first result. Times that no clock gives (not finite, not positive) are failures.
-struct Result {
-  enum class Kind : std::uint8_t { measured, bound, failed };
-  std::uint64_t index = 0;
-  Kind kind = Kind::failed;
-  double time_ms = 0;  ///< measured: the statistic; bound: at least so long; failed: 0
-};
-
 /// A strategy that says only which configuration it wants next; the rest is done here. Where next() has nothing to say,
 /// or names what is known already, an unknown configuration drawn at random fills the place, so proposals never wait.
-/// What the options say to try first comes first, then what the guidance picks.
+/// What the options say to try first comes first, then the opening, where there are sources.
 class BudgetedSearch : public Strategy {
  public:
   explicit BudgetedSearch(const StrategyOptions& options);
@@ -60,6 +54,7 @@ class BudgetedSearch : public Strategy {
 
  private:
   bool likely_to_fail(std::uint64_t index) const;
+  std::optional<std::uint64_t> opening();
 
   const Space& space_;
   std::uint64_t evals_;
@@ -67,7 +62,8 @@ class BudgetedSearch : public Strategy {
   Permutation order_;
   Features features_;
   Guidance guidance_;
-  std::uint64_t drawn_ = 0, proposed_ = 0;
+  std::optional<Opening> opening_;  // while the guidance alone proposes
+  std::uint64_t drawn_ = 0, proposed_ = 0, opened_ = 0;
   std::vector<std::uint64_t> first_;  // reversed: the best is at the end
   std::unordered_set<std::uint64_t> known_;
   std::unordered_set<std::uint64_t> observed_;

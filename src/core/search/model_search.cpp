@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/search/expected_improvement.hpp"
 #include "core/search/initial_design.hpp"
 #include "core/search/model.hpp"
 #include "core/search/strategies.hpp"
@@ -15,20 +16,10 @@ constexpr std::size_t initial_results = 6;
 constexpr std::size_t pool_draws = 1000;                       // candidates by chance
 constexpr std::size_t polished = 5;                            // the best few, whose neighbours are all candidates
 constexpr double least_chance = 0.005;                         // of success: no failure is certain
-constexpr std::size_t guides_best = 200;                       // of each source
-constexpr std::uint64_t guided_alone_until = 40;               // proposals; then by turns with what no source told,
-constexpr std::uint64_t guided_until = 60;                     // and from here on the results alone decide
+constexpr std::size_t guides_best = 1000;                      // of each source
+constexpr std::uint64_t guided_until = 60;                     // proposals, by turns with what no source told
 constexpr std::size_t least_interval = 5, most_interval = 60;  // results between restarts of the model
 constexpr std::size_t interval_part = 7;                       // or this part of the results
-
-// Logarithm of the expected improvement (Jones, Schonlau and Welch, "Efficient Global Optimization of Expensive
-// Black-Box Functions", 1998), by its asymptote where the improvement is too unlikely for doubles.
-double log_expected_improvement(double mean, double deviation, double best) {
-  const double z = (best - mean) / deviation;
-  const double log_density = -z * z / 2 - 0.5 * std::log(2 * M_PI);
-  if (z < -5) return std::log(deviation) + log_density - 2 * std::log(-z);
-  return std::log(deviation) + std::log(std::exp(log_density) + z * 0.5 * std::erfc(-z / std::sqrt(2.0)));
-}
 
 using MakeModel = std::unique_ptr<Model> (*)(const Space& space, const Features& features);
 
@@ -142,13 +133,13 @@ class ModelSearch : public BudgetedSearch {
 
  protected:
   std::optional<std::uint64_t> next() override {
-    // What the sources picked stands for the design.
+    // The opening stands for the design.
     if (!best() || (guidance().empty() && results().size() < initial_results)) {
       const auto designed = design_.next(random());
       return designed && known(*designed) ? fresh() : designed;
     }
     if (proposed() >= guided_until) guided_.reset();
-    const bool asks_guided = guided_ && (proposed() < guided_alone_until || proposed() % 2 == 0);
+    const bool asks_guided = guided_ && proposed() % 2 == 0;
     const std::optional<std::uint64_t> pick = asks_guided ? guided_->next() : own_.next();
     if (pick) own_.expect(*pick);
     if (pick && guided_) guided_->expect(*pick);

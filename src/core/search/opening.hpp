@@ -1,0 +1,49 @@
+// The first proposals of a search that is told what came of other devices or problem sizes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/search/features.hpp"
+#include "core/search/guidance.hpp"
+#include "core/search/moves.hpp"
+#include "core/search/result.hpp"
+
+namespace xtune {
+
+/// Believes in turn that this device is like each of the sources: up to an unknown factor, to a surplus for each way
+/// through the kernel (its switches), and to a smooth difference, all of them normal a priori. Every belief is weighed
+/// by how probable it makes the results (Bayesian model averaging: Hoeting et al., Statistical Science 14, 1999), and
+/// what promises the most improvement under all of them comes next. Sources that contradict each other are so tried by
+/// turns until the results tell which is right.
+class Opening {
+ public:
+  /// All outlive it.
+  Opening(const Space& space, const Features& features, const Guidance& guidance);
+
+  /// under_way: proposed and not answered yet. Nothing is proposed that is in either, or that `known` says to be known;
+  /// nullopt: nothing is left of what the sources hold to be good.
+  std::optional<std::uint64_t> next(std::span<const Result> results, std::span<const std::uint64_t> under_way,
+                                    const std::function<bool(std::uint64_t)>& known) const;
+
+ private:
+  struct Place {
+    std::uint64_t index = 0, way = 0;             // way: the values of its switches as one number
+    std::vector<float> point;                     // features in units of the length
+    const std::vector<double>* scores = nullptr;  // of each source
+  };
+  class Covariance;
+
+  std::uint64_t way_of(const Digits& digits) const;
+  Place place(std::uint64_t index) const;
+
+  const Space& space_;
+  const Features& features_;
+  const Guidance& guidance_;
+  std::vector<Place> pool_;
+};
+
+}  // namespace xtune
