@@ -330,7 +330,6 @@ void Tuning::on_benched(const TrialPtr& trial, const BenchAnswer& answer) {
   record.dynamic_shared_bytes = trial->launch.shared_bytes;
   record.validation = answer.validation;
   record.telemetry = answer.telemetry;
-  record.tainted = fmt::format("{}", fmt::join(answer.taints, "; "));
   record.bench_s = answer.busy_s;
   if (timed) record.time_ms = summarize(record.samples_ms);
   if (throne_) {

@@ -14,7 +14,8 @@ namespace {
 struct Bench {
   FakeDevice device;
   double kernel_ms = 1;
-  std::vector<fakes::FakeBuffer> buffers = std::vector<fakes::FakeBuffer>(3, fakes::FakeBuffer(4));
+  std::size_t written = 0;
+  std::vector<fakes::FakeBuffer> buffers{3, fakes::FakeBuffer(4, written)};
   std::unique_ptr<Program> program;
   Sampler::Plan plan;
 

@@ -194,6 +194,8 @@ TEST_CASE("race and finals; an objective has one goal or two, of names that can 
   CHECK(objective.goals[1].expression.text == "energy_j + registers");
   CHECK_FALSE(objective.goals[1].maximize);
   CHECK(objective.across == ObjectiveSpec::Across::worst);
+  CHECK(parse(good).measure.energy_ms == 0);
+  CHECK(parse(with("minimize = \"energy_j\"")).measure.energy_ms == 300);
   CHECK(parse(with("minimize = [\"time_ms\", \"spilled_bytes\"]")).objective.goals.size() == 2);
   CHECK(failure(with("minimize = [\"time_ms\", \"energy_j\"]\nmaximize = \"registers\"")).find("has 3 goals") !=
         std::string::npos);
