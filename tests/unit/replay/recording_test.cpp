@@ -177,6 +177,13 @@ TEST_CASE("names that no spec can have") {
   CHECK(error_of([&] { import_texts(recording, "s", "s.json"); }).find("'block size'") != std::string::npos);
 }
 
+TEST_CASE("a device's name of two lines does not end the comment that it stands in") {
+  Recording recording = recording_of({1, 2});
+  recording.device.name = "two\nlines = [";
+  const std::string spec = import_texts(recording, "s", "s\n.json").spec;
+  CHECK(spec.substr(0, spec.find('\n')).find("two lines = [, imported from s .json") != std::string::npos);
+}
+
 TEST_CASE("files: plain, gzip by content, several members, truncated, damaged, too large") {
   const TemporaryDirectory folder;
   const std::string packed = gzip(cache);
