@@ -234,6 +234,9 @@ TEST_CASE("failures of parsing tell their column") {
   CHECK(failure("cielidv(1, 2)") == "0: unknown function 'cielidv'");
   CHECK(failure("ceildv(1, 2)") == "0: unknown function 'ceildv' (did you mean 'ceildiv'?)");
   CHECK(failure("ceildiv(1)") == "0: ceildiv takes 2 arguments, got 1");
+  std::string many = "min(0";
+  for (int i = 0; i < 1000; ++i) many += ",0";
+  CHECK(failure(many + ")") == "0: min takes at most 1000 arguments, got 1001");
   CHECK(failure("min(1)") == "0: min takes at least 2 arguments, got 1");
   CHECK(failure("M in 'abc'").find("a list in [..]") != std::string::npos);
   CHECK(failure("1 in [1] == True").find("parentheses") != std::string::npos);
