@@ -62,7 +62,7 @@ std::unique_ptr<Backend> make_backend(std::string_view name) {
         ErrorKind::invalid_argument,
         "backend 'replay' serves recordings to `xtune run`: it has no compiler and no device for anything else");
   throw Error(ErrorKind::invalid_argument, "unknown backend '" + std::string(name) + "'" + did_you_mean(name, known) +
-                                               "; known: cuda, hip, host, or auto");
+                                               "; known: cuda, hip, host, auto, and for `xtune run` replay");
 }
 
 }  // namespace xtune

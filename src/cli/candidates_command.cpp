@@ -1,6 +1,7 @@
 // xtune candidates: which configurations the model of the hardware rates best, and why; needs no device.
 #include <fmt/core.h>
 
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
@@ -19,19 +20,41 @@ struct CandidatesOptions {
   std::uint64_t seed = 1;
 };
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
 DeviceInfo known_or_error(const std::optional<DeviceInfo>& device, const char* option, const std::string& word,
                           const std::vector<std::string>& known) {
   if (device) return *device;
-  std::string list;
-  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
   throw Error(ErrorKind::invalid_argument,
-              fmt::format("{} {}: not known{}; known: {}", option, word, did_you_mean(word, known), list));
+              fmt::format("{} {}: not known{}; known: {}", option, word, did_you_mean(word, known), listed(known)));
+}
+
+DeviceInfo product_or_error(const std::string& name) {
+  if (const auto device = known_product(name)) return *device;
+  const std::vector<std::string> known = known_products();
+  if (const auto called = products_called(name); !called.empty())
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("--product {}: there are several: {}; name one whole", name, listed(called)));
+  const auto lower = [](std::string text) {
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+  };
+  std::vector<std::string> alike;
+  for (const std::string& product : known)
+    if (!name.empty() && lower(product).find(lower(name)) != std::string::npos) alike.push_back(product);
+  if (alike.empty()) return known_or_error(std::nullopt, "--product", name, known);
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("--product {}: not known; like it are: {}", name, listed(alike)));
 }
 
 /// A product, an architecture, or the device that is here.
 DeviceInfo device_for(const CandidatesOptions& options) {
   if (!options.product.empty()) {
-    DeviceInfo device = known_or_error(known_product(options.product), "--product", options.product, known_products());
+    DeviceInfo device = product_or_error(options.product);
     if (!options.common.arch.empty() && base_arch(options.common.arch) != base_arch(device.arch))
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("--product {} is {}, not --arch {}", device.name, device.arch, options.common.arch));

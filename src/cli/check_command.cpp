@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/commands.hpp"
+#include "core/candidates/rank.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -70,8 +71,12 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
       if (plain_done) continue;
       plain_done = true;
     }
-    for (const Bindings& problem : spec.cases)
-      spaces.push_back({backend, problem, make_space(spec, problem, facts).size()});
+    for (const Bindings& problem : spec.cases) {
+      const Space space = make_space(spec, problem, facts);
+      // Fields may speak of a device too; for what is checked of them any GPU will do.
+      check_fields(spec, space, problem, facts.empty() ? device_facts(known_device("sm_80").value()) : facts);
+      spaces.push_back({backend, problem, space.size()});
+    }
   }
   if (any_skipped && !any_by_device)
     tell(
@@ -81,16 +86,18 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
 }
 
 void print_text(const std::string& path, const Spec& spec, const std::vector<CheckedSpace>& spaces) {
-  fmt::print("{}: kernel '{}' is sound: {} parameters, {} constraints, {} case{}, {} arguments{}\n", path,
-             spec.kernel.name, spec.parameters.size(), spec.constraints.size(), spec.cases.size(),
-             spec.cases.size() == 1 ? "" : "s", spec.args.size(),
+  fmt::print("{}: kernel '{}' is sound: {}, {}, {}, {}{}\n", path, spec.kernel.name,
+             counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
+             counted(spec.cases.size(), "case"), counted(spec.args.size(), "argument"),
              spec.replays()      ? " (a replay: nothing to compile)"
              : spec.space_only() ? " (a space alone: nothing to compile)"
                                  : "");
-  if (spec.configs) fmt::print("  {} configurations are listed as valid\n", spec.configs->size());
+  if (spec.configs)
+    fmt::print("  {} {} listed as valid\n", counted(spec.configs->size(), "configuration"),
+               spec.configs->size() == 1 ? "is" : "are");
   for (const CheckedSpace& space : spaces)
-    fmt::print("  {}{}{}: {} valid configurations\n", space.backend, space.problem.empty() ? "" : ", ",
-               bindings_text(space.problem), space.valid);
+    fmt::print("  {}{}{}: {}\n", space.backend, space.problem.empty() ? "" : ", ", bindings_text(space.problem),
+               counted(space.valid, "valid configuration"));
 }
 
 int check(const std::string& path, const CommonOptions& options) {
@@ -99,6 +106,7 @@ int check(const std::string& path, const CommonOptions& options) {
   if (options.backend != "auto") backends = {options.backend};
   std::vector<std::pair<std::string, Spec>> specs;
   const Spec plain = read_spec(path, options, "");
+  if (plain.replays() && options.backend == "auto") backends = {"replay"};
   for (const std::string& backend : backends) specs.emplace_back(backend, read_spec(path, options, backend));
   const std::vector<CheckedSpace> spaces = check_spaces(specs, options);
   const Spec& spec = options.backend == "auto" ? plain : specs.front().second;

@@ -123,6 +123,19 @@ std::vector<Record> stored_records(const Spec& spec, const CommonOptions& option
   return std::move(set.records);
 }
 
+std::vector<Recording> read_given_recordings(const std::filesystem::path& path, const ReadOptions& options) {
+  try {
+    return read_recordings(path, options);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::io) throw Error(ErrorKind::invalid_argument, error.what());
+    throw;
+  }
+}
+
+std::string counted(std::uint64_t count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 void warn_of(const Recording& recording) {
   for (const std::string& warning : recording.warnings) tell("warning: {}\n", warning);
   if (recording.damage.count > 0)

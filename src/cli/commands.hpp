@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/record/record.hpp"
-#include "core/replay/recording.hpp"
+#include "core/replay/read.hpp"
 #include "core/run/inventory.hpp"
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
@@ -60,6 +60,10 @@ Target target_for(const TargetOptions& options);
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target);
 /// The store's records of this kernel on the target's architecture; prints what is damaged to stderr.
 std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target);
+/// read_recordings; what cannot be read is Error(invalid_argument), not a failure of xtune.
+std::vector<Recording> read_given_recordings(const std::filesystem::path& path, const ReadOptions& options = {});
+/// "1 parameter", "2 parameters".
+std::string counted(std::uint64_t count, const std::string& what);
 /// Prints what is wrong with a recording, and how much of it is damaged, to stderr.
 void warn_of(const Recording& recording);
 /// To standard error. Where nobody can read it (closed, a full disk, a broken pipe) it is lost, and nothing else is.

@@ -6,18 +6,19 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
+#include "base/hash.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "core/record/record_log.hpp"
 #include "core/replay/import.hpp"
-#include "core/replay/read.hpp"
+#include "report/run_report.hpp"
 
 namespace xtune::cli {
 namespace {
 
 struct ImportOptions {
   std::string path;
-  std::string folder = ".";
-  std::string name;
+  std::string folder, store, name;
   std::string format = "text";
 };
 
@@ -30,39 +31,53 @@ std::string stem_of(const ImportOptions& options) {
   return stem;
 }
 
+/// Where the store keeps records of this kernel and architecture; the same for a cache that is imported again, of which
+/// the newer import then stands for both.
+std::filesystem::path stored_file(const std::filesystem::path& store, const Recording& recording,
+                                  const std::string& stem) {
+  const std::string kernel = kernel_name_of(recording, stem);
+  const std::string what =
+      stem + "\n" + kernel + "\n" + recording.device.name + "\n" + bindings_text(recording.problem);
+  return std::filesystem::absolute(store) / "records" / path_component(recording.device.arch) / path_component(kernel) /
+         ("kernel-tuner-" + sha256(what).substr(0, 16) + ".jsonl");
+}
+
 int import_kernel_tuner(const ImportOptions& options) {
-  std::vector<Recording> read;
-  try {
-    read = read_recordings(options.path);
-  } catch (const Error& error) {
-    // What cannot be read is a bad argument, not a failure of xtune.
-    if (error.kind() == ErrorKind::io) throw Error(ErrorKind::invalid_argument, error.what());
-    throw;
-  }
+  const std::vector<Recording> read = read_given_recordings(options.path);
   const Recording& recording = read.front();
   if (recording.source != "Kernel Tuner" || read.size() != 1)
     throw Error(ErrorKind::invalid_argument,
                 options.path + ": xtune's own records need no import; `xtune run --recording` replays them");
   warn_of(recording);
   const std::string stem = stem_of(options);
-  const std::filesystem::path folder = options.folder;
   const ImportedTexts texts = import_texts(recording, stem, std::filesystem::path(options.path).filename().string());
-  write_file_atomically(folder / (stem + ".configs.csv"), texts.configs);
-  write_file_atomically(folder / (stem + ".jsonl"), texts.records);
-  // Last, and only when it is sound: a spec that is there is one that works.
-  const std::filesystem::path spec = folder / (stem + ".toml");
-  parse_spec(texts.spec, spec.string(), folder);
-  write_file_atomically(spec, texts.spec);
+  std::filesystem::path spec, stored;
+  if (!options.store.empty()) {
+    stored = stored_file(options.store, recording, stem);
+    write_file_atomically(stored, texts.records);
+  }
+  if (options.store.empty() || !options.folder.empty()) {
+    const std::filesystem::path folder = options.folder.empty() ? "." : options.folder;
+    write_file_atomically(folder / (stem + ".configs.csv"), texts.configs);
+    write_file_atomically(folder / (stem + ".jsonl"), texts.records);
+    // Last, and only when it is sound: a spec that is there is one that works.
+    spec = folder / (stem + ".toml");
+    parse_spec(texts.spec, spec.string(), folder);
+    write_file_atomically(spec, texts.spec);
+  }
 
   std::map<Outcome, std::uint64_t> counts;
   for (const RecordedConfig& config : recording.configs) ++counts[config.outcome];
   if (options.format == "json") {
-    nlohmann::ordered_json json{{"spec", spec.string()},
-                                {"kernel", kernel_name_of(recording, stem)},
-                                {"device", recording.device.name},
-                                {"configs", recording.space.size()},
-                                {"counts", nlohmann::ordered_json::object()},
-                                {"damaged", recording.damage.count}};
+    nlohmann::ordered_json json;
+    if (!spec.empty()) json["spec"] = spec.string();
+    if (!stored.empty()) json["stored"] = stored.string();
+    json["kernel"] = kernel_name_of(recording, stem);
+    json["device"] = recording.device.name;
+    json["arch"] = recording.device.arch;
+    json["configs"] = recording.space.size();
+    json["counts"] = nlohmann::ordered_json::object();
+    json["damaged"] = recording.damage.count;
     for (const auto& [outcome, count] : counts) json["counts"][to_string(outcome)] = count;
     fmt::print("{}\n", json.dump(2));
     return done;
@@ -70,9 +85,11 @@ int import_kernel_tuner(const ImportOptions& options) {
   std::string text;
   for (const auto& [outcome, count] : counts)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
-  fmt::print("{}: {} configurations of {} on {} ({})\n  {}, {}.configs.csv and {}.jsonl beside it\n", options.path,
-             recording.space.size(), kernel_name_of(recording, stem), recording.device.name, text, spec.string(), stem,
-             stem);
+  fmt::print("{}: {} configurations of {} on {} ({})\n", options.path, recording.space.size(),
+             kernel_name_of(recording, stem), recording.device.name, text);
+  if (!spec.empty()) fmt::print("  {}, {}.configs.csv and {}.jsonl beside it\n", spec.string(), stem, stem);
+  if (!stored.empty())
+    fmt::print("  {}: records of the architecture {} in the store\n", stored.string(), recording.device.arch);
   return done;
 }
 
@@ -87,8 +104,11 @@ void add_import_command(CLI::App& app, Context& context) {
   add_example(*kernel_tuner, "xtune import kernel-tuner gemm_cache.json.gz -o recorded");
   static ImportOptions options;
   kernel_tuner->add_option("file", options.path, "the cache file")->required();
-  kernel_tuner->add_option("-o,--output", options.folder, "folder to write into, made where it is missing")
-      ->capture_default_str();
+  kernel_tuner->add_option("-o,--output", options.folder,
+                           "folder to write a spec and its records into, made where it is missing; default: this one, "
+                           "and with --store none");
+  kernel_tuner->add_option("--store", options.store,
+                           "add the records to this store, where they guide searches for the same kernel");
   kernel_tuner->add_option("--name", options.name, "of the written files; default: the cache file's");
   kernel_tuner->add_option("--format", options.format, "text, or json: JSON alone on standard output")
       ->check(CLI::IsMember({"text", "json"}))

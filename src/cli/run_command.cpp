@@ -14,7 +14,6 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
-#include "core/replay/read.hpp"
 #include "core/run/across.hpp"
 #include "core/run/services.hpp"
 #include "core/run/tuner.hpp"
@@ -143,7 +142,7 @@ class RunCommand {
     if (options_.recording.empty() && spec_.kernel.recording.empty())
       throw Error(ErrorKind::invalid_argument,
                   "nothing to replay: name a recording with --recording, or in the spec as [kernel] recording");
-    const std::vector<Recording> recordings = read_recordings(
+    const std::vector<Recording> recordings = read_given_recordings(
         options_.recording.empty() ? spec_.kernel.recording : std::filesystem::path(options_.recording));
     for (const Recording& recording : recordings) warn_of(recording);
     EventLoop loop;
@@ -211,21 +210,24 @@ class RunCommand {
   int finish() const {
     if (options_.common.json()) print_json(results_);
     if (!stop_) return code_;
-    tell("xtune: interrupted; what was measured is kept, and the next run goes on from there\n");
+    tell("xtune: interrupted; {}\n", keeps() ? "what was measured is kept, and the next run goes on from there"
+                                     : spec_.replays() ? "a replay keeps nothing without --store"
+                                                       : "with XTUNE_DISABLE_CACHE nothing is kept");
     return interrupted;
   }
+
+  /// A replay's records are nobody's measurements: they are kept only where somebody asks for them.
+  bool keeps() const { return spec_.replays() ? !options_.common.store.empty() : !cache_disabled_; }
 
   TuneResult tune_case(const Bindings& problem, EventLoop& loop, CompileService& compiler, BenchService& bench,
                        Clock& clock, ProgressPrinter& printer, std::vector<Bindings> only = {}) {
     const TemporaryDirectory scratch;
     TuneOptions options;
-    // A replay's records are nobody's measurements: they are kept only where somebody asks for them.
-    const bool kept = spec_.replays() ? !options_.common.store.empty() : !cache_disabled_;
-    options.store = kept ? options_.common.store_path() : scratch.path() / "store";
+    options.store = keeps() ? options_.common.store_path() : scratch.path() / "store";
     options.scratch = scratch.path();
     options.attempt = new_attempt();
     options.sanitize = options_.sanitize;
-    options.fresh = options_.fresh || spec_.replays();  // its result must not depend on what was replayed before
+    options.fresh = options_.fresh;
     options.retry_failed = options_.retry_failed;
     options.transfer = options_.transfer == "auto";
     options.only = std::move(only);

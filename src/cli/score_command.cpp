@@ -10,7 +10,6 @@
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "core/replay/read.hpp"
 #include "core/replay/score.hpp"
 #include "report/table.hpp"
 
@@ -59,14 +58,7 @@ std::vector<Recording> read_all(const ScoreCommand& command) {
   std::vector<Recording> recordings;
   std::set<std::string> names;
   for (const std::string& path : command.paths) {
-    std::vector<Recording> read;
-    try {
-      read = read_recordings(path, {command.statistic});
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::io) throw Error(ErrorKind::invalid_argument, error.what());
-      throw;
-    }
-    for (Recording& recording : read) {
+    for (Recording& recording : read_given_recordings(path, {command.statistic})) {
       const std::string own = recording.name;
       for (int copy = 2; !names.insert(recording.name).second; ++copy)
         recording.name = fmt::format("{} ({})", own, copy);
@@ -92,6 +84,7 @@ ScoreOptions score_options(const ScoreCommand& command) {
   options.transfer = command.transfer;
   options.threads = command.threads ? command.threads : std::max(1u, std::thread::hardware_concurrency());
   options.thread_cpu_s = thread_cpu_s;
+  options.note = [](const std::string& note) { tell("note: {}\n", note); };
   return options;
 }
 
@@ -199,8 +192,9 @@ void add_score_command(CLI::App& app, Context& context) {
       ->add_option("--statistic", options.statistic,
                    "rank configurations by this of their samples; default: Kernel Tuner's own time, else the median")
       ->check(CLI::IsMember({"median", "min", "mean"}));
-  command->add_flag("--transfer", options.transfer,
-                    "guide the search on each recording by the others of the same kernel");
+  command->add_flag(
+      "--transfer", options.transfer,
+      "guide the search on each recording by the others of the same kernel, of other devices or problems");
   command->add_flag("--no-aggregate", options.no_aggregate,
                     "leave out the aggregate score P(t), which takes longer searches");
   command->add_option("--format", options.format, "text, or json: JSON alone on standard output")

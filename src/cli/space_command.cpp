@@ -42,11 +42,12 @@ Target target_of(const CommonOptions& options) {
   }
 }
 
-Bindings named(const Space& space, std::uint64_t index) {
-  Bindings bindings;
+/// In the spec's order.
+nlohmann::ordered_json named(const Space& space, std::uint64_t index) {
+  nlohmann::ordered_json json;
   const Config config = space.at(index);
-  for (std::size_t i = 0; i < config.size(); ++i) bindings[space.parameters()[i].name] = config[i];
-  return bindings;
+  for (std::size_t i = 0; i < config.size(); ++i) json[space.parameters()[i].name] = to_json(config[i]);
+  return json;
 }
 
 nlohmann::ordered_json describe(const SpaceOptions& options, const Spec& spec, const Bindings& problem,
@@ -69,7 +70,7 @@ nlohmann::ordered_json describe(const SpaceOptions& options, const Spec& spec, c
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("--samples {}: at most {} are printed", options.samples, most_samples));
   const Permutation order(space.size(), options.seed);
-  for (std::uint64_t i = 0; i < samples; ++i) json["samples"].push_back(bindings_json(named(space, order(i))));
+  for (std::uint64_t i = 0; i < samples; ++i) json["samples"].push_back(named(space, order(i)));
   if (options.effects)
     for (const ConstraintEffect& effect : space.constraint_effects())
       json["constraints"].push_back(
@@ -79,9 +80,9 @@ nlohmann::ordered_json describe(const SpaceOptions& options, const Spec& spec, c
 
 void print_text(const Spec& spec, const nlohmann::ordered_json& json) {
   if (json.contains("problem")) fmt::print("problem {}\n", json["problem"].dump());
-  fmt::print("{} parameters, {} constraints: {} of {} configurations are valid, constructed in {:.2f} ms\n",
-             spec.parameters.size(), spec.constraints.size(), json["valid"].dump(), json["cartesian"].dump(),
-             json["construct_ms"].get<double>());
+  fmt::print("{}, {}: {} of {} configurations are valid, constructed in {:.2f} ms\n",
+             counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
+             json["valid"].dump(), json["cartesian"].dump(), json["construct_ms"].get<double>());
   if (json.contains("constraints")) {
     std::vector<std::vector<std::string>> rows;
     for (const auto& effect : json["constraints"])

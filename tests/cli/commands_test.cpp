@@ -470,3 +470,12 @@ TEST_CASE("A compile that fails tells how long it took") {
   CHECK(rows[0]["outcome"] == "compile_failed");
   CHECK(rows[0]["seconds"] > 0);
 }
+
+TEST_CASE("space prints samples in the spec's order, and counts in words") {
+  const Cli cli;
+  const std::string spec = cli.write("two.toml", "[kernel]\nname = \"k\"\n[space.params]\nZ = [1]\nA = [2]\n");
+  CHECK(cli.xtune({"space", spec, "--samples", "1"}).stdout_text.find("{\"Z\":1,\"A\":2}") != std::string::npos);
+  const std::string one =
+      cli.write("one.toml", "[kernel]\nname = \"k\"\n[space]\nconstraints = [\"Z > 1\"]\n[space.params]\nZ = [1, 2]\n");
+  CHECK(cli.xtune({"space", one}).stdout_text.find("1 parameter, 1 constraint: 1 of 2") != std::string::npos);
+}

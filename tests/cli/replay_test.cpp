@@ -44,7 +44,9 @@ TEST_CASE("import, check, space and run a Kernel Tuner cache") {
   CHECK(summary["configs"] == 40);
   CHECK(summary["counts"] == json{{"ok", 36}, {"launch_failed", 4}});
   const std::string spec = cli.path("out/sweep.toml");
-  CHECK(cli.xtune({"check", spec}).exit_code == 0);
+  const CommandResult checked = cli.xtune({"check", spec});
+  CHECK(checked.exit_code == 0);
+  CHECK(checked.stdout_text.find("  replay, problem_size_x=64 problem_size_y=64: 40 valid") != std::string::npos);
   CHECK(json::parse(cli.xtune({"space", spec, "--format", "json"}).stdout_text)["valid"] == 40);
 
   const CommandResult run = cli.xtune({"run", spec, "--format", "json", "--strategy", "exhaustive"});
@@ -158,6 +160,7 @@ TEST_CASE("wrong arguments and files end with a reason and the right code") {
       3, "1 of 1 configurations are damaged and count as failed, first entry '1': time is -1");
   expect({"import", "kernel-tuner", cli.path("gone.json")}, 2, "gone.json");
   expect({"import", "kernel-tuner", cli.write("copy.jsonl", "{\"xtune_records\":1}\n")}, 3, "no records");
+  expect({"run", cli.copy_spec("[1, 2]"), "--recording", cli.path("gone")}, 2, "gone");
   expect({"compile", file + ".toml", "--backend", "replay"}, 2, "serves recordings to `xtune run`");
   expect({"import"}, 2, "");
 }
@@ -181,4 +184,95 @@ TEST_CASE("a cache where everything failed imports, and a run of it finds nothin
   REQUIRE(cli.xtune({"import", "kernel-tuner", file, "-o", cli.path("out")}).exit_code == 0);
   CHECK(cli.xtune({"run", cli.path("out/bad.toml")}).exit_code == 3);
   CHECK(cli.xtune({"score", file}).exit_code == 3);
+}
+
+TEST_CASE("score --transfer passes over what gives the optimum away, and says so") {
+  const Cli cli;
+  const std::string file = cli.write("sweep.json", cache_text());
+  std::string other = cache_text();
+  other.replace(other.find("NVIDIA A100"), 11, "NVIDIA A40");
+  const std::string elsewhere = cli.write("elsewhere.json", other);
+  const auto scored = [&](const std::vector<std::string>& files) {
+    std::vector<std::string> command{"score", "--transfer",     "--evals",  "5",   "--repeats",
+                                     "5",     "--no-aggregate", "--format", "json"};
+    command.insert(command.end(), files.begin(), files.end());
+    const CommandResult result = cli.xtune(command);
+    CHECK(result.exit_code == 0);
+    return std::pair(json::parse(result.stdout_text)["auto"]["spaces"]["sweep"]["5"].get<double>(), result.stderr_text);
+  };
+  const auto [cold, said] = scored({file});
+  CHECK(said.find("note: nothing guides the search on sweep") != std::string::npos);
+  const auto [twice, why] = scored({file, file});
+  CHECK(twice == cold);
+  CHECK(why.find("note: sweep (2) does not guide the search on sweep: it is of the same device and problem") !=
+        std::string::npos);
+  const auto [guided, quiet] = scored({file, elsewhere});
+  CHECK(guided == 1.0);
+  CHECK(quiet.find("note") == std::string::npos);
+}
+
+TEST_CASE("import --store puts the records where they guide, once") {
+  const Cli cli;
+  const std::string file = cli.write("sweep.json", cache_text());
+  for (int time = 0; time < 2; ++time) {
+    const CommandResult imported =
+        cli.xtune({"import", "kernel-tuner", file, "--store", cli.path("kept"), "--format", "json"});
+    REQUIRE(imported.exit_code == 0);
+    const json summary = json::parse(imported.stdout_text);
+    CHECK_FALSE(summary.contains("spec"));
+    CHECK(summary["arch"] == "sm_80");
+    CHECK(summary["stored"].get<std::string>().find("kept/records/sm_80/sweep/kernel-tuner-") != std::string::npos);
+  }
+  std::size_t files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(cli.path("kept"))) files += entry.is_regular_file();
+  CHECK(files == 1);
+  std::string other = cache_text();
+  other.replace(other.find("NVIDIA A100"), 11, "NVIDIA A40");
+  REQUIRE(cli.xtune({"import", "kernel-tuner", cli.write("other.json", other), "-o", cli.path("out"), "--store",
+                     cli.path("kept")})
+              .exit_code == 0);
+  REQUIRE(cli.xtune({"import", "kernel-tuner", file, "-o", cli.path("out")}).exit_code == 0);
+  // The replay is guided by the other device's records, and not by those that it replays.
+  const CommandResult run = cli.xtune(
+      {"run", cli.path("out/sweep.toml"), "--store", cli.path("kept"), "--evals", "10", "--strategy", "bayesian"});
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.stderr_text.find("guided by 40 records of NVIDIA A40 (sm_86)") != std::string::npos);
+  CHECK(run.stderr_text.find("records of NVIDIA A100") == std::string::npos);
+}
+
+TEST_CASE("a replay with a store is served from it the next time") {
+  const Cli cli;
+  REQUIRE(
+      cli.xtune({"import", "kernel-tuner", cli.write("sweep.json", cache_text()), "-o", cli.path("out")}).exit_code ==
+      0);
+  const auto run = [&](const char* evals, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> command{"run",        cli.path("out/sweep.toml"),
+                                     "--store",    cli.path("kept"),
+                                     "--evals",    evals,
+                                     "--seed",     "7",
+                                     "--strategy", "random",
+                                     "--format",   "json"};
+    command.insert(command.end(), more.begin(), more.end());
+    return json::parse(cli.xtune(command).stdout_text);
+  };
+  const json first = run("10");
+  CHECK(first["from_store"] == 0);
+  const json again = run("10");
+  CHECK(again["from_store"] == 10);
+  CHECK(again["best"] == first["best"]);
+  CHECK(run("20")["from_store"] == 10);
+  CHECK(run("20", {"--fresh"})["from_store"] == 0);
+}
+
+TEST_CASE("a spec's candidates are the first places of a replay, by the recorded device's name") {
+  const Cli cli;
+  REQUIRE(
+      cli.xtune({"import", "kernel-tuner", cli.write("sweep.json", cache_text()), "-o", cli.path("out")}).exit_code ==
+      0);
+  std::string spec = content(cli.path("out/sweep.toml"));
+  spec += "\n[candidates]\ntemplate = \"elementwise\"\n[candidates.map]\nn = \"problem_size_x\"\nthreads = \"x * 8\"\n";
+  std::ofstream(cli.path("out/sweep.toml"), std::ios::binary) << spec;
+  const CommandResult run = cli.xtune({"run", cli.path("out/sweep.toml"), "--evals", "5"});
+  CHECK(run.exit_code == 0);
+  CHECK_MESSAGE(run.stderr_text.find("candidates of the elementwise model") != std::string::npos, run.stderr_text);
 }

@@ -6,20 +6,20 @@
 namespace xtune {
 namespace {
 
-#define FIELDS(F)                                                                         \
-  F(seq_q, problem, "rows of Q of one head")                                              \
-  F(seq_k, problem, "rows of K and V of one head")                                        \
-  F(head_dim, problem, "columns of Q, K and V")                                           \
-  F(heads, problem, "heads, of all sequences of the batch together")                      \
-  F(block_m, required, "rows of Q that a block takes")                                    \
-  F(block_n, required, "rows of K and V that a step takes")                               \
-  F(threads, optional, "threads of a block; 128")                                         \
-  F(stages, optional, "tiles of K and V under way; 2")                                    \
-  F(tensor, optional, "1: matrix instructions; 1 where the device has them for the type") \
-  F(causal, optional, "1: a row sees no later ones; 0")                                   \
-  F(kv_group, optional, "heads of Q that share one of K and V; 1")                        \
-  F(blocks_per_unit, optional, "blocks that registers are rationed for; none")            \
-  F(shared_bytes, optional, "shared memory of a block; from tiles and stages")
+#define FIELDS(F)                                                                            \
+  F(seq_q, problem, 1, "rows of Q of one head")                                              \
+  F(seq_k, problem, 1, "rows of K and V of one head")                                        \
+  F(head_dim, problem, 1, "columns of Q, K and V")                                           \
+  F(heads, problem, 1, "heads, of all sequences of the batch together")                      \
+  F(block_m, required, 1, "rows of Q that a block takes")                                    \
+  F(block_n, required, 1, "rows of K and V that a step takes")                               \
+  F(threads, optional, 1, "threads of a block; 128")                                         \
+  F(stages, optional, 1, "tiles of K and V under way; 2")                                    \
+  F(tensor, optional, 0, "1: matrix instructions; 1 where the device has them for the type") \
+  F(causal, optional, 0, "1: a row sees no later ones; 0")                                   \
+  F(kv_group, optional, 1, "heads of Q that share one of K and V; 1")                        \
+  F(blocks_per_unit, optional, 0, "blocks that registers are rationed for; none")            \
+  F(shared_bytes, optional, 0, "shared memory of a block; from tiles and stages")
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 

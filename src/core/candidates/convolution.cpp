@@ -7,21 +7,21 @@
 namespace xtune {
 namespace {
 
-#define FIELDS(F)                                                                             \
-  F(width, problem, "columns of the image")                                                   \
-  F(height, problem, "rows of the image")                                                     \
-  F(filter_width, problem, "columns of the filter")                                           \
-  F(filter_height, problem, "rows of the filter")                                             \
-  F(block_x, required, "threads of a block along a row")                                      \
-  F(block_y, required, "threads of a block across rows")                                      \
-  F(tile_x, optional, "results of a thread along a row; 1")                                   \
-  F(tile_y, optional, "results of a thread across rows; 1")                                   \
-  F(chunked, optional, "1: a thread's results lie side by side; 0: a block's width apart; 0") \
-  F(shared, optional, "1: the inputs go through shared memory; 0")                            \
-  F(pad, optional, "elements after each row in shared memory; 0")                             \
-  F(constant, optional, "1: the filter lies in constant memory; 1")                           \
-  F(channels, optional, "input channels that a result sums over; 1")                          \
-  F(outputs, optional, "images or output channels computed side by side; 1")
+#define FIELDS(F)                                                                                \
+  F(width, problem, 1, "columns of the image")                                                   \
+  F(height, problem, 1, "rows of the image")                                                     \
+  F(filter_width, problem, 1, "columns of the filter")                                           \
+  F(filter_height, problem, 1, "rows of the filter")                                             \
+  F(block_x, required, 1, "threads of a block along a row")                                      \
+  F(block_y, required, 1, "threads of a block across rows")                                      \
+  F(tile_x, optional, 1, "results of a thread along a row; 1")                                   \
+  F(tile_y, optional, 1, "results of a thread across rows; 1")                                   \
+  F(chunked, optional, 0, "1: a thread's results lie side by side; 0: a block's width apart; 0") \
+  F(shared, optional, 0, "1: the inputs go through shared memory; 0")                            \
+  F(pad, optional, 0, "elements after each row in shared memory; 0")                             \
+  F(constant, optional, 0, "1: the filter lies in constant memory; 1")                           \
+  F(channels, optional, 1, "input channels that a result sums over; 1")                          \
+  F(outputs, optional, 1, "images or output channels computed side by side; 1")
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 

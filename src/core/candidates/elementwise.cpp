@@ -7,21 +7,21 @@
 namespace xtune {
 namespace {
 
-#define FIELDS(F)                                                                                                 \
-  F(n, problem, "elements")                                                                                       \
-  F(threads, required, "threads of a block")                                                                      \
-  F(vector, optional, "elements that an instruction moves; 1")                                                    \
-  F(unroll, optional, "vectors of a thread that are under way at once; 1")                                        \
-  F(items, optional, "vectors that a thread moves in all; as unroll, or as the grid asks")                        \
-  F(blocks, optional, "blocks of the grid; enough for all elements")                                              \
-  F(run, optional, "elements side by side that a row of threads reads; the block's")                              \
-  F(write_run, optional, "the same of what it writes; as run")                                                    \
-  F(shared_bytes, optional, "shared memory of a block; 0")                                                        \
-  F(shared_stride, optional, "elements from row to row of a tile in shared memory that is read by columns; none") \
-  F(bytes_read, optional, "bytes read for an element; of its type")                                               \
-  F(bytes_written, optional, "bytes written for an element; of its type")                                         \
-  F(flops, optional, "operations for an element; 1")                                                              \
-  F(registers, optional, "registers of a thread; from what is under way")
+#define FIELDS(F)                                                                                                    \
+  F(n, problem, 1, "elements")                                                                                       \
+  F(threads, required, 1, "threads of a block")                                                                      \
+  F(vector, optional, 1, "elements that an instruction moves; 1")                                                    \
+  F(unroll, optional, 1, "vectors of a thread that are under way at once; 1")                                        \
+  F(items, optional, 1, "vectors that a thread moves in all; as unroll, or as the grid asks")                        \
+  F(blocks, optional, 1, "blocks of the grid; enough for all elements")                                              \
+  F(run, optional, 1, "elements side by side that a row of threads reads; the block's")                              \
+  F(write_run, optional, 1, "the same of what it writes; as run")                                                    \
+  F(shared_bytes, optional, 0, "shared memory of a block; 0")                                                        \
+  F(shared_stride, optional, 0, "elements from row to row of a tile in shared memory that is read by columns; none") \
+  F(bytes_read, optional, 0, "bytes read for an element; of its type")                                               \
+  F(bytes_written, optional, 0, "bytes written for an element; of its type")                                         \
+  F(flops, optional, 0, "operations for an element; 1")                                                              \
+  F(registers, optional, 1, "registers of a thread; from what is under way")
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 

@@ -124,7 +124,7 @@ std::optional<std::string> misfit(const Work& work, const DeviceModel& device) {
   const DeviceInfo& info = device.info;
   if (!(work.memory_bytes >= 0 && work.flops >= 0 && work.serial_cycles >= 0)) return "sizes that make no sense";
   if (!(work.threads >= 1 && work.blocks >= 1))
-    return fmt::format("{:g} blocks of {:g} threads", work.blocks, work.threads);
+    return "its fields do not go together: no block has threads and something to do for each";
   if (work.threads > info.max_threads_per_block)
     return fmt::format("{:g} threads a block, the device allows {}", work.threads, info.max_threads_per_block);
   const auto shared = static_cast<double>(std::max(info.shared_per_block_optin, info.shared_per_block));

@@ -1,6 +1,8 @@
 // Fields by lookup: an expression is evaluated once for each combination of its own parameters.
 #include "core/candidates/field_table.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -33,6 +35,14 @@ std::optional<Text> from_problem(const Bindings& problem, std::string_view field
 
 }  // namespace
 
+Error missing_field(const CandidatesSpec& section, const CandidateTemplate& candidate, const Field& field) {
+  return {ErrorKind::invalid_spec, to_string(section.map_at) + ": the template " + candidate.name + " needs '" +
+                                       field.name + "', " + field.meaning + ": add " + field.name +
+                                       " = \"...\" to [candidates.map]"};
+}
+
+bool has_size(const Bindings& problem, const Field& field) { return from_problem(problem, field.name).has_value(); }
+
 struct FieldTable::Column {
   std::size_t field;
   std::string name;
@@ -44,7 +54,11 @@ struct FieldTable::Column {
 
 FieldTable::FieldTable(const Spec& spec, const Space& space, const Bindings& problem, const Bindings& device_facts,
                        const CandidateTemplate& candidate)
-    : space_(space), constants_(device_facts), values_(candidate.fields.size(), NAN) {
+    : space_(space),
+      candidate_(candidate),
+      origin_(spec.path.string()),
+      constants_(device_facts),
+      values_(candidate.fields.size(), NAN) {
   constants_.insert(problem.begin(), problem.end());
   const CandidatesSpec& section = *spec.candidates;
   for (std::size_t i = 0; i < candidate.fields.size(); ++i) {
@@ -56,10 +70,7 @@ FieldTable::FieldTable(const Spec& spec, const Space& space, const Bindings& pro
       text = mapped->expression;
     else if (field.need == Need::problem)
       text = from_problem(problem, field.name);
-    if (!text && field.need != Need::optional)
-      throw Error(ErrorKind::invalid_spec, to_string(section.map_at) + ": the template " + candidate.name + " needs '" +
-                                               field.name + "', " + field.meaning + ": add " + field.name +
-                                               " = \"...\" to [candidates.map]");
+    if (!text && field.need != Need::optional) throw missing_field(section, candidate, field);
     if (!text) continue;
     Column column{i, field.name, CompiledText::expression(*text), {}, {}, {}};
     double combinations = 1;
@@ -99,6 +110,18 @@ FieldValues FieldTable::values(const std::vector<std::uint32_t>& value_indices) 
     if (!column.results.empty()) column.results[place] = values_[column.field], column.known[place] = true;
   }
   return values_;
+}
+
+std::string FieldTable::complaint() const {
+  for (const Column& column : columns_) {
+    const Field& field = candidate_.fields[column.field];
+    const double value = values_[column.field];
+    if (in_range(field, value)) continue;
+    const Text& text = column.text.source();
+    return fmt::format("{}: the field {} ({}) is {:g}, and {}", text.at.line ? to_string(text.at) : origin_, field.name,
+                       field.meaning, value, range_text(field));
+  }
+  return {};
 }
 
 }  // namespace xtune

@@ -6,16 +6,16 @@
 namespace xtune {
 namespace {
 
-#define FIELDS(F)                                                                                 \
-  F(m, problem, "rows of A")                                                                      \
-  F(k, problem, "columns of A, the length of the sums")                                           \
-  F(threads, required, "threads of a block")                                                      \
-  F(rows, optional, "rows of A that a block takes; 1")                                            \
-  F(threads_per_row, optional, "threads that share a row; all of the block, divided by its rows") \
-  F(vector, optional, "elements that an instruction reads; 16 bytes")                             \
-  F(unroll, optional, "vectors of a thread that are under way at once; 1")                        \
-  F(split_k, optional, "blocks that share a row's sum; 1")                                        \
-  F(shared_x, optional, "1: x goes through shared memory; 0")
+#define FIELDS(F)                                                                                    \
+  F(m, problem, 1, "rows of A")                                                                      \
+  F(k, problem, 1, "columns of A, the length of the sums")                                           \
+  F(threads, required, 1, "threads of a block")                                                      \
+  F(rows, optional, 1, "rows of A that a block takes; 1")                                            \
+  F(threads_per_row, optional, 1, "threads that share a row; all of the block, divided by its rows") \
+  F(vector, optional, 1, "elements that an instruction reads; 16 bytes")                             \
+  F(unroll, optional, 1, "vectors of a thread that are under way at once; 1")                        \
+  F(split_k, optional, 1, "blocks that share a row's sum; 1")                                        \
+  F(shared_x, optional, 0, "1: x goes through shared memory; 0")
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 

@@ -43,19 +43,24 @@ struct Ranking {
 /// The configurations of `space` that the spec's [candidates] section rates best on a device. Of those that look alike
 /// to the model only one is listed, and of a family (same tile and threads) no more than a quarter of top_k as long as
 /// others are left. Pure: the same arguments give the same answer. Throws Error(invalid_spec), at its place, for a
-/// template, field or mapped expression that is wrong; Error(nothing_valid) when no configuration fits the device.
+/// template, field or mapped expression that is wrong, a value out of its field's range in every configuration
+/// included; Error(nothing_valid) when no configuration fits the device.
 Ranking rank_candidates(const Spec& spec, const Space& space, const Bindings& problem, const DeviceModel& device,
                         const RankOptions& options);
 
 /// What spec.candidates says of mode and number.
 RankOptions rank_options(const CandidatesSpec& spec);
 
-/// Complains of what only this stage knows: the template's name, its fields, the element type. Throws
+/// Complains of what only this stage knows: the template's name, fields that it does not have or that it misses. Throws
 /// Error(invalid_spec).
 void check_candidates(const Spec& spec);
 
+/// Evaluates the mapped fields for up to 1,000 configurations of the space. Throws Error(invalid_spec), at its place,
+/// for an expression that fails or gives a string, and for fields that are out of their ranges in all of them.
+void check_fields(const Spec& spec, const Space& space, const Bindings& problem, const Bindings& device_facts);
+
 /// A spec of the bare template: its default parameters for this device, mapped to the fields of the same names. Throws
-/// Error(invalid_argument) for an unknown template or type, or sizes that are missing.
+/// Error(invalid_argument) for an unknown template or type, and for sizes that are missing, unknown or out of range.
 Spec template_spec(const std::string& template_name, const std::string& dtype, const Bindings& problem,
                    const DeviceModel& device);
 

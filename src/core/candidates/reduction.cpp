@@ -6,16 +6,16 @@
 namespace xtune {
 namespace {
 
-#define FIELDS(F)                                                                                 \
-  F(n, problem, "elements of a sum")                                                              \
-  F(threads, required, "threads of a block")                                                      \
-  F(outputs, optional, "sums; 1")                                                                 \
-  F(vector, optional, "elements that an instruction reads; 1")                                    \
-  F(unroll, optional, "vectors of a thread that are under way at once; 1")                        \
-  F(blocks, optional, "blocks of the grid; enough for all elements")                              \
-  F(shuffle, optional, "1: warps add up by exchanging registers, not through shared memory; 1")   \
-  F(atomic, optional, "1: blocks add to the sum by atomics; 0: a last phase reads their sums; 1") \
-  F(registers, optional, "registers of a thread; from what is under way")
+#define FIELDS(F)                                                                                    \
+  F(n, problem, 1, "elements of a sum")                                                              \
+  F(threads, required, 1, "threads of a block")                                                      \
+  F(outputs, optional, 1, "sums; 1")                                                                 \
+  F(vector, optional, 1, "elements that an instruction reads; 1")                                    \
+  F(unroll, optional, 1, "vectors of a thread that are under way at once; 1")                        \
+  F(blocks, optional, 1, "blocks of the grid; enough for all elements")                              \
+  F(shuffle, optional, 0, "1: warps add up by exchanging registers, not through shared memory; 1")   \
+  F(atomic, optional, 0, "1: blocks add to the sum by atomics; 0: a last phase reads their sums; 1") \
+  F(registers, optional, 1, "registers of a thread; from what is under way")
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 

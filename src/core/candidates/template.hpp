@@ -21,8 +21,14 @@ enum class Need {
 struct Field {
   const char* name;
   Need need;
+  int least;  ///< the smallest value that makes sense
   const char* meaning;
 };
+/// No size, count or number of bytes is as large as this.
+inline constexpr double beyond_any_field = 1e12;
+/// "must be a number from 1 to below 1e12".
+std::string range_text(const Field& field);
+inline bool in_range(const Field& field, double value) { return value >= field.least && value < beyond_any_field; }
 
 /// The values of one configuration, in the order of the template's fields; NaN for a field that is not mapped.
 using FieldValues = std::span<const double>;
@@ -73,9 +79,10 @@ std::vector<std::string> template_names();
 #include "core/candidates/templates.def"
 #undef TEMPLATE
 
-// For the templates' own files: fields by name, from one list FIELDS(F) of F(name, need, "meaning").
-#define XTUNE_FIELD_NAME(name, need, meaning) name,
-#define XTUNE_FIELD_ROW(name, need, meaning) {#name, Need::need, meaning},
+// For the templates' own files: fields by name, from one list FIELDS(F) of F(name, need, least,
+// "meaning").
+#define XTUNE_FIELD_NAME(name, need, least, meaning) name,
+#define XTUNE_FIELD_ROW(name, need, least, meaning) {#name, Need::need, least, meaning},
 
 inline double value_or(FieldValues values, std::size_t field, double fallback) {
   return std::isnan(values[field]) ? fallback : values[field];

@@ -12,6 +12,10 @@ const std::vector<CandidateTemplate>& candidate_templates() {
   return templates;
 }
 
+std::string range_text(const Field& field) {
+  return "must be a number from " + std::to_string(field.least) + " to below 1e12";
+}
+
 const CandidateTemplate* find_template(std::string_view name) {
   for (const CandidateTemplate& candidate : candidate_templates())
     if (name == candidate.name) return &candidate;

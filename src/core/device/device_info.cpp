@@ -5,6 +5,11 @@
 
 namespace xtune {
 
+bool may_be_same_hardware(const DeviceInfo& a, const DeviceInfo& b) {
+  const auto unknown = [](const DeviceInfo& device) { return device.arch.empty() || device.arch == "unknown"; };
+  return a.name == b.name && (a.arch == b.arch || unknown(a) || unknown(b));
+}
+
 Bindings device_facts(const DeviceInfo& device) {
   // Left out: index, uuid and driver. A space must not depend on which of two equal devices a run happens to get.
   Bindings facts;

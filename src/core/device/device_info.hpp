@@ -41,6 +41,10 @@ Bindings device_facts(const DeviceInfo& device);
 /// The names that device_facts defines, "device." included, sorted; for checks and suggestions.
 const std::vector<std::string>& device_fact_names();
 
+/// Whether two descriptions may be of one kind of device, whatever the backends: the same name, and no two known
+/// architectures that differ. Backends and recordings differ in what else they tell.
+bool may_be_same_hardware(const DeviceInfo& a, const DeviceInfo& b);
+
 /// What names an architecture's facts: "sm_90" of "sm_90a" (code for this chip only) and "sm_100f" (its family),
 /// "gfx90a" of "gfx90a:sramecc+:xnack-" (features of the target).
 std::string_view base_arch(std::string_view arch);
@@ -50,9 +54,15 @@ std::string_view base_arch(std::string_view arch);
 std::optional<DeviceInfo> known_device(std::string_view arch);
 std::vector<std::string> known_archs();
 
-/// The same by product: a name of known_devices.def, or a part of one ("RTX 2080 Ti"); letter case does not count. The
-/// first that fits. nullopt: not known.
+/// The same by product: a name of known_devices.def, whole or without the words before it ("RTX 2080 Ti") and what
+/// tells its form ("MI250X", "H100"); letter case does not count. nullopt: not known, or not the only one of that name.
 std::optional<DeviceInfo> known_product(std::string_view name);
+/// All products that a name may mean: the one that is called exactly so, else each that known_product would accept.
+std::vector<std::string> products_called(std::string_view name);
 std::vector<std::string> known_products();
+
+/// The product that a driver or a recording names, which may say more than known_devices.def: "NVIDIA A100-PCIE-40GB",
+/// "Tesla V100-SXM2-32GB". nullopt: not known.
+std::optional<DeviceInfo> product_of_device(std::string_view device_name);
 
 }  // namespace xtune

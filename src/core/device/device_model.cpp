@@ -63,6 +63,19 @@ double reported_bandwidth(const DeviceInfo& info) {
   return doubled ? 2e-6 * static_cast<double>(info.memory_clock_khz) * info.memory_bus_bits / 8 : 0;
 }
 
+/// What the table knows of a device of which nothing but its name or architecture is told, as recordings do.
+DeviceInfo completed(const DeviceInfo& told) {
+  if (told.compute_units > 0) return told;
+  const bool no_arch = told.arch.empty() || told.arch == "unknown";
+  std::optional<DeviceInfo> known = product_of_device(told.name);
+  if (!no_arch && (!known || base_arch(told.arch) != known->arch)) known = known_device(told.arch);
+  if (!known) return told;
+  known->backend = told.backend;
+  if (!told.name.empty()) known->name = told.name;
+  if (!no_arch) known->arch = told.arch;
+  return *known;
+}
+
 }  // namespace
 
 bool DeviceModel::has_matrix(std::string_view type) const {
@@ -70,12 +83,16 @@ bool DeviceModel::has_matrix(std::string_view type) const {
                      [&](const MatrixInstruction& instruction) { return instruction.type == type; });
 }
 
-DeviceModel device_model(const DeviceInfo& info) {
+DeviceModel device_model(const DeviceInfo& told) {
+  const DeviceInfo info = completed(told);
   const std::string_view arch = base_arch(info.arch);
   DeviceModel model;
   model.info = info;
   const Unit* const unit =
       std::find_if(std::begin(units), std::end(units), [&](const Unit& u) { return arch == u.arch; });
+  if (unit == std::end(units) && (arch.empty() || arch == "unknown"))
+    throw Error(ErrorKind::invalid_argument,
+                "the cost model knows no device '" + info.name + "', and its architecture is not told");
   if (unit == std::end(units)) {
     std::vector<std::string> known;
     for (const Unit& u : units) known.emplace_back(u.arch);

@@ -43,7 +43,9 @@ struct DeviceModel {
 
 /// The model of a device, present or known by its architecture or product (known_devices.def). What info tells wins
 /// over the table: its limits, its compute units (peaks scale with them), and, where they are not 0, its clocks and its
-/// bus. Throws Error(invalid_argument), naming the nearest one, for an architecture that the table does not have.
-DeviceModel device_model(const DeviceInfo& info);
+/// bus. Of a device that tells no compute units, as in recordings, all is the table's, by its name where its
+/// architecture is not known. Throws Error(invalid_argument), naming the nearest one, for an architecture that the
+/// table does not have.
+DeviceModel device_model(const DeviceInfo& told);
 
 }  // namespace xtune

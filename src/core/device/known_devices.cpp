@@ -1,4 +1,5 @@
 // Devices that are not present, from known_devices.def.
+#include <algorithm>
 #include <cctype>
 
 #include "core/device/device_info.hpp"
@@ -42,6 +43,40 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+/// Whether name is whole, or its last words are those.
+bool ends_with_words(std::string_view name, std::string_view words) {
+  if (words.empty() || !name.ends_with(words)) return false;
+  return name.size() == words.size() || name[name.size() - words.size() - 1] == ' ';
+}
+
+/// Without "(one GCD)" and "SXM", which tell products apart that the table has but one of.
+std::string without_form(std::string name) {
+  for (const std::string_view form : {" sxm", " (one gcd)"})
+    if (name.ends_with(form)) name.resize(name.size() - form.size());
+  return name;
+}
+
+std::string without_vendor(std::string name) {
+  for (const std::string_view vendor : {"nvidia ", "tesla ", "amd "})
+    if (name.starts_with(vendor)) name.erase(0, vendor.size());
+  return name;
+}
+
+/// Whether what follows a product's name only tells its form and memory: "-pcie-40gb", " 80gb hbm3".
+bool only_forms(std::string_view rest) {
+  if (!rest.empty() && rest[0] != ' ' && rest[0] != '-') return false;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::string_view word = rest.substr(0, rest.find_first_of(" -"));
+    const bool memory = word.size() > 2 && word.ends_with("gb") &&
+                        std::all_of(word.begin(), word.end() - 2, [](char c) { return c >= '0' && c <= '9'; });
+    const bool form = word == "pcie" || word == "nvl" || word == "oam" || word.starts_with("sxm");
+    if (!memory && !form && !word.starts_with("hbm")) return false;
+    rest.remove_prefix(word.size());
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string_view base_arch(std::string_view arch) {
@@ -78,20 +113,44 @@ std::optional<DeviceInfo> known_device(std::string_view arch) {
   return std::nullopt;
 }
 
-std::optional<DeviceInfo> known_product(std::string_view name) {
-  if (name.empty()) return std::nullopt;
-  const Product* found = nullptr;
-  for (const Product& product : products) {
-    const bool same = lower(product.name) == lower(name);
-    if (same || (found == nullptr && lower(product.name).find(lower(name)) != std::string::npos)) found = &product;
-    if (same) break;
-  }
-  if (found == nullptr) return std::nullopt;
-  std::optional<DeviceInfo> device = known_device(found->arch);
-  device->name = found->name;
-  device->compute_units = found->compute_units;
-  device->l2_bytes = found->l2_kib * 1024;
+static DeviceInfo info_of(const Product& product) {
+  DeviceInfo device = known_device(product.arch).value();
+  device.name = product.name;
+  device.compute_units = product.compute_units;
+  device.l2_bytes = product.l2_kib * 1024;
   return device;
+}
+
+std::vector<std::string> products_called(std::string_view name) {
+  std::vector<std::string> called;
+  const std::string wanted = lower(name);
+  for (const Product& product : products) {
+    const std::string full = lower(product.name);
+    if (full == wanted) return {product.name};
+    if (ends_with_words(full, wanted) || ends_with_words(without_form(full), wanted)) called.emplace_back(product.name);
+  }
+  return called;
+}
+
+std::optional<DeviceInfo> known_product(std::string_view name) {
+  const std::vector<std::string> called = products_called(name);
+  if (called.size() != 1) return std::nullopt;
+  for (const Product& product : products)
+    if (called.front() == product.name) return info_of(product);
+  return std::nullopt;
+}
+
+std::optional<DeviceInfo> product_of_device(std::string_view device_name) {
+  const std::string device = without_vendor(lower(device_name));
+  const Product* found = nullptr;
+  std::size_t longest = 0;
+  for (const Product& product : products) {
+    const std::string full = without_vendor(lower(product.name));
+    for (const std::string& name : {full, without_form(full)})
+      if (name.size() > longest && device.starts_with(name) && only_forms(device.substr(name.size())))
+        found = &product, longest = name.size();
+  }
+  return found ? std::optional(info_of(*found)) : std::nullopt;
 }
 
 std::vector<std::string> known_products() {

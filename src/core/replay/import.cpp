@@ -41,8 +41,10 @@ void check_names(const Recording& recording) {
 }
 
 std::string spec_text(const Recording& recording, const std::string& stem, const std::string& file) {
-  std::string text = fmt::format("# What {} recorded on {}, imported from {}: `xtune run` replays it.\n",
+  std::string text = fmt::format("# What {} recorded on {}, imported from {}: `xtune run` replays it.",
                                  recording.source, recording.device.name, printable(file));
+  std::replace(text.begin(), text.end(), '\n', ' ');  // a comment ends with its line
+  text += '\n';
   text += fmt::format("[kernel]\nname = {}\nbackend = \"replay\"\nrecording = {}\n",
                       toml_text(kernel_name_of(recording, stem)), toml_text(stem + ".jsonl"));
   if (!recording.problem.empty()) {

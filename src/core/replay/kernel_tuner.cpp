@@ -41,11 +41,26 @@ const Json* member(const Json& json, const char* name) {
   return found == json.end() ? nullptr : &*found;
 }
 
-double seconds(const Json& entry, const char* name) {
-  const Json* const found = member(entry, name);
-  if (!found || !found->is_number()) return 0;
-  const double ms = found->get<double>();
-  return std::isfinite(ms) && ms > 0 ? ms * 1e-3 : 0;
+/// Durations in ms, as seconds; one that is none counts as 0, and in `damage`. null is how NaN arrives.
+struct CostReader {
+  const Json& entry;
+  const std::string& where;
+  Damage& damage;
+
+  double seconds(const char* name) const {
+    const Json* const found = member(entry, name);
+    if (!found) return 0;
+    const double cost_s = found->is_number() ? found->get<double>() * 1e-3 : std::nan("");
+    if (is_cost(cost_s)) return cost_s;
+    if (damage.count++ == 0) damage.first = where + ": " + name + " is " + printable(found->dump(), 40);
+    return 0;
+  }
+};
+
+/// What Kernel Tuner writes in place of a time; timeouts are other tuners' that write its format.
+bool is_failure_word(std::string_view word) {
+  return word == "InvalidConfig" || word == "CompilationFailedConfig" || word == "RuntimeFailedConfig" ||
+         word.find("imeout") != std::string_view::npos;
 }
 
 void set_failed(RecordedConfig& result, std::string_view word) {
@@ -80,16 +95,19 @@ std::string read_times(const Json& entry, RecordedConfig& result) {
   return {};
 }
 
-RecordedConfig read_result(const Json& entry, const std::string& where, Damage& damage) {
+RecordedConfig read_result(const Json& entry, const std::string& where, Damage& damage, Damage& costs) {
   RecordedConfig result;
-  result.compile_s = seconds(entry, "compile_time");
-  result.bench_s = seconds(entry, "benchmark_time") + seconds(entry, "verification_time");
-  result.overhead_s = seconds(entry, "framework_time");
+  const CostReader cost{entry, where, costs};
+  result.compile_s = cost.seconds("compile_time");
+  result.bench_s = cost.seconds("benchmark_time") + cost.seconds("verification_time");
+  result.overhead_s = cost.seconds("framework_time");
   if (const Json* const timestamp = member(entry, "timestamp"); timestamp && timestamp->is_string())
     result.unix_time_ms = unix_time_ms_of(timestamp->get_ref<const std::string&>()).value_or(0);
   for (const char* name : {"__error__", "time"})
     if (const Json* const word = member(entry, name); word && word->is_string()) {
-      set_failed(result, word->get_ref<const std::string&>());
+      const auto& text = word->get_ref<const std::string&>();
+      if (name == std::string_view("time") && !is_failure_word(text)) break;  // damaged, see read_times
+      set_failed(result, text);
       return result;
     }
   if (const Json* const time = member(entry, "time");
@@ -170,6 +188,7 @@ DeviceInfo read_device(const Json& cache) {
                                                                                         : "unknown";
   if (device.name.empty()) device.name = "unknown";
   device.arch = "unknown";
+  if (const auto known = product_of_device(device.name)) device.arch = known->arch, device.vendor = known->vendor;
   return device;
 }
 
@@ -184,7 +203,7 @@ Recording read_kernel_tuner(const std::string& text, const std::string& name) {
   std::vector<Parameter> parameters = read_parameters(reader, cache, names);
   std::vector<RecordedRow> rows;
   std::set<std::vector<std::uint32_t>> seen;
-  Damage damage;
+  Damage damage, costs, repeats;
   for (const auto& [key, entry] : cache.at("cache").items()) {
     const std::string where = "entry '" + printable(key, 120) + "'";
     if (!entry.is_object()) reader.fail(where + ": expected an object, got " + printable(entry.dump(), 60));
@@ -200,12 +219,20 @@ Recording read_kernel_tuner(const std::string& text, const std::string& name) {
       row.values.push_back(*index);
     }
     if (!seen.insert(row.values).second) {
-      warnings.push_back(name + ": " + where + " repeats a configuration; skipped");
+      if (repeats.count++ == 0) repeats.first = where;
       continue;
     }
-    row.result = read_result(entry, where, damage);
+    row.result = read_result(entry, where, damage, costs);
     rows.push_back(std::move(row));
   }
+  if (repeats.count > 0)
+    warnings.push_back(
+        fmt::format("{}: {} of {} entries repeat a configuration and are skipped, first {}; many of them "
+                    "mean that tune_params_keys misses a parameter",
+                    name, repeats.count, cache.at("cache").size(), repeats.first));
+  if (costs.count > 0)
+    warnings.push_back(fmt::format("{}: {} times of compiling or measuring are none and count as 0, first {}", name,
+                                   costs.count, costs.first));
   Recording recording = make_recording(std::move(parameters), std::move(rows));
   recording.source = "Kernel Tuner";
   recording.kernel = text_member(cache, "kernel_name");

@@ -11,8 +11,9 @@ namespace xtune {
 /// A file that Kernel Tuner was still writing has no closing braces, and maybe a torn last entry: the entry is dropped
 /// with a warning. Failed configurations are those whose time or __error__ is InvalidConfig (rejected),
 /// CompilationFailedConfig (compile_failed) or RuntimeFailedConfig (launch_failed), or whose time is 1e20, as old
-/// versions wrote (launch_failed). A time that is none (NaN, zero, negative, missing) counts as damage. The time that
-/// ranks a configuration is Kernel Tuner's own "time", the mean of "times". name: the file, for messages.
+/// versions wrote (launch_failed). A time that is none (NaN, zero, negative, absurd, another word, missing) counts as
+/// damage; durations that are none, and entries that repeat a configuration, are summed up in a warning each. The time
+/// that ranks a configuration is Kernel Tuner's own "time", the mean of "times". name: the file, for messages.
 ///
 /// Throws Error(invalid_argument) for text that is no cache, naming the entry where there is one; Error(nothing_valid)
 /// for a cache without entries.

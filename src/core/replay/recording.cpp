@@ -3,13 +3,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "xtune/error.hpp"
 
 namespace xtune {
+namespace {
 
-bool is_time(double time_ms) noexcept { return std::isfinite(time_ms) && time_ms > 0; }
+/// Whatever statistic ranks the configurations. Infinite where nothing is ok.
+double lowest_sample_ms(const Recording& recording) {
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const RecordedConfig& config : recording.configs)
+    if (config.outcome == Outcome::ok)
+      lowest = std::min(lowest, *std::min_element(config.samples_ms.begin(), config.samples_ms.end()));
+  return lowest;
+}
+
+}  // namespace
+
+bool is_time(double time_ms) noexcept { return time_ms >= 1e-6 && time_ms <= 1e12; }
+
+bool is_cost(double seconds) noexcept { return seconds >= 0 && seconds <= 1e9; }
 
 std::uint64_t Recording::valid() const noexcept {
   return static_cast<std::uint64_t>(std::count_if(
@@ -98,13 +113,29 @@ std::vector<Observation> map_observations(const Recording& from, const Space& to
   return observations;
 }
 
-std::vector<Source> guides_for(const std::vector<Recording>& recordings, std::size_t target) {
-  std::vector<Source> guides;
+bool same_study(const Recording& a, const Recording& b) {
+  if (a.kernel != b.kernel || a.problem != b.problem || !may_be_same_hardware(a.device, b.device)) return false;
+  if (!a.device.name.empty() && a.device.name != "unknown") return true;
+  const double lowest = lowest_sample_ms(a);
+  return a.valid() == b.valid() && std::abs(lowest - lowest_sample_ms(b)) <= 1e-4 * lowest;  // a copy may be rounded
+}
+
+Guides guides_for(const std::vector<Recording>& recordings, std::size_t target) {
+  const Recording& own = recordings[target];
+  Guides guides;
   for (std::size_t i = 0; i < recordings.size(); ++i) {
-    if (i == target || recordings[i].kernel != recordings[target].kernel) continue;
-    std::vector<Observation> known = map_observations(recordings[i], recordings[target].space);
-    if (!known.empty()) guides.push_back({recordings[i].name, std::move(known)});
+    if (i == target || recordings[i].kernel != own.kernel) continue;
+    if (same_study(recordings[i], own)) {
+      guides.notes.push_back(recordings[i].name + " does not guide the search on " + own.name +
+                             ": it is of the same device and problem");
+      continue;
+    }
+    std::vector<Observation> known = map_observations(recordings[i], own.space);
+    if (!known.empty()) guides.sources.push_back({recordings[i].name, std::move(known)});
   }
+  if (guides.sources.empty())
+    guides.notes.push_back("nothing guides the search on " + own.name +
+                           ": no recording of its kernel with its parameters is of another device or problem");
   return guides;
 }
 

@@ -25,7 +25,7 @@ struct RecordedConfig {
   double seconds() const noexcept { return compile_s + bench_s + overhead_s; }
 };
 
-/// Configurations whose recorded time is no time: NaN, zero, negative. They count as failed.
+/// Configurations whose recorded time is no time: NaN, zero, negative, absurd, a word. They count as failed.
 struct Damage {
   std::uint64_t count = 0;
   std::string first;  ///< where and what: "entry '16,2': time is -1"
@@ -36,7 +36,7 @@ struct Recording {
   std::string source;  ///< "Kernel Tuner" or "xtune"
   std::string kernel;
   Bindings problem;
-  DeviceInfo device;  ///< arch "unknown" and no facts where the recording tells none
+  DeviceInfo device;  ///< no facts where the recording tells none, and arch "unknown" where the name does not tell it
   Space space;
   std::vector<RecordedConfig> configs;  ///< by index of space
   Damage damage;
@@ -54,8 +54,11 @@ struct RecordedRow {
 /// there is none, and as Space::listed.
 Recording make_recording(std::vector<Parameter> parameters, std::vector<RecordedRow> rows);
 
-/// "ok"-checked: a positive, finite time.
+/// Whether a kernel can have taken that long: from a nanosecond, which records round to, to some thirty years.
 bool is_time(double time_ms) noexcept;
+
+/// Whether compiling or measuring one configuration can have cost that much; 0 included.
+bool is_cost(double seconds) noexcept;
 
 /// One type for all values of a parameter: integers among floats become floats, and what else is mixed becomes text.
 /// Sorted, without repetitions.
@@ -68,8 +71,18 @@ std::optional<std::uint32_t> index_among(const std::vector<Value>& values, const
 /// else the spaces have nothing in common and the result is empty.
 std::vector<Observation> map_observations(const Recording& from, const Space& to);
 
+/// Whether both were recorded on the same device for the same problem, so that one would give the other's optimum away.
+/// Devices without a name (Kernel Tuner tells none for HIP) are the same where as many
+/// configurations worked and the lowest sample is the same.
+bool same_study(const Recording& a, const Recording& b);
+
+struct Guides {
+  std::vector<Source> sources;
+  std::vector<std::string> notes;  ///< what is left out, or that there is nothing
+};
 /// What the other recordings of the same kernel tell of recordings[target], one source a recording, as times of
-/// different devices and problems do not compare; without those that tell nothing.
-std::vector<Source> guides_for(const std::vector<Recording>& recordings, std::size_t target);
+/// different devices and problems do not compare; without those that tell nothing, and without those of the target's
+/// own device and problem.
+Guides guides_for(const std::vector<Recording>& recordings, std::size_t target);
 
 }  // namespace xtune

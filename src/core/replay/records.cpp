@@ -47,8 +47,8 @@ RecordedConfig result_of(const Record& record, const std::string& ranking, Damag
   result.stage = record.stage;
   result.message = record.message;
   result.samples_ms = record.samples_ms;
-  result.compile_s = is_time(record.compile_s) ? record.compile_s : 0;
-  result.bench_s = is_time(record.bench_s) ? record.bench_s : 0;
+  result.compile_s = is_cost(record.compile_s) ? record.compile_s : 0;
+  result.bench_s = is_cost(record.bench_s) ? record.bench_s : 0;
   result.unix_time_ms = record.unix_time_ms;
   if (record.outcome != Outcome::ok && record.outcome != Outcome::pruned) return result;
   const bool sound =
@@ -56,7 +56,8 @@ RecordedConfig result_of(const Record& record, const std::string& ranking, Damag
   if (sound) {
     result.time_ms = statistic(summarize(record.samples_ms), ranking);
   } else {
-    const std::string why = record.samples_ms.empty() ? "it has no samples" : "a sample is no positive time";
+    const std::string why =
+        record.samples_ms.empty() ? "it has no samples" : "a sample is no time that a kernel can have taken";
     if (damage.count++ == 0) damage.first = "record of " + to_json(record.config).dump() + ": " + why;
     result.outcome = Outcome::launch_failed;
     result.stage = "measure";

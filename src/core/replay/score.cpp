@@ -75,8 +75,12 @@ class Scorer {
       optima_.push_back(optimum_of(recording));
       problems_.push_back(options.aggregate ? AggregateProblem::of(recording) : std::nullopt);
     }
-    for (std::size_t i = 0; options.transfer && i < recordings.size(); ++i)
-      guides_.push_back(guides_for(recordings, i));
+    for (std::size_t i = 0; options.transfer && i < recordings.size(); ++i) {
+      Guides guides = guides_for(recordings, i);
+      for (const std::string& note : guides.notes)
+        if (options.note) options.note(note);
+      guides_.push_back(std::move(guides.sources));
+    }
   }
 
   std::vector<StrategyScore> go() {

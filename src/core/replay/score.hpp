@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,8 +16,9 @@ struct ScoreOptions {
   std::vector<std::uint64_t> evals{25, 50, 100, 200, 400};  ///< ascending, at least 1
   std::size_t repeats = 30;
   std::uint64_t seed = 1;
-  bool aggregate = true;  ///< also the aggregate score (aggregate.hpp), whose trials may be long
-  bool transfer = false;  ///< each recording is guided by the others of its kernel
+  bool aggregate = true;                         ///< also the aggregate score (aggregate.hpp), whose trials may be long
+  bool transfer = false;                         ///< each recording is guided by the others of its kernel
+  std::function<void(const std::string&)> note;  ///< hears what does not guide, a line each; may be empty
   std::size_t threads = 1;
   double (*thread_cpu_s)() = nullptr;  ///< CPU time of the calling thread, for ms_per_proposal
 };

@@ -59,12 +59,19 @@ void add_sources(Knowledge& knowledge, const Spec& spec, const Space& space, con
   const auto is_own = [&](const Record& record) {
     return record.problem == problem && same_device(record.device, target.device);
   };
+  // A replay would be guided by what it is to find, whoever measured it. A run that measures is not: what another
+  // backend found on this device is knowledge like any other.
+  const auto is_replayed = [&](const Record& record) {
+    return target.device.backend == "replay" && record.problem == problem &&
+           may_be_same_hardware(record.device, target.device);
+  };
   std::int64_t first_own_ms = std::numeric_limits<std::int64_t>::max();
   for (const Record& record : here)
     if (is_own(record)) first_own_ms = std::min(first_own_ms, record.unix_time_ms);
   RecordSet others;
   const auto guides = [&](const Record& record) {
-    return !is_own(record) && record.unix_time_ms < first_own_ms && is_cpu(record.device) == is_cpu(target.device);
+    return !is_own(record) && !is_replayed(record) && record.unix_time_ms < first_own_ms &&
+           is_cpu(record.device) == is_cpu(target.device);
   };
   for (const std::string& arch : recorded_archs(store, spec.kernel.name)) {
     if (arch == target.device.arch) {

@@ -265,6 +265,10 @@ class Parser {
     }
     lexer_.next();
     const std::size_t count = list(")");
+    if (count > entry->most && entry->most == any_number)
+      throw ExpressionError(
+          word + " takes at most " + std::to_string(entry->most) + " arguments, got " + std::to_string(count),
+          token.column, word);
     if (count < entry->least || count > entry->most) {
       const std::string wanted = entry->most == any_number ? "at least 2 arguments"
                                  : entry->least == 1       ? "1 argument"

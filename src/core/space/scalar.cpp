@@ -1,6 +1,7 @@
 // Python's numbers and comparisons, except that integers are 64-bit and an overflow is an error.
 #include "core/space/scalar.hpp"
 
+#include <bit>
 #include <cmath>
 #include <compare>
 #include <limits>
@@ -53,11 +54,22 @@ double floor_divide(double a, double b) {
   return quotient - floored > 0.5 ? floored + 1 : floored;
 }
 
+// Rounded once, as Python's: the quotient has 63 bits or more, and the lowest of them stands for a remainder too.
+double divide(std::int64_t a, std::int64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const auto magnitude = [](std::int64_t x) {
+    return x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
+  };
+  const int shift = 127 - std::bit_width(magnitude(a));
+  const Wide numerator = static_cast<Wide>(magnitude(a)) << shift;
+  const Wide quotient = numerator / magnitude(b) | static_cast<Wide>(numerator % magnitude(b) != 0);
+  const double result = std::ldexp(static_cast<double>(quotient), -shift);
+  return (a < 0) != (b < 0) ? -result : result;
+}
+
 Scalar true_divide(const Scalar& left, const Scalar& right) {
   if (right.as_double() == 0) throw ArithmeticError("division by zero");
-  if (left.is_integer() && right.is_integer())  // integers beyond 2^53 would round twice as doubles
-    return Scalar::of(
-        static_cast<double>(static_cast<long double>(left.integer) / static_cast<long double>(right.integer)));
+  if (left.is_integer() && right.is_integer()) return Scalar::of(divide(left.integer, right.integer));
   return Scalar::of(left.as_double() / right.as_double());
 }
 

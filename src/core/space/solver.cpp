@@ -87,7 +87,7 @@ class Expansion {
     }
   }
 
-  enum class End { done, empty, too_large };
+  enum class End { done, empty, too_many_edges, too_many_steps };
   End run(std::uint64_t edges_at_most) {
     if (!possible_) return End::empty;
     edges_left_ = edges_at_most;
@@ -95,7 +95,10 @@ class Expansion {
     states.add({});
     for (std::size_t depth = 0; depth < order_.size(); ++depth) {
       StateTable next(length(depth + 1));
-      if (!expand(depth, states, next)) return End::too_large;
+      // Every state of a layer meets every value of the next: what that takes is known before it is spent.
+      const double steps = static_cast<double>(states.size()) * static_cast<double>(choices(depth).size());
+      if (static_cast<double>(steps_) + steps > static_cast<double>(most_steps)) return End::too_many_steps;
+      if (!expand(depth, states, next)) return End::too_many_edges;
       if (next.size() == 0) return End::empty;
       states = std::move(next);
     }
@@ -104,6 +107,8 @@ class Expansion {
   std::vector<DiagramLayer> take_layers() { return std::move(layers_); }
 
  private:
+  const std::vector<Value>& choices(std::size_t depth) const noexcept { return parameters_[order_[depth]].values; }
+
   std::size_t length(std::size_t depth) const noexcept {
     std::size_t cells = 0;
     for (const Residual& residual : residuals_) cells += residual.cells(depth);
@@ -111,14 +116,14 @@ class Expansion {
   }
 
   bool expand(std::size_t depth, const StateTable& states, StateTable& next) {
-    const auto& choices = parameters_[order_[depth]].values;
+    const std::vector<Value>& values = choices(depth);
     DiagramLayer& layer = layers_.emplace_back();
     origins_.emplace_back();
     std::vector<Cell> child(length(depth + 1));
     for (std::size_t state = 0; state < states.size(); ++state) {
-      if (poll_ && steps_ / steps_between_polls != (steps_ + choices.size()) / steps_between_polls) poll_();
-      if ((steps_ += choices.size()) > most_steps) return false;
-      for (std::uint32_t digit = 0; digit < choices.size(); ++digit) {
+      if (poll_ && steps_ / steps_between_polls != (steps_ + values.size()) / steps_between_polls) poll_();
+      steps_ += values.size();
+      for (std::uint32_t digit = 0; digit < values.size(); ++digit) {
         if (!bind_all(depth, state, digit, states.state(state), child)) continue;
         const auto [number, added] = next.add(child);
         layer.edges.push_back({digit, number});
@@ -185,16 +190,20 @@ Solution solve(const std::vector<Parameter>& parameters, const std::vector<std::
     const std::vector<std::uint32_t>& order;
     std::uint64_t edges;
   };
+  // More room for edges does not help an order that takes too many steps.
+  std::vector<const std::vector<std::uint32_t>*> too_long;
   for (const Attempt& attempt : {Attempt{members, few_edges}, Attempt{narrow, few_edges}, Attempt{members, most_edges},
                                  Attempt{narrow, most_edges}}) {
+    if (std::find(too_long.begin(), too_long.end(), &attempt.order) != too_long.end()) continue;
     Expansion expansion(parameters, trees, constraints, attempt.order, values, poll);
     const Expansion::End end = expansion.run(attempt.edges);
     if (end == Expansion::End::empty) return {attempt.order, Diagram()};
-    if (end == Expansion::End::too_large) continue;
+    if (end == Expansion::End::too_many_steps) too_long.push_back(&attempt.order);
+    if (end != Expansion::End::done) continue;
     if (auto diagram = Diagram::reduce(expansion.take_layers())) return {attempt.order, *std::move(diagram)};
     refuse(parameters, members, "more than 2^63 valid combinations");
   }
-  refuse(parameters, members, "more combinations than can be told apart");
+  refuse(parameters, members, "more combinations than can be tested or told apart");
 }
 
 }  // namespace xtune

@@ -122,7 +122,7 @@ TEST_CASE("every template ranks its own space on both vendors, and gives carver 
         CAPTURE(arch);
         CAPTURE(type);
         const DeviceModel device = model_of(arch);
-        const Spec spec = template_spec(candidate.name, type, sizes, device);
+        const Spec spec = template_spec(candidate.name, type, sizes_of(candidate, sizes), device);
         for (const RankMode mode : {RankMode::model, RankMode::carver}) {
           RankOptions options;
           options.mode = mode;

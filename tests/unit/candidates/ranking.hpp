@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/candidates/rank.hpp"
+#include "core/candidates/template.hpp"
 #include "core/device/device_info.hpp"
 #include "xtune/error.hpp"
 
@@ -62,6 +63,14 @@ inline std::string failure(const std::string& text, const std::string& arch = "s
   } catch (const Error& error) {
     return std::string(to_string(error.kind())) + ": " + error.what();
   }
+}
+
+/// Those of all templates' sizes that this one has.
+inline Bindings sizes_of(const CandidateTemplate& candidate, const Bindings& all) {
+  Bindings sizes;
+  for (const Field& field : candidate.fields)
+    if (field.need == Need::problem) sizes.insert(*all.find(field.name));
+  return sizes;
 }
 
 inline std::string edited(const std::string& from, const std::string& to, std::string text = matmul_spec) {

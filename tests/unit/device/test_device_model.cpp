@@ -78,7 +78,55 @@ TEST_CASE("what the device reports wins over the table") {
   CHECK(device_model(rdna).memory_GB_s == 512);
 }
 
-TEST_CASE("products are found by name or a part of it") {
+TEST_CASE("a part of a name that is none of its last words, or that several end in, is no product") {
+  for (const char* name : {"0", "RTX 2080", "X", "GeForce", "600 XT", "XT"})
+    CHECK_FALSE_MESSAGE(known_product(name), name);
+  CHECK(products_called("RTX 2080").empty());
+  CHECK(products_called("xt").size() > 2);
+  CHECK(products_called("nvidia a40") == std::vector<std::string>{"NVIDIA A40"});
+  CHECK(known_product("H100")->name == "NVIDIA H100 SXM");
+}
+
+TEST_CASE("what drivers and recordings call a product") {
+  const auto name_of = [](const char* device) {
+    const auto product = product_of_device(device);
+    return product ? product->name : "";
+  };
+  CHECK(name_of("NVIDIA A100-PCIE-40GB") == "NVIDIA A100");
+  CHECK(name_of("NVIDIA A100-SXM4-80GB") == "NVIDIA A100");
+  CHECK(name_of("Tesla V100-SXM2-32GB") == "NVIDIA V100");
+  CHECK(name_of("NVIDIA GeForce RTX 2080 Ti") == "NVIDIA GeForce RTX 2080 Ti");
+  CHECK(name_of("NVIDIA H100 80GB HBM3") == "NVIDIA H100 SXM");
+  CHECK(name_of("AMD Instinct MI250X") == "AMD Instinct MI250X (one GCD)");
+  for (const char* other : {"NVIDIA A4000", "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA GeForce RTX 2080", "",
+                            "unknown", "NVIDIA", "NVIDIA A100-"})
+    CHECK_MESSAGE(name_of(other) == "", other);
+}
+
+TEST_CASE("a device of which only the name is told has the model of its product") {
+  DeviceInfo told;
+  told.backend = "replay";
+  told.name = "NVIDIA GeForce RTX 2080 Ti";
+  for (const char* arch : {"unknown", "", "sm_75"}) {
+    told.arch = arch;
+    const DeviceModel model = device_model(told);
+    CHECK(model.info.arch == "sm_75");
+    CHECK(model.info.compute_units == 68);
+    CHECK(model.info.backend == "replay");
+    CHECK(model.memory_GB_s == 616);
+  }
+  told.name = "RTX A9000";
+  CHECK(device_model(told).info.compute_units == known_device("sm_75")->compute_units);
+  told.arch = "unknown";
+  try {
+    device_model(told);
+    FAIL("RTX A9000 is not known");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).find("no device 'RTX A9000'") != std::string::npos);
+  }
+}
+
+TEST_CASE("products are found by name or its last words") {
   const auto ti = known_product("rtx 2080 ti");
   REQUIRE(ti);
   CHECK(ti->arch == "sm_75");

@@ -25,6 +25,7 @@ TEST_CASE("a cache gives kernel, problem, device, space and every outcome") {
   CHECK(recording.source == "Kernel Tuner");
   CHECK(recording.device.name == "NVIDIA A100");
   CHECK(recording.device.vendor == "nvidia");
+  CHECK(recording.device.arch == "sm_80");
   CHECK(recording.problem == Bindings{{"problem_size_x", std::int64_t{4096}}, {"problem_size_y", std::int64_t{2}}});
   CHECK(recording.space.size() == 5);
   CHECK(recording.valid() == 2);
@@ -80,17 +81,28 @@ TEST_CASE("the failures of old versions, and times that are none") {
   CHECK(one(", \"time\": 1e20").configs[0].outcome == Outcome::launch_failed);
   CHECK(one(", \"time\": 1e20").damage.count == 0);
   CHECK(one(", \"time\": \"TimeoutConfig\"").configs[0].outcome == Outcome::timed_out);
-  for (const char* time : {"NaN", "-Infinity", "0", "-1.5", "null", "[1]"}) {
+  for (const char* time : {"NaN", "-Infinity", "0", "-1.5", "null", "[1]", "\"fast\"", "1e-320", "1e-7", "1e18"}) {
     const Recording damaged = one(std::string(", \"time\": ") + time);
     CHECK_MESSAGE(damaged.damage.count == 1, time);
     CHECK(contains(damaged.damage.first, "entry '1,row': "));
     CHECK(damaged.configs[0].outcome == Outcome::launch_failed);
     CHECK(damaged.valid() == 0);
   }
+  CHECK(contains(one(", \"time\": \"fast\"").damage.first, "time is \"fast\", no number"));
+  CHECK(one(", \"time\": \"InvalidConfig\"").damage.count == 0);
+  CHECK(one(", \"__error__\": \"out of memory\"").damage.count == 0);
+  CHECK(one(", \"time\": 2, \"times\": [2, 1e-320]").damage.count == 1);
   CHECK(one("").damage.count == 1);
   CHECK(one(", \"time\": 2, \"times\": [2, NaN]").damage.count == 1);
   CHECK(one(", \"time\": 2").configs[0].samples_ms == std::vector<double>{2});
   CHECK(one(", \"time\": 2, \"compile_time\": NaN, \"benchmark_time\": -3").configs[0].seconds() == 0);
+  const Recording odd =
+      one(", \"time\": 2, \"compile_time\": 1e300, \"benchmark_time\": -3, \"framework_time\": \"long\"");
+  CHECK(odd.configs[0].seconds() == 0);
+  CHECK(odd.damage.count == 0);
+  REQUIRE(odd.warnings.size() == 1);
+  CHECK(contains(odd.warnings[0], "3 times of compiling or measuring are none and count as 0, first entry '1,row': "));
+  CHECK(one(", \"time\": 2, \"compile_time\": 0").warnings.empty());
 }
 
 TEST_CASE("text inside strings is left alone, NaN or brace") {
@@ -131,11 +143,13 @@ TEST_CASE("what is no cache is refused with the reason") {
 }
 
 TEST_CASE("a configuration that comes twice counts once") {
-  const Recording recording = read_kernel_tuner(
-      with(R"("1,row": {"x": 1, "y": "row", "time": 1}, "again": {"x": 1, "y": "row", "time": 2})"), "f.json");
+  const Recording recording =
+      read_kernel_tuner(with(R"("1,row": {"x": 1, "y": "row", "time": 1}, "again": {"x": 1, "y": "row", "time": 2},
+              "more": {"x": 1, "y": "row", "time": 3})"),
+                        "f.json");
   CHECK(recording.space.size() == 1);
   REQUIRE(recording.warnings.size() == 1);
-  CHECK(contains(recording.warnings[0], "repeats a configuration"));
+  CHECK(contains(recording.warnings[0], "2 of 3 entries repeat a configuration and are skipped, first entry 'again'"));
 }
 
 TEST_CASE("timestamps") {

@@ -93,7 +93,7 @@ TEST_CASE("samples that are no times are damage") {
   const auto all =
       recordings({record(1, Outcome::ok, {1, -1}), record(2, Outcome::ok, {}), record(3, Outcome::ok, {2})});
   CHECK(all[0].damage.count == 2);
-  CHECK(all[0].damage.first == "record of {\"X\":1}: a sample is no positive time");
+  CHECK(all[0].damage.first == "record of {\"X\":1}: a sample is no time that a kernel can have taken");
   CHECK(all[0].valid() == 1);
 }
 
@@ -126,12 +126,46 @@ TEST_CASE("what one recording tells of another space goes by names and values") 
 
 TEST_CASE("guides are the other recordings of the same kernel") {
   std::vector<Recording> all;
-  for (const char* name : {"a", "b", "c"}) all.push_back(recording_of({1, 2, 3}, name));
+  for (const char* name : {"a", "b", "c"}) {
+    all.push_back(recording_of({1, 2, 3}, name));
+    all.back().device.name = name;
+  }
   all[1].kernel = "another";
-  const auto guides = guides_for(all, 0);
-  REQUIRE(guides.size() == 1);
-  CHECK(guides[0].name == "c");
-  CHECK(guides[0].observations.size() == 3);
+  const Guides guides = guides_for(all, 0);
+  REQUIRE(guides.sources.size() == 1);
+  CHECK(guides.sources[0].name == "c");
+  CHECK(guides.sources[0].observations.size() == 3);
+  CHECK(guides.notes.empty());
+  const Guides none = guides_for(all, 1);
+  CHECK(none.sources.empty());
+  REQUIRE(none.notes.size() == 1);
+  CHECK(none.notes[0].find("nothing guides the search on b") == 0);
+}
+
+TEST_CASE("no recording guides another of its own device and problem") {
+  std::vector<Recording> all{recording_of({1, 2, 3}, "a"), recording_of({3, 2, 1}, "a again"),
+                             recording_of({1, 2, 4}, "elsewhere"), recording_of({1, 2, 5}, "larger")};
+  for (Recording& recording : all) recording.device.name = "NVIDIA A100", recording.device.arch = "sm_80";
+  all[1].device.arch = "unknown";
+  all[1].device.backend = "cuda";
+  all[2].device.arch = "sm_90";
+  all[3].problem["n"] = std::int64_t{2};
+  const Guides guides = guides_for(all, 0);
+  REQUIRE(guides.sources.size() == 2);
+  CHECK(guides.sources[0].name == "elsewhere");
+  CHECK(guides.sources[1].name == "larger");
+  REQUIRE(guides.notes.size() == 1);
+  CHECK(guides.notes[0] == "a again does not guide the search on a: it is of the same device and problem");
+}
+
+TEST_CASE("recordings of devices without a name are told apart by what was measured") {
+  std::vector<Recording> all{recording_of({1, 2, 3}, "a"), recording_of({1, 2, 3}, "copy"),
+                             recording_of({2, 2, 3}, "b"), recording_of({1, 2, 0}, "c")};
+  for (Recording& recording : all) recording.device.name = recording.device.arch = "unknown";
+  const Guides guides = guides_for(all, 0);
+  REQUIRE(guides.sources.size() == 2);
+  CHECK(guides.sources[0].name == "b");
+  CHECK(guides.sources[1].name == "c");
 }
 
 TEST_CASE("an import reads back as the same recording") {
@@ -175,6 +209,13 @@ TEST_CASE("names that no spec can have") {
   CHECK(kernel_name_of(recording, ".stem") == "_.stem");
   recording.space = Space::listed({{"block size", {std::int64_t{1}, std::int64_t{2}}, true}}, {{0}, {1}});
   CHECK(error_of([&] { import_texts(recording, "s", "s.json"); }).find("'block size'") != std::string::npos);
+}
+
+TEST_CASE("a device's name of two lines does not end the comment that it stands in") {
+  Recording recording = recording_of({1, 2});
+  recording.device.name = "two\nlines = [";
+  const std::string spec = import_texts(recording, "s", "s\n.json").spec;
+  CHECK(spec.substr(0, spec.find('\n')).find("two lines = [, imported from s .json") != std::string::npos);
 }
 
 TEST_CASE("files: plain, gzip by content, several members, truncated, damaged, too large") {

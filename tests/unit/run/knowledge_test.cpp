@@ -85,6 +85,26 @@ TEST_CASE("what came after the first own record does not guide: a repeated run g
   CHECK(sources[0].name == "H100 (sm_90), M=64, N=64");
 }
 
+TEST_CASE("what another backend measured on this device guides a run that measures, and never its replay") {
+  Study study;
+  DeviceInfo hip = example_device();
+  hip.backend = "hip";
+  study.store(hip, study.problem, 1000);
+  DeviceInfo imported = hip;
+  imported.backend = "kernel-tuner";
+  imported.arch = "unknown";
+  imported.compute_units = 0;
+  study.store(imported, study.problem, 1000);
+  study.store(other_device("sm_80", "A100"), study.problem, 1000);
+  CHECK(study.sources().size() == 3);
+  study.target.device.backend = "replay";
+  const auto sources = study.sources();
+  REQUIRE(sources.size() == 1);
+  CHECK(sources[0].name == "A100 (sm_80), M=64, N=64");
+  study.problem = {{"M", std::int64_t{128}}, {"N", std::int64_t{64}}};
+  CHECK(study.sources().size() == 3);
+}
+
 TEST_CASE("a CPU's records do not guide a GPU, nor the other way") {
   Study study;
   DeviceInfo cpu = other_device("x86_64_v3", "EPYC");
@@ -119,6 +139,11 @@ TEST_CASE("candidates come from the model for a GPU that is known, and are said 
   CHECK(knowledge.first.empty());
   REQUIRE(knowledge.notes.size() == 1);
   CHECK(knowledge.notes[0].find("without candidates") != std::string::npos);
+  // As a replay of a recording has it, which tells a name alone.
+  study.target.device = DeviceInfo{};
+  study.target.device.name = "NVIDIA A100-PCIE-40GB";
+  study.target.device.arch = "unknown";
+  CHECK(candidates_of(study.spec, study.space, study.problem, study.target).first.size() == 3);
   study.target.device.vendor = "cpu";
   CHECK(candidates_of(study.spec, study.space, study.problem, study.target).notes.empty());
 }

@@ -75,6 +75,10 @@ TEST_CASE("arithmetic is Python's") {
                                                        {"0 ** 0", "int 1"},
                                                        {"(-2) ** 63", "int -9223372036854775808"},
                                                        {"9007199254740993 / 9007199254740993", "float 1.0"},
+                                                       {"8 / 727000957409990", "float 1.100411205578155e-14"},
+                                                       {"-12102250765 / -78504014", "float 154.16091672713705"},
+                                                       {"0 / -5", "float -0.0"},
+                                                       {"-9223372036854775808 / -1", "float 9223372036854775808.0"},
                                                        {"9223372036854775807 // -1", "int -9223372036854775807"},
                                                        {"-9223372036854775808 % -1", "int 0"},
                                                        {"-9223372036854775808 // 3", "int -3074457345618258603"},
@@ -230,6 +234,9 @@ TEST_CASE("failures of parsing tell their column") {
   CHECK(failure("cielidv(1, 2)") == "0: unknown function 'cielidv'");
   CHECK(failure("ceildv(1, 2)") == "0: unknown function 'ceildv' (did you mean 'ceildiv'?)");
   CHECK(failure("ceildiv(1)") == "0: ceildiv takes 2 arguments, got 1");
+  std::string many = "min(0";
+  for (int i = 0; i < 1000; ++i) many += ",0";
+  CHECK(failure(many + ")") == "0: min takes at most 1000 arguments, got 1001");
   CHECK(failure("min(1)") == "0: min takes at least 2 arguments, got 1");
   CHECK(failure("M in 'abc'").find("a list in [..]") != std::string::npos);
   CHECK(failure("1 in [1] == True").find("parentheses") != std::string::npos);

@@ -224,6 +224,19 @@ TEST_CASE("solving a large space can be given up") {
   CHECK(polls == 3);
 }
 
+TEST_CASE("a space that takes more steps than there is patience is refused before they are spent") {
+  for (const auto& [constraint, most] : {std::pair<std::string, int>{"A % B == 0", 100'000},
+                                         {"(A * 7919 + B * 104729) % 1000003 == 5", 1'000'000},
+                                         {"A + B <= 500000", 1'000'000}}) {
+    CAPTURE(constraint);
+    int polls = 0;  // one in 100,000 steps
+    const auto poll = [&] { ++polls; };
+    CHECK_THROWS_WITH_AS(Space({integers("A", 1, most), integers("B", 1, most)}, parse({constraint}), {}, poll),
+                         doctest::Contains("more combinations than can be tested"), Error);
+    CHECK(polls <= 100);
+  }
+}
+
 TEST_CASE("neighbours differ in one parameter, ascending, and are all of them") {
   const std::vector<Parameter> parameters{integers("A", 0, 4), integers("B", 0, 4), integers("C", 0, 2)};
   const Space space(parameters, parse({"A + B <= 5", "B != 2"}), {});
