@@ -105,11 +105,15 @@ Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
 
 }  // namespace
 
-PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, WorkerCommand command)
-    : pool_(loop, jobs, [command = std::move(command)](std::size_t) { return command; }) {}
+PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, WorkerCommand command,
+                                           std::function<std::uint64_t()> available_bytes)
+    : memory_(std::move(available_bytes)),
+      pool_(
+          loop, jobs, [command = std::move(command)](std::size_t) { return command; },
+          [this](std::size_t running) { return memory_.admits(running); }) {}
 
 void PooledCompileService::compile(const CompileJob& job, double timeout_s, Callback callback) {
-  pool_.submit(to_json(job), timeout_s, [timeout_s, callback = std::move(callback)](const WorkerReply& reply) {
+  pool_.submit(to_json(job), timeout_s, [this, timeout_s, callback = std::move(callback)](const WorkerReply& reply) {
     throw_if_not_about_the_job(reply);
     CompileAnswer answer;
     if (reply.failure) {
@@ -121,6 +125,7 @@ void PooledCompileService::compile(const CompileJob& job, double timeout_s, Call
     } else {
       throw_if_error(*reply.answer);
       answer = compile_answer_from_json(*reply.answer);
+      memory_.measured(answer.peak_bytes);
     }
     callback(std::move(answer));
   });

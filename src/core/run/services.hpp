@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/memory.hpp"
+#include "core/run/job_memory.hpp"
 #include "core/run/protocol.hpp"
 #include "core/run/worker_pool.hpp"
 #include "core/run/worker_process.hpp"
@@ -39,15 +41,19 @@ class BenchService {
   virtual void cancel_all() = 0;
 };
 
-/// Over a pool of `xtune worker compile` processes.
+/// Over a pool of `xtune worker compile` processes; fewer at once where memory is short. parallel() stays what it is:
+/// the way of a search does not depend on how much memory is free today.
 class PooledCompileService final : public CompileService {
  public:
-  PooledCompileService(EventLoop& loop, std::size_t jobs, WorkerCommand command);
+  PooledCompileService(
+      EventLoop& loop, std::size_t jobs, WorkerCommand command,
+      std::function<std::uint64_t()> available_bytes = [] { return available_memory_bytes(); });
   void compile(const CompileJob& job, double timeout_s, Callback callback) override;
   std::size_t parallel() const noexcept override { return pool_.size(); }
   void cancel_all() override { pool_.cancel_all(); }
 
  private:
+  JobMemory memory_;
   WorkerPool pool_;
 };
 

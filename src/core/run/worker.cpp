@@ -69,6 +69,17 @@ double cpu_seconds() {
   return total;
 }
 
+/// Of this process and of its largest child, since they began.
+std::uint64_t peak_bytes() {
+  std::uint64_t total = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    getrusage(who, &usage);
+    total += static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  }
+  return total;
+}
+
 /// Answers every message with handle's result; an Error is sent back, and the loop goes on.
 /// crash_ends: an answer of outcome crashed is the last one, for the fault is in this very process.
 template <class Handle>
@@ -128,6 +139,7 @@ class CompileService {
     if (answer.outcome != Outcome::ok)
       answer.artifact.compile_s = static_cast<double>(system_clock().now_ns() - start_ns) * 1e-9;
     answer.cpu_s = cpu_seconds() - start_s;
+    answer.peak_bytes = peak_bytes();
     return to_json(answer);
   }
 
