@@ -94,6 +94,7 @@ struct BenchAnswer {
   Telemetry telemetry;
   std::vector<std::string> taints;  ///< why the samples are suspect, a reason each
   double busy_s = 0;                ///< wall clock of the worker
+  bool no_device = false;           ///< the device did not open, message says why; by the service, not by a worker
 };
 
 /// Driver to bench worker: launch configurations that have passed before again, in turns, so that whatever changes with

@@ -60,20 +60,26 @@ class PooledCompileService final : public CompileService {
 /// Over one `xtune worker bench` process.
 class WorkerBenchService final : public BenchService {
  public:
-  WorkerBenchService(EventLoop& loop, WorkerCommand command);
+  enum class Role {
+    first,    ///< without its device there is no run: where that does not open, the Error comes out of the event loop
+    further,  ///< a run does without: bench answers no_device
+  };
+  WorkerBenchService(EventLoop& loop, WorkerCommand command, Role role = Role::first);
   void set_problem(OpenJob job) override;
   void bench(const BenchJob& job, double timeout_s, Callback callback) override;
   void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) override;
   void cancel_all() override { worker_.interrupt(); }
 
  private:
+  using Refused = std::function<void(const Error&)>;
   /// Asks a worker that knows the problem; Answer is what read makes of what it says, or of its end.
   template <class Answer>
   void ask(nlohmann::json message, double timeout_s, Answer (*read)(const nlohmann::json&),
-           std::function<void(Answer)> callback);
-  void open(std::function<void()> then);
-  void prepare_reference(std::function<void()> then);
+           std::function<void(Answer)> callback, Refused refused);
+  void open(std::function<void()> then, Refused refused);
+  void prepare_reference(std::function<void()> then, Refused refused);
   WorkerProcess worker_;
+  Role role_;
   OpenJob problem_;
   std::uint64_t opened_generation_ = 0;  ///< the worker process that knows problem_
 };

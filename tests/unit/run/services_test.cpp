@@ -203,6 +203,41 @@ TEST_CASE("A problem that cannot be prepared ends the run with the reason") {
   CHECK(text.find("preparing inputs") != std::string::npos);
 }
 
+TEST_CASE("A further device that does not open is told as an answer, and may be asked again") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command, WorkerBenchService::Role::further);
+  OpenJob problem;
+  const auto answer_where = [&](const std::string& open, const std::string& reference) {
+    problem.backend = open;
+    problem.reference.kind = ReferenceSpec::Kind::kernel;
+    problem.reference.name = reference;
+    service.set_problem(problem);
+    return bench(workers, service, "ok");
+  };
+  const BenchAnswer refused = answer_where("error", "ok");
+  CHECK(refused.no_device);
+  CHECK(refused.message == "a.npy: wrong shape");
+  CHECK(refused.outcome != Outcome::ok);
+  const BenchAnswer crashed = answer_where("crash", "ok");
+  CHECK(crashed.no_device);
+  CHECK(crashed.message.find("preparing inputs") != std::string::npos);
+  CHECK(answer_where("ok", "error").no_device);
+  CHECK(answer_where("ok", "crash").no_device);
+  const BenchAnswer opened = answer_where("ok", "ok");
+  CHECK_FALSE(opened.no_device);
+  CHECK(opened.outcome == Outcome::ok);
+  // What a configuration does is its own.
+  CHECK_FALSE(bench(workers, service, "crash").no_device);
+}
+
+TEST_CASE("A further device whose worker cannot start is told as an answer") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, {{"/does/not/exist"}, {}, {}}, WorkerBenchService::Role::further);
+  const BenchAnswer answer = bench(workers, service, "ok");
+  CHECK(answer.no_device);
+  CHECK(answer.message.find("could not be started") != std::string::npos);
+}
+
 TEST_CASE("A reference that hangs or crashes is named at its place; its time follows the measurement's") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command);
