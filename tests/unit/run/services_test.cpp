@@ -119,6 +119,21 @@ TEST_CASE("Workers that cannot be started are no configuration's fault") {
   CHECK(error_of([&] { bench(workers, bencher, "ok"); }).first == ErrorKind::unavailable);
 }
 
+TEST_CASE("A compiler that told a large peak makes the next ones wait for each other") {
+  Workers workers;
+  PooledCompileService compiler(workers.loop, 2, workers.command, [] { return std::uint64_t{4} << 30; });
+  CHECK(compile(workers, compiler, "large").outcome == Outcome::ok);
+  std::vector<Outcome> ended;
+  CompileJob job;
+  for (const char* key : {"hang", "ok"}) {
+    job.key = key;
+    compiler.compile(job, key == std::string("hang") ? 0.2 : 60,
+                     [&](const CompileAnswer& answer) { ended.push_back(answer.outcome); });
+  }
+  REQUIRE(workers.loop.run_until([&] { return ended.size() == 2; }));
+  CHECK(ended == std::vector<Outcome>{Outcome::timed_out, Outcome::ok});
+}
+
 TEST_CASE("The problem is sent once to each worker process, and again after a new one was set") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command);
