@@ -87,4 +87,6 @@ std::uint64_t available_memory_bytes(const fs::path& root) {
   return available;
 }
 
+std::uint64_t peak_memory_bytes() { return field(text_of("/proc/self/status"), "VmHWM:").value_or(0) * 1024; }
+
 }  // namespace xtune

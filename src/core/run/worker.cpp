@@ -15,6 +15,7 @@
 
 #include "backends/backend.hpp"
 #include "base/clock.hpp"
+#include "base/memory.hpp"
 #include "core/build/cache.hpp"
 #include "core/run/bench_session.hpp"
 #include "core/run/framing.hpp"
@@ -71,13 +72,9 @@ double cpu_seconds() {
 
 /// Of this process and of its largest child, since they began.
 std::uint64_t peak_bytes() {
-  std::uint64_t total = 0;
-  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-    rusage usage{};
-    getrusage(who, &usage);
-    total += static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-  }
-  return total;
+  rusage children{};
+  getrusage(RUSAGE_CHILDREN, &children);
+  return peak_memory_bytes() + static_cast<std::uint64_t>(children.ru_maxrss) * 1024;
 }
 
 /// Answers every message with handle's result; an Error is sent back, and the loop goes on.

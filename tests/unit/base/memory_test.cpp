@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/files.hpp"
+#include "base/subprocess.hpp"
 
 using namespace xtune;
 
@@ -68,4 +69,19 @@ TEST_CASE("Where nothing tells, nothing limits") {
   const TemporaryDirectory empty;
   CHECK(available_memory_bytes(empty.path()) == (std::uint64_t{1} << 63) - 1);
   CHECK(available_memory_bytes() > 0);
+}
+
+TEST_CASE("A peak is of this program, and stays when the memory is given back") {
+  constexpr std::size_t large = std::size_t{64} << 20;
+  {
+    const std::string held(large, 'x');
+    CHECK(held.back() == 'x');
+  }
+  const std::uint64_t peak = peak_memory_bytes();
+  CHECK(peak >= large);
+  // Of a program that one with a large peak has started: `cat` needs next to nothing.
+  const CommandResult other = run_command({"cat", "/proc/self/status"}, {});
+  const std::size_t at = other.stdout_text.find("VmHWM:");
+  REQUIRE(at != std::string::npos);
+  CHECK(std::stoull(other.stdout_text.substr(at + 6)) * 1024 < large);
 }
