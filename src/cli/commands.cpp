@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
@@ -50,10 +51,26 @@ SpecOptions CommonOptions::spec_options(const std::string& for_backend) const {
   return options;
 }
 
+std::vector<int> CommonOptions::devices() const {
+  std::vector<int> indices;
+  if (device == "all") return indices;
+  for (std::string_view rest = device;;) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    int index = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
+    if (error != std::errc() || end != word.data() + word.size() || index < 0)
+      throw Error(ErrorKind::invalid_argument,
+                  "--device '" + printable(device, 80) + "': write an index (0), several (0,2), or all");
+    indices.push_back(index);
+    if (word.size() == rest.size()) return indices;
+    rest.remove_prefix(word.size() + 1);
+  }
+}
+
 TargetOptions CommonOptions::target_options(TargetNeed need) const {
   TargetOptions options;
   options.backend = backend;
-  options.device = device;
+  options.devices = devices();
   options.arch = arch;
   options.need = need;
   return options;
@@ -72,7 +89,10 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
       ->capture_default_str();
   command.add_option("--arch", options.arch,
                      "architecture to compile for, such as sm_90a, gfx90a or x86_64_v3; default: the device's");
-  command.add_option("--device", options.device, "index of the device, as `xtune devices` lists it")
+  command
+      .add_option("--device", options.device,
+                  "devices to measure on, by index as `xtune devices` lists them: 0, or 0,2, or all: the first and "
+                  "those like it")
       ->capture_default_str();
   command
       .add_option("-D", options.defines,

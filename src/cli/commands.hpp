@@ -37,7 +37,7 @@ struct CommonOptions {
   std::string format = "text";  ///< text | json
   std::string backend = "auto";
   std::string arch;
-  int device = 0;
+  std::string device = "all";
   std::vector<std::string> defines;  ///< -D NAME=value
   std::string store;                 ///< empty: default_store()
 
@@ -45,6 +45,8 @@ struct CommonOptions {
   std::filesystem::path store_path() const;
   SpecOptions spec_options(const std::string& for_backend) const;
   TargetOptions target_options(TargetNeed need) const;
+  /// The indices in --device; empty: "all". Throws Error(invalid_argument).
+  std::vector<int> devices() const;
 };
 void add_common_options(CLI::App& command, CommonOptions& options);
 /// The spec file argument: shared by all commands that read one.

@@ -82,7 +82,8 @@ void apply(const RunOptions& options, Spec& spec, bool replaying) {
 }
 
 std::string device_line(const Target& target) {
-  return fmt::format("{} on {} ({}), compiler {}", target.backend.name, target.device.name, target.arch,
+  const std::string count = target.further.empty() ? "" : fmt::format("{} x ", target.further.size() + 1);
+  return fmt::format("{} on {}{} ({}), compiler {}", target.backend.name, count, target.device.name, target.arch,
                      target.backend.toolchain);
 }
 
@@ -106,10 +107,16 @@ class RunCommand {
     remove_abandoned_temporaries();
     const TemporaryDirectory temporaries;
     PooledCompileService compiler(loop, default_jobs(), compile_worker_command(default_jobs(), temporaries.path()));
-    WorkerBenchService bench(loop, bench_worker_command(options_.sanitize));
+    std::vector<std::unique_ptr<WorkerBenchService>> workers;
+    std::vector<BenchService*> benches;
+    for (std::size_t i = 0; i <= target_.further.size(); ++i) {
+      const auto role = i == 0 ? WorkerBenchService::Role::first : WorkerBenchService::Role::further;
+      workers.push_back(std::make_unique<WorkerBenchService>(loop, bench_worker_command(options_.sanitize), role));
+      benches.push_back(workers.back().get());
+    }
     ProgressPrinter printer(spec_, options_.log, options_.quiet);
     for (const Bindings& problem : spec_.cases) {
-      const TuneResult result = tune_case(problem, loop, compiler, bench, system_clock(), printer);
+      const TuneResult result = tune_case(problem, loop, compiler, benches, system_clock(), printer);
       printer.finish();
       show(result, run_json(spec_, result, options_.rows));
       if (spec_.objective.across != ObjectiveSpec::Across::each) tuned_.push_back(result);
@@ -121,7 +128,7 @@ class RunCommand {
       for (TuneResult& each : tuned_) {
         const std::vector<Bindings> missing = not_measured(each, listed);
         if (missing.empty() || stop_) continue;
-        TuneResult more = tune_case(each.problem, loop, compiler, bench, system_clock(), printer, missing);
+        TuneResult more = tune_case(each.problem, loop, compiler, benches, system_clock(), printer, missing);
         each.further.insert(each.further.end(), more.records.begin(), more.records.end());
       }
       printer.finish();
@@ -131,6 +138,13 @@ class RunCommand {
   }
 
  private:
+  int recorded_device() const {
+    const std::vector<int> devices = options_.common.devices();
+    if (devices.size() > 1)
+      throw Error(ErrorKind::invalid_argument, "--device " + options_.common.device + ": a replay has one device");
+    return devices.empty() ? 0 : devices.front();
+  }
+
   /// The same loop over recordings, in simulated time.
   int replay() {
     if (options_.sanitize) throw Error(ErrorKind::unsupported, "--sanitize: a replay runs no kernel");
@@ -150,7 +164,7 @@ class RunCommand {
     ProgressPrinter printer(spec_, options_.log, true);
     for (const Bindings& problem : spec_.cases) {
       const Recording& recording =
-          replay::choose_recording(recordings, spec_, problem, options_.common.arch, options_.common.device);
+          replay::choose_recording(recordings, spec_, problem, options_.common.arch, recorded_device());
       target_ = replay::target_of(recording);
       const Space space = make_space(spec_, problem, device_facts(target_.device));
       if (const std::uint64_t known = replay::recorded_of(space, recording); known < space.size())
@@ -162,7 +176,7 @@ class RunCommand {
       replay::RecordedAnswers answers(recording);
       replay::ReplayCompileService compiler(simulation, answers, replay_jobs());
       replay::ReplayBenchService bench(simulation, answers);
-      const TuneResult result = tune_case(problem, loop, compiler, bench, simulation, printer);
+      const TuneResult result = tune_case(problem, loop, compiler, {&bench}, simulation, printer);
       nlohmann::ordered_json json = run_json(spec_, result, options_.rows);
       json["simulated"] = true;
       json["recording"] = recording.name;
@@ -219,8 +233,9 @@ class RunCommand {
   /// A replay's records are nobody's measurements: they are kept only where somebody asks for them.
   bool keeps() const { return spec_.replays() ? !options_.common.store.empty() : !cache_disabled_; }
 
-  TuneResult tune_case(const Bindings& problem, EventLoop& loop, CompileService& compiler, BenchService& bench,
-                       Clock& clock, ProgressPrinter& printer, std::vector<Bindings> only = {}) {
+  TuneResult tune_case(const Bindings& problem, EventLoop& loop, CompileService& compiler,
+                       const std::vector<BenchService*>& benches, Clock& clock, ProgressPrinter& printer,
+                       std::vector<Bindings> only = {}) {
     const TemporaryDirectory scratch;
     TuneOptions options;
     options.store = keeps() ? options_.common.store_path() : scratch.path() / "store";
@@ -231,7 +246,7 @@ class RunCommand {
     options.retry_failed = options_.retry_failed;
     options.transfer = options_.transfer == "auto";
     options.only = std::move(only);
-    return tune(spec_, problem, target_, options, loop, compiler, bench, clock, printer, stop_);
+    return tune(spec_, problem, target_, options, loop, compiler, benches, clock, printer, stop_);
   }
 
   void print_text(const TuneResult& result) const {

@@ -96,12 +96,6 @@ std::string config_text(const Spec& spec, const Bindings& config) {
   return text;
 }
 
-std::string bindings_text(const Bindings& bindings) {
-  std::string text;
-  for (const auto& [name, value] : bindings) text += (text.empty() ? "" : " ") + name + "=" + to_text(value);
-  return text;
-}
-
 std::string metrics_text(const Spec& spec, const Record& record) {
   std::string text;
   for (const auto& [name, value] : metrics_of(spec, record))

@@ -6,6 +6,7 @@
 
 #include "core/run/across.hpp"
 #include "core/run/tuner.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/spec/spec.hpp"
 
 namespace xtune {
@@ -24,8 +25,6 @@ nlohmann::ordered_json across_json(const Spec& spec, const std::optional<AcrossC
 
 /// A configuration in the spec's order: "BLOCK_M=64 BLOCK_N=32".
 std::string config_text(const Spec& spec, const Bindings& config);
-/// "M=4096 N=4096", or "" for a kernel without problem sizes.
-std::string bindings_text(const Bindings& bindings);
 /// "TFLOPS 42.1, GBps 300" of a measured record.
 std::string metrics_text(const Spec& spec, const Record& record);
 /// "objective: least energy_j 0.5, most TFLOPS 42" of a measured record, where the spec has goals.

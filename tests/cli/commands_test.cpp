@@ -43,6 +43,11 @@ TEST_CASE("Bad arguments exit with 2 and say what is wrong") {
                                                      {"run", spec, "--backend", "cudda"},
                                                      {"run", spec, "--backend", "host", "--device", "99"},
                                                      {"run", spec, "--backend", "host", "--device", "-1"},
+                                                     {"run", spec, "--backend", "host", "--device", "0,0"},
+                                                     {"run", spec, "--backend", "host", "--device", "0,1"},
+                                                     {"run", spec, "--backend", "host", "--device", "0,"},
+                                                     {"run", spec, "--backend", "host", "--device", "first"},
+                                                     {"run", spec, "--backend", "host", "--device", ""},
                                                      {"run", spec, "--backend", "host", "--strategy", "lucky"},
                                                      {"run", spec, "--backend", "host", "-D", "N"},
                                                      {"run", spec, "--backend", "host", "-D", "=4"},
@@ -478,4 +483,27 @@ TEST_CASE("space prints samples in the spec's order, and counts in words") {
   const std::string one =
       cli.write("one.toml", "[kernel]\nname = \"k\"\n[space]\nconstraints = [\"Z > 1\"]\n[space.params]\nZ = [1, 2]\n");
   CHECK(cli.xtune({"space", one}).stdout_text.find("1 parameter, 1 constraint: 1 of 2") != std::string::npos);
+}
+
+TEST_CASE("What is remembered of devices is of the visible ones: each VISIBLE_DEVICES setting is asked for anew") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  const auto remembered = [&] {
+    std::size_t count = 0;
+    for (const auto& file : fs::directory_iterator(cli.path("cache") + "/inventory"))
+      count += file.path().filename().string().starts_with("host-");
+    return count;
+  };
+  std::size_t settings = 0;
+  for (const char* variable : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
+    for (const char* visible : {"1,0", "0"}) {
+      Cli limited;
+      limited.set("XTUNE_CACHE_DIR", cli.path("cache"));
+      limited.env.emplace_back(variable, visible);
+      CAPTURE(variable);
+      CHECK(limited.xtune({"space", spec, "--backend", "host", "--device", "0"}).exit_code == 0);
+      CHECK(remembered() == ++settings);
+      CHECK(limited.xtune({"space", spec, "--backend", "host", "--device", "all"}).exit_code == 0);
+      CHECK(remembered() == settings);
+    }
 }

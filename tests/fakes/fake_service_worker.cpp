@@ -34,6 +34,7 @@ json compile(const json& message) {
   answer.artifact.key = job.key;
   answer.artifact.usage.registers = 42;
   answer.cpu_s = 0.5;
+  if (job.key == "large") answer.peak_bytes = std::uint64_t{3} << 30;
   if (job.key == "refuse") {
     answer.outcome = xtune::Outcome::compile_failed;
     answer.message = "expected ';'";

@@ -12,6 +12,11 @@ struct Incumbent {
   double q3_ms = 0;  ///< third quartile
 };
 
+/// The same on a device that takes `factor` times as long.
+inline Incumbent scaled(const Incumbent& incumbent, double factor) {
+  return {incumbent.median_ms * factor, incumbent.q3_ms * factor};
+}
+
 /// Decides on a challenger's samples in the order taken. Only the least of them speaks, as noise of a device adds time
 /// and hardly ever takes it away: a challenger is dropped when even its fastest launch is slower than the incumbent by
 /// a margin that falls with the number of launches,

@@ -29,14 +29,15 @@ BackendState backend_state_from_json(const nlohmann::json& json);
 /// same, so that a fully stored run starts no process; fresh = ask again.
 BackendState find_backend(const std::string& name, bool fresh);
 
-/// What to tune for: a backend and one of its devices, or an architecture without one.
+/// What to tune for: a backend and its devices of one kind, or an architecture without one.
 struct Target {
   BackendState backend;
-  DeviceInfo device;
-  bool present = true;             ///< false: --arch of a device that is not here; compile only
-  std::string arch;                ///< what to compile for: --arch, or the device's own
-  std::vector<std::string> notes;  ///< why auto passed others over: "cuda: libcuda.so.1 not found ..."
-  bool assumed_arch = false;       ///< no device and no --arch: arch is the compiler's default
+  DeviceInfo device;                ///< the first: whose facts count, and where finals are held
+  std::vector<DeviceInfo> further;  ///< of the same kind, to measure on as well
+  bool present = true;              ///< false: --arch of a device that is not here; compile only
+  std::string arch;                 ///< what to compile for: --arch, or the device's own
+  std::vector<std::string> notes;   ///< why auto passed others over: "cuda: libcuda.so.1 not found ..."
+  bool assumed_arch = false;        ///< no device and no --arch: arch is the compiler's default
 };
 
 /// What a command cannot do without. All take the same backend where a device is there.
@@ -48,11 +49,15 @@ enum class TargetNeed {
 
 struct TargetOptions {
   std::string backend = "auto";  ///< auto: cuda, hip, host: the first that need allows
-  int device = 0;
-  std::string arch;  ///< empty: the device's, or without one the compiler's default
+  std::vector<int> devices;      ///< indices, the first of them first; empty: the first one, and all that are like it
+  std::string arch;              ///< empty: the device's, or without one the compiler's default
   TargetNeed need = TargetNeed::device;
   bool fresh = false;
 };
+/// The devices that `indices` names, as TargetOptions::devices has them: alike in all that a measurement key knows of
+/// them. Throws Error(invalid_argument) for an index that there is not, one named twice, and devices that differ.
+std::vector<DeviceInfo> choose_devices(const BackendState& backend, const std::vector<int>& indices);
+
 /// Throws Error(unavailable) that says what each backend lacks, Error(invalid_argument) for a device that does not
 /// exist and for an architecture that is not known or not of the backend's vendor.
 Target choose_target(const TargetOptions& options);

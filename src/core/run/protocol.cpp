@@ -188,7 +188,8 @@ CompileJob compile_job_from_json(const Json& json) {
 
 Json to_json(const CompileAnswer& answer) {
   return {{"outcome", to_string(answer.outcome)}, {"message", answer.message}, {"log", answer.log},
-          {"artifact", to_json(answer.artifact)}, {"cached", answer.cached},   {"cpu_s", answer.cpu_s}};
+          {"artifact", to_json(answer.artifact)}, {"cached", answer.cached},   {"cpu_s", answer.cpu_s},
+          {"peak_bytes", answer.peak_bytes}};
 }
 CompileAnswer compile_answer_from_json(const Json& json) {
   CompileAnswer answer;
@@ -198,6 +199,7 @@ CompileAnswer compile_answer_from_json(const Json& json) {
   answer.artifact = artifact_from_json(json.at("artifact"));
   answer.cached = json.at("cached");
   answer.cpu_s = json.at("cpu_s");
+  answer.peak_bytes = json.at("peak_bytes");
   return answer;
 }
 

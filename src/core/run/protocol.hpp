@@ -34,7 +34,8 @@ struct CompileAnswer {
   std::string message, log;
   Artifact artifact;  ///< without its image
   bool cached = false;
-  double cpu_s = 0;  ///< of the worker and its children, for this job
+  double cpu_s = 0;              ///< of the worker and its children, for this job
+  std::uint64_t peak_bytes = 0;  ///< memory that the worker and its largest child have held so far; 0: not told
 };
 
 /// One argument of the tuned kernel, in kernel order: a buffer's layout, or a scalar whose value comes with each job.
@@ -93,6 +94,7 @@ struct BenchAnswer {
   Telemetry telemetry;
   std::vector<std::string> taints;  ///< why the samples are suspect, a reason each
   double busy_s = 0;                ///< wall clock of the worker
+  bool no_device = false;           ///< the device did not open, message says why; by the service, not by a worker
 };
 
 /// Driver to bench worker: launch configurations that have passed before again, in turns, so that whatever changes with

@@ -105,11 +105,15 @@ Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
 
 }  // namespace
 
-PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, WorkerCommand command)
-    : pool_(loop, jobs, [command = std::move(command)](std::size_t) { return command; }) {}
+PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, WorkerCommand command,
+                                           std::function<std::uint64_t()> available_bytes)
+    : memory_(std::move(available_bytes)),
+      pool_(
+          loop, jobs, [command = std::move(command)](std::size_t) { return command; },
+          [this](std::size_t running) { return memory_.admits(running); }) {}
 
 void PooledCompileService::compile(const CompileJob& job, double timeout_s, Callback callback) {
-  pool_.submit(to_json(job), timeout_s, [timeout_s, callback = std::move(callback)](const WorkerReply& reply) {
+  pool_.submit(to_json(job), timeout_s, [this, timeout_s, callback = std::move(callback)](const WorkerReply& reply) {
     throw_if_not_about_the_job(reply);
     CompileAnswer answer;
     if (reply.failure) {
@@ -121,12 +125,14 @@ void PooledCompileService::compile(const CompileJob& job, double timeout_s, Call
     } else {
       throw_if_error(*reply.answer);
       answer = compile_answer_from_json(*reply.answer);
+      memory_.measured(answer.peak_bytes);
     }
     callback(std::move(answer));
   });
 }
 
-WorkerBenchService::WorkerBenchService(EventLoop& loop, WorkerCommand command) : worker_(loop, std::move(command)) {}
+WorkerBenchService::WorkerBenchService(EventLoop& loop, WorkerCommand command, Role role)
+    : worker_(loop, std::move(command)), role_(role) {}
 
 void WorkerBenchService::set_problem(OpenJob job) {
   problem_ = std::move(job);
@@ -134,21 +140,31 @@ void WorkerBenchService::set_problem(OpenJob job) {
 }
 
 void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback callback) {
-  ask<BenchAnswer>(to_json(job), timeout_s, bench_answer_from_json,
-                   [callback = std::move(callback)](BenchAnswer answer) {
-                     // Nobody heard from the worker how far it came.
-                     if (answer.outcome != Outcome::ok && answer.stage.empty()) answer.stage = "run";
-                     callback(std::move(answer));
-                   });
+  const auto refused = [this, callback](const Error& error) {
+    if (role_ == Role::first) throw error;
+    worker_.interrupt();
+    BenchAnswer answer;
+    answer.no_device = true;
+    answer.outcome = Outcome::crashed;
+    answer.message = error.what();
+    callback(std::move(answer));
+  };
+  const auto answered = [callback = std::move(callback)](BenchAnswer answer) {
+    // Nobody heard from the worker how far it came.
+    if (answer.outcome != Outcome::ok && answer.stage.empty()) answer.stage = "run";
+    callback(std::move(answer));
+  };
+  ask<BenchAnswer>(to_json(job), timeout_s, bench_answer_from_json, answered, refused);
 }
 
 void WorkerBenchService::measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) {
-  ask<RoundsAnswer>(to_json(job), timeout_s, rounds_answer_from_json, std::move(callback));
+  ask<RoundsAnswer>(to_json(job), timeout_s, rounds_answer_from_json, std::move(callback),
+                    [](const Error& error) { throw error; });
 }
 
 template <class Answer>
 void WorkerBenchService::ask(nlohmann::json message, double timeout_s, Answer (*read)(const nlohmann::json&),
-                             std::function<void(Answer)> callback) {
+                             std::function<void(Answer)> callback, Refused refused) {
   const auto send = [this, timeout_s, read, callback = std::move(callback), message = std::move(message)] {
     worker_.request(message, timeout_s, [this, timeout_s, read, callback](const WorkerReply& reply) {
       throw_if_not_about_the_job(reply);
@@ -167,30 +183,40 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, Answer (*
     });
   };
   if (worker_.running() && worker_.generation() == opened_generation_) return send();
-  open(send);
+  open(send, std::move(refused));
 }
 
-void WorkerBenchService::open(std::function<void()> then) {
-  worker_.request(to_json(problem_), open_timeout_s, [this, then = std::move(then)](const WorkerReply& reply) {
-    throw_if_not_about_the_job(reply);
-    if (reply.failure)
-      throw Error(ErrorKind::unavailable, "the bench worker failed while preparing inputs and buffers: " +
-                                              reply.failure->text + "\n" + reply.stderr_tail);
-    throw_if_error(*reply.answer);
-    prepare_reference(then);
-  });
+void WorkerBenchService::open(std::function<void()> then, Refused refused) {
+  worker_.request(to_json(problem_), open_timeout_s,
+                  [this, then = std::move(then), refused = std::move(refused)](const WorkerReply& reply) {
+                    try {
+                      throw_if_not_about_the_job(reply);
+                      if (reply.failure)
+                        throw Error(ErrorKind::unavailable,
+                                    "the bench worker failed while preparing inputs and buffers: " +
+                                        reply.failure->text + "\n" + reply.stderr_tail);
+                      throw_if_error(*reply.answer);
+                    } catch (const Error& error) {
+                      return refused(error);
+                    }
+                    prepare_reference(then, refused);
+                  });
 }
 
-void WorkerBenchService::prepare_reference(std::function<void()> then) {
+void WorkerBenchService::prepare_reference(std::function<void()> then, Refused refused) {
   if (problem_.reference.kind == ReferenceSpec::Kind::none) {
     opened_generation_ = worker_.generation();
     return then();
   }
   worker_.request(reference_request(), reference_timeout_s(problem_),
-                  [this, then = std::move(then)](const WorkerReply& reply) {
-                    throw_if_not_about_the_job(reply);
-                    if (reply.failure) throw_reference_failure(problem_, reply);
-                    throw_if_error(*reply.answer);
+                  [this, then = std::move(then), refused = std::move(refused)](const WorkerReply& reply) {
+                    try {
+                      throw_if_not_about_the_job(reply);
+                      if (reply.failure) throw_reference_failure(problem_, reply);
+                      throw_if_error(*reply.answer);
+                    } catch (const Error& error) {
+                      return refused(error);
+                    }
                     opened_generation_ = reply.generation;
                     then();
                   });

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/memory.hpp"
+#include "core/run/job_memory.hpp"
 #include "core/run/protocol.hpp"
 #include "core/run/worker_pool.hpp"
 #include "core/run/worker_process.hpp"
@@ -39,35 +41,45 @@ class BenchService {
   virtual void cancel_all() = 0;
 };
 
-/// Over a pool of `xtune worker compile` processes.
+/// Over a pool of `xtune worker compile` processes; fewer at once where memory is short. parallel() stays what it is:
+/// the way of a search does not depend on how much memory is free today.
 class PooledCompileService final : public CompileService {
  public:
-  PooledCompileService(EventLoop& loop, std::size_t jobs, WorkerCommand command);
+  PooledCompileService(
+      EventLoop& loop, std::size_t jobs, WorkerCommand command,
+      std::function<std::uint64_t()> available_bytes = [] { return available_memory_bytes(); });
   void compile(const CompileJob& job, double timeout_s, Callback callback) override;
   std::size_t parallel() const noexcept override { return pool_.size(); }
   void cancel_all() override { pool_.cancel_all(); }
 
  private:
+  JobMemory memory_;
   WorkerPool pool_;
 };
 
 /// Over one `xtune worker bench` process.
 class WorkerBenchService final : public BenchService {
  public:
-  WorkerBenchService(EventLoop& loop, WorkerCommand command);
+  enum class Role {
+    first,    ///< without its device there is no run: where that does not open, the Error comes out of the event loop
+    further,  ///< a run does without: bench answers no_device
+  };
+  WorkerBenchService(EventLoop& loop, WorkerCommand command, Role role = Role::first);
   void set_problem(OpenJob job) override;
   void bench(const BenchJob& job, double timeout_s, Callback callback) override;
   void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) override;
   void cancel_all() override { worker_.interrupt(); }
 
  private:
+  using Refused = std::function<void(const Error&)>;
   /// Asks a worker that knows the problem; Answer is what read makes of what it says, or of its end.
   template <class Answer>
   void ask(nlohmann::json message, double timeout_s, Answer (*read)(const nlohmann::json&),
-           std::function<void(Answer)> callback);
-  void open(std::function<void()> then);
-  void prepare_reference(std::function<void()> then);
+           std::function<void(Answer)> callback, Refused refused);
+  void open(std::function<void()> then, Refused refused);
+  void prepare_reference(std::function<void()> then, Refused refused);
   WorkerProcess worker_;
+  Role role_;
   OpenJob problem_;
   std::uint64_t opened_generation_ = 0;  ///< the worker process that knows problem_
 };

@@ -1,8 +1,12 @@
 // Choosing the backend and device to tune for.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "backends/backend.hpp"
 #include "base/text.hpp"
+#include "core/record/best.hpp"
 #include "core/run/inventory.hpp"
 #include "xtune/error.hpp"
 
@@ -82,17 +86,41 @@ void choose_backend(const TargetOptions& options, Target& target) {
 
 }  // namespace
 
+std::vector<DeviceInfo> choose_devices(const BackendState& backend, const std::vector<int>& indices) {
+  const std::vector<DeviceInfo>& present = backend.devices;
+  std::vector<DeviceInfo> chosen;
+  if (indices.empty()) {
+    std::copy_if(present.begin(), present.end(), std::back_inserter(chosen),
+                 [&](const DeviceInfo& device) { return same_device(device, present.front()); });
+    return chosen;
+  }
+  for (const int index : indices) {
+    if (index < 0 || static_cast<std::size_t>(index) >= present.size())
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("--device {}: backend {} has {} device{} (0 to {})", index, backend.name, present.size(),
+                              present.size() == 1 ? "" : "s", present.size() - 1));
+    const DeviceInfo& device = present[static_cast<std::size_t>(index)];
+    if (std::count(indices.begin(), indices.end(), index) > 1)
+      throw Error(ErrorKind::invalid_argument, fmt::format("--device names device {} twice", index));
+    if (!chosen.empty() && !same_device(device, chosen.front()))
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("--device: device {} ({}, {}, {} compute units) is of another kind than device {} ({}, "
+                              "{}, {}); tune each kind in a run of its own",
+                              device.index, device.name, device.arch, device.compute_units, chosen.front().index,
+                              chosen.front().name, chosen.front().arch, chosen.front().compute_units));
+    chosen.push_back(device);
+  }
+  return chosen;
+}
+
 Target choose_target(const TargetOptions& options) {
   Target target;
   choose_backend(options, target);
   const BackendState& backend = target.backend;
   if (!backend.devices.empty()) {
-    if (options.device < 0 || static_cast<std::size_t>(options.device) >= backend.devices.size())
-      throw Error(
-          ErrorKind::invalid_argument,
-          fmt::format("--device {}: backend {} has {} device{} (0 to {})", options.device, backend.name,
-                      backend.devices.size(), backend.devices.size() == 1 ? "" : "s", backend.devices.size() - 1));
-    target.device = backend.devices[static_cast<std::size_t>(options.device)];
+    target.further = choose_devices(backend, options.devices);
+    target.device = target.further.front();
+    target.further.erase(target.further.begin());
   } else {
     target.present = false;
     target.assumed_arch = options.arch.empty();
@@ -107,6 +135,7 @@ Target choose_target(const TargetOptions& options) {
                   fmt::format("--arch {}: the device here is {} ({}); `run` measures on it alone", target.arch,
                               target.device.arch, target.device.name));
     target.present = false;
+    target.further.clear();
     target.device = device_for_arch(backend, target.arch);
   }
   return target;

@@ -54,14 +54,13 @@ std::optional<std::uint64_t> index_of(const Space& space, const Bindings& config
 }
 
 Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
-               EventLoop& loop, CompileService& compiler, BenchService& bench, Clock& clock, TuneObserver& observer,
-               const std::atomic<bool>& stop)
+               EventLoop& loop, CompileService& compiler, const std::vector<BenchService*>& benches, Clock& clock,
+               TuneObserver& observer, const std::atomic<bool>& stop)
     : spec_(spec),
       target_(target),
       options_(options),
       loop_(loop),
       compiler_(compiler),
-      bench_(bench),
       clock_(clock),
       observer_(observer),
       stop_(stop),
@@ -73,10 +72,14 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
       evals_(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space_.size() : default_evals)),
       // On a CPU the kernel and the compilers would fight for the same cores, and every number would be wrong.
       alternate_(target.device.vendor == "cpu"),
-      batch_(compiler.parallel() * (alternate_ ? 4 : 2) + 2),
+      // Each device has one configuration at hand and one waiting.
+      batch_(compiler.parallel() * (alternate_ ? 4 : 2) + 2 * std::max<std::size_t>(benches.size(), 1)),
       on_arch_(read_store()),
       path_(make_search(problem), alternate_ ? batch_ : batch_ + compiler.parallel()),
       stored_(std::move(on_arch_)) {
+  lanes_.push_back({benches.at(0), target.device});
+  for (std::size_t i = 1; i < benches.size() && i <= target.further.size(); ++i)
+    lanes_.push_back({benches[i], target.further[i - 1]});
   result_.problem = problem;
   result_.device = target.device;
   result_.space_size = space_.size();
@@ -117,7 +120,7 @@ TuneResult Tuning::go() {
     Tuning& run;
     ~Abandon() {
       run.compiler_.cancel_all();
-      run.bench_.cancel_all();
+      for (const Lane& lane : run.lanes_) lane.bench->cancel_all();
     }
   } abandon{*this};
   bool done = false;
@@ -162,13 +165,11 @@ void Tuning::pump() {
     consider(*proposal);
   }
   if (alternate_ && compiling_ == 0 && !ready_.empty()) batch_closed_ = true;
-  if (!benching_ && may_bench()) {
-    if (!ready_.empty())
-      start_bench();
-    else if (compiling_ == 0 && !finalists_.empty())
-      hold_finals();
+  if (may_bench()) {
+    give_work();
+    if (benching() == 0 && ready_.empty() && compiling_ == 0 && !finalists_.empty()) hold_finals();
   }
-  if (!benching_ && ready_.empty()) batch_closed_ = false;
+  if (benching() == 0 && ready_.empty()) batch_closed_ = false;
 }
 
 TrialPtr Tuning::make_trial(std::uint64_t index) {
@@ -254,6 +255,11 @@ void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
       if (answer.outcome == Outcome::ok) ready_.push_front(trial);
       continue;
     }
+    if (trial->purpose == Trial::Purpose::calibrate) {
+      calibration_.trial = trial;
+      if (answer.outcome != Outcome::ok) calibrate_with_another();
+      continue;
+    }
     record.compile_s = answer.cached ? 0 : answer.artifact.compile_s;
     record.compile_cpu_s = answer.cpu_s;
     record.usage = answer.artifact.usage;
@@ -282,7 +288,6 @@ void Tuning::prepare_bench(const Config& config) {
   const auto open = [this](ReferencePlan plan) {
     OpenJob job;
     job.backend = target_.backend.name;
-    job.device = target_.device.index;
     job.cache = options_.store;
     job.scratch = options_.scratch;
     job.seed = spec_.search.seed;
@@ -295,7 +300,10 @@ void Tuning::prepare_bench(const Config& config) {
     job.tolerances = resolver_.tolerances();
     job.repeats = spec_.validate.repeat;
     job.measure = spec_.measure;
-    bench_.set_problem(std::move(job));
+    for (const Lane& lane : lanes_) {
+      job.device = lane.device.index;
+      lane.bench->set_problem(job);
+    }
     problem_set_ = true;
     ++answers_;
   };
@@ -306,32 +314,30 @@ BenchJob Tuning::job_of(const Trial& trial) const {
   return {trial.artifact, trial.launch, resolver_.scalars(trial.config), std::nullopt};
 }
 
-void Tuning::start_bench() {
-  const TrialPtr trial = ready_.front();
-  ready_.pop_front();
-  benching_ = true;
-  if (trial->purpose == Trial::Purpose::drift) return measure_incumbent(trial);
-  BenchJob job = job_of(*trial);
-  if (races() && throne_ && trial->purpose == Trial::Purpose::search) job.incumbent = throne_->incumbent;
-  bench_.bench(job, spec_.measure.timeout_s, [this, trial](const BenchAnswer& answer) { on_benched(trial, answer); });
-}
-
-void Tuning::on_benched(const TrialPtr& trial, const BenchAnswer& answer) {
-  ++answers_;
-  benching_ = false;
-  result_.device_busy_s += answer.busy_s;
-  Record& record = trial->record;
+void Tuning::fill(Record& record, const Trial& trial, const Lane& lane, const BenchAnswer& answer) const {
+  record.device = lane.device;
   record.outcome = answer.outcome;
   const bool timed = answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned;
   record.stage = timed ? "measure" : answer.stage;
   record.message = answer.message;
   record.samples_ms = answer.samples_ms;
   record.tainted = answer.taints;
-  record.dynamic_shared_bytes = trial->launch.shared_bytes;
+  record.dynamic_shared_bytes = trial.launch.shared_bytes;
   record.validation = answer.validation;
   record.telemetry = answer.telemetry;
   record.bench_s = answer.busy_s;
   if (timed) record.time_ms = summarize(record.samples_ms);
+}
+
+void Tuning::on_benched(const TrialPtr& trial, Lane& lane, const BenchAnswer& answer) {
+  ++answers_;
+  lane.busy = false;
+  result_.device_busy_s += answer.busy_s;
+  if (answer.no_device) {
+    ready_.push_front(trial);
+    return leave(lane, answer.message);
+  }
+  fill(trial->record, *trial, lane, answer);
   if (throne_) {
     ++throne_->races;
     throne_->busy_s += answer.busy_s;
@@ -379,6 +385,7 @@ void Tuning::take(const Trial& trial, Record record, const std::string& log, boo
     best_score_ = score;
     best_ = place;
   }
+  if (record.outcome == Outcome::ok && !calibration_.index) calibration_.index = trial.proposal.index;
   if (record.outcome == Outcome::pruned) pruned_.push_back({place, trial.proposal.index});
   if (settled) {
     result_.records[place] = std::move(record);
@@ -410,9 +417,9 @@ std::vector<const Record*> TuneResult::all() const {
 }
 
 TuneResult tune(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
-                EventLoop& loop, CompileService& compiler, BenchService& bench, Clock& clock, TuneObserver& observer,
-                const std::atomic<bool>& stop) {
-  return Tuning(spec, problem, target, options, loop, compiler, bench, clock, observer, stop).go();
+                EventLoop& loop, CompileService& compiler, const std::vector<BenchService*>& benches, Clock& clock,
+                TuneObserver& observer, const std::atomic<bool>& stop) {
+  return Tuning(spec, problem, target, options, loop, compiler, benches, clock, observer, stop).go();
 }
 
 }  // namespace xtune

@@ -1,4 +1,4 @@
-// The tuner: one spec, one problem, one device; from proposals to records.
+// The tuner: one spec, one problem, devices of one kind; from proposals to records.
 #pragma once
 
 #include <atomic>
@@ -63,17 +63,21 @@ struct TuneResult {
   double total_s = 0;
   double compile_cpu_s = 0;   ///< CPU time of compile workers and their children
   double compile_wall_s = 0;  ///< from the first compile job's start to the last one's end
-  double device_busy_s = 0;   ///< wall clock that the bench worker spent on configurations: load, validate, measure
+  double device_busy_s = 0;   ///< wall clock that bench workers spent on configurations: load, validate, measure
   bool interrupted = false;
   bool out_of_time = false;   ///< [search] seconds ended it
   std::size_t finalists = 0;  ///< 0: one configuration was clearly the best, or no finals were asked for or reached
 };
 
+/// benches: of target.device, then of each of target.further. A further device takes part where configurations wait for
+/// one, once it has measured a configuration in full that the first one has too: one that takes more than 2 % more or
+/// less time, fails or cannot be opened is warned of and measures nothing else. Finals are held on the first alone.
+///
 /// Runs on `loop` until the strategy is done, the budget is spent or `stop` becomes true; then everything in flight is
 /// abandoned, what was measured is kept. Of [search] seconds a tenth is left for the finals. Throws Error; records
 /// appended before that stay in the store.
 TuneResult tune(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
-                EventLoop& loop, CompileService& compiler, BenchService& bench, Clock& clock, TuneObserver& observer,
-                const std::atomic<bool>& stop);
+                EventLoop& loop, CompileService& compiler, const std::vector<BenchService*>& benches, Clock& clock,
+                TuneObserver& observer, const std::atomic<bool>& stop);
 
 }  // namespace xtune

@@ -16,13 +16,12 @@ bool Tuning::go_on_after_search() {
 /// A stored loser has lost against the best of another day, and the best of this run may since be a slower one: what
 /// its samples do not show to be slower than that is measured in full, the most promising first.
 bool Tuning::settle() {
-  std::optional<Incumbent> best;
-  if (best_score_) {
-    const Summary& summary = result_.records[best_].time_ms;
-    best = Incumbent{summary.median, summary.q3};
-  }
-  std::erase_if(pruned_,
-                [&](const Pruned& one) { return best && still_lost(result_.records[one.record].samples_ms, *best); });
+  std::erase_if(pruned_, [&](const Pruned& one) {
+    if (!best_score_) return false;
+    const Record &best = result_.records[best_], &loser = result_.records[one.record];
+    const Incumbent there{best.time_ms.median, best.time_ms.q3};
+    return still_lost(loser.samples_ms, scaled(there, slowness_of(loser.device) / slowness_of(best.device)));
+  });
   if (pruned_.empty()) return false;
   const auto next = std::min_element(pruned_.begin(), pruned_.end(), [&](const Pruned& a, const Pruned& b) {
     return result_.records[a.record].time_ms.min < result_.records[b.record].time_ms.min;
@@ -103,7 +102,7 @@ void Tuning::hold_finals() {
             [](const TrialPtr& a, const TrialPtr& b) { return a->record.key < b->record.key; });
   std::erase_if(finalists_, [](const TrialPtr& trial) { return trial->record.outcome != Outcome::ok; });
   if (finalists_.size() < 2) return finalists_.clear();
-  benching_ = true;
+  first().busy = true;
   std::vector<BenchJob> jobs;
   for (const TrialPtr& trial : finalists_) jobs.push_back(job_of(*trial));
   FinalsLimits limits;
@@ -112,7 +111,7 @@ void Tuning::hold_finals() {
   limits.kernel_ms = spec_.measure.max_time_ms;
   limits.timeout_s = spec_.measure.timeout_s;
   finals_ =
-      std::make_unique<Finals>(bench_, std::move(jobs), limits,
+      std::make_unique<Finals>(*first().bench, std::move(jobs), limits,
                                [this](std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
                                  on_finals(std::move(results), taints);
                                });
@@ -121,7 +120,7 @@ void Tuning::hold_finals() {
 
 void Tuning::on_finals(std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
   ++answers_;
-  benching_ = false;
+  first().busy = false;
   result_.device_busy_s += finals_->busy_s();
   const std::int64_t now_ms = clock_.unix_time_ms();
   const std::string id = options_.attempt + "-" + finalists_.front()->record.key.substr(0, 8);

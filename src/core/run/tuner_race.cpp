@@ -21,14 +21,15 @@ Incumbent incumbent_of(const Summary& summary, double time_ms) {
 
 void Tuning::consider_incumbent(const TrialPtr& trial, bool from_store) {
   const Record& record = trial->record;
-  const double time_ms = statistic(record.time_ms, spec_.measure.statistic);
+  const double slowness = slowness_of(record.device);
+  const double measured_ms = statistic(record.time_ms, spec_.measure.statistic), time_ms = measured_ms / slowness;
   if (throne_) {
     const bool clean = record.tainted.empty(), other_clean = throne_->trial->record.tainted.empty();
     if (clean != other_clean ? other_clean : time_ms >= throne_->time_ms) return;
   }
   throne_.emplace();
   throne_->trial = trial;
-  throne_->incumbent = incumbent_of(record.time_ms, time_ms);
+  throne_->incumbent = scaled(incumbent_of(record.time_ms, measured_ms), 1 / slowness);
   throne_->time_ms = time_ms;
   throne_->cost_s = record.bench_s;
   throne_->stored = from_store;
@@ -47,9 +48,10 @@ void Tuning::follow_drift() {
 
 void Tuning::measure_incumbent(const TrialPtr& trial) {
   RoundsJob job{{job_of(*trial)}, std::vector<std::vector<std::size_t>>(rounds, {0})};
-  bench_.measure_rounds(job, spec_.measure.timeout_s, [this, trial](const RoundsAnswer& answer) {
+  first().busy = true;
+  first().bench->measure_rounds(job, spec_.measure.timeout_s, [this, trial](const RoundsAnswer& answer) {
     ++answers_;
-    benching_ = false;
+    first().busy = false;
     result_.device_busy_s += answer.busy_s;
     const bool sound = answer.outcome == Outcome::ok && !answer.samples_ms.empty() && !answer.samples_ms[0].empty();
     // Whether it failed or another is best by now: its turn comes again.
@@ -60,6 +62,7 @@ void Tuning::measure_incumbent(const TrialPtr& trial) {
     throne_->busy_s = 0;
     if (!sound) return;
     Record record = throne_->trial->record;
+    record.device = first().device;
     record.drift = true;
     record.samples_ms = answer.samples_ms[0];
     record.time_ms = summarize(record.samples_ms);

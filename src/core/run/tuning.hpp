@@ -22,10 +22,11 @@ namespace xtune {
 /// One configuration on its way to a record.
 struct Trial {
   enum class Purpose {
-    search,    ///< proposed by the strategy
-    settle,    ///< lost a race against another best than today's: measured in full
-    drift,     ///< the incumbent once more
-    finalist,  ///< to be measured in finals
+    search,     ///< proposed by the strategy
+    settle,     ///< lost a race against another best than today's: measured in full
+    drift,      ///< the incumbent once more
+    calibrate,  ///< what passed before, in full, to compare devices
+    finalist,   ///< to be measured in finals
   };
   Purpose purpose = Purpose::search;
   SearchPath::Proposal proposal;
@@ -38,13 +39,27 @@ struct Trial {
 };
 using TrialPtr = std::shared_ptr<Trial>;
 
+/// A device that measures.
+struct Lane {
+  enum class State {
+    idle,  ///< not compared with the first one yet; the first one works nevertheless
+    in,
+    out,  ///< measures nothing in this run
+  };
+  BenchService* bench = nullptr;
+  DeviceInfo device;
+  State state = State::idle;
+  bool busy = false;
+  double slowness = 1;  ///< time of a configuration here over its time on the first device
+};
+
 /// By name; nullopt: the space has other parameters, or does not allow it.
 std::optional<std::uint64_t> index_of(const Space& space, const Bindings& config);
 
 class Tuning {
  public:
   Tuning(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options, EventLoop& loop,
-         CompileService& compiler, BenchService& bench, Clock& clock, TuneObserver& observer,
+         CompileService& compiler, const std::vector<BenchService*>& benches, Clock& clock, TuneObserver& observer,
          const std::atomic<bool>& stop);
   TuneResult go();
 
@@ -61,9 +76,10 @@ class Tuning {
   bool races() const { return spec_.measure.race && !criterion_.score && options_.only.empty(); }
   bool holds_finals() const { return spec_.measure.finals >= 2 && !criterion_.score && options_.only.empty(); }
   bool search_is_over();
-  std::uint64_t in_flight() const { return compiling_ + ready_.size() + finalists_.size() + (benching_ ? 1 : 0); }
+  std::size_t benching() const;
+  std::uint64_t in_flight() const { return compiling_ + ready_.size() + finalists_.size() + benching(); }
   void pump();
-  bool may_compile() const { return !alternate_ || (ready_.empty() && !benching_ && !batch_closed_); }
+  bool may_compile() const { return !alternate_ || (ready_.empty() && benching() == 0 && !batch_closed_); }
   /// Compilers need not wait for a slow device unless the search does.
   bool room() const { return (alternate_ || path_.learns() ? in_flight() : compiling_) < batch_; }
   bool may_bench() const { return problem_set_ && (!alternate_ || compiling_ == 0); }
@@ -73,14 +89,25 @@ class Tuning {
   void start_compile(const TrialPtr& trial);
   void on_compiled(const std::string& key, const CompileAnswer& answer);
   void prepare_bench(const Config& config);
-  void start_bench();
   BenchJob job_of(const Trial& trial) const;
-  void on_benched(const TrialPtr& trial, const BenchAnswer& answer);
+  void fill(Record& record, const Trial& trial, const Lane& lane, const BenchAnswer& answer) const;
+  void on_benched(const TrialPtr& trial, Lane& lane, const BenchAnswer& answer);
   void finish(Trial& trial, const std::string& log);
   void stamp(Record& record) const;
   void store(const Record& record);
   void take(const Trial& trial, Record record, const std::string& log, bool from_store);
   void report();
+
+  // tuner_devices.cpp: who measures what.
+  void give_work();
+  void start_bench(Lane& lane);
+  void seek_calibration();
+  void calibrate(Lane& lane);
+  void calibrate_with_another();
+  void judge(Lane& lane, const BenchAnswer& answer);
+  void leave(Lane& lane, const std::string& why);
+  double slowness_of(const DeviceInfo& device) const;
+  Lane& first() { return lanes_.front(); }
 
   // tuner_race.cpp: the incumbent.
   void consider_incumbent(const TrialPtr& trial, bool from_store);
@@ -100,7 +127,7 @@ class Tuning {
   const TuneOptions& options_;
   EventLoop& loop_;
   CompileService& compiler_;
-  BenchService& bench_;
+  std::vector<Lane> lanes_;
   Clock& clock_;
   TuneObserver& observer_;
   const std::atomic<bool>& stop_;
@@ -122,7 +149,6 @@ class Tuning {
   std::size_t compiling_ = 0;  ///< trials, not jobs: several may wait for one artifact
   bool batch_closed_ = false;  ///< alternating: compiling has ended, the device's turn lasts until ready_ is empty
   bool problem_set_ = false;   ///< the bench service knows inputs and reference
-  bool benching_ = false;
   bool search_cut_ = false;    ///< its share of the seconds is spent
   std::uint64_t answers_ = 0;  ///< of both services
   std::optional<std::int64_t> first_compile_ns_;
@@ -133,8 +159,8 @@ class Tuning {
   /// The best so far as challengers meet it.
   struct Throne {
     TrialPtr trial;         ///< its configuration, and its first record
-    Incumbent incumbent;    ///< as measured last
-    double time_ms = 0;     ///< by the spec's statistic, as measured last
+    Incumbent incumbent;    ///< as measured last, as the first device would take it
+    double time_ms = 0;     ///< likewise, by the spec's statistic
     double cost_s = 0;      ///< of the device, to measure it once more
     std::size_t races = 0;  ///< of others since it was measured last
     double busy_s = 0;      ///< of the device meanwhile
@@ -142,6 +168,15 @@ class Tuning {
     bool asked = false;     ///< its measurement is under way
   };
   std::optional<Throne> throne_;
+
+  /// The configuration that all devices measure before they are trusted alike: the first that passed.
+  struct Calibration {
+    std::optional<std::uint64_t> index;  ///< in the space
+    bool asked = false;                  ///< it is being compiled, or was
+    int failures = 0;                    ///< on the first device
+    TrialPtr trial;                      ///< compiled
+    std::optional<Summary> time_ms;      ///< on the first device
+  } calibration_;
 
   struct Pruned {
     std::size_t record;   ///< index into result_.records

@@ -15,6 +15,7 @@
 
 #include "backends/backend.hpp"
 #include "base/clock.hpp"
+#include "base/memory.hpp"
 #include "core/build/cache.hpp"
 #include "core/run/bench_session.hpp"
 #include "core/run/framing.hpp"
@@ -67,6 +68,13 @@ double cpu_seconds() {
       total += static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
   }
   return total;
+}
+
+/// Of this process and of its largest child, since they began.
+std::uint64_t peak_bytes() {
+  rusage children{};
+  getrusage(RUSAGE_CHILDREN, &children);
+  return peak_memory_bytes() + static_cast<std::uint64_t>(children.ru_maxrss) * 1024;
 }
 
 /// Answers every message with handle's result; an Error is sent back, and the loop goes on.
@@ -128,6 +136,7 @@ class CompileService {
     if (answer.outcome != Outcome::ok)
       answer.artifact.compile_s = static_cast<double>(system_clock().now_ns() - start_ns) * 1e-9;
     answer.cpu_s = cpu_seconds() - start_s;
+    answer.peak_bytes = peak_bytes();
     return to_json(answer);
   }
 

@@ -36,14 +36,20 @@ struct WorkerPool::State : std::enable_shared_from_this<WorkerPool::State> {
   EventLoop& loop;
   std::vector<Slot> slots;
   std::deque<Job> queue;
+  Admission admits;
   std::string last_reason;
   std::size_t failing = 0;  // jobs whose failure is posted
   std::uint64_t epoch = 0;  // counts cancel_all(): what was posted before it is void
 
-  State(EventLoop& on, std::size_t size, const CommandFactory& factory) : loop(on), slots(size) {
+  State(EventLoop& on, std::size_t size, const CommandFactory& factory, Admission may)
+      : loop(on), slots(size), admits(std::move(may)) {
     for (std::size_t i = 0; i < size; ++i) slots[i].worker = std::make_unique<WorkerProcess>(loop, factory(i));
   }
 
+  std::size_t busy() const noexcept {
+    return static_cast<std::size_t>(
+        std::count_if(slots.begin(), slots.end(), [](const Slot& slot) { return slot.job.has_value(); }));
+  }
   Slot* idle_slot() noexcept;
   void dispatch();
   void send(std::size_t index);
@@ -66,6 +72,8 @@ void WorkerPool::State::dispatch() {
   while (!queue.empty()) {
     Slot* slot = idle_slot();
     if (!slot) break;
+    // The next reply asks again.
+    if (const std::size_t running = busy(); admits && running > 0 && !admits(running)) break;
     slot->job = std::move(queue.front());
     queue.pop_front();
     send(static_cast<std::size_t>(slot - slots.data()));
@@ -125,9 +133,9 @@ void WorkerPool::State::cancel() noexcept {
   }
 }
 
-WorkerPool::WorkerPool(EventLoop& loop, std::size_t size, const CommandFactory& factory) {
+WorkerPool::WorkerPool(EventLoop& loop, std::size_t size, const CommandFactory& factory, Admission admits) {
   if (size == 0) throw Error(ErrorKind::invalid_argument, "a pool needs at least one worker");
-  state_ = std::make_shared<State>(loop, size, factory);
+  state_ = std::make_shared<State>(loop, size, factory, std::move(admits));
 }
 
 WorkerPool::~WorkerPool() { state_->cancel(); }
@@ -142,10 +150,7 @@ void WorkerPool::cancel_all() noexcept { state_->cancel(); }
 
 std::size_t WorkerPool::size() const noexcept { return state_->slots.size(); }
 
-std::size_t WorkerPool::busy() const noexcept {
-  return static_cast<std::size_t>(
-      std::count_if(state_->slots.begin(), state_->slots.end(), [](const Slot& slot) { return slot.job; }));
-}
+std::size_t WorkerPool::busy() const noexcept { return state_->busy(); }
 
 std::size_t WorkerPool::queued() const noexcept { return state_->queue.size() + state_->failing; }
 

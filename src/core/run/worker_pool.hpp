@@ -20,8 +20,11 @@ class WorkerPool {
   /// The command of worker `index` (0 .. size-1).
   using CommandFactory = std::function<WorkerCommand(std::size_t index)>;
 
+  /// May one more job run beside `running` others? Asked when a job waits and a worker is idle, never for the only one.
+  using Admission = std::function<bool(std::size_t running)>;
+
   /// Asks for the commands now and starts nothing. Throws Error(invalid_argument) for size 0.
-  WorkerPool(EventLoop& loop, std::size_t size, const CommandFactory& factory);
+  WorkerPool(EventLoop& loop, std::size_t size, const CommandFactory& factory, Admission admits = {});
   ~WorkerPool();  ///< as cancel_all()
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;

@@ -119,6 +119,21 @@ TEST_CASE("Workers that cannot be started are no configuration's fault") {
   CHECK(error_of([&] { bench(workers, bencher, "ok"); }).first == ErrorKind::unavailable);
 }
 
+TEST_CASE("A compiler that told a large peak makes the next ones wait for each other") {
+  Workers workers;
+  PooledCompileService compiler(workers.loop, 2, workers.command, [] { return std::uint64_t{4} << 30; });
+  CHECK(compile(workers, compiler, "large").outcome == Outcome::ok);
+  std::vector<Outcome> ended;
+  CompileJob job;
+  for (const char* key : {"hang", "ok"}) {
+    job.key = key;
+    compiler.compile(job, key == std::string("hang") ? 0.2 : 60,
+                     [&](const CompileAnswer& answer) { ended.push_back(answer.outcome); });
+  }
+  REQUIRE(workers.loop.run_until([&] { return ended.size() == 2; }));
+  CHECK(ended == std::vector<Outcome>{Outcome::timed_out, Outcome::ok});
+}
+
 TEST_CASE("The problem is sent once to each worker process, and again after a new one was set") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command);
@@ -201,6 +216,41 @@ TEST_CASE("A problem that cannot be prepared ends the run with the reason") {
   const auto [kind, text] = error_of([&] { bench(workers, service, "ok"); });
   CHECK(kind == ErrorKind::unavailable);
   CHECK(text.find("preparing inputs") != std::string::npos);
+}
+
+TEST_CASE("A further device that does not open is told as an answer, and may be asked again") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command, WorkerBenchService::Role::further);
+  OpenJob problem;
+  const auto answer_where = [&](const std::string& open, const std::string& reference) {
+    problem.backend = open;
+    problem.reference.kind = ReferenceSpec::Kind::kernel;
+    problem.reference.name = reference;
+    service.set_problem(problem);
+    return bench(workers, service, "ok");
+  };
+  const BenchAnswer refused = answer_where("error", "ok");
+  CHECK(refused.no_device);
+  CHECK(refused.message == "a.npy: wrong shape");
+  CHECK(refused.outcome != Outcome::ok);
+  const BenchAnswer crashed = answer_where("crash", "ok");
+  CHECK(crashed.no_device);
+  CHECK(crashed.message.find("preparing inputs") != std::string::npos);
+  CHECK(answer_where("ok", "error").no_device);
+  CHECK(answer_where("ok", "crash").no_device);
+  const BenchAnswer opened = answer_where("ok", "ok");
+  CHECK_FALSE(opened.no_device);
+  CHECK(opened.outcome == Outcome::ok);
+  // What a configuration does is its own.
+  CHECK_FALSE(bench(workers, service, "crash").no_device);
+}
+
+TEST_CASE("A further device whose worker cannot start is told as an answer") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, {{"/does/not/exist"}, {}, {}}, WorkerBenchService::Role::further);
+  const BenchAnswer answer = bench(workers, service, "ok");
+  CHECK(answer.no_device);
+  CHECK(answer.message.find("could not be started") != std::string::npos);
 }
 
 TEST_CASE("A reference that hangs or crashes is named at its place; its time follows the measurement's") {

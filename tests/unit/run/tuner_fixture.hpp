@@ -4,6 +4,7 @@
 #include <atomic>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct Tuning {
   Journal journal;
   FakeCompileService compiler{loop, journal};
   FakeBenchService bench{loop, journal};
+  std::vector<std::unique_ptr<FakeBenchService>> further;  ///< of target.further
   FakeClock clock;
   RecordingObserver observer;
   std::atomic<bool> stop{false};
@@ -68,6 +70,21 @@ struct Tuning {
            (parameters.find("B =") == std::string::npos ? "1" : "B") + "\"\n[validate]\n" + reference + "\n" + rest;
   }
 
+  /// One more device, with a bench of its own.
+  FakeBenchService& add_device() {
+    DeviceInfo device = target.device;
+    device.index = static_cast<int>(further.size()) + 1;
+    device.uuid = "GPU-" + std::to_string(device.index);
+    target.further.push_back(device);
+    further.push_back(std::make_unique<FakeBenchService>(loop, journal));
+    return *further.back();
+  }
+  std::vector<BenchService*> benches() {
+    std::vector<BenchService*> all{&bench};
+    for (const auto& each : further) all.push_back(each.get());
+    return all;
+  }
+
   TuneResult run() {
     journal.clear();
     const auto also = observer.also;
@@ -77,9 +94,10 @@ struct Tuning {
     bench.jobs.clear();
     bench.rounds.clear();
     bench.problems.clear();
+    for (const auto& each : further) each->jobs.clear();
     spec = parse_spec(spec_text(), "t.toml", folder.path());
     spec.measure.finals = finals;
-    return tune(spec, spec.cases.front(), target, options, loop, compiler, bench, clock, observer, stop);
+    return tune(spec, spec.cases.front(), target, options, loop, compiler, benches(), clock, observer, stop);
   }
 
   static std::int64_t value(const Bindings& config, const std::string& name) {

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "base/files.hpp"
+#include "core/run/job_memory.hpp"
 #include "fakes/process_checks.hpp"
 #include "xtune/error.hpp"
 
@@ -236,4 +237,52 @@ TEST_CASE("a pool destroyed while its failures are posted calls nobody") {
   }
   loop.run();
   CHECK_THROWS_AS(WorkerPool(loop, 0, fake), Error);
+}
+
+TEST_CASE("Jobs wait for memory, and none waits for ever") {
+  constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+  std::uint64_t available = 2 * gib + 1;
+  JobMemory memory([&] { return available; });
+  EventLoop loop;
+  WorkerPool pool(loop, 4, fake, [&](std::size_t running) { return memory.admits(running); });
+  std::size_t done = 0, most = 0;
+  const auto submit = [&](std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+      pool.submit({{"do", "echo"}}, long_s, [&](const WorkerReply& reply) {
+        CHECK(pid_in(reply) > 0);
+        ++done;
+        most = std::max(most, pool.busy());
+      });
+  };
+  submit(4);
+  CHECK(pool.busy() == 2);
+  CHECK(pool.queued() == 2);
+  REQUIRE(loop.run_until([&] { return done == 4; }));
+  CHECK(most <= 2);
+
+  available = 0;
+  submit(3);
+  CHECK(pool.busy() == 1);
+  REQUIRE(loop.run_until([&] { return done == 7; }));
+
+  available = 2 * gib + 1;
+  memory.measured(gib / 4);
+  memory.measured(gib / 8);
+  submit(4);
+  CHECK(pool.busy() == 4);
+  REQUIRE(loop.run_until([&] { return done == 11; }));
+}
+
+TEST_CASE("A job counts as a gibibyte, then as a quarter more than the largest peak") {
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+  std::uint64_t available = 3 * 1024 * mib;
+  JobMemory memory([&] { return available; });
+  CHECK(memory.admits(2));
+  CHECK_FALSE(memory.admits(3));
+  memory.measured(2048 * mib);
+  CHECK_FALSE(memory.admits(1));
+  CHECK(memory.admits(0));
+  available = 2 * 2560 * mib;
+  CHECK(memory.admits(1));
+  CHECK_FALSE(memory.admits(2));
 }

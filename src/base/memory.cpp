@@ -1,0 +1,92 @@
+// Reading /proc/meminfo and the files of control groups.
+#include "base/memory.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/files.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t unlimited = (std::uint64_t{1} << 63) - 1;
+
+std::string text_of(const fs::path& path) {
+  try {
+    return read_file(path, 1 << 20);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// nullopt: no number, as "max" is none.
+std::optional<std::uint64_t> number_at(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+/// The number behind a name that opens a line.
+std::optional<std::uint64_t> field(std::string_view text, std::string_view name) {
+  while (!text.empty()) {
+    if (text.starts_with(name)) return number_at(text.substr(name.size()));
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  return std::nullopt;
+}
+
+struct CgroupFiles {
+  fs::path mount;
+  const char *limit, *usage, *cache;  ///< cache: of the field of memory.stat that the kernel can give back
+};
+
+/// What the limits from `group` up to the root of its hierarchy leave.
+std::uint64_t left_in(const CgroupFiles& files, std::string_view group) {
+  std::uint64_t left = unlimited;
+  for (fs::path path = fs::path(group).relative_path();; path = path.parent_path()) {
+    const fs::path folder = files.mount / path;
+    const auto limit = number_at(text_of(folder / files.limit));
+    if (const auto usage = number_at(text_of(folder / files.usage)); limit && usage) {
+      const std::uint64_t cache = field(text_of(folder / "memory.stat"), files.cache).value_or(0);
+      const std::uint64_t used = *usage - std::min(cache, *usage);
+      left = std::min(left, *limit - std::min(used, *limit));
+    }
+    if (path.empty()) return left;
+  }
+}
+
+}  // namespace
+
+std::uint64_t available_memory_bytes(const fs::path& root) {
+  std::uint64_t available = unlimited;
+  if (const auto kib = field(text_of(root / "proc/meminfo"), "MemAvailable:")) available = *kib * 1024;
+  const std::string groups = text_of(root / "proc/self/cgroup");
+  // "0::/path" of version 2, "7:cpu,memory:/path" of version 1.
+  for (std::string_view rest = groups; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == line.npos || second == line.npos) continue;
+    const std::string controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
+    const std::string_view group = line.substr(second + 1);
+    if (controllers == ",,")
+      available = std::min(available,
+                           left_in({root / "sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "}, group));
+    else if (controllers.find(",memory,") != std::string::npos)
+      available = std::min(available, left_in({root / "sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                               "memory.usage_in_bytes", "total_inactive_file "},
+                                              group));
+  }
+  return available;
+}
+
+std::uint64_t peak_memory_bytes() { return field(text_of("/proc/self/status"), "VmHWM:").value_or(0) * 1024; }
+
+}  // namespace xtune

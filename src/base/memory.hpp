@@ -1,0 +1,18 @@
+// How much memory this process and its children may still take.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace xtune {
+
+/// Bytes: the least of MemAvailable (/proc/meminfo) and of what the memory limits of this process's control group and
+/// of those above it leave (cgroup v2 and v1; page cache that the kernel gives back counts as free). Without any of
+/// these files: 2^63 - 1. root: where /proc and /sys are, for tests.
+std::uint64_t available_memory_bytes(const std::filesystem::path& root = "/");
+
+/// The most that this process has held at once since its program began (VmHWM of /proc/self/status; the ru_maxrss of
+/// getrusage counts the program that started it too). 0: not told.
+std::uint64_t peak_memory_bytes();
+
+}  // namespace xtune

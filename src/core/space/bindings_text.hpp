@@ -1,0 +1,13 @@
+// Names and values as people read them.
+#pragma once
+
+#include <string>
+
+#include "core/space/value.hpp"
+
+namespace xtune {
+
+/// "M=4096 N=4096", or "" for a kernel without problem sizes.
+std::string bindings_text(const Bindings& bindings);
+
+}  // namespace xtune
