@@ -129,12 +129,13 @@ void PooledCompileService::compile(const CompileJob& job, double timeout_s, Call
 WorkerBenchService::WorkerBenchService(EventLoop& loop, WorkerCommand command) : worker_(loop, std::move(command)) {}
 
 void WorkerBenchService::set_problem(OpenJob job) {
+  if (refuted_) worker_.interrupt();
   problem_ = std::move(job);
   opened_generation_ = 0;
 }
 
 void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback callback) {
-  ask<BenchAnswer>(to_json(job), timeout_s, bench_answer_from_json,
+  ask<BenchAnswer>(to_json(job), timeout_s, OnDoubt::ask_again, bench_answer_from_json,
                    [callback = std::move(callback)](BenchAnswer answer) {
                      // Nobody heard from the worker how far it came.
                      if (answer.outcome != Outcome::ok && answer.stage.empty()) answer.stage = "run";
@@ -143,21 +144,35 @@ void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback c
 }
 
 void WorkerBenchService::measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) {
-  ask<RoundsAnswer>(to_json(job), timeout_s, rounds_answer_from_json, std::move(callback));
+  ask<RoundsAnswer>(to_json(job), timeout_s, OnDoubt::accept, rounds_answer_from_json, std::move(callback));
+}
+
+/// Whether an earlier kernel may have caused this, one that wrote over memory of the process it ran in. A hang costs
+/// its whole time again, so it takes a kernel that was found wrong.
+bool WorkerBenchService::doubtful(const WorkerReply& reply) const {
+  if (!used_ || (reply.failure && reply.failure->kind == WorkerFailureKind::could_not_start)) return false;
+  if (reply.failure) return refuted_ || reply.failure->kind != WorkerFailureKind::timed_out;
+  return reply.answer->contains("error");
 }
 
 template <class Answer>
-void WorkerBenchService::ask(nlohmann::json message, double timeout_s, Answer (*read)(const nlohmann::json&),
-                             std::function<void(Answer)> callback) {
-  const auto send = [this, timeout_s, read, callback = std::move(callback), message = std::move(message)] {
-    worker_.request(message, timeout_s, [this, timeout_s, read, callback](const WorkerReply& reply) {
+void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt on_doubt,
+                             Answer (*read)(const nlohmann::json&), std::function<void(Answer)> callback) {
+  const auto send = [this, timeout_s, on_doubt, read, callback = std::move(callback), message = std::move(message)] {
+    worker_.request(message, timeout_s, [this, message, timeout_s, on_doubt, read, callback](const WorkerReply& reply) {
       throw_if_not_about_the_job(reply);
+      if (on_doubt == OnDoubt::ask_again && doubtful(reply)) {
+        worker_.interrupt();
+        return ask(message, timeout_s, OnDoubt::accept, read, callback);
+      }
+      used_ = true;
       Answer answer;
       if (reply.failure) {
         answer = answer_of_failure<Answer>(reply, timeout_s);
       } else {
         throw_if_error(*reply.answer);
         answer = read(*reply.answer);
+        refuted_ = refuted_ || (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned);
         // Its device is lost and it is about to end: the next configuration must not be sent to it.
         if (answer.outcome == Outcome::crashed) worker_.interrupt();
         if (answer.log.empty() && answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned)
@@ -171,6 +186,7 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, Answer (*
 }
 
 void WorkerBenchService::open(std::function<void()> then) {
+  if (!worker_.running()) used_ = refuted_ = false;
   worker_.request(to_json(problem_), open_timeout_s, [this, then = std::move(then)](const WorkerReply& reply) {
     throw_if_not_about_the_job(reply);
     if (reply.failure)
