@@ -44,6 +44,8 @@ json compile(const json& message) {
 }
 
 json bench(const json& message, const std::string& opened_file, std::string& reference) {
+  static std::string aftermath;  // of an earlier kernel
+  misbehave(aftermath);
   if (message.at("do") == "open") {
     const xtune::OpenJob job = xtune::open_job_from_json(message);
     std::ofstream(opened_file, std::ios::app) << job.seed << "\n";
@@ -72,12 +74,14 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
     return to_json(answer);
   }
   const xtune::BenchJob job = xtune::bench_job_from_json(message);
+  if (aftermath == "error") return xtune::error_to_json(xtune::ErrorKind::unavailable, "out of memory");
   misbehave(job.artifact.key);
+  if (job.artifact.key.starts_with("then ")) aftermath = job.artifact.key.substr(5);
   if (job.artifact.key == "error") return xtune::error_to_json(xtune::ErrorKind::io, "artifact is damaged");
   xtune::BenchAnswer answer;
   answer.samples_ms = {1, 2, 3};
   answer.busy_s = 0.25;
-  if (job.artifact.key == "fault" || job.artifact.key == "wrong") {
+  if (job.artifact.key == "fault" || job.artifact.key == "wrong" || !aftermath.empty()) {
     std::fputs("on stderr\n", stderr);
     std::fflush(stderr);
     answer.outcome = job.artifact.key == "fault" ? xtune::Outcome::crashed : xtune::Outcome::wrong_result;

@@ -30,7 +30,7 @@ struct SimulatedGpu {
  private:
   double now_ = 0;
   bool after_fill_ = false, seen_lazy_ = false;
-  std::uint32_t flags_[8] = {};
+  alignas(8) std::uint32_t flags_[8] = {};
   std::uint32_t ticket_ = 0;
   bool held() const { return static_cast<std::int32_t>(flags_[0] - ticket_) < 0; }
   void run(const std::string& name, void** parameters);

@@ -1,4 +1,5 @@
-// y = 2x, with a fault of the reader's choice: what each costs a tuning run is tested with faults.toml.
+// y = 2x, with a fault of the reader's choice: what each costs a tuning run is tested with faults.toml, and what very
+// many cost one that is killed again and again with campaign.py.
 //
 //   FAULT                what happens                                        outcome         stage
 //   none                 works; WORK only makes it slower                    ok              measure
@@ -10,6 +11,11 @@
 //   wrong_result         y = 3x                                              wrong_result    validate
 //   nan_output           y = NaN                                             wrong_result    validate
 //   out_of_bounds_write  also writes y[n]                                    wrong_result    validate
+//   changed_input        also writes x[0]                                    wrong_result    measure
+//   heap_overrun         host only: y = 3x, and writes past malloc's block   wrong_result    validate
+//                        or, where the worker does not survive it            crashed         run
+//   kill_worker          host only: kill -9 of its own process               crashed         run
+//   exit_worker          host only: ends its process in good order           crashed         run
 //   too_much_shared      asks for 64 MiB of shared memory (faults.toml)      rejected        space
 //   too_many_threads     asks for blocks of 4096 threads (faults.toml)       rejected        space
 #define none 0
@@ -23,6 +29,10 @@
 #define out_of_bounds_write 8
 #define too_much_shared 9
 #define too_many_threads 10
+#define changed_input 11
+#define kill_worker 12
+#define exit_worker 13
+#define heap_overrun 14
 
 #if FAULT == compile_error
 #error "this configuration does not compile"
@@ -49,6 +59,15 @@ __device__ const char huge[1ull << 50] = "ab";
 #define CRASH_VALUE 0
 #endif
 
+#if FAULT == kill_worker || FAULT == exit_worker
+extern "C" int getpid();
+extern "C" int kill(int process, int signal);
+extern "C" void _exit(int status);
+#endif
+#if FAULT == heap_overrun
+extern "C" void* malloc(__SIZE_TYPE__ bytes);
+#endif
+
 extern "C" __global__ void faults(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -68,8 +87,19 @@ extern "C" __global__ void faults(const float* x, float* y, int n) {
   }
 #elif FAULT == out_of_bounds_write
   if (i == 0) y[n] = value;
+#elif FAULT == changed_input
+  if (i == 0) const_cast<float*>(x)[i] = value + 1;
+#elif FAULT == heap_overrun
+  if (i == 0) {
+    volatile char* const block = static_cast<char*>(malloc(16));
+    for (int k = 0; k < 64; ++k) block[k] = 0x55;
+  }
+#elif FAULT == kill_worker
+  kill(getpid(), 9);
+#elif FAULT == exit_worker
+  _exit(0);
 #endif
-#if FAULT == wrong_result
+#if FAULT == wrong_result || FAULT == heap_overrun
   y[i] = 3 * value;
 #elif FAULT == nan_output
   y[i] = (value - value) / (value - value);

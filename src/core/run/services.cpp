@@ -135,6 +135,7 @@ WorkerBenchService::WorkerBenchService(EventLoop& loop, WorkerCommand command, R
     : worker_(loop, std::move(command)), role_(role) {}
 
 void WorkerBenchService::set_problem(OpenJob job) {
+  if (refuted_) worker_.interrupt();
   problem_ = std::move(job);
   opened_generation_ = 0;
 }
@@ -154,39 +155,57 @@ void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback c
     if (answer.outcome != Outcome::ok && answer.stage.empty()) answer.stage = "run";
     callback(std::move(answer));
   };
-  ask<BenchAnswer>(to_json(job), timeout_s, bench_answer_from_json, answered, refused);
+  ask<BenchAnswer>(to_json(job), timeout_s, OnDoubt::ask_again, bench_answer_from_json, answered, refused);
 }
 
 void WorkerBenchService::measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) {
-  ask<RoundsAnswer>(to_json(job), timeout_s, rounds_answer_from_json, std::move(callback),
+  ask<RoundsAnswer>(to_json(job), timeout_s, OnDoubt::accept, rounds_answer_from_json, std::move(callback),
                     [](const Error& error) { throw error; });
 }
 
+/// Whether an earlier kernel may have caused this, one that wrote over memory of the process it ran in. A hang costs
+/// its whole time again, so it takes a kernel that was found wrong.
+bool WorkerBenchService::doubtful(const WorkerReply& reply) const {
+  if (!used_ || (reply.failure && reply.failure->kind == WorkerFailureKind::could_not_start)) return false;
+  if (reply.failure) return refuted_ || reply.failure->kind != WorkerFailureKind::timed_out;
+  return reply.answer->contains("error");
+}
+
 template <class Answer>
-void WorkerBenchService::ask(nlohmann::json message, double timeout_s, Answer (*read)(const nlohmann::json&),
-                             std::function<void(Answer)> callback, Refused refused) {
-  const auto send = [this, timeout_s, read, callback = std::move(callback), message = std::move(message)] {
-    worker_.request(message, timeout_s, [this, timeout_s, read, callback](const WorkerReply& reply) {
-      throw_if_not_about_the_job(reply);
-      Answer answer;
-      if (reply.failure) {
-        answer = answer_of_failure<Answer>(reply, timeout_s);
-      } else {
-        throw_if_error(*reply.answer);
-        answer = read(*reply.answer);
-        // Its device is lost and it is about to end: the next configuration must not be sent to it.
-        if (answer.outcome == Outcome::crashed) worker_.interrupt();
-        if (answer.log.empty() && answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned)
-          answer.log = reply.stderr_tail;
-      }
-      callback(std::move(answer));
-    });
+void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt on_doubt,
+                             Answer (*read)(const nlohmann::json&), std::function<void(Answer)> callback,
+                             Refused refused) {
+  const auto send = [this, timeout_s, on_doubt, read, callback = std::move(callback), message = std::move(message),
+                     refused] {
+    worker_.request(message, timeout_s,
+                    [this, message, timeout_s, on_doubt, read, callback, refused](const WorkerReply& reply) {
+                      throw_if_not_about_the_job(reply);
+                      if (on_doubt == OnDoubt::ask_again && doubtful(reply)) {
+                        worker_.interrupt();
+                        return ask(message, timeout_s, OnDoubt::accept, read, callback, refused);
+                      }
+                      used_ = true;
+                      Answer answer;
+                      if (reply.failure) {
+                        answer = answer_of_failure<Answer>(reply, timeout_s);
+                      } else {
+                        throw_if_error(*reply.answer);
+                        answer = read(*reply.answer);
+                        refuted_ = refuted_ || (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned);
+                        // Its device is lost and it is about to end: the next configuration must not be sent to it.
+                        if (answer.outcome == Outcome::crashed) worker_.interrupt();
+                        if (answer.log.empty() && answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned)
+                          answer.log = reply.stderr_tail;
+                      }
+                      callback(std::move(answer));
+                    });
   };
   if (worker_.running() && worker_.generation() == opened_generation_) return send();
   open(send, std::move(refused));
 }
 
 void WorkerBenchService::open(std::function<void()> then, Refused refused) {
+  if (!worker_.running()) used_ = refuted_ = false;
   worker_.request(to_json(problem_), open_timeout_s,
                   [this, then = std::move(then), refused = std::move(refused)](const WorkerReply& reply) {
                     try {

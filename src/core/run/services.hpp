@@ -34,7 +34,8 @@ class BenchService {
   /// What every later job is about; sent to the worker with the first of them, and again to each new worker. A
   /// reference that hangs or crashes is Error(invalid_spec) at its place, out of the event loop.
   virtual void set_problem(OpenJob job) = 0;
-  /// A configuration that takes the worker down answers with an outcome; the next job gets a fresh worker.
+  /// A configuration that takes the worker down answers with an outcome; the next job gets a fresh worker. Where others
+  /// had used the worker before, it is tried once more in a fresh one, for they may have damaged its memory.
   virtual void bench(const BenchJob& job, double timeout_s, Callback callback) = 0;
   /// All of them in one worker. Where they take it down, the answer does not say which one did.
   virtual void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) = 0;
@@ -72,16 +73,20 @@ class WorkerBenchService final : public BenchService {
 
  private:
   using Refused = std::function<void(const Error&)>;
+  enum class OnDoubt { accept, ask_again };
   /// Asks a worker that knows the problem; Answer is what read makes of what it says, or of its end.
   template <class Answer>
-  void ask(nlohmann::json message, double timeout_s, Answer (*read)(const nlohmann::json&),
+  void ask(nlohmann::json message, double timeout_s, OnDoubt on_doubt, Answer (*read)(const nlohmann::json&),
            std::function<void(Answer)> callback, Refused refused);
+  bool doubtful(const WorkerReply& reply) const;
   void open(std::function<void()> then, Refused refused);
   void prepare_reference(std::function<void()> then, Refused refused);
   WorkerProcess worker_;
   Role role_;
   OpenJob problem_;
   std::uint64_t opened_generation_ = 0;  ///< the worker process that knows problem_
+  bool used_ = false;                    ///< it has run kernels
+  bool refuted_ = false;                 ///< one of them did something wrong
 };
 
 /// argv and environment of this program's own workers. A compiler that is killed leaves its temporary files behind:

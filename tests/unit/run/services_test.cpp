@@ -143,10 +143,10 @@ TEST_CASE("The problem is sent once to each worker process, and again after a ne
   CHECK(workers.times_opened() == 1);
   CHECK(bench(workers, service, "crash").outcome == Outcome::crashed);
   CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
-  CHECK(workers.times_opened() == 2);
+  CHECK(workers.times_opened() == 3);
   service.set_problem({});
   CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
-  CHECK(workers.times_opened() == 3);
+  CHECK(workers.times_opened() == 4);
 }
 
 TEST_CASE("Kernels that crash, hang or fault cost their own configuration") {
@@ -160,6 +160,44 @@ TEST_CASE("Kernels that crash, hang or fault cost their own configuration") {
   CHECK(hung.outcome == Outcome::timed_out);
   CHECK(hung.busy_s == 0.05);
   CHECK(bench(workers, service, "wrong").log.find("on stderr") != std::string::npos);
+}
+
+TEST_CASE("What a kernel did to its worker's memory is not blamed on the next one") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  std::size_t opened = 1;
+  for (const char* aftermath : {"crash", "hang", "error"}) {
+    CAPTURE(aftermath);
+    CHECK(bench(workers, service, std::string("then ") + aftermath).outcome == Outcome::wrong_result);
+    CHECK(bench(workers, service, "ok", 0.5).outcome == Outcome::ok);
+    CHECK(workers.times_opened() == ++opened);
+  }
+}
+
+TEST_CASE("What a kernel did to its worker's memory does not end the next problem") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  CHECK(bench(workers, service, "then crash").outcome == Outcome::wrong_result);
+  service.set_problem({});
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+}
+
+TEST_CASE("A failure in a worker that others used before is the configuration's own where a fresh one fails too") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(bench(workers, service, "crash").outcome == Outcome::crashed);
+  CHECK(workers.times_opened() == 2);
+  // Its time is spent twice only where something was wrong before.
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(bench(workers, service, "hang", 0.05).outcome == Outcome::timed_out);
+  CHECK(workers.times_opened() == 3);
+  CHECK(bench(workers, service, "wrong").outcome == Outcome::wrong_result);
+  CHECK(bench(workers, service, "hang", 0.05).outcome == Outcome::timed_out);
+  CHECK(workers.times_opened() == 5);
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(error_of([&] { bench(workers, service, "error"); }).second == "artifact is damaged");
+  CHECK(workers.times_opened() == 7);
 }
 
 TEST_CASE("Rounds come back from the worker; who took it down is told only where it can tell") {
