@@ -49,8 +49,10 @@ FinalsVerdict judge_finals(std::span<const std::vector<double>> samples_ms) {
   for (std::size_t i = 0; i < samples_ms.size(); ++i) {
     if (samples_ms[i].empty()) continue;
     const Ratio ratio = ratio_of(samples_ms[i], samples_ms[fastest]);
-    const bool slower = ratio.low > 1 && ratio.median > 1 + finals_tie;
-    verdict.standing[i] = i == fastest ? Standing::fastest : slower ? Standing::slower : Standing::tied;
+    verdict.standing[i] = i == fastest                     ? Standing::fastest
+                          : ratio.median <= 1 + finals_tie ? Standing::equal
+                          : ratio.low > 1                  ? Standing::slower
+                                                           : Standing::tied;
     verdict.certain[i] = i == fastest || (ratio.sound && (ratio.high <= 1 + finals_tie || ratio.low > 1 + finals_tie));
     verdict.decided = verdict.decided && verdict.certain[i];
   }

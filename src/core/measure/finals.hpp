@@ -20,7 +20,8 @@ inline constexpr std::size_t finals_least_rounds = 10;
 
 enum class Standing {
   fastest,  ///< of least median
-  tied,     ///< within finals_tie of it, or not proven slower
+  equal,    ///< the median of its ratios is within finals_tie of it: as good an answer
+  tied,     ///< looks slower, and that is not proven
   slower,   ///< proven slower, and by more than finals_tie
   out       ///< has no samples: it failed
 };

@@ -74,16 +74,16 @@ FinalsResult::FinalsResult(const std::vector<const Record*>& records) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < records.size(); ++i) {
     places.push_back(i);
-    tied_ += verdict.standing[i] == Standing::fastest || verdict.standing[i] == Standing::tied;
+    tied_ += verdict.standing[i] < Standing::slower;
   }
   const auto group = [&](std::size_t i) {
-    const Standing standing = verdict.standing[i];
-    return standing == Standing::out ? 2 : standing == Standing::slower ? 1 : 0;
+    // Resources decide among equals alone: one that merely was not proven slower must not be the answer for them.
+    return std::max(verdict.standing[i], Standing::equal);
   };
   std::sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
     if (group(a) != group(b)) return group(a) < group(b);
-    const double left = group(a) == 1 ? records[a]->time_ms.median : 0;
-    const double right = group(b) == 1 ? records[b]->time_ms.median : 0;
+    const bool by_time = group(a) == Standing::tied || group(a) == Standing::slower;
+    const double left = by_time ? records[a]->time_ms.median : 0, right = by_time ? records[b]->time_ms.median : 0;
     return std::tuple(left, preference(*records[a])) < std::tuple(right, preference(*records[b]));
   });
   for (const std::size_t i : places) order_.push_back(records[i]);

@@ -38,7 +38,7 @@ TEST_CASE("The fastest, its ties and the slower ones are told apart") {
                                                  std::vector<double>(5, 3.0)};
   const FinalsVerdict verdict = judge_finals(samples);
   CHECK(verdict.standing ==
-        std::vector<Standing>{Standing::slower, Standing::fastest, Standing::tied, Standing::out, Standing::slower});
+        std::vector<Standing>{Standing::slower, Standing::fastest, Standing::equal, Standing::out, Standing::slower});
   // Five rounds show it, and are too few to be sure of it.
   CHECK(verdict.certain == std::vector<bool>{true, true, true, false, false});
   CHECK_FALSE(verdict.decided);

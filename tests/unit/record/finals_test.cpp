@@ -55,6 +55,17 @@ TEST_CASE("Finals order those that took part, by ties and resources before times
   CHECK(FinalsResult(pointers(told)).rounds() == 12);
 }
 
+TEST_CASE("A rival that only noise keeps in the finals never wins by its resources") {
+  Record fast = finalist(1, 1.0), noisy = finalist(2, 4.0);
+  fast.usage.registers = 64;
+  noisy.usage.registers = 16;
+  for (std::size_t i = 0; i < noisy.samples_ms.size(); i += 3) noisy.samples_ms[i] = 0.9;
+  noisy.time_ms = summarize(noisy.samples_ms);
+  const std::vector<Record> records{noisy, fast};
+  CHECK(order(records) == std::vector<std::int64_t>{1, 2});
+  CHECK(blocks(best_of(records)->ties) == std::vector<std::int64_t>{2});
+}
+
 TEST_CASE("The winner goes before what was measured until then, and behind what is faster since") {
   Record uninvited = example_record(5, 0.98), faster = example_record(6, 0.9), slower = example_record(7, 1.01);
   faster.unix_time_ms += 20;
