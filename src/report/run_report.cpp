@@ -19,10 +19,15 @@ namespace {
 
 std::string number_text(double number) { return std::isfinite(number) ? fmt::format("{:.4g}", number) : "-"; }
 
+// The interval is the median's, whatever statistic ranks.
+std::string interval_name(const Spec& spec) {
+  return spec.measure.statistic == "median" ? "95 % interval" : "median's 95 % interval";
+}
+
 std::string results_table(const Spec& spec, const std::vector<const Record*>& order, std::size_t rows) {
   std::vector<std::string> header{"#"};
   for (const Parameter& parameter : spec.parameters) header.push_back(parameter.name);
-  header.insert(header.end(), {"time", "95 % interval", "noise"});
+  header.insert(header.end(), {"time", interval_name(spec), "noise"});
   for (const Metric& metric : spec.metrics) header.push_back(metric.name);
   std::vector<std::vector<std::string>> cells;
   for (std::size_t i = 0; i < order.size() && i < rows; ++i) {
@@ -128,8 +133,8 @@ std::string run_text(const Spec& spec, const TuneResult& result, std::size_t row
   const auto best = best_of(result.all(), criterion);
   if (!best) return text + nothing_passed_text(result);
   const Record& record = *best->record;
-  text += fmt::format("\nbest: {}\n      {} (95 % interval {} .. {})", config_text(spec, record.config),
-                      human_time_ms(statistic(record.time_ms, spec.measure.statistic)),
+  text += fmt::format("\nbest: {}\n      {} ({} {} .. {})", config_text(spec, record.config),
+                      human_time_ms(statistic(record.time_ms, spec.measure.statistic)), interval_name(spec),
                       human_time_ms(record.time_ms.low), human_time_ms(record.time_ms.high));
   if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) text += ", " + metrics;
   text += "\n";
