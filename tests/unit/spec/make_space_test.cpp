@@ -29,6 +29,35 @@ TEST_CASE("constraints see the problem, the parameters and the device") {
   CHECK(space.size() == 6 * 8);  // BLOCK_M = 64 alone, with all BLOCK_N and THREADS
 }
 
+TEST_CASE("with candidates the space holds only what the device can launch") {
+  const std::string tiles =
+      "[kernel]\nname = \"k\"\nsource = \"gemm.cu\"\nentry = \"k\"\n"
+      "[space.params]\nX = [64, 512, 1024]\nY = [1, 2]\nKB = [16, 1024]\n"
+      "[launch]\ngrid = [\"1\"]\nblock = [\"X\", \"Y\"]\nshared = \"KB * 1024\"\n"
+      "[[args]]\nname = \"out\"\ndtype = \"f32\"\nshape = [1]\nrole = \"out\"\n";
+  const std::string wanted = tiles + "[candidates]\ntemplate = \"elementwise\"\n";
+  Bindings device = facts();
+  device["device.max_threads_per_block"] = std::int64_t{1024};
+  device["device.shared_per_block_optin"] = std::int64_t{99 << 10};
+  const auto size = [](const std::string& text, const Bindings& known) {
+    const Spec spec = parse(text);
+    return make_space(spec, spec.cases.front(), known).size();
+  };
+  CHECK(size(tiles, device) == 12);
+  CHECK(size(wanted, device) == 5);  // 1024 x 2 threads are too many, a MiB of shared memory is too much
+  device["device.max_threads_per_block"] = std::int64_t{0};
+  CHECK(size(wanted, device) == 6);  // unknown: nothing is forbidden
+  device["device.shared_per_block_optin"] = std::int64_t{1024};
+  const Spec spec = parse(wanted);
+  try {
+    make_space(spec, spec.cases.front(), device);
+    FAIL("something fits");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).find("\"(KB * 1024) <= device.shared_per_block_optin\" removes 12 of 12: all") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("a space that nothing meets tells what each constraint removes") {
   const std::string error =
       space_failure(edited("<= 128\"", "<= 1\"", edited("THREADS <=", "THREADS * 0 + BLOCK_M <=")));
