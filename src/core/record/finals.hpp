@@ -19,9 +19,9 @@ std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked
 std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys);
 
 /// What judge_finals says of the records of one finals. Equal ones always come in the same order, so that finals that
-/// are held again have the same winner: among the fastest and its ties clean records go before tainted ones, then fewer
-/// spilled bytes, fewer registers, less static shared memory, then the configuration's text. The slower ones follow by
-/// their median.
+/// are held again have the same winner: of the fastest and its equals clean records go before tainted ones, then fewer
+/// spilled bytes, fewer registers, less static shared memory, then the configuration's text. The others that are tied
+/// follow by their median, then the slower ones by theirs.
 class FinalsResult {
  public:
   explicit FinalsResult(const std::vector<const Record*>& records);

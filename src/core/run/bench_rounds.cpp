@@ -9,8 +9,7 @@ RoundsAnswer BenchSession::measure_rounds(const RoundsJob& job) {
   RoundsAnswer answer;
   const std::int64_t start = clock_.now_ns();
   answer.samples_ms.resize(job.jobs.size());
-  for (BufferSet& set : sets_) reset(arguments_, set, true);
-  inputs_intact_ = false;
+  reset_sets();
   settle();
   std::size_t at = 0;
   std::vector<std::pair<std::size_t, double>> round_ms;

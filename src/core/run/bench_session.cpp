@@ -118,6 +118,11 @@ BenchAnswer BenchSession::bench(const BenchJob& job) {
   return answer;
 }
 
+void BenchSession::reset_sets() {
+  for (BufferSet& set : sets_) reset(arguments_, set, !inputs_intact_ || &set != &sets_[0]);
+  inputs_intact_ = false;
+}
+
 Sampler BenchSession::sampler(Program& program, const std::vector<ScalarArgument>& scalars) {
   Sampler::Plan plan{{}, flush_bytes_, {}};
   for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scalars));
@@ -126,8 +131,7 @@ Sampler BenchSession::sampler(Program& program, const std::vector<ScalarArgument
 }
 
 void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer) {
-  for (BufferSet& set : sets_) reset(arguments_, set, !inputs_intact_ || &set != &sets_[0]);
-  inputs_intact_ = false;
+  reset_sets();
   const Race race(job.incumbent);
   const std::vector<KernelArgument> arguments = arguments_for(sets_[0], job.scalars);
   const auto run_once = [&](bool timed) { return program.run({arguments, timed, 0}).time_ms; };

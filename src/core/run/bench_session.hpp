@@ -54,6 +54,7 @@ class BenchSession {
   TestArgument& output_named(const std::string& name);
 
   std::vector<KernelArgument> arguments_for(BufferSet& set, const std::vector<ScalarArgument>& scalars) const;
+  void reset_sets();  ///< before programs run; spares inputs that were found intact
   Sampler sampler(Program& program, const std::vector<ScalarArgument>& scalars);
   void bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer);
   Artifact with_image(const Artifact& artifact) const;

@@ -10,9 +10,8 @@
 namespace {
 
 using namespace xtune;
+using fakes::a_of;
 using fakes::Tuning;
-
-int a_of(const BenchJob& job) { return static_cast<int>(job.launch.block[0] / 32); }
 
 BenchAnswer measured(double time_ms, double energy_j = 0) {
   BenchAnswer answer;

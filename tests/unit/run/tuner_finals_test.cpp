@@ -13,11 +13,10 @@
 namespace {
 
 using namespace xtune;
+using fakes::a_of;
 using fakes::Noise;
 using fakes::NoisyBench;
 using fakes::Tuning;
-
-int a_of(const BenchJob& job) { return static_cast<int>(job.launch.block[0] / 32); }
 
 std::int64_t best_a(const TuneResult& result) {
   return Tuning::value(best_of(result.all()).value().record->config, "A");

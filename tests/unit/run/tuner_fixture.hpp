@@ -118,4 +118,7 @@ struct Tuning {
   Spec spec;
 };
 
+/// The value of A that a job measures: A = 1 is launched with 32 threads.
+inline int a_of(const BenchJob& job) { return static_cast<int>(job.launch.block[0] / 32); }
+
 }  // namespace xtune::fakes

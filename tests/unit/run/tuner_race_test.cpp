@@ -12,12 +12,10 @@
 namespace {
 
 using namespace xtune;
+using fakes::a_of;
 using fakes::Noise;
 using fakes::NoisyBench;
 using fakes::Tuning;
-
-/// A = 1 is launched with 32 threads.
-int a_of(const BenchJob& job) { return static_cast<int>(job.launch.block[0] / 32); }
 
 BenchAnswer samples(double time_ms, std::size_t count, Outcome outcome = Outcome::ok) {
   BenchAnswer answer;
