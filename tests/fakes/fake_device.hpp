@@ -12,22 +12,42 @@
 #include <vector>
 
 #include "core/measure/device.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::fakes {
 
+/// What is allocated, and the traffic between it and the host.
+struct FakeMemory {
+  std::size_t allocations = 0;
+  std::size_t written_bytes = 0, read_bytes = 0;  ///< by Buffer::write and Buffer::read
+  std::optional<std::size_t> left_bytes;          ///< unset: enough
+  std::vector<Buffer*> live;
+};
+
 class FakeBuffer final : public Buffer {
  public:
-  /// written: counts the bytes of every write.
-  FakeBuffer(std::size_t bytes, std::size_t& written) : memory_(bytes, std::byte{0x5C}), written_(written) {}
+  FakeBuffer(std::size_t bytes, FakeMemory& memory) : memory_(bytes, std::byte{0x5C}), all_(memory) {
+    if (all_.left_bytes && *all_.left_bytes < bytes) throw Error(ErrorKind::unavailable, "out of memory");
+    if (all_.left_bytes) *all_.left_bytes -= bytes;
+    ++all_.allocations;
+    all_.live.push_back(this);
+  }
+  ~FakeBuffer() override {
+    if (all_.left_bytes) *all_.left_bytes += memory_.size();
+    std::erase(all_.live, this);
+  }
+  FakeBuffer(const FakeBuffer&) = delete;
+  FakeBuffer& operator=(const FakeBuffer&) = delete;
   std::size_t size() const noexcept override { return memory_.size(); }
   void* address() noexcept override { return memory_.data(); }
   void write(std::size_t offset, std::span<const std::byte> bytes) override {
     check(offset, bytes.size());
-    written_ += bytes.size();
+    all_.written_bytes += bytes.size();
     if (!bytes.empty()) std::memcpy(memory_.data() + offset, bytes.data(), bytes.size());
   }
   void read(std::size_t offset, std::span<std::byte> bytes) override {
     check(offset, bytes.size());
+    all_.read_bytes += bytes.size();
     if (!bytes.empty()) std::memcpy(bytes.data(), memory_.data() + offset, bytes.size());
   }
   void fill(std::size_t offset, std::size_t size, std::byte value) override {
@@ -40,7 +60,7 @@ class FakeBuffer final : public Buffer {
     if (offset > memory_.size() || size > memory_.size() - offset) throw std::out_of_range("fake buffer");
   }
   std::vector<std::byte> memory_;
-  std::size_t& written_;
+  FakeMemory& all_;
 };
 
 /// What a kernel function sees of its launch.
@@ -68,23 +88,18 @@ struct FakeLaunch {
 /// Computes, and returns the time of the launch in ms. Throws CandidateFailure to fail.
 using FakeKernel = std::function<double(const FakeLaunch&)>;
 
-class FakeDevice final : public Device {
+class FakeDevice final : public Device, public FakeMemory {
  public:
   std::map<std::string, FakeKernel> kernels;              ///< by artifact key
   std::map<std::string, CandidateFailure> load_failures;  ///< by artifact key
   DeviceInfo device_info;
-  std::vector<FakeLaunch> launches;  ///< every launch, in order
-  std::size_t allocations = 0;
-  std::size_t written_bytes = 0;  ///< by Buffer::write
+  std::vector<FakeLaunch> launches;    ///< every launch, in order
   std::function<void(Sample&)> dress;  ///< what timed samples tell beside their time
 
   std::function<DeviceState()> device_state;
 
   const DeviceInfo& info() const noexcept override { return device_info; }
-  std::unique_ptr<Buffer> allocate(std::size_t bytes) override {
-    ++allocations;
-    return std::make_unique<FakeBuffer>(bytes, written_bytes);
-  }
+  std::unique_ptr<Buffer> allocate(std::size_t bytes) override { return std::make_unique<FakeBuffer>(bytes, *this); }
   std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) override {
     if (const auto found = load_failures.find(artifact.key); found != load_failures.end()) throw found->second;
     return std::make_unique<FakeProgram>(*this, artifact.key, launch);

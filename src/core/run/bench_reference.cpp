@@ -46,7 +46,18 @@ void BenchSession::prepare_reference() {
     }
     decide_tolerances();
   }
+  prepare_device_check();
   reference_ready_ = true;
+}
+
+/// A device that has no memory to spare, or does not take the kernel, is checked by the host.
+void BenchSession::prepare_device_check() {
+  if (!job_.check_kernel) return;
+  try {
+    device_check_ = std::make_unique<DeviceCheck>(device_, with_image(*job_.check_kernel), arguments_);
+  } catch (const Error&) {
+  } catch (const CandidateFailure&) {  // where the device is lost, whatever comes next will tell
+  }
 }
 
 void BenchSession::decide_tolerances() {

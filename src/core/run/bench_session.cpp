@@ -69,6 +69,7 @@ void BenchSession::allocate() {
     // cold.
     if (count < wanted) flush_bytes_ = flush_size(device_.info());
   }
+  inputs_intact_.assign(count, false);
   for (std::size_t i = 0; i < count; ++i) {
     BufferSet set;
     for (const TestArgument& argument : arguments_)
@@ -106,8 +107,7 @@ BenchAnswer BenchSession::bench(const BenchJob& job) {
     answer.stage = "run";
     bench_loaded(*program, job, answer);
     // After the last launch, so that what is found intact need not be written again for the next configuration.
-    if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned)
-      inputs_intact_ = check_inputs(arguments_, sets_[0], answer);
+    if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned) judge_inputs(answer);
     if (answer.outcome == Outcome::wrong_result) answer.samples_ms.clear();
   } catch (const CandidateFailure& failure) {
     answer.outcome = failure.outcome();
@@ -119,14 +119,36 @@ BenchAnswer BenchSession::bench(const BenchJob& job) {
 }
 
 void BenchSession::reset_sets() {
-  for (BufferSet& set : sets_) reset(arguments_, set, !inputs_intact_ || &set != &sets_[0]);
-  inputs_intact_ = false;
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    if (device_check_)
+      device_check_->reset(sets_[i], !inputs_intact_[i]);
+    else
+      reset(arguments_, sets_[i], !inputs_intact_[i]);
+    inputs_intact_[i] = false;
+  }
+}
+
+bool BenchSession::judge_outputs(BenchAnswer& answer) {
+  if (device_check_ && device_check_->outputs_agree(sets_[0], answer)) return true;
+  return check_outputs(arguments_, sets_[0], answer);
+}
+
+bool BenchSession::judge_inputs(BenchAnswer& answer) {
+  if (!device_check_) {
+    inputs_intact_[0] = check_inputs(arguments_, sets_[0], answer);
+    return inputs_intact_[0];
+  }
+  for (std::size_t i = 0; i < sets_.size(); ++i) inputs_intact_[i] = device_check_->inputs_intact(sets_[i]);
+  return inputs_intact_[0] || check_inputs(arguments_, sets_[0], answer);
 }
 
 Sampler BenchSession::sampler(Program& program, const std::vector<ScalarArgument>& scalars) {
   Sampler::Plan plan{{}, flush_bytes_, {}};
   for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scalars));
-  if (in_place_) plan.restore = [this](std::size_t set) { restore_in_place(arguments_, sets_[set]); };
+  if (in_place_)
+    plan.restore = [this](std::size_t set) {
+      device_check_ ? device_check_->restore_in_place(sets_[set]) : restore_in_place(arguments_, sets_[set]);
+    };
   return Sampler(program, std::move(plan));
 }
 
@@ -137,7 +159,7 @@ void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnsw
   const auto run_once = [&](bool timed) { return program.run({arguments, timed, 0}).time_ms; };
   const double first_ms = run_once(race.on());
   answer.stage = "validate";
-  if (!check_outputs(arguments_, sets_[0], answer)) return;
+  if (!judge_outputs(answer)) return;
   if (!check_repeats(
           arguments_, sets_[0], job_.repeats, [&] { run_once(false); }, answer))
     return;

@@ -10,6 +10,7 @@
 #include "core/build/cache.hpp"
 #include "core/measure/device.hpp"
 #include "core/measure/noise_guard.hpp"
+#include "core/run/device_check.hpp"
 #include "core/run/output_check.hpp"
 #include "core/run/protocol.hpp"
 #include "core/run/sampler.hpp"
@@ -54,7 +55,10 @@ class BenchSession {
   TestArgument& output_named(const std::string& name);
 
   std::vector<KernelArgument> arguments_for(BufferSet& set, const std::vector<ScalarArgument>& scalars) const;
+  void prepare_device_check();
   void reset_sets();  ///< before programs run; spares inputs that were found intact
+  bool judge_outputs(BenchAnswer& answer);
+  bool judge_inputs(BenchAnswer& answer);  ///< notes which sets' inputs are intact
   Sampler sampler(Program& program, const std::vector<ScalarArgument>& scalars);
   void bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer);
   Artifact with_image(const Artifact& artifact) const;
@@ -78,7 +82,8 @@ class BenchSession {
   std::optional<std::int64_t> looked_ns_;  ///< when state_ was
   bool in_place_ = false;
   bool reference_ready_ = false;
-  bool inputs_intact_ = false;  ///< the first set's, since they were last compared
+  std::vector<bool> inputs_intact_;            ///< of each set, since they were last compared
+  std::unique_ptr<DeviceCheck> device_check_;  ///< nullptr: everything is checked on the host
 };
 
 }  // namespace xtune

@@ -1,7 +1,10 @@
 // A buffer between two guard zones, which tell whether a kernel wrote beyond either end.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "core/measure/device.hpp"
 
@@ -21,6 +24,13 @@ class GuardedBuffer final : public Buffer {
   void renew_guards();
   /// "before the start of" or "past the end of" when that zone was overwritten, else nullptr.
   const char* damage();
+
+  /// Where the zones lie on the device, before and after; each of zone_bytes() bytes, which repeat zone_word.
+  std::array<std::uint64_t, 2> zones() const noexcept;
+  std::size_t zone_bytes() const noexcept { return guard_; }
+  static constexpr std::uint64_t zone_word = 0xFFFEFFFEFFFEFFFE;  ///< FE FF FE FF ... in memory
+  /// So many bytes of it.
+  static std::vector<std::byte> zone_contents(std::size_t bytes);
 
  private:
   void check(std::size_t offset, std::size_t size) const;

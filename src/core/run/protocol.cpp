@@ -210,6 +210,7 @@ Json to_json(const OpenJob& job) {
   Json tolerances = Json::array();
   for (const auto& [name, rule] : job.tolerances) tolerances.push_back({{"name", name}, {"rule", rule_to_json(rule)}});
   return {{"do", "open"},
+          {"check_kernel", job.check_kernel ? to_json(*job.check_kernel) : Json()},
           {"backend", job.backend},
           {"device", job.device},
           {"cache", job.cache.string()},
@@ -238,6 +239,7 @@ OpenJob open_job_from_json(const Json& json) {
   job.reference = reference_from_json(json.at("reference"));
   for (const Json& item : json.at("tolerances"))
     job.tolerances.emplace_back(item.at("name"), rule_from_json(item.at("rule")));
+  if (const Json& kernel = json.at("check_kernel"); !kernel.is_null()) job.check_kernel = artifact_from_json(kernel);
   job.repeats = json.at("repeats");
   job.measure = measure_from_json(json.at("measure"));
   return job;

@@ -281,35 +281,6 @@ void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
   }
 }
 
-/// Once, before the first configuration compiles, so that the device need not wait for its reference behind the whole
-/// queue.
-void Tuning::prepare_bench(const Config& config) {
-  reference_ = std::make_unique<ReferenceBuilder>(spec_, resolver_, target_, options_.store);
-  const auto open = [this](ReferencePlan plan) {
-    OpenJob job;
-    job.backend = target_.backend.name;
-    job.cache = options_.store;
-    job.scratch = options_.scratch;
-    job.seed = spec_.search.seed;
-    job.sanitize = options_.sanitize;
-    std::vector<ArgumentLayout> layouts = resolver_.layouts();
-    std::size_t next = 0;
-    for (const ArgSpec& argument : spec_.args)
-      job.arguments.push_back(argument.kind == ArgKind::scalar ? ArgumentPlan{} : ArgumentPlan{layouts.at(next++)});
-    job.reference = std::move(plan);
-    job.tolerances = resolver_.tolerances();
-    job.repeats = spec_.validate.repeat;
-    job.measure = spec_.measure;
-    for (const Lane& lane : lanes_) {
-      job.device = lane.device.index;
-      lane.bench->set_problem(job);
-    }
-    problem_set_ = true;
-    ++answers_;
-  };
-  reference_->build(config, compiler_, open);
-}
-
 BenchJob Tuning::job_of(const Trial& trial) const {
   return {trial.artifact, trial.launch, resolver_.scalars(trial.config), std::nullopt};
 }

@@ -26,6 +26,9 @@ struct TuneOptions {
   bool fresh = false;         ///< measure again what the store already answers
   bool transfer = true;       ///< records of other devices and problems guide the search
   bool retry_failed = false;  ///< try stored crashes and timeouts again
+  /// The device has memory of its own: outputs are compared there. Where the kernel for that does not compile, the
+  /// observer is told, and the host compares.
+  bool check_on_device = false;
   /// Not empty: these configurations and no others, each in full; those that the space does not allow are passed over.
   std::vector<Bindings> only;
 };

@@ -88,6 +88,7 @@ class Tuning {
   bool serve_from_store(Trial& trial);
   void start_compile(const TrialPtr& trial);
   void on_compiled(const std::string& key, const CompileAnswer& answer);
+  void compile_check_kernel(std::function<void(std::optional<Artifact>)> done);
   void prepare_bench(const Config& config);
   BenchJob job_of(const Trial& trial) const;
   void fill(Record& record, const Trial& trial, const Lane& lane, const BenchAnswer& answer) const;

@@ -14,8 +14,7 @@ namespace {
 struct Bench {
   FakeDevice device;
   double kernel_ms = 1;
-  std::size_t written = 0;
-  std::vector<fakes::FakeBuffer> buffers{3, fakes::FakeBuffer(4, written)};
+  std::vector<std::unique_ptr<Buffer>> buffers;
   std::unique_ptr<Program> program;
   Sampler::Plan plan;
 
@@ -24,13 +23,19 @@ struct Bench {
     Artifact artifact;
     artifact.key = "k";
     program = device.load(artifact, {});
-    for (auto& buffer : buffers) plan.sets.push_back({&buffer});
+    for (int i = 0; i < 3; ++i) {
+      buffers.push_back(device.allocate(4));
+      plan.sets.push_back({buffers.back().get()});
+    }
   }
   /// Which buffer each launch took.
   std::vector<std::size_t> turns() const {
     std::vector<std::size_t> list;
-    for (const FakeLaunch& launch : device.launches)
-      list.push_back(static_cast<std::size_t>(static_cast<fakes::FakeBuffer*>(launch.buffers[0]) - buffers.data()));
+    for (const FakeLaunch& launch : device.launches) {
+      const auto found = std::find_if(buffers.begin(), buffers.end(),
+                                      [&](const auto& buffer) { return buffer.get() == launch.buffers[0]; });
+      list.push_back(static_cast<std::size_t>(found - buffers.begin()));
+    }
     return list;
   }
 };

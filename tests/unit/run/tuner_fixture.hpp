@@ -17,7 +17,7 @@ namespace xtune::fakes {
 
 struct RecordingObserver final : TuneObserver {
   std::vector<Record> records;
-  std::vector<std::string> logs, warnings;
+  std::vector<std::string> logs, warnings, notes;
   std::uint64_t from_store = 0;
   Progress last;
   std::function<void(const Record&)> also;
@@ -29,6 +29,7 @@ struct RecordingObserver final : TuneObserver {
   }
   void on_progress(const Progress& progress) override { last = progress; }
   void on_warning(const std::string& text) override { warnings.push_back(text); }
+  void on_note(const std::string& text) override { notes.push_back(text); }
 };
 
 struct Tuning {

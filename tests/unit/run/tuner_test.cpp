@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/record/record_log.hpp"
+#include "core/validate/check_kernel.hpp"
 #include "tuner_fixture.hpp"
 
 namespace {
@@ -468,6 +469,38 @@ TEST_CASE("A reference kernel is compiled for the run; one that does not compile
   // No callback may reach the run that is gone.
   t.loop.run_ready();
   t.loop.run_ready();
+}
+
+TEST_CASE("The kernel that checks on the device is compiled for the run; where it is not, the host checks") {
+  Tuning t;
+  t.parameters = only_a;
+  t.options.check_on_device = true;
+  t.run();
+  REQUIRE(t.bench.problems.size() == 1);
+  const auto& kernel = t.bench.problems[0].check_kernel;
+  REQUIRE(kernel);
+  const auto is_check = [](const CompileJob& job) { return job.request.entry == check_kernel::name; };
+  const auto compiling = std::find_if(t.compiler.jobs.begin(), t.compiler.jobs.end(), is_check);
+  REQUIRE(compiling != t.compiler.jobs.end());
+  CHECK(kernel->key == compiling->key);
+  CHECK(compiling->request.arch == t.target.arch);
+  CHECK(t.observer.notes.empty());
+
+  Tuning refused;
+  refused.parameters = only_a;
+  refused.options.check_on_device = true;
+  refused.compiler.respond = [&](const CompileJob& job) {
+    CompileAnswer answer = compiled(job);
+    if (is_check(job)) answer.outcome = Outcome::compile_failed, answer.message = "no such architecture";
+    return answer;
+  };
+  const TuneResult result = refused.run();
+  CHECK(result.counts.at(Outcome::ok) == 4);
+  REQUIRE(refused.bench.problems.size() == 1);
+  CHECK_FALSE(refused.bench.problems[0].check_kernel);
+  REQUIRE(refused.observer.notes.size() == 1);
+  CHECK(refused.observer.notes[0].find("compared on the host") != std::string::npos);
+  CHECK(refused.observer.notes[0].find("no such architecture") != std::string::npos);
 }
 
 TEST_CASE("Every compile job carries its backend, cache and the kernel's time limit") {

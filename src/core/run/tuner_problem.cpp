@@ -1,0 +1,69 @@
+// What the bench workers must know before the first configuration: inputs, reference, and the kernel that checks both.
+#include <fmt/core.h>
+
+#include "core/run/tuning.hpp"
+#include "core/validate/check_kernel.hpp"
+
+namespace xtune {
+
+/// Reading every output back would take longer than most measurements do.
+void Tuning::compile_check_kernel(std::function<void(std::optional<Artifact>)> done) {
+  if (!options_.check_on_device) return done(std::nullopt);
+  const CompileRequest request = check_request(target_.arch);
+  const CompileJob job{target_.backend.name, options_.store, resolver_.artifact_key(request), request};
+  compiler_.compile(job, spec_.kernel.compile_timeout_s, [this, done](const CompileAnswer& answer) {
+    if (answer.outcome == Outcome::ok) return done(answer.artifact);
+    observer_.on_note(
+        fmt::format("outputs are compared on the host: the kernel that does it on the device did not "
+                    "compile: {}",
+                    answer.message));
+    done(std::nullopt);
+  });
+}
+
+/// Once, before the first configuration compiles, so that the device need not wait for its reference behind the whole
+/// queue.
+void Tuning::prepare_bench(const Config& config) {
+  reference_ = std::make_unique<ReferenceBuilder>(spec_, resolver_, target_, options_.store);
+  struct Parts {
+    std::optional<ReferencePlan> reference;
+    std::optional<Artifact> check_kernel;
+    bool compiled = false;
+  };
+  const auto parts = std::make_shared<Parts>();
+  const auto open = [this, parts] {
+    if (!parts->reference || !parts->compiled) return;
+    OpenJob job;
+    job.backend = target_.backend.name;
+    job.cache = options_.store;
+    job.scratch = options_.scratch;
+    job.seed = spec_.search.seed;
+    job.sanitize = options_.sanitize;
+    std::vector<ArgumentLayout> layouts = resolver_.layouts();
+    std::size_t next = 0;
+    for (const ArgSpec& argument : spec_.args)
+      job.arguments.push_back(argument.kind == ArgKind::scalar ? ArgumentPlan{} : ArgumentPlan{layouts.at(next++)});
+    job.reference = std::move(*parts->reference);
+    job.check_kernel = std::move(parts->check_kernel);
+    job.tolerances = resolver_.tolerances();
+    job.repeats = spec_.validate.repeat;
+    job.measure = spec_.measure;
+    for (const Lane& lane : lanes_) {
+      job.device = lane.device.index;
+      lane.bench->set_problem(job);
+    }
+    problem_set_ = true;
+    ++answers_;
+  };
+  compile_check_kernel([parts, open](std::optional<Artifact> kernel) {
+    parts->check_kernel = std::move(kernel);
+    parts->compiled = true;
+    open();
+  });
+  reference_->build(config, compiler_, [parts, open](ReferencePlan plan) {
+    parts->reference = std::move(plan);
+    open();
+  });
+}
+
+}  // namespace xtune
