@@ -1,5 +1,12 @@
-// A kernel of known length: one thread counts cycles of its compute unit's clock.
-//
+// Kernels of known length: one thread counts cycles of its compute unit's clock.
+
+// Nothing but the count: what a store costs depends on where its memory lies.
+extern "C" __global__ void spin(unsigned long long cycles) {
+  const long long begin = clock64();
+  while ((unsigned long long)(clock64() - begin) < cycles) {
+  }
+}
+
 // out: what it counted, and how many nanoseconds passed meanwhile by the device's timer (NVIDIA alone; else 0).
 #if defined(__CUDA_ARCH__) && !defined(XTUNE_HIP)
 __device__ unsigned long long timer_ns() {
@@ -11,7 +18,7 @@ __device__ unsigned long long timer_ns() {
 __device__ unsigned long long timer_ns() { return 0; }
 #endif
 
-extern "C" __global__ void spin(unsigned long long* out, unsigned long long cycles) {
+extern "C" __global__ void spin_counted(unsigned long long* out, unsigned long long cycles) {
   const unsigned long long begin_ns = timer_ns();
   const long long begin = clock64();
   long long now = begin;

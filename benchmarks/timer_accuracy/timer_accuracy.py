@@ -29,17 +29,21 @@ class Device:
     def __init__(self):
         import cupy
         self.cupy = cupy
-        self.kernel = cupy.RawKernel((HERE / "spin.cu").read_text(), "spin")
+        text = (HERE / "spin.cu").read_text()
+        self.kernel, self.counting = cupy.RawKernel(text, "spin"), cupy.RawKernel(text, "spin_counted")
         self.out = cupy.zeros(2, dtype=cupy.uint64)
         self.mhz = self.clock_mhz()
 
     def launch(self, cycles):
-        self.kernel((1,), (1,), (self.out, self.cupy.uint64(cycles)))
+        self.kernel((1,), (1,), (self.cupy.uint64(cycles),))
+
+    def count(self, cycles):
+        self.counting((1,), (1,), (self.out, self.cupy.uint64(cycles)))
 
     def clock_mhz(self):
         """Of a device that was kept busy for a while."""
         for _ in range(100):
-            self.launch(4_000_000)
+            self.count(4_000_000)
         cycles, ns = (int(value) for value in self.out.get())
         return cycles / ns * 1e3
 
@@ -47,7 +51,7 @@ class Device:
         """What the kernel counts when it is to count that many: it looks at the clock now and then only."""
         counts = []
         for _ in range(20):
-            self.launch(cycles)
+            self.count(cycles)
             counts.append(int(self.out.get()[0]))
         return statistics.median(counts)
 

@@ -34,19 +34,18 @@ class NoisyBench {
   }
   BenchAnswer bench(const BenchJob& job) {
     const double before_s = busy_s;
-    const Race race(job.incumbent);
     const StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise};
     const auto sample = [&] { return launch(job); };
+    const auto warm_up = [&](int launches) {
+      for (int i = 0; i < launches; ++i) sample();
+    };
     const double first_ms = sample();
-    std::optional<Series> series = lose_cold(sample, rule, clock_, race, first_ms);
-    if (!series) {
-      for (int i = 0; i < measure.warmup; ++i) sample();
-      series = measure_series(sample, rule, clock_, race, first_ms);
-    }
+    const Series series =
+        measure_challenger({sample, warm_up, measure.warmup, first_ms}, rule, clock_, job.incumbent, roughness_);
     BenchAnswer answer;
     answer.stage = "measure";
-    answer.samples_ms = series->samples_ms;
-    if (series->stopped_by == Stop::beaten) answer.outcome = Outcome::pruned;
+    answer.samples_ms = series.samples_ms;
+    if (series.stopped_by == Stop::beaten) answer.outcome = Outcome::pruned;
     answer.busy_s = busy_s - before_s;
     return answer;
   }
@@ -60,6 +59,7 @@ class NoisyBench {
     return answer;
   }
   FakeClock& clock_;
+  Roughness roughness_;
   NoisyDevice device_;
   std::function<double(const BenchJob&)> true_ms_;
 };

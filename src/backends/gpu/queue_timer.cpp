@@ -20,7 +20,7 @@ constexpr int late_limit = 3;             // in a row, then the queue is not hel
 constexpr double clock_window_s = 10e-6;  // long against a timer of 1 MHz and the reading of it
 // The shorter the one, the less the extrapolation to nothing enlarges its error.
 constexpr double short_spin_ms = 0.001, long_spin_ms = 0.02;
-constexpr int calibration_batch = 16, calibration_rounds = 32;
+constexpr int calibration_batch = 16, calibration_rounds = 96;
 
 const Launch one_thread = {{1, 1, 1}, {1, 1, 1}};
 

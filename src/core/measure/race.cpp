@@ -7,9 +7,16 @@
 namespace xtune {
 namespace {
 
-constexpr double absurd = 5;
-// What interrupts a single launch (a context switch, a clock that ramps up) lasts no longer than that.
-constexpr double longer_than_a_hiccup_ms = 1;
+constexpr std::size_t remembered = 1024, enough = 64;
+constexpr double unknown_roughness = 0.5;
+constexpr double long_ms = 1;
+
+struct Margin {
+  std::size_t launches;
+  double least;      ///< of the third quartile
+  double roughness;  ///< times the device's
+};
+constexpr Margin margins[] = {{10, 0.005, 0}, {5, 0.015, 1.2}, {3, 0.03, 1.3}, {2, 0.05, 1.5}};
 
 bool is_time(double time_ms) { return std::isfinite(time_ms) && time_ms > 0; }
 
@@ -17,35 +24,52 @@ double least(std::span<const double> samples_ms) { return *std::min_element(samp
 
 }  // namespace
 
-Race::Race(const std::optional<Incumbent>& incumbent) : incumbent_(incumbent) {
-  if (incumbent_ && (!is_time(incumbent_->median_ms) || !is_time(incumbent_->q3_ms))) incumbent_.reset();
+void Roughness::learn(std::span<const double> samples_ms, double median_ms) {
+  if (!is_time(median_ms)) return;
+  for (const double sample : samples_ms) {
+    const double excess = std::max(sample / median_ms - 1, 0.0);
+    if (excess_.size() < remembered)
+      excess_.push_back(excess);
+    else
+      excess_[next_++ % remembered] = excess;
+  }
 }
 
-bool Race::far_slower(double time_ms) const noexcept {
-  return on() && time_ms > (time_ms >= longer_than_a_hiccup_ms ? 2 : absurd) * incumbent_->median_ms;
+double Roughness::value() const {
+  if (excess_.size() < enough) return unknown_roughness;
+  std::vector<double> sorted = excess_;
+  const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() * 39 / 40);
+  std::nth_element(sorted.begin(), at, sorted.end());
+  return *at;
+}
+
+Race::Race(const std::optional<Incumbent>& incumbent, double roughness) : incumbent_(incumbent), roughness_(roughness) {
+  if (incumbent_ && (!is_time(incumbent_->median_ms) || !is_time(incumbent_->q3_ms))) incumbent_.reset();
 }
 
 bool Race::lost(std::span<const double> samples_ms, double first_ms) const {
   if (!on() || samples_ms.empty()) return false;
-  const double fastest_ms = least(samples_ms);
-  switch (samples_ms.size()) {
-    case 1:
-      return std::min(fastest_ms, first_ms) > std::max(absurd * incumbent_->median_ms, longer_than_a_hiccup_ms);
-    case 2:
-      return fastest_ms > absurd * incumbent_->median_ms;
-    case 3:
-    case 4:
-      return fastest_ms > 2 * incumbent_->median_ms;
-    default:
-      return fastest_ms > (samples_ms.size() < 10 ? 1.25 : 1.005) * incumbent_->q3_ms;
+  double fastest_ms = least(samples_ms);
+  std::size_t launches = samples_ms.size();
+  if (first_ms >= long_ms) {
+    ++launches;
+    fastest_ms = std::min(fastest_ms, first_ms);
   }
+  for (const Margin& margin : margins)
+    if (launches >= margin.launches)
+      return fastest_ms > (1 + std::max(margin.least, margin.roughness * roughness_)) * incumbent_->q3_ms;
+  return false;
 }
 
 bool still_lost(std::span<const double> samples_ms, const Incumbent& best) {
   if (samples_ms.empty() || !is_time(best.median_ms)) return false;
-  const std::size_t count = samples_ms.size();
-  const double margin = count < 3 ? 3 : count < 5 ? 1.5 : count < 10 ? 1.1 : 1;
-  return least(samples_ms) > margin * best.median_ms;
+  double margin = margins[std::size(margins) - 1].least;  // of a single sample: the launch before it lost, too
+  for (const Margin& one : margins)
+    if (samples_ms.size() >= one.launches) {
+      margin = one.launches == 10 ? 0 : one.least;
+      break;
+    }
+  return least(samples_ms) > (1 + margin / 2) * best.median_ms;
 }
 
 }  // namespace xtune

@@ -1,8 +1,10 @@
 // The race against the incumbent: when a configuration has lost, so that measuring it further is wasted. Pure.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace xtune {
 
@@ -17,36 +19,48 @@ inline Incumbent scaled(const Incumbent& incumbent, double factor) {
   return {incumbent.median_ms * factor, incumbent.q3_ms * factor};
 }
 
-/// Decides on a challenger's samples in the order taken. Only the least of them speaks, as noise of a device adds time
-/// and hardly ever takes it away: a challenger is dropped when even its fastest launch is slower than the incumbent by
-/// a margin that falls with the number of launches,
-///   1 sample   5 times the median, where that sample and the launch before it both took a millisecond at least
-///   2 samples  5 times the median
-///   3 samples  2 times the median
-///   5 samples  1.25 times the third quartile
-///   10 samples 1.005 times the third quartile
-/// and at every later sample. NVBench calls [min, q3] a measurement's interval; here they are set against each other.
-/// A dropped configuration's samples are a lower bound of its time, not a failure.
+/// How rough a device has shown itself to be: by how much, in relation, launches exceed the median of their own series.
+class Roughness {
+ public:
+  /// median_ms: of the series. Samples taken before it was warmed up may be learned from as well.
+  void learn(std::span<const double> samples_ms, double median_ms);
+  /// One launch in forty exceeds its median by more. 0.5 until 64 launches have been seen; of the last 1024.
+  double value() const;
+
+ private:
+  std::vector<double> excess_;  ///< a ring
+  std::size_t next_ = 0;
+};
+
+/// Decides on a challenger's launches in the order taken. Only the fastest of them speaks, as noise of a device adds
+/// time and hardly ever takes it away: a challenger is dropped when even that one took longer than the incumbent's
+/// third quartile by a margin that falls with the number of launches, and grows with the device's roughness r,
+///   2 launches  5 %, or 1.5 r where that is more
+///   3 launches  3 %, or 1.3 r
+///   5 launches  1.5 %, or 1.2 r
+///   10 launches 0.5 %
+/// and at every later launch. A single launch never decides: whatever may have interrupted it. NVBench calls
+/// [min, q3] a measurement's interval; here they are set against each other. A dropped configuration's samples are a
+/// lower bound of its time, not a failure.
 class Race {
  public:
   /// Without an incumbent (or with one whose time is no positive number) nobody loses.
   Race() = default;
-  explicit Race(const std::optional<Incumbent>& incumbent);
+  Race(const std::optional<Incumbent>& incumbent, double roughness);
 
   bool on() const noexcept { return incumbent_.has_value(); }
-  /// A first launch, however it was timed, that makes warming up a waste: 5 times the median, or twice where it took a
-  /// millisecond at least, beside which what warms up is small.
-  bool far_slower(double time_ms) const noexcept;
-  /// first_ms: of the launch before the samples; 0: not timed.
+  /// first_ms: of the launch before the samples, however it was timed; 0: not timed. It counts where it took a
+  /// millisecond, beside which what loading and launching may add to it is small.
   bool lost(std::span<const double> samples_ms, double first_ms = 0) const;
 
  private:
   std::optional<Incumbent> incumbent_;
+  double roughness_ = 0;
 };
 
 /// Whether samples that once lost a race still show that the configuration is slower than today's best, another one
-/// perhaps: half of the margin that dropping it took is enough (3 times, 1.5 times, 1.1 times the median, more than the
-/// median), so that a best measured once more revives nobody. What does not stand is measured anew.
+/// perhaps: half of the least margin that dropping it took is enough (2.5 %, 1.5 %, 0.75 % over the median, any more
+/// than the median), so that a best measured once more revives nobody. What does not stand is measured anew.
 bool still_lost(std::span<const double> samples_ms, const Incumbent& best);
 
 }  // namespace xtune

@@ -1,6 +1,9 @@
 // The sampling loop over the stopping rule.
 #include "core/measure/series.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace xtune {
 
 Series measure_series(const std::function<double()>& sample_ms, const StoppingRule& rule, Clock& clock,
@@ -19,16 +22,27 @@ Series measure_series(const std::function<double()>& sample_ms, const StoppingRu
   return series;
 }
 
-std::optional<Series> lose_cold(const std::function<double()>& sample_ms, const StoppingRule& rule, Clock& clock,
-                                const Race& race, double first_ms) {
-  if (!race.far_slower(first_ms)) return std::nullopt;
-  StoppingRule heat = rule;
-  heat.rep = 3;
-  heat.min_rep = 3;
-  Series series = measure_series(sample_ms, heat, clock, race, first_ms);
-  // The third sample ends the heat before the race is looked at.
-  if (race.lost(series.samples_ms, first_ms)) series.stopped_by = Stop::beaten;
-  if (series.stopped_by != Stop::beaten) return std::nullopt;
+Series measure_challenger(const Launching& launching, const StoppingRule& rule, Clock& clock,
+                          const std::optional<Incumbent>& incumbent, Roughness& roughness) {
+  constexpr int most_cold = 3;
+  const Race race(incumbent, roughness.value());
+  std::vector<double> cold_ms;
+  if (race.on()) {
+    StoppingRule heat;
+    heat.min_rep = heat.rep = most_cold;
+    heat.max_wall_s = rule.max_wall_s;
+    Series cold = measure_series(launching.sample_ms, heat, clock, race, launching.first_ms);
+    // The last sample ends the heat before the race is looked at.
+    if (race.lost(cold.samples_ms, launching.first_ms)) {
+      cold.stopped_by = Stop::beaten;
+      return cold;
+    }
+    cold_ms = std::move(cold.samples_ms);
+  }
+  launching.warm_up(std::max(launching.warmup - static_cast<int>(cold_ms.size()), 0));
+  Series series = measure_series(launching.sample_ms, rule, clock, race, launching.first_ms);
+  roughness.learn(cold_ms, series.summary.median);
+  roughness.learn(series.samples_ms, series.summary.median);
   return series;
 }
 

@@ -24,10 +24,18 @@ struct Series {
 Series measure_series(const std::function<double()>& sample_ms, const StoppingRule& rule, Clock& clock,
                       const Race& race = {}, double first_ms = 0);
 
-/// What a challenger whose first launch was far slower than the incumbent needs no warm-up for: the series of a race
-/// that it loses within three samples. nullopt: its first launch was not that slow, or it did not lose; then its series
-/// begins anew, warmed up.
-std::optional<Series> lose_cold(const std::function<double()>& sample_ms, const StoppingRule& rule, Clock& clock,
-                                const Race& race, double first_ms);
+/// How a configuration is launched.
+struct Launching {
+  std::function<double()> sample_ms;
+  std::function<void(int)> warm_up;  ///< so many launches; called once, ahead of a whole series
+  int warmup = 0;                    ///< launches ahead of a whole series
+  double first_ms = 0;               ///< of the launch before all others; 0: not timed
+};
+
+/// The series of a challenger: what it loses within three samples, it loses without a warm-up. Where it has not lost by
+/// then, those samples count as launches that warm it up, its series begins anew, and the device's roughness is learned
+/// from all of them. Without an incumbent there is no race.
+Series measure_challenger(const Launching& launching, const StoppingRule& rule, Clock& clock,
+                          const std::optional<Incumbent>& incumbent, Roughness& roughness);
 
 }  // namespace xtune

@@ -154,10 +154,9 @@ Sampler BenchSession::sampler(Program& program, const std::vector<ScalarArgument
 
 void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer) {
   reset_sets();
-  const Race race(job.incumbent);
   const std::vector<KernelArgument> arguments = arguments_for(sets_[0], job.scalars);
   const auto run_once = [&](bool timed) { return program.run({arguments, timed, 0}).time_ms; };
-  const double first_ms = run_once(race.on());
+  const double first_ms = run_once(job.incumbent.has_value());
   answer.stage = "validate";
   if (!judge_outputs(answer)) return;
   if (!check_repeats(
@@ -167,18 +166,15 @@ void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnsw
   answer.stage = "measure";
   const MeasureSpec& measure = job_.measure;
   Sampler sampler = this->sampler(program, job.scalars);
-  const auto sample_ms = [&] { return sampler.sample_ms(); };
   const StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise};
   settle();
-  std::optional<Series> series = lose_cold(sample_ms, rule, clock_, race, first_ms);
-  if (!series) {
-    sampler.warm_up(measure.warmup);
-    series = measure_series(sample_ms, rule, clock_, race, first_ms);
-  }
-  answer.samples_ms = std::move(series->samples_ms);
+  Series series = measure_challenger(
+      {[&] { return sampler.sample_ms(); }, [&](int launches) { sampler.warm_up(launches); }, measure.warmup, first_ms},
+      rule, clock_, job.incumbent, roughness_);
+  answer.samples_ms = std::move(series.samples_ms);
   answer.telemetry = sampler.telemetry();
   watch(answer.telemetry, answer.taints);
-  if (series->stopped_by == Stop::beaten)
+  if (series.stopped_by == Stop::beaten)
     answer.outcome = Outcome::pruned;
   else if (measure.energy_ms > 0)
     measure_energy(sampler, answer);

@@ -10,6 +10,7 @@
 #include "core/build/cache.hpp"
 #include "core/measure/device.hpp"
 #include "core/measure/noise_guard.hpp"
+#include "core/measure/race.hpp"
 #include "core/run/device_check.hpp"
 #include "core/run/output_check.hpp"
 #include "core/run/protocol.hpp"
@@ -78,8 +79,10 @@ class BenchSession {
   std::size_t guard_size_ = 0;  ///< bytes before and after each buffer
   std::size_t flush_bytes_ = 0;
   NoiseGuard guard_;
+  Roughness roughness_;
   DeviceState state_;
   std::optional<std::int64_t> looked_ns_;  ///< when state_ was
+  std::int64_t look_took_ns_ = 0;
   bool in_place_ = false;
   bool reference_ready_ = false;
   std::vector<bool> inputs_intact_;            ///< of each set, since they were last compared

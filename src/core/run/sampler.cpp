@@ -1,6 +1,8 @@
 // One launch or many, over one set of buffers or many.
 #include "core/run/sampler.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 #include <utility>
 
@@ -10,21 +12,38 @@ namespace xtune {
 
 namespace {
 constexpr int late_retakes = 2;
-}
+// An event's moment comes in steps of some ten nanoseconds and wanders by a hundred: the mean of several spans is
+// finer.
+constexpr double apart_target_ms = 0.04;
+constexpr double most_apart = 8;
+}  // namespace
 
 Sampler::Sampler(Program& program, Plan plan) : program_(program), plan_(std::move(plan)) {}
 
 void Sampler::warm_up(int launches) {
-  for (int i = 0; i < launches; ++i) take(1, false);
-  if (plan_.flush_bytes == 0 && !plan_.restore) launches_ = launches_per_span(take(1, true).time_ms);
+  const bool together = plan_.flush_bytes == 0 && !plan_.restore;
+  const bool timed_last = !together && spent_ms_ == 0;  // it tells how long a launch is, if none has
+  for (int i = 0; i < launches; ++i) {
+    const Sample sample = take(1, timed_last && i + 1 == launches);
+    if (timed_last) spent_ms_ = sample.time_ms;
+  }
+  if (together)
+    launches_ = launches_per_span(take(1, true).time_ms);
+  else if (spent_ms_ > 0)
+    spans_ = static_cast<int>(std::clamp(std::ceil(apart_target_ms / spent_ms_), 1.0, most_apart));
 }
 
 double Sampler::sample_ms() {
-  Sample sample = take(launches_, true);
-  for (int i = 0; sample.late && i < late_retakes; ++i) sample = take(launches_, true);
-  overhead_ms_ = sample.overhead_ms;
-  if (sample.clock_mhz > 0) clocks_mhz_.push_back(sample.clock_mhz);
-  return sample.time_ms;
+  double sum_ms = 0;
+  for (int span = 0; span < spans_; ++span) {
+    Sample sample = take(launches_, true);
+    for (int i = 0; sample.late && i < late_retakes; ++i) sample = take(launches_, true);
+    overhead_ms_ = sample.overhead_ms;
+    if (sample.clock_mhz > 0) clocks_mhz_.push_back(sample.clock_mhz);
+    sum_ms += sample.time_ms;
+  }
+  spent_ms_ = sum_ms / spans_;
+  return spent_ms_;
 }
 
 void Sampler::run_on(int launches) {
@@ -51,7 +70,7 @@ Telemetry Sampler::telemetry() const {
   Telemetry telemetry;
   telemetry.clock_mhz = summarize(clocks_mhz_).median;
   telemetry.overhead_ms = overhead_ms_;
-  telemetry.launches = launches_;
+  telemetry.launches = launches_ * spans_;
   return telemetry;
 }
 

@@ -22,10 +22,11 @@ class Sampler {
   };
   Sampler(Program& program, Plan plan);
 
-  /// That many untimed launches. Then, where neither a flush nor in-place arguments keep launches apart, one timed
-  /// launch tells how many a sample takes.
+  /// That many launches, whose times do not count. Where neither a flush nor in-place arguments keep launches apart,
+  /// one more tells how many a sample takes; else a kernel below 40 us is launched up to eight times for a sample, each
+  /// time on its own.
   void warm_up(int launches);
-  /// The next sample; taken up to three times where the host is late.
+  /// The next sample; a span of it is taken up to three times where the host is late.
   double sample_ms();
 
   /// Launches so many times, untimed, unflushed and one behind the other as far as in-place arguments allow.
@@ -40,7 +41,9 @@ class Sampler {
   Program& program_;
   Plan plan_;
   std::size_t next_ = 0;  ///< whose turn it is
-  int launches_ = 1;
+  int launches_ = 1;      ///< within a span
+  int spans_ = 1;         ///< a sample's
+  double spent_ms_ = 0;   ///< by the last launch that was timed; 0: none was
   double overhead_ms_ = 0;
   std::vector<double> clocks_mhz_;
 };

@@ -67,21 +67,43 @@ TEST_CASE("A sample of a long kernel is one launch") {
   CHECK(sampler.telemetry().launches == 1);
 }
 
-TEST_CASE("A flush or an in-place argument keeps launches apart, however short") {
+TEST_CASE("A flush or an in-place argument keeps launches apart; a sample of a short kernel is the mean of several") {
   Bench bench;
   bench.kernel_ms = 0.001;
+  int spans = 8;
+  SUBCASE("shortest") {}
+  SUBCASE("short") { bench.kernel_ms = 0.02, spans = 2; }
+  SUBCASE("long enough") { bench.kernel_ms = 0.04, spans = 1; }
   std::vector<std::size_t> restored;
   SUBCASE("flush") { bench.plan.flush_bytes = 64; }
   SUBCASE("in place") {
     bench.plan.restore = [&](std::size_t set) { restored.push_back(set); };
   }
+  if (bench.plan.flush_bytes == 0 && !bench.plan.restore) bench.plan.flush_bytes = 64;
   Sampler sampler(*bench.program, bench.plan);
   sampler.warm_up(2);
-  for (int i = 0; i < 4; ++i) sampler.sample_ms();
-  REQUIRE(bench.device.launches.size() == 6);
-  for (std::size_t i = 0; i < 6; ++i)
-    CHECK(bench.device.launches[i].flush_bytes == (i < 2 ? 0 : bench.plan.flush_bytes));
+  for (int i = 0; i < 4; ++i) CHECK(sampler.sample_ms() == doctest::Approx(bench.kernel_ms));
+  REQUIRE(bench.device.launches.size() == static_cast<std::size_t>(2 + 4 * spans));
+  for (std::size_t i = 0; i < bench.device.launches.size(); ++i) {
+    CHECK(bench.device.launches[i].timed == (i > 0));
+    CHECK(bench.device.launches[i].flush_bytes == (i > 0 ? bench.plan.flush_bytes : 0));
+  }
+  CHECK(sampler.telemetry().launches == spans);
   if (bench.plan.restore) CHECK(restored == bench.turns());
+}
+
+TEST_CASE("What was sampled before the warm-up tells how short a kernel is") {
+  Bench bench;
+  bench.kernel_ms = 0.01;
+  bench.plan.flush_bytes = 64;
+  Sampler sampler(*bench.program, bench.plan);
+  sampler.sample_ms();
+  CHECK(bench.device.launches.size() == 1);
+  sampler.warm_up(0);
+  sampler.sample_ms();
+  CHECK(bench.device.launches.size() == 1 + 4);
+  sampler.warm_up(1);
+  CHECK_FALSE(bench.device.launches.back().timed);
 }
 
 TEST_CASE("A late sample is taken again, on restored buffers, but not for ever") {

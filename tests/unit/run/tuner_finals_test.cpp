@@ -60,7 +60,7 @@ TEST_CASE("The best meet in rounds of random order; the slower leave, and equals
   const RoundsJob& first = t.bench.rounds.front();
   CHECK(first.jobs.size() == result.finalists);
   CHECK(first.rounds.size() == 10);
-  CHECK(std::set<std::vector<std::size_t>>(first.rounds.begin(), first.rounds.end()).size() > 5);
+  CHECK(std::set<std::vector<std::size_t>>(first.rounds.begin(), first.rounds.end()).size() > 3);
   CHECK(result.further.size() == result.finalists);
   CHECK(best_a(result) == 1);
   CHECK(tied_a(result) == std::set<std::int64_t>{2, 3});
