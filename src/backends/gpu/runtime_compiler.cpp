@@ -125,8 +125,9 @@ std::string line_directive(std::size_t line, const std::string& source_name) {
   return "#line " + std::to_string(line) + " \"" + quoted + "\"\n";
 }
 
-std::string with_defines(const CompileRequest& request) {
-  const SplitSource split = split_source(request);
+std::string with_defines(const CompileRequest& request) { return with_defines(request, split_source(request)); }
+
+std::string with_defines(const CompileRequest& request, const SplitSource& split) {
   std::string text = define_lines(split.before) + line_directive(1, request.source_name) + split.head;
   if (!split.between.empty())
     text += define_lines(split.between) + line_directive(split.lines + 1, request.source_name);

@@ -48,6 +48,7 @@ std::string first_error(const std::string& log);
 /// come behind the includes at the source's top that do not ask for them (core/build/preamble.hpp): a -D, or a #define
 /// before the first line, would reach into the compilers' own headers.
 std::string with_defines(const CompileRequest& request);
+std::string with_defines(const CompileRequest& request, const SplitSource& split);
 
 /// Its pieces: "#define NAME value" lines, and "#line 7 \"name\"".
 std::string define_lines(const SplitSource::Defines& defines);

@@ -27,6 +27,7 @@ struct SplitSource {
   std::string tail;       ///< the rest of the source
   std::size_t lines = 0;  ///< of the head
   std::string digest;     ///< hex SHA-256 over the texts of the head and of all that it includes, as keys.hpp has it
+  bool of_toolchain = false;  ///< the head includes headers of the toolchain
 };
 
 /// Where names may be computed (## or #include MACRO in the head or its files), or files are included by option, the

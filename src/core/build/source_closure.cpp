@@ -32,7 +32,7 @@ class Reader {
         mention(include, folder);
       }
     }
-    return {canonical_list(lines_), std::move(files_)};
+    return {canonical_list(lines_), std::move(files_), of_toolchain_};
   }
 
  private:
@@ -47,6 +47,7 @@ class Reader {
     const auto path = resolve(include, folder);
     if (!path) {
       lines_.emplace_back("of the toolchain");
+      of_toolchain_ = true;
       return;
     }
     const auto [seen, is_new] = seen_.emplace(*path, seen_.size());
@@ -69,6 +70,7 @@ class Reader {
   std::vector<std::string> include_dirs_;
   std::vector<std::string> lines_;
   std::vector<SourceScan> files_;
+  bool of_toolchain_ = false;
   std::deque<std::pair<std::size_t, fs::path>> waiting_;
   std::map<fs::path, std::size_t> seen_;
 };

@@ -12,6 +12,7 @@ namespace xtune {
 struct SourceClosure {
   std::string canonical_text;     ///< a JSON list of digests and names: what source_digest (keys.hpp) hashes
   std::vector<SourceScan> files;  ///< the source, then each file once, in the order of first mention
+  bool of_toolchain = false;      ///< some include was found nowhere: a header of the toolchain's
 };
 
 /// Resolves as source_digest says. Throws Error(io) when a file cannot be read.

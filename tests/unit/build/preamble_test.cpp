@@ -75,6 +75,7 @@ TEST_CASE("preamble: what its files mention is defined before it, the rest behin
   CHECK(split.tail == "int a = T;\n");
   CHECK(split.lines == 3);
   CHECK(split.digest.size() == 64);
+  CHECK(split.of_toolchain);
 
   SUBCASE("the digest follows the headers' text, not the tail's") {
     request.source += "int b;\n";
@@ -98,6 +99,11 @@ TEST_CASE("preamble: what its files mention is defined before it, the rest behin
     CHECK(split_source(request).before == SplitSource::Defines{{"WIDE", "1"}});
     request.options = {"-include", "own.h"};
     CHECK(split_source(request).before == all);
+  }
+  SUBCASE("headers of the user's alone") {
+    request.source = "#include \"own.h\"\nint a;\n";
+    CHECK(split_source(request).head == "#include \"own.h\"\n");
+    CHECK_FALSE(split_source(request).of_toolchain);
   }
   SUBCASE("settings of the toolchain's headers come before those") {
     request.defines = {{"T", "4"}, {"_CG_ABI_EXPERIMENTAL", "1"}, {"CUB_STDERR", "1"}, {"CUBE", "1"}};
