@@ -30,7 +30,9 @@ std::uint64_t bytes_of(const fs::path& folder) {
 
 // With debug information NVRTC 13.0 gives other bytes.
 bool rules_them_out(const std::string& option) {
-  return option.find("pch") != std::string::npos || option == "-G" || option.starts_with("--device-debug");
+  const std::string name = option.substr(0, option.find('='));
+  return (name.starts_with("-") && !name.starts_with("-I") && name.find("pch") != std::string::npos) || name == "-G" ||
+         name == "--device-debug";
 }
 
 }  // namespace

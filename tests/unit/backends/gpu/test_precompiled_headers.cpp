@@ -100,6 +100,20 @@ TEST_CASE("precompiled headers: none for a source that is compiled once, or that
   CHECK(place.files().empty());
 }
 
+TEST_CASE("precompiled headers: options may rule them out, folders do not") {
+  Place place;
+  if (!place.toolchain || !place.has_them()) return;
+  CompileRequest request = half_request(1);
+  for (const char* option : {"-G", "--device-debug", "--pch-messages=false"}) {
+    request.options = {option};
+    for (int i = 0; i < 3; ++i) place.toolchain->compile(request);
+    CHECK(place.files().empty());
+  }
+  request.options = {"-I/nowhere/pch"};
+  for (int i = 0; i < 2; ++i) place.toolchain->compile(request);
+  CHECK(place.files().size() == 1);
+}
+
 TEST_CASE("precompiled headers: what the opening depends on is never served stale") {
   Place place;
   if (!place.toolchain) return;
