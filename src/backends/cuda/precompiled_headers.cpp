@@ -20,6 +20,9 @@ namespace fs = std::filesystem;
 /// NVRTC's heap for precompiled headers, unless NVRTC_PCH_HEAP_SIZE says otherwise: no file is much larger.
 constexpr std::uint64_t heap_bytes = std::uint64_t{256} << 20;
 
+/// Compiles without a use after which a file may go when another is to be made.
+constexpr std::uint64_t patience = 16;
+
 std::uint64_t bytes_of(const fs::path& folder) {
   std::uint64_t bytes = 0;
   std::error_code failed;
@@ -47,18 +50,20 @@ std::optional<PrecompiledHeaders::Use> PrecompiledHeaders::use(const CompileRequ
     const std::string before = gpu::define_lines(split.before);
     std::string key = sha256(canonical_list({request.source_name, split.digest, before, canonical_list(options)}));
     Opening& opening = openings_[key];
+    ++compiles_;
     // A file costs as much again as it saves later, so that a source which is compiled once does without.
     if (!std::exchange(opening.seen, true) || opening.refused) return std::nullopt;
     if (!files_) files_.emplace();
     const fs::path folder = folder_of(key);
     if (bytes_of(folder) == 0) {
-      opening.refused = std::exchange(opening.asked, true) || !make_room(key);
+      if (!make_room()) return std::nullopt;
+      opening.refused = std::exchange(opening.asked, true);
       if (opening.refused) return std::nullopt;
       fs::create_directory(folder);
       // Not in front of the opening, whose line numbers it would shift: a #line makes NVRTC refuse.
       if (!(std::ofstream(folder / "parameters.h", std::ios::binary) << before).flush()) return std::nullopt;
     }
-    opening.last_use = ++uses_;
+    opening.last_use = compiles_;
 
     Use use{split.head + "#pragma nv_hdrstop\n" + gpu::define_lines(split.between) +
                 gpu::line_directive(split.lines + 1, request.source_name) + split.tail,
@@ -75,22 +80,22 @@ std::optional<PrecompiledHeaders::Use> PrecompiledHeaders::use(const CompileRequ
   }
 }
 
-// Each core's worker may hold one heap's worth, and the folder may well be memory.
-bool PrecompiledHeaders::make_room(const std::string& key) {
+bool PrecompiledHeaders::make_room() {
   std::uint64_t held = 0;
-  for (const auto& [other, opening] : openings_) held += bytes_of(folder_of(other));
-  while (held > heap_bytes / 2) {
-    auto oldest = openings_.end();
-    for (auto at = openings_.begin(); at != openings_.end(); ++at)
-      if (at->first != key && at->second.last_use > 0 &&
-          (oldest == openings_.end() || at->second.last_use < oldest->second.last_use))
-        oldest = at;
-    if (oldest == openings_.end()) break;
-    held -= std::min(held, bytes_of(folder_of(oldest->first)));
-    fs::remove_all(folder_of(oldest->first));
-    openings_.erase(oldest);
+  for (auto at = openings_.begin(); at != openings_.end();) {
+    const std::uint64_t bytes = bytes_of(folder_of(at->first));
+    // What is still asked for stays: openings that displaced each other in turn would cost more than they save.
+    if (bytes > 0 && compiles_ - at->second.last_use > patience) {
+      fs::remove_all(folder_of(at->first));
+      at = openings_.erase(at);
+    } else {
+      held += bytes;
+      ++at;
+    }
   }
-  return fs::space(files_->path()).available >= heap_bytes * std::max(1u, std::thread::hardware_concurrency());
+  // Room for this worker and those of the other cores; the folder may well be memory.
+  return held < heap_bytes &&
+         fs::space(files_->path()).available >= 2 * heap_bytes * std::max(1u, std::thread::hardware_concurrency());
 }
 
 void PrecompiledHeaders::give_up(const Use& use) noexcept {

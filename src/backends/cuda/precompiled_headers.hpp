@@ -46,13 +46,13 @@ class PrecompiledHeaders {
     bool seen = false, asked = false, refused = false;
   };
   std::filesystem::path folder_of(const std::string& key) const { return files_->path() / key.substr(0, 16); }
-  bool make_room(const std::string& key);
+  bool make_room();
 
   bool available_;
   std::mutex mutex_;
   std::optional<TemporaryDirectory> files_;
   std::map<std::string, Opening> openings_;
-  std::uint64_t uses_ = 0;
+  std::uint64_t compiles_ = 0;
 };
 
 }  // namespace xtune::cuda

@@ -149,6 +149,26 @@ TEST_CASE("precompiled headers: what the opening depends on is never served stal
   for (int i = 0; i < 3; ++i) CHECK(place.toolchain->compile(request).image == expected);
 }
 
+TEST_CASE("precompiled headers: a large one stays as long as it is asked for, and goes when another is") {
+  Place place;
+  if (!place.toolchain || !place.has_them()) return;
+  CompileRequest other = half_request(1);
+  other.defines[1].second = "2";
+  for (int i = 0; i < 2; ++i) place.toolchain->compile(half_request(1));
+  REQUIRE(place.files().size() == 1);
+  const fs::path first = place.files()[0];
+  std::ofstream(first.parent_path() / "large.pch");
+  fs::resize_file(first.parent_path() / "large.pch", std::uintmax_t{256} << 20);  // a hole
+  for (int i = 0; i < 3; ++i) {
+    place.toolchain->compile(other);
+    place.toolchain->compile(half_request(1));
+  }
+  CHECK(place.files().size() == 2);
+  for (int i = 0; i < 20; ++i) CHECK(place.toolchain->compile(other).image.size() > 0);
+  REQUIRE(place.files().size() == 1);
+  CHECK(place.files()[0].parent_path() != first.parent_path());
+}
+
 TEST_CASE("precompiled headers: damage costs time, not configurations") {
   Place place;
   if (!place.toolchain) return;
