@@ -4,8 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <iterator>
 
 #include "base/files.hpp"
+#include "base/random.hpp"
+#include "core/build/include_scan.hpp"
 
 using namespace xtune;
 
@@ -113,4 +116,25 @@ TEST_CASE("preamble: what its files mention is defined before it, the rest behin
     request.defines = {{"WIDE(x)", "x"}, {"T(x)", "x"}};
     CHECK(split_source(request).before == SplitSource::Defines{{"WIDE(x)", "x"}});
   }
+}
+
+TEST_CASE("preamble: any text is taken, and its parts make up the whole") {
+  const char* const pieces[] = {
+      "#include <a.h>", "#include \"no.h\"", "\n", "\n", "#if T", "#endif", "\\\n", "/*", "*/",
+      "// T",           "#define A R\"(",    "'",  "\"", "\\",    "\0x",    "#",    "%:", "T"};
+  Random random(7);
+  std::size_t with_head = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string text;
+    for (std::uint64_t n = random.below(24); n > 0; --n) text += pieces[random.below(std::size(pieces))];
+    CAPTURE(text);
+    const SplitSource split = split_source(request_of(text));
+    CHECK(split.head + split.tail == text);
+    CHECK(split.before.size() + split.between.size() == 2);
+    if (split.head.empty()) continue;
+    ++with_head;
+    CHECK(split.head.back() == '\n');
+    CHECK_FALSE(scan_includes(split.head).empty());
+  }
+  CHECK(with_head > 100);
 }
