@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <cctype>
 
-#include "core/device/launch_limits.hpp"
+#include "backends/cuda/precompiled_headers.hpp"
 #include "backends/gpu/library_file.hpp"
 #include "backends/gpu/ptxas_log.hpp"
+#include "core/device/launch_limits.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -27,13 +28,20 @@ int capability(const std::string& arch) noexcept {
   return at == arch.size() ? number : 0;
 }
 
+std::pair<int, int> release(const Nvrtc& nvrtc) {
+  int major = 0, minor = 0;
+  nvrtc.nvrtcVersion(&major, &minor);
+  return {major, minor};
+}
+
 class NvrtcToolchain final : public Toolchain {
  public:
-  NvrtcToolchain(const Nvrtc& nvrtc, Dialect dialect) : dialect_(std::move(dialect)) {
-    int major = 0, minor = 0, count = 0;
-    nvrtc.nvrtcVersion(&major, &minor);
+  NvrtcToolchain(const Nvrtc& nvrtc, Dialect dialect)
+      : dialect_(std::move(dialect)), precompiled_(release(nvrtc) >= std::pair(12, 8)) {
+    int count = 0;
+    const auto [major, minor] = release(nvrtc);
     version_ = fmt::format("{}.{}", major, minor);
-    has_cache_ = major > 12 || (major == 12 && minor >= 9);
+    has_cache_ = release(nvrtc) >= std::pair(12, 9);
     if (nvrtc.nvrtcGetNumSupportedArchs(&count) == NVRTC_SUCCESS && count > 0 && count < 1000) {
       supported_.resize(static_cast<std::size_t>(count));
       if (nvrtc.nvrtcGetSupportedArchs(supported_.data()) != NVRTC_SUCCESS) supported_.clear();
@@ -52,8 +60,7 @@ class NvrtcToolchain final : public Toolchain {
     artifact.arch = request.arch;
     artifact.format = "cubin";
     try {
-      gpu::CompiledProgram program = gpu::compile_program(dialect_.api, gpu::with_defines(request), request.source_name,
-                                                          request.entry, options_for(request));
+      gpu::CompiledProgram program = compile_source(request);
       artifact.entry_symbol = std::move(program.entry_symbol);
       artifact.image = std::move(program.image);
       artifact.log = std::move(program.log);
@@ -77,6 +84,31 @@ class NvrtcToolchain final : public Toolchain {
     if (!supported_.empty() && std::find(supported_.begin(), supported_.end(), number) == supported_.end())
       throw Error(ErrorKind::unsupported, fmt::format("{} {} cannot compile for {}; it knows sm_{}", dialect_.name,
                                                       version_, arch, fmt::join(supported_, ", sm_")));
+  }
+
+  gpu::CompiledProgram compile_source(const CompileRequest& request) {
+    const std::vector<std::string> options = options_for(request);
+    const SplitSource split = split_source(request);
+    const auto compiled = [&](const std::string& source, const std::vector<std::string>& with) {
+      return gpu::compile_program(dialect_.api, source, request.source_name, request.entry, with);
+    };
+    if (const auto headers = precompiled_.use(request, split, options)) {
+      try {
+        return compiled(headers->source, headers->options);
+      } catch (const CandidateFailure& failure) {
+        if (is_of_ptxas(failure.log())) throw;  // beyond the headers, and slow
+      } catch (const Error&) {                  // whatever it was, what counts is whether the plain source compiles
+      }
+      gpu::CompiledProgram program = compiled(gpu::with_defines(request, split), options);
+      precompiled_.give_up(*headers);
+      return program;
+    }
+    return compiled(gpu::with_defines(request, split), options);
+  }
+
+  static bool is_of_ptxas(const std::string& log) {
+    const std::string error = gpu::first_error(log);
+    return error.empty() ? log.find("ptxas") != std::string::npos : error.starts_with("ptxas");
   }
 
   std::vector<std::string> options_for(const CompileRequest& request) const {
@@ -113,6 +145,7 @@ class NvrtcToolchain final : public Toolchain {
   }
 
   Dialect dialect_;
+  PrecompiledHeaders precompiled_;
   std::string version_, build_;
   bool has_cache_ = false;  ///< NVRTC 12.9 and later (NVRTC documentation, "Caching")
   std::vector<int> supported_;

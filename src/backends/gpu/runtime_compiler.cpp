@@ -110,15 +110,28 @@ std::string first_error(const std::string& log) {
   return {};
 }
 
-std::string with_defines(const CompileRequest& request) {
+std::string define_lines(const SplitSource::Defines& defines) {
   std::string text;
-  for (const auto& [name, value] : request.defines) text += "#define " + name + " " + value + "\n";
+  for (const auto& [name, value] : defines) text += "#define " + name + " " + value + "\n";
+  return text;
+}
+
+std::string line_directive(std::size_t line, const std::string& source_name) {
   std::string quoted;
-  for (const char c : request.source_name) {
+  for (const char c : source_name) {
     if (c == '"' || c == '\\') quoted += '\\';
     if (c != '\n') quoted += c;
   }
-  return text + "#line 1 \"" + quoted + "\"\n" + request.source;
+  return "#line " + std::to_string(line) + " \"" + quoted + "\"\n";
+}
+
+std::string with_defines(const CompileRequest& request) { return with_defines(request, split_source(request)); }
+
+std::string with_defines(const CompileRequest& request, const SplitSource& split) {
+  std::string text = define_lines(split.before) + line_directive(1, request.source_name) + split.head;
+  if (!split.between.empty())
+    text += define_lines(split.between) + line_directive(split.lines + 1, request.source_name);
+  return text + split.tail;
 }
 
 }  // namespace xtune::gpu

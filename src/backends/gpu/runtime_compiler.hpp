@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/build/artifact.hpp"
+#include "core/build/preamble.hpp"
 
 namespace xtune::gpu {
 
@@ -43,8 +44,14 @@ CompiledProgram compile_program(const CompilerApi& api, const std::string& sourc
 /// The first line of a compiler's log that states an error, without leading blanks; empty when there is none.
 std::string first_error(const std::string& log);
 
-/// "#define NAME value" lines followed by a #line that restores the numbering, for compilers whose own headers a -D
-/// would reach.
+/// The source with "#define NAME value" lines for the request's defines, and #line where they break the numbering. They
+/// come behind the includes at the source's top that do not ask for them (core/build/preamble.hpp): a -D, or a #define
+/// before the first line, would reach into the compilers' own headers.
 std::string with_defines(const CompileRequest& request);
+std::string with_defines(const CompileRequest& request, const SplitSource& split);
+
+/// Its pieces: "#define NAME value" lines, and "#line 7 \"name\"".
+std::string define_lines(const SplitSource::Defines& defines);
+std::string line_directive(std::size_t line, const std::string& source_name);
 
 }  // namespace xtune::gpu

@@ -2,22 +2,14 @@
 #include "core/build/keys.hpp"
 
 #include <algorithm>
-#include <deque>
-#include <filesystem>
-#include <map>
-#include <optional>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "core/build/include_scan.hpp"
-#include "xtune/error.hpp"
+#include "core/build/source_closure.hpp"
 
 namespace xtune {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 // nlohmann-json refuses bytes that are not UTF-8, and replacing them would let two keys meet.
 void append_quoted(std::string& to, std::string_view text) {
@@ -37,57 +29,6 @@ void append_quoted(std::string& to, std::string_view text) {
   }
   to += '"';
 }
-
-// The texts of a source and all that it includes, each file once, in the order of first mention.
-class Closure {
- public:
-  explicit Closure(const std::vector<std::string>& include_dirs) : include_dirs_(include_dirs) {}
-
-  std::string canonical_text(const CompileRequest& request) {
-    add(request.source, fs::path(request.source_name).parent_path());
-    while (!waiting_.empty()) {
-      const auto [text, folder] = std::move(waiting_.front());
-      waiting_.pop_front();
-      for (const IncludeDirective& include : scan_includes(text)) mention(include, folder);
-    }
-    return canonical_list(lines_);
-  }
-
- private:
-  void add(const std::string& text, const fs::path& folder) {
-    lines_.push_back("file " + sha256(text));
-    waiting_.emplace_back(text, folder);
-  }
-
-  void mention(const IncludeDirective& include, const fs::path& folder) {
-    lines_.push_back((include.quoted ? "quoted " : "angled ") + include.name);
-    const auto path = resolve(include, folder);
-    if (!path) {
-      lines_.emplace_back("of the toolchain");
-      return;
-    }
-    const auto [seen, is_new] = seen_.emplace(*path, seen_.size());
-    lines_.push_back("is " + std::to_string(seen->second));
-    if (is_new) add(read_file(*path), path->parent_path());
-  }
-
-  std::optional<fs::path> resolve(const IncludeDirective& include, const fs::path& folder) const {
-    std::vector<fs::path> folders;
-    if (include.quoted) folders.push_back(folder);
-    folders.insert(folders.end(), include_dirs_.begin(), include_dirs_.end());
-    for (const fs::path& candidate : folders) {
-      std::error_code error;
-      const fs::path path = fs::canonical(candidate / include.name, error);
-      if (!error && fs::is_regular_file(path, error)) return path;
-    }
-    return std::nullopt;
-  }
-
-  std::vector<std::string> include_dirs_;
-  std::vector<std::string> lines_;
-  std::deque<std::pair<std::string, fs::path>> waiting_;
-  std::map<fs::path, std::size_t> seen_;
-};
 
 }  // namespace
 
@@ -110,7 +51,7 @@ std::string key_of(const KeyParts& parts) {
 }
 
 std::string source_digest(const CompileRequest& request) {
-  return sha256(Closure(request.include_dirs).canonical_text(request));
+  return sha256(source_closure(request).canonical_text);
 }
 
 KeyParts artifact_key_parts(const CompileRequest& request, const std::string& backend, const std::string& fingerprint,

@@ -7,6 +7,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "core/build/source_closure.hpp"
 #include "core/candidates/resolve_state.hpp"
 
 namespace xtune {
@@ -147,34 +148,6 @@ std::string tolerance_text(const std::vector<std::pair<std::string, ToleranceRul
 std::string device_text(const DeviceInfo& device) {
   return canonical_list(
       {device.backend, device.vendor, device.arch, device.name, std::to_string(device.compute_units)});
-}
-
-// Folders and files that options name: they decide what is included as much as include_dirs do.
-struct IncludeOptions {
-  std::vector<std::string> folders, forced;
-};
-
-IncludeOptions include_options(const std::vector<std::string>& options) {
-  IncludeOptions found;
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    const std::string& option = options[i];
-    const auto value_of = [&](std::string_view flag) -> std::optional<std::string> {
-      if (option == flag && i + 1 < options.size()) return options[i + 1];
-      if (!option.starts_with(flag) || option.size() == flag.size()) return std::nullopt;
-      return option.substr(flag.size() + (option[flag.size()] == '=' ? 1 : 0));
-    };
-    if (const auto pre = value_of("--pre-include"))
-      found.forced.push_back(*pre);
-    else if (const auto file = value_of("-include"))
-      found.forced.push_back(*file);
-    else if (const auto system = value_of("-isystem"))
-      found.folders.push_back(*system);
-    else if (const auto path = value_of("--include-path"))
-      found.folders.push_back(*path);
-    else if (const auto folder = value_of("-I"))
-      found.folders.push_back(*folder);
-  }
-  return found;
 }
 
 }  // namespace

@@ -199,10 +199,13 @@ TEST_CASE("nvrtc: a parameter may have any name, also one that NVRTC's own heade
     CompileRequest request =
         request_for("sm_90", "scale",
                     "#include <cuda_fp16.h>\n"
+                    "#include <mma.h>  // names its template parameters T\n"
                     "extern \"C\" __global__ void scale(float* out) { out[threadIdx.x] = T + N; }\n");
     request.defines = {{"T", "4"}, {"N", "2"}};
     CHECK(toolchain.compile(request).entry_symbol == "scale");
     request.source += "extern \"C\" __global__ void other() { undeclared(); }\n";
-    CHECK(contains(refusal_of(toolchain, request).log, "kernels.cu(3)"));
+    CHECK(contains(refusal_of(toolchain, request).log, "kernels.cu(4)"));
+    request.source.insert(0, "#include <nowhere.h>\n");
+    CHECK(contains(refusal_of(toolchain, request).log, "kernels.cu(1)"));
   });
 }

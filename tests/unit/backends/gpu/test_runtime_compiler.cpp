@@ -139,6 +139,14 @@ TEST_CASE("defines in front of the source keep its line numbers") {
   request.source = "int x;\n";
   request.defines = {{"N", "4"}, {"T", "unsigned int"}};
   CHECK(gpu::with_defines(request) == "#define N 4\n#define T unsigned int\n#line 1 \"dir/a \\\"b\\\".cu\"\nint x;\n");
+
+  request.source_name = "k.cu";
+  request.source = "#if N\n#include <h>\n#endif\nint x;\n";
+  CHECK(
+      gpu::with_defines(request) ==
+      "#define N 4\n#line 1 \"k.cu\"\n#if N\n#include <h>\n#endif\n#define T unsigned int\n#line 4 \"k.cu\"\nint x;\n");
+  request.defines = {{"N", "4"}};
+  CHECK(gpu::with_defines(request) == "#define N 4\n#line 1 \"k.cu\"\n" + request.source);
 }
 
 TEST_CASE("which library a symbol came from") {
