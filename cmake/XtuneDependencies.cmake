@@ -29,7 +29,7 @@ else()
   xtune_find_library(xtune_libuv uv.h libuv1-dev uv uv_a)
 endif()
 target_link_libraries(xtune_libuv INTERFACE rt)
-xtune_find_library(xtune_libmd sha256.h libmd-dev md)
+xtune_find_library(xtune_cryptopp cryptopp/sha.h libcrypto++-dev cryptopp)
 xtune_find_library(xtune_zlib zlib.h zlib1g-dev z)
 xtune_find_library(xtune_boost_context boost/context/fiber.hpp libboost-context-dev boost_context)
 

@@ -1,23 +1,20 @@
-// SHA-256, through libmd.
+// SHA-256, through Crypto++, which uses the processor's own instructions where it has them.
 #include "base/hash.hpp"
 
-#include <sha256.h>
+#include <cryptopp/sha.h>
 
 #include <array>
-#include <cstdint>
 
 namespace xtune {
 
 std::string sha256(std::string_view bytes) {
-  SHA2_CTX context;
-  SHA256Init(&context);
-  SHA256Update(&context, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  std::array<std::uint8_t, SHA256_DIGEST_LENGTH> digest{};
-  SHA256Final(digest.data(), &context);
+  std::array<CryptoPP::byte, CryptoPP::SHA256::DIGESTSIZE> digest{};
+  CryptoPP::SHA256().CalculateDigest(digest.data(), reinterpret_cast<const CryptoPP::byte*>(bytes.data()),
+                                     bytes.size());
   constexpr char digits[] = "0123456789abcdef";
   std::string hex;
   hex.reserve(digest.size() * 2);
-  for (std::uint8_t byte : digest) {
+  for (const CryptoPP::byte byte : digest) {
     hex += digits[byte >> 4];
     hex += digits[byte & 15];
   }

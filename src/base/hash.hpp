@@ -1,4 +1,4 @@
-// SHA-256, through libmd.
+// SHA-256, through Crypto++.
 #pragma once
 
 #include <cstddef>

@@ -31,6 +31,7 @@ RoundsAnswer BenchSession::measure_rounds(const RoundsJob& job) {
     }
     Telemetry telemetry;
     watch(telemetry, answer.taints);
+    look_at_inputs();
   } catch (const CandidateFailure& failure) {
     answer.outcome = failure.outcome();
     answer.message = failure.what();

@@ -60,6 +60,7 @@ class BenchSession {
   void reset_sets();  ///< before programs run; spares inputs that were found intact
   bool judge_outputs(BenchAnswer& answer);
   bool judge_inputs(BenchAnswer& answer);  ///< notes which sets' inputs are intact
+  void look_at_inputs();                   ///< the same, where it is done on the device
   Sampler sampler(Program& program, const std::vector<ScalarArgument>& scalars);
   void bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer);
   Artifact with_image(const Artifact& artifact) const;

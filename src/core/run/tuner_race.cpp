@@ -10,7 +10,7 @@ namespace {
 // where it was measured by another run, when the device may have been another in all but name.
 constexpr std::size_t races_between = 40, races_after_stored = 8;
 constexpr double busy_share = 0.05;
-constexpr std::size_t rounds = 11;
+constexpr std::size_t rounds = 7;
 
 Incumbent incumbent_of(const Summary& summary, double time_ms) {
   // A mean may lie beyond the third quartile; a challenger is never beaten by less than what ranks the incumbent.

@@ -92,6 +92,18 @@ TEST_CASE("What agrees is not read back, and inputs found intact are not written
   CHECK(bench.device.written_bytes == 3 * 8 * (sizeof(CheckItem) + sizeof(CheckResult)));
 }
 
+TEST_CASE("Inputs are found intact after rounds, too, in every set of buffers") {
+  DeviceBench bench;
+  bench.open.measure.flush = Flush::rotate;
+  BenchSession session(bench.device, bench.open, bench.clock);
+  const BenchJob job = bench.job("first", doubling);
+  CHECK(session.bench(job).outcome == Outcome::ok);
+  CHECK(session.measure_rounds({{job}, {{0}, {0}}}).outcome == Outcome::ok);
+  bench.device.written_bytes = 0;
+  CHECK(session.measure_rounds({{job}, {{0}, {0}}}).outcome == Outcome::ok);
+  CHECK(bench.device.written_bytes % (8 * (sizeof(CheckItem) + sizeof(CheckResult))) == 0);
+}
+
 TEST_CASE("A kernel that forges what is expected of it is found out, and harms no later one") {
   DeviceBench bench;
   BenchSession session(bench.device, bench.open, bench.clock);
