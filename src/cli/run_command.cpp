@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
+#include "core/record/spec_fit.hpp"
 #include "core/run/across.hpp"
 #include "core/run/services.hpp"
 #include "core/run/tuner.hpp"
@@ -196,7 +197,17 @@ class RunCommand {
 
   /// One configuration for all cases.
   void show_across(const Objective& objective) {
-    const auto choice = choose_across(objective, spec_.objective.across, tuned_);
+    std::vector<CaseRecords> cases;
+    for (const TuneResult& each : tuned_) cases.push_back(records_of(each));
+    // What else is stored counts, so that `xtune best` answers the same.
+    std::vector<Record> stored;
+    if (stored_counts()) stored = stored_records(spec_, options_.common, target_);
+    for (CaseRecords& each : cases) {
+      SpecFit fit(spec_, each.problem, target_.device, target_.arch, target_.backend.toolchain);
+      for (const Record* record : answering(stored, each.problem, each.device, fit.rules()))
+        each.records.push_back(record);
+    }
+    const auto choice = choose_across(objective, spec_.objective.across, cases);
     if (!choice) code_ = nothing_valid;
     if (options_.common.json()) {
       for (std::size_t i = 0; i < results_.size(); ++i) results_[i]["across"] = across_json(spec_, choice, i);
@@ -205,6 +216,8 @@ class RunCommand {
       std::fflush(stdout);
     }
   }
+
+  bool stored_counts() const { return keeps() && !spec_.replays() && !options_.fresh && !options_.sanitize; }
 
   std::vector<EventLoop::Watch> watch_signals(EventLoop& loop) {
     std::vector<EventLoop::Watch> watches;

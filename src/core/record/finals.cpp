@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/measure/finals.hpp"
+#include "core/space/bindings_text.hpp"
 
 namespace xtune {
 namespace {
@@ -17,16 +18,10 @@ constexpr double drift = 1.05;
 auto preference(const Record& record) {
   const ResourceUsage& usage = record.usage;
   return std::tuple(!record.tainted.empty(), usage.spilled_bytes.value_or(0), usage.registers.value_or(0),
-                    usage.static_shared_bytes.value_or(0), text_of(record.config));
+                    usage.static_shared_bytes.value_or(0), bindings_text(record.config));
 }
 
 }  // namespace
-
-std::string text_of(const Bindings& bindings) {
-  std::string text;
-  for (const auto& [name, value] : bindings) text += (text.empty() ? "" : ", ") + name + "=" + to_text(value);
-  return text;
-}
 
 std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked, std::size_t most) {
   std::vector<const Record*> finalists;

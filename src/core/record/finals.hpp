@@ -37,7 +37,4 @@ class FinalsResult {
   bool decided_ = false;
 };
 
-/// "A=1, B=2", by name.
-std::string text_of(const Bindings& bindings);
-
 }  // namespace xtune

@@ -1,6 +1,7 @@
 // The JSON form of a record: one flat object, members at their default left out.
 #include "core/record/record.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -85,6 +86,11 @@ Outcome outcome_of(const Json& json) {
 }
 
 }  // namespace
+
+bool is_sanitized(const Record& record) {
+  return std::find(record.key_parts.begin(), record.key_parts.end(), KeyParts::value_type("sanitize", "true")) !=
+         record.key_parts.end();
+}
 
 Json to_json(const Record& record) {
   Json parts = Json::array();

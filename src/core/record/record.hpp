@@ -55,6 +55,9 @@ struct Record {
 /// Neither of them: what a search goes by.
 inline bool is_first(const Record& record) { return !record.drift && record.finals.empty(); }
 
+/// Whether its kernel was built with --sanitize: its times are not the kernel's.
+bool is_sanitized(const Record& record);
+
 /// Valid UTF-8, one line; members that have their default are left out. from_json throws Error(io) that names the
 /// offending field, and passes over members that it does not know.
 nlohmann::json to_json(const Record& record);
