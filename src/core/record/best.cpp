@@ -45,10 +45,10 @@ std::vector<const Record*> pointers_to(const std::vector<Record>& records) {
 // Puts those that met in finals, among the places that they have, into the order of their finals; and the winner before
 // all that had been measured by then, for what was not invited was too slow, and what was slower on another day is not
 // faster for it.
-void settle_finals(std::vector<const Record*>& order) {
+void settle_finals(std::vector<const Record*>& order, const Criterion& criterion) {
   std::set<std::pair<std::int64_t, std::string_view>> held;  // newest last
   for (const Record* record : order)
-    if (!record->finals.empty()) held.emplace(record->unix_time_ms, record->finals);
+    if (criterion.decided_by(*record)) held.emplace(record->unix_time_ms, record->finals);
   for (const auto& [when, id] : held) {
     std::vector<std::size_t> places;
     std::vector<const Record*> met;
@@ -57,7 +57,7 @@ void settle_finals(std::vector<const Record*>& order) {
         places.push_back(i);
         met.push_back(order[i]);
       }
-    const std::vector<const Record*> result = FinalsResult(met).order();
+    const std::vector<const Record*> result = FinalsResult(met, criterion).order();
     for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = result[i];
     const auto winner = order.begin() + static_cast<std::ptrdiff_t>(places.front());
     const auto place = std::find_if(order.begin(), winner, [&](const Record* record) {
@@ -83,14 +83,8 @@ std::vector<const Record*> ranked_among(const std::vector<const Record*>& record
   for (const Record* record : good)
     ranks[record] = {!record->tainted.empty(), criterion.of(*record), bindings_text(record->config), record->key};
   std::sort(good.begin(), good.end(), [&](const Record* a, const Record* b) { return ranks[a] < ranks[b]; });
-  if (!criterion.score) settle_finals(good);
+  settle_finals(good, criterion);
   return good;
-}
-
-// What the criterion makes of the ends of the time's interval.
-std::pair<double, double> interval_of(const Record& record, const Criterion& criterion) {
-  if (!criterion.score) return {record.time_ms.low, record.time_ms.high};
-  return std::minmax({criterion.score(record, record.time_ms.low), criterion.score(record, record.time_ms.high)});
 }
 
 std::optional<Best> best_among(const std::vector<const Record*>& records, const Criterion& criterion) {
@@ -99,23 +93,18 @@ std::optional<Best> best_among(const std::vector<const Record*>& records, const 
   Best best{good.front(), {}};
   std::vector<const Record*> met;
   for (const Record* record : good)
-    if (!criterion.score && !record->finals.empty() && record->finals == best.record->finals) met.push_back(record);
-  const FinalsResult finals(met);
-  const double reach = interval_of(*best.record, criterion).second;
+    if (criterion.decided_by(*record) && record->finals == best.record->finals) met.push_back(record);
+  const FinalsResult finals(met, criterion);
+  const double reach = criterion.interval(*best.record).second;
   for (const Record* other : good) {
     if (other->tainted.empty() != best.record->tainted.empty() || other->config == best.record->config) continue;
     const bool decided = std::find(met.begin(), met.end(), other) != met.end();
-    if (decided ? finals.tied(*other) : interval_of(*other, criterion).first <= reach) best.ties.push_back(other);
+    if (decided ? finals.tied(*other) : criterion.interval(*other).first <= reach) best.ties.push_back(other);
   }
   return best;
 }
 
 }  // namespace
-
-double Criterion::of(const Record& record) const {
-  const double time_ms = xtune::statistic(record.time_ms, statistic);
-  return score ? score(record, time_ms) : time_ms;
-}
 
 bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
   return std::tie(a.backend, a.vendor, a.arch, a.name, a.compute_units) ==

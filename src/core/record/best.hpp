@@ -1,25 +1,14 @@
 // Queries over records: the best configuration, and what ties with it.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/record/criterion.hpp"
 #include "core/record/record.hpp"
 
 namespace xtune {
-
-/// What ranks records: a statistic of their time ("median", "min", "mean"), or a score made of it. A plain name will
-/// do.
-struct Criterion {
-  Criterion(const char* name = "median") : statistic(name) {}  // NOLINT(google-explicit-constructor)
-  Criterion(std::string name) : statistic(std::move(name)) {}  // NOLINT(google-explicit-constructor)
-  std::string statistic;
-  /// Less is better; NaN or infinite: the record cannot be ranked. Empty: the time itself.
-  std::function<double(const Record&, double time_ms)> score = {};
-  double of(const Record& record) const;
-};
 
 /// The best ok record and those that cannot be told from it. Points into the records it was made from.
 struct Best {
@@ -31,8 +20,8 @@ struct Best {
 
 /// The ok records, best first: clean ones before tainted ones, by the criterion, equal ones by the configuration's
 /// text, so that the same records give the same order. Duplicates of a measurement key count once (the newest; pruned
-/// ones never). Who took part in finals stands, among the places of those that did, as FinalsResult says; their winner
-/// goes before all that was measured until then (where time alone decides). Points into the records.
+/// ones never). Who took part in finals that decide by this criterion stands, among the places of those that did, as
+/// FinalsResult says; their winner goes before all that was measured until then. Points into the records.
 std::vector<const Record*> ranked(const std::vector<Record>& records, const Criterion& criterion = {});
 std::vector<const Record*> ranked(const std::vector<const Record*>& records, const Criterion& criterion = {});
 std::vector<const Record*> ranked(std::vector<Record>&& records, const Criterion& criterion = {}) = delete;

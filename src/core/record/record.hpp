@@ -46,6 +46,7 @@ struct Record {
   bool drift = false;
   /// ... or in finals: their id, the same in the records of all that took part. samples_ms[i] is of round i.
   std::string finals;
+  std::string finals_by;  ///< Criterion::finals_by of those finals
   std::int64_t unix_time_ms = 0;
   double compile_s = 0;  ///< wall clock; 0 when it came from the cache
   double compile_cpu_s = 0;

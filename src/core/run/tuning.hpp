@@ -74,7 +74,7 @@ class Tuning {
   }
   bool stopping() const { return stop_.load(std::memory_order_relaxed) || time_is_up(); }
   bool races() const { return spec_.measure.race && !criterion_.score && options_.only.empty(); }
-  bool holds_finals() const { return spec_.measure.finals >= 2 && !criterion_.score && options_.only.empty(); }
+  bool holds_finals() const { return spec_.measure.finals >= 2 && criterion_.times && options_.only.empty(); }
   bool search_is_over();
   std::size_t benching() const;
   std::uint64_t in_flight() const { return compiling_ + ready_.size() + finalists_.size() + benching(); }
