@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/text.hpp"
 #include "core/measure/finals.hpp"
 
 namespace xtune {
@@ -75,8 +76,7 @@ void Finals::ask(const std::vector<std::size_t>& who, std::size_t rounds, bool c
 
 void Finals::take(const std::vector<std::size_t>& who, const RoundsAnswer& answer, bool counts) {
   busy_s_ += answer.busy_s;
-  for (const std::string& taint : answer.taints)
-    if (std::find(taints_.begin(), taints_.end(), taint) == taints_.end()) taints_.push_back(taint);
+  for (const std::string& taint : answer.taints) add_once(taints_, taint);
   if (counts && answer.samples_ms.size() == who.size()) {
     std::size_t rounds = answer.samples_ms.front().size();
     for (const std::vector<double>& series : answer.samples_ms) rounds = std::min(rounds, series.size());

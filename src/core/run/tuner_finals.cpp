@@ -19,7 +19,7 @@ bool Tuning::settle() {
   std::erase_if(pruned_, [&](const Pruned& one) {
     if (!best_score_) return false;
     const Record &best = result_.records[best_], &loser = result_.records[one.record];
-    const Incumbent there{best.time_ms.median, best.time_ms.q3};
+    const Incumbent there = incumbent_of(best.time_ms, statistic(best.time_ms, spec_.measure.statistic));
     return still_lost(loser.samples_ms, scaled(there, slowness_of(loser.device) / slowness_of(best.device)));
   });
   if (pruned_.empty()) return false;
