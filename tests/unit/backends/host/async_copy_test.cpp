@@ -40,6 +40,7 @@ extern "C" __global__ void k(const int* in, int* out) {
   const auto toolchain = backend->open_toolchain();
   request.arch = toolchain->default_arch();
   const Artifact artifact = toolchain->compile(request);
+  CHECK(artifact.usage.static_shared_bytes == 3 * threads * sizeof(int));  // no copy under way among them
   const auto device = backend->open_device(0);
   const std::size_t count = steps * threads;
   std::vector<int> in(count), out(2 * count);
