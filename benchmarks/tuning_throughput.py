@@ -7,8 +7,8 @@ Needs the xtune program, a spec with its kernels, and Python 3; no packages.
   benchmarks/tuning_throughput.py build/run/src/cli/xtune --backend cuda --evals 128
 
 Prints one table of ratios; exits with 1 when one misses its target, unless --no-check is given. Targets: compile phase
-at least 8x faster with 16 jobs than with 1; a run's wall clock at most 1.3 x max(compile CPU seconds / jobs, device busy
-seconds) + 2 s; a fully stored rerun at most 100 ms as a whole process. The first needs 16 cores, and a GPU: on the host
+at least 8x faster with 16 jobs than with 1 (--jobs 16 leaves that out); a run's wall clock at most 1.1 x max(compile CPU
+seconds / jobs, device busy seconds); a fully stored rerun at most 100 ms as a whole process. The first needs 16 cores, and a GPU: on the host
 backend compiling and measuring take turns on the same cores.
 """
 
@@ -59,7 +59,7 @@ def main():
     parser.add_argument("--strategy", default="random",
                         help="random lets compilers run ahead of the device; a search that learns makes them wait")
     parser.add_argument("--evals", type=int, default=128, help="configurations of each run")
-    parser.add_argument("--jobs", type=int, nargs=2, default=[1, 16], metavar=("FEW", "MANY"))
+    parser.add_argument("--jobs", type=int, nargs="+", default=[1, 16], help="counts of compile jobs, the last one the largest")
     parser.add_argument("--reruns", type=int, default=7, help="stored runs to take the median of")
     parser.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--no-check", action="store_true", help="exit with 0 whatever the ratios are")
@@ -77,15 +77,16 @@ def main():
             result, wall = run(arguments, store, jobs, "--fresh")
             seconds = result["seconds"]
             compile_wall[jobs] = seconds["compile_wall"]
-            bound = 1.3 * max(seconds["compile_cpu"] / jobs, seconds["device_busy"]) + 2
+            least = max(seconds["compile_cpu"] / jobs, seconds["device_busy"])
             print(f"{result['device']['name']}, {jobs} jobs: {sum(result['counts'].values())} configurations in "
                   f"{wall:.2f} s, compiling {seconds['compile_wall']:.2f} s (CPU {seconds['compile_cpu']:.2f} s), "
                   f"device busy {seconds['device_busy']:.2f} s")
-            rows.append(row(f"wall clock / bound, {jobs} jobs", f"{wall / bound:.2f} ({wall:.2f} s / {bound:.2f} s)",
-                            "<= 1", wall <= bound))
-        few, many = arguments.jobs
-        speedup = compile_wall[few] / max(compile_wall[many], 1e-9)
-        rows.insert(0, row(f"compile phase, {few} / {many} jobs", f"{speedup:.2f}x", ">= 8x", speedup >= 8))
+            rows.append(row(f"wall clock / max(compile CPU / jobs, device busy), {jobs} jobs",
+                            f"{wall / least:.2f} ({wall:.2f} s / {least:.2f} s)", "<= 1.1", wall <= 1.1 * least))
+        few, many = arguments.jobs[0], arguments.jobs[-1]
+        if few != many:
+            speedup = compile_wall[few] / max(compile_wall[many], 1e-9)
+            rows.insert(0, row(f"compile phase, {few} / {many} jobs", f"{speedup:.2f}x", ">= 8x", speedup >= 8))
         reruns = []
         for _ in range(arguments.reruns):
             result, wall = run(arguments, store, many)

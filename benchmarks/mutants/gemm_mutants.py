@@ -72,7 +72,7 @@ MUTANTS = [
     (VECTOR, "wrong bound: rows of C", "if (row >= m || column", "if (row > m || column"),
     (VECTOR, "wrong bound: columns of C", "if (column + v < n)", "if (column + v <= n)"),
     (VECTOR, "row length of C", "c + static_cast<long long>(row) * n + column", "c + static_cast<long long>(row) * m + column"),
-    # What only a GPU runs: the hardware's copies to shared memory.
+    # Copies to shared memory that the hardware does by itself; the host backend does them as late as it may.
     (GEMM, "asynchronous copies: one group too few is waited for", "async_copy_wait<STAGES - 2>();",
      "async_copy_wait<STAGES - 1>();"),
     (GEMM, "asynchronous copies: missing barrier", "async_copy_wait<STAGES - 2>();\n    __syncthreads();\n",

@@ -1,10 +1,14 @@
 // Copies from global to shared memory that bypass registers where the hardware can (NVIDIA, compute capability 8.0 on).
+// The host backend does them as late as it may, so that a wait or a barrier that is missing shows.
 // Source: CUDA PTX ISA, section "Data Movement and Conversion Instructions: Asynchronous copy" (cp.async).
 #pragma once
 
 #include "portable.cuh"
 
-#if ON_NVIDIA && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if defined(XTUNE_HOST)
+#define HAS_ASYNC_COPY 1
+#include <cuda_pipeline.h>
+#elif ON_NVIDIA && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define HAS_ASYNC_COPY 1
 #else
 #define HAS_ASYNC_COPY 0
@@ -16,6 +20,9 @@
 /// are multiples of BYTES.
 template <int BYTES>
 __device__ inline void async_copy(void* to_shared, const void* from_global, bool valid) {
+#if defined(XTUNE_HOST)
+  __pipeline_memcpy_async(to_shared, from_global, BYTES, valid ? 0 : BYTES);
+#else
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
   const int read_bytes = valid ? BYTES : 0;
   if constexpr (BYTES == 16) {
@@ -26,15 +33,26 @@ __device__ inline void async_copy(void* to_shared, const void* from_global, bool
                  "r"(read_bytes)
                  : "memory");
   }
+#endif
 }
 
 /// Closes the group of this thread's copies started since the last call.
-__device__ inline void async_copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+__device__ inline void async_copy_commit() {
+#if defined(XTUNE_HOST)
+  __pipeline_commit();
+#else
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
 
 /// Waits until at most PENDING of this thread's groups are unfinished.
 template <int PENDING>
 __device__ inline void async_copy_wait() {
+#if defined(XTUNE_HOST)
+  __pipeline_wait_prior(PENDING);
+#else
   asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+#endif
 }
 
 #endif

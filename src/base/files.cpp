@@ -83,6 +83,14 @@ std::string read_file(const fs::path& path, std::uint64_t limit_bytes) {
   return bytes;
 }
 
+std::string read_if_there(const fs::path& path, std::uint64_t limit_bytes) {
+  try {
+    return read_file(path, limit_bytes);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 void write_file_atomically(const fs::path& path, std::string_view bytes) {
   static std::atomic<unsigned> counter{0};
   if (path.filename().empty()) fail("write", path, "it names no file");

@@ -11,6 +11,9 @@ namespace xtune {
 /// Throws Error(io) naming the path and the reason (missing, a folder, no permission, larger than limit).
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit_bytes = std::uint64_t{1} << 30);
 
+/// The same, but an empty text where it would throw Error: of files that may be absent, such as those of /proc.
+std::string read_if_there(const std::filesystem::path& path, std::uint64_t limit_bytes = std::uint64_t{1} << 20);
+
 /// Writes a temporary file in the same folder, flushes it and renames it over path; makes missing folders. On failure
 /// (full disk) the temporary file is removed, path is untouched, and Error(io) says why.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);

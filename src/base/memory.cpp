@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/files.hpp"
-#include "xtune/error.hpp"
 
 namespace xtune {
 namespace {
@@ -16,14 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t unlimited = (std::uint64_t{1} << 63) - 1;
-
-std::string text_of(const fs::path& path) {
-  try {
-    return read_file(path, 1 << 20);
-  } catch (const Error&) {
-    return {};
-  }
-}
 
 /// nullopt: no number, as "max" is none.
 std::optional<std::uint64_t> number_at(std::string_view text) {
@@ -52,9 +43,9 @@ std::uint64_t left_in(const CgroupFiles& files, std::string_view group) {
   std::uint64_t left = unlimited;
   for (fs::path path = fs::path(group).relative_path();; path = path.parent_path()) {
     const fs::path folder = files.mount / path;
-    const auto limit = number_at(text_of(folder / files.limit));
-    if (const auto usage = number_at(text_of(folder / files.usage)); limit && usage) {
-      const std::uint64_t cache = field(text_of(folder / "memory.stat"), files.cache).value_or(0);
+    const auto limit = number_at(read_if_there(folder / files.limit));
+    if (const auto usage = number_at(read_if_there(folder / files.usage)); limit && usage) {
+      const std::uint64_t cache = field(read_if_there(folder / "memory.stat"), files.cache).value_or(0);
       const std::uint64_t used = *usage - std::min(cache, *usage);
       left = std::min(left, *limit - std::min(used, *limit));
     }
@@ -66,8 +57,8 @@ std::uint64_t left_in(const CgroupFiles& files, std::string_view group) {
 
 std::uint64_t available_memory_bytes(const fs::path& root) {
   std::uint64_t available = unlimited;
-  if (const auto kib = field(text_of(root / "proc/meminfo"), "MemAvailable:")) available = *kib * 1024;
-  const std::string groups = text_of(root / "proc/self/cgroup");
+  if (const auto kib = field(read_if_there(root / "proc/meminfo"), "MemAvailable:")) available = *kib * 1024;
+  const std::string groups = read_if_there(root / "proc/self/cgroup");
   // "0::/path" of version 2, "7:cpu,memory:/path" of version 1.
   for (std::string_view rest = groups; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -87,6 +78,6 @@ std::uint64_t available_memory_bytes(const fs::path& root) {
   return available;
 }
 
-std::uint64_t peak_memory_bytes() { return field(text_of("/proc/self/status"), "VmHWM:").value_or(0) * 1024; }
+std::uint64_t peak_memory_bytes() { return field(read_if_there("/proc/self/status"), "VmHWM:").value_or(0) * 1024; }
 
 }  // namespace xtune

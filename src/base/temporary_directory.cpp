@@ -20,17 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_of(const fs::path& path) {
-  try {
-    return read_file(path, 1 << 16);
-  } catch (const Error&) {
-    return {};
-  }
-}
-
 /// In clock ticks since boot (proc(5), field 22 of stat); empty: no such process, or one that has ended.
 std::string start_time(const std::string& pid) {
-  const std::string stat = text_of("/proc/" + pid + "/stat");
+  const std::string stat = read_if_there("/proc/" + pid + "/stat");
   // The program's name, in parentheses, may hold anything.
   std::size_t at = stat.rfind(')');
   if (at == std::string::npos || at + 2 >= stat.size()) return {};
@@ -48,7 +40,8 @@ std::string machine() {
   ::gethostname(host, sizeof host - 1);
   std::error_code ignored;
   const std::string container = fs::read_symlink("/proc/self/ns/pid", ignored).string();
-  return sha256(std::string(host) + "\n" + text_of("/proc/sys/kernel/random/boot_id") + "\n" + container).substr(0, 8);
+  return sha256(std::string(host) + "\n" + read_if_there("/proc/sys/kernel/random/boot_id") + "\n" + container)
+      .substr(0, 8);
 }
 
 constexpr std::string_view unknown_start = "0";

@@ -14,8 +14,10 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 /// Replaces control characters and invalid UTF-8, so that the text can be printed and stored as JSON.
 std::string printable(std::string_view text, std::size_t limit = std::size_t(-1));
-std::string human_bytes(std::uint64_t bytes);    ///< "96 KiB"
-std::string human_seconds(double seconds);       ///< "850 ms", "12.3 s", "4 min 10 s"
-std::string human_time_ms(double ms);            ///< three significant digits with unit: "12.3 us", "1.25 ms"
+/// Appends what the list does not hold yet.
+void add_once(std::vector<std::string>& list, const std::string& item);
+std::string human_bytes(std::uint64_t bytes);  ///< "96 KiB"
+std::string human_seconds(double seconds);     ///< "850 ms", "12.3 s", "4 min 10 s"
+std::string human_time_ms(double ms);          ///< three significant digits with unit: "12.3 us", "1.25 ms"
 
 }  // namespace xtune

@@ -1,10 +1,12 @@
 // xtune best: the best stored configuration for a problem, and how well it fits.
 #include <fmt/format.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "core/record/across.hpp"
 #include "core/record/objective.hpp"
 #include "core/record/spec_fit.hpp"
 #include "report/run_report.hpp"
@@ -46,6 +48,48 @@ void print_text(const Spec& spec, const Bindings& problem, const LookupResult& f
   for (const std::string& reason : found.reasons) fmt::print("  {}\n", reason);
 }
 
+/// [objective] across: the configuration that the store has for all cases together.
+class AcrossAnswer {
+ public:
+  AcrossAnswer(const Spec& spec, const Target& target, const std::vector<Record>& records) : spec_(spec) {
+    std::vector<std::unique_ptr<SpecFit>> fits;
+    for (const Bindings& problem : spec.cases)
+      fits.push_back(std::make_unique<SpecFit>(spec, problem, target.device, target.arch, target.backend.toolchain));
+    // What this spec would measure today goes first; where that is nothing, what it once was, and how it differs.
+    for (const bool any_key : {false, true}) {
+      std::vector<CaseRecords> cases;
+      for (std::size_t i = 0; i < fits.size(); ++i)
+        cases.push_back({spec.cases[i], target.device,
+                         answering(records, spec.cases[i], target.device, fits[i]->rules(), any_key)});
+      choice_ = choose_across(Objective(spec), spec.objective.across, cases);
+      if (choice_) break;
+    }
+    for (std::size_t i = 0; choice_ && i < fits.size(); ++i)
+      differences_.push_back(fits[i]->differences(*choice_->records[i]));
+  }
+
+  bool found() const { return choice_.has_value(); }
+  std::string text() const {
+    std::string text = across_text(spec_, choice_);
+    if (!choice_) return text + "      `xtune run` measures what the store lacks\n";
+    for (std::size_t i = 0; i < differences_.size(); ++i)
+      if (!differences_[i].empty())
+        text += fmt::format("      {}: measured with another {} than this spec has now\n",
+                            bindings_text(spec_.cases[i]), part_names(differences_[i]));
+    return text;
+  }
+  nlohmann::ordered_json json(std::size_t index) const {
+    nlohmann::ordered_json json = across_json(spec_, choice_, index);
+    if (choice_) json["differences"] = differences_[index];
+    return json;
+  }
+
+ private:
+  const Spec& spec_;
+  std::optional<AcrossChoice> choice_;
+  std::vector<std::vector<std::string>> differences_;  ///< by case, of the choice
+};
+
 int show(const std::string& path, const CommonOptions& options) {
   const Target target = target_for(options.target_options(TargetNeed::device_or_named));
   const Spec spec = load_spec_for(path, options, target);
@@ -62,6 +106,12 @@ int show(const std::string& path, const CommonOptions& options) {
       answers.push_back(answer_json(spec, problem, found));
     else
       print_text(spec, problem, found);
+  }
+  if (spec.objective.across != ObjectiveSpec::Across::each && spec.cases.size() > 1) {
+    const AcrossAnswer across(spec, target, records);
+    all = all && across.found();
+    for (std::size_t i = 0; i < answers.size(); ++i) answers[i]["across"] = across.json(i);
+    if (!options.json()) fmt::print("{}", across.text());
   }
   if (options.json()) print_json(answers);
   return all ? done : nothing_valid;

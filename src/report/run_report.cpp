@@ -65,12 +65,12 @@ std::string pareto_text(const Spec& spec, const Objective& objective, const std:
 }
 
 /// The finals that decided on this record; nullopt: none did.
-std::optional<FinalsResult> finals_behind(const TuneResult& result, const Record& best) {
-  if (best.finals.empty()) return std::nullopt;
+std::optional<FinalsResult> finals_behind(const TuneResult& result, const Record& best, const Criterion& criterion) {
+  if (!criterion.decided_by(best)) return std::nullopt;
   std::vector<const Record*> met;
   for (const Record& record : result.further)
     if (record.finals == best.finals) met.push_back(&record);
-  return FinalsResult(met);
+  return FinalsResult(met, criterion);
 }
 
 std::string finals_text(const FinalsResult& finals) {
@@ -140,10 +140,10 @@ std::string run_text(const Spec& spec, const TuneResult& result, std::size_t row
   text += "\n";
   if (!spec.objective.goals.empty()) text += "      " + objective_text(spec, record) + "\n";
   if (spec.objective.goals.size() == 2) text += pareto_text(spec, objective, order);
-  if (const auto finals = finals_behind(result, record)) text += finals_text(*finals);
+  if (const auto finals = finals_behind(result, record, criterion)) text += finals_text(*finals);
   if (!best->ties.empty())
     text += fmt::format("      {} other{} cannot be told from it within the noise{}\n", best->ties.size(),
-                        best->ties.size() == 1 ? "" : "s", record.finals.empty() ? "" : " or 1 %");
+                        best->ties.size() == 1 ? "" : "s", criterion.decided_by(record) ? " or 1 %" : "");
   if (!record.tainted.empty()) text += fmt::format("      tainted: {}\n", fmt::join(record.tainted, "; "));
   if (spec.validate.reference.kind == ReferenceSpec::Kind::none)
     text += "      not validated: the spec names no reference\n";
@@ -216,7 +216,7 @@ nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result, std:
     json["best"] = measured_json(spec, *best->record);
     json["best"]["ties"] = nlohmann::ordered_json::array();
     for (const Record* tie : best->ties) json["best"]["ties"].push_back(bindings_json(tie->config));
-    if (const auto finals = finals_behind(result, *best->record))
+    if (const auto finals = finals_behind(result, *best->record, criterion))
       json["finals"] = {
           {"finalists", finals->order().size()}, {"rounds", finals->rounds()}, {"decided", finals->decided()}};
   }

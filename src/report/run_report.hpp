@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "core/run/across.hpp"
+#include "core/record/across.hpp"
 #include "core/run/tuner.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/spec/spec.hpp"

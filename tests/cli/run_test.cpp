@@ -157,7 +157,19 @@ TEST_CASE("One configuration for all cases, by a rule; what an objective names i
   const CommandResult text = cli.xtune({"run", spec, "--backend", "host", "--store", cli.path("cache")});
   CHECK(has(text.stdout_text, "for all cases: VARIANT="));
   CHECK(has(text.stdout_text, "objective: most GBps "));
-  CHECK(has(cli.xtune({"best", spec, "--backend", "host"}).stdout_text, "objective: most GBps "));
+  const CommandResult best = cli.xtune({"best", spec, "--backend", "host"});
+  CHECK(has(best.stdout_text, "objective: most GBps "));
+  CHECK(best.stdout_text.substr(best.stdout_text.find("for all cases:")) ==
+        text.stdout_text.substr(text.stdout_text.find("for all cases:")));
+  const json stored = parsed(cli.xtune({"best", spec, "--backend", "host", "--format", "json"}));
+  const json again = parsed(cli.run(spec));
+  REQUIRE(stored.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i)
+    for (const char* member : {"rule", "config", "score", "ratio", "time_ms"})
+      CHECK(stored[i]["across"][member] == again[i]["across"][member]);
+  const CommandResult none = cli.xtune({"best", spec, "--backend", "host", "--store", cli.path("empty")});
+  CHECK(none.exit_code == 3);
+  CHECK(has(none.stdout_text, "for all cases: none"));
 
   const std::string two = cli.copy_spec("[1, 2, 4]", "[objective]\nminimize = [\"time_ms\", \"VARIANT\"]\n");
   const json pareto = parsed(cli.run(two));

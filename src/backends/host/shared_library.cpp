@@ -36,7 +36,8 @@ std::string name_at(const std::string& image, const Elf64_Shdr& names, std::uint
 }
 
 bool is_runtime_variable(const std::string& name) {
-  for (const char* own : {"threadIdx", "blockIdx", "blockDim", "gridDim", "xtune_dynamic_shared_memory"})
+  for (const char* own : {"threadIdx", "blockIdx", "blockDim", "gridDim", "xtune_dynamic_shared_memory", "xtune_blocks",
+                          "xtune_copies_of"})
     if (name.find(own) != std::string::npos) return true;
   return false;
 }

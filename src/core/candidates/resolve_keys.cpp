@@ -23,7 +23,7 @@ std::string typed_text(const Value& value) {
   return std::holds_alternative<std::string>(value) ? "'" + to_text(value) + "'" : to_text(value);
 }
 
-std::string bindings_text(const Bindings& bindings) {
+std::string key_text(const Bindings& bindings) {
   std::vector<std::string> items;
   for (const auto& [name, value] : bindings) items.push_back(name + "=" + typed_text(value));
   return canonical_list(items);
@@ -189,7 +189,7 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
     }
     const std::lock_guard lock(state_->mutex);
     if (state_->constant_parts.empty()) {
-      KeyParts parts{{"problem", bindings_text(state_->problem)},
+      KeyParts parts{{"problem", key_text(state_->problem)},
                      {"buffers", buffers_text(layouts())},
                      {"seed", std::to_string(spec.search.seed)},
                      {"reference", reference_text(spec, reference_digest)}};
@@ -218,7 +218,7 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
     scalar_texts.push_back(fmt::format("{} {} {}", argument.name, to_string(argument.dtype), value));
   }
   KeyParts parts{{"artifact", artifact_key},
-                 {"runtime", bindings_text(launch_only)},
+                 {"runtime", key_text(launch_only)},
                  {"scalars", canonical_list(scalar_texts)},
                  {"launch", launch_text(*this, config)}};
   parts.insert(parts.end(), state_->constant_parts.begin(), state_->constant_parts.end());

@@ -2,6 +2,7 @@
 #include "core/measure/finals.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/random.hpp"
@@ -10,50 +11,92 @@
 namespace xtune {
 namespace {
 
+using Series = std::vector<double>;
+
 struct Ratio {
-  double low = 0, median = 0, high = 0;
-  bool sound = false;  // low..high has the confidence that is asked for
+  double low = 0, high = 0;  // of the median
+  double behind = 1;         // by the statistic
+  bool sound = false;        // low..high has the confidence that is asked for
 };
 
-Ratio ratio_of(std::span<const double> rival_ms, std::span<const double> fastest_ms) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < std::min(rival_ms.size(), fastest_ms.size()); ++i)
-    if (fastest_ms[i] > 0) ratios.push_back(rival_ms[i] / fastest_ms[i]);
+double statistic_of(std::span<const double> values, std::string_view name) {
+  return statistic(summarize(values), name);
+}
+
+Ratio ratio_of(std::span<const double> rival, std::span<const double> fastest, std::string_view name) {
+  const std::size_t both = std::min(rival.size(), fastest.size());
+  rival = rival.first(both);
+  fastest = fastest.first(both);
+  Series ratios;
+  for (std::size_t i = 0; i < both; ++i)
+    if (fastest[i] > 0) ratios.push_back(rival[i] / fastest[i]);
   if (ratios.empty()) return {1, 1, 1, false};  // a timer that shows nothing shows no difference
   std::sort(ratios.begin(), ratios.end());
   const std::size_t rank = interval_rank(ratios.size(), finals_tail);
   const std::size_t from = std::max<std::size_t>(rank, 1);
-  return {ratios[from - 1], summarize(ratios).median, ratios[ratios.size() - from],
-          rank > 0 && ratios.size() >= finals_least_rounds};
+  Ratio ratio{ratios[from - 1], ratios[ratios.size() - from], 1, rank > 0 && ratios.size() >= finals_least_rounds};
+  if (name == "median")
+    ratio.behind = statistic_of(ratios, name);
+  else if (const double least = statistic_of(fastest, name); least > 0)
+    ratio.behind = statistic_of(rival, name) / least;
+  return ratio;
+}
+
+/// As numbers whose ratios can be compared; empty: there are none.
+std::vector<Series> positive(std::span<const Series> values) {
+  std::vector<Series> result(values.begin(), values.end());
+  bool any_negative = false, all_negative = true;
+  for (const Series& series : values)
+    for (const double value : series) {
+      if (!std::isfinite(value)) return {};
+      any_negative = any_negative || value < 0;
+      all_negative = all_negative && value < 0;
+    }
+  if (!any_negative) return result;
+  if (!all_negative) return {};
+  for (Series& series : result)
+    for (double& value : series) value = -1 / value;
+  return result;
+}
+
+std::size_t fastest_of(std::span<const Series> values, std::size_t rounds, std::string_view name) {
+  std::size_t fastest = values.size();
+  double least = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].size() < rounds) continue;
+    const double own = statistic_of(values[i], name);
+    if (fastest < values.size() && own >= least) continue;
+    fastest = i;
+    least = own;
+  }
+  return fastest;
 }
 
 }  // namespace
 
-FinalsVerdict judge_finals(std::span<const std::vector<double>> samples_ms) {
+FinalsVerdict judge_finals(std::span<const Series> values, std::string_view statistic) {
   FinalsVerdict verdict;
-  verdict.standing.assign(samples_ms.size(), Standing::out);
-  verdict.certain.assign(samples_ms.size(), false);
+  verdict.standing.assign(values.size(), Standing::out);
+  verdict.certain.assign(values.size(), false);
   std::size_t rounds = 0;
-  for (const std::vector<double>& series : samples_ms) rounds = std::max(rounds, series.size());
+  for (const Series& series : values) rounds = std::max(rounds, series.size());
   if (rounds == 0) return verdict;
-  std::size_t fastest = samples_ms.size();
-  double least_ms = 0;
-  for (std::size_t i = 0; i < samples_ms.size(); ++i) {
-    if (samples_ms[i].size() < rounds) continue;
-    const double median_ms = summarize(samples_ms[i]).median;
-    if (fastest < samples_ms.size() && median_ms >= least_ms) continue;
-    fastest = i;
-    least_ms = median_ms;
-  }
+  const std::vector<Series> compared = positive(values);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!values[i].empty()) verdict.standing[i] = Standing::tied;
+  if (compared.empty()) return verdict;
+  const std::size_t fastest = fastest_of(compared, rounds, statistic);
   verdict.decided = true;
-  for (std::size_t i = 0; i < samples_ms.size(); ++i) {
-    if (samples_ms[i].empty()) continue;
-    const Ratio ratio = ratio_of(samples_ms[i], samples_ms[fastest]);
-    verdict.standing[i] = i == fastest                     ? Standing::fastest
-                          : ratio.median <= 1 + finals_tie ? Standing::equal
-                          : ratio.low > 1                  ? Standing::slower
-                                                           : Standing::tied;
-    verdict.certain[i] = i == fastest || (ratio.sound && (ratio.high <= 1 + finals_tie || ratio.low > 1 + finals_tie));
+  for (std::size_t i = 0; i < compared.size(); ++i) {
+    if (compared[i].empty()) continue;
+    const Ratio ratio = ratio_of(compared[i], compared[fastest], statistic);
+    const bool near = ratio.behind <= 1 + finals_tie;
+    verdict.standing[i] = i == fastest    ? Standing::fastest
+                          : near          ? Standing::equal
+                          : ratio.low > 1 ? Standing::slower
+                                          : Standing::tied;
+    verdict.certain[i] =
+        i == fastest || (ratio.sound && (near ? ratio.high <= 1 + finals_tie : ratio.low > 1 + finals_tie));
     verdict.decided = verdict.decided && verdict.certain[i];
   }
   return verdict;

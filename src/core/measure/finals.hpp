@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace xtune {
@@ -19,8 +20,8 @@ inline constexpr double finals_tie = 0.01;
 inline constexpr std::size_t finals_least_rounds = 10;
 
 enum class Standing {
-  fastest,  ///< of least median
-  equal,    ///< the median of its ratios is within finals_tie of it: as good an answer
+  fastest,  ///< of least statistic
+  equal,    ///< within finals_tie of it: as good an answer
   tied,     ///< looks slower, and that is not proven
   slower,   ///< proven slower, and by more than finals_tie
   out       ///< has no samples: it failed
@@ -32,9 +33,13 @@ struct FinalsVerdict {
   bool decided = false;            ///< certain of all that are in
 };
 
-/// samples_ms[i][k]: finalist i in round k. Series may be shorter than others', of those that left early; the fastest
-/// is one of those with the most rounds. All out: nobody is fastest.
-FinalsVerdict judge_finals(std::span<const std::vector<double>> samples_ms);
+/// values[i][k]: finalist i in round k, less is better: its time, or what an objective makes of it. Series may be
+/// shorter than others', of those that left early; the fastest is one of those with the most rounds, of least
+/// statistic. A rival is as far behind as the median of its ratios, or as the ratio of both's `statistic` ("min",
+/// "mean") over the rounds that both ran; and it is the sign test that proves it. Where the two disagree (a rival of
+/// equal minimum is slower in most rounds) nothing is certain. All out: nobody is fastest. Values all negative (of what
+/// is maximised) compare by their inverse. Where some are negative or not finite there are no ratios: all are tied.
+FinalsVerdict judge_finals(std::span<const std::vector<double>> values, std::string_view statistic = "median");
 
 /// The order of one round: the members in random order, the same for the same seed and round.
 std::vector<std::size_t> finals_order(std::vector<std::size_t> members, std::uint64_t seed, std::size_t round);

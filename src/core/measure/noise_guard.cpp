@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.hpp"
+
 namespace xtune {
 namespace {
 
 bool holds(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
-}
-
-void add(std::vector<std::string>& list, const std::string& item) {
-  if (!holds(list, item)) list.push_back(item);
 }
 
 }  // namespace
@@ -45,16 +43,16 @@ void NoiseGuard::settle(const Look& look, const Pause& pause) {
 
 std::vector<std::string> NoiseGuard::taints(const DeviceState& after, double clock_mhz) {
   std::vector<std::string> reasons = before_;
-  for (const std::string& item : disturbances(after)) add(reasons, item);
+  for (const std::string& item : disturbances(after)) add_once(reasons, item);
   if (clock_mhz > 0 && after.max_clock_mhz && clock_mhz < least_clock * *after.max_clock_mhz)
-    add(reasons, fmt::format("the clock was {:.0f} MHz of {:.0f}", clock_mhz, *after.max_clock_mhz));
+    add_once(reasons, fmt::format("the clock was {:.0f} MHz of {:.0f}", clock_mhz, *after.max_clock_mhz));
   if (after.stolen_share.value_or(0) > most_stolen)
-    add(reasons,
-        fmt::format("other virtual machines took {:.0f} % of the processors' time", *after.stolen_share * 100));
+    add_once(reasons,
+             fmt::format("other virtual machines took {:.0f} % of the processors' time", *after.stolen_share * 100));
   if (!after.partition.empty())
-    add(reasons, "the device is partitioned (" + after.partition + "): its other parts share power and clocks");
+    add_once(reasons, "the device is partitioned (" + after.partition + "): its other parts share power and clocks");
   if (errors_ && after.uncorrected_errors && *after.uncorrected_errors > *errors_)
-    add(reasons, fmt::format("{} uncorrected memory errors", *after.uncorrected_errors - *errors_));
+    add_once(reasons, fmt::format("{} uncorrected memory errors", *after.uncorrected_errors - *errors_));
   if (after.uncorrected_errors) errors_ = after.uncorrected_errors;
   return reasons;
 }

@@ -1,10 +1,13 @@
 // The race against the incumbent: when a configuration has lost, so that measuring it further is wasted. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
+
+#include "core/measure/statistics.hpp"
 
 namespace xtune {
 
@@ -13,6 +16,12 @@ struct Incumbent {
   double median_ms = 0;
   double q3_ms = 0;  ///< third quartile
 };
+
+/// Of a measurement whose time, by the statistic that ranks, is ranks_ms. A mean may lie beyond the third quartile, and
+/// nobody is beaten by less than what ranks.
+inline Incumbent incumbent_of(const Summary& time_ms, double ranks_ms) {
+  return {time_ms.median, std::max(time_ms.q3, ranks_ms)};
+}
 
 /// The same on a device that takes `factor` times as long.
 inline Incumbent scaled(const Incumbent& incumbent, double factor) {

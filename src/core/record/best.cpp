@@ -1,7 +1,5 @@
-// Queries over records: which is fastest, and which answers for a problem.
+// Queries over records: which is fastest.
 #include "core/record/best.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +7,8 @@
 #include <set>
 #include <tuple>
 
-#include "base/text.hpp"
 #include "core/record/finals.hpp"
+#include "core/space/bindings_text.hpp"
 
 namespace xtune {
 
@@ -47,10 +45,10 @@ std::vector<const Record*> pointers_to(const std::vector<Record>& records) {
 // Puts those that met in finals, among the places that they have, into the order of their finals; and the winner before
 // all that had been measured by then, for what was not invited was too slow, and what was slower on another day is not
 // faster for it.
-void settle_finals(std::vector<const Record*>& order) {
+void settle_finals(std::vector<const Record*>& order, const Criterion& criterion) {
   std::set<std::pair<std::int64_t, std::string_view>> held;  // newest last
   for (const Record* record : order)
-    if (!record->finals.empty()) held.emplace(record->unix_time_ms, record->finals);
+    if (criterion.decided_by(*record)) held.emplace(record->unix_time_ms, record->finals);
   for (const auto& [when, id] : held) {
     std::vector<std::size_t> places;
     std::vector<const Record*> met;
@@ -59,7 +57,7 @@ void settle_finals(std::vector<const Record*>& order) {
         places.push_back(i);
         met.push_back(order[i]);
       }
-    const std::vector<const Record*> result = FinalsResult(met).order();
+    const std::vector<const Record*> result = FinalsResult(met, criterion).order();
     for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = result[i];
     const auto winner = order.begin() + static_cast<std::ptrdiff_t>(places.front());
     const auto place = std::find_if(order.begin(), winner, [&](const Record* record) {
@@ -83,16 +81,10 @@ std::vector<const Record*> ranked_among(const std::vector<const Record*>& record
   };
   std::map<const Record*, Rank> ranks;
   for (const Record* record : good)
-    ranks[record] = {!record->tainted.empty(), criterion.of(*record), text_of(record->config), record->key};
+    ranks[record] = {!record->tainted.empty(), criterion.of(*record), bindings_text(record->config), record->key};
   std::sort(good.begin(), good.end(), [&](const Record* a, const Record* b) { return ranks[a] < ranks[b]; });
-  if (!criterion.score) settle_finals(good);
+  settle_finals(good, criterion);
   return good;
-}
-
-// What the criterion makes of the ends of the time's interval.
-std::pair<double, double> interval_of(const Record& record, const Criterion& criterion) {
-  if (!criterion.score) return {record.time_ms.low, record.time_ms.high};
-  return std::minmax({criterion.score(record, record.time_ms.low), criterion.score(record, record.time_ms.high)});
 }
 
 std::optional<Best> best_among(const std::vector<const Record*>& records, const Criterion& criterion) {
@@ -101,127 +93,18 @@ std::optional<Best> best_among(const std::vector<const Record*>& records, const 
   Best best{good.front(), {}};
   std::vector<const Record*> met;
   for (const Record* record : good)
-    if (!criterion.score && !record->finals.empty() && record->finals == best.record->finals) met.push_back(record);
-  const FinalsResult finals(met);
-  const double reach = interval_of(*best.record, criterion).second;
+    if (criterion.decided_by(*record) && record->finals == best.record->finals) met.push_back(record);
+  const FinalsResult finals(met, criterion);
+  const double reach = criterion.interval(*best.record).second;
   for (const Record* other : good) {
     if (other->tainted.empty() != best.record->tainted.empty() || other->config == best.record->config) continue;
     const bool decided = std::find(met.begin(), met.end(), other) != met.end();
-    if (decided ? finals.tied(*other) : interval_of(*other, criterion).first <= reach) best.ties.push_back(other);
+    if (decided ? finals.tied(*other) : criterion.interval(*other).first <= reach) best.ties.push_back(other);
   }
   return best;
 }
 
-std::optional<double> size_of_value(const Value& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  return std::nullopt;
-}
-
-// Sum of |log2(a / b)| over the dimensions; nullopt where the problems are of different kinds (other names, other
-// words).
-std::optional<double> shape_distance(const Bindings& a, const Bindings& b) {
-  if (a.size() != b.size()) return std::nullopt;
-  double distance = 0;
-  for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
-    if (left->first != right->first) return std::nullopt;
-    if (left->second == right->second) continue;
-    const auto x = size_of_value(left->second), y = size_of_value(right->second);
-    if (!x || !y || !(*x > 0) || !(*y > 0)) return std::nullopt;
-    distance += std::abs(std::log2(*x / *y));
-  }
-  return distance;
-}
-
-bool sanitized(const Record& record) {
-  return std::find(record.key_parts.begin(), record.key_parts.end(), KeyParts::value_type("sanitize", "true")) !=
-         record.key_parts.end();
-}
-
-struct Group {
-  std::vector<const Record*> records;  // of one problem, on one device
-  double distance = 0;
-  bool exact_device = false;
-};
-
-std::string describe(const DeviceInfo& device) {
-  return fmt::format("{} ({}, {})", device.name, device.arch, device.backend);
-}
-
-// The records by problem and device, nearest first; those that cannot answer are left out and counted in `reasons`.
-std::vector<Group> groups_of(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
-                             std::vector<std::string>& reasons) {
-  std::map<std::tuple<std::string, std::string, int>, Group> groups;
-  std::size_t other_arch = 0, other_backend = 0, other_problem = 0, of_sanitizer = 0;
-  for (const Record& record : records) {
-    if (record.device.arch != device.arch) {
-      ++other_arch;
-    } else if (record.device.backend != device.backend) {
-      ++other_backend;
-    } else if (sanitized(record)) {
-      ++of_sanitizer;
-    } else if (const auto distance = shape_distance(record.problem, problem); !distance) {
-      ++other_problem;
-    } else {
-      Group& group = groups[{text_of(record.problem), record.device.name, record.device.compute_units}];
-      group.records.push_back(&record);
-      group.distance = *distance;
-      group.exact_device = same_device(record.device, device);
-    }
-  }
-  const auto tell = [&](std::size_t count, const std::string& what) {
-    if (count) reasons.push_back(fmt::format("{} records {}: never served as this one's", count, what));
-  };
-  tell(other_arch, "of another architecture than " + device.arch);
-  tell(other_backend, "of another backend than " + device.backend);
-  tell(of_sanitizer, "of kernels built with --sanitize");
-  tell(other_problem, "of problems with other dimensions");
-  std::vector<Group> sorted;
-  for (auto& [name, group] : groups) sorted.push_back(std::move(group));
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Group& a, const Group& b) {
-    return std::tuple(a.distance, !a.exact_device) < std::tuple(b.distance, !b.exact_device);
-  });
-  return sorted;
-}
-
-// Takes those out that may not answer, and tells how many and why.
-void leave_out(std::vector<const Record*>& records, const LookupRules& rules, const std::string& what,
-               std::vector<std::string>& reasons) {
-  if (!rules.obstacle) return;
-  std::map<std::string, std::size_t> counts;
-  std::erase_if(records, [&](const Record* record) {
-    const std::string obstacle = rules.obstacle(*record);
-    if (!obstacle.empty()) ++counts[obstacle];
-    return !obstacle.empty();
-  });
-  for (const auto& [obstacle, count] : counts)
-    reasons.push_back(fmt::format("{}: {} records {}: left out", what, count, obstacle));
-}
-
-struct Choice {
-  const Record* record = nullptr;
-  std::vector<std::string> differences;
-  std::size_t passed_over = 0;  // faster ones whose key differs
-};
-
-// Of records in their order: the first whose key holds, else the first.
-Choice choose(const std::vector<const Record*>& order, const LookupRules& rules) {
-  Choice first{order.front(), {}, 0};
-  if (!rules.differences) return first;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    std::vector<std::string> differences = rules.differences(*order[i]);
-    if (differences.empty()) return {order[i], {}, i};
-    if (i == 0) first.differences = std::move(differences);
-  }
-  return first;
-}
-
 }  // namespace
-
-double Criterion::of(const Record& record) const {
-  const double time_ms = xtune::statistic(record.time_ms, statistic);
-  return score ? score(record, time_ms) : time_ms;
-}
 
 bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
   return std::tie(a.backend, a.vendor, a.arch, a.name, a.compute_units) ==
@@ -242,60 +125,6 @@ std::optional<Best> best_of(const std::vector<const Record*>& records, const Cri
 
 std::optional<Best> best_of(const std::vector<Record>& records, const Criterion& criterion) {
   return best_among(pointers_to(records), criterion);
-}
-
-const char* to_string(Match match) noexcept {
-  switch (match) {
-    case Match::exact:
-      return "exact";
-    case Match::nearest:
-      return "nearest";
-    case Match::none:
-      return "none";
-  }
-  return "unknown";
-}
-
-LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
-                     const Criterion& criterion, const LookupRules& rules) {
-  LookupResult result;
-  if (records.empty()) result.reasons.push_back("no records of this kernel on " + device.arch);
-  for (Group& group : groups_of(records, problem, device, result.reasons)) {
-    const Record& first = *group.records.front();
-    const bool exact = group.distance == 0 && group.exact_device;
-    const std::string what = fmt::format("problem {} on {}, distance {:.3g}", text_of(first.problem),
-                                         describe(first.device), group.distance);
-    if (result.match != Match::none) {
-      result.reasons.push_back(what + ": further away, not taken");
-      continue;
-    }
-    leave_out(group.records, rules, what, result.reasons);
-    const std::vector<const Record*> order = ranked_among(group.records, criterion);
-    if (order.empty()) {
-      if (!group.records.empty())
-        result.reasons.push_back(fmt::format("{}: {} records, none of them ok", what, group.records.size()));
-      continue;
-    }
-    Choice choice = choose(order, rules);
-    const Record& taken = *choice.record;
-    result.match = exact ? Match::exact : Match::nearest;
-    result.record = taken;
-    result.distance = group.distance;
-    result.differences = std::move(choice.differences);
-    result.reasons.push_back(
-        fmt::format("{}: taken as the {} match, {}{}", what, to_string(result.match),
-                    human_time_ms(statistic(taken.time_ms, criterion.statistic)),
-                    taken.tainted.empty() ? "" : fmt::format("; tainted: {}", fmt::join(taken.tainted, "; "))));
-    if (choice.passed_over > 0)
-      result.reasons.push_back(
-          fmt::format("{}: {} records passed over, measured under a key that is no longer this "
-                      "spec's",
-                      what, choice.passed_over));
-    if (!result.differences.empty())
-      result.reasons.push_back(fmt::format("{}: measured under another key than this spec's; what differs: {}", what,
-                                           part_names(result.differences)));
-  }
-  return result;
 }
 
 }  // namespace xtune

@@ -1,27 +1,14 @@
-// Queries over records: the best configuration, ties, lookup, and why a lookup hits or misses.
+// Queries over records: the best configuration, and what ties with it.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "core/record/criterion.hpp"
 #include "core/record/record.hpp"
 
 namespace xtune {
-
-/// What ranks records: a statistic of their time ("median", "min", "mean"), or a score made of it. A plain name will
-/// do.
-struct Criterion {
-  Criterion(const char* name = "median") : statistic(name) {}  // NOLINT(google-explicit-constructor)
-  Criterion(std::string name) : statistic(std::move(name)) {}  // NOLINT(google-explicit-constructor)
-  std::string statistic;
-  /// Less is better; NaN or infinite: the record cannot be ranked. Empty: the time itself.
-  std::function<double(const Record&, double time_ms)> score = {};
-  double of(const Record& record) const;
-};
 
 /// The best ok record and those that cannot be told from it. Points into the records it was made from.
 struct Best {
@@ -33,8 +20,8 @@ struct Best {
 
 /// The ok records, best first: clean ones before tainted ones, by the criterion, equal ones by the configuration's
 /// text, so that the same records give the same order. Duplicates of a measurement key count once (the newest; pruned
-/// ones never). Who took part in finals stands, among the places of those that did, as FinalsResult says; their winner
-/// goes before all that was measured until then (where time alone decides). Points into the records.
+/// ones never). Who took part in finals that decide by this criterion stands, among the places of those that did, as
+/// FinalsResult says; their winner goes before all that was measured until then. Points into the records.
 std::vector<const Record*> ranked(const std::vector<Record>& records, const Criterion& criterion = {});
 std::vector<const Record*> ranked(const std::vector<const Record*>& records, const Criterion& criterion = {});
 std::vector<const Record*> ranked(std::vector<Record>&& records, const Criterion& criterion = {}) = delete;
@@ -47,31 +34,5 @@ std::optional<Best> best_of(std::vector<Record>&& records,
 /// The same kind of device through the same backend, whichever one of them: what records must agree in to answer
 /// exactly.
 bool same_device(const DeviceInfo& a, const DeviceInfo& b);
-
-enum class Match { exact, nearest, none };
-const char* to_string(Match match) noexcept;
-
-/// What is asked of each record before it may answer; either may be empty. SpecFit makes them from a spec.
-struct LookupRules {
-  /// Why a record may not answer ("whose parameters are not this spec's"), or empty.
-  std::function<std::string(const Record&)> obstacle;
-  /// How its key differs from the one that its configuration would have today, as key_difference tells; empty: not at
-  /// all. A record whose key still holds goes before a faster one whose key does not.
-  std::function<std::vector<std::string>(const Record&)> differences;
-};
-
-/// Answers "which configuration for this problem on this device", from records of one architecture.
-struct LookupResult {
-  Match match = Match::none;
-  std::optional<Record> record;
-  double distance = 0;                   ///< nearest: sum over dimensions of |log2(a/b)|
-  std::vector<std::string> differences;  ///< how the record's key differs from today's, a line each
-  std::vector<std::string> reasons;      ///< what was considered and why it was taken or not, a line each
-};
-
-/// exact (this problem, this device) > nearest problem by shape on the same architecture > none. Records of sanitized
-/// kernels never answer: their times are not the kernel's.
-LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
-                     const Criterion& criterion = {}, const LookupRules& rules = {});
 
 }  // namespace xtune

@@ -2,11 +2,13 @@
 #include "core/record/finals.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "core/measure/finals.hpp"
+#include "core/space/bindings_text.hpp"
 
 namespace xtune {
 namespace {
@@ -17,23 +19,19 @@ constexpr double drift = 1.05;
 auto preference(const Record& record) {
   const ResourceUsage& usage = record.usage;
   return std::tuple(!record.tainted.empty(), usage.spilled_bytes.value_or(0), usage.registers.value_or(0),
-                    usage.static_shared_bytes.value_or(0), text_of(record.config));
+                    usage.static_shared_bytes.value_or(0), bindings_text(record.config));
 }
 
 }  // namespace
 
-std::string text_of(const Bindings& bindings) {
-  std::string text;
-  for (const auto& [name, value] : bindings) text += (text.empty() ? "" : ", ") + name + "=" + to_text(value);
-  return text;
-}
-
-std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked, std::size_t most) {
+std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked, std::size_t most,
+                                        const Criterion& criterion) {
   std::vector<const Record*> finalists;
   for (const Record* record : ranked) {
     if (finalists.size() == most) break;
     const Record& first = *ranked.front();
-    if (record->tainted.empty() == first.tainted.empty() && record->time_ms.low <= first.time_ms.high * drift)
+    if (record->tainted.empty() == first.tainted.empty() &&
+        criterion.interval(*record).first <= criterion.interval(first, drift).second)
       finalists.push_back(record);
   }
   return finalists;
@@ -63,13 +61,18 @@ std::vector<std::string> finals_of(const std::vector<const Record*>& records, co
   return ids;
 }
 
-FinalsResult::FinalsResult(const std::vector<const Record*>& records) {
-  std::vector<std::vector<double>> samples_ms;
+FinalsResult::FinalsResult(const std::vector<const Record*>& records, const Criterion& criterion) {
+  std::vector<std::vector<double>> values;
+  std::vector<double> ranks;
   for (const Record* record : records) {
-    samples_ms.push_back(record->outcome == Outcome::ok ? record->samples_ms : std::vector<double>());
-    rounds_ = std::max(rounds_, samples_ms.back().size());
+    values.emplace_back();
+    if (record->outcome == Outcome::ok)
+      for (const double time_ms : record->samples_ms) values.back().push_back(criterion.at(*record, time_ms));
+    rounds_ = std::max(rounds_, values.back().size());
+    const double rank = values.back().empty() ? 0 : criterion.of(*record);
+    ranks.push_back(std::isnan(rank) ? HUGE_VAL : rank);
   }
-  const FinalsVerdict verdict = judge_finals(samples_ms);
+  const FinalsVerdict verdict = judge_finals(values, criterion.statistic);
   decided_ = verdict.decided;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -82,9 +85,9 @@ FinalsResult::FinalsResult(const std::vector<const Record*>& records) {
   };
   std::sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
     if (group(a) != group(b)) return group(a) < group(b);
-    const bool by_time = group(a) == Standing::tied || group(a) == Standing::slower;
-    const double left = by_time ? records[a]->time_ms.median : 0, right = by_time ? records[b]->time_ms.median : 0;
-    return std::tuple(left, preference(*records[a])) < std::tuple(right, preference(*records[b]));
+    const bool by_rank = group(a) == Standing::tied || group(a) == Standing::slower;
+    return std::tuple(by_rank ? ranks[a] : 0, preference(*records[a])) <
+           std::tuple(by_rank ? ranks[b] : 0, preference(*records[b]));
   });
   for (const std::size_t i : places) order_.push_back(records[i]);
 }

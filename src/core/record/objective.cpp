@@ -76,6 +76,14 @@ bool Objective::follows_time(const Bindings& problem, const DeviceInfo& device) 
   return true;
 }
 
+bool Objective::names_time() const {
+  const std::vector<ObjectiveSpec::Goal>& goals = spec_.objective.goals;
+  return goals.empty() || std::any_of(goals.begin(), goals.end(), [&](const ObjectiveSpec::Goal& goal) {
+           const auto names = names_in(spec_, goal.expression);
+           return names.contains("time_ms") || names.contains("time_s");
+         });
+}
+
 double Objective::score(const Record& record, double time_ms) const {
   const std::vector<double> found = values(record, time_ms);
   const std::vector<ObjectiveSpec::Goal>& goals = spec_.objective.goals;
@@ -85,8 +93,13 @@ double Objective::score(const Record& record, double time_ms) const {
 
 Criterion Objective::criterion(const Bindings& problem, const DeviceInfo& device) const {
   Criterion criterion(spec_.measure.statistic);
-  if (!follows_time(problem, device))
-    criterion.score = [this](const Record& record, double time_ms) { return score(record, time_ms); };
+  if (follows_time(problem, device)) return criterion;
+  criterion.score = [this](const Record& record, double time_ms) { return score(record, time_ms); };
+  criterion.times = names_time();
+  criterion.objective.clear();
+  for (const ObjectiveSpec::Goal& goal : spec_.objective.goals)
+    criterion.objective += (criterion.objective.empty() ? "" : ", ") + std::string(goal.maximize ? "most " : "least ") +
+                           goal.expression.text;
   return criterion;
 }
 

@@ -21,8 +21,10 @@ class Objective {
 
   /// Whether, on this device and for this problem, less time is always better and nothing else counts: one goal that
   /// names time, problem, device facts (and metrics of them) alone, and rises or falls with time throughout. Only then
-  /// may a race prune, as it knows bounds of times, and may finals decide, as they compare times.
+  /// may a race prune, as it knows bounds of times.
   bool follows_time(const Bindings& problem, const DeviceInfo& device) const;
+  /// Whether a goal names time, or a metric of it. Only then can finals decide, as launches show nothing else.
+  bool names_time() const;
 
   /// One goal: its value (less its sign where it is maximised); two: the geometric mean of both, as search_score has
   /// it, so that a configuration is better when it gains more in one, by ratio, than it loses in the other.

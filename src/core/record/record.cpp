@@ -1,6 +1,7 @@
 // The JSON form of a record: one flat object, members at their default left out.
 #include "core/record/record.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -86,6 +87,11 @@ Outcome outcome_of(const Json& json) {
 
 }  // namespace
 
+bool is_sanitized(const Record& record) {
+  return std::find(record.key_parts.begin(), record.key_parts.end(), KeyParts::value_type("sanitize", "true")) !=
+         record.key_parts.end();
+}
+
 Json to_json(const Record& record) {
   Json parts = Json::array();
   for (const auto& [name, value] : record.key_parts) parts.push_back({printable(name), printable(value)});
@@ -111,6 +117,7 @@ Json to_json(const Record& record) {
   if (record.dynamic_shared_bytes) json["dynamic_shared_bytes"] = record.dynamic_shared_bytes;
   if (record.drift) json["drift"] = true;
   put(json, "finals", record.finals);
+  put(json, "finals_by", record.finals_by);
   put(json, "compile_s", record.compile_s);
   put(json, "compile_cpu_s", record.compile_cpu_s);
   put(json, "bench_s", record.bench_s);
@@ -166,6 +173,7 @@ Record record_from_json(const Json& json) {
   field(json, "dynamic_shared_bytes", false, [&](const Json& value) { value.get_to(record.dynamic_shared_bytes); });
   field(json, "drift", false, [&](const Json& value) { value.get_to(record.drift); });
   text_field(json, "finals", record.finals);
+  text_field(json, "finals_by", record.finals_by);
   field(json, "unix_time_ms", true, [&](const Json& value) { value.get_to(record.unix_time_ms); });
   number_field(json, "compile_s", record.compile_s);
   number_field(json, "compile_cpu_s", record.compile_cpu_s);

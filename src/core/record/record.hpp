@@ -46,6 +46,7 @@ struct Record {
   bool drift = false;
   /// ... or in finals: their id, the same in the records of all that took part. samples_ms[i] is of round i.
   std::string finals;
+  std::string finals_by;  ///< Criterion::finals_by of those finals
   std::int64_t unix_time_ms = 0;
   double compile_s = 0;  ///< wall clock; 0 when it came from the cache
   double compile_cpu_s = 0;
@@ -54,6 +55,9 @@ struct Record {
 
 /// Neither of them: what a search goes by.
 inline bool is_first(const Record& record) { return !record.drift && record.finals.empty(); }
+
+/// Whether its kernel was built with --sanitize: its times are not the kernel's.
+bool is_sanitized(const Record& record);
 
 /// Valid UTF-8, one line; members that have their default are left out. from_json throws Error(io) that names the
 /// offending field, and passes over members that it does not know.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/candidates/resolve.hpp"
-#include "core/record/best.hpp"
+#include "core/record/lookup.hpp"
 #include "core/spec/spec.hpp"
 
 namespace xtune {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/text.hpp"
 #include "core/measure/finals.hpp"
 
 namespace xtune {
@@ -18,9 +19,10 @@ double to_nanoseconds(double time_ms) { return std::round(time_ms * 1e6) / 1e6; 
 
 }  // namespace
 
-Finals::Finals(BenchService& bench, std::vector<BenchJob> jobs, FinalsLimits limits, Done done)
+Finals::Finals(BenchService& bench, std::vector<BenchJob> jobs, FinalsRule rule, FinalsLimits limits, Done done)
     : bench_(bench),
       jobs_(std::move(jobs)),
+      rule_(std::move(rule)),
       limits_(limits),
       done_(std::move(done)),
       results_(jobs_.size()),
@@ -35,13 +37,18 @@ std::vector<std::size_t> Finals::members() const {
 
 void Finals::next() {
   if (!suspects_.empty()) return probe();
-  std::vector<std::vector<double>> samples_ms;
-  for (const FinalistResult& result : results_) samples_ms.push_back(result.samples_ms);
-  const FinalsVerdict verdict = judge_finals(samples_ms);
+  std::vector<std::vector<double>> values;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    values.push_back(results_[i].samples_ms);
+    if (rule_.value)
+      for (double& each : values.back()) each = rule_.value(i, each);
+  }
+  const FinalsVerdict verdict = judge_finals(values, rule_.statistic);
   double longest_ms = 0;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     left_[i] = left_[i] || (verdict.standing[i] == Standing::slower && verdict.certain[i]);
-    longest_ms = std::max(longest_ms, std::accumulate(samples_ms[i].begin(), samples_ms[i].end(), 0.0));
+    const std::vector<double>& samples_ms = results_[i].samples_ms;
+    longest_ms = std::max(longest_ms, std::accumulate(samples_ms.begin(), samples_ms.end(), 0.0));
   }
   const auto most = static_cast<std::size_t>(std::max(limits_.rounds, 1));
   const std::vector<std::size_t> who = members();
@@ -69,8 +76,7 @@ void Finals::ask(const std::vector<std::size_t>& who, std::size_t rounds, bool c
 
 void Finals::take(const std::vector<std::size_t>& who, const RoundsAnswer& answer, bool counts) {
   busy_s_ += answer.busy_s;
-  for (const std::string& taint : answer.taints)
-    if (std::find(taints_.begin(), taints_.end(), taint) == taints_.end()) taints_.push_back(taint);
+  for (const std::string& taint : answer.taints) add_once(taints_, taint);
   if (counts && answer.samples_ms.size() == who.size()) {
     std::size_t rounds = answer.samples_ms.front().size();
     for (const std::vector<double>& series : answer.samples_ms) rounds = std::min(rounds, series.size());

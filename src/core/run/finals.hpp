@@ -17,6 +17,13 @@ struct FinalistResult {
   std::vector<double> samples_ms;  ///< by round, to the nanosecond, as records keep them; empty: it failed
 };
 
+/// How finalists compare.
+struct FinalsRule {
+  std::string statistic = "median";
+  /// What a finalist's time is worth; less is better. Empty: the time itself.
+  std::function<double(std::size_t finalist, double time_ms)> value = {};
+};
+
 struct FinalsLimits {
   std::uint64_t seed = 1;  ///< of the orders
   int rounds = 50;         ///< at most
@@ -31,7 +38,7 @@ class Finals {
  public:
   using Done = std::function<void(std::vector<FinalistResult>, std::vector<std::string> taints)>;
   /// bench outlives this, and this the calls that it asked bench for.
-  Finals(BenchService& bench, std::vector<BenchJob> jobs, FinalsLimits limits, Done done);
+  Finals(BenchService& bench, std::vector<BenchJob> jobs, FinalsRule rule, FinalsLimits limits, Done done);
   void start() { next(); }
   double busy_s() const noexcept { return busy_s_; }  ///< of the device, so far
 
@@ -45,6 +52,7 @@ class Finals {
 
   BenchService& bench_;
   std::vector<BenchJob> jobs_;
+  FinalsRule rule_;
   FinalsLimits limits_;
   Done done_;
   std::vector<FinalistResult> results_;

@@ -29,18 +29,10 @@ void add_file_state(std::string& text, const std::string& path) {
     text += fmt::format("{} {} {}.{}\n", path, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
 }
 
-std::string read_or_empty(const char* path) {
-  try {
-    return read_file(path, 1 << 20);
-  } catch (const Error&) {
-    return {};
-  }
-}
-
 /// Everything that, when it changes, may change what a probe finds.
 std::string machine_state(const std::string& backend) {
   std::string text =
-      backend + "\n" + read_or_empty("/proc/sys/kernel/random/boot_id") + read_or_empty("/proc/driver/nvidia/version");
+      backend + "\n" + read_if_there("/proc/sys/kernel/random/boot_id") + read_if_there("/proc/driver/nvidia/version");
   for (const char* name :
        {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "CUDA_HOME",
         "CUDA_PATH", "ROCM_PATH", "LD_LIBRARY_PATH", "PATH", "XTUNE_HOST_CXX", "CUDA_DEVICE_ORDER"})

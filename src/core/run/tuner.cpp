@@ -1,16 +1,10 @@
-// The tuner's loop: propose, look into the store, compile, bench, record, observe.
+// The tuner's loop: propose, look into the store, compile, bench, record, observe; and what it compiles.
 #include "core/run/tuner.hpp"
-
-#include <fmt/core.h>
-#include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/run/knowledge.hpp"
 #include "core/run/tuning.hpp"
-#include "core/search/strategy.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -20,38 +14,7 @@ constexpr std::uint64_t default_evals = 400;
 // Of [search] seconds: the rest is for the finals.
 constexpr double share_of_search = 0.9;
 
-/// Proposes what it was given, and learns nothing.
-class Listed final : public Strategy {
- public:
-  Listed(const Space& space, const std::vector<Bindings>& configs) {
-    for (const Bindings& each : configs)
-      if (const auto index = index_of(space, each)) indices_.push_back(*index);
-  }
-  std::vector<std::uint64_t> propose(std::size_t max) override {
-    std::vector<std::uint64_t> next;
-    while (next.size() < max && proposed_ < indices_.size()) next.push_back(indices_[proposed_++]);
-    return next;
-  }
-  void observe(const Observation& /*observation*/) override {}
-  bool learns() const noexcept override { return false; }
-
- private:
-  std::vector<std::uint64_t> indices_;
-  std::size_t proposed_ = 0;
-};
-
 }  // namespace
-
-std::optional<std::uint64_t> index_of(const Space& space, const Bindings& config) {
-  Config values;
-  if (config.size() != space.parameters().size()) return std::nullopt;
-  for (const Parameter& parameter : space.parameters()) {
-    const auto found = config.find(parameter.name);
-    if (found == config.end()) return std::nullopt;
-    values.push_back(found->second);
-  }
-  return space.index_of(values);
-}
 
 Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
                EventLoop& loop, CompileService& compiler, const std::vector<BenchService*>& benches, Clock& clock,
@@ -84,29 +47,6 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
   result_.device = target.device;
   result_.space_size = space_.size();
   writer_.emplace(options_.store, target_.device.arch, spec_.kernel.name, options_.attempt);
-}
-
-std::unique_ptr<Strategy> Tuning::make_search(const Bindings& problem) {
-  if (!options_.only.empty()) return std::make_unique<Listed>(space_, options_.only);
-  Knowledge knowledge = candidates_of(spec_, space_, problem, target_);
-  const SearchSpec& search = spec_.search;
-  const bool learns = make_strategy(search.strategy, space_, search.seed, evals_)->learns();
-  if (options_.transfer && learns) add_sources(knowledge, spec_, space_, problem, target_, on_arch_, options_.store);
-  for (const std::string& note : knowledge.notes) observer_.on_note(note);
-  return make_strategy(search.strategy, StrategyOptions{space_, search.seed, evals_, std::move(knowledge.first),
-                                                        std::move(knowledge.sources)});
-}
-
-/// A large space takes long enough to build for a user to lose patience.
-void Tuning::stop_where_asked() {
-  loop_.run_ready();
-  if (stop_.load()) throw Error(ErrorKind::interrupted, "stopped while the space was built; nothing was measured yet");
-}
-
-std::vector<Record> Tuning::read_store() {
-  RecordSet set = read_records(options_.store, target_.device.arch, spec_.kernel.name);
-  for (const std::string& warning : set.warnings) observer_.on_warning(warning);
-  return std::move(set.records);
 }
 
 TuneResult Tuning::go() {
@@ -172,60 +112,6 @@ void Tuning::pump() {
   if (benching() == 0 && ready_.empty()) batch_closed_ = false;
 }
 
-TrialPtr Tuning::make_trial(std::uint64_t index) {
-  auto trial = std::make_shared<Trial>();
-  trial->proposal.index = index;
-  trial->config = space_.at(index);
-  trial->request = resolver_.compile_request(trial->config);
-  Record& record = trial->record;
-  record.kernel = spec_.kernel.name;
-  record.problem = result_.problem;
-  record.config = resolver_.config_bindings(trial->config);
-  record.device = target_.device;
-  record.toolchain = target_.backend.toolchain;
-  record.attempt = options_.attempt;
-  record.artifact_key = resolver_.artifact_key(trial->request);
-  record.key_parts = resolver_.measurement_key_parts(trial->config, record.artifact_key);
-  record.key = key_of(record.key_parts);
-  return trial;
-}
-
-void Tuning::consider(const SearchPath::Proposal& proposal) {
-  const TrialPtr trial = make_trial(proposal.index);
-  trial->proposal = proposal;
-  if (serve_from_store(*trial)) {
-    if (races() && result_.records.back().outcome == Outcome::ok) {
-      trial->record = result_.records.back();
-      consider_incumbent(trial, true);
-    }
-    return;
-  }
-  try {
-    trial->launch = resolver_.launch(trial->config);
-    if (const auto violation = resolver_.limit_violation(trial->launch, nullptr))
-      throw CandidateFailure(Outcome::rejected, *violation);
-  } catch (const CandidateFailure& failure) {
-    trial->record.outcome = failure.outcome();
-    trial->record.stage = "space";
-    trial->record.message = failure.what();
-    finish(*trial, "");
-    return;
-  }
-  start_compile(trial);
-}
-
-bool Tuning::serve_from_store(Trial& trial) {
-  if (options_.fresh) return false;
-  const Record* const found = stored_.find(trial.record.key);
-  if (!found) return false;
-  const Outcome outcome = found->outcome;
-  if (options_.retry_failed && (outcome == Outcome::crashed || outcome == Outcome::timed_out)) return false;
-  if (outcome == Outcome::pruned && !races()) return false;
-  ++result_.from_store;
-  take(trial, stored_.take(trial.record.key), "", true);
-  return true;
-}
-
 void Tuning::start_compile(const TrialPtr& trial) {
   if (!first_compile_ns_) first_compile_ns_ = clock_.now_ns();
   if (!reference_) prepare_bench(trial->config);
@@ -283,108 +169,6 @@ void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
 
 BenchJob Tuning::job_of(const Trial& trial) const {
   return {trial.artifact, trial.launch, resolver_.scalars(trial.config), std::nullopt};
-}
-
-void Tuning::fill(Record& record, const Trial& trial, const Lane& lane, const BenchAnswer& answer) const {
-  record.device = lane.device;
-  record.outcome = answer.outcome;
-  const bool timed = answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned;
-  record.stage = timed ? "measure" : answer.stage;
-  record.message = answer.message;
-  record.samples_ms = answer.samples_ms;
-  record.tainted = answer.taints;
-  record.dynamic_shared_bytes = trial.launch.shared_bytes;
-  record.validation = answer.validation;
-  record.telemetry = answer.telemetry;
-  record.bench_s = answer.busy_s;
-  if (timed) record.time_ms = summarize(record.samples_ms);
-}
-
-void Tuning::on_benched(const TrialPtr& trial, Lane& lane, const BenchAnswer& answer) {
-  ++answers_;
-  lane.busy = false;
-  result_.device_busy_s += answer.busy_s;
-  if (answer.no_device) {
-    ready_.push_front(trial);
-    return leave(lane, answer.message);
-  }
-  fill(trial->record, *trial, lane, answer);
-  if (throne_) {
-    ++throne_->races;
-    throne_->busy_s += answer.busy_s;
-  }
-  if (answer.outcome == Outcome::ok && races()) consider_incumbent(trial, false);
-  finish(*trial, answer.log);
-  follow_drift();
-}
-
-void Tuning::stamp(Record& record) const {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  record.host = host;
-  record.attempt = options_.attempt;
-  record.unix_time_ms = clock_.unix_time_ms();
-}
-
-/// A store that cannot be written must not cost the user the run.
-void Tuning::store(const Record& record) {
-  try {
-    writer_->append(record);
-  } catch (const Error& error) {
-    observer_.on_warning(error.what());
-  }
-}
-
-/// Stamps and stores a fresh record.
-void Tuning::finish(Trial& trial, const std::string& log) {
-  stamp(trial.record);
-  store(trial.record);
-  take(trial, trial.record, log, false);
-}
-
-void Tuning::take(const Trial& trial, Record record, const std::string& log, bool from_store) {
-  const bool settled = trial.purpose == Trial::Purpose::settle;
-  const std::size_t place = settled ? trial.replaces : result_.records.size();
-  if (settled && --result_.counts[Outcome::pruned] == 0) result_.counts.erase(Outcome::pruned);
-  ++result_.counts[record.outcome];
-  // Strategies minimise times, or what stands for them.
-  double told = 0;
-  if (record.outcome == Outcome::ok) told = criterion_.score ? objective_.search_score(record) : criterion_.of(record);
-  if (record.outcome == Outcome::pruned) told = record.time_ms.min;
-  if (const double score = record.outcome == Outcome::ok ? criterion_.of(record) : NAN;
-      std::isfinite(score) && (!best_score_ || score < *best_score_)) {
-    best_score_ = score;
-    best_ = place;
-  }
-  if (record.outcome == Outcome::ok && !calibration_.index) calibration_.index = trial.proposal.index;
-  if (record.outcome == Outcome::pruned) pruned_.push_back({place, trial.proposal.index});
-  if (settled) {
-    result_.records[place] = std::move(record);
-  } else {
-    path_.set_outcome(trial.proposal.number, {trial.proposal.index, record.outcome, told});
-    result_.records.push_back(std::move(record));
-  }
-  observer_.on_record(result_.records[place], log, from_store);
-  report();
-}
-
-void Tuning::report() {
-  Progress progress;
-  progress.done = result_.records.size();
-  progress.total = options_.only.empty() ? std::min<std::uint64_t>(evals_, space_.size()) : options_.only.size();
-  progress.from_store = result_.from_store;
-  progress.compiling = compiling_;
-  progress.waiting = ready_.size();
-  progress.elapsed_s = elapsed_s();
-  progress.best = best_score_ ? &result_.records[best_] : nullptr;
-  observer_.on_progress(progress);
-}
-
-std::vector<const Record*> TuneResult::all() const {
-  std::vector<const Record*> pointers;
-  for (const std::vector<Record>* list : {&records, &further})
-    for (const Record& record : *list) pointers.push_back(&record);
-  return pointers;
 }
 
 TuneResult tune(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,

@@ -19,7 +19,7 @@ bool Tuning::settle() {
   std::erase_if(pruned_, [&](const Pruned& one) {
     if (!best_score_) return false;
     const Record &best = result_.records[best_], &loser = result_.records[one.record];
-    const Incumbent there{best.time_ms.median, best.time_ms.q3};
+    const Incumbent there = incumbent_of(best.time_ms, statistic(best.time_ms, spec_.measure.statistic));
     return still_lost(loser.samples_ms, scaled(there, slowness_of(loser.device) / slowness_of(best.device)));
   });
   if (pruned_.empty()) return false;
@@ -53,7 +53,7 @@ std::vector<const Record*> Tuning::contenders() const {
   const auto most = static_cast<std::size_t>(std::max(spec_.measure.finals, 1));
   for (const Record* record : ranked(others, criterion_)) {
     if (taken == most ||
-        (best_score_ && !criterion_.score && record->time_ms.low > 1.1 * result_.records[best_].time_ms.high))
+        (best_score_ && criterion_.interval(*record).first > criterion_.interval(result_.records[best_], 1.1).second))
       break;
     if (!asked_today(*record)) continue;
     records.push_back(record);
@@ -66,9 +66,9 @@ bool Tuning::start_finals() {
   finals_begun_ = true;
   if (!options_.only.empty()) return false;
   const std::vector<const Record*> order = ranked(contenders(), criterion_);
-  // Where time does not decide there is nothing to compare round by round; but the best may be the store's.
-  const auto most = static_cast<std::size_t>(criterion_.score ? 1 : std::max(spec_.measure.finals, 1));
-  const std::vector<const Record*> finalists = finalists_of(order, most);
+  // Where time does not count there is nothing to compare round by round; but the best may be the store's.
+  const auto most = static_cast<std::size_t>(criterion_.times ? std::max(spec_.measure.finals, 1) : 1);
+  const std::vector<const Record*> finalists = finalists_of(order, most, criterion_);
   std::vector<std::string> keys;
   for (const Record* record : finalists) {
     keys.push_back(record->key);
@@ -79,7 +79,8 @@ bool Tuning::start_finals() {
   result_.finalists = finalists.size();
   if (!options_.fresh) {
     std::vector<const Record*> stored;
-    for (const Record& record : stored_.finals()) stored.push_back(&record);
+    for (const Record& record : stored_.finals())
+      if (criterion_.decided_by(record)) stored.push_back(&record);
     if (const std::vector<std::string> ids = finals_of(stored, keys); !ids.empty()) {
       for (const Record& record : stored_.finals())
         if (record.finals == ids.front()) result_.further.push_back(record);
@@ -91,6 +92,8 @@ bool Tuning::start_finals() {
     trial->purpose = Trial::Purpose::finalist;
     trial->launch = resolver_.launch(trial->config);
     trial->record.validation = record->validation;
+    trial->record.telemetry.energy_j = record->telemetry.energy_j;  // single launches are too short to tell
+    trial->record.dynamic_shared_bytes = trial->launch.shared_bytes;
     start_compile(trial);
   }
   return true;
@@ -110,8 +113,12 @@ void Tuning::hold_finals() {
   limits.rounds = std::clamp(spec_.measure.rep, 1, 200);
   limits.kernel_ms = spec_.measure.max_time_ms;
   limits.timeout_s = spec_.measure.timeout_s;
+  FinalsRule rule;
+  rule.statistic = criterion_.statistic;
+  if (criterion_.score)
+    rule.value = [this](std::size_t i, double time_ms) { return criterion_.at(finalists_[i]->record, time_ms); };
   finals_ =
-      std::make_unique<Finals>(*first().bench, std::move(jobs), limits,
+      std::make_unique<Finals>(*first().bench, std::move(jobs), std::move(rule), limits,
                                [this](std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
                                  on_finals(std::move(results), taints);
                                });
@@ -129,6 +136,7 @@ void Tuning::on_finals(std::vector<FinalistResult> results, const std::vector<st
     if (result.outcome == Outcome::ok && result.samples_ms.empty()) continue;
     Record& record = finalists_[i]->record;
     record.finals = id;
+    record.finals_by = criterion_.finals_by();
     record.outcome = result.outcome;
     record.stage = result.outcome == Outcome::ok ? "measure" : "run";
     record.message = result.message;

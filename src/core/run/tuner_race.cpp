@@ -12,11 +12,6 @@ constexpr std::size_t races_between = 40, races_after_stored = 8;
 constexpr double busy_share = 0.05;
 constexpr std::size_t rounds = 7;
 
-Incumbent incumbent_of(const Summary& summary, double time_ms) {
-  // A mean may lie beyond the third quartile; a challenger is never beaten by less than what ranks the incumbent.
-  return {summary.median, std::max(summary.q3, time_ms)};
-}
-
 }  // namespace
 
 void Tuning::consider_incumbent(const TrialPtr& trial, bool from_store) {

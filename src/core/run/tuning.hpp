@@ -64,17 +64,22 @@ class Tuning {
   TuneResult go();
 
  private:
-  // tuner.cpp: the search.
+  // tuner_search.cpp: what is tried.
   std::vector<Record> read_store();
   std::unique_ptr<Strategy> make_search(const Bindings& problem);
   void stop_where_asked();
+  TrialPtr make_trial(std::uint64_t index);
+  void consider(const SearchPath::Proposal& proposal);
+  bool serve_from_store(Trial& trial);
+
+  // tuner.cpp: the loop, and what is compiled.
   double elapsed_s() const { return static_cast<double>(clock_.now_ns() - start_ns_) * 1e-9; }
   bool time_is_up(double share = 1) const {
     return spec_.search.seconds && elapsed_s() >= share * *spec_.search.seconds;
   }
   bool stopping() const { return stop_.load(std::memory_order_relaxed) || time_is_up(); }
   bool races() const { return spec_.measure.race && !criterion_.score && options_.only.empty(); }
-  bool holds_finals() const { return spec_.measure.finals >= 2 && !criterion_.score && options_.only.empty(); }
+  bool holds_finals() const { return spec_.measure.finals >= 2 && criterion_.times && options_.only.empty(); }
   bool search_is_over();
   std::size_t benching() const;
   std::uint64_t in_flight() const { return compiling_ + ready_.size() + finalists_.size() + benching(); }
@@ -83,14 +88,13 @@ class Tuning {
   /// Compilers need not wait for a slow device unless the search does.
   bool room() const { return (alternate_ || path_.learns() ? in_flight() : compiling_) < batch_; }
   bool may_bench() const { return problem_set_ && (!alternate_ || compiling_ == 0); }
-  TrialPtr make_trial(std::uint64_t index);
-  void consider(const SearchPath::Proposal& proposal);
-  bool serve_from_store(Trial& trial);
   void start_compile(const TrialPtr& trial);
   void on_compiled(const std::string& key, const CompileAnswer& answer);
   void compile_check_kernel(std::function<void(std::optional<Artifact>)> done);
   void prepare_bench(const Config& config);
   BenchJob job_of(const Trial& trial) const;
+
+  // tuner_results.cpp: what comes of it.
   void fill(Record& record, const Trial& trial, const Lane& lane, const BenchAnswer& answer) const;
   void on_benched(const TrialPtr& trial, Lane& lane, const BenchAnswer& answer);
   void finish(Trial& trial, const std::string& log);

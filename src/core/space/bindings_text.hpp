@@ -7,7 +7,7 @@
 
 namespace xtune {
 
-/// "M=4096 N=4096", or "" for a kernel without problem sizes.
+/// "M=4096 N=4096", by name; "" for a kernel without problem sizes.
 std::string bindings_text(const Bindings& bindings);
 
 }  // namespace xtune

@@ -8,6 +8,12 @@
 
 using namespace xtune;
 
+TEST_CASE("What a list holds is not added again") {
+  std::vector<std::string> list;
+  for (const char* item : {"a", "b", "a"}) add_once(list, item);
+  CHECK(list == std::vector<std::string>{"a", "b"});
+}
+
 TEST_CASE("the nearest word is the one meant") {
   const std::vector<std::string> names{"BLOCK_M", "BLOCK_N", "THREADS", "STAGES"};
   CHECK(nearest_word("BLOCK_MM", names) == "BLOCK_M");

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -68,6 +69,44 @@ TEST_CASE("What is not proven slower is a tie, however it looks") {
   const FinalsVerdict verdict = judge_finals(std::vector<std::vector<double>>{steady, wild});
   CHECK(verdict.standing[1] == Standing::tied);
   CHECK_FALSE(verdict.certain[1]);
+}
+
+TEST_CASE(
+    "The fastest is so by the statistic that is asked for; where it and the rounds disagree, nothing is certain") {
+  // Of least median, of least mean and of least minimum.
+  std::vector<std::vector<double>> samples(3);
+  for (int i = 0; i < 20; ++i) {
+    samples[0].push_back(i % 4 == 0 ? 3.0 : 1.0);
+    samples[1].push_back(1.1);
+    samples[2].push_back(i % 4 == 1 ? 0.5 : 1.6);
+  }
+  using enum Standing;
+  CHECK(judge_finals(samples).standing[0] == fastest);
+  const FinalsVerdict mean = judge_finals(samples, "mean"), min = judge_finals(samples, "min");
+  // Slower in three rounds of four is not proven by twenty, and the first is faster in most.
+  CHECK(mean.standing == std::vector<Standing>{tied, fastest, tied});
+  CHECK(min.standing == std::vector<Standing>{tied, tied, fastest});
+  CHECK_FALSE(min.decided);
+  samples[2] = std::vector<double>(20, 1.2);
+  CHECK(judge_finals(samples, "mean").certain == std::vector<bool>{false, true, true});
+  samples[2][7] = 1.1;
+  const FinalsVerdict equal_minima = judge_finals({{samples[1], samples[2]}}, "min");
+  CHECK(equal_minima.standing == std::vector<Standing>{fastest, equal});
+  CHECK_FALSE(equal_minima.certain[1]);
+}
+
+TEST_CASE("What is maximised compares by the inverse; without ratios all are tied") {
+  const auto judge = [](double a, double b) {
+    return judge_finals(std::vector<std::vector<double>>{std::vector<double>(12, a), std::vector<double>(12, b)});
+  };
+  using enum Standing;
+  CHECK(judge(-5, -5.2).standing == std::vector<Standing>{slower, fastest});
+  CHECK(judge(-5, -5.2).decided);
+  CHECK(judge(-5, -5.04).standing == std::vector<Standing>{equal, fastest});
+  for (const double other : {5.0, double{HUGE_VAL}, double{NAN}}) {
+    CHECK(judge(-5, other).standing == std::vector<Standing>{tied, tied});
+    CHECK_FALSE(judge(-5, other).decided);
+  }
 }
 
 TEST_CASE("Orders are permutations, differ from round to round, and repeat with the seed") {

@@ -59,6 +59,13 @@ struct Contest {
 
 }  // namespace
 
+TEST_CASE("An incumbent is beaten by no less than what ranks it") {
+  const Summary summary = summarize(std::vector<double>{1, 1, 1, 1, 6});
+  CHECK(incumbent_of(summary, summary.median).q3_ms == 1);
+  CHECK(incumbent_of(summary, summary.mean).q3_ms == 2);
+  CHECK(incumbent_of(summary, summary.mean).median_ms == 1);
+}
+
 TEST_CASE("The margin falls with the number of launches, and grows with the device's roughness") {
   for (const double roughness : {0.0, 0.01, 0.1})
     for (std::size_t count = 2; count <= 60; ++count) {

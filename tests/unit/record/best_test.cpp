@@ -1,11 +1,10 @@
 // Queries over records: the best, its ties, and the nearest problem.
-#include "core/record/best.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "base/random.hpp"
+#include "core/record/lookup.hpp"
 #include "unit/record/example_record.hpp"
 
 using namespace xtune;

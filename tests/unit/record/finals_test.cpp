@@ -55,6 +55,36 @@ TEST_CASE("Finals order those that took part, by ties and resources before times
   CHECK(FinalsResult(pointers(told)).rounds() == 12);
 }
 
+TEST_CASE("Finals order by the statistic that ranks") {
+  Record lucky = finalist(2, 1.0);
+  lucky.samples_ms.front() = 0.5;
+  lucky.time_ms = summarize(lucky.samples_ms);
+  std::vector<Record> records{finalist(1, 0.9), lucky, finalist(3, 2)};
+  for (Record& record : records) record.finals_by = "min time_ms";
+  CHECK(blocks(ranked(records, "min")) == std::vector<std::int64_t>{2, 1, 3});
+  CHECK(blocks(best_of(records, "min")->ties) == std::vector<std::int64_t>{1});
+}
+
+TEST_CASE("Finals decide by what they were held for alone") {
+  // By time the third is too slow to be invited; by time times block the first two are not.
+  const std::vector<Record> known{example_record(1, 0.95), finalist(2, 1.0), finalist(3, 1.1)};
+  CHECK(order(known) == std::vector<std::int64_t>{2, 1, 3});
+  Criterion blocky;
+  blocky.objective = "least time_ms * BLOCK";
+  blocky.score = [](const Record& record, double time_ms) {
+    return time_ms * static_cast<double>(std::get<std::int64_t>(record.config.at("BLOCK")));
+  };
+  CHECK(blocks(ranked(known, blocky)) == std::vector<std::int64_t>{1, 2, 3});
+  std::vector<Record> held = known;
+  held[1].finals_by = held[2].finals_by = blocky.finals_by();
+  CHECK(order(held) == std::vector<std::int64_t>{1, 2, 3});
+  CHECK(blocks(ranked(held, blocky)) == std::vector<std::int64_t>{2, 1, 3});
+  // The third lost there; the first was never there, and its interval reaches the second's.
+  CHECK(blocks(best_of(held, blocky)->ties) == std::vector<std::int64_t>{1});
+  blocky.times = false;
+  CHECK(blocks(ranked(held, blocky)) == std::vector<std::int64_t>{1, 2, 3});
+}
+
 TEST_CASE("A rival that only noise keeps in the finals never wins by its resources") {
   Record fast = finalist(1, 1.0), noisy = finalist(2, 4.0);
   fast.usage.registers = 64;

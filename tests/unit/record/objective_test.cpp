@@ -88,6 +88,24 @@ TEST_CASE(
   CHECK_FALSE(follows_time("[objective]\nminimize = [\"time_ms\", \"energy_j\"]\n"));
 }
 
+TEST_CASE("Finals have something to decide where time counts at all") {
+  const auto criterion = [](const std::string& objective) {
+    const Spec spec = spec_of(objective);
+    const Record record = record_of(1, 1);
+    const Criterion found = Objective(spec).criterion(record.problem, record.device);
+    return std::pair(found.times, found.finals_by());
+  };
+  CHECK(criterion("") == std::pair(true, std::string()));
+  CHECK(criterion("[objective]\nmaximize = \"TFLOPS\"\n") == std::pair(true, std::string()));
+  CHECK(criterion("[measure]\nstatistic = \"min\"\n") == std::pair(true, std::string("min time_ms")));
+  CHECK(criterion("[objective]\nmaximize = \"TFLOPS / BLOCK\"\n") ==
+        std::pair(true, std::string("median most TFLOPS / BLOCK")));
+  CHECK(criterion("[objective]\nminimize = [\"perblock\", \"energy_j\"]\n") ==
+        std::pair(true, std::string("median least perblock, least energy_j")));
+  CHECK_FALSE(criterion("[objective]\nminimize = \"energy_j\"\n").first);
+  CHECK_FALSE(criterion("[objective]\nminimize = [\"energy_j\", \"registers\"]\n").first);
+}
+
 TEST_CASE("Records rank by the objective; without a value they do not") {
   const std::vector<Record> records{record_of(1, 1, 9.0), record_of(2, 2, 3.0), record_of(3, 3, 5.0),
                                     record_of(4, 0.5)};

@@ -35,9 +35,15 @@ TuneResult case_of(std::vector<Record> records) {
   return result;
 }
 
+std::vector<CaseRecords> known(const std::vector<TuneResult>& cases) {
+  std::vector<CaseRecords> list;
+  for (const TuneResult& each : cases) list.push_back(records_of(each));
+  return list;
+}
+
 std::int64_t chosen(ObjectiveSpec::Across across, const std::vector<TuneResult>& cases) {
   const Spec spec;
-  const auto choice = choose_across(Objective(spec), across, cases);
+  const auto choice = choose_across(Objective(spec), across, known(cases));
   return choice ? std::get<std::int64_t>(choice->config.at("A")) : -1;
 }
 
@@ -50,7 +56,7 @@ TEST_CASE("The geometric mean forgives one bad case, the worst case does not") {
   CHECK(chosen(ObjectiveSpec::Across::geomean, cases) == 3);
   CHECK(chosen(ObjectiveSpec::Across::worst, cases) == 2);
   const Spec spec;
-  const auto choice = choose_across(Objective(spec), ObjectiveSpec::Across::geomean, cases);
+  const auto choice = choose_across(Objective(spec), ObjectiveSpec::Across::geomean, known(cases));
   CHECK(choice->score == doctest::Approx(std::sqrt(2.0)));
   CHECK(choice->ratios == std::vector<double>{2, 1});
   CHECK(choice->records[1]->time_ms.median == 10);

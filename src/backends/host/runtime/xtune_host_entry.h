@@ -28,7 +28,10 @@ static void xtune_begin_launch(XtuneUint3 grid, XtuneUint3 block, void* dynamic_
   blockDim = dim3(block.x, block.y, block.z);
   xtune_dynamic_shared_memory = dynamic_shared;
 }
-static void xtune_begin_block(XtuneUint3 index) { blockIdx = {index.x, index.y, index.z}; }
+static void xtune_begin_block(XtuneUint3 index) {
+  blockIdx = {index.x, index.y, index.z};
+  ++xtune_blocks;
+}
 
 template <bool>
 struct XtuneChoice {};

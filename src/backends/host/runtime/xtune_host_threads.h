@@ -11,6 +11,7 @@ static constexpr int warpSize = 32;
 
 static const XtuneServices* xtune_services;
 static thread_local void* xtune_dynamic_shared_memory;
+static thread_local unsigned long long xtune_blocks;  // begun on this thread of the system
 
 /// Initialises a pointer of any type with the block's dynamic shared memory.
 struct XtuneDynamicShared {

@@ -1,0 +1,74 @@
+// xtune run over recordings: nothing is measured.
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "backends/replay/services.hpp"
+#include "backends/replay/target.hpp"
+#include "cli/run_command.hpp"
+#include "core/run/services.hpp"
+#include "report/run_report.hpp"
+
+namespace xtune::cli {
+namespace {
+
+/// Compilers of a replay, unless XTUNE_JOBS tells another count: the same on every machine, so that a run is.
+std::size_t replay_jobs() {
+  const char* given = std::getenv("XTUNE_JOBS");
+  return given && *given ? default_jobs() : 8;
+}
+
+}  // namespace
+
+int RunCommand::recorded_device() const {
+  const std::vector<int> devices = options_.common.devices();
+  if (devices.size() > 1)
+    throw Error(ErrorKind::invalid_argument, "--device " + options_.common.device + ": a replay has one device");
+  return devices.empty() ? 0 : devices.front();
+}
+
+int RunCommand::replay() {
+  if (options_.sanitize) throw Error(ErrorKind::unsupported, "--sanitize: a replay runs no kernel");
+  spec_ = read_spec(options_.path, options_.common, "");
+  for (const std::string& note : spec_.notes) tell("{}\n", note);
+  spec_.kernel.backend = "replay";
+  apply(true);
+  replay::prepare(spec_);
+  if (options_.recording.empty() && spec_.kernel.recording.empty())
+    throw Error(ErrorKind::invalid_argument,
+                "nothing to replay: name a recording with --recording, or in the spec as [kernel] recording");
+  const std::vector<Recording> recordings = read_given_recordings(
+      options_.recording.empty() ? spec_.kernel.recording : std::filesystem::path(options_.recording));
+  for (const Recording& recording : recordings) warn_of(recording);
+  EventLoop loop;
+  const std::vector<EventLoop::Watch> watches = watch_signals(loop);
+  ProgressPrinter printer(spec_, options_.log, true);
+  for (const Bindings& problem : spec_.cases) {
+    const Recording& recording =
+        replay::choose_recording(recordings, spec_, problem, options_.common.arch, recorded_device());
+    target_ = replay::target_of(recording);
+    const Space space = make_space(spec_, problem, device_facts(target_.device));
+    if (const std::uint64_t known = replay::recorded_of(space, recording); known < space.size())
+      tell("warning: {} of {} configurations are not in the recording: they count as rejected\n", space.size() - known,
+           space.size());
+    tell("{}: {}, replayed on {}; all times are simulated\n", spec_.kernel.name, recording.name, recording.device.name);
+    replay::Simulation simulation(loop, system_clock().unix_time_ms());
+    replay::RecordedAnswers answers(recording);
+    replay::ReplayCompileService compiler(simulation, answers, replay_jobs());
+    replay::ReplayBenchService bench(simulation, answers);
+    const TuneResult result = tune_case(problem, loop, compiler, {&bench}, simulation, printer);
+    nlohmann::ordered_json json = run_json(spec_, result, options_.rows);
+    json["simulated"] = true;
+    json["recording"] = recording.name;
+    show(result, std::move(json));
+    if (spec_.objective.across != ObjectiveSpec::Across::each) tuned_.push_back(result);
+    if (!options_.common.json())
+      fmt::print("      replayed from {}: the seconds are simulated, nothing was measured\n", recording.name);
+    if (stop_) break;
+  }
+  if (chooses_across()) show_across(Objective(spec_));
+  return finish();
+}
+
+}  // namespace xtune::cli

@@ -1,0 +1,114 @@
+// What comes of a trial: its record, stored and told.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/run/tuning.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+void Tuning::fill(Record& record, const Trial& trial, const Lane& lane, const BenchAnswer& answer) const {
+  record.device = lane.device;
+  record.outcome = answer.outcome;
+  const bool timed = answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned;
+  record.stage = timed ? "measure" : answer.stage;
+  record.message = answer.message;
+  record.samples_ms = answer.samples_ms;
+  record.tainted = answer.taints;
+  record.dynamic_shared_bytes = trial.launch.shared_bytes;
+  record.validation = answer.validation;
+  record.telemetry = answer.telemetry;
+  record.bench_s = answer.busy_s;
+  if (timed) record.time_ms = summarize(record.samples_ms);
+}
+
+void Tuning::on_benched(const TrialPtr& trial, Lane& lane, const BenchAnswer& answer) {
+  ++answers_;
+  lane.busy = false;
+  result_.device_busy_s += answer.busy_s;
+  if (answer.no_device) {
+    ready_.push_front(trial);
+    return leave(lane, answer.message);
+  }
+  fill(trial->record, *trial, lane, answer);
+  if (throne_) {
+    ++throne_->races;
+    throne_->busy_s += answer.busy_s;
+  }
+  if (answer.outcome == Outcome::ok && races()) consider_incumbent(trial, false);
+  finish(*trial, answer.log);
+  follow_drift();
+}
+
+void Tuning::stamp(Record& record) const {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  record.host = host;
+  record.attempt = options_.attempt;
+  record.unix_time_ms = clock_.unix_time_ms();
+}
+
+/// A store that cannot be written must not cost the user the run.
+void Tuning::store(const Record& record) {
+  try {
+    writer_->append(record);
+  } catch (const Error& error) {
+    observer_.on_warning(error.what());
+  }
+}
+
+/// Stamps and stores a fresh record.
+void Tuning::finish(Trial& trial, const std::string& log) {
+  stamp(trial.record);
+  store(trial.record);
+  take(trial, trial.record, log, false);
+}
+
+void Tuning::take(const Trial& trial, Record record, const std::string& log, bool from_store) {
+  const bool settled = trial.purpose == Trial::Purpose::settle;
+  const std::size_t place = settled ? trial.replaces : result_.records.size();
+  if (settled && --result_.counts[Outcome::pruned] == 0) result_.counts.erase(Outcome::pruned);
+  ++result_.counts[record.outcome];
+  // Strategies minimise times, or what stands for them.
+  double told = 0;
+  if (record.outcome == Outcome::ok) told = criterion_.score ? objective_.search_score(record) : criterion_.of(record);
+  if (record.outcome == Outcome::pruned) told = record.time_ms.min;
+  if (const double score = record.outcome == Outcome::ok ? criterion_.of(record) : NAN;
+      std::isfinite(score) && (!best_score_ || score < *best_score_)) {
+    best_score_ = score;
+    best_ = place;
+  }
+  if (record.outcome == Outcome::ok && !calibration_.index) calibration_.index = trial.proposal.index;
+  if (record.outcome == Outcome::pruned) pruned_.push_back({place, trial.proposal.index});
+  if (settled) {
+    result_.records[place] = std::move(record);
+  } else {
+    path_.set_outcome(trial.proposal.number, {trial.proposal.index, record.outcome, told});
+    result_.records.push_back(std::move(record));
+  }
+  observer_.on_record(result_.records[place], log, from_store);
+  report();
+}
+
+void Tuning::report() {
+  Progress progress;
+  progress.done = result_.records.size();
+  progress.total = options_.only.empty() ? std::min<std::uint64_t>(evals_, space_.size()) : options_.only.size();
+  progress.from_store = result_.from_store;
+  progress.compiling = compiling_;
+  progress.waiting = ready_.size();
+  progress.elapsed_s = elapsed_s();
+  progress.best = best_score_ ? &result_.records[best_] : nullptr;
+  observer_.on_progress(progress);
+}
+
+std::vector<const Record*> TuneResult::all() const {
+  std::vector<const Record*> pointers;
+  for (const std::vector<Record>* list : {&records, &further})
+    for (const Record& record : *list) pointers.push_back(&record);
+  return pointers;
+}
+
+}  // namespace xtune

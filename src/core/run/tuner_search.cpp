@@ -1,0 +1,120 @@
+// What a run tries: its strategy, and each proposal until it is compiled.
+#include "core/run/knowledge.hpp"
+#include "core/run/tuning.hpp"
+#include "core/search/strategy.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+/// Proposes what it was given, and learns nothing.
+class Listed final : public Strategy {
+ public:
+  Listed(const Space& space, const std::vector<Bindings>& configs) {
+    for (const Bindings& each : configs)
+      if (const auto index = index_of(space, each)) indices_.push_back(*index);
+  }
+  std::vector<std::uint64_t> propose(std::size_t max) override {
+    std::vector<std::uint64_t> next;
+    while (next.size() < max && proposed_ < indices_.size()) next.push_back(indices_[proposed_++]);
+    return next;
+  }
+  void observe(const Observation& /*observation*/) override {}
+  bool learns() const noexcept override { return false; }
+
+ private:
+  std::vector<std::uint64_t> indices_;
+  std::size_t proposed_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::uint64_t> index_of(const Space& space, const Bindings& config) {
+  Config values;
+  if (config.size() != space.parameters().size()) return std::nullopt;
+  for (const Parameter& parameter : space.parameters()) {
+    const auto found = config.find(parameter.name);
+    if (found == config.end()) return std::nullopt;
+    values.push_back(found->second);
+  }
+  return space.index_of(values);
+}
+
+std::unique_ptr<Strategy> Tuning::make_search(const Bindings& problem) {
+  if (!options_.only.empty()) return std::make_unique<Listed>(space_, options_.only);
+  Knowledge knowledge = candidates_of(spec_, space_, problem, target_);
+  const SearchSpec& search = spec_.search;
+  const bool learns = make_strategy(search.strategy, space_, search.seed, evals_)->learns();
+  if (options_.transfer && learns) add_sources(knowledge, spec_, space_, problem, target_, on_arch_, options_.store);
+  for (const std::string& note : knowledge.notes) observer_.on_note(note);
+  return make_strategy(search.strategy, StrategyOptions{space_, search.seed, evals_, std::move(knowledge.first),
+                                                        std::move(knowledge.sources)});
+}
+
+/// A large space takes long enough to build for a user to lose patience.
+void Tuning::stop_where_asked() {
+  loop_.run_ready();
+  if (stop_.load()) throw Error(ErrorKind::interrupted, "stopped while the space was built; nothing was measured yet");
+}
+
+std::vector<Record> Tuning::read_store() {
+  RecordSet set = read_records(options_.store, target_.device.arch, spec_.kernel.name);
+  for (const std::string& warning : set.warnings) observer_.on_warning(warning);
+  return std::move(set.records);
+}
+
+TrialPtr Tuning::make_trial(std::uint64_t index) {
+  auto trial = std::make_shared<Trial>();
+  trial->proposal.index = index;
+  trial->config = space_.at(index);
+  trial->request = resolver_.compile_request(trial->config);
+  Record& record = trial->record;
+  record.kernel = spec_.kernel.name;
+  record.problem = result_.problem;
+  record.config = resolver_.config_bindings(trial->config);
+  record.device = target_.device;
+  record.toolchain = target_.backend.toolchain;
+  record.attempt = options_.attempt;
+  record.artifact_key = resolver_.artifact_key(trial->request);
+  record.key_parts = resolver_.measurement_key_parts(trial->config, record.artifact_key);
+  record.key = key_of(record.key_parts);
+  return trial;
+}
+
+void Tuning::consider(const SearchPath::Proposal& proposal) {
+  const TrialPtr trial = make_trial(proposal.index);
+  trial->proposal = proposal;
+  if (serve_from_store(*trial)) {
+    if (races() && result_.records.back().outcome == Outcome::ok) {
+      trial->record = result_.records.back();
+      consider_incumbent(trial, true);
+    }
+    return;
+  }
+  try {
+    trial->launch = resolver_.launch(trial->config);
+    if (const auto violation = resolver_.limit_violation(trial->launch, nullptr))
+      throw CandidateFailure(Outcome::rejected, *violation);
+  } catch (const CandidateFailure& failure) {
+    trial->record.outcome = failure.outcome();
+    trial->record.stage = "space";
+    trial->record.message = failure.what();
+    finish(*trial, "");
+    return;
+  }
+  start_compile(trial);
+}
+
+bool Tuning::serve_from_store(Trial& trial) {
+  if (options_.fresh) return false;
+  const Record* const found = stored_.find(trial.record.key);
+  if (!found) return false;
+  const Outcome outcome = found->outcome;
+  if (options_.retry_failed && (outcome == Outcome::crashed || outcome == Outcome::timed_out)) return false;
+  if (outcome == Outcome::pruned && !races()) return false;
+  ++result_.from_store;
+  take(trial, stored_.take(trial.record.key), "", true);
+  return true;
+}
+
+}  // namespace xtune
