@@ -41,6 +41,7 @@ TuneResult RunCommand::tune_case(const Bindings& problem, EventLoop& loop, Compi
   options.fresh = options_.fresh;
   options.retry_failed = options_.retry_failed;
   options.transfer = options_.transfer == "auto";
+  options.top = options_.top;
   options.check_on_device = target_.device.vendor != "cpu" && target_.backend.name != "replay";
   options.only = std::move(only);
   return tune(spec_, problem, target_, options, loop, compiler, benches, clock, printer, stop_);

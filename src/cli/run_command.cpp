@@ -126,9 +126,14 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_option("--evals", options.evals, "configurations to try at most")->check(whole_number(1));
   command->add_option("--seconds", options.seconds, "wall clock to spend at most")->check(positive_seconds());
   command->add_option("--seed", options.seed, "of the search and of the input data")->check(whole_number(0));
-  command->add_option("--top,--rows", options.rows, "the best configurations to list, with their intervals")
+  command->add_option("--rows", options.rows, "configurations to list, of those that were measured in full")
       ->check(whole_number(0))
       ->capture_default_str();
+  command
+      ->add_option("--top", options.top,
+                   "measure the N best in full, whoever wins, and list them with their intervals; without it the race "
+                   "drops what is clearly slower than the best")
+      ->check(whole_number(1));
   command
       ->add_option("--log", options.log, "append each configuration's outcome, times and compiler output to this file")
       ->envname("XTUNE_LOG");
@@ -140,7 +145,10 @@ void add_run_command(CLI::App& app, Context& context) {
       "--retry-failed", options.retry_failed,
       "try configurations again that crashed (a compiler out of memory too) or timed out in an earlier run");
   command->add_flag("--quiet", options.quiet, "no progress on standard error");
-  command->callback([&context] { context.exit_code = RunCommand(options).go(); });
+  command->callback([&context, command] {
+    if (command->count("--top") > 0) options.rows = options.top;
+    context.exit_code = RunCommand(options).go();
+  });
 }
 
 }  // namespace xtune::cli

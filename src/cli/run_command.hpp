@@ -26,6 +26,7 @@ struct RunOptions {
   std::optional<std::uint64_t> evals, seed;
   std::optional<double> seconds;
   std::size_t rows = 10;
+  std::size_t top = 1;  ///< so many are measured in full
   bool sanitize = false, fresh = false, retry_failed = false, quiet = false;
 };
 

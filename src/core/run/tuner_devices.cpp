@@ -51,8 +51,8 @@ void Tuning::start_bench(Lane& lane) {
   if (trial->purpose == Trial::Purpose::drift) return measure_incumbent(trial);
   lane.busy = true;
   BenchJob job = job_of(*trial);
-  if (races() && throne_ && trial->purpose == Trial::Purpose::search)
-    job.incumbent = scaled(throne_->incumbent, lane.slowness);
+  if (const auto there = bar(); there && races() && trial->purpose == Trial::Purpose::search)
+    job.incumbent = scaled(*there, lane.slowness);
   lane.bench->bench(job, spec_.measure.timeout_s,
                     [this, trial, &lane](const BenchAnswer& answer) { on_benched(trial, lane, answer); });
 }

@@ -14,11 +14,17 @@ bool Tuning::go_on_after_search() {
 }
 
 /// A stored loser has lost against the best of another day, and the best of this run may since be a slower one: what
-/// its samples do not show to be slower than that is measured in full, the most promising first.
+/// its samples do not show to be slower than that (than the last of the best, where several are asked for) is measured
+/// in full, the most promising first.
 bool Tuning::settle() {
   std::erase_if(pruned_, [&](const Pruned& one) {
+    const Record& loser = result_.records[one.record];
+    if (options_.top > 1) {
+      const auto there = bar();
+      return there && still_lost(loser.samples_ms, scaled(*there, slowness_of(loser.device)));
+    }
     if (!best_score_) return false;
-    const Record &best = result_.records[best_], &loser = result_.records[one.record];
+    const Record& best = result_.records[best_];
     const Incumbent there = incumbent_of(best.time_ms, statistic(best.time_ms, spec_.measure.statistic));
     return still_lost(loser.samples_ms, scaled(there, slowness_of(loser.device) / slowness_of(best.device)));
   });

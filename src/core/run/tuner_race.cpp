@@ -18,6 +18,12 @@ void Tuning::consider_incumbent(const TrialPtr& trial, bool from_store) {
   const Record& record = trial->record;
   const double slowness = slowness_of(record.device);
   const double measured_ms = statistic(record.time_ms, spec_.measure.statistic), time_ms = measured_ms / slowness;
+  if (options_.top > 1 && record.tainted.empty()) {
+    const auto place =
+        std::find_if(leaders_.begin(), leaders_.end(), [&](const auto& it) { return it.first > time_ms; });
+    leaders_.insert(place, {time_ms, scaled(incumbent_of(record.time_ms, measured_ms), 1 / slowness)});
+    if (leaders_.size() > options_.top) leaders_.pop_back();
+  }
   if (throne_) {
     const bool clean = record.tainted.empty(), other_clean = throne_->trial->record.tainted.empty();
     if (clean != other_clean ? other_clean : time_ms >= throne_->time_ms) return;
@@ -28,6 +34,12 @@ void Tuning::consider_incumbent(const TrialPtr& trial, bool from_store) {
   throne_->time_ms = time_ms;
   throne_->cost_s = record.bench_s;
   throne_->stored = from_store;
+}
+
+/// Whom a challenger races: the slowest of the best that are asked for, nobody while there are fewer.
+std::optional<Incumbent> Tuning::bar() const {
+  if (options_.top > 1) return leaders_.size() < options_.top ? std::nullopt : std::optional(leaders_.back().second);
+  return throne_ ? std::optional(throne_->incumbent) : std::nullopt;
 }
 
 void Tuning::follow_drift() {

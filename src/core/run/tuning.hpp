@@ -116,6 +116,7 @@ class Tuning {
 
   // tuner_race.cpp: the incumbent.
   void consider_incumbent(const TrialPtr& trial, bool from_store);
+  std::optional<Incumbent> bar() const;
   void follow_drift();
   void measure_incumbent(const TrialPtr& trial);
 
@@ -173,6 +174,9 @@ class Tuning {
     bool asked = false;     ///< its measurement is under way
   };
   std::optional<Throne> throne_;
+  /// The fastest so far, TuneOptions::top at most: by the spec's statistic, and as a challenger meets them, both as the
+  /// first device would take it. Tainted ones are not among them.
+  std::vector<std::pair<double, Incumbent>> leaders_;
 
   /// The configuration that all devices measure before they are trusted alike: the first that passed.
   struct Calibration {

@@ -74,6 +74,25 @@ TEST_CASE("Each configuration challenges the best so far; a loser is a bound, wi
   CHECK(t.journal.empty());
 }
 
+TEST_CASE("Of the best that are asked for all are measured in full, also where they lost before") {
+  Raced t;
+  t.options.top = 3;
+  const std::map<Outcome, std::uint64_t> all_in_full = {{Outcome::ok, 4}};
+  CHECK(t.run().counts == all_in_full);
+  REQUIRE(t.bench.jobs.size() == 4);
+  for (const BenchJob& job : t.bench.jobs) CHECK(job.incumbent.has_value() == (a_of(job) == 4));
+  if (t.bench.jobs.back().incumbent) CHECK(t.bench.jobs.back().incumbent->median_ms == 30);
+
+  Raced before;
+  CHECK(before.run().counts == counts(2, 2));
+  before.options.top = 3;
+  before.clock.advance_s(1);
+  CHECK(before.run().counts == all_in_full);
+  REQUIRE(before.bench.jobs.size() == 2);  // 4 is too near to the third best to stay a loser
+  CHECK(a_of(before.bench.jobs[0]) == 3);
+  for (const BenchJob& job : before.bench.jobs) CHECK_FALSE(job.incumbent);
+}
+
 TEST_CASE("Without the race every configuration is measured in full, also one that lost before") {
   Raced t;
   t.run();
