@@ -36,11 +36,11 @@ void Roughness::learn(std::span<const double> samples_ms, double median_ms) {
 }
 
 double Roughness::value() const {
-  if (excess_.size() < enough) return unknown_roughness;
+  if (excess_.size() < enough) return std::max(least_, unknown_roughness);
   std::vector<double> sorted = excess_;
   const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() * 39 / 40);
   std::nth_element(sorted.begin(), at, sorted.end());
-  return *at;
+  return std::max(least_, *at);
 }
 
 Race::Race(const std::optional<Incumbent>& incumbent, double roughness) : incumbent_(incumbent), roughness_(roughness) {

@@ -31,12 +31,16 @@ inline Incumbent scaled(const Incumbent& incumbent, double factor) {
 /// How rough a device has shown itself to be: by how much, in relation, launches exceed the median of their own series.
 class Roughness {
  public:
+  /// least: no smaller value is believed.
+  explicit Roughness(double least = 0) : least_(least) {}
   /// median_ms: of the series. Samples taken before it was warmed up may be learned from as well.
   void learn(std::span<const double> samples_ms, double median_ms);
-  /// One launch in forty exceeds its median by more. 0.5 until 64 launches have been seen; of the last 1024.
+  /// One launch in forty exceeds its median by more. 0.5, if not more, until 64 launches have been seen; of the last
+  /// 1024.
   double value() const;
 
  private:
+  double least_;
   std::vector<double> excess_;  ///< a ring
   std::size_t next_ = 0;
 };

@@ -15,6 +15,8 @@ namespace {
 // Rotation keeps at most this share of the device's memory for argument sets.
 constexpr double rotation_share = 0.4;
 constexpr std::size_t most_sets = 64;
+// Other processes come and go on a CPU, and stay for many launches: that the last thousand were even says little.
+constexpr double shared_roughness = 1;
 
 std::size_t flush_size(const DeviceInfo& device) {
   // Three times the cache: write-back caches with unusual replacement keep part of a smaller overwrite.
@@ -39,7 +41,8 @@ BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
       clock_(clock),
       cache_(job_.cache),
       guard_size_(job_.sanitize ? 0 : guard_bytes),
-      guard_(job_.measure.wait_s) {
+      guard_(job_.measure.wait_s),
+      roughness_(device_.info().vendor == "cpu" ? shared_roughness : 0) {
   for (const ArgumentPlan& plan : job_.arguments) {
     if (!plan.buffer) continue;
     TestArgument argument{*plan.buffer, {}, {}, {}};

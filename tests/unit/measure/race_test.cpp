@@ -109,6 +109,13 @@ TEST_CASE("Roughness is what one launch in forty exceeds its median by, and unkn
   CHECK(roughness.value() == 0);  // what is long past is forgotten
   roughness.learn(std::vector<double>(2000, 5.0), 0);
   CHECK(roughness.value() == 0);
+
+  Roughness shared(0.4);
+  CHECK(shared.value() == 0.5);
+  shared.learn(std::vector<double>(64, 2.0), 2.0);
+  CHECK(shared.value() == 0.4);
+  shared.learn(std::vector<double>(64, 4.0), 2.0);
+  CHECK(shared.value() == 1);
 }
 
 TEST_CASE("Without an incumbent, or with one of no time, nobody loses") {

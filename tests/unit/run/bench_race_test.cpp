@@ -134,3 +134,11 @@ TEST_CASE("A round that names what is not there is no message") {
   const RoundsJob job{{worker.lasting(1)}, {{0, 1}}};
   CHECK_THROWS_AS(rounds_job_from_json(to_json(job)), Error);
 }
+
+TEST_CASE("A CPU is no smoother than other processes may make it") {
+  Worker worker;
+  worker.device.device_info.vendor = "cpu";
+  CHECK(worker.raced(2.6).samples_ms.size() == 1);
+  CHECK(worker.raced(2.5).samples_ms.size() == 2);
+  CHECK(worker.raced(1.8).samples_ms.size() == 9);
+}
