@@ -11,6 +11,9 @@ namespace xtune {
 /// Throws Error(io) naming the path and the reason (missing, a folder, no permission, larger than limit).
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit_bytes = std::uint64_t{1} << 30);
 
+/// These bytes of a file, all of them. Throws Error(io), also where the file ends before.
+std::string read_file_part(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t bytes);
+
 /// Writes a temporary file in the same folder, flushes it and renames it over path; makes missing folders. On failure
 /// (full disk) the temporary file is removed, path is untouched, and Error(io) says why.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);

@@ -6,37 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "base/text.hpp"
 #include "core/record/finals.hpp"
+#include "core/record/ranking.hpp"
 
 namespace xtune {
 
 namespace {
-
-// Whether a counts rather than b, of one key: the newer one, but a suspect time says nothing against a clean one.
-bool counts_before(const Record& a, const Record& b) {
-  if (a.outcome == Outcome::ok && b.outcome == Outcome::ok && a.tainted.empty() != b.tainted.empty())
-    return a.tainted.empty();
-  return std::tuple(a.unix_time_ms, a.attempt, !a.finals.empty()) >
-         std::tuple(b.unix_time_ms, b.attempt, !b.finals.empty());
-}
-
-// The records that count: of each key the newest, where a race given up says nothing against a full measurement, and
-// what was measured to follow the device's drift says nothing of the configuration.
-std::vector<const Record*> current(const std::vector<const Record*>& records) {
-  std::map<std::string_view, const Record*> by_key;
-  for (const Record* record : records) {
-    if (record->outcome == Outcome::pruned || record->drift) continue;
-    const auto [kept, is_new] = by_key.emplace(record->key, record);
-    if (!is_new && counts_before(*record, *kept->second)) kept->second = record;
-  }
-  std::vector<const Record*> result;
-  for (const auto& [key, record] : by_key) result.push_back(record);
-  return result;
-}
 
 std::vector<const Record*> pointers_to(const std::vector<Record>& records) {
   std::vector<const Record*> pointers;
@@ -44,49 +22,20 @@ std::vector<const Record*> pointers_to(const std::vector<Record>& records) {
   return pointers;
 }
 
-// Puts those that met in finals, among the places that they have, into the order of their finals; and the winner before
-// all that had been measured by then, for what was not invited was too slow, and what was slower on another day is not
-// faster for it.
-void settle_finals(std::vector<const Record*>& order) {
-  std::set<std::pair<std::int64_t, std::string_view>> held;  // newest last
-  for (const Record* record : order)
-    if (!record->finals.empty()) held.emplace(record->unix_time_ms, record->finals);
-  for (const auto& [when, id] : held) {
-    std::vector<std::size_t> places;
-    std::vector<const Record*> met;
-    for (std::size_t i = 0; i < order.size(); ++i)
-      if (order[i]->finals == id) {
-        places.push_back(i);
-        met.push_back(order[i]);
-      }
-    const std::vector<const Record*> result = FinalsResult(met).order();
-    for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = result[i];
-    const auto winner = order.begin() + static_cast<std::ptrdiff_t>(places.front());
-    const auto place = std::find_if(order.begin(), winner, [&](const Record* record) {
-      return record->tainted.empty() == (*winner)->tainted.empty() && record->unix_time_ms <= (*winner)->unix_time_ms;
-    });
-    std::rotate(place, winner, winner + 1);
+struct RecordAccess {
+  static RankFacts facts(const Record* record) {
+    return {record->key,   record->finals,       record->attempt,       record->outcome, !record->tainted.empty(),
+            record->drift, record->unix_time_ms, record->time_ms.median};
   }
-}
+  static std::string config_text(const Record* record) { return text_of(record->config); }
+  static std::vector<const Record*> settled(const std::vector<const Record*>& met) { return FinalsResult(met).order(); }
+};
 
 std::vector<const Record*> ranked_among(const std::vector<const Record*>& records, const Criterion& criterion) {
-  std::vector<const Record*> good = current(records);
-  std::erase_if(good, [&](const Record* record) {
-    return record->outcome != Outcome::ok || record->time_ms.count == 0 || !std::isfinite(criterion.of(*record));
-  });
-  struct Rank {
-    bool tainted;
-    double score;
-    std::string config;
-    std::string_view key;
-    auto operator<=>(const Rank&) const = default;
+  const auto score = [&](const Record* record) {
+    return record->time_ms.count == 0 ? HUGE_VAL : criterion.of(*record);
   };
-  std::map<const Record*, Rank> ranks;
-  for (const Record* record : good)
-    ranks[record] = {!record->tainted.empty(), criterion.of(*record), text_of(record->config), record->key};
-  std::sort(good.begin(), good.end(), [&](const Record* a, const Record* b) { return ranks[a] < ranks[b]; });
-  if (!criterion.score) settle_finals(good);
-  return good;
+  return rank_records<RecordAccess>(records, score, !criterion.score);
 }
 
 // What the criterion makes of the ends of the time's interval.
@@ -118,30 +67,11 @@ std::optional<double> size_of_value(const Value& value) {
   return std::nullopt;
 }
 
-// Sum of |log2(a / b)| over the dimensions; nullopt where the problems are of different kinds (other names, other
-// words).
-std::optional<double> shape_distance(const Bindings& a, const Bindings& b) {
-  if (a.size() != b.size()) return std::nullopt;
-  double distance = 0;
-  for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
-    if (left->first != right->first) return std::nullopt;
-    if (left->second == right->second) continue;
-    const auto x = size_of_value(left->second), y = size_of_value(right->second);
-    if (!x || !y || !(*x > 0) || !(*y > 0)) return std::nullopt;
-    distance += std::abs(std::log2(*x / *y));
-  }
-  return distance;
-}
-
-bool sanitized(const Record& record) {
-  return std::find(record.key_parts.begin(), record.key_parts.end(), KeyParts::value_type("sanitize", "true")) !=
-         record.key_parts.end();
-}
-
 struct Group {
   std::vector<const Record*> records;  // of one problem, on one device
   double distance = 0;
   bool exact_device = false;
+  bool in_bucket = false;
 };
 
 std::string describe(const DeviceInfo& device) {
@@ -150,7 +80,7 @@ std::string describe(const DeviceInfo& device) {
 
 // The records by problem and device, nearest first; those that cannot answer are left out and counted in `reasons`.
 std::vector<Group> groups_of(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
-                             std::vector<std::string>& reasons) {
+                             const LookupRules& rules, std::vector<std::string>& reasons) {
   std::map<std::tuple<std::string, std::string, int>, Group> groups;
   std::size_t other_arch = 0, other_backend = 0, other_problem = 0, of_sanitizer = 0;
   for (const Record& record : records) {
@@ -158,7 +88,7 @@ std::vector<Group> groups_of(const std::vector<Record>& records, const Bindings&
       ++other_arch;
     } else if (record.device.backend != device.backend) {
       ++other_backend;
-    } else if (sanitized(record)) {
+    } else if (is_sanitized(record)) {
       ++of_sanitizer;
     } else if (const auto distance = shape_distance(record.problem, problem); !distance) {
       ++other_problem;
@@ -177,9 +107,16 @@ std::vector<Group> groups_of(const std::vector<Record>& records, const Bindings&
   tell(of_sanitizer, "of kernels built with --sanitize");
   tell(other_problem, "of problems with other dimensions");
   std::vector<Group> sorted;
-  for (auto& [name, group] : groups) sorted.push_back(std::move(group));
+  const std::string bucket = rules.bucket ? rules.bucket(problem) : "";
+  for (auto& [name, group] : groups) {
+    group.in_bucket = !bucket.empty() && rules.bucket(group.records.front()->problem) == bucket;
+    sorted.push_back(std::move(group));
+  }
   std::stable_sort(sorted.begin(), sorted.end(), [](const Group& a, const Group& b) {
-    return std::tuple(a.distance, !a.exact_device) < std::tuple(b.distance, !b.exact_device);
+    const auto rank = [](const Group& group) {
+      return std::tuple(group.distance != 0, !group.in_bucket, group.distance, !group.exact_device);
+    };
+    return rank(a) < rank(b);
   });
   return sorted;
 }
@@ -223,6 +160,24 @@ double Criterion::of(const Record& record) const {
   return score ? score(record, time_ms) : time_ms;
 }
 
+std::optional<double> shape_distance(const Bindings& a, const Bindings& b) {
+  if (a.size() != b.size()) return std::nullopt;
+  double distance = 0;
+  for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
+    if (left->first != right->first) return std::nullopt;
+    if (left->second == right->second) continue;
+    const auto x = size_of_value(left->second), y = size_of_value(right->second);
+    if (!x || !y || !(*x > 0) || !(*y > 0)) return std::nullopt;
+    distance += std::abs(std::log2(*x / *y));
+  }
+  return distance;
+}
+
+bool is_sanitized(const Record& record) {
+  return std::find(record.key_parts.begin(), record.key_parts.end(), KeyParts::value_type("sanitize", "true")) !=
+         record.key_parts.end();
+}
+
 bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
   return std::tie(a.backend, a.vendor, a.arch, a.name, a.compute_units) ==
          std::tie(b.backend, b.vendor, b.arch, b.name, b.compute_units);
@@ -248,6 +203,8 @@ const char* to_string(Match match) noexcept {
   switch (match) {
     case Match::exact:
       return "exact";
+    case Match::bucket:
+      return "bucket";
     case Match::nearest:
       return "nearest";
     case Match::none:
@@ -260,7 +217,7 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
                      const Criterion& criterion, const LookupRules& rules) {
   LookupResult result;
   if (records.empty()) result.reasons.push_back("no records of this kernel on " + device.arch);
-  for (Group& group : groups_of(records, problem, device, result.reasons)) {
+  for (Group& group : groups_of(records, problem, device, rules, result.reasons)) {
     const Record& first = *group.records.front();
     const bool exact = group.distance == 0 && group.exact_device;
     const std::string what = fmt::format("problem {} on {}, distance {:.3g}", text_of(first.problem),
@@ -278,7 +235,7 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
     }
     Choice choice = choose(order, rules);
     const Record& taken = *choice.record;
-    result.match = exact ? Match::exact : Match::nearest;
+    result.match = exact ? Match::exact : group.in_bucket && group.distance != 0 ? Match::bucket : Match::nearest;
     result.record = taken;
     result.distance = group.distance;
     result.differences = std::move(choice.differences);
