@@ -94,7 +94,7 @@ class Data {
 };
 
 /// One buffer as callbacks see it: host memory that is theirs to read during the call.
-struct ArrayView {
+struct HostArray {
   std::string name;                  ///< of the argument
   DType dtype = DType::f32;          ///< of its elements
   std::vector<std::uint64_t> shape;  ///< in elements, C order
@@ -116,13 +116,13 @@ class Arguments {
  public:
   Bindings problem;                ///< the names of the spec's problem
   Bindings config;                 ///< of a check: the configuration that ran
-  std::vector<ArrayView> inputs;   ///< before the launch, arguments that are read, inout ones too
-  std::vector<ArrayView> outputs;  ///< of a check: after the launch, arguments that are written, inout ones too
+  std::vector<HostArray> inputs;   ///< before the launch, arguments that are read, inout ones too
+  std::vector<HostArray> outputs;  ///< of a check: after the launch, arguments that are written, inout ones too
 
   /// By name. Throws Error(invalid_argument) that lists the names there are.
-  const ArrayView& input(std::string_view name) const;
+  const HostArray& input(std::string_view name) const;
   /// By name. Throws Error(invalid_argument) that lists the names there are.
-  const ArrayView& output(std::string_view name) const;
+  const HostArray& output(std::string_view name) const;
   /// An integer of the problem or the configuration. Throws Error(invalid_argument) where it is none.
   std::int64_t size(std::string_view name) const;
 };

@@ -6,9 +6,9 @@
 namespace xtune {
 namespace {
 
-const ArrayView& find(const std::vector<ArrayView>& arrays, std::string_view name, const char* what) {
+const HostArray& find(const std::vector<HostArray>& arrays, std::string_view name, const char* what) {
   std::vector<std::string> names;
-  for (const ArrayView& array : arrays) {
+  for (const HostArray& array : arrays) {
     if (array.name == name) return array;
     names.push_back(array.name);
   }
@@ -68,14 +68,14 @@ std::span<const std::byte> Data::host() const noexcept {
   return host_ ? std::span<const std::byte>(*host_) : std::span<const std::byte>();
 }
 
-void ArrayView::check_dtype(DType wanted) const {
+void HostArray::check_dtype(DType wanted) const {
   if (wanted == dtype) return;
   throw Error(ErrorKind::invalid_argument, "'" + name + "' has elements of type " + to_string(dtype) +
                                                ", and was asked for as " + to_string(wanted));
 }
 
-const ArrayView& Arguments::input(std::string_view name) const { return find(inputs, name, "input"); }
-const ArrayView& Arguments::output(std::string_view name) const { return find(outputs, name, "output"); }
+const HostArray& Arguments::input(std::string_view name) const { return find(inputs, name, "input"); }
+const HostArray& Arguments::output(std::string_view name) const { return find(outputs, name, "output"); }
 
 std::int64_t Arguments::size(std::string_view name) const {
   for (const Bindings* bindings : {&config, &problem})

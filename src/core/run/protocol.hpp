@@ -87,6 +87,7 @@ struct BenchJob {
   Launch launch;
   std::vector<ScalarArgument> scalars;      ///< in kernel order
   std::optional<Incumbent> incumbent = {};  ///< set: race it; a loser is pruned
+  Bindings config = {};                     ///< for services that tell somebody; not sent to a worker
 };
 struct BenchAnswer {
   Outcome outcome = Outcome::ok;

@@ -282,7 +282,7 @@ void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
 }
 
 BenchJob Tuning::job_of(const Trial& trial) const {
-  return {trial.artifact, trial.launch, resolver_.scalars(trial.config), std::nullopt};
+  return {trial.artifact, trial.launch, resolver_.scalars(trial.config), std::nullopt, trial.record.config};
 }
 
 void Tuning::fill(Record& record, const Trial& trial, const Lane& lane, const BenchAnswer& answer) const {
