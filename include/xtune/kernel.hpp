@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "xtune/tunable.hpp"
+#include "xtune/tune.hpp"
 #include "xtune/value.hpp"
 
 namespace xtune {
-
-class Tunable;
 
 /// What the first call on a new problem does when the store has no measurement of it (nor of its bucket).
 enum class Policy {
@@ -39,6 +39,9 @@ struct LoadSettings {
   std::string arch;         ///< to compile for, "sm_90a"; empty: the device's own
   Bindings default_config;  ///< where nothing is stored; empty: what the spec's [candidates] rate best, else its first
   Bindings defines;         ///< as -D NAME=value does; of specs in files
+  /// How to tune where the policy says so. Its problem, backend, devices, store and stop are the kernel's. What a tuner
+  /// throws is said, and costs no call.
+  TuneSettings tuning;
   /// A line that somebody should read, from any thread; empty: standard error. Must not throw.
   std::function<void(const std::string&)> on_message;
 };

@@ -7,6 +7,7 @@
 #include "dispatch/kernel_state.hpp"
 #include "xtune/kernel.hpp"
 #include "xtune/tunable.hpp"
+#include "xtune/tune.hpp"
 
 namespace xtune {
 namespace {
@@ -36,6 +37,16 @@ Kernel load(const Tunable& tunable, const LoadSettings& settings) {
   parts.open_toolchain = [backend] { return backend->open_toolchain(); };
   parts.narrow = [kept](Spec& spec, const Bindings& problem, const Bindings& facts) {
     apply_predicates(*kept, spec, problem, facts);
+  };
+  parts.tune = [kept, tuning = settings.tuning, store = settings.store](
+                   const Bindings& problem, const DeviceInfo& device, const std::stop_token& stop) {
+    TuneSettings own = tuning;
+    own.backend = device.backend;
+    own.devices = {device.index};
+    own.problem = problem;
+    own.store = store;
+    own.stop = stop;
+    tune(*kept, own);
   };
   parts.kept = kept;
   return dispatch::make_kernel(std::move(parts), settings);

@@ -113,12 +113,11 @@ bool KernelState::wants_tuning(const Choice& choice) const {
          (choice.kind == Choice::Kind::nearest || choice.kind == Choice::Kind::none);
 }
 
-void KernelState::tune(const Bindings& problem, const std::atomic<bool>& stop) {
+void KernelState::tune(const Bindings& problem) {
   try {
-    const DeviceInfo device = runtime_.device();
-    parts_.tune(problem, device, archs_for(device).front(), stop);
+    parts_.tune(problem, runtime_.device(), stop_.get_token());
   } catch (const std::exception& error) {
-    if (!stop) say(fmt::format("{}, {}: not tuned: {}", name(), bindings_text(problem), error.what()));
+    if (!stop_.stop_requested()) say(fmt::format("{}, {}: not tuned: {}", name(), bindings_text(problem), error.what()));
   }
   selector_.refresh();
 }
@@ -130,7 +129,7 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
     Case its = case_of(problem);
     const bool tuning = wants_tuning(its.selection.choice);
     if (tuning && settings_.policy == Policy::tune_once) {
-      tune(problem, stop_);
+      tune(problem);
       its = case_of(problem);
     }
     Prepared prepared = make(key, its);
@@ -146,8 +145,8 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
       background_.add([this, key, problem] {
         try {
           runtime_.adopt(key.words[0]);
-          tune(problem, stop_);
-          if (!stop_) table_.put(make(key, case_of(problem)));
+          tune(problem);
+          if (!stop_.stop_requested()) table_.put(make(key, case_of(problem)));
         } catch (const std::exception& error) {
           say(fmt::format("{}, {}: what was tuned is not used: {}", name(), bindings_text(problem), error.what()));
         }

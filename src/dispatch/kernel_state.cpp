@@ -34,7 +34,7 @@ KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
                                                    [this](const std::string& text) { say(text); })) {}
 
 KernelState::~KernelState() {
-  stop_ = true;
+  stop_.request_stop();
   background_.end();
 }
 

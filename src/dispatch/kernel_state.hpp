@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,8 @@ namespace xtune {
 
 namespace dispatch {
 
-/// Tunes a problem on a device, for an architecture, into the store. May throw Error; ends soon once stop is true.
-using Tuner = std::function<void(const Bindings& problem, const DeviceInfo& device, const std::string& arch,
-                                 const std::atomic<bool>& stop)>;
+/// Tunes a problem on a device, into the store. May throw Error; ends soon once it is asked to stop.
+using Tuner = std::function<void(const Bindings& problem, const DeviceInfo& device, const std::stop_token& stop)>;
 
 /// What a kernel is made of; tests put fakes in.
 struct Parts {
@@ -70,7 +70,7 @@ class KernelState {
   Case case_of(const Bindings& problem);
   std::vector<std::string> archs_for(const DeviceInfo& device) const;
   bool wants_tuning(const Choice& choice) const;
-  void tune(const Bindings& problem, const std::atomic<bool>& stop);
+  void tune(const Bindings& problem);
   int launch(const dispatch::Prepared& entry, void* stream, const void* const* values) const noexcept;
   [[noreturn]] void fail(int status) const;
   void say(const std::string& message);
@@ -89,7 +89,7 @@ class KernelState {
   std::map<Bindings, std::shared_ptr<const Binding>> bindings_;
   std::mutex said_mutex_;
   std::set<std::string> said_;
-  std::atomic<bool> stop_{false};
+  std::stop_source stop_;
   dispatch::Background background_;  ///< last: its thread uses all the rest
 };
 

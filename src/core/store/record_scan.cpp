@@ -4,94 +4,12 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstring>
 
 #include "core/record/record.hpp"
+#include "core/store/json_walk.hpp"
 
 namespace xtune {
 namespace {
-
-// Where a text is not what it should be, the walk ends by throwing nothing: every step returns null from then on.
-class Walk {
- public:
-  explicit Walk(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
-
-  bool take(char c) {
-    if (at_ == end_ || *at_ != c) return false;
-    ++at_;
-    return true;
-  }
-  bool next_is(char c) const { return at_ != end_ && *at_ == c; }
-  bool ended() const { return at_ == end_; }
-
-  // A string without its quotes, escapes left as they are.
-  bool take_string(std::string_view& text) {
-    if (!take('"')) return false;
-    const char* const begin = at_;
-    for (;;) {
-      const auto* quote = static_cast<const char*>(std::memchr(at_, '"', static_cast<std::size_t>(end_ - at_)));
-      if (!quote) return false;
-      at_ = quote + 1;
-      const char* backslash = quote;
-      while (backslash != begin && backslash[-1] == '\\') --backslash;
-      if ((quote - backslash) % 2 == 0) {
-        text = {begin, static_cast<std::size_t>(quote - begin)};
-        return true;
-      }
-    }
-  }
-
-  // Any value, as its text with quotes and brackets.
-  bool take_value(std::string_view& text) {
-    const char* const begin = at_;
-    if (at_ == end_) return false;
-    std::string_view ignored;
-    if (*at_ == '"' ? !take_string(ignored) : *at_ == '{' || *at_ == '[' ? !skip_brackets() : !skip_word())
-      return false;
-    text = {begin, static_cast<std::size_t>(at_ - begin)};
-    return true;
-  }
-
- private:
-  bool skip_word() {
-    const char* const begin = at_;
-    while (at_ != end_ && *at_ != ',' && *at_ != '}' && *at_ != ']') ++at_;
-    return at_ != begin;
-  }
-
-  bool skip_brackets() {
-    // A list of numbers, such as the samples, holds no bracket.
-    if (*at_ == '[' && at_ + 1 != end_ && (at_[1] == '-' || (at_[1] >= '0' && at_[1] <= '9'))) {
-      const auto* close = static_cast<const char*>(std::memchr(at_, ']', static_cast<std::size_t>(end_ - at_)));
-      if (!close) return false;
-      at_ = close + 1;
-      return true;
-    }
-    std::string_view ignored;
-    for (int depth = 0; at_ != end_;) {
-      const char c = *at_;
-      if (c == '"') {
-        if (!take_string(ignored)) return false;
-        continue;
-      }
-      ++at_;
-      depth += c == '{' || c == '[';
-      depth -= c == '}' || c == ']';
-      if (depth == 0) return true;
-    }
-    return false;
-  }
-
-  const char* at_;
-  const char* end_;
-};
-
-// Text that needs no decoding, so that equal texts are equal values.
-bool is_plain(std::string_view text) {
-  for (const char c : text)
-    if (c == '\\' || static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F) return false;
-  return true;
-}
 
 bool read_text(std::string_view value, std::string_view& text) {
   if (value.size() < 2 || value.front() != '"') return false;
@@ -125,14 +43,25 @@ bool read_times(std::string_view value, ScannedRecord& record) {
     record.count = static_cast<std::uint64_t>(count);
     return true;
   };
-  return scan_members(value, visit) && found == 5;
+  return visit_members(value, visit) && found == 5;
 }
 
-bool read_sanitized(std::string_view parts, bool& sanitized) {
-  if (parts.front() != '[') return false;
-  sanitized = parts.find(R"(["sanitize","true"])") != std::string_view::npos;
-  // Written with spaces, say: for the reader that knows all of JSON.
-  return sanitized || parts.find("\"sanitize\"") == std::string_view::npos;
+// [["name","value"],...]: the ends of its pairs are looked for, as the texts of the values are most of it. In a string
+// a quote has a backslash before it, so that what looks like the end of the list followed by a name is just that.
+bool take_key_parts(JsonWalk& walk, bool& sanitized) {
+  constexpr std::string_view pair = R"(["sanitize","true")";
+  if (walk.take("[]")) return true;
+  if (!walk.take("[[\"")) return false;
+  const char* const begin = walk.rest().data();
+  for (const char* close; (close = walk.find(']'));) {
+    walk.take_through(close);
+    if (std::string_view(begin - 2, close).ends_with(pair)) sanitized = true;
+    const std::string_view rest = walk.rest();
+    if (!rest.starts_with(']')) continue;
+    if (rest == "]}" || (rest.size() > 3 && rest.starts_with("],\"") && rest[3] >= 'a' && rest[3] <= 'z'))
+      return walk.take(']');
+  }
+  return false;
 }
 
 // One bit each, to see whether all of them are there.
@@ -164,7 +93,6 @@ bool read_member(std::string_view name, std::string_view value, ScannedRecord& r
       return name != "finals" || read_text(value, record.finals);
     case 'k':
       if (name == "key") return required(key) && read_text(value, record.key);
-      if (name == "key_parts") return read_sanitized(value, record.sanitized);
       return name != "kernel" || (required(kernel) && read_text(value, text));
     case 'o':
       if (name != "outcome") return true;
@@ -196,31 +124,24 @@ static_assert(Record::schema == 1, "read_member knows this version's text");
 
 }  // namespace
 
-bool scan_record(std::string_view line, ScannedRecord& record) {
+bool scan_record(std::string_view line, ScannedRecord& record, std::string_view known_device) {
   record = {};
-  Walk walk(line);
+  JsonWalk walk(line);
   if (!walk.take('{')) return false;
   unsigned found = 0;
   for (std::string_view name, value; !walk.take('}'); walk.take(',')) {
-    if (!walk.take_string(name) || name.empty() || !walk.take(':') || !walk.take_value(value)) return false;
+    if (!walk.take_string(name) || name.empty() || !walk.take(':')) return false;
+    if (name == "key_parts") {
+      if (!take_key_parts(walk, record.sanitized)) return false;
+    } else if (name == "device" && !known_device.empty() && walk.take(known_device)) {
+      record.device = known_device;
+      found |= device;
+    } else if (!walk.take_value(value) || !read_member(name, value, record, found)) {
+      return false;
+    }
     if (!walk.next_is(',') && !walk.next_is('}')) return false;
-    if (!read_member(name, value, record, found)) return false;
   }
   return walk.ended() && found == 255;
-}
-
-bool scan_members(std::string_view object, const std::function<bool(std::string_view, std::string_view, bool)>& visit) {
-  Walk walk(object);
-  if (!walk.take('{')) return false;
-  for (std::string_view name, value; !walk.take('}'); walk.take(',')) {
-    if (!walk.take_string(name) || !walk.take(':') || !walk.take_value(value)) return false;
-    if (!walk.next_is(',') && !walk.next_is('}')) return false;
-    const bool is_text = value.front() == '"';
-    if (is_text) value = value.substr(1, value.size() - 2);
-    if (value.starts_with('{') || value.starts_with('[') || !is_plain(name) || !is_plain(value)) return false;
-    if (!visit(name, value, is_text)) return false;
-  }
-  return walk.ended();
 }
 
 bool scan_number(std::string_view text, double& number) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string_view>
 
 #include "xtune/outcome.hpp"
@@ -23,13 +22,9 @@ struct ScannedRecord {
 
 /// False: the line is not of the plain form that RecordWriter gives nearly every record (nothing but ASCII and no
 /// escapes in what is read, finite numbers, every required member), or no record at all; read_record_line tells.
-/// Members that are not read are passed over by their brackets and quotes.
-bool scan_record(std::string_view line, ScannedRecord& record);
-
-/// Walks the members of a flat JSON object in that plain form: a value is a string's text (then is_text), or the JSON
-/// text of a number, true or false. False: it is no such object, or visit returned false.
-bool scan_members(std::string_view object,
-                  const std::function<bool(std::string_view name, std::string_view value, bool is_text)>& visit);
+/// Members that are not read are passed over by their brackets and quotes. known_device: the JSON text of the device of
+/// the line before, which is nearly always that of this one; may be empty.
+bool scan_record(std::string_view line, ScannedRecord& record, std::string_view known_device = {});
 
 /// The number that is all of a text.
 bool scan_number(std::string_view text, double& number);

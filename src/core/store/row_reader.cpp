@@ -6,19 +6,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
-#include <thread>
 
-#include "base/text.hpp"
+#include "base/parallel.hpp"
+#include "core/build/artifact_json.hpp"
 #include "core/record/best.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/record_json.hpp"
 #include "core/record/record_log.hpp"
+#include "core/store/json_walk.hpp"
 #include "core/store/record_scan.hpp"
 #include "xtune/error.hpp"
 
@@ -89,7 +88,7 @@ class PieceReader {
   bool config_text(std::string_view config) {
     text_.clear();
     std::string_view before;
-    return scan_members(config, [&](std::string_view name, std::string_view value, bool is_text) {
+    return visit_members(config, [&](std::string_view name, std::string_view value, bool is_text) {
       if (!text_.empty() && !(before < name)) return false;
       before = name;
       if (!text_.empty()) text_ += ", ";
@@ -98,14 +97,27 @@ class PieceReader {
       double number = 0;
       if (is_text || value == "true" || value == "false")
         text_ += value;
-      else if (scan_number(value, integer))
-        text_ += std::to_string(integer);
-      else if (value.find_first_of(".eE") != std::string_view::npos && scan_number(value, number))
+      else if (scan_number(value, integer) && std::to_string(integer) == value)
+        text_ += value;
+      else if (value.find_first_of(".eE") != std::string_view::npos && scan_number(value, number) &&
+               Json::accept(value))
         text_ += to_text(number);
       else
         return false;
       return true;
     });
+  }
+
+  /// Whether what finals are judged by can be read.
+  static bool is_sound(const ScannedRecord& from) {
+    try {
+      if (!from.samples_ms.empty())
+        for (const Json& sample : Json::parse(from.samples_ms)) number_from_json(sample);
+      if (!from.usage.empty()) resource_usage_from_json(Json::parse(from.usage));
+    } catch (const std::exception&) {
+      return false;
+    }
+    return true;
   }
 
   bool add(const ScannedRecord& from, std::string_view line) {
@@ -114,6 +126,7 @@ class PieceReader {
     const auto device = intern(rows_.set.devices, last_device_, last_device_index_, from.device,
                                [](const Json& json) { return device_info_from_json(json); });
     if (!problem || !device || !config_text(from.config)) return false;
+    if (!from.finals.empty() && !is_sound(from)) return false;
     rows_.set.sanitized += from.sanitized;
     if (from.outcome == Outcome::pruned || from.drift || from.sanitized) return true;
     StoredConfig row;
@@ -139,7 +152,7 @@ class PieceReader {
 
   bool plain_record(std::string_view line) {
     ScannedRecord record;
-    if (!scan_record(line, record) || !add(record, line)) return false;
+    if (!scan_record(line, record, last_device_) || !add(record, line)) return false;
     ++rows_.set.records;
     return true;
   }
@@ -340,27 +353,14 @@ RowSet read_rows(const std::vector<RecordSource>& sources, unsigned threads) {
   std::vector<std::string> warnings;
   const std::vector<Piece> pieces = pieces_of(sources, warnings);
   std::vector<PieceRows> parts(pieces.size());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    std::vector<char> buffer;
-    for (std::size_t i; (i = next++) < pieces.size();) {
-      try {
-        read_piece(sources[pieces[i].source], pieces[i], buffer, parts[i]);
-      } catch (const std::exception& error) {  // Error, or no memory left
-        parts[i].warnings.emplace_back(0, error.what());
-      }
-    }
-  };
-  if (threads == 0) threads = std::min(8u, std::max(1u, std::thread::hardware_concurrency()));
-  const std::size_t more = pieces.empty() ? 0 : std::min<std::size_t>(threads, pieces.size()) - 1;
-  {
-    std::vector<std::jthread> others;
+  parallel_for(pieces.size(), threads, [&](std::size_t i) {
     try {
-      for (std::size_t i = 0; i < more; ++i) others.emplace_back(work);
-    } catch (const std::system_error&) {  // no more threads for this process: those that there are do it
+      std::vector<char> buffer;
+      read_piece(sources[pieces[i].source], pieces[i], buffer, parts[i]);
+    } catch (const std::exception& error) {  // Error, or no memory left
+      parts[i].warnings.emplace_back(0, error.what());
     }
-    work();
-  }
+  });
   RowSet whole = joined(sources, pieces, parts);
   whole.warnings.insert(whole.warnings.begin(), warnings.begin(), warnings.end());
   return whole;

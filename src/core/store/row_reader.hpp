@@ -3,11 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
+#include <functional>
 #include <memory>
 #include <memory_resource>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/device/device_info.hpp"
@@ -24,11 +25,16 @@ struct RecordSource {
   std::string name;                  ///< in warnings
 };
 
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }
+};
+
 /// Values by their JSON text: records of one problem or device name it by the same bytes, nearly always.
 template <class T>
 struct Interned {
   std::vector<T> values;
-  std::map<std::string, std::uint32_t, std::less<>> by_text;
+  std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> by_text;
 };
 
 struct RowSet {

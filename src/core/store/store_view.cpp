@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/files.hpp"
+#include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/record/finals.hpp"
@@ -116,29 +119,34 @@ void StoreView::State::group() {
                          std::string_view>;
   std::map<Key, std::pair<Group, std::vector<const StoredConfig*>>> found;
   // Most rows are of the same problem and device as one before: the texts are compared once a pair.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<const StoredConfig*>*> known;
-  std::pair<std::uint32_t, std::uint32_t> last{UINT32_MAX, UINT32_MAX};
-  std::vector<const StoredConfig*>* configs = nullptr;
+  std::unordered_map<std::uint64_t, std::vector<const StoredConfig*>*> known;
   for (const StoredConfig& row : set.rows) {
-    const std::pair pair(row.problem, row.device);
-    if (pair != last) {
-      last = pair;
-      auto& place = known[pair];
-      if (!place) {
-        const DeviceInfo& device = set.devices.values[row.device];
-        auto& entry =
-            found[{texts[row.problem], device.name, device.compute_units, device.backend, device.arch, device.vendor}];
-        if (entry.second.empty()) entry.first.problem = row.problem, entry.first.device = row.device;
-        place = &entry.second;
-      }
-      configs = place;
+    auto& configs = known[std::uint64_t{row.problem} << 32 | row.device];
+    if (!configs) {
+      const DeviceInfo& device = set.devices.values[row.device];
+      auto& entry =
+          found[{texts[row.problem], device.name, device.compute_units, device.backend, device.arch, device.vendor}];
+      if (entry.second.empty()) entry.first.problem = row.problem, entry.first.device = row.device;
+      configs = &entry.second;
     }
     configs->push_back(&row);
   }
+  std::vector<std::vector<const StoredConfig*>> members;
   for (auto& [key, entry] : found) {
-    entry.first.order = rank(entry.second, time);
-    if (!entry.first.order.empty()) groups.push_back(std::move(entry.first));
+    groups.push_back(std::move(entry.first));
+    members.push_back(std::move(entry.second));
   }
+  std::vector<std::exception_ptr> failures(groups.size());
+  parallel_for(groups.size(), options.threads, [&](std::size_t i) {
+    try {
+      groups[i].order = rank(members[i], time);
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+  std::erase_if(groups, [](const Group& group) { return group.order.empty(); });
 }
 
 void StoreView::State::index() {

@@ -38,7 +38,7 @@ TEST_CASE("tune_once tunes a new problem before its first launch, and only then"
   Shop shop;
   int tuned = 0;
   shop.settings.policy = Policy::tune_once;
-  shop.tuner = [&](const Bindings& problem, const DeviceInfo&, const std::string&, const std::atomic<bool>&) {
+  shop.tuner = [&](const Bindings& problem, const DeviceInfo&, const std::stop_token&) {
     ++tuned;
     shop.measure(std::get<std::int64_t>(problem.at("N")), 128, 1.0);
   };
@@ -56,7 +56,7 @@ TEST_CASE("what is tuned in the background takes over while others launch") {
   std::mutex mutex;
   std::condition_variable changed;
   bool may_go_on = false;
-  shop.tuner = [&](const Bindings&, const DeviceInfo&, const std::string&, const std::atomic<bool>&) {
+  shop.tuner = [&](const Bindings&, const DeviceInfo&, const std::stop_token&) {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return may_go_on; });
     shop.measure(4096, 128, 1.0);
@@ -84,7 +84,7 @@ TEST_CASE("what is tuned in the background takes over while others launch") {
 TEST_CASE("tuning that fails is said once and costs no call") {
   Shop shop;
   shop.settings.policy = Policy::tune_in_background;
-  shop.tuner = [](const Bindings&, const DeviceInfo&, const std::string&, const std::atomic<bool>&) {
+  shop.tuner = [](const Bindings&, const DeviceInfo&, const std::stop_token&) {
     throw Error(ErrorKind::unavailable, "no tuner here");
   };
   const Kernel kernel = shop.kernel();
@@ -99,9 +99,9 @@ TEST_CASE("a kernel that goes stops its tuning") {
   Shop shop;
   std::atomic<bool> began{false}, saw_stop{false};
   shop.settings.policy = Policy::tune_in_background;
-  shop.tuner = [&](const Bindings&, const DeviceInfo&, const std::string&, const std::atomic<bool>& stop) {
+  shop.tuner = [&](const Bindings&, const DeviceInfo&, const std::stop_token& stop) {
     began = true;
-    while (!stop) std::this_thread::yield();
+    while (!stop.stop_requested()) std::this_thread::yield();
     saw_stop = true;
     throw Error(ErrorKind::interrupted, "stopped");
   };

@@ -152,6 +152,32 @@ TEST_CASE("damage is told as read_records tells it, and the rest is read") {
   CHECK(expected.warnings.size() > 10);
 }
 
+TEST_CASE("values that only look like JSON are damage, also where nobody but finals reads them") {
+  const TemporaryDirectory store;
+  Record record = example_record(64, 1);
+  record.finals = "f";
+  record.usage.registers = 7;
+  const std::filesystem::path path = write_records(store.path(), {record});
+  const std::string text = read_file(path);
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{"\"samples_ms\":[", "\"samples_ms\":[x,"},
+                                                        {"\"registers\":7", "\"registers\":x"},
+                                                        {"\"BLOCK\":64", "\"BLOCK\":064"},
+                                                        {"\"BLOCK\":64", "\"BLOCK\":6."},
+                                                        {"\"BLOCK\":64", "\"BLOCK\":null"},
+                                                        {"\"arch\":\"sm_90\",\"backend\"", "\"arch\":7,\"backend\""},
+                                                        {"\"M\":64", "\"M\":9999999999999999999"}}) {
+    CAPTURE(to);
+    std::string damaged = text;
+    REQUIRE(damaged.find(from) != std::string::npos);
+    write_text(path, damaged.replace(damaged.rfind(from), from.size(), to));
+    const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+    CHECK(view.records() == 0);
+    CHECK(view.groups().empty());
+    CHECK(view.warnings() == read_records(store.path(), "sm_90", "gemm").warnings);
+  }
+}
+
 TEST_CASE("large files are cut into pieces at line ends, and no line is lost or read twice") {
   const TemporaryDirectory store;
   std::vector<Record> records = random_records(9, 30);
