@@ -1,5 +1,5 @@
 # How xtune's own code is compiled, and the two functions that every folder uses.
-if(NOT CMAKE_BUILD_TYPE)
+if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 set(CMAKE_CXX_STANDARD 20)

@@ -6,7 +6,8 @@
 
 namespace xtune {
 
-/// Why xtune itself could not do what was asked. A configuration that fails is no Error: it is a record with an outcome.
+/// Why xtune itself could not do what was asked. A configuration that fails is no Error: it is a record with an
+/// outcome.
 enum class ErrorKind {
   invalid_spec,      ///< the spec file is wrong; the message opens with file:line:column
   invalid_argument,  ///< a command-line or API argument is wrong

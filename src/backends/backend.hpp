@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/runtime.hpp"
 #include "core/build/artifact.hpp"
 #include "core/measure/device.hpp"
 
@@ -27,6 +28,8 @@ class Backend {
   virtual std::unique_ptr<Toolchain> open_toolchain() = 0;
   /// Throws Error(unavailable).
   virtual std::unique_ptr<Device> open_device(int index) = 0;
+  /// For launches in this process' own contexts; the same one each time. Throws Error(unavailable).
+  virtual std::shared_ptr<Runtime> open_runtime() = 0;
 };
 
 /// Names of the backends in this build, in the order that `--backend auto` tries them (backends.def).

@@ -91,6 +91,25 @@ std::string read_if_there(const fs::path& path, std::uint64_t limit_bytes) {
   }
 }
 
+std::string read_file_part(const fs::path& path, std::uint64_t offset, std::uint64_t bytes) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) fail("read", path, std::strerror(errno));
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) fail("read", path, std::strerror(errno));
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  if (offset > size || bytes > size - offset) fail("read", path, "it is shorter than it should be");
+  std::string text(bytes, '\0');
+  for (std::size_t filled = 0; filled < text.size();) {
+    const ssize_t n =
+        ::pread(file.get(), text.data() + filled, text.size() - filled, static_cast<off_t>(offset + filled));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("read", path, std::strerror(errno));
+    if (n == 0) fail("read", path, "it is shorter than it should be");
+    filled += static_cast<std::size_t>(n);
+  }
+  return text;
+}
+
 void write_file_atomically(const fs::path& path, std::string_view bytes) {
   static std::atomic<unsigned> counter{0};
   if (path.filename().empty()) fail("write", path, "it names no file");

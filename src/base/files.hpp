@@ -13,6 +13,8 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t limit_byt
 
 /// The same, but an empty text where it would throw Error: of files that may be absent, such as those of /proc.
 std::string read_if_there(const std::filesystem::path& path, std::uint64_t limit_bytes = std::uint64_t{1} << 20);
+/// These bytes of a file, all of them. Throws Error(io), also where the file ends before.
+std::string read_file_part(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t bytes);
 
 /// Writes a temporary file in the same folder, flushes it and renames it over path; makes missing folders. On failure
 /// (full disk) the temporary file is removed, path is untouched, and Error(io) says why.

@@ -5,6 +5,7 @@
 
 #include "backends/cuda/device_query.hpp"
 #include "backends/cuda/driver_api.hpp"
+#include "backends/cuda/runtime.hpp"
 #include "backends/cuda/toolchain.hpp"
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/timing_kernels.hpp"
@@ -43,6 +44,12 @@ class CudaBackend final : public Backend {
     gpu::DriverApi api = cuda::open_driver_api(driver, index);
     api.timing_code = [arch = info.arch] { return open_nvrtc()->compile(gpu::timing_request(arch)); };
     return gpu::make_device(std::move(api), std::move(info));
+  }
+
+  std::shared_ptr<Runtime> open_runtime() override {
+    static const std::shared_ptr<Runtime> runtime =
+        cuda::make_runtime([](int index) { return cuda::query_device(cuda::driver(), index); });
+    return runtime;
   }
 };
 

@@ -23,6 +23,11 @@
   CALL(cuDevicePrimaryCtxRetain)      \
   CALL(cuDevicePrimaryCtxRelease)     \
   CALL(cuCtxSetCurrent)               \
+  CALL(cuCtxGetCurrent)               \
+  CALL(cuCtxGetDevice)                \
+  CALL(cuPointerGetAttribute)         \
+  CALL(cuMemGetAddressRange)          \
+  CALL(cuStreamIsCapturing)           \
   CALL(cuMemAlloc)                    \
   CALL(cuMemFree)                     \
   CALL(cuMemHostAlloc)                \

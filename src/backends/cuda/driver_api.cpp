@@ -174,7 +174,23 @@ void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
 #endif
 }
 
+gpu::DriverApi calls_of(const Driver* d, int major) {
+  gpu::DriverApi api;
+  api.describe = [d](Status code) { return describe(*d, static_cast<CUresult>(code)); };
+  api.is_sticky = is_sticky;
+  api.is_out_of_memory = [](Status code) { return code == CUDA_ERROR_OUT_OF_MEMORY; };
+  fill_memory(api, d);
+  fill_queue(api, d);
+  fill_kernels(api, d, major);
+  return api;
+}
+
 }  // namespace
+
+gpu::DriverApi module_calls(const Driver& driver) {
+  constexpr int with_clusters = 9;
+  return calls_of(&driver, with_clusters);
+}
 
 gpu::DriverApi open_driver_api(const Driver& driver, int index) {
   const Driver* d = &driver;
@@ -190,13 +206,7 @@ gpu::DriverApi open_driver_api(const Driver& driver, int index) {
     throw Error(ErrorKind::unavailable,
                 fmt::format("cuda device {} cannot be opened: {} (is it in exclusive use, or out of memory?)", index,
                             describe(driver, status)));
-  gpu::DriverApi api;
-  api.describe = [d](Status code) { return describe(*d, static_cast<CUresult>(code)); };
-  api.is_sticky = is_sticky;
-  api.is_out_of_memory = [](Status code) { return code == CUDA_ERROR_OUT_OF_MEMORY; };
-  fill_memory(api, d);
-  fill_queue(api, d);
-  fill_kernels(api, d, major);
+  gpu::DriverApi api = calls_of(d, major);
   char pci_address[32] = "";
   if (d->cuDeviceGetPCIBusId(pci_address, sizeof pci_address, device) == CUDA_SUCCESS)
     api.state = open_monitor(pci_address);

@@ -7,6 +7,7 @@
 #include "backends/gpu/timing_kernels.hpp"
 #include "backends/hip/device_query.hpp"
 #include "backends/hip/driver_api.hpp"
+#include "backends/hip/runtime.hpp"
 #include "backends/hip/toolchain.hpp"
 #include "xtune/error.hpp"
 
@@ -27,6 +28,10 @@ class HipBackend final : public Backend {
     gpu::DriverApi api = hip::open_driver_api(calls, index);
     api.timing_code = [arch = info.arch] { return hip::make_toolchain()->compile(gpu::timing_request(arch)); };
     return gpu::make_device(std::move(api), std::move(info));
+  }
+  std::shared_ptr<Runtime> open_runtime() override {
+    static const std::shared_ptr<Runtime> runtime = hip::make_runtime();
+    return runtime;
   }
 };
 

@@ -116,6 +116,17 @@ void fill_kernels(gpu::DriverApi& api, const HipCalls* h) {
   };
 }
 
+/// Of an AMD code object; on NVIDIA the driver beneath tells.
+void fill_parameters([[maybe_unused]] gpu::DriverApi& api) {
+#if !defined(__HIP_PLATFORM_NVIDIA__)
+  api.parameter_sizes = [](gpu::Function, const Artifact& artifact) -> std::optional<std::vector<std::size_t> > {
+    auto metadata = gpu::kernel_metadata(gpu::unbundle(artifact.image, artifact.arch), artifact.entry_symbol);
+    if (!metadata) return std::nullopt;
+    return std::move(metadata->parameter_bytes);
+  };
+#endif
+}
+
 /// What the platform beneath can do and HIP's own calls cannot say.
 void fill_platform(gpu::DriverApi& api, const HipCalls* h, int index) {
 #if defined(__HIP_PLATFORM_NVIDIA__)
@@ -133,15 +144,23 @@ void fill_platform(gpu::DriverApi& api, const HipCalls* h, int index) {
   if (h->hipDeviceGetPCIBusId(pci_address, sizeof pci_address, index) == hipSuccess)
     api.state = gpu::open_amd_monitor(pci_address);
   api.timer_hz = 100e6;  // wall_clock64 on every GPU this HIP compiles for: "constant 100 MHz" (s_memrealtime, AMD ISA)
-  api.parameter_sizes = [](gpu::Function, const Artifact& artifact) -> std::optional<std::vector<std::size_t> > {
-    auto metadata = gpu::kernel_metadata(gpu::unbundle(artifact.image, artifact.arch), artifact.entry_symbol);
-    if (!metadata) return std::nullopt;
-    return std::move(metadata->parameter_bytes);
-  };
 #endif
 }
 
 }  // namespace
+
+gpu::DriverApi module_calls(const HipCalls& calls) {
+  const HipCalls* h = &calls;
+  gpu::DriverApi api;
+  api.describe = [h](Status code) { return describe(*h, static_cast<hipError_t>(code)); };
+  api.is_sticky = [h](Status code) { return is_sticky(h, code); };
+  api.is_out_of_memory = [](Status code) { return code == hipErrorOutOfMemory; };
+  fill_memory(api, h);
+  fill_queue(api, h);
+  fill_kernels(api, h);
+  fill_parameters(api);
+  return api;
+}
 
 gpu::DriverApi open_driver_api(const HipCalls& calls, int index) {
   const HipCalls* h = &calls;
@@ -152,13 +171,7 @@ gpu::DriverApi open_driver_api(const HipCalls& calls, int index) {
     throw Error(ErrorKind::unavailable,
                 fmt::format("hip device {} cannot be opened: {} (is it in exclusive use, or out of memory?)", index,
                             describe(calls, status)));
-  gpu::DriverApi api;
-  api.describe = [h](Status code) { return describe(*h, static_cast<hipError_t>(code)); };
-  api.is_sticky = [h](Status code) { return is_sticky(h, code); };
-  api.is_out_of_memory = [](Status code) { return code == hipErrorOutOfMemory; };
-  fill_memory(api, h);
-  fill_queue(api, h);
-  fill_kernels(api, h);
+  gpu::DriverApi api = module_calls(calls);
   fill_platform(api, h, index);
   return api;
 }

@@ -8,5 +8,7 @@ namespace xtune::hip {
 
 /// Makes the device current on this thread. Throws Error(unavailable).
 gpu::DriverApi open_driver_api(const HipCalls& calls, int index);
+/// The calls for memory, queues and kernels alone, on whichever device the calling thread has; opens and closes none.
+gpu::DriverApi module_calls(const HipCalls& calls);
 
 }  // namespace xtune::hip

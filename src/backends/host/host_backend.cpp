@@ -2,6 +2,7 @@
 #include "backends/backend.hpp"
 #include "backends/host/cpu.hpp"
 #include "backends/host/device.hpp"
+#include "backends/host/runtime.hpp"
 #include "backends/host/toolchain.hpp"
 #include "xtune/error.hpp"
 
@@ -19,6 +20,7 @@ class HostBackend final : public Backend {
                   "the host backend has one device, number 0; asked for " + std::to_string(index));
     return host::make_device();
   }
+  std::shared_ptr<Runtime> open_runtime() override { return host::runtime(); }
 };
 
 }  // namespace

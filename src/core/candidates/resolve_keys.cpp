@@ -126,6 +126,8 @@ std::string reference_text(const Spec& spec, const std::string& source_digest) {
       }
       return "command " + canonical_list(items);
     }
+    case ReferenceSpec::Kind::given:
+      return "given " + reference.digest;
   }
   return "unknown";
 }
@@ -193,6 +195,8 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
                      {"buffers", buffers_text(layouts())},
                      {"seed", std::to_string(spec.search.seed)},
                      {"reference", reference_text(spec, reference_digest)}};
+      if (const std::string& check = spec.validate.reference.checked_by; !check.empty())
+        parts.emplace_back("check", check);
       parts.emplace_back("tolerance", tolerance_text(tolerances()));
       if (spec.validate.repeat > 0) parts.emplace_back("repeat", std::to_string(spec.validate.repeat));
       parts.emplace_back("protocol", protocol_text(spec.measure));

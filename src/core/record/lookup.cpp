@@ -20,25 +20,11 @@ std::optional<double> size_of_value(const Value& value) {
   return std::nullopt;
 }
 
-// Sum of |log2(a / b)| over the dimensions; nullopt where the problems are of different kinds (other names, other
-// words).
-std::optional<double> shape_distance(const Bindings& a, const Bindings& b) {
-  if (a.size() != b.size()) return std::nullopt;
-  double distance = 0;
-  for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
-    if (left->first != right->first) return std::nullopt;
-    if (left->second == right->second) continue;
-    const auto x = size_of_value(left->second), y = size_of_value(right->second);
-    if (!x || !y || !(*x > 0) || !(*y > 0)) return std::nullopt;
-    distance += std::abs(std::log2(*x / *y));
-  }
-  return distance;
-}
-
 struct Group {
   std::vector<const Record*> records;  // of one problem, on one device
   double distance = 0;
   bool exact_device = false;
+  bool in_bucket = false;
 };
 
 std::string describe(const DeviceInfo& device) {
@@ -47,7 +33,7 @@ std::string describe(const DeviceInfo& device) {
 
 // The records by problem and device, nearest first; those that cannot answer are left out and counted in `reasons`.
 std::vector<Group> groups_of(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
-                             std::vector<std::string>& reasons) {
+                             const LookupRules& rules, std::vector<std::string>& reasons) {
   std::map<std::tuple<std::string, std::string, int>, Group> groups;
   std::size_t other_arch = 0, other_backend = 0, other_problem = 0, of_sanitizer = 0;
   for (const Record& record : records) {
@@ -74,9 +60,16 @@ std::vector<Group> groups_of(const std::vector<Record>& records, const Bindings&
   tell(of_sanitizer, "of kernels built with --sanitize");
   tell(other_problem, "of problems with other dimensions");
   std::vector<Group> sorted;
-  for (auto& [name, group] : groups) sorted.push_back(std::move(group));
+  const std::string bucket = rules.bucket ? rules.bucket(problem) : "";
+  for (auto& [name, group] : groups) {
+    group.in_bucket = !bucket.empty() && rules.bucket(group.records.front()->problem) == bucket;
+    sorted.push_back(std::move(group));
+  }
   std::stable_sort(sorted.begin(), sorted.end(), [](const Group& a, const Group& b) {
-    return std::tuple(a.distance, !a.exact_device) < std::tuple(b.distance, !b.exact_device);
+    const auto rank = [](const Group& group) {
+      return std::tuple(group.distance != 0, !group.in_bucket, group.distance, !group.exact_device);
+    };
+    return rank(a) < rank(b);
   });
   return sorted;
 }
@@ -115,10 +108,25 @@ Choice choose(const std::vector<const Record*>& order, const LookupRules& rules)
 
 }  // namespace
 
+std::optional<double> shape_distance(const Bindings& a, const Bindings& b) {
+  if (a.size() != b.size()) return std::nullopt;
+  double distance = 0;
+  for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
+    if (left->first != right->first) return std::nullopt;
+    if (left->second == right->second) continue;
+    const auto x = size_of_value(left->second), y = size_of_value(right->second);
+    if (!x || !y || !(*x > 0) || !(*y > 0)) return std::nullopt;
+    distance += std::abs(std::log2(*x / *y));
+  }
+  return distance;
+}
+
 const char* to_string(Match match) noexcept {
   switch (match) {
     case Match::exact:
       return "exact";
+    case Match::bucket:
+      return "bucket";
     case Match::nearest:
       return "nearest";
     case Match::none:
@@ -131,7 +139,7 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
                      const Criterion& criterion, const LookupRules& rules) {
   LookupResult result;
   if (records.empty()) result.reasons.push_back("no records of this kernel on " + device.arch);
-  for (Group& group : groups_of(records, problem, device, result.reasons)) {
+  for (Group& group : groups_of(records, problem, device, rules, result.reasons)) {
     const Record& first = *group.records.front();
     const bool exact = group.distance == 0 && group.exact_device;
     const std::string what = fmt::format("problem {} on {}, distance {:.3g}", bindings_text(first.problem),
@@ -149,7 +157,7 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
     }
     Choice choice = choose(order, rules);
     const Record& taken = *choice.record;
-    result.match = exact ? Match::exact : Match::nearest;
+    result.match = exact ? Match::exact : group.in_bucket && group.distance != 0 ? Match::bucket : Match::nearest;
     result.record = taken;
     result.distance = group.distance;
     result.differences = std::move(choice.differences);

@@ -10,29 +10,36 @@
 
 namespace xtune {
 
-enum class Match { exact, nearest, none };
+enum class Match { exact, bucket, nearest, none };
 const char* to_string(Match match) noexcept;
 
-/// What is asked of each record before it may answer; either may be empty. SpecFit makes them from a spec.
+/// Sum of |log2(a / b)| over the dimensions of two problems; nullopt where they are of different kinds: other names,
+/// other words, sizes of zero or below that differ.
+std::optional<double> shape_distance(const Bindings& a, const Bindings& b);
+
+/// What is asked of each record before it may answer; each may be empty. SpecFit makes them from a spec.
 struct LookupRules {
   /// Why a record may not answer ("whose parameters are not this spec's"), or empty.
   std::function<std::string(const Record&)> obstacle;
   /// How its key differs from the one that its configuration would have today, as key_difference tells; empty: not at
   /// all. A record whose key still holds goes before a faster one whose key does not.
   std::function<std::vector<std::string>(const Record&)> differences;
+  /// The bucket of a problem, as the spec's dispatch key has it; empty: none. Records of the same bucket go before
+  /// nearer ones of another.
+  std::function<std::string(const Bindings& problem)> bucket;
 };
 
 /// Answers "which configuration for this problem on this device", from records of one architecture.
 struct LookupResult {
   Match match = Match::none;
   std::optional<Record> record;
-  double distance = 0;                   ///< nearest: sum over dimensions of |log2(a/b)|
+  double distance = 0;                   ///< bucket, nearest: shape_distance
   std::vector<std::string> differences;  ///< how the record's key differs from today's, a line each
   std::vector<std::string> reasons;      ///< what was considered and why it was taken or not, a line each
 };
 
-/// exact (this problem, this device) > nearest problem by shape on the same architecture > none. Records of sanitized
-/// kernels never answer: their times are not the kernel's.
+/// exact (this problem, this device) > the nearest problem of its bucket > the nearest problem by shape on the same
+/// architecture > none. Records of sanitized kernels never answer: their times are not the kernel's.
 LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
                      const Criterion& criterion = {}, const LookupRules& rules = {});
 

@@ -181,30 +181,21 @@ void read_lines(const std::string& name, std::string_view text, RecordSet& set) 
           fmt::format("{}:{}: the last line is torn (its writer was stopped); dropped", name, number));
       return;
     }
-    const std::string_view line = text.substr(0, end);
+    RecordLine line = read_record_line(text.substr(0, end));
     text.remove_prefix(end + 1);
-    const auto skip = [&](std::string_view why) {
-      set.warnings.push_back(fmt::format("{}:{}: skipped: {}", name, number, why));
-    };
-    const Json json = Json::parse(line, nullptr, false);
-    if (json.is_discarded()) {
-      skip("not JSON");
-      continue;
-    }
-    if (const auto schema = header_schema(json)) {
-      if (*schema > Record::schema) {
-        set.warnings.push_back(
-            fmt::format("{}: written by a newer xtune (record version {}, this one reads up to {}); not read", name,
-                        *schema, Record::schema));
+    switch (line.kind) {
+      case RecordLine::Kind::newer:
+        set.warnings.push_back(fmt::format("{}: {}; not read", name, line.why));
         return;
-      }
-      has_header = true;
-      continue;
-    }
-    try {
-      set.records.push_back(record_from_json(json));
-    } catch (const Error& error) {
-      skip(error.what());
+      case RecordLine::Kind::header:
+        has_header = true;
+        continue;
+      case RecordLine::Kind::record:
+        set.records.push_back(std::move(*line.record));
+        break;
+      case RecordLine::Kind::damaged:
+        set.warnings.push_back(fmt::format("{}:{}: skipped: {}", name, number, line.why));
+        break;
     }
     if (number == 1 && !has_header) set.warnings.push_back(fmt::format("{}: it has no header line", name));
   }
@@ -212,8 +203,29 @@ void read_lines(const std::string& name, std::string_view text, RecordSet& set) 
 
 }  // namespace
 
-RecordSet read_records(const fs::path& store, const std::string& arch, const std::string& kernel) {
-  RecordSet set;
+RecordLine read_record_line(std::string_view line) {
+  RecordLine result;
+  const Json json = Json::parse(line, nullptr, false);
+  if (json.is_discarded()) {
+    result.why = "not JSON";
+  } else if (const auto schema = header_schema(json)) {
+    result.kind = *schema > Record::schema ? RecordLine::Kind::newer : RecordLine::Kind::header;
+    if (*schema > Record::schema)
+      result.why =
+          fmt::format("written by a newer xtune (record version {}, this one reads up to {})", *schema, Record::schema);
+  } else {
+    try {
+      result.record = record_from_json(json);
+      result.kind = RecordLine::Kind::record;
+    } catch (const Error& error) {
+      result.why = error.what();
+    }
+  }
+  return result;
+}
+
+std::vector<fs::path> record_files(const fs::path& store, const std::string& arch, const std::string& kernel,
+                                   std::vector<std::string>& warnings) {
   std::vector<fs::path> files;
   std::error_code error;
   fs::directory_iterator folder(store / "records" / path_component(arch) / path_component(kernel), error);
@@ -222,9 +234,14 @@ RecordSet read_records(const fs::path& store, const std::string& arch, const std
     if (folder->path().extension() == ".jsonl" && folder->is_regular_file(ignored)) files.push_back(folder->path());
   }
   if (error && error != std::errc::no_such_file_or_directory)
-    set.warnings.push_back("the records of this kernel cannot be listed: " + error.message());
+    warnings.push_back("the records of this kernel cannot be listed: " + error.message());
   std::sort(files.begin(), files.end());
-  for (const fs::path& file : files) {
+  return files;
+}
+
+RecordSet read_records(const fs::path& store, const std::string& arch, const std::string& kernel) {
+  RecordSet set;
+  for (const fs::path& file : record_files(store, arch, kernel, set.warnings)) {
     try {
       read_lines(printable(file.string()), read_file(file, std::uint64_t{1} << 32), set);
     } catch (const Error& failure) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,26 @@ struct RecordSet {
 /// Reads every record of one kernel on one architecture; a missing folder is an empty set. A torn last line is dropped
 /// with a warning; a damaged line in the middle is skipped with a warning and the rest is kept.
 RecordSet read_records(const std::filesystem::path& store, const std::string& arch, const std::string& kernel);
+/// The record files of one kernel on one architecture, in the order of their names. What cannot be listed is a warning;
+/// a missing folder holds none.
+std::vector<std::filesystem::path> record_files(const std::filesystem::path& store, const std::string& arch,
+                                                const std::string& kernel, std::vector<std::string>& warnings);
+
+/// What one line of a record file is.
+struct RecordLine {
+  enum class Kind {
+    record,
+    header,
+    newer,   ///< a header of a version that this xtune does not know: nothing after it may be read
+    damaged  ///< `why` says how
+  };
+  Kind kind = Kind::damaged;
+  std::optional<Record> record;
+  std::string why;  ///< of damaged and newer lines
+};
+/// line without its newline.
+RecordLine read_record_line(std::string_view line);
+
 /// The same of one record file's text; name stands for the file in warnings.
 RecordSet parse_records(const std::string& name, std::string_view text);
 /// Architectures that hold records of this kernel, sorted; without those whose name path_component had to shorten.

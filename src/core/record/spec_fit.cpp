@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/spec/template_text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -23,12 +24,29 @@ std::optional<Config> config_of(const Record& record, const std::vector<Paramete
 
 }  // namespace
 
+std::function<std::string(const Bindings&)> bucket_function(const Spec& spec, const DeviceInfo& device) {
+  if (spec.dispatch_key.empty()) return {};
+  std::vector<CompiledText> key;
+  for (const Text& text : spec.dispatch_key) key.push_back(CompiledText::expression(text));
+  return [key, facts = device_facts(device)](const Bindings& problem) {
+    std::string bucket;
+    try {
+      for (const CompiledText& part : key)
+        bucket += (bucket.empty() ? "" : ", ") + to_text(part.evaluate(lookup_names(problem, facts)));
+    } catch (const Error&) {
+      return std::string();
+    }
+    return bucket;
+  };
+}
+
 SpecFit::SpecFit(const Spec& spec, const Bindings& problem, const DeviceInfo& device, std::string arch,
                  std::string toolchain)
     : spec_(spec),
       space_(make_space(spec, problem, device_facts(device))),
       arch_(std::move(arch)),
-      toolchain_(std::move(toolchain)) {}
+      toolchain_(std::move(toolchain)),
+      bucket_(bucket_function(spec, device)) {}
 
 SpecFit::~SpecFit() = default;
 
@@ -61,7 +79,7 @@ std::vector<std::string> SpecFit::differences(const Record& record) {
 
 LookupRules SpecFit::rules() {
   return {[this](const Record& record) { return obstacle(record); },
-          [this](const Record& record) { return differences(record); }};
+          [this](const Record& record) { return differences(record); }, bucket_};
 }
 
 const CandidateResolver& SpecFit::resolver_for(const Record& record) {

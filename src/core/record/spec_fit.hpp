@@ -1,6 +1,7 @@
 // What a spec says today of the records that it left in a store.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +12,10 @@
 #include "core/spec/spec.hpp"
 
 namespace xtune {
+
+/// Tells the bucket of a problem on this device: the text of the values of the spec's [dispatch] key; "" for a problem
+/// that the key cannot be evaluated for. Holds no reference to the spec. Empty where the spec has no key.
+std::function<std::string(const Bindings& problem)> bucket_function(const Spec& spec, const DeviceInfo& device);
 
 /// A spec changes while its records stay: parameters are renamed, constraints tightened, the source edited. Not for use
 /// by several threads at once.
@@ -28,7 +33,7 @@ class SpecFit {
   /// stand against the record.
   std::vector<std::string> differences(const Record& record);
 
-  /// Both, for look_up; they borrow this.
+  /// Both and the bucket, for look_up; they borrow this.
   LookupRules rules();
 
  private:
@@ -37,6 +42,7 @@ class SpecFit {
   const Spec& spec_;
   const Space space_;
   const std::string arch_, toolchain_;
+  const std::function<std::string(const Bindings&)> bucket_;
   std::map<std::string, std::unique_ptr<CandidateResolver>> resolvers_;  ///< by problem and device
 };
 

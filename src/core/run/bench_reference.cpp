@@ -2,10 +2,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "base/files.hpp"
 #include "core/run/bench_session.hpp"
 #include "core/run/command_reference.hpp"
+#include "core/run/expected_files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -13,10 +15,6 @@ namespace {
 
 // The driver ends the worker at 20 times timeout_s; the command is to end before that, so that what it wrote is told.
 constexpr double command_timeout_share = 19;
-
-std::filesystem::path expected_path(const OpenJob& job, std::size_t argument) {
-  return job.scratch / ("expected-" + std::to_string(argument));
-}
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -83,6 +81,8 @@ void BenchSession::make_reference() {
       return make_file_reference();
     case ReferenceSpec::Kind::command:
       return make_command_reference();
+    case ReferenceSpec::Kind::given:
+      throw Error(ErrorKind::io, "the expected outputs are gone from " + job_.scratch.string() + "; run again");
     case ReferenceSpec::Kind::none:
       return;
   }
@@ -156,18 +156,32 @@ void BenchSession::make_command_reference() {
 void BenchSession::save_reference() const try {
   for (std::size_t i = 0; i < arguments_.size(); ++i)
     if (!arguments_[i].expected.bytes().empty())
-      write_file_atomically(expected_path(job_, i), as_text(arguments_[i].expected.bytes()));
-  write_file_atomically(job_.scratch / "expected-complete", "");
+      write_file_atomically(expected_path(job_.scratch, i), as_text(arguments_[i].expected.bytes()));
+  write_file_atomically(expected_complete_path(job_.scratch), "");
 } catch (const Error& error) {
   throw Error(error.kind(), std::string(error.what()) + " (XTUNE_TMP_DIR names another place)");
 }
 
+/// Files of this run alone, read once and soon: nothing is flushed to the disk.
+void BenchSession::leave_outputs() {
+  if (job_.outputs.empty()) return;
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    if (arguments_[i].layout.role == ArgRole::in) continue;
+    std::vector<char> bytes(arguments_[i].layout.bytes());
+    sets_[0][i]->read(0, std::as_writable_bytes(std::span(bytes)));
+    const std::filesystem::path path = output_path(job_.outputs, i);
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    if (!out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
+      throw Error(ErrorKind::io, path.string() + " cannot be written: is the disk full? (XTUNE_TMP_DIR names another)");
+  }
+}
+
 bool BenchSession::load_reference() {
   std::error_code ignored;
-  if (!std::filesystem::exists(job_.scratch / "expected-complete", ignored)) return false;
+  if (!std::filesystem::exists(expected_complete_path(job_.scratch), ignored)) return false;
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    if (!std::filesystem::exists(expected_path(job_, i), ignored)) continue;
-    const std::string text = read_file(expected_path(job_, i), arguments_[i].layout.bytes());
+    if (!std::filesystem::exists(expected_path(job_.scratch, i), ignored)) continue;
+    const std::string text = read_file(expected_path(job_.scratch, i), arguments_[i].layout.bytes());
     store(arguments_[i].expected, std::as_bytes(std::span(text)));
     arguments_[i].expected.seal();
   }

@@ -167,6 +167,7 @@ void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnsw
   const double first_ms = run_once(job.incumbent.has_value());
   answer.stage = "validate";
   if (!judge_outputs(answer)) return;
+  leave_outputs();
   if (!check_repeats(
           arguments_, sets_[0], job_.repeats, [&] { run_once(false); }, answer))
     return;

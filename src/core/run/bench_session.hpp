@@ -51,6 +51,7 @@ class BenchSession {
   void make_command_reference();
   bool load_reference();
   void save_reference() const;
+  void leave_outputs();  ///< where the job wants them
   void decide_tolerances();
   BuiltinCall builtin_call(const TestArgument& output) const;
   TestArgument& output_named(const std::string& name);

@@ -16,6 +16,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/record/record_json.hpp"
+#include "core/run/program.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -37,7 +38,7 @@ std::string machine_state(const std::string& backend) {
        {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "CUDA_HOME",
         "CUDA_PATH", "ROCM_PATH", "LD_LIBRARY_PATH", "PATH", "XTUNE_HOST_CXX", "CUDA_DEVICE_ORDER"})
     if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
-  add_file_state(text, own_executable().string());
+  add_file_state(text, worker_program().string());
   add_file_state(text, "/etc/ld.so.cache");
   for (const char* compiler : {"g++", "clang++"})
     if (const char* path = std::getenv("PATH")) {
@@ -72,7 +73,7 @@ BackendState failed_probe(const std::string& name, const std::string& reason) {
 BackendState ask(const std::string& name) {
   CommandOptions options;
   options.timeout_ms = probe_timeout_ms;
-  const CommandResult result = run_command({own_executable().string(), "worker", "probe", "--backend", name}, options);
+  const CommandResult result = run_command({worker_program().string(), "worker", "probe", "--backend", name}, options);
   if (!result.ok())
     return failed_probe(name,
                         (result.timed_out ? "no answer within 120 s" : describe_exit(result.exit_code, result.signal)) +

@@ -221,6 +221,7 @@ Json to_json(const OpenJob& job) {
           {"reference", reference_to_json(job.reference)},
           {"tolerances", tolerances},
           {"repeats", job.repeats},
+          {"outputs", job.outputs.string()},
           {"measure", measure_to_json(job.measure)}};
 }
 OpenJob open_job_from_json(const Json& json) {
@@ -241,6 +242,7 @@ OpenJob open_job_from_json(const Json& json) {
     job.tolerances.emplace_back(item.at("name"), rule_from_json(item.at("rule")));
   if (const Json& kernel = json.at("check_kernel"); !kernel.is_null()) job.check_kernel = artifact_from_json(kernel);
   job.repeats = json.at("repeats");
+  job.outputs = json.at("outputs").get<std::string>();
   job.measure = measure_from_json(json.at("measure"));
   return job;
 }

@@ -69,6 +69,8 @@ struct OpenJob {
   bool sanitize = false;  ///< buffers end where the argument ends: a guard zone would hide a bad access
   std::vector<ArgumentPlan> arguments;
   ReferencePlan reference;
+  /// Where each validating launch leaves its outputs (expected_files.hpp); empty: nowhere.
+  std::filesystem::path outputs;
   std::optional<Artifact> check_kernel;  ///< without its image; unset: everything is checked on the host
   std::vector<std::pair<std::string, ToleranceRule>> tolerances;  ///< per output argument
   int repeats = 0;  ///< more validating launches, whose output bits must be the same
@@ -85,6 +87,7 @@ struct BenchJob {
   Launch launch;
   std::vector<ScalarArgument> scalars;      ///< in kernel order
   std::optional<Incumbent> incumbent = {};  ///< set: race it; a loser is pruned
+  Bindings config = {};                     ///< for services that tell somebody; not sent to a worker
 };
 struct BenchAnswer {
   Outcome outcome = Outcome::ok;

@@ -14,6 +14,7 @@
 #include "backends/host/sanitizer.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "core/run/program.hpp"
 
 namespace xtune {
 namespace {
@@ -246,13 +247,13 @@ WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::pa
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
   // At least what the vendors' compilers map; they touch far less.
   const std::uint64_t limit_bytes = std::max<std::uint64_t>(total / (jobs + 1), std::uint64_t{8} << 30);
-  return {{own_executable().string(), "worker", "compile", "--memory-limit", std::to_string(limit_bytes)},
+  return {{worker_program().string(), "worker", "compile", "--memory-limit", std::to_string(limit_bytes)},
           {{"TMPDIR", temporaries.string()}, {"XTUNE_TMP_DIR", temporaries.string()}},
           {}};
 }
 
 WorkerCommand bench_worker_command(bool sanitize) {
-  WorkerCommand command{{own_executable().string(), "worker", "bench"}, {}, {}};
+  WorkerCommand command{{worker_program().string(), "worker", "bench"}, {}, {}};
   if (sanitize) command.env = host::sanitizer_environment();
   return command;
 }

@@ -168,7 +168,7 @@ void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
 }
 
 BenchJob Tuning::job_of(const Trial& trial) const {
-  return {trial.artifact, trial.launch, resolver_.scalars(trial.config), std::nullopt};
+  return {trial.artifact, trial.launch, resolver_.scalars(trial.config), std::nullopt, trial.record.config};
 }
 
 TuneResult tune(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,

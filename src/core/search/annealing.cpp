@@ -24,9 +24,9 @@ class Annealing : public BudgetedSearch {
     return unknown_near(*here_);
   }
 
-  void learn(const Result& result) override {
+  void learn(const SearchResult& result) override {
     ++idle_;
-    if (result.kind != Result::Kind::measured) return;
+    if (result.kind != SearchResult::Kind::measured) return;
     const double height = std::log(result.time_ms);
     if (results().size() <= starts || !here_) {
       if (!here_ || height < height_) move_to(result.index, height);

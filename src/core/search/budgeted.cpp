@@ -58,14 +58,14 @@ void BudgetedSearch::observe(const Observation& observation) {
   if (const auto found = std::find(outstanding_.begin(), outstanding_.end(), observation.index);
       found != outstanding_.end())
     outstanding_.erase(found);
-  Result result{observation.index, Result::Kind::failed, 0};
+  SearchResult result{observation.index, SearchResult::Kind::failed, 0};
   const bool sane = std::isfinite(observation.time_ms) && observation.time_ms > 0;
-  if (sane && observation.outcome == Outcome::ok) result.kind = Result::Kind::measured;
-  if (sane && observation.outcome == Outcome::pruned) result.kind = Result::Kind::bound;
-  if (result.kind != Result::Kind::failed) result.time_ms = observation.time_ms;
+  if (sane && observation.outcome == Outcome::ok) result.kind = SearchResult::Kind::measured;
+  if (sane && observation.outcome == Outcome::pruned) result.kind = SearchResult::Kind::bound;
+  if (result.kind != SearchResult::Kind::failed) result.time_ms = observation.time_ms;
   results_.push_back(result);
-  (result.kind == Result::Kind::failed ? failed_ : succeeded_).push_back(space_.value_indices(result.index));
-  if (result.kind == Result::Kind::measured && (!best_ || result.time_ms < results_[*best_].time_ms))
+  (result.kind == SearchResult::Kind::failed ? failed_ : succeeded_).push_back(space_.value_indices(result.index));
+  if (result.kind == SearchResult::Kind::measured && (!best_ || result.time_ms < results_[*best_].time_ms))
     best_ = results_.size() - 1;
   learn(result);
 }

@@ -28,7 +28,7 @@ class BudgetedSearch : public Strategy {
 
   /// Proposed, or observed without having been proposed.
   bool known(std::uint64_t index) const { return known_.contains(index); }
-  const std::vector<Result>& results() const noexcept { return results_; }
+  const std::vector<SearchResult>& results() const noexcept { return results_; }
   /// Proposed and not observed yet, in the order of proposal.
   const std::vector<std::uint64_t>& outstanding() const noexcept { return outstanding_; }
   const Space& space() const noexcept { return space_; }
@@ -37,7 +37,7 @@ class BudgetedSearch : public Strategy {
   /// The next wish; it need not be unknown.
   virtual std::optional<std::uint64_t> next() = 0;
   /// Each configuration's first result, in the order in which they come.
-  virtual void learn(const Result&) {}
+  virtual void learn(const SearchResult&) {}
 
   /// A configuration that is not known, uniformly; nullopt: there is none.
   std::optional<std::uint64_t> fresh();
@@ -68,7 +68,7 @@ class BudgetedSearch : public Strategy {
   std::unordered_set<std::uint64_t> known_;
   std::unordered_set<std::uint64_t> observed_;
   std::vector<std::uint64_t> outstanding_;
-  std::vector<Result> results_;
+  std::vector<SearchResult> results_;
   std::vector<std::vector<std::uint32_t>> failed_, succeeded_;  // digits
   std::optional<std::size_t> best_;
 };

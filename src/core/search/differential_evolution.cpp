@@ -41,13 +41,13 @@ class DifferentialEvolution : public BudgetedSearch {
     return found;
   }
 
-  void learn(const Result& result) override {
+  void learn(const SearchResult& result) override {
     const auto trial = slot_of_.find(result.index);
-    if (result.kind == Result::Kind::measured) {
+    if (result.kind == SearchResult::Kind::measured) {
       if (trial == slot_of_.end() && slots_.size() < population_size) {
         slots_.push_back(result);
       } else {
-        Result& slot = slots_[trial == slot_of_.end() ? worst_slot() : trial->second];
+        SearchResult& slot = slots_[trial == slot_of_.end() ? worst_slot() : trial->second];
         if (result.time_ms < slot.time_ms) slot = result;
       }
     }
@@ -55,7 +55,7 @@ class DifferentialEvolution : public BudgetedSearch {
   }
 
  private:
-  static bool faster(const Result& a, const Result& b) { return a.time_ms < b.time_ms; }
+  static bool faster(const SearchResult& a, const SearchResult& b) { return a.time_ms < b.time_ms; }
   std::size_t best_slot() const {
     return static_cast<std::size_t>(std::min_element(slots_.begin(), slots_.end(), faster) - slots_.begin());
   }
@@ -63,7 +63,7 @@ class DifferentialEvolution : public BudgetedSearch {
     return static_cast<std::size_t>(std::max_element(slots_.begin(), slots_.end(), faster) - slots_.begin());
   }
 
-  std::vector<Result> slots_;
+  std::vector<SearchResult> slots_;
   std::unordered_map<std::uint64_t, std::size_t> slot_of_;  // of trials under way
   std::size_t turn_ = 0;
 };

@@ -21,8 +21,8 @@ class Genetic : public BudgetedSearch {
  protected:
   std::optional<std::uint64_t> next() override {
     if (proposed() < std::min<std::uint64_t>(population_size, evals() / 3) || population_.size() < 2) return fresh();
-    const Result& mother = select();
-    const Result& father = select();
+    const SearchResult& mother = select();
+    const SearchResult& father = select();
     Digits child = space().value_indices(mother.index);
     const Digits other = space().value_indices(father.index);
     for (std::size_t i = 0; i < child.size(); ++i)
@@ -32,22 +32,23 @@ class Genetic : public BudgetedSearch {
     return unknown_near(index);
   }
 
-  void learn(const Result& result) override {
-    if (result.kind != Result::Kind::measured) return;
-    const auto place = std::upper_bound(population_.begin(), population_.end(), result,
-                                        [](const Result& a, const Result& b) { return a.time_ms < b.time_ms; });
+  void learn(const SearchResult& result) override {
+    if (result.kind != SearchResult::Kind::measured) return;
+    const auto place =
+        std::upper_bound(population_.begin(), population_.end(), result,
+                         [](const SearchResult& a, const SearchResult& b) { return a.time_ms < b.time_ms; });
     population_.insert(place, result);
     if (population_.size() > population_size) population_.pop_back();
   }
 
  private:
-  const Result& select() {
+  const SearchResult& select() {
     std::size_t rank = population_.size();
     for (std::size_t i = 0; i < tournament; ++i) rank = std::min<std::size_t>(rank, random().below(population_.size()));
     return population_[rank];
   }
 
-  std::vector<Result> population_;  // fastest first
+  std::vector<SearchResult> population_;  // fastest first
 };
 
 }  // namespace

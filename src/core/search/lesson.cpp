@@ -17,30 +17,30 @@ constexpr double optimism = 0.5;
 
 }  // namespace
 
-Lesson::Lesson(std::span<const Result> results, Guidance& guidance) {
+Lesson::Lesson(std::span<const SearchResult> results, Guidance& guidance) {
   std::vector<double> measured_ms;
-  for (const Result& result : results)
-    if (result.kind == Result::Kind::measured) measured_ms.push_back(result.time_ms);
+  for (const SearchResult& result : results)
+    if (result.kind == SearchResult::Kind::measured) measured_ms.push_back(result.time_ms);
   std::sort(measured_ms.begin(), measured_ms.end());
-  std::vector<Result> timed;
-  for (Result result : results) {
-    if (result.kind == Result::Kind::failed) {
+  std::vector<SearchResult> timed;
+  for (SearchResult result : results) {
+    if (result.kind == SearchResult::Kind::failed) {
       failed_.push_back(result.index);
       targets_.emplace(result.index, std::numeric_limits<float>::quiet_NaN());
       continue;
     }
     // A bound above the best is taken for the time; one below says no more than that it was beaten.
-    if (result.kind == Result::Kind::bound && result.time_ms <= measured_ms.front())
+    if (result.kind == SearchResult::Kind::bound && result.time_ms <= measured_ms.front())
       result.time_ms = measured_ms[measured_ms.size() / 2];
     timed.push_back(result);
   }
   failure_rate_ = static_cast<float>(failed_.size()) / static_cast<float>(results.size());
-  std::sort(timed.begin(), timed.end(), [](const Result& a, const Result& b) {
+  std::sort(timed.begin(), timed.end(), [](const SearchResult& a, const SearchResult& b) {
     return std::pair(a.time_ms, a.index) < std::pair(b.time_ms, b.index);
   });
   const SoftLogarithm logarithm(measured_ms);
   std::vector<double> values;
-  for (const Result& result : timed) {
+  for (const SearchResult& result : timed) {
     timed_.push_back(result.index);
     values.push_back(logarithm(result.time_ms));
   }

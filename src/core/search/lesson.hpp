@@ -17,7 +17,7 @@ namespace xtune {
 class Lesson {
  public:
   /// results: at least one of them measured. Weighs the guidance by them.
-  Lesson(std::span<const Result> results, Guidance& guidance);
+  Lesson(std::span<const SearchResult> results, Guidance& guidance);
 
   const std::vector<std::uint64_t>& timed() const noexcept { return timed_; }  ///< fastest first; bounds count as times
   const std::vector<std::uint64_t>& failed() const noexcept { return failed_; }  ///< in the order in which they came

@@ -34,8 +34,8 @@ class Climb : public BudgetedSearch {
     }
   }
 
-  void learn(const Result& result) override {
-    if (result.kind != Result::Kind::measured) return;
+  void learn(const SearchResult& result) override {
+    if (result.kind != SearchResult::Kind::measured) return;
     times_.emplace(result.index, result.time_ms);
     if (!around_.contains(result.index)) random_starts_.push_back(result.index);
     if (centre_ && around_.contains(result.index) && result.time_ms < times_.at(*centre_)) move_to(result.index);

@@ -38,8 +38,8 @@ constexpr double knee = 1, slope_beyond = 0.1;
 
 double square(double value) { return value * value; }
 
-double value_of(const Result& result, double best_ms) {
-  if (result.kind == Result::Kind::failed) return knee;
+double value_of(const SearchResult& result, double best_ms) {
+  if (result.kind == SearchResult::Kind::failed) return knee;
   const double value = std::log(result.time_ms / best_ms);
   return value <= knee ? value : knee + slope_beyond * (value - knee);
 }
@@ -127,7 +127,8 @@ Opening::Place Opening::place(std::uint64_t index) const {
   return place;
 }
 
-std::optional<std::uint64_t> Opening::next(std::span<const Result> results, std::span<const std::uint64_t> under_way,
+std::optional<std::uint64_t> Opening::next(std::span<const SearchResult> results,
+                                           std::span<const std::uint64_t> under_way,
                                            const std::function<bool(std::uint64_t)>& known) const {
   std::vector<const Place*> open;
   for (const Place& place : pool_)
@@ -137,10 +138,10 @@ std::optional<std::uint64_t> Opening::next(std::span<const Result> results, std:
   std::vector<Place> seen;
   std::vector<double> values;
   double best_ms = std::numeric_limits<double>::infinity();
-  for (const Result& result : results)
-    if (result.kind == Result::Kind::measured) best_ms = std::min(best_ms, result.time_ms);
-  for (const Result& result : results) {
-    if (result.kind != Result::Kind::failed && std::isinf(best_ms)) continue;  // a bound above nothing
+  for (const SearchResult& result : results)
+    if (result.kind == SearchResult::Kind::measured) best_ms = std::min(best_ms, result.time_ms);
+  for (const SearchResult& result : results) {
+    if (result.kind != SearchResult::Kind::failed && std::isinf(best_ms)) continue;  // a bound above nothing
     seen.push_back(place(result.index));
     values.push_back(value_of(result, best_ms));
   }

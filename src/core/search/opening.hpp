@@ -26,7 +26,7 @@ class Opening {
 
   /// under_way: proposed and not answered yet. Nothing is proposed that is in either, or that `known` says to be known;
   /// nullopt: nothing is left of what the sources hold to be good.
-  std::optional<std::uint64_t> next(std::span<const Result> results, std::span<const std::uint64_t> under_way,
+  std::optional<std::uint64_t> next(std::span<const SearchResult> results, std::span<const std::uint64_t> under_way,
                                     const std::function<bool(std::uint64_t)>& known) const;
 
  private:

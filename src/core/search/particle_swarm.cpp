@@ -37,9 +37,9 @@ class ParticleSwarm : public BudgetedSearch {
     return found;
   }
 
-  void learn(const Result& result) override {
+  void learn(const SearchResult& result) override {
     const auto mover = particle_of_.find(result.index);
-    if (result.kind == Result::Kind::measured) {
+    if (result.kind == SearchResult::Kind::measured) {
       if (mover == particle_of_.end() && swarm_.size() < swarm_size) {
         const Digits digits = space().value_indices(result.index);
         swarm_.push_back(

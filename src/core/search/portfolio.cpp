@@ -44,10 +44,10 @@ class Portfolio : public BudgetedSearch {
     return std::nullopt;
   }
 
-  void learn(const Result& result) override {
-    const Outcome outcome = result.kind == Result::Kind::measured ? Outcome::ok
-                            : result.kind == Result::Kind::bound  ? Outcome::pruned
-                                                                  : Outcome::crashed;
+  void learn(const SearchResult& result) override {
+    const Outcome outcome = result.kind == SearchResult::Kind::measured ? Outcome::ok
+                            : result.kind == SearchResult::Kind::bound  ? Outcome::pruned
+                                                                        : Outcome::crashed;
     for (Member& member : members_) member.strategy->observe({result.index, outcome, result.time_ms});
     if (const auto owner = member_of_.find(result.index); owner != member_of_.end()) {
       Member& member = members_[owner->second];
@@ -55,13 +55,13 @@ class Portfolio : public BudgetedSearch {
       member.asked = forget * member.asked + 1;
       member_of_.erase(owner);
     }
-    if (result.kind == Result::Kind::measured)
+    if (result.kind == SearchResult::Kind::measured)
       times_.insert(std::upper_bound(times_.begin(), times_.end(), result.time_ms), result.time_ms);
   }
 
  private:
-  double worth(const Result& result) const {
-    if (result.kind != Result::Kind::measured || times_.empty()) return 0;
+  double worth(const SearchResult& result) const {
+    if (result.kind != SearchResult::Kind::measured || times_.empty()) return 0;
     const auto faster = std::lower_bound(times_.begin(), times_.end(), result.time_ms) - times_.begin();
     if (faster == 0) return 1;
     return 0.5 * std::pow(1 - static_cast<double>(faster) / static_cast<double>(times_.size()), 4);

@@ -6,7 +6,7 @@
 namespace xtune {
 
 /// A configuration's first result. Times that no clock gives (not finite, not positive) are failures.
-struct Result {
+struct SearchResult {
   enum class Kind : std::uint8_t { measured, bound, failed };
   std::uint64_t index = 0;
   Kind kind = Kind::failed;

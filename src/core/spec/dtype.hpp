@@ -1,22 +1,15 @@
-// Element types of kernel arguments, and their conversion from and to double.
+// Kinds of element types, and the conversion of elements from and to double.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string_view>
+
+#include "xtune/dtype.hpp"
 
 namespace xtune {
 
-/// f8e4m3 is OCP's "fn" form: largest finite value 448, NaN 0x7F and 0xFF, no infinity. f8e5m2 has IEEE's infinities
-/// and NaNs. c64 and c128 are complex: two f32 or two f64, the real part first (NumPy's complex64 and complex128).
-enum class DType { f8e4m3, f8e5m2, f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean, c64, c128 };
-
-const char* to_string(DType type) noexcept;  ///< as the spec writes it: "f16", "bool"
-std::optional<DType> dtype_from_string(std::string_view name) noexcept;
-std::size_t size_of(DType type) noexcept;  ///< bytes of one element
-bool is_floating(DType type) noexcept;     ///< complex types too
+bool is_floating(DType type) noexcept;  ///< complex types too
 bool is_complex(DType type) noexcept;
 DType part_of(DType type) noexcept;  ///< f32 of c64, f64 of c128, else the type itself
 

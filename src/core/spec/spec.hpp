@@ -69,7 +69,8 @@ struct ArgSpec {
 };
 
 struct ReferenceSpec {
-  enum class Kind { none, kernel, builtin, file, command };
+  /// given: by the program that tunes through the library; the expected outputs lie in the run's scratch folder.
+  enum class Kind { none, kernel, builtin, file, command, given };
   Kind kind = Kind::none;
   Location at;
   std::string name;                  ///< the kernel's entry or the builtin's name
@@ -78,6 +79,8 @@ struct ReferenceSpec {
   std::optional<LaunchSpec> launch;  ///< kernel: its own grid and block, else the tuned kernel's
   std::filesystem::path file;        ///< file: absolute .npy
   std::vector<Text> command;         ///< command: its words, each a template text over problem and device
+  std::string digest;                ///< given: of the expected outputs
+  std::string checked_by;            ///< what else judges the outputs, a label; empty: nothing
   std::string output;                ///< file, builtin: which argument it describes; empty = the only output
   std::vector<std::pair<std::string, Text>> bindings;  ///< builtin: role -> argument name or expression ("a" -> "A")
 };

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "core/validate/parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace xtune {
 namespace {

@@ -185,9 +185,9 @@ TEST_CASE("a lesson takes failures for no times, and bounds for what they are wo
   const Features features(space);
   Random random(1);
   Guidance guidance(space, features, {}, random);
-  using Kind = Result::Kind;
-  const std::vector<Result> results{{0, Kind::measured, 2}, {1, Kind::failed, 0},     {2, Kind::measured, 1},
-                                    {3, Kind::bound, 1.5},  {4, Kind::bound, 0.0001}, {5, Kind::measured, 1.8}};
+  using Kind = SearchResult::Kind;
+  const std::vector<SearchResult> results{{0, Kind::measured, 2}, {1, Kind::failed, 0},     {2, Kind::measured, 1},
+                                          {3, Kind::bound, 1.5},  {4, Kind::bound, 0.0001}, {5, Kind::measured, 1.8}};
   const Lesson lesson(results, guidance);
   CHECK(lesson.failed() == std::vector<std::uint64_t>{1});
   CHECK(lesson.timed().front() == 2);

@@ -43,7 +43,7 @@ struct Study {
   }
   void answer(std::uint64_t index, double time_ms) {
     known.insert(index);
-    results.push_back({index, Result::Kind::measured, time_ms});
+    results.push_back({index, SearchResult::Kind::measured, time_ms});
   }
   void start(std::uint64_t index) {
     known.insert(index);
@@ -56,7 +56,7 @@ struct Study {
   std::vector<Source> sources;
   Guidance guidance{space, features, sources, random};
   Opening opening{space, features, guidance};
-  std::vector<Result> results;
+  std::vector<SearchResult> results;
   std::vector<std::uint64_t> under_way;
   std::set<std::uint64_t> known;
 };
@@ -82,8 +82,9 @@ TEST_CASE("where sources contradict each other both have their way, and then the
     study.answer(*index, truth(*index));
   }
   CHECK(ways.size() == 2);
-  const auto best = std::min_element(study.results.begin(), study.results.end(),
-                                     [](const Result& a, const Result& b) { return a.time_ms < b.time_ms; });
+  const auto best =
+      std::min_element(study.results.begin(), study.results.end(),
+                       [](const SearchResult& a, const SearchResult& b) { return a.time_ms < b.time_ms; });
   CHECK(best->time_ms < 1.1);
 }
 
@@ -106,9 +107,9 @@ TEST_CASE("a batch without results spreads over ways and places") {
 TEST_CASE("failures and bounds alone do not stop the opening, and it ends where nothing is left") {
   Study study({source(make_space(), true, 8, 0.2)});
   study.answer(3, 1);
-  study.results.back() = {3, Result::Kind::failed, 0};
+  study.results.back() = {3, SearchResult::Kind::failed, 0};
   study.answer(4, 1);
-  study.results.back() = {4, Result::Kind::bound, 2};
+  study.results.back() = {4, SearchResult::Kind::bound, 2};
   std::size_t proposed = 0;
   while (const auto index = study.next()) {
     CHECK_FALSE(study.known.contains(*index));

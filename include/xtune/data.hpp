@@ -1,0 +1,157 @@
+// What a kernel's buffers hold: contents given by the application before the launch, and looked at after it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "xtune/dtype.hpp"
+#include "xtune/error.hpp"
+#include "xtune/value.hpp"
+
+namespace xtune {
+
+/// Throws Error(invalid_argument) for a number that is none of DType's.
+void require_dtype(DType dtype);
+
+/// The contents of an input. Copies are cheap: they share what is held.
+class Data {
+ public:
+  /// Makes the bytes for one problem: elements one after another in C order.
+  using Generator = std::function<std::vector<std::byte>(const Bindings& problem)>;
+
+  /// As the fill word "auto" does: small random numbers that suit the type.
+  Data() = default;
+  /// A fill word: auto integer uniform normal randn zero one range.
+  Data(const char* fill) : fill_(fill ? fill : "") {}  // NOLINT(google-explicit-constructor)
+  Data(std::string fill) : fill_(std::move(fill)) {}   // NOLINT(google-explicit-constructor)
+  /// A copy of host elements.
+  template <class T>
+  Data(const std::vector<T>& values) : Data(copy(dtype_of<T>(), values)) {}  // NOLINT(google-explicit-constructor)
+  /// A copy of host elements.
+  template <class T>
+  requires(!std::is_same_v<std::remove_const_t<T>, std::byte>)
+      Data(std::span<T> values)  // NOLINT(google-explicit-constructor)
+      : Data(bytes(dtype_of<std::remove_const_t<T>>(), std::as_bytes(values))) {}
+
+  /// A copy of elements of any type, f16 and bf16 too.
+  static Data bytes(DType dtype, std::span<const std::byte> elements);
+  /// A NumPy .npy file of the argument's shape and type.
+  static Data file(const std::filesystem::path& npy);
+  /// Memory of the device that is tuned for: a cuda or hip device pointer in the context that is current when tune() is
+  /// called, on the host backend an address of this process. Read once, then; `bytes` is its size. The pointer is
+  /// checked by then, not here.
+  static Data device(const void* pointer, std::size_t bytes);
+  /// Made anew for each problem that is tuned.
+  static Data generate(Generator generator);
+
+  /// How the contents come.
+  enum class Kind {
+    fill,      ///< a fill word
+    host,      ///< elements held here
+    file,      ///< a .npy file
+    device,    ///< device memory
+    generator  ///< a function of the problem
+  };
+  Kind kind() const noexcept { return kind_; }                           ///< how the contents come
+  const std::string& fill() const noexcept { return fill_; }             ///< fill: the word
+  std::optional<DType> dtype() const noexcept { return dtype_; }         ///< host: of the elements
+  std::span<const std::byte> host() const noexcept;                      ///< host: the elements
+  const std::filesystem::path& path() const noexcept { return path_; }   ///< file
+  const void* pointer() const noexcept { return pointer_; }              ///< device
+  std::size_t pointer_bytes() const noexcept { return pointer_bytes_; }  ///< device
+  const Generator& generator() const noexcept { return generator_; }     ///< generator
+
+ private:
+  template <class T>
+  static Data copy(DType dtype, const std::vector<T>& values) {
+    if constexpr (std::is_same_v<T, bool>) {
+      std::vector<std::byte> bits;
+      for (const bool value : values) bits.push_back(std::byte{value});
+      return bytes(dtype, bits);
+    } else {
+      return bytes(dtype, std::as_bytes(std::span(values)));
+    }
+  }
+  Kind kind_ = Kind::fill;
+  std::string fill_ = "auto";
+  std::optional<DType> dtype_;
+  std::shared_ptr<const std::vector<std::byte>> host_;
+  std::filesystem::path path_;
+  const void* pointer_ = nullptr;
+  std::size_t pointer_bytes_ = 0;
+  Generator generator_;
+};
+
+/// One buffer as callbacks see it: host memory that is theirs to read during the call.
+struct HostArray {
+  std::string name;                  ///< of the argument
+  DType dtype = DType::f32;          ///< of its elements
+  std::vector<std::uint64_t> shape;  ///< in elements, C order
+  std::span<const std::byte> bytes;  ///< of all elements
+
+  /// The elements. Throws Error(invalid_argument) where T is not the buffer's type.
+  template <class T>
+  std::span<const T> as() const {
+    check_dtype(dtype_of<T>());
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+
+ private:
+  void check_dtype(DType wanted) const;
+};
+
+/// What a reference or a check is given: the problem, the inputs and, for a check, a configuration and what it made.
+class Arguments {
+ public:
+  Bindings problem;                ///< the names of the spec's problem
+  Bindings config;                 ///< of a check: the configuration that ran
+  std::vector<HostArray> inputs;   ///< before the launch, arguments that are read, inout ones too
+  std::vector<HostArray> outputs;  ///< of a check: after the launch, arguments that are written, inout ones too
+
+  /// By name. Throws Error(invalid_argument) that lists the names there are.
+  const HostArray& input(std::string_view name) const;
+  /// By name. Throws Error(invalid_argument) that lists the names there are.
+  const HostArray& output(std::string_view name) const;
+  /// An integer of the problem or the configuration. Throws Error(invalid_argument) where it is none.
+  std::int64_t size(std::string_view name) const;
+};
+
+/// What the outputs must be, as a reference tells.
+class Expected {
+ public:
+  Expected() = default;
+  /// Of the only output.
+  template <class T>
+  Expected(const std::vector<T>& values) {  // NOLINT(google-explicit-constructor)
+    set("", values);
+  }
+  /// Of one output by name; those that are not set are not compared.
+  template <class T>
+  Expected& set(const std::string& output, const std::vector<T>& values) {
+    outputs_[output] = Data(values);
+    return *this;
+  }
+  /// The same for elements of any type.
+  Expected& set_bytes(const std::string& output, DType dtype, std::span<const std::byte> elements) {
+    outputs_[output] = Data::bytes(dtype, elements);
+    return *this;
+  }
+  /// By name; "" is the only output.
+  const std::map<std::string, Data>& outputs() const noexcept { return outputs_; }
+
+ private:
+  std::map<std::string, Data> outputs_;
+};
+
+}  // namespace xtune

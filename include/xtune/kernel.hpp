@@ -1,0 +1,186 @@
+// Calling the best build of a kernel from an application, in the application's own context and stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "xtune/tunable.hpp"
+#include "xtune/tune.hpp"
+#include "xtune/value.hpp"
+
+namespace xtune {
+
+/// What the first call on a new problem does when the store has no measurement of it (nor of its bucket).
+enum class Policy {
+  lookup,              ///< runs the nearest problem's configuration, else the default one
+  tune_once,           ///< tunes it, which takes as long as it takes, then runs the winner
+  tune_in_background,  ///< runs what lookup would, and tunes meanwhile; later calls run the winner
+};
+
+struct LoadSettings {
+  /// cuda, hip, host, or auto: the first of them that has a device.
+  std::string backend = "auto";
+  std::filesystem::path store;  ///< records and artifacts; empty: XTUNE_CACHE_DIR, else ~/.cache/xtune
+  Policy policy = Policy::lookup;
+  /// Every call checks its arguments: number, kind, size and type, and that pointers lead to enough device memory.
+  bool checked = true;
+  /// false: only what the store holds compiled is ever run; the compiler is never asked.
+  bool compile = true;
+  /// The best configurations of other architectures may stand in where this one has no measurement at all. They are
+  /// compiled for this one.
+  bool other_architectures = false;
+  std::string arch;         ///< to compile for, "sm_90a"; empty: the device's own
+  Bindings default_config;  ///< where nothing is stored; empty: what the spec's [candidates] rate best, else its first
+  Bindings defines;         ///< as -D NAME=value does; of specs in files
+  /// How to tune where the policy says so. Its problem, backend, devices, store and stop are the kernel's. What a tuner
+  /// throws is said, and costs no call.
+  TuneSettings tuning;
+  /// A line that somebody should read, from any thread; empty: standard error. Must not throw.
+  std::function<void(const std::string&)> on_message;
+};
+
+/// Which configuration answers for a problem, and why.
+struct Choice {
+  enum class Kind {
+    exact,    ///< measured for this problem on this kind of device
+    bucket,   ///< for another problem with the same [dispatch] key
+    nearest,  ///< for the nearest problem by shape
+    none,     ///< nothing measured may answer: the default configuration
+  };
+  Kind kind = Kind::none;
+  Bindings config;
+  Bindings measured_for;             ///< the problem of the measurement; empty: none
+  double time_ms = 0;                ///< as measured there
+  double distance = 0;               ///< of the two problems: the sum over dimensions of |log2(a / b)|
+  std::vector<std::string> reasons;  ///< what was considered and why it was taken or not, a line each
+};
+const char* to_string(Choice::Kind kind) noexcept;  ///< "exact", "bucket", "nearest", "default"
+
+namespace detail {
+
+/// What C++ knows of an argument's type.
+struct ArgumentType {
+  enum class Class : std::uint8_t { other, boolean, integer, floating };
+  bool is_pointer = false;
+  bool writable = true;         ///< pointers: not to const
+  Class number = Class::other;  ///< of the value, or of what the pointer leads to
+  std::uint16_t bytes = 0;      ///< likewise; 0: not known (void)
+};
+
+struct Signature {
+  const ArgumentType* types;
+  std::size_t count;
+};
+
+template <class T>
+constexpr ArgumentType::Class class_of() {
+  if constexpr (std::is_same_v<T, bool>) return ArgumentType::Class::boolean;
+  if constexpr (std::is_integral_v<T>) return ArgumentType::Class::integer;
+  if constexpr (std::is_floating_point_v<T>) return ArgumentType::Class::floating;
+  return ArgumentType::Class::other;
+}
+
+template <class T, class = void>
+struct BytesOf {
+  static constexpr std::uint16_t value = 0;
+};
+template <class T>
+struct BytesOf<T, std::void_t<decltype(sizeof(T))>> {
+  static constexpr std::uint16_t value = sizeof(T) < 0xffff ? static_cast<std::uint16_t>(sizeof(T)) : 0xffff;
+};
+
+template <class T>
+constexpr ArgumentType type_of() {
+  if constexpr (std::is_null_pointer_v<T>) {
+    return {true, true, ArgumentType::Class::other, 0};
+  } else if constexpr (std::is_pointer_v<T>) {
+    using Pointee = std::remove_pointer_t<T>;
+    using Element = std::remove_cv_t<Pointee>;
+    if constexpr (std::is_void_v<Element> || std::is_function_v<Element>)
+      return {true, !std::is_const_v<Pointee>, ArgumentType::Class::other, 0};
+    else
+      return {true, !std::is_const_v<Pointee>, class_of<Element>(), BytesOf<Element>::value};
+  } else if constexpr (std::is_enum_v<T>) {
+    return {false, true, class_of<std::underlying_type_t<T>>(), static_cast<std::uint16_t>(sizeof(T))};
+  } else {
+    static_assert(std::is_trivially_copyable_v<T>, "a kernel takes device pointers and plain values");
+    static_assert(sizeof(T) <= 16, "a kernel's scalar argument has at most 16 bytes");
+    return {false, true, class_of<T>(), static_cast<std::uint16_t>(sizeof(T))};
+  }
+}
+
+template <class... Arguments>
+struct TypesOf {
+  static constexpr ArgumentType types[sizeof...(Arguments) + 1] = {type_of<Arguments>()..., {}};
+  static constexpr Signature signature{types, sizeof...(Arguments)};
+};
+
+class KernelState;
+struct Binding;
+
+}  // namespace detail
+
+/// A kernel that runs in whatever context the calling thread has, on the stream it is given. Copies share everything;
+/// all members may be called by any number of threads at once. Contexts and streams stay the application's: none is
+/// made, none is waited for, but where a capture was asked for (XTUNE_CAPTURE, docs/dispatch.md). On the host backend a
+/// call runs the kernel and waits, whatever the stream.
+class Kernel {
+ public:
+  /// Queues one launch. `stream` is a cudaStream_t, CUstream or hipStream_t. The arguments are the kernel's own, in its
+  /// order, but those scalars whose value in the spec names a tuning parameter: these are filled in. Problem sizes are
+  /// taken from the scalars whose value in the spec is such a name alone ("N"); of a size that none tells see
+  /// for_problem.
+  ///
+  /// A problem seen before costs a lookup without locks. A new one is prepared first: chosen, loaded from the store,
+  /// and compiled only where the store does not have it.
+  ///
+  /// Throws Error: invalid_argument for arguments that do not fit the spec (the count always, the rest when checked),
+  /// unavailable when there is no context or the launch fails, nothing_valid when no configuration runs here.
+  template <class... Arguments>
+  void operator()(void* stream, Arguments... arguments) const {
+    const void* values[sizeof...(Arguments) + 1] = {static_cast<const void*>(&arguments)..., nullptr};
+    call(stream, values, detail::TypesOf<Arguments...>::signature);
+  }
+
+  /// The same kernel for problems with these sizes, which are then not taken from scalars. Throws
+  /// Error(invalid_argument) for a name that is no problem size of the spec. Keep it: making one costs more than a
+  /// call.
+  Kernel for_problem(const Bindings& sizes) const;
+
+  /// What a call would run on this problem and the calling thread's device; loads nothing. The sizes of for_problem
+  /// need not be said again. Throws as a call.
+  Choice choice(const Bindings& problem = {}) const;
+
+  /// Does now what the first call on this problem would do, but launches nothing: before a timed part, or before a
+  /// stream is captured into a graph, during which a driver may refuse to load anything.
+  void prepare(const Bindings& problem = {}) const;
+
+  /// Waits until nothing is left to tune in the background.
+  void wait() const;
+
+  const std::string& name() const noexcept;
+
+  /// For the library.
+  Kernel(std::shared_ptr<detail::KernelState> state, std::shared_ptr<const detail::Binding> binding) noexcept;
+
+ private:
+  void call(void* stream, const void* const* values, const detail::Signature& signature) const;
+
+  std::shared_ptr<detail::KernelState> state_;
+  std::shared_ptr<const detail::Binding> binding_;
+};
+
+/// The kernel of a spec file. Makes no context. Throws Error: invalid_spec, io, unavailable where the backend has no
+/// driver, unsupported for a kernel that takes more than 64 arguments or a tensor map.
+Kernel load(const std::filesystem::path& spec, const LoadSettings& settings = {});
+/// Of a spec built in code; it may be changed or go afterwards. settings.defines are not looked at.
+Kernel load(const Tunable& tunable, const LoadSettings& settings = {});
+
+}  // namespace xtune

@@ -1,0 +1,217 @@
+// A kernel to tune with everything about it: read from a spec file, or built in code.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "xtune/data.hpp"
+#include "xtune/dtype.hpp"
+#include "xtune/value.hpp"
+
+namespace xtune {
+
+/// A number, or the text of an expression over problem, device and parameters: 256, "ceildiv(N, BLOCK)".
+class Formula {
+ public:
+  Formula() = default;                                    ///< none
+  Formula(const char* text) : text_(text ? text : "") {}  // NOLINT(google-explicit-constructor)
+  Formula(std::string text) : text_(std::move(text)) {}   // NOLINT(google-explicit-constructor)
+  template <class T>
+  requires std::is_arithmetic_v<T> Formula(T number)
+      : text_(to_text(to_value(number))) {}                   // NOLINT(google-explicit-constructor)
+  const std::string& text() const noexcept { return text_; }  ///< as the spec has it
+
+ private:
+  std::string text_;
+};
+
+/// How a parameter reaches the kernel.
+enum class ParamKind {
+  compile_time,  ///< as -D NAME=value
+  launch_only,   ///< through launch and arguments alone: no recompilation
+};
+
+/// A reference kernel's own source and launch, where they are not the tuned kernel's.
+struct ReferenceKernel {
+  std::filesystem::path source_file = {};  ///< empty: see source
+  std::string source = {};                 ///< text; empty: the tuned kernel's own source
+  std::vector<std::string> options = {};   ///< instead of the tuned kernel's options
+  std::vector<Formula> grid = {};          ///< with block: its own launch
+  std::vector<Formula> block = {};         ///< with grid: its own launch
+  Formula shared = {};                     ///< dynamic shared memory, bytes
+};
+
+/// A spec (docs/spec-format.md) with data, predicates and callbacks beside it. A value: copies are independent. Calls
+/// that build it say at once only what is wrong with their own arguments; the spec as a whole is checked by verify()
+/// and by whatever uses it, with messages that show the line of toml() they are about. Not for use from several threads
+/// while it is being changed.
+class Tunable {
+ public:
+  /// name: the kernel's identity in the store, and its entry point unless entry() names one.
+  explicit Tunable(std::string name);
+  /// Reads a spec file; problem and space cannot be changed in code then, but data, predicates and callbacks be added.
+  /// defines: as -D NAME=value does. Throws Error(io) or Error(invalid_spec).
+  static Tunable from_file(const std::filesystem::path& path, const Bindings& defines = {});
+  /// The same from text; relative paths in it start at base_dir.
+  static Tunable from_text(const std::string& toml, const std::filesystem::path& base_dir = ".",
+                           const Bindings& defines = {});
+  Tunable(const Tunable& other);                 ///< independent of the other
+  Tunable(Tunable&& other) noexcept;             ///< leaves the other fit for assignment and destruction alone
+  Tunable& operator=(const Tunable& other);      ///< independent of the other
+  Tunable& operator=(Tunable&& other) noexcept;  ///< leaves the other fit for assignment and destruction alone
+  ~Tunable();
+
+  const std::string& name() const noexcept;  ///< of the kernel
+  /// The text of the spec, without the data and callbacks that are attached.
+  std::string toml() const;
+  /// Everything that a text can tell. Throws Error(invalid_spec) with the line that is wrong.
+  void verify() const;
+
+  /// The kernel's source: the common subset of CUDA C++ and HIP C++. Relative paths start at the working directory.
+  Tunable& source_file(const std::filesystem::path& path);
+  Tunable& source(const std::string& text);    ///< the same as text
+  Tunable& entry(const std::string& entry);    ///< "gemm", or a template-id "gemm<{BLOCK_M}, {BLOCK_N}>"
+  Tunable& option(const std::string& option);  ///< a compiler option, for every backend
+  Tunable& option(const std::string& backend, const std::string& option);  ///< for cuda, hip or host alone
+  Tunable& define(const std::string& name, const Formula& value);          ///< a macro for the kernel's source
+  Tunable& include_dir(const std::filesystem::path& path);                 ///< searched after the source's own folder
+  Tunable& compile_timeout_s(double seconds);                              ///< of one configuration; 120 by default
+
+  /// A size that expressions know by name, and its default.
+  template <class T>
+  Tunable& problem(const std::string& name, const T& value) {
+    return set_problem(name, to_value(value));
+  }
+  /// One of several problems that are tuned in one run; names that are left out have their defaults.
+  Tunable& add_case(const Bindings& problem);
+
+  /// A parameter and its values: param("BLOCK", {64, 128, 256}).
+  template <class T>
+  Tunable& param(const std::string& name, std::initializer_list<T> values, ParamKind kind = ParamKind::compile_time) {
+    return param(name, std::vector<T>(values), kind);
+  }
+  /// The same from a vector.
+  template <class T>
+  Tunable& param(const std::string& name, const std::vector<T>& values, ParamKind kind = ParamKind::compile_time) {
+    std::vector<Value> list;
+    for (const auto& value : values) list.push_back(to_value(static_cast<const T&>(value)));
+    return add_param(name, list, kind);
+  }
+  /// min, min + step, ... up to max.
+  Tunable& param_range(const std::string& name, std::int64_t min, std::int64_t max, std::int64_t step = 1,
+                       ParamKind kind = ParamKind::compile_time);
+  /// The powers of two from min to max.
+  Tunable& param_pow2(const std::string& name, std::int64_t min, std::int64_t max,
+                      ParamKind kind = ParamKind::compile_time);
+  /// What every valid configuration fulfils: "BLOCK * UNROLL <= 1024".
+  Tunable& constraint(const std::string& expression);
+  /// The same as code: called with the named parameters, and with names of the problem, once for each combination of
+  /// their values. What it throws comes out of tune().
+  Tunable& constraint(const std::vector<std::string>& names, std::function<bool(const Bindings& values)> predicate);
+  /// Starts from what the hardware suggests: a template ("matmul"), and what it calls the spec's names.
+  Tunable& candidates(const std::string& model, const std::vector<std::pair<std::string, Formula>>& map = {},
+                      int top_k = 20);
+
+  Tunable& grid(const std::vector<Formula>& extents);     ///< 1 to 3 extents, in blocks
+  Tunable& block(const std::vector<Formula>& extents);    ///< 1 to 3 extents, in threads
+  Tunable& cluster(const std::vector<Formula>& extents);  ///< 1 to 3 extents, in blocks
+  Tunable& shared(const Formula& bytes);                  ///< dynamic shared memory, bytes
+
+  /// Arguments come in the kernel's order. An input that the kernel must leave as it is.
+  Tunable& input(const std::string& name, DType dtype, const std::vector<Formula>& shape, const Data& data = {});
+  /// An input of as many elements as the vector has, of their type.
+  template <class T>
+  Tunable& input(const std::string& name, const std::vector<T>& values) {
+    return input(name, dtype_of<T>(), {Formula(values.size())}, Data(values));
+  }
+  Tunable& output(const std::string& name, DType dtype, const std::vector<Formula>& shape);  ///< written, never read
+  /// Read and written; every launch starts from the same contents.
+  Tunable& inout(const std::string& name, DType dtype, const std::vector<Formula>& shape, const Data& data = {});
+  /// Read and written, with as many elements as the vector has.
+  template <class T>
+  Tunable& inout(const std::string& name, const std::vector<T>& values) {
+    return inout(name, dtype_of<T>(), {Formula(values.size())}, Data(values));
+  }
+  Tunable& scalar(const std::string& name, DType dtype, const Formula& value);  ///< passed by value
+  /// A scalar of the number's own type.
+  template <class T>
+  requires std::is_arithmetic_v<T> Tunable& scalar(const std::string& name, T value) {
+    return scalar(name, dtype_of<T>(), Formula(value));
+  }
+  /// The contents of an argument that is declared already, say in a spec file.
+  Tunable& data(const std::string& argument, const Data& data);
+
+  /// A kernel that computes the same in a simpler way.
+  Tunable& reference_kernel(const std::string& entry, const ReferenceKernel& details = {});
+  /// One of xtune's own: reference_builtin("gemm", {{"a", "A"}, {"b", "B"}}).
+  Tunable& reference_builtin(const std::string& builtin, const std::vector<std::pair<std::string, Formula>>& roles,
+                             const std::string& output = {});
+  Tunable& reference_file(const std::filesystem::path& npy, const std::string& output = {});  ///< expected contents
+  Tunable& reference_command(const std::vector<std::string>& words);  ///< a program that makes them
+  /// Code that computes the expected outputs from the inputs, once for each problem. What it throws is
+  /// Error(invalid_argument) out of tune().
+  Tunable& reference(std::function<Expected(const Arguments&)> reference);
+  /// Code that looks at the outputs of every configuration that runs: false, or an exception, whose text is kept, makes
+  /// it a wrong result. Beside a reference it is asked after that. Stored results answer as long as the label stays the
+  /// same: change it with the check. A check that returns nothing judges by exceptions alone.
+  template <class Check>
+  requires std::invocable<Check&, const Arguments&> Tunable& check(Check check, const std::string& label = "1") {
+    if constexpr (std::is_void_v<std::invoke_result_t<Check&, const Arguments&>>) {
+      return set_check(
+          [check = std::move(check)](const Arguments& arguments) mutable {
+            check(arguments);
+            return true;
+          },
+          label);
+    } else {
+      return set_check(std::move(check), label);
+    }
+  }
+  /// Takes results as they come: removes references and checks.
+  Tunable& no_check();
+  Tunable& tolerance(double rtol, double atol);  ///< instead of those that suit type and reduction
+
+  /// A key of [validate], [measure] or [search] by its name: measure("rep", 20), search("strategy", "random").
+  template <class T>
+  Tunable& validate(const std::string& key, const T& value) {
+    return set("validate", key, to_value(value));
+  }
+  /// See docs/measuring.md: measure("flush", "none").
+  template <class T>
+  Tunable& measure(const std::string& key, const T& value) {
+    return set("measure", key, to_value(value));
+  }
+  /// See docs/search.md: search("evals", 100).
+  template <class T>
+  Tunable& search(const std::string& key, const T& value) {
+    return set("search", key, to_value(value));
+  }
+  /// Shown with results: metric("GB_per_s", "12 * N / time_s / 1e9").
+  Tunable& metric(const std::string& name, const Formula& expression);
+  Tunable& minimize(const std::vector<Formula>& goals);    ///< instead of the time; at most two goals
+  Tunable& maximize(const std::vector<Formula>& goals);    ///< instead of the time; at most two goals
+  Tunable& dispatch_key(const std::vector<Formula>& key);  ///< buckets problems: {"pow2(M)", "N"}
+
+  struct State;                ///< the library's own
+  const State& state() const;  ///< for the library; throws Error(invalid_argument) for what was moved from
+
+ private:
+  explicit Tunable(std::unique_ptr<State> state);
+  State& built();  // throws where the spec is a text already
+  State& attached();
+  Tunable& set_problem(const std::string& name, const Value& value);
+  Tunable& add_param(const std::string& name, const std::vector<Value>& values, ParamKind kind);
+  Tunable& set_check(std::function<bool(const Arguments&)> check, const std::string& label);
+  Tunable& set(const std::string& section, const std::string& key, const Value& value);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace xtune

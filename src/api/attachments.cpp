@@ -1,0 +1,184 @@
+// Contents of arguments and what is expected of them, as files that a worker reads.
+#include "api/attachments.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <exception>
+#include <map>
+
+#include "api/application_memory.hpp"
+#include "api/tunable_state.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "core/candidates/resolve.hpp"
+#include "core/run/expected_files.hpp"
+#include "core/validate/npy.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Shapes are over problem and device alone, so any one configuration serves.
+std::vector<ArgumentLayout> layouts_of(const Spec& spec, const Bindings& problem, const Target& target) {
+  const Space space =
+      Space::listed(spec.parameters, {std::vector<std::uint32_t>(spec.parameters.size(), std::uint32_t{0})});
+  return CandidateResolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false).layouts();
+}
+
+void check_fits(const ArgumentLayout& layout, std::size_t bytes, std::optional<DType> dtype, const char* what) {
+  if (dtype && *dtype != layout.dtype)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} '{}' has elements of type {}, and the argument is {}", what, layout.name,
+                            to_string(*dtype), describe(layout.dtype, layout.shape)));
+  if (bytes != layout.bytes())
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} '{}' has {} bytes, and the argument {} takes {} for this problem", what, layout.name,
+                            bytes, describe(layout.dtype, layout.shape), layout.bytes()));
+}
+
+/// The attached data of one argument; nothing for a fill word or a file, which the spec itself carries.
+std::optional<std::vector<std::byte>> contents_of(const Data& data, const ArgumentLayout& layout,
+                                                  const Bindings& problem, const std::string& backend) {
+  switch (data.kind()) {
+    case Data::Kind::host:
+      check_fits(layout, data.host().size(), data.dtype(), "the data of");
+      return std::vector<std::byte>(data.host().begin(), data.host().end());
+    case Data::Kind::device:
+      check_fits(layout, data.pointer_bytes(), std::nullopt, "the data of");
+      return read_application_memory(backend, layout.name, data.pointer(), data.pointer_bytes());
+    case Data::Kind::generator: {
+      std::vector<std::byte> bytes = data.generator()(problem);
+      check_fits(layout, bytes.size(), std::nullopt, "the data of");
+      return bytes;
+    }
+    case Data::Kind::fill:
+    case Data::Kind::file:
+      break;
+  }
+  return std::nullopt;
+}
+
+void check_limit(const std::vector<std::pair<std::string, Data>>& all, CopyLimit limit) {
+  std::uint64_t total = 0;
+  for (const auto& [name, data] : all)
+    if (data.kind() == Data::Kind::device) total += data.pointer_bytes();
+  if (total > limit.bytes)
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("{} behind device pointers would be copied for the worker process, and max_copy_bytes is {}: "
+                    "raise it, let data be filled or generated, or tune with isolation = in_process",
+                    human_bytes(total), human_bytes(limit.bytes)));
+}
+
+void attach(Spec& spec, const std::string& name, const std::filesystem::path& file) {
+  for (ArgSpec& arg : spec.args)
+    if (arg.name == name) arg.file = file;
+}
+
+void attach_data(const Tunable::State& state, Spec& spec, const std::vector<ArgumentLayout>& layouts,
+                 const Bindings& problem, const std::string& backend, const std::filesystem::path& scratch) {
+  for (const auto& [name, data] : state.data) {
+    if (data.kind() == Data::Kind::file) {
+      std::error_code ignored;
+      if (!std::filesystem::is_regular_file(data.path(), ignored))
+        throw Error(ErrorKind::invalid_argument,
+                    fmt::format("the data of '{}': {} is no file", name, data.path().string()));
+      attach(spec, name, data.path());
+    }
+    for (const ArgumentLayout& layout : layouts) {
+      if (layout.name != name) continue;
+      if (auto bytes = contents_of(data, layout, problem, backend)) {
+        const std::filesystem::path file = scratch / ("data-" + name + ".npy");
+        write_npy(file, {npy_storage(layout.dtype), layout.shape, std::move(*bytes)});
+        attach(spec, name, file);
+      }
+    }
+  }
+}
+
+std::vector<PreparedBuffer> fill_all(const std::vector<ArgumentLayout>& layouts, std::uint64_t seed) {
+  std::vector<PreparedBuffer> buffers;
+  for (const ArgumentLayout& layout : layouts) {
+    PreparedBuffer buffer{layout, {}};
+    layout_bytes(layout);
+    if (layout.role != ArgRole::out) {
+      buffer.contents.resize(layout.bytes());
+      fill_input(layout, seed, buffer.contents);
+    }
+    buffers.push_back(std::move(buffer));
+  }
+  return buffers;
+}
+
+Expected call_reference(const Tunable::State& state, const Arguments& arguments) {
+  try {
+    return state.reference(arguments);
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::invalid_argument, std::string("the reference in code failed: ") + error.what());
+  } catch (...) {
+    throw Error(ErrorKind::invalid_argument, "the reference in code threw what is no std::exception");
+  }
+}
+
+/// The place of the output among the buffers.
+std::size_t output_at(const std::vector<PreparedBuffer>& buffers, const std::string& name) {
+  std::vector<std::string> names;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].layout.role == ArgRole::in) continue;
+    names.push_back(buffers[i].layout.name);
+    places.push_back(i);
+  }
+  if (name.empty() && names.size() == 1) return places.front();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (name.empty() || found == names.end())
+    throw Error(ErrorKind::invalid_argument,
+                name.empty() ? "the reference in code does not say which output it describes: use Expected::set"
+                             : "the reference in code describes '" + printable(name, 80) + "', which is no output" +
+                                   did_you_mean(name, names));
+  return places[static_cast<std::size_t>(found - names.begin())];
+}
+
+/// Leaves the expected outputs where the worker looks for them; returns their digest, for keys.
+std::string leave_expected(const Expected& expected, const std::vector<PreparedBuffer>& buffers,
+                           const std::filesystem::path& scratch) {
+  if (expected.outputs().empty()) throw Error(ErrorKind::invalid_argument, "the reference in code describes no output");
+  std::map<std::size_t, const Data*> by_place;
+  for (const auto& [name, data] : expected.outputs()) by_place[output_at(buffers, name)] = &data;
+  std::string digests;
+  for (const auto& [place, data] : by_place) {
+    const ArgumentLayout& layout = buffers[place].layout;
+    check_fits(layout, data->host().size(), data->dtype(), "what the reference expects of");
+    write_file_atomically(expected_path(scratch, place), as_text(data->host()));
+    digests += layout.name + " " + sha256(as_text(data->host())) + "\n";
+  }
+  write_file_atomically(expected_complete_path(scratch), "");
+  return sha256(digests);
+}
+
+}  // namespace
+
+OutputCheck prepare_attachments(const Tunable& tunable, Spec& spec, const Bindings& problem, const Target& target,
+                                const std::filesystem::path& scratch, CopyLimit limit) {
+  const Tunable::State& state = tunable.state();
+  OutputCheck check;
+  if (state.data.empty() && !state.reference && !state.check) return check;
+  check_limit(state.data, limit);
+  attach_data(state, spec, layouts_of(spec, problem, target), problem, target.backend.name, scratch);
+  if (!state.reference && !state.check) return check;
+  check.problem = problem;
+  check.buffers = fill_all(layouts_of(spec, problem, target), spec.search.seed);
+  check.holds = state.check;
+  if (state.reference)
+    spec.validate.reference.digest =
+        leave_expected(call_reference(state, inputs_of(check.buffers, problem)), check.buffers, scratch);
+  return check;
+}
+
+}  // namespace xtune

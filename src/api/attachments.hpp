@@ -1,0 +1,27 @@
+// Data and callbacks of a Tunable, made ready for one problem.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "api/checked_bench.hpp"
+#include "core/run/inventory.hpp"
+#include "core/spec/spec.hpp"
+#include "xtune/tunable.hpp"
+
+namespace xtune {
+
+/// The limit on what is copied from behind device pointers, and how the message speaks of it.
+struct CopyLimit {
+  std::uint64_t bytes = ~std::uint64_t{0};
+};
+
+/// Writes the data that is attached to arguments as .npy files into the run's scratch folder and names them in the
+/// spec; runs the reference in code and leaves what it expects there; and returns what a check in code needs (empty
+/// without one). Throws Error(invalid_argument) for data of another size or type than its argument, for a pointer that
+/// cannot be read, and for a reference that throws or does not describe the outputs.
+OutputCheck prepare_attachments(const Tunable& tunable, Spec& spec, const Bindings& problem, const Target& target,
+                                const std::filesystem::path& scratch, CopyLimit limit);
+
+}  // namespace xtune

@@ -1,0 +1,48 @@
+// A check in code, asked of every configuration that passed all others.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/run/services.hpp"
+#include "xtune/data.hpp"
+
+namespace xtune {
+
+/// A buffer argument of one problem; contents where it is an input.
+struct PreparedBuffer {
+  ArgumentLayout layout;
+  std::vector<std::byte> contents;
+};
+
+/// What callbacks see of these buffers, which outlive it.
+Arguments inputs_of(const std::vector<PreparedBuffer>& buffers, const Bindings& problem);
+
+/// What the outputs are checked by.
+struct OutputCheck {
+  std::function<bool(const Arguments&)> holds;
+  std::vector<PreparedBuffer> buffers;  ///< in kernel order
+  Bindings problem;
+};
+
+/// Another service, whose answers are ok or pruned only where the check holds too: false, or an exception (its text is
+/// the message), is a wrong result. Outputs come through files in `folder`, which this service has for itself.
+class CheckedBenchService final : public BenchService {
+ public:
+  /// config_of: which configuration a job is of.
+  CheckedBenchService(BenchService& service, const OutputCheck& check, std::filesystem::path folder);
+  void set_problem(OpenJob job) override;
+  void bench(const BenchJob& job, double timeout_s, Callback callback) override;
+  void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) override;
+  void cancel_all() override { service_.cancel_all(); }
+
+ private:
+  void judge(const BenchJob& job, BenchAnswer& answer) const;
+  BenchService& service_;
+  const OutputCheck& check_;
+  std::filesystem::path folder_;
+};
+
+}  // namespace xtune

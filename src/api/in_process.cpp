@@ -1,0 +1,58 @@
+// The bench session without the process around it.
+#include "api/in_process.hpp"
+
+#include <utility>
+
+#include "base/clock.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+InProcessBenchService::InProcessBenchService(EventLoop& loop, OpenDevice open_device)
+    : loop_(loop), open_device_(std::move(open_device)), wanted_(std::make_shared<bool>(true)) {}
+
+InProcessBenchService::~InProcessBenchService() { *wanted_ = false; }
+
+void InProcessBenchService::cancel_all() {
+  *wanted_ = false;
+  wanted_ = std::make_shared<bool>(true);
+}
+
+void InProcessBenchService::set_problem(OpenJob job) {
+  session_.reset();
+  problem_ = std::move(job);
+}
+
+BenchSession& InProcessBenchService::session() {
+  if (lost_)
+    throw Error(ErrorKind::unavailable,
+                "a kernel faulted, and with it the device context of this process is lost; with isolation = process it "
+                "would have cost that configuration alone");
+  if (!device_) device_ = open_device_(problem_.device);
+  if (!session_) session_ = std::make_unique<BenchSession>(*device_, problem_, system_clock());
+  return *session_;
+}
+
+void InProcessBenchService::later(std::function<void()> call) {
+  loop_.post([wanted = wanted_, call = std::move(call)] {
+    if (*wanted) call();
+  });
+}
+
+void InProcessBenchService::bench(const BenchJob& job, double /*timeout_s*/, Callback callback) {
+  later([this, job, callback = std::move(callback)] {
+    BenchAnswer answer = session().bench(job);
+    lost_ = answer.outcome == Outcome::crashed;
+    callback(std::move(answer));
+  });
+}
+
+void InProcessBenchService::measure_rounds(const RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) {
+  later([this, job, callback = std::move(callback)] {
+    RoundsAnswer answer = session().measure_rounds(job);
+    lost_ = answer.outcome == Outcome::crashed;
+    callback(std::move(answer));
+  });
+}
+
+}  // namespace xtune

@@ -1,0 +1,59 @@
+// From a spec, or a Tunable, to a kernel that an application calls.
+#include <string>
+
+#include "api/tunable_access.hpp"
+#include "backends/backend.hpp"
+#include "core/run/check_spec.hpp"
+#include "dispatch/kernel_state.hpp"
+#include "xtune/kernel.hpp"
+#include "xtune/tunable.hpp"
+#include "xtune/tune.hpp"
+
+namespace xtune {
+namespace {
+
+/// The first backend with a device; asks drivers, but makes no context.
+std::string usable_backend() {
+  std::string reasons;
+  for (const std::string& name : backend_names()) {
+    const DeviceList list = make_backend(name)->list_devices();
+    if (!list.devices.empty()) return name;
+    reasons += "\n  " + name + ": " + list.reason;
+  }
+  throw Error(ErrorKind::unavailable, "no usable device" + reasons);
+}
+
+}  // namespace
+
+Kernel load(const Tunable& tunable, const LoadSettings& settings) {
+  const std::string name = settings.backend == "auto" ? usable_backend() : settings.backend;
+  const std::shared_ptr<Backend> backend = make_backend(name);
+  // The copy keeps the files of sources that were given as text.
+  const auto kept = std::make_shared<const Tunable>(tunable);
+  dispatch::Parts parts;
+  parts.spec = spec_of(*kept, name);
+  check_spec(parts.spec);
+  parts.runtime = backend->open_runtime();
+  parts.open_toolchain = [backend] { return backend->open_toolchain(); };
+  parts.narrow = [kept](Spec& spec, const Bindings& problem, const Bindings& facts) {
+    apply_predicates(*kept, spec, problem, facts);
+  };
+  parts.tune = [kept, tuning = settings.tuning, store = settings.store](
+                   const Bindings& problem, const DeviceInfo& device, const std::stop_token& stop) {
+    TuneSettings own = tuning;
+    own.backend = device.backend;
+    own.devices = {device.index};
+    own.problem = problem;
+    own.store = store;
+    own.stop = stop;
+    tune(*kept, own);
+  };
+  parts.kept = kept;
+  return dispatch::make_kernel(std::move(parts), settings);
+}
+
+Kernel load(const std::filesystem::path& spec, const LoadSettings& settings) {
+  return load(Tunable::from_file(spec, settings.defines), settings);
+}
+
+}  // namespace xtune

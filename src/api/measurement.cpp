@@ -1,0 +1,115 @@
+// From records of the store's kind to plain structures.
+#include "api/measurement.hpp"
+
+#include "base/files.hpp"
+#include "core/build/cache.hpp"
+#include "core/candidates/resolve.hpp"
+#include "core/record/metrics.hpp"
+#include "core/record/objective.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+Timing timing_of(const Summary& summary) {
+  Timing timing;
+  timing.samples = summary.count;
+  timing.min_ms = summary.min;
+  timing.q1_ms = summary.q1;
+  timing.median_ms = summary.median;
+  timing.q3_ms = summary.q3;
+  timing.mean_ms = summary.mean;
+  timing.max_ms = summary.max;
+  timing.noise = summary.noise;
+  timing.low_ms = summary.low;
+  timing.high_ms = summary.high;
+  return timing;
+}
+
+std::vector<std::uint32_t> extents(const std::array<std::uint32_t, 3>& from) { return {from.begin(), from.end()}; }
+
+}  // namespace
+
+Resources resources_of(const ResourceUsage& usage, std::int64_t dynamic_shared_bytes) {
+  Resources resources;
+  resources.registers = usage.registers;
+  resources.spilled_bytes = usage.spilled_bytes;
+  if (usage.static_shared_bytes || dynamic_shared_bytes > 0)
+    resources.shared_bytes = usage.static_shared_bytes.value_or(0) + dynamic_shared_bytes;
+  resources.max_threads_per_block = usage.max_threads_per_block;
+  return resources;
+}
+
+Measurement measurement_of(const Spec& spec, const Record& record, const std::string& attempt) {
+  Measurement measurement;
+  measurement.config = record.config;
+  measurement.outcome = record.outcome;
+  measurement.stage = record.stage;
+  measurement.message = record.message;
+  measurement.samples_ms = record.samples_ms;
+  measurement.timing = timing_of(record.time_ms);
+  const bool timed = record.outcome == Outcome::ok || record.outcome == Outcome::pruned;
+  if (timed)
+    measurement.time_ms =
+        record.outcome == Outcome::ok ? statistic(record.time_ms, spec.measure.statistic) : record.time_ms.min;
+  if (record.outcome == Outcome::ok) measurement.metrics = metrics_of(spec, record);
+  measurement.resources = resources_of(record.usage, record.dynamic_shared_bytes);
+  measurement.tainted = record.tainted;
+  measurement.from_store = record.attempt != attempt;
+  measurement.compile_s = record.compile_s;
+  measurement.key = record.key;
+  measurement.artifact_key = record.artifact_key;
+  return measurement;
+}
+
+Result result_of(const Spec& spec, const TuneResult& tuned, const Target& target, const std::string& attempt) {
+  Result result;
+  result.kernel = spec.kernel.name;
+  result.problem = tuned.problem;
+  result.device = {tuned.device.backend, tuned.device.name, tuned.device.arch, tuned.device.index};
+  result.toolchain = target.backend.toolchain;
+  const Objective objective(spec);
+  if (const auto best = best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
+    result.winner = measurement_of(spec, *best->record, attempt);
+    for (const Record* tie : best->ties) result.ties.push_back(measurement_of(spec, *tie, attempt));
+  }
+  for (const Record& record : tuned.records) result.measurements.push_back(measurement_of(spec, record, attempt));
+  result.counts = tuned.counts;
+  result.from_store = tuned.from_store;
+  result.space_size = tuned.space_size;
+  result.total_s = tuned.total_s;
+  result.compile_cpu_s = tuned.compile_cpu_s;
+  result.device_busy_s = tuned.device_busy_s;
+  result.interrupted = tuned.interrupted;
+  result.out_of_time = tuned.out_of_time;
+  return result;
+}
+
+std::optional<WinningKernel> winning_kernel(const Spec& spec, const Result& result, const Target& target,
+                                            const std::filesystem::path& store) {
+  if (!result.winner) return std::nullopt;
+  auto artifact = ArtifactCache(store).find(result.winner->artifact_key);
+  if (!artifact) return std::nullopt;
+  // The launch is a matter of the winner's values alone: a space of any one configuration will do.
+  const Space space =
+      Space::listed(spec.parameters, {std::vector<std::uint32_t>(spec.parameters.size(), std::uint32_t{0})});
+  const CandidateResolver resolver(spec, space, result.problem, target.device, target.arch, target.backend.toolchain,
+                                   false);
+  Config config;
+  for (const Parameter& parameter : spec.parameters) config.push_back(result.winner->config.at(parameter.name));
+  const Launch launch = resolver.launch(config);
+  WinningKernel kernel;
+  try {
+    kernel.source = read_file(store / "sources" / (result.winner->artifact_key + ".cu"));
+  } catch (const Error&) {  // the binary is what counts
+  }
+  kernel.binary = std::move(artifact->image);
+  kernel.format = artifact->format;
+  kernel.entry_symbol = artifact->entry_symbol;
+  kernel.grid = extents(launch.grid);
+  kernel.block = extents(launch.block);
+  kernel.shared_bytes = launch.shared_bytes;
+  return kernel;
+}
+
+}  // namespace xtune

@@ -1,0 +1,81 @@
+// Problems and configurations that come from code, held against the spec.
+#include "api/problem.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.hpp"
+#include "core/run/tuning.hpp"
+#include "core/space/bindings_text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+Value like(const std::string& name, const Value& value, const Value& own) {
+  if (value.index() == own.index()) return value;
+  if (std::holds_alternative<double>(own) && std::holds_alternative<std::int64_t>(value))
+    return static_cast<double>(std::get<std::int64_t>(value));
+  throw Error(ErrorKind::invalid_argument, fmt::format("problem: {} is {} '{}', and the spec has {}", name,
+                                                       type_name(value), to_text(value), type_name(own)));
+}
+
+Bindings overlaid(Bindings problem, const Bindings& given) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : problem) names.push_back(name);
+  for (const auto& [name, value] : given) {
+    const auto own = problem.find(name);
+    if (own == problem.end())
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("problem: '{}' is no name of the problem{}", name, did_you_mean(name, names)));
+    own->second = like(name, value, own->second);
+  }
+  return problem;
+}
+
+}  // namespace
+
+std::vector<Bindings> choose_problems(const Spec& spec, const Bindings& given) {
+  std::vector<Bindings> problems;
+  for (const Bindings& each : spec.cases) {
+    Bindings problem = overlaid(each, given);
+    if (std::find(problems.begin(), problems.end(), problem) == problems.end()) problems.push_back(std::move(problem));
+  }
+  return problems;
+}
+
+Bindings choose_problem(const Spec& spec, const Bindings& given) {
+  std::vector<Bindings> problems = choose_problems(spec, given);
+  if (problems.size() == 1) return std::move(problems.front());
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("'{}' has {} cases ({}, {}, ...): say which with settings.problem, or call tune_cases",
+                          spec.kernel.name, problems.size(), bindings_text(problems[0]), bindings_text(problems[1])));
+}
+
+std::vector<Bindings> choose_configs(const Space& space, const std::vector<Bindings>& configs,
+                                     const std::function<void(const std::string&)>& passed_over) {
+  std::vector<std::string> known;
+  for (const Parameter& parameter : space.parameters()) known.push_back(parameter.name);
+  std::vector<Bindings> chosen;
+  std::set<std::uint64_t> seen;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    for (const auto& [name, value] : configs[i])
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        throw Error(ErrorKind::invalid_argument,
+                    fmt::format("configs[{}]: '{}' is no parameter{}", i, name, did_you_mean(name, known)));
+    for (const std::string& name : known)
+      if (!configs[i].contains(name))
+        throw Error(ErrorKind::invalid_argument, fmt::format("configs[{}]: the parameter {} has no value", i, name));
+    const auto index = index_of(space, configs[i]);
+    if (!index)
+      passed_over(fmt::format("configs[{}], {}, is not valid in the space of the spec, and passed over", i,
+                              bindings_text(configs[i])));
+    else if (seen.insert(*index).second)
+      chosen.push_back(configs[i]);
+  }
+  return chosen;
+}
+
+}  // namespace xtune

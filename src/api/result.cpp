@@ -1,0 +1,90 @@
+// A result's questions, and its folder.
+#include "xtune/result.hpp"
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "api/result_json.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+constexpr const char* best_file = "best_config.json";
+constexpr const char* latency_file = "latency.json";
+
+std::string dump(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+/// Reads one of the files; whatever is wrong with it is said with its path.
+void read(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& take) {
+  const std::string text = read_file(path);
+  try {
+    take(nlohmann::json::parse(text));
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::io, path.string() + " is no saved result: " + error.what());
+  } catch (const Error& error) {
+    throw Error(ErrorKind::io, path.string() + ": " + error.what());
+  }
+}
+
+/// Of a file that a foreign folder names: never outside it.
+std::filesystem::path binary_path(const std::filesystem::path& folder, const std::string& format) {
+  const bool plain = !format.empty() && format.size() <= 16 &&
+                     format.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789") == std::string::npos;
+  if (!plain) throw Error(ErrorKind::io, "'" + format + "' is no format of a binary: it is cubin, hsaco or so");
+  return folder / ("kernel." + format);
+}
+
+}  // namespace
+
+const Measurement& Result::best() const {
+  if (winner) return *winner;
+  std::string message = "no configuration of '" + kernel + "' passed";
+  if (interrupted) message += "; the run was interrupted";
+  if (out_of_time) message += "; its time was up";
+  for (const Measurement& each : measurements)
+    if (!each.message.empty()) {
+      message += ". The first failure (" + std::string(to_string(each.outcome)) + "): " + each.message;
+      break;
+    }
+  throw Error(ErrorKind::nothing_valid, message);
+}
+
+void Result::save(const std::filesystem::path& folder) const {
+  nlohmann::ordered_json best_config = best_config_json(*this);
+  if (binary) {
+    write_file_atomically(binary_path(folder, binary->format), binary->binary);
+    if (!binary->source.empty()) write_file_atomically(folder / "kernel.cu", binary->source);
+    best_config["binary"]["sha256"] = sha256(binary->binary);
+  }
+  write_file_atomically(folder / latency_file, dump(latency_json(*this)));
+  write_file_atomically(folder / best_file, dump(best_config));
+}
+
+Result Result::load(const std::filesystem::path& folder) {
+  Result result;
+  std::string digest;
+  read(folder / best_file, [&](const nlohmann::json& json) {
+    read_best_config(json, result);
+    if (result.binary) {
+      digest = json.at("binary").at("sha256");
+      binary_path(folder, result.binary->format);
+    }
+  });
+  read(folder / latency_file, [&](const nlohmann::json& json) { read_latency(json, result); });
+  if (!result.binary) return result;
+  const std::filesystem::path path = binary_path(folder, result.binary->format);
+  result.binary->binary = read_file(path);
+  if (sha256(result.binary->binary) != digest)
+    throw Error(ErrorKind::io, path.string() + " is not the binary that was saved: its SHA-256 differs from " +
+                                   (folder / best_file).string() + "'s");
+  std::error_code ignored;
+  if (std::filesystem::exists(folder / "kernel.cu", ignored)) result.binary->source = read_file(folder / "kernel.cu");
+  return result;
+}
+
+}  // namespace xtune

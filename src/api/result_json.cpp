@@ -1,0 +1,194 @@
+// A result's plain data to JSON and back; members that are unset are left out.
+#include "api/result_json.hpp"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/record/record_json.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+using Json = nlohmann::json;
+using Ordered = nlohmann::ordered_json;
+
+constexpr int schema = 1;
+
+void check_schema(const Json& json) {
+  const int found = json.at("schema");
+  if (found != schema)
+    throw Error(ErrorKind::io, "it has schema " + std::to_string(found) + ", and this version of xtune reads schema " +
+                                   std::to_string(schema));
+}
+
+Ordered timing_json(const Timing& timing) {
+  return {{"samples", timing.samples},     {"min_ms", timing.min_ms}, {"q1_ms", timing.q1_ms},
+          {"median_ms", timing.median_ms}, {"q3_ms", timing.q3_ms},   {"mean_ms", timing.mean_ms},
+          {"max_ms", timing.max_ms},       {"noise", timing.noise},   {"low_ms", timing.low_ms},
+          {"high_ms", timing.high_ms}};
+}
+
+Timing timing_from(const Json& json) {
+  Timing timing;
+  timing.samples = json.at("samples");
+  timing.min_ms = json.at("min_ms");
+  timing.q1_ms = json.at("q1_ms");
+  timing.median_ms = json.at("median_ms");
+  timing.q3_ms = json.at("q3_ms");
+  timing.mean_ms = json.at("mean_ms");
+  timing.max_ms = json.at("max_ms");
+  timing.noise = json.at("noise");
+  timing.low_ms = json.at("low_ms");
+  timing.high_ms = json.at("high_ms");
+  return timing;
+}
+
+template <class Number>
+void put(Ordered& json, const char* name, const std::optional<Number>& value) {
+  if (value) json[name] = *value;
+}
+template <class Number>
+void take(const Json& json, const char* name, std::optional<Number>& value) {
+  if (const auto found = json.find(name); found != json.end()) value = found->get<Number>();
+}
+
+Ordered measurement_json(const Measurement& measurement) {
+  Ordered json;
+  json["config"] = to_json(measurement.config);
+  json["outcome"] = to_string(measurement.outcome);
+  json["stage"] = measurement.stage;
+  if (!measurement.message.empty()) json["message"] = measurement.message;
+  json["time_ms"] = measurement.time_ms;
+  json["timing"] = timing_json(measurement.timing);
+  json["samples_ms"] = measurement.samples_ms;
+  json["metrics"] = Ordered::array();
+  for (const auto& [name, value] : measurement.metrics)
+    json["metrics"].push_back({name, std::isfinite(value) ? Ordered(value) : Ordered()});
+  const Resources& resources = measurement.resources;
+  Ordered& taken = json["resources"] = Ordered::object();
+  put(taken, "registers", resources.registers);
+  put(taken, "spilled_bytes", resources.spilled_bytes);
+  put(taken, "shared_bytes", resources.shared_bytes);
+  put(taken, "max_threads_per_block", resources.max_threads_per_block);
+  json["tainted"] = measurement.tainted;
+  json["from_store"] = measurement.from_store;
+  json["compile_s"] = measurement.compile_s;
+  json["key"] = measurement.key;
+  json["artifact_key"] = measurement.artifact_key;
+  return json;
+}
+
+Outcome outcome_from(const std::string& name) {
+  if (const auto outcome = outcome_from_string(name)) return *outcome;
+  throw Error(ErrorKind::io, "'" + name + "' is no outcome that this version of xtune knows");
+}
+
+Measurement measurement_from(const Json& json) {
+  Measurement measurement;
+  measurement.config = bindings_from_json(json.at("config"));
+  measurement.outcome = outcome_from(json.at("outcome"));
+  measurement.stage = json.at("stage");
+  measurement.message = json.value("message", "");
+  measurement.time_ms = json.at("time_ms");
+  measurement.timing = timing_from(json.at("timing"));
+  measurement.samples_ms = json.at("samples_ms").get<std::vector<double>>();
+  for (const Json& metric : json.at("metrics"))
+    measurement.metrics.emplace_back(
+        metric.at(0), metric.at(1).is_null() ? std::numeric_limits<double>::quiet_NaN() : metric.at(1).get<double>());
+  const Json& taken = json.at("resources");
+  take(taken, "registers", measurement.resources.registers);
+  take(taken, "spilled_bytes", measurement.resources.spilled_bytes);
+  take(taken, "shared_bytes", measurement.resources.shared_bytes);
+  take(taken, "max_threads_per_block", measurement.resources.max_threads_per_block);
+  measurement.tainted = json.at("tainted").get<std::vector<std::string>>();
+  measurement.from_store = json.at("from_store");
+  measurement.compile_s = json.at("compile_s");
+  measurement.key = json.at("key");
+  measurement.artifact_key = json.at("artifact_key");
+  return measurement;
+}
+
+}  // namespace
+
+Ordered best_config_json(const Result& result) {
+  Ordered json;
+  json["schema"] = schema;
+  json["kernel"] = result.kernel;
+  json["problem"] = to_json(result.problem);
+  json["device"] = {{"backend", result.device.backend},
+                    {"name", result.device.name},
+                    {"arch", result.device.arch},
+                    {"index", result.device.index}};
+  json["toolchain"] = result.toolchain;
+  json["config"] = to_json(result.best().config);
+  json["time_ms"] = result.best().time_ms;
+  json["interval_ms"] = {result.best().timing.low_ms, result.best().timing.high_ms};
+  if (result.binary)
+    json["binary"] = {{"format", result.binary->format},
+                      {"entry_symbol", result.binary->entry_symbol},
+                      {"grid", result.binary->grid},
+                      {"block", result.binary->block},
+                      {"shared_bytes", result.binary->shared_bytes}};
+  return json;
+}
+
+Ordered latency_json(const Result& result) {
+  Ordered json;
+  json["schema"] = schema;
+  json["best"] = measurement_json(result.best());
+  json["ties"] = json["measurements"] = Ordered::array();
+  for (const Measurement& each : result.ties) json["ties"].push_back(measurement_json(each));
+  for (const Measurement& each : result.measurements) json["measurements"].push_back(measurement_json(each));
+  json["counts"] = Ordered::object();
+  for (const auto& [outcome, count] : result.counts) json["counts"][to_string(outcome)] = count;
+  json["from_store"] = result.from_store;
+  json["space"] = result.space_size;
+  json["seconds"] = {
+      {"total", result.total_s}, {"compile_cpu", result.compile_cpu_s}, {"device_busy", result.device_busy_s}};
+  json["interrupted"] = result.interrupted;
+  json["out_of_time"] = result.out_of_time;
+  json["warnings"] = result.warnings;
+  return json;
+}
+
+void read_best_config(const Json& json, Result& result) {
+  check_schema(json);
+  result.kernel = json.at("kernel");
+  result.problem = bindings_from_json(json.at("problem"));
+  const Json& device = json.at("device");
+  result.device = {device.at("backend"), device.at("name"), device.at("arch"), device.at("index")};
+  result.toolchain = json.at("toolchain");
+  bindings_from_json(json.at("config"));
+  const auto found = json.find("binary");
+  if (found == json.end()) return;
+  WinningKernel kernel;
+  kernel.format = found->at("format");
+  kernel.entry_symbol = found->at("entry_symbol");
+  kernel.grid = found->at("grid").get<std::vector<std::uint32_t>>();
+  kernel.block = found->at("block").get<std::vector<std::uint32_t>>();
+  if (kernel.grid.size() != 3 || kernel.block.size() != 3)
+    throw Error(ErrorKind::io, "grid and block need three extents each");
+  kernel.shared_bytes = found->at("shared_bytes");
+  result.binary = std::move(kernel);
+}
+
+void read_latency(const Json& json, Result& result) {
+  check_schema(json);
+  result.winner = measurement_from(json.at("best"));
+  for (const Json& each : json.at("ties")) result.ties.push_back(measurement_from(each));
+  for (const Json& each : json.at("measurements")) result.measurements.push_back(measurement_from(each));
+  for (const auto& [name, count] : json.at("counts").items())
+    result.counts[outcome_from(name)] = count.get<std::uint64_t>();
+  result.from_store = json.at("from_store");
+  result.space_size = json.at("space");
+  result.total_s = json.at("seconds").at("total");
+  result.compile_cpu_s = json.at("seconds").at("compile_cpu");
+  result.device_busy_s = json.at("seconds").at("device_busy");
+  result.interrupted = json.at("interrupted");
+  result.out_of_time = json.at("out_of_time");
+  result.warnings = json.at("warnings").get<std::vector<std::string>>();
+}
+
+}  // namespace xtune

@@ -1,0 +1,18 @@
+// uv_async_send is the one call of libuv that other threads may make.
+#include "api/stoppable_loop.hpp"
+
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+StoppableLoop::StoppableLoop(const std::stop_token& token) : wake_{} {
+  if (uv_async_init(loop_.raw(), &wake_, [](uv_async_t*) {}) != 0)
+    throw Error(ErrorKind::io, "cannot watch the stop token: too many open files?");
+  uv_unref(reinterpret_cast<uv_handle_t*>(&wake_));
+  callback_.emplace(token, [this] {
+    stop_ = true;
+    uv_async_send(&wake_);
+  });
+}
+
+}  // namespace xtune

@@ -1,0 +1,271 @@
+// Building a Tunable: each call adds a line to the spec's text, or something beside it.
+#include "xtune/tunable.hpp"
+
+#include <algorithm>
+
+#include "api/tunable_access.hpp"
+#include "api/tunable_state.hpp"
+#include "base/files.hpp"
+#include "core/spec/spec.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+constexpr std::uint64_t largest_spec = 4 << 20;
+
+std::vector<std::pair<std::string, std::string>> texts_of(const Bindings& defines) {
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const auto& [name, value] : defines) texts.emplace_back(name, to_text(value));
+  return texts;
+}
+
+std::string toml_path(const std::filesystem::path& path) {
+  return toml_quoted(std::filesystem::absolute(path).lexically_normal().string());
+}
+
+}  // namespace
+
+Tunable::State::Section& Tunable::State::section(const std::string& wanted) {
+  const auto found =
+      std::find_if(sections.begin(), sections.end(), [&](const Section& each) { return each.name == wanted; });
+  return found == sections.end() ? sections.emplace_back(Section{wanted, {}}) : *found;
+}
+
+void Tunable::State::set(const std::string& wanted, const std::string& key, const std::string& value) {
+  Entries& entries = section(wanted).entries;
+  const auto found =
+      std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.first == key; });
+  if (found == entries.end())
+    entries.emplace_back(key, value);
+  else
+    found->second = value;
+}
+
+void Tunable::State::unset(const std::string& wanted, const std::string& key) {
+  std::erase_if(section(wanted).entries, [&](const auto& entry) { return entry.first == key; });
+}
+
+std::vector<std::string>& Tunable::State::list(const std::string& key) {
+  section(key.substr(0, key.find('.')));
+  const auto found = std::find_if(lists.begin(), lists.end(), [&](const auto& entry) { return entry.first == key; });
+  return found == lists.end() ? lists.emplace_back(key, std::vector<std::string>()).second : found->second;
+}
+
+std::filesystem::path Tunable::State::keep_source(const std::string& source_text, const std::string& stem) {
+  const auto folder = std::make_shared<const TemporaryDirectory>();
+  const std::filesystem::path path = folder->path() / (stem + ".cu");
+  write_file_atomically(path, source_text);
+  sources.push_back(folder);
+  return path;
+}
+
+Tunable::Tunable(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Tunable::Tunable(std::string name) : state_(std::make_unique<State>()) {
+  state_->name = std::move(name);
+  state_->base_dir = std::filesystem::current_path();
+  state_->set("kernel", "name", toml_quoted(state_->name));
+}
+
+Tunable Tunable::from_file(const std::filesystem::path& path, const Bindings& defines) {
+  auto state = std::make_unique<State>();
+  state->text = read_file(path, largest_spec);
+  state->text_name = path.string();
+  state->base_dir = std::filesystem::absolute(path).parent_path();
+  state->defines = texts_of(defines);
+  state->name = parse_spec(state->text, state->text_name, state->base_dir, {state->defines, ""}).kernel.name;
+  return Tunable(std::move(state));
+}
+
+Tunable Tunable::from_text(const std::string& toml, const std::filesystem::path& base_dir, const Bindings& defines) {
+  auto state = std::make_unique<State>();
+  state->text = toml.empty() ? "\n" : toml;
+  state->text_name = "(text)";
+  state->base_dir = std::filesystem::absolute(base_dir);
+  state->defines = texts_of(defines);
+  state->name = parse_spec(state->text, state->text_name, state->base_dir, {state->defines, ""}).kernel.name;
+  return Tunable(std::move(state));
+}
+
+Tunable::Tunable(const Tunable& other) : state_(std::make_unique<State>(other.state())) {}
+Tunable::Tunable(Tunable&& other) noexcept = default;
+Tunable& Tunable::operator=(const Tunable& other) {
+  if (this != &other) state_ = std::make_unique<State>(other.state());
+  return *this;
+}
+Tunable& Tunable::operator=(Tunable&& other) noexcept = default;
+Tunable::~Tunable() = default;
+
+const Tunable::State& Tunable::state() const {
+  if (!state_) throw Error(ErrorKind::invalid_argument, "this Tunable was moved from: assign to it before using it");
+  return *state_;
+}
+
+Tunable::State& Tunable::attached() {
+  state();
+  return *state_;
+}
+
+Tunable::State& Tunable::built() {
+  if (!state().text.empty())
+    throw Error(ErrorKind::invalid_argument,
+                "the kernel '" + state_->name + "' was read from " + state_->text_name +
+                    ": change it there; in code, data, predicates, reference and check can be added");
+  return *state_;
+}
+
+const std::string& Tunable::name() const noexcept {
+  static const std::string none;
+  return state_ ? state_->name : none;
+}
+
+std::string Tunable::toml() const { return toml_of(state()); }
+void Tunable::verify() const { spec_of(*this); }
+
+Tunable& Tunable::source_file(const std::filesystem::path& path) {
+  built().set("kernel", "source", toml_path(path));
+  return *this;
+}
+
+Tunable& Tunable::source(const std::string& text) {
+  built().set("kernel", "source", toml_path(state_->keep_source(text, "kernel")));
+  return *this;
+}
+
+Tunable& Tunable::entry(const std::string& entry) {
+  built().set("kernel", "entry", toml_quoted(entry));
+  return *this;
+}
+
+Tunable& Tunable::option(const std::string& option) {
+  built().list("kernel.options").push_back(toml_quoted(option));
+  return *this;
+}
+
+Tunable& Tunable::option(const std::string& backend, const std::string& option) {
+  if (backend != "cuda" && backend != "hip" && backend != "host")
+    throw Error(ErrorKind::invalid_argument,
+                "option: '" + backend + "' is no backend with options; one is cuda, hip, host");
+  built().list("kernel.options_" + backend).push_back(toml_quoted(option));
+  return *this;
+}
+
+Tunable& Tunable::define(const std::string& name, const Formula& value) {
+  built().section("kernel");
+  state_->set("kernel.defines", name, toml_quoted(value.text()));
+  return *this;
+}
+
+Tunable& Tunable::include_dir(const std::filesystem::path& path) {
+  built().list("kernel.include_dirs").push_back(toml_path(path));
+  return *this;
+}
+
+Tunable& Tunable::compile_timeout_s(double seconds) { return set("kernel", "compile_timeout_s", Value(seconds)); }
+
+Tunable& Tunable::set_problem(const std::string& name, const Value& value) {
+  built().set("problem", name, toml_value(value));
+  return *this;
+}
+
+Tunable& Tunable::add_case(const Bindings& problem) {
+  State::Entries entries;
+  for (const auto& [name, value] : problem) entries.emplace_back(name, toml_value(value));
+  built().cases.push_back(std::move(entries));
+  return *this;
+}
+
+Tunable& Tunable::add_param(const std::string& name, const std::vector<Value>& values, ParamKind kind) {
+  std::string list;
+  for (const Value& value : values) list += (list.empty() ? "" : ", ") + toml_value(value);
+  list = "[" + list + "]";
+  built()
+      .section("space.params")
+      .entries.emplace_back(name,
+                            kind == ParamKind::launch_only ? "{ values = " + list + ", compile_time = false }" : list);
+  return *this;
+}
+
+Tunable& Tunable::param_range(const std::string& name, std::int64_t min, std::int64_t max, std::int64_t step,
+                              ParamKind kind) {
+  State::Entries entries{{"min", std::to_string(min)}, {"max", std::to_string(max)}, {"step", std::to_string(step)}};
+  if (kind == ParamKind::launch_only) entries.emplace_back("compile_time", "false");
+  built().section("space.params").entries.emplace_back(name, toml_table(entries));
+  return *this;
+}
+
+Tunable& Tunable::param_pow2(const std::string& name, std::int64_t min, std::int64_t max, ParamKind kind) {
+  State::Entries entries{{"min", std::to_string(min)}, {"max", std::to_string(max)}, {"scale", "\"pow2\""}};
+  if (kind == ParamKind::launch_only) entries.emplace_back("compile_time", "false");
+  built().section("space.params").entries.emplace_back(name, toml_table(entries));
+  return *this;
+}
+
+Tunable& Tunable::constraint(const std::string& expression) {
+  built().constraints.push_back(toml_quoted(expression));
+  return *this;
+}
+
+Tunable& Tunable::constraint(const std::vector<std::string>& names, std::function<bool(const Bindings&)> predicate) {
+  if (!predicate) throw Error(ErrorKind::invalid_argument, "constraint: the predicate is empty");
+  if (names.empty())
+    throw Error(ErrorKind::invalid_argument, "constraint: name the parameters that the predicate looks at");
+  attached().predicates.push_back({names, std::move(predicate)});
+  return *this;
+}
+
+Tunable& Tunable::candidates(const std::string& model, const std::vector<std::pair<std::string, Formula>>& map,
+                             int top_k) {
+  built().set("candidates", "template", toml_quoted(model));
+  state_->set("candidates", "top_k", std::to_string(top_k));
+  for (const auto& [field, formula] : map) state_->set("candidates.map", field, toml_quoted(formula.text()));
+  return *this;
+}
+
+Tunable& Tunable::grid(const std::vector<Formula>& extents) {
+  built().set("launch", "grid", toml_array(extents));
+  return *this;
+}
+
+Tunable& Tunable::block(const std::vector<Formula>& extents) {
+  built().set("launch", "block", toml_array(extents));
+  return *this;
+}
+
+Tunable& Tunable::cluster(const std::vector<Formula>& extents) {
+  built().set("launch", "cluster", toml_array(extents));
+  return *this;
+}
+
+Tunable& Tunable::shared(const Formula& bytes) {
+  built().set("launch", "shared", toml_quoted(bytes.text()));
+  return *this;
+}
+
+Tunable& Tunable::metric(const std::string& name, const Formula& expression) {
+  built().set("metrics", name, toml_quoted(expression.text()));
+  return *this;
+}
+
+Tunable& Tunable::minimize(const std::vector<Formula>& goals) {
+  built().set("objective", "minimize", toml_array(goals));
+  return *this;
+}
+
+Tunable& Tunable::maximize(const std::vector<Formula>& goals) {
+  built().set("objective", "maximize", toml_array(goals));
+  return *this;
+}
+
+Tunable& Tunable::dispatch_key(const std::vector<Formula>& key) {
+  built().set("dispatch", "key", toml_array(key));
+  return *this;
+}
+
+Tunable& Tunable::set(const std::string& section, const std::string& key, const Value& value) {
+  built().set(section, key, toml_value(value));
+  return *this;
+}
+
+}  // namespace xtune

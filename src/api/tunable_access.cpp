@@ -1,0 +1,132 @@
+// From a Tunable to the spec that the rest of xtune knows.
+#include "api/tunable_access.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "api/tunable_state.hpp"
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+// A predicate is a function call for each combination: a minute or so of them.
+constexpr std::uint64_t most_rows = 20'000'000;
+
+/// A predicate over value indices, asked once for each combination of the parameters that it names.
+class Table {
+ public:
+  Table(const Tunable::State::Predicate& predicate, const Spec& spec, const Bindings& problem)
+      : predicate_(predicate), parameters_(spec.parameters), values_(problem) {
+    std::vector<std::string> known;
+    for (const Parameter& parameter : spec.parameters) known.push_back(parameter.name);
+    for (const std::string& name : predicate.names) {
+      const auto found = std::find(known.begin(), known.end(), name);
+      if (found == known.end())
+        throw Error(ErrorKind::invalid_argument, "constraint in code: '" + name + "' is no parameter" +
+                                                     did_you_mean(name, known) +
+                                                     "; names of the problem need not be listed");
+      columns_.push_back(static_cast<std::size_t>(found - known.begin()));
+    }
+  }
+  bool allows(const std::vector<std::uint32_t>& row) {
+    std::vector<std::uint32_t> place;
+    for (const std::size_t column : columns_) place.push_back(row[column]);
+    const auto [entry, is_new] = answers_.try_emplace(std::move(place), false);
+    if (!is_new) return entry->second;
+    for (const std::size_t column : columns_)
+      values_[parameters_[column].name] = parameters_[column].values[row[column]];
+    try {
+      entry->second = predicate_.holds(values_);
+    } catch (...) {
+      answers_.erase(entry);
+      throw;
+    }
+    return entry->second;
+  }
+
+ private:
+  const Tunable::State::Predicate& predicate_;
+  const std::vector<Parameter>& parameters_;
+  Bindings values_;
+  std::vector<std::size_t> columns_;
+  std::map<std::vector<std::uint32_t>, bool> answers_;
+};
+
+ArgSpec& input_named(Spec& spec, const std::string& name) {
+  std::vector<std::string> names;
+  for (ArgSpec& each : spec.args) {
+    if (each.kind != ArgKind::buffer || each.role == ArgRole::out) continue;
+    if (each.name == name) return each;
+    names.push_back(each.name);
+  }
+  throw Error(ErrorKind::invalid_argument,
+              "data for '" + printable(name, 80) + "', which is no input of the kernel" + did_you_mean(name, names));
+}
+
+Fill fill_named(const std::string& word) {
+  static const std::vector<std::string> words{"auto", "integer", "uniform", "normal", "randn", "zero", "one", "range"};
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end())
+    throw Error(ErrorKind::invalid_argument, "'" + printable(word, 80) + "' is no fill word" +
+                                                 did_you_mean(word, words) +
+                                                 "; one is auto, integer, uniform, normal, zero, one, range");
+  return static_cast<Fill>(found - words.begin());
+}
+
+}  // namespace
+
+Spec spec_of(const Tunable& tunable, const std::string& backend) {
+  const Tunable::State& state = tunable.state();
+  const bool built = state.text.empty();
+  const std::string name = built ? state.name + " (built in code)" : state.text_name;
+  Spec spec = parse_spec(toml_of(state), name, state.base_dir, {state.defines, backend});
+  if (spec.space_only())
+    throw Error(ErrorKind::invalid_spec,
+                name + ": the kernel has no source; give it one with source_file() or source()");
+  if (state.reference) {
+    spec.validate.reference = {};
+    spec.validate.reference.kind = ReferenceSpec::Kind::given;
+  }
+  if (state.check) spec.validate.reference.checked_by = state.check_label;
+  for (const auto& [argument, data] : state.data) {
+    ArgSpec& arg = input_named(spec, argument);
+    if (data.kind() == Data::Kind::fill) {
+      arg.fill = fill_named(data.fill());
+      arg.file.clear();
+    }
+  }
+  const bool judged = state.reference || state.check;
+  if (judged && std::all_of(spec.args.begin(), spec.args.end(), [](const ArgSpec& a) { return a.role == ArgRole::in; }))
+    throw Error(ErrorKind::invalid_spec,
+                name + ": there is a reference or a check, but no argument is an output or inout");
+  return spec;
+}
+
+void apply_predicates(const Tunable& tunable, Spec& spec, const Bindings& problem, const Bindings& device_facts,
+                      const std::function<void()>& poll) {
+  const auto& predicates = tunable.state().predicates;
+  if (predicates.empty()) return;
+  std::vector<Table> tables;
+  for (const auto& predicate : predicates) tables.emplace_back(predicate, spec, problem);
+  const Space space = make_space(spec, problem, device_facts, poll);
+  if (space.size() > most_rows)
+    throw Error(ErrorKind::invalid_argument,
+                std::to_string(space.size()) +
+                    " configurations are too many for constraints in code, which are asked " + "one by one (at most " +
+                    std::to_string(most_rows) + "): write those that remove most of them as text");
+  std::vector<std::vector<std::uint32_t>> rows;
+  for (std::uint64_t i = 0; i < space.size(); ++i) {
+    if (poll && i % 4096 == 0) poll();
+    std::vector<std::uint32_t> row = space.value_indices(i);
+    if (std::all_of(tables.begin(), tables.end(), [&](Table& table) { return table.allows(row); }))
+      rows.push_back(std::move(row));
+  }
+  if (rows.empty())
+    throw Error(ErrorKind::nothing_valid, "the constraints in code remove all " + std::to_string(space.size()) +
+                                              " configurations that the constraints of the spec leave");
+  spec.configs = std::move(rows);
+}
+
+}  // namespace xtune

@@ -1,0 +1,135 @@
+// Arguments of a Tunable, and what its results are held against.
+#include <algorithm>
+
+#include "api/tunable_access.hpp"
+#include "api/tunable_state.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+Tunable::State::Entries buffer(const std::string& name, DType dtype, const std::vector<Formula>& shape,
+                               const char* role) {
+  require_dtype(dtype);
+  return {{"name", toml_quoted(name)},
+          {"dtype", toml_quoted(to_string(dtype))},
+          {"shape", toml_array(shape)},
+          {"role", toml_quoted(role)}};
+}
+
+std::string reference_source(Tunable::State& state, const ReferenceKernel& details) {
+  if (!details.source_file.empty() && !details.source.empty())
+    throw Error(ErrorKind::invalid_argument, "reference_kernel: source_file and source exclude each other");
+  const std::filesystem::path path =
+      details.source.empty() ? details.source_file : state.keep_source(details.source, "reference");
+  return path.empty() ? "" : toml_quoted(std::filesystem::absolute(path).lexically_normal().string());
+}
+
+}  // namespace
+
+Tunable& Tunable::input(const std::string& name, DType dtype, const std::vector<Formula>& shape, const Data& data) {
+  built().args.push_back(buffer(name, dtype, shape, "in"));
+  return this->data(name, data);
+}
+
+Tunable& Tunable::output(const std::string& name, DType dtype, const std::vector<Formula>& shape) {
+  built().args.push_back(buffer(name, dtype, shape, "out"));
+  return *this;
+}
+
+Tunable& Tunable::inout(const std::string& name, DType dtype, const std::vector<Formula>& shape, const Data& data) {
+  built().args.push_back(buffer(name, dtype, shape, "inout"));
+  return this->data(name, data);
+}
+
+Tunable& Tunable::scalar(const std::string& name, DType dtype, const Formula& value) {
+  require_dtype(dtype);
+  built().args.push_back({{"name", toml_quoted(name)},
+                          {"kind", "\"scalar\""},
+                          {"dtype", toml_quoted(to_string(dtype))},
+                          {"value", toml_quoted(value.text())}});
+  return *this;
+}
+
+Tunable& Tunable::data(const std::string& argument, const Data& data) {
+  const auto found = std::find_if(attached().data.begin(), state_->data.end(),
+                                  [&](const auto& entry) { return entry.first == argument; });
+  if (found == state_->data.end())
+    state_->data.emplace_back(argument, data);
+  else
+    found->second = data;
+  // A fill word is a matter of the text, where it is checked with its place.
+  for (State::Entries& entries : state_->args) {
+    if (entries.front().second != toml_quoted(argument)) continue;
+    std::erase_if(entries, [](const auto& entry) { return entry.first == "fill"; });
+    if (data.kind() == Data::Kind::fill && state_->text.empty()) {
+      entries.emplace_back("fill", toml_quoted(data.fill()));
+      std::erase_if(state_->data, [&](const auto& entry) { return entry.first == argument; });
+    }
+    break;
+  }
+  return *this;
+}
+
+Tunable& Tunable::reference_kernel(const std::string& entry, const ReferenceKernel& details) {
+  State::Entries entries{{"kernel", toml_quoted(entry)}};
+  if (const std::string source = reference_source(built(), details); !source.empty())
+    entries.emplace_back("source", source);
+  if (!details.options.empty())
+    entries.emplace_back("options", toml_array({details.options.begin(), details.options.end()}));
+  if (!details.grid.empty()) entries.emplace_back("grid", toml_array(details.grid));
+  if (!details.block.empty()) entries.emplace_back("block", toml_array(details.block));
+  if (!details.shared.text().empty()) entries.emplace_back("shared", toml_quoted(details.shared.text()));
+  state_->set("validate", "reference", toml_table(entries));
+  return *this;
+}
+
+Tunable& Tunable::reference_builtin(const std::string& builtin,
+                                    const std::vector<std::pair<std::string, Formula>>& roles,
+                                    const std::string& output) {
+  State::Entries entries{{"builtin", toml_quoted(builtin)}};
+  if (!output.empty()) entries.emplace_back("output", toml_quoted(output));
+  for (const auto& [role, formula] : roles) entries.emplace_back(role, toml_quoted(formula.text()));
+  built().set("validate", "reference", toml_table(entries));
+  return *this;
+}
+
+Tunable& Tunable::reference_file(const std::filesystem::path& npy, const std::string& output) {
+  State::Entries entries{{"file", toml_quoted(std::filesystem::absolute(npy).lexically_normal().string())}};
+  if (!output.empty()) entries.emplace_back("output", toml_quoted(output));
+  built().set("validate", "reference", toml_table(entries));
+  return *this;
+}
+
+Tunable& Tunable::reference_command(const std::vector<std::string>& words) {
+  built().set("validate", "reference", toml_table({{"command", toml_array({words.begin(), words.end()})}}));
+  return *this;
+}
+
+Tunable& Tunable::reference(std::function<Expected(const Arguments&)> reference) {
+  if (!reference) throw Error(ErrorKind::invalid_argument, "reference: the function is empty");
+  attached().reference = std::move(reference);
+  return *this;
+}
+
+Tunable& Tunable::set_check(std::function<bool(const Arguments&)> check, const std::string& label) {
+  if (!check) throw Error(ErrorKind::invalid_argument, "check: the function is empty");
+  attached().check = std::move(check);
+  state_->check_label = label.empty() ? "1" : label;
+  return *this;
+}
+
+Tunable& Tunable::no_check() {
+  attached().reference = nullptr;
+  state_->check = nullptr;
+  state_->check_label.clear();
+  state_->unset("validate", "reference");
+  return *this;
+}
+
+Tunable& Tunable::tolerance(double rtol, double atol) {
+  set("validate", "rtol", Value(rtol));
+  return set("validate", "atol", Value(atol));
+}
+
+}  // namespace xtune

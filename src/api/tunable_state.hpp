@@ -1,0 +1,62 @@
+// What a Tunable holds: the pieces of a spec's text, and what no text can carry.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.hpp"
+#include "xtune/tunable.hpp"
+
+namespace xtune {
+
+struct Tunable::State {
+  /// Keys and values as TOML writes them.
+  using Entries = std::vector<std::pair<std::string, std::string>>;
+  struct Section {
+    std::string name;
+    Entries entries;
+  };
+  struct Predicate {
+    std::vector<std::string> names;
+    std::function<bool(const Bindings&)> holds;
+  };
+
+  std::string name;
+  std::filesystem::path base_dir;
+  std::string text;  ///< of the whole spec; empty: built from what follows
+  std::string text_name;
+  std::vector<std::pair<std::string, std::string>> defines;  ///< of a text
+
+  std::vector<Section> sections;  ///< in the order of their first mention
+  std::vector<Entries> cases, args;
+  std::vector<std::string> constraints;
+  std::vector<std::pair<std::string, std::vector<std::string>>> lists;  ///< "kernel.options", quoted items
+
+  std::vector<std::pair<std::string, Data>> data;  ///< argument, contents
+  std::vector<Predicate> predicates;
+  std::function<Expected(const Arguments&)> reference;
+  std::function<bool(const Arguments&)> check;
+  std::string check_label;
+  /// Sources given as text lie here.
+  std::vector<std::shared_ptr<const TemporaryDirectory>> sources;
+
+  Section& section(const std::string& wanted);
+  void set(const std::string& wanted, const std::string& key, const std::string& value);  ///< the last one counts
+  void unset(const std::string& wanted, const std::string& key);
+  std::vector<std::string>& list(const std::string& key);
+  std::filesystem::path keep_source(const std::string& source_text, const std::string& stem);
+};
+
+/// A basic string of TOML, for any bytes.
+std::string toml_quoted(const std::string& text);
+std::string toml_value(const Value& value);
+std::string toml_array(const std::vector<Formula>& items);
+/// { a = "1", b = "2" }
+std::string toml_table(const Tunable::State::Entries& entries);
+std::string toml_of(const Tunable::State& state);
+
+}  // namespace xtune

@@ -1,0 +1,111 @@
+// The spec file that says what was built in code, so that there is one reader and one set of messages for both.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "api/tunable_state.hpp"
+
+namespace xtune {
+namespace {
+
+bool is_bare(const std::string& key) {
+  return !key.empty() &&
+         key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == std::string::npos;
+}
+
+std::string toml_key(const std::string& key) { return is_bare(key) ? key : toml_quoted(key); }
+
+std::string lines_of(const Tunable::State::Entries& entries) {
+  std::string text;
+  for (const auto& [key, value] : entries) text += toml_key(key) + " = " + value + "\n";
+  return text;
+}
+
+std::string list_text(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  return "[" + text + "]";
+}
+
+std::string tables_of(const std::string& header, const std::vector<Tunable::State::Entries>& tables) {
+  std::string text;
+  for (const auto& entries : tables) text += "\n[[" + header + "]]\n" + lines_of(entries);
+  return text;
+}
+
+std::string describe(const std::string& argument, const Data& data) {
+  switch (data.kind()) {
+    case Data::Kind::host:
+      return fmt::format("{}: {} bytes of host data", argument, data.host().size());
+    case Data::Kind::device:
+      return fmt::format("{}: {} bytes of device memory", argument, data.pointer_bytes());
+    case Data::Kind::file:
+      return argument + ": " + data.path().string();
+    case Data::Kind::fill:
+      return argument + ": fill " + data.fill();
+    case Data::Kind::generator:
+      return argument + ": made by code";
+  }
+  return argument;
+}
+
+}  // namespace
+
+std::string toml_quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char character : text) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (character == '"' || character == '\\')
+      (quoted += '\\') += character;
+    else if (byte < 0x20 || byte == 0x7F)
+      quoted += fmt::format("\\u{:04X}", byte);
+    else
+      quoted += character;
+  }
+  return quoted + '"';
+}
+
+std::string toml_value(const Value& value) {
+  return std::holds_alternative<std::string>(value) ? toml_quoted(std::get<std::string>(value)) : to_text(value);
+}
+
+std::string toml_array(const std::vector<Formula>& items) {
+  std::vector<std::string> quoted;
+  for (const Formula& item : items) quoted.push_back(toml_quoted(item.text()));
+  return list_text(quoted);
+}
+
+std::string toml_table(const Tunable::State::Entries& entries) {
+  std::string text;
+  for (const auto& [key, value] : entries) text += (text.empty() ? " " : ", ") + toml_key(key) + " = " + value;
+  return "{" + text + " }";
+}
+
+std::string toml_of(const Tunable::State& state) {
+  if (!state.text.empty()) return state.text;
+  std::string text;
+  const auto lists_of = [&](const std::string& section) {
+    std::string lines;
+    for (const auto& [key, items] : state.lists)
+      if (key.starts_with(section + ".")) lines += key.substr(section.size() + 1) + " = " + list_text(items) + "\n";
+    return lines;
+  };
+  for (const auto& [section, entries] : state.sections) {
+    if (section.starts_with("space")) continue;
+    text += (text.empty() ? "[" : "\n[") + section + "]\n" + lines_of(entries) + lists_of(section);
+  }
+  text += tables_of("cases", state.cases);
+  const auto params = std::find_if(state.sections.begin(), state.sections.end(),
+                                   [](const auto& section) { return section.name == "space.params"; });
+  if (!state.constraints.empty()) text += "\n[space]\nconstraints = " + list_text(state.constraints) + "\n";
+  if (params != state.sections.end()) text += "\n[space.params]\n" + lines_of(params->entries);
+  text += tables_of("args", state.args);
+  for (const auto& [argument, data] : state.data) text += "# attached to " + describe(argument, data) + "\n";
+  for (const auto& predicate : state.predicates)
+    text += fmt::format("# constraint in code over {}\n", list_text(predicate.names));
+  if (state.reference) text += "# reference in code\n";
+  if (state.check) text += "# check in code, label " + toml_quoted(state.check_label) + "\n";
+  return text;
+}
+
+}  // namespace xtune

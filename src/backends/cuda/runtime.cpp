@@ -1,0 +1,83 @@
+// The driver's own words for the current context, pointers and captures.
+#include "backends/cuda/runtime.hpp"
+
+#include <fmt/core.h>
+
+#include "backends/cuda/device_query.hpp"
+#include "backends/cuda/driver_api.hpp"
+#include "backends/gpu/runtime.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::cuda {
+namespace {
+
+using gpu::Status;
+
+std::uintptr_t current() {
+  CUcontext context = nullptr;
+  return driver().cuCtxGetCurrent(&context) == CUDA_SUCCESS ? reinterpret_cast<std::uintptr_t>(context) : 0;
+}
+
+Status adopt(std::uintptr_t context) { return driver().cuCtxSetCurrent(reinterpret_cast<CUcontext>(context)); }
+
+Status launch(void* function, const Launch& l, void* stream, void** parameters) {
+  return driver().cuLaunchKernel(static_cast<CUfunction>(function), l.grid[0], l.grid[1], l.grid[2], l.block[0],
+                                 l.block[1], l.block[2], l.shared_bytes, static_cast<CUstream>(stream), parameters,
+                                 nullptr);
+}
+
+Status is_capturing(void* stream, bool* capturing) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult result = driver().cuStreamIsCapturing(static_cast<CUstream>(stream), &status);
+  *capturing = status != CU_STREAM_CAPTURE_STATUS_NONE;
+  return result;
+}
+
+/// Whether a kernel may touch memory that no allocation of CUDA's is (HMM, ATS).
+bool reaches_all_memory() {
+  CUdevice device = 0;
+  int reaches = 0;
+  return driver().cuCtxGetDevice(&device) != CUDA_SUCCESS ||
+         driver().cuDeviceGetAttribute(&reaches, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device) != CUDA_SUCCESS ||
+         reaches != 0;
+}
+
+std::optional<std::size_t> accessible_bytes(const void* address) {
+  const auto at = reinterpret_cast<CUdeviceptr>(address);
+  unsigned type = 0;
+  const CUresult status = driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at);
+  if (status == CUDA_ERROR_INVALID_VALUE) {  // which an address that is none of CUDA's gives
+    if (address && reaches_all_memory()) return std::nullopt;
+    return 0;
+  }
+  CUdeviceptr base = 0;
+  std::size_t size = 0;
+  if (status != CUDA_SUCCESS || driver().cuMemGetAddressRange(&base, &size, at) != CUDA_SUCCESS) return std::nullopt;
+  return size - static_cast<std::size_t>(at - base);
+}
+
+}  // namespace
+
+std::shared_ptr<Runtime> make_runtime(std::function<DeviceInfo(int)> query) {
+  const Driver& calls = driver();
+  initialise(calls);
+  gpu::ContextApi context;
+  context.current = current;
+  context.adopt = adopt;
+  context.launch = launch;
+  context.is_capturing = is_capturing;
+  context.accessible_bytes = accessible_bytes;
+  context.advice = "call cudaSetDevice and cudaFree(0), or cuCtxSetCurrent, before the first launch";
+  context.device = [query = std::move(query)] {
+    CUdevice own = 0, other = 0;
+    int count = 0;
+    driver().cuDeviceGetCount(&count);
+    if (driver().cuCtxGetDevice(&own) == CUDA_SUCCESS)
+      for (int index = 0; index < count; ++index)
+        if (driver().cuDeviceGet(&other, index) == CUDA_SUCCESS && other == own) return query(index);
+    throw Error(ErrorKind::unavailable, "the current CUDA context does not tell its device");
+  };
+  return gpu::make_runtime(module_calls(calls), std::move(context));
+}
+
+}  // namespace xtune::cuda

@@ -1,0 +1,15 @@
+// Launches in the application's CUDA contexts.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "backends/runtime.hpp"
+#include "core/device/device_info.hpp"
+
+namespace xtune::cuda {
+
+/// query: what is known of a device by its index. Throws Error(unavailable) where there is no driver.
+std::shared_ptr<Runtime> make_runtime(std::function<DeviceInfo(int index)> query);
+
+}  // namespace xtune::cuda

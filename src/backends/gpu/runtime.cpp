@@ -1,0 +1,124 @@
+// Modules are loaded once for each context; a launch is the driver's own call behind two pointers.
+#include "backends/gpu/runtime.hpp"
+
+#include <fmt/core.h>
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "core/device/launch_limits.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::gpu {
+namespace {
+
+struct Loaded {
+  Function function = nullptr;
+  FunctionAttributes attributes;
+  std::uint32_t allowed_shared = 0;  ///< that the driver was asked to allow
+  std::optional<std::vector<std::size_t>> parameter_bytes;
+};
+
+class GpuRuntime final : public Runtime {
+ public:
+  GpuRuntime(DriverApi api, ContextApi context) : api_(std::move(api)), context_(std::move(context)) {}
+
+  std::uintptr_t current() noexcept override { return context_.current(); }
+
+  void adopt(std::uintptr_t context) override {
+    if (const Status status = context_.adopt(context))
+      throw Error(ErrorKind::unavailable,
+                  fmt::format("the context cannot be used on another thread: {}", api_.describe(status)));
+  }
+
+  DeviceInfo device() override {
+    const std::uintptr_t context = current();
+    if (context == 0)
+      throw Error(ErrorKind::unavailable, "this thread has no current context to launch in: " + context_.advice);
+    const std::lock_guard lock(mutex_);
+    const auto known = devices_.find(context);
+    if (known != devices_.end()) return known->second;
+    return devices_[context] = context_.device();
+  }
+
+  LoadedKernel load(const Artifact& artifact, const Launch& launch) override {
+    const DeviceInfo info = device();
+    const std::uintptr_t context = current();
+    const std::lock_guard lock(mutex_);
+    Loaded& kernel = loaded_[{context, artifact.key.empty() ? artifact.image : artifact.key}];
+    if (!kernel.function) kernel = load_module(artifact);
+    const FunctionAttributes& has = kernel.attributes;
+    if (const auto reason =
+            forbidden(launch, {has.registers, has.max_threads_per_block, has.static_shared_bytes}, info))
+      throw CandidateFailure(Outcome::rejected, *reason);
+    if (launch.cluster[0] != 0 && !api_.launch_cluster)
+      throw CandidateFailure(Outcome::rejected, info.name + " (" + info.arch + ") has no thread block clusters");
+    // The most that any launch of it asks for: an allowance that shrinks would refuse the others.
+    if (api_.allow_dynamic_shared && launch.shared_bytes > kernel.allowed_shared &&
+        has.static_shared_bytes + launch.shared_bytes > info.shared_per_block) {
+      check(api_.allow_dynamic_shared(kernel.function, launch.shared_bytes), "opting in to large shared memory");
+      kernel.allowed_shared = launch.shared_bytes;
+    }
+    return {kernel.function, kernel.parameter_bytes};
+  }
+
+  int launch(void* handle, const Launch& launch, void* stream, void** parameters) noexcept override {
+    if (launch.cluster[0] != 0) [[unlikely]]
+      return api_.launch_cluster(handle, launch, stream, parameters);
+    return context_.launch(handle, launch, stream, parameters);
+  }
+
+  std::string describe(int status) override { return api_.describe(status); }
+
+  std::optional<std::size_t> accessible_bytes(const void* address) noexcept override {
+    return context_.accessible_bytes(address);
+  }
+
+  bool is_capturing(void* stream) noexcept override {
+    bool capturing = false;
+    return context_.is_capturing(stream, &capturing) != 0 || capturing;
+  }
+
+  void read(void* host, const void* device, std::size_t bytes, void* stream) override {
+    Status status = api_.synchronize_stream(stream);
+    if (status == 0 && bytes > 0) status = api_.copy_to_host(host, device, bytes);
+    if (status != 0) throw Error(ErrorKind::unavailable, "device memory cannot be read: " + api_.describe(status));
+  }
+
+ private:
+  void check(Status status, const char* doing) const {
+    if (status != 0)
+      throw CandidateFailure(Outcome::launch_failed, fmt::format("{}: {}", doing, api_.describe(status)));
+  }
+
+  Loaded load_module(const Artifact& artifact) const {
+    Loaded kernel;
+    Module handle = nullptr;
+    check(api_.load_module(&handle, artifact.image), "loading the kernel");
+    try {
+      check(api_.find_function(&kernel.function, handle, artifact.entry_symbol.c_str()), "finding the kernel");
+      check(api_.function_attributes(&kernel.attributes, kernel.function), "asking for the kernel's attributes");
+      if (api_.parameter_sizes) kernel.parameter_bytes = api_.parameter_sizes(kernel.function, artifact);
+    } catch (...) {
+      api_.unload_module(handle);
+      throw;
+    }
+    return kernel;
+  }
+
+  const DriverApi api_;
+  const ContextApi context_;
+  std::mutex mutex_;
+  std::map<std::uintptr_t, DeviceInfo> devices_;
+  std::map<std::pair<std::uintptr_t, std::string>, Loaded> loaded_;
+};
+
+}  // namespace
+
+std::shared_ptr<Runtime> make_runtime(DriverApi api, ContextApi context) {
+  return std::make_shared<GpuRuntime>(std::move(api), std::move(context));
+}
+
+}  // namespace xtune::gpu

@@ -1,0 +1,25 @@
+// Launches in the application's own context, over the table of driver calls.
+#pragma once
+
+#include <memory>
+
+#include "backends/gpu/driver_api.hpp"
+#include "backends/runtime.hpp"
+
+namespace xtune::gpu {
+
+/// What a driver's own word is needed for besides the table; plain functions, for launches have no time to lose.
+struct ContextApi {
+  std::uintptr_t (*current)() = nullptr;  ///< 0: none
+  Status (*adopt)(std::uintptr_t context) = nullptr;
+  Status (*launch)(void* function, const Launch& launch, void* stream, void** parameters) = nullptr;
+  Status (*is_capturing)(void* stream, bool* capturing) = nullptr;
+  std::optional<std::size_t> (*accessible_bytes)(const void* address) = nullptr;
+  std::function<DeviceInfo()> device;  ///< of the current context; may throw Error(unavailable)
+  std::string advice;                  ///< "call cudaSetDevice or cuCtxSetCurrent first"
+};
+
+/// Of `api` the calls for modules, functions, clusters, waiting and copying are made, from whichever thread launches.
+std::shared_ptr<Runtime> make_runtime(DriverApi api, ContextApi context);
+
+}  // namespace xtune::gpu

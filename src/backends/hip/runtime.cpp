@@ -1,0 +1,104 @@
+// On AMD the current device stands for its context; on NVIDIA HIP's handles are CUDA's, and so are the calls.
+#include "backends/hip/runtime.hpp"
+
+#include "backends/gpu/runtime.hpp"
+#include "backends/hip/device_query.hpp"
+#include "backends/hip/driver_api.hpp"
+#include "xtune/error.hpp"
+#if defined(__HIP_PLATFORM_NVIDIA__)
+#include "backends/cuda/runtime.hpp"
+#endif
+
+namespace xtune::hip {
+
+#if defined(__HIP_PLATFORM_NVIDIA__)
+
+std::shared_ptr<Runtime> make_runtime() {
+  return cuda::make_runtime([](int index) { return query_device(hip_calls(), index); });
+}
+
+#else
+
+namespace {
+
+using gpu::Status;
+
+/// What only launches in somebody else's program need.
+struct Calls {
+  hipError_t (*get_device)(int*) = nullptr;
+  hipError_t (*get_address_range)(hipDeviceptr_t*, std::size_t*, hipDeviceptr_t) = nullptr;
+  hipError_t (*stream_is_capturing)(hipStream_t, hipStreamCaptureStatus*) = nullptr;
+  hipError_t (*peek_at_last_error)() = nullptr;
+  hipError_t (*get_last_error)() = nullptr;
+};
+
+const Calls& calls() {
+  static const Calls table = [] {
+    Calls filled;
+    const DynamicLibrary& library = hip_calls().library;
+    library.get("hipGetDevice", filled.get_device);
+    library.get("hipMemGetAddressRange", filled.get_address_range);
+    library.get("hipStreamIsCapturing", filled.stream_is_capturing);
+    library.get("hipPeekAtLastError", filled.peek_at_last_error);
+    library.get("hipGetLastError", filled.get_last_error);
+    return filled;
+  }();
+  return table;
+}
+
+int device_index() {
+  int index = 0;
+  return calls().get_device(&index) == hipSuccess ? index : -1;
+}
+
+std::uintptr_t current() { return static_cast<std::uintptr_t>(device_index() + 1); }
+
+Status adopt(std::uintptr_t context) { return hip_calls().hipSetDevice(static_cast<int>(context) - 1); }
+
+Status launch(void* function, const Launch& l, void* stream, void** parameters) {
+  return hip_calls().hipModuleLaunchKernel(static_cast<hipFunction_t>(function), l.grid[0], l.grid[1], l.grid[2],
+                                           l.block[0], l.block[1], l.block[2], l.shared_bytes,
+                                           static_cast<hipStream_t>(stream), parameters, nullptr);
+}
+
+Status is_capturing(void* stream, bool* capturing) {
+  hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+  const hipError_t result = calls().stream_is_capturing(static_cast<hipStream_t>(stream), &status);
+  *capturing = status != hipStreamCaptureStatusNone;
+  return result;
+}
+
+std::optional<std::size_t> accessible_bytes(const void* address) {
+  if (!address) return 0;
+  hipDeviceptr_t base = nullptr;
+  std::size_t size = 0;
+  auto* const at = const_cast<void*>(address);
+  const bool clean = calls().peek_at_last_error() == hipSuccess;
+  if (calls().get_address_range(&base, &size, at) == hipSuccess)
+    return size - static_cast<std::size_t>(static_cast<char*>(at) - static_cast<char*>(base));
+  if (clean) static_cast<void>(calls().get_last_error());  // the application must not find an error of this question
+  int reaches = 0;                                         // all of the host's memory (XNACK, or one memory for both)
+  const hipError_t status =
+      hip_calls().hipDeviceGetAttribute(&reaches, hipDeviceAttributePageableMemoryAccess, device_index());
+  return status != hipSuccess || reaches ? std::nullopt : std::optional<std::size_t>(0);
+}
+
+}  // namespace
+
+std::shared_ptr<Runtime> make_runtime() {
+  initialise(hip_calls());
+  calls();
+  gpu::ContextApi context;
+  context.current = current;
+  context.adopt = adopt;
+  context.launch = launch;
+  context.is_capturing = is_capturing;
+  context.accessible_bytes = accessible_bytes;
+  context.device = [] { return query_device(hip_calls(), device_index()); };
+  context.advice = "call hipSetDevice first";
+  return gpu::make_runtime(module_calls(hip_calls()), std::move(context));
+}
+
+#endif
+
+}  // namespace xtune::hip

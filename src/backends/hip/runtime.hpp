@@ -1,0 +1,13 @@
+// Launches on the application's HIP devices.
+#pragma once
+
+#include <memory>
+
+#include "backends/runtime.hpp"
+
+namespace xtune::hip {
+
+/// Throws Error(unavailable) where there is no driver.
+std::shared_ptr<Runtime> make_runtime();
+
+}  // namespace xtune::hip

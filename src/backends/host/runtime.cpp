@@ -1,0 +1,136 @@
+// One thread launches for all others: the engine takes one caller, whose fibers stay on one thread.
+#include "backends/host/runtime.hpp"
+
+#include <condition_variable>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "backends/host/cpu.hpp"
+#include "backends/host/engine.hpp"
+#include "core/device/launch_limits.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::host {
+namespace {
+
+/// Runs one task at a time on a thread of its own.
+class LaunchThread {
+ public:
+  LaunchThread() : thread_([this] { work(); }) {}
+  ~LaunchThread() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  LaunchThread(const LaunchThread&) = delete;
+  LaunchThread& operator=(const LaunchThread&) = delete;
+
+  /// Returns when it is done; task must not throw.
+  void run(const std::function<void()>& task) {
+    const std::lock_guard one_caller(callers_);
+    std::unique_lock lock(mutex_);
+    task_ = &task;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return task_ == nullptr; });
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return task_ || ending_; });
+      if (!task_) return;
+      lock.unlock();
+      (*task_)();
+      lock.lock();
+      task_ = nullptr;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex callers_, mutex_;
+  std::condition_variable changed_;
+  const std::function<void()>* task_ = nullptr;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+/// Why this thread's last launch failed.
+std::string& last_failure() {
+  thread_local std::string failure;
+  return failure;
+}
+
+class HostRuntime final : public Runtime {
+ public:
+  HostRuntime() : info_(cpu_info()), engine_(info_.shared_per_block_optin) {}
+
+  std::uintptr_t current() noexcept override { return 1; }
+  void adopt(std::uintptr_t) override {}
+  DeviceInfo device() override { return info_; }
+
+  LoadedKernel load(const Artifact& artifact, const Launch& launch) override {
+    KernelNeeds needs;
+    needs.static_shared_bytes = artifact.usage.static_shared_bytes.value_or(0);
+    if (const auto reason = forbidden(launch, needs, info_)) throw CandidateFailure(Outcome::rejected, *reason);
+    const std::lock_guard lock(mutex_);
+    auto& library = libraries_[artifact.key.empty() ? artifact.image : artifact.key];
+    if (!library) {
+      auto loaded = std::make_unique<KernelLibrary>(artifact, info_.arch);
+      loaded->kernel().bind(&BlockRunner::services());
+      library = std::move(loaded);
+    }
+    const XtuneKernel& kernel = library->kernel();
+    return {library.get(),
+            std::vector<std::size_t>(kernel.argument_bytes, kernel.argument_bytes + kernel.argument_count)};
+  }
+
+  int launch(void* handle, const Launch& launch, void*, void** parameters) noexcept override {
+    std::string failure;
+    thread_.run([&]() noexcept {
+      try {
+        engine_.launch(*static_cast<const KernelLibrary*>(handle), launch, parameters);
+      } catch (const std::exception& error) {
+        failure = error.what();
+      }
+    });
+    if (failure.empty()) return 0;
+    last_failure() = std::move(failure);
+    return 1;
+  }
+  std::string describe(int) override { return last_failure(); }
+
+  /// A CPU reaches all memory, and nothing tells how long a piece of it is.
+  std::optional<std::size_t> accessible_bytes(const void* address) noexcept override {
+    return address ? std::nullopt : std::optional<std::size_t>(0);
+  }
+  bool is_capturing(void*) noexcept override { return false; }
+  void read(void* host, const void* device, std::size_t bytes, void*) override { std::memcpy(host, device, bytes); }
+
+ private:
+  const DeviceInfo info_;
+  Engine engine_;
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<KernelLibrary>> libraries_;
+  LaunchThread thread_;
+};
+
+}  // namespace
+
+std::shared_ptr<Runtime> runtime() {
+  static std::mutex mutex;
+  static std::weak_ptr<Runtime> kept;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<Runtime> runtime = kept.lock();
+  if (!runtime) kept = runtime = std::make_shared<HostRuntime>();
+  return runtime;
+}
+
+}  // namespace xtune::host

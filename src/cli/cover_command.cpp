@@ -1,0 +1,191 @@
+// xtune cover: the fewest configurations that serve all cases of a spec nearly as well as each case's own best.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "core/record/lookup.hpp"
+#include "core/record/objective.hpp"
+#include "core/record/spec_fit.hpp"
+#include "core/space/bindings_text.hpp"
+#include "dispatch/cover.hpp"
+#include "report/run_report.hpp"
+
+namespace xtune::cli {
+namespace {
+
+struct CoverOptions {
+  CommonOptions common;
+  std::string path;
+  std::size_t most = 8;
+  std::string within = "5%";
+  bool stored = false;
+};
+
+/// "5%" or "0.05", as 1.05.
+double limit_of(const std::string& text) {
+  double share = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
+  const std::string rest(end, text.data() + text.size());
+  if (rest == "%") share /= 100;
+  if (error != std::errc() || !(rest.empty() || rest == "%") || !(share >= 0) || !(share <= 100))
+    throw Error(ErrorKind::invalid_argument,
+                "--within '" + printable(text, 80) + "': write a share, for example 5% or 0.05");
+  return 1 + share;
+}
+
+/// The measured configurations of each case, and how their times compare with the case's best.
+struct Matrix {
+  std::vector<Bindings> problems, without;  ///< with measurements of their own, and without
+  std::vector<Bindings> configs;
+  std::vector<std::vector<double>> ratios;
+};
+
+/// Goals that are maximised have negative scores.
+double ratio_of(double score, double best) {
+  if (score == best) return 1;
+  const double ratio = score < 0 && best < 0 ? best / score : score / best;
+  return std::isfinite(ratio) && ratio > 0 ? std::max(ratio, 1.0) : std::numeric_limits<double>::infinity();
+}
+
+Matrix matrix_of(const Spec& spec, const std::vector<Bindings>& problems, const std::vector<Record>& records,
+                 const Target& target) {
+  Matrix matrix;
+  std::map<Bindings, std::size_t> numbers;
+  std::vector<std::map<std::size_t, double>> rows;
+  const Objective objective(spec);
+  for (const Bindings& problem : problems) {
+    const SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
+    const Criterion criterion = objective.criterion(problem, target.device);
+    std::vector<const Record*> own;
+    for (const Record& record : records)
+      if (record.problem == problem && same_device(record.device, target.device) && !is_sanitized(record) &&
+          fit.obstacle(record).empty())
+        own.push_back(&record);
+    std::map<std::size_t, double> row;
+    double best = 0;
+    for (const Record* record : ranked(own, criterion)) {
+      const double score = criterion.of(*record);
+      if (row.empty()) best = score;
+      row.emplace(numbers.emplace(record->config, numbers.size()).first->second, ratio_of(score, best));
+    }
+    (row.empty() ? matrix.without : matrix.problems).push_back(problem);
+    if (!row.empty()) rows.push_back(std::move(row));
+  }
+  matrix.configs.resize(numbers.size());
+  for (const auto& [config, number] : numbers) matrix.configs[number] = config;
+  for (const auto& row : rows) {
+    std::vector<double> ratios(numbers.size(), std::numeric_limits<double>::infinity());
+    for (const auto& [number, ratio] : row) ratios[number] = ratio;
+    matrix.ratios.push_back(std::move(ratios));
+  }
+  return matrix;
+}
+
+std::vector<Bindings> problems_of(const Spec& spec, const std::vector<Record>& records, bool stored) {
+  if (!stored) return spec.cases;
+  std::map<Bindings, bool> seen;
+  for (const Record& record : records)
+    if (std::equal(record.problem.begin(), record.problem.end(), spec.cases.front().begin(), spec.cases.front().end(),
+                   [](const auto& a, const auto& b) { return a.first == b.first; }))
+      seen[record.problem] = true;
+  std::vector<Bindings> problems;
+  for (const auto& [problem, is_there] : seen) problems.push_back(problem);
+  return problems;
+}
+
+std::string method_of(const dispatch::Cover& cover) {
+  if (cover.smallest) return "exact";
+  return "greedy";
+}
+
+nlohmann::ordered_json cover_json(const Spec& spec, const Matrix& matrix, const dispatch::Cover& cover, double limit) {
+  nlohmann::ordered_json json{{"kernel", spec.kernel.name},
+                              {"within", limit - 1},
+                              {"method", method_of(cover)},
+                              {"served", cover.within},
+                              {"cases", matrix.problems.size() + matrix.without.size()}};
+  json["configs"] = nlohmann::ordered_json::array();
+  for (const std::size_t config : cover.configs) {
+    nlohmann::ordered_json serves = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < matrix.problems.size(); ++i)
+      if (cover.served_by[i] == config)
+        serves.push_back({{"problem", bindings_json(matrix.problems[i])},
+                          {"ratio", cover.ratio[i]},
+                          {"within", cover.ratio[i] <= limit}});
+    json["configs"].push_back({{"config", bindings_json(matrix.configs[config])}, {"serves", std::move(serves)}});
+  }
+  json["not_measured"] = nlohmann::ordered_json::array();
+  for (const Bindings& problem : matrix.without) json["not_measured"].push_back(bindings_json(problem));
+  return json;
+}
+
+std::string percent(double ratio) {
+  return std::isfinite(ratio) ? fmt::format("{:.1f} %", (ratio - 1) * 100) : "not measured";
+}
+
+void print_text(const Spec& spec, const Matrix& matrix, const dispatch::Cover& cover, double limit, std::size_t most) {
+  const std::size_t cases = matrix.problems.size();
+  const char* how = cover.smallest          ? "exact: no smaller set does"
+                    : cover.within == cases ? "greedy: a smaller set may do"
+                                            : "greedy";
+  fmt::print("{} serve {} of {} within {} of the best ({})\n", counted(cover.configs.size(), "configuration"),
+             cover.within, counted(cases, "case"), percent(limit), how);
+  for (const std::size_t config : cover.configs) {
+    fmt::print("{}\n", config_text(spec, matrix.configs[config]));
+    for (std::size_t i = 0; i < cases; ++i)
+      if (cover.served_by[i] == config)
+        fmt::print("  {}: {} above its best{}\n",
+                   matrix.problems[i].empty() ? "(no sizes)" : bindings_text(matrix.problems[i]),
+                   percent(cover.ratio[i]), cover.ratio[i] <= limit ? "" : ", beyond the limit");
+  }
+  for (std::size_t i = 0; i < cases; ++i)
+    if (!cover.served_by[i]) fmt::print("{}: none of these was measured\n", bindings_text(matrix.problems[i]));
+  for (const Bindings& problem : matrix.without)
+    fmt::print("{}: nothing measured; `xtune run` measures it\n", bindings_text(problem));
+  if (cover.too_many)
+    fmt::print(
+        "no {} serve all cases: --max-configs or --within must grow, or more configurations be measured on all "
+        "cases\n",
+        counted(most, "configuration"));
+}
+
+int show(const CoverOptions& options) {
+  const double limit = limit_of(options.within);
+  const Target target = target_for(options.common.target_options(TargetNeed::device_or_named));
+  const Spec spec = load_spec_for(options.path, options.common, target);
+  const std::vector<Record> records = stored_records(spec, options.common, target);
+  const Matrix matrix = matrix_of(spec, problems_of(spec, records, options.stored), records, target);
+  const dispatch::Cover cover = dispatch::smallest_cover(matrix.ratios, limit, options.most);
+  if (options.common.json())
+    print_json(cover_json(spec, matrix, cover, limit));
+  else
+    print_text(spec, matrix, cover, limit, options.most);
+  return !matrix.problems.empty() && matrix.without.empty() && cover.within == matrix.problems.size() ? done
+                                                                                                      : nothing_valid;
+}
+
+}  // namespace
+
+void add_cover_command(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand(
+      "cover", "picks the fewest stored configurations that serve all cases nearly as well as each case's best");
+  add_example(*command, "xtune cover configs/gemm.toml --max-configs 8 --within 5%");
+  static CoverOptions options;
+  add_spec_argument(*command, options.path);
+  add_common_options(*command, options.common);
+  command->add_option("--max-configs", options.most, "configurations to pick at most")
+      ->check(whole_number(1))
+      ->capture_default_str();
+  command->add_option("--within", options.within, "how much slower than a case's best is good enough: 5% or 0.05")
+      ->capture_default_str();
+  command->add_flag("--stored", options.stored, "all problems that the store has, instead of the spec's cases");
+  command->callback([&context] { context.exit_code = show(options); });
+}
+
+}  // namespace xtune::cli

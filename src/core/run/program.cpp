@@ -1,0 +1,29 @@
+// Which program the workers are.
+#include "core/run/program.hpp"
+
+#include <mutex>
+
+#include "base/files.hpp"
+
+namespace xtune {
+namespace {
+
+std::mutex mutex;
+std::filesystem::path& chosen() {
+  static std::filesystem::path path;
+  return path;
+}
+
+}  // namespace
+
+std::filesystem::path worker_program() {
+  const std::lock_guard lock(mutex);
+  return chosen().empty() ? own_executable() : chosen();
+}
+
+void set_worker_program(const std::filesystem::path& program) {
+  const std::lock_guard lock(mutex);
+  chosen() = program;
+}
+
+}  // namespace xtune

@@ -1,0 +1,158 @@
+// A walk over the members of a record's line. Most of a line (samples, key parts, device) is passed over by memchr,
+// which is an order of magnitude faster than parsing it.
+#include "core/store/record_scan.hpp"
+
+#include <charconv>
+#include <cmath>
+
+#include "core/record/record.hpp"
+#include "core/store/json_walk.hpp"
+
+namespace xtune {
+namespace {
+
+bool read_text(std::string_view value, std::string_view& text) {
+  if (value.size() < 2 || value.front() != '"') return false;
+  text = value.substr(1, value.size() - 2);
+  return is_plain(text);
+}
+
+bool read_object(std::string_view value, std::string_view& object) {
+  object = value;
+  return value.front() == '{';
+}
+
+bool read_boolean(std::string_view value, bool& flag) {
+  flag = value == "true";
+  return flag || value == "false";
+}
+
+bool read_times(std::string_view value, ScannedRecord& record) {
+  unsigned found = 0;
+  const auto visit = [&](std::string_view name, std::string_view text, bool is_text) {
+    const auto number = [&](double& member) { return ++found, scan_number(text, member); };
+    std::int64_t count = 0;
+    if (is_text) return false;
+    if (name == "median") return number(record.median_ms);
+    if (name == "min") return number(record.min_ms);
+    if (name == "mean") return number(record.mean_ms);
+    if (name == "low") return number(record.low_ms);
+    if (name == "high") return number(record.high_ms);
+    if (name != "count") return true;
+    if (!scan_number(text, count) || count < 0) return false;
+    record.count = static_cast<std::uint64_t>(count);
+    return true;
+  };
+  return visit_members(value, visit) && found == 5;
+}
+
+// [["name","value"],...]: the ends of its pairs are looked for, as the texts of the values are most of it. In a string
+// a quote has a backslash before it, so that what looks like the end of the list followed by a name is just that.
+bool take_key_parts(JsonWalk& walk, bool& sanitized) {
+  constexpr std::string_view pair = R"(["sanitize","true")";
+  if (walk.take("[]")) return true;
+  if (!walk.take("[[\"")) return false;
+  const char* const begin = walk.rest().data();
+  for (const char* close; (close = walk.find(']'));) {
+    walk.take_through(close);
+    if (std::string_view(begin - 2, close).ends_with(pair)) sanitized = true;
+    const std::string_view rest = walk.rest();
+    if (!rest.starts_with(']')) continue;
+    if (rest == "]}" || (rest.size() > 3 && rest.starts_with("],\"") && rest[3] >= 'a' && rest[3] <= 'z'))
+      return walk.take(']');
+  }
+  return false;
+}
+
+// One bit each, to see whether all of them are there.
+enum Required : unsigned {
+  schema = 1,
+  kernel = 2,
+  key = 4,
+  problem = 8,
+  config = 16,
+  outcome = 32,
+  device = 64,
+  time = 128
+};
+
+bool read_member(std::string_view name, std::string_view value, ScannedRecord& record, unsigned& found) {
+  const auto required = [&](Required bit) { return found |= bit, true; };
+  std::string_view text;
+  switch (name.front()) {
+    case 'a':
+      if (name == "artifact_key") return read_text(value, record.artifact_key);
+      if (name == "attempt") return read_text(value, record.attempt);
+      return true;
+    case 'c':
+      return name != "config" || (required(config) && read_object(value, record.config));
+    case 'd':
+      if (name == "device") return required(device) && read_object(value, record.device);
+      return name != "drift" || read_boolean(value, record.drift);
+    case 'f':
+      if (name == "finals_by") return read_text(value, record.finals_by);
+      return name != "finals" || read_text(value, record.finals);
+    case 'k':
+      if (name == "key") return required(key) && read_text(value, record.key);
+      return name != "kernel" || (required(kernel) && read_text(value, text));
+    case 'o':
+      if (name != "outcome") return true;
+      if (const auto known = read_text(value, text) ? outcome_from_string(text) : std::nullopt) {
+        record.outcome = *known;
+        return required(outcome);
+      }
+      return false;
+    case 'p':
+      return name != "problem" || (required(problem) && read_object(value, record.problem));
+    case 's':
+      if (name == "samples_ms") return record.samples_ms = value, value.front() == '[';
+      return name != "schema" || (required(schema) && value == "1");
+    case 't':
+      if (name == "time_ms") return read_times(value, record);
+      if (name == "tainted") return record.tainted = value != "[]", value.front() == '[' || value.front() == '"';
+      return true;
+    case 'u':
+      if (name == "usage") return read_object(value, record.usage);
+      return name != "unix_time_ms" || (required(time) && scan_number(value, record.unix_time_ms));
+    case 'x':
+      return name != "xtune_records";  // a header
+    default:
+      return true;
+  }
+}
+
+static_assert(Record::schema == 1, "read_member knows this version's text");
+
+}  // namespace
+
+bool scan_record(std::string_view line, ScannedRecord& record, std::string_view known_device) {
+  record = {};
+  JsonWalk walk(line);
+  if (!walk.take('{')) return false;
+  unsigned found = 0;
+  for (std::string_view name, value; !walk.take('}'); walk.take(',')) {
+    if (!walk.take_string(name) || name.empty() || !walk.take(':')) return false;
+    if (name == "key_parts") {
+      if (!take_key_parts(walk, record.sanitized)) return false;
+    } else if (name == "device" && !known_device.empty() && walk.take(known_device)) {
+      record.device = known_device;
+      found |= device;
+    } else if (!walk.take_value(value) || !read_member(name, value, record, found)) {
+      return false;
+    }
+    if (!walk.next_is(',') && !walk.next_is('}')) return false;
+  }
+  return walk.ended() && found == 255;
+}
+
+bool scan_number(std::string_view text, double& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+}
+
+bool scan_number(std::string_view text, std::int64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace xtune

@@ -1,0 +1,82 @@
+// A store's records of one kernel on one architecture, read for choosing among them: fast to load, faster to ask.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/record/lookup.hpp"
+#include "core/store/row_reader.hpp"
+
+namespace xtune {
+
+struct StoreViewOptions {
+  std::string statistic = "median";  ///< what ranks: "median", "min", "mean"
+  /// The bucket of a problem, see bucket_function; empty: there are none. Called while loading and by find, which may
+  /// be in several threads.
+  std::function<std::string(const Bindings& problem)> bucket = {};
+  unsigned threads = 0;  ///< that read; 0: as the machine has, 8 at most
+};
+
+/// Immutable once made; any number of threads may ask it at once. What it hands out lives as long as it does.
+class StoreView {
+ public:
+  using Options = StoreViewOptions;
+
+  /// A missing store or kernel is an empty view; damage and newer versions are warnings, as of read_records.
+  static StoreView load(const std::filesystem::path& store, const std::string& arch, const std::string& kernel,
+                        const Options& options = {});
+  /// The same of record lines wherever they lie.
+  static StoreView load(std::vector<RecordSource> sources, const Options& options = {});
+  StoreView(StoreView&&) noexcept;
+  StoreView& operator=(StoreView&&) noexcept;
+  ~StoreView();
+
+  /// The configurations of one problem on one kind of device that may answer, best first, as ranked() has them.
+  struct Group {
+    std::uint32_t problem = 0, device = 0;
+    std::vector<const StoredConfig*> order;  ///< never empty
+  };
+  const std::vector<Group>& groups() const noexcept;  ///< by the problem's text, then the device's name
+
+  /// What is asked of a configuration before it may answer; each may be empty.
+  struct Rules {
+    std::function<bool(const StoredConfig&)> allowed;
+    /// Its key is still what the spec makes of it: such ones go before faster ones.
+    std::function<bool(const StoredConfig&)> holds;
+  };
+  struct Found {
+    Match match = Match::none;
+    const StoredConfig* config = nullptr;
+    double distance = 0;          ///< shape_distance to the problem it was measured for
+    bool exact_device = false;    ///< measured on this kind of device, not merely on its architecture
+    bool holds = true;            ///< as the rule says; true without one
+    std::size_t passed_over = 0;  ///< faster ones whose key no longer holds
+  };
+  /// Answers as look_up does: exact > the nearest of the problem's bucket > nearest by shape, on the device's backend
+  /// and architecture alone. Without rules an exact problem is found in constant time, the nearest in about the
+  /// logarithm of how many problems there are. Where a rule turns the first away, all that it allows are ranked anew.
+  Found find(const Bindings& problem, const DeviceInfo& device) const;
+  Found find(const Bindings& problem, const DeviceInfo& device, const Rules& rules) const;
+  /// One sentence of what was chosen and why, for people.
+  std::string explain(const Found& found, const Bindings& problem, const DeviceInfo& device) const;
+
+  const Bindings& problem_of(const StoredConfig& config) const;
+  const DeviceInfo& device_of(const StoredConfig& config) const;
+  Bindings config_of(const StoredConfig& config) const;
+  /// The whole record, from its file. Throws Error(io) where that has gone or changed.
+  Record record_of(const StoredConfig& config) const;
+
+  std::uint64_t records() const noexcept;  ///< all that were read, also those that never answer
+  const std::vector<std::string>& warnings() const noexcept;
+
+ private:
+  struct State;
+  explicit StoreView(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace xtune

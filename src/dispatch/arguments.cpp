@@ -1,0 +1,233 @@
+// Reads a spec's arguments as a caller sees them, and compares a call with them.
+#include "dispatch/arguments.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.hpp"
+#include "core/space/expression.hpp"
+#include "core/spec/template_text.hpp"
+
+namespace xtune::dispatch {
+namespace {
+
+using detail::ArgumentType;
+
+bool names_parameter(const Spec& spec, const std::string& expression) {
+  const auto names = Expression::parse(expression).names();
+  return std::any_of(spec.parameters.begin(), spec.parameters.end(),
+                     [&](const Parameter& parameter) { return names.contains(parameter.name); });
+}
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+std::string counted(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+const char* words_of(ArgumentType::Class number) {
+  switch (number) {
+    case ArgumentType::Class::boolean:
+      return "a bool";
+    case ArgumentType::Class::integer:
+      return "an integer";
+    case ArgumentType::Class::floating:
+      return "a floating-point number";
+    case ArgumentType::Class::other:
+      return "a value";
+  }
+  return "a value";
+}
+
+/// Whether a C++ number may stand for a dtype of the same size. Narrow integers are how C++ keeps f16, bf16 and f8.
+bool fits(ArgumentType::Class number, DType dtype) {
+  const bool has_cxx_float = dtype == DType::f32 || dtype == DType::f64;
+  if (number == ArgumentType::Class::floating) return has_cxx_float;
+  if (number == ArgumentType::Class::integer) return !has_cxx_float && !is_complex(dtype);
+  if (number == ArgumentType::Class::boolean) return dtype == DType::boolean;
+  return true;
+}
+
+Value value_of(DType dtype, const void* bytes) {
+  const auto* const element = static_cast<const std::byte*>(bytes);
+  switch (dtype) {
+    case DType::boolean:
+      return *static_cast<const unsigned char*>(bytes) != 0;
+    case DType::i64: {
+      std::int64_t value = 0;
+      std::memcpy(&value, bytes, sizeof value);
+      return value;
+    }
+    case DType::u64: {
+      std::uint64_t value = 0;
+      std::memcpy(&value, bytes, sizeof value);
+      return to_value(value);
+    }
+    default:
+      break;
+  }
+  const double value = decode(dtype, element);
+  if (is_floating(dtype)) return value;
+  return static_cast<std::int64_t>(value);
+}
+
+}  // namespace
+
+ArgumentPlan::ArgumentPlan(const Spec& spec) : spec_(spec) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::unsupported, spec.kernel.name + " cannot be called from a program: " + why);
+  };
+  if (spec.space_only()) refuse("its spec describes a space alone ([kernel] source is missing)");
+  if (spec.args.size() > most_arguments)
+    refuse(fmt::format("it takes {} arguments, and a call at most {}", spec.args.size(), most_arguments));
+  std::size_t scalars = 0;
+  for (const ArgSpec& argument : spec.args) {
+    if (argument.kind == ArgKind::tensor_map) refuse("its argument '" + argument.name + "' is a tensor map");
+    const bool scalar = argument.kind == ArgKind::scalar;
+    if (scalar && names_parameter(spec, argument.value->text)) {
+      routes_.push_back(~static_cast<int>(filled_.size()));
+      filled_.push_back(scalars++);
+      continue;
+    }
+    if (scalar) {
+      ++scalars;
+      const std::string name = trimmed(argument.value->text);
+      if (!is_complex(argument.dtype) && spec.cases.front().contains(name))
+        sources_.push_back({name, static_cast<std::uint16_t>(passed_.size()), argument.dtype,
+                            static_cast<std::uint8_t>(size_of(argument.dtype))});
+    }
+    routes_.push_back(static_cast<int>(passed_.size()));
+    passed_.push_back(&argument);
+  }
+  if (spec.cases.front().size() > most_sizes)
+    refuse(fmt::format("its problem has {} sizes, and a call at most {}", spec.cases.front().size(), most_sizes));
+}
+
+std::vector<std::size_t> ArgumentPlan::sizes() const {
+  std::vector<std::size_t> sizes;
+  for (const ArgSpec& argument : spec_.args)
+    sizes.push_back(argument.kind == ArgKind::scalar ? size_of(argument.dtype) : sizeof(void*));
+  return sizes;
+}
+
+detail::Binding ArgumentPlan::bind(const Bindings& fixed) const {
+  const Bindings& names = spec_.cases.front();
+  std::vector<std::string> known;
+  for (const auto& [name, value] : names) known.push_back(name);
+  detail::Binding binding;
+  binding.fixed = fixed;
+  for (const auto& [name, value] : fixed)
+    if (!names.contains(name))
+      throw Error(ErrorKind::invalid_argument,
+                  spec_.kernel.name + " has no problem size '" + printable(name, 80) + "'" + did_you_mean(name, known));
+  for (const std::string& name : known) {
+    if (fixed.contains(name)) continue;
+    const auto source =
+        std::find_if(sources_.begin(), sources_.end(), [&](const auto& candidate) { return candidate.name == name; });
+    if (source == sources_.end())
+      binding.missing.push_back(name);
+    else
+      binding.sources.push_back(*source);
+  }
+  return binding;
+}
+
+Bindings ArgumentPlan::problem(const detail::Binding& binding, const void* const* values) const {
+  if (!binding.missing.empty())
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{}: no scalar argument tells the problem size '{}': call it through "
+                            "for_problem({{{{\"{}\", ...}}}})",
+                            spec_.kernel.name, binding.missing.front(), binding.missing.front()));
+  Bindings problem = binding.fixed;
+  for (const detail::SizeSource& source : binding.sources)
+    problem.insert_or_assign(source.name, value_of(source.dtype, values[source.passed]));
+  return problem;
+}
+
+std::string ArgumentPlan::place(std::size_t index) const {
+  return fmt::format("{}: argument {}, '{}'", spec_.kernel.name, index + 1, passed_[index]->name);
+}
+
+void ArgumentPlan::check_count(std::size_t count) const {
+  if (count == passed_.size()) return;
+  std::string names;
+  for (const ArgSpec* argument : passed_) names += (names.empty() ? "" : ", ") + argument->name;
+  throw Error(ErrorKind::invalid_argument, fmt::format("{} takes {} ({}) and was given {}", spec_.kernel.name,
+                                                       counted(passed_.size(), "argument"), names, count));
+}
+
+void ArgumentPlan::check_types(const detail::Signature& signature) const {
+  check_count(signature.count);
+  for (std::size_t i = 0; i < passed_.size(); ++i) {
+    const ArgSpec& takes = *passed_[i];
+    const ArgumentType& got = signature.types[i];
+    const auto fail = [&](const std::string& why) { throw Error(ErrorKind::invalid_argument, place(i) + ", " + why); };
+    const std::string dtype = to_string(takes.dtype);
+    const std::size_t bytes = size_of(takes.dtype);
+    const std::string number = fmt::format("{} of {}", words_of(got.number), counted(got.bytes, "byte"));
+    if (takes.kind == ArgKind::scalar) {
+      if (got.is_pointer) fail("is a scalar of " + dtype + " and was given a pointer");
+      if (got.bytes != bytes || !fits(got.number, takes.dtype))
+        fail(fmt::format("is a scalar of {} ({}) and was given {}", dtype, counted(bytes, "byte"), number));
+      continue;
+    }
+    if (!got.is_pointer) fail("is a buffer of " + dtype + " and was given " + number + ": pass a device pointer");
+    if (got.bytes != 0 && (got.bytes != bytes || !fits(got.number, takes.dtype)))
+      fail(fmt::format("is a buffer of {} ({} an element) and was given a pointer to {}", dtype, counted(bytes, "byte"),
+                       number));
+    if (!got.writable && takes.role != ArgRole::in) fail("is written by the kernel and was given a pointer to const");
+  }
+}
+
+void ArgumentPlan::check_sizes(const detail::Binding& binding, const void* const* values) const {
+  for (const detail::SizeSource& source : sources_) {
+    const auto differs = [&](const Value& other, const std::string& where) {
+      const Value value = value_of(source.dtype, values[source.passed]);
+      if (value != other)
+        throw Error(ErrorKind::invalid_argument, fmt::format("{}, says {} = {}, and {} says {}", place(source.passed),
+                                                             source.name, to_text(value), where, to_text(other)));
+    };
+    if (const auto fixed = binding.fixed.find(source.name); fixed != binding.fixed.end()) {
+      differs(fixed->second, "for_problem");
+      continue;
+    }
+    for (const detail::SizeSource& read : binding.sources)
+      if (read.name == source.name && read.passed != source.passed)
+        differs(value_of(read.dtype, values[read.passed]), "'" + passed_[read.passed]->name + "'");
+  }
+}
+
+std::vector<std::uint64_t> ArgumentPlan::buffer_bytes(const Bindings& problem, const DeviceInfo& device) const {
+  const Bindings facts = device_facts(device);
+  const Lookup names = lookup_names(problem, facts);
+  std::vector<std::uint64_t> bytes;
+  for (const ArgSpec* argument : passed_) {
+    std::uint64_t total = argument->kind == ArgKind::buffer ? size_of(argument->dtype) : 0;
+    for (const Text& text : argument->shape) {
+      const std::int64_t extent = evaluate_integer(text, names);
+      if (extent < 0 || __builtin_mul_overflow(total, static_cast<std::uint64_t>(extent), &total))
+        throw Error(ErrorKind::invalid_argument, fmt::format("{}: '{}' has no such shape: its extent {} is {}",
+                                                             spec_.kernel.name, argument->name, text.text, extent));
+    }
+    bytes.push_back(total);
+  }
+  return bytes;
+}
+
+void ArgumentPlan::check_memory(std::size_t index, const void* address, std::uint64_t needed,
+                                std::optional<std::size_t> accessible) const {
+  if (needed == 0 || !accessible || *accessible >= needed) return;
+  const std::string why = !address ? "was given a null pointer"
+                          : *accessible == 0
+                              ? "was given a pointer to memory that the device cannot reach: pass a "
+                                "device pointer"
+                              : fmt::format("has {} bytes, and this problem needs {}", *accessible, needed);
+  throw Error(ErrorKind::invalid_argument, place(index) + ", " + why);
+}
+
+}  // namespace xtune::dispatch

@@ -1,0 +1,81 @@
+// An artifact is looked for under the keys that today's source has with every compiler that is known here.
+#include "dispatch/builder.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "xtune/error.hpp"
+
+namespace xtune::dispatch {
+
+Builder::Builder(std::filesystem::path store, std::function<std::unique_ptr<Toolchain>()> open,
+                 std::function<void(const std::string&)> say)
+    : cache_(std::move(store)), open_(std::move(open)), say_(std::move(say)) {}
+
+Toolchain* Builder::toolchain() {
+  const std::lock_guard lock(mutex_);
+  if (toolchain_ || !lack_.empty()) return toolchain_.get();
+  if (!open_) {
+    lack_ = "compiling was not allowed";
+    return nullptr;
+  }
+  try {
+    toolchain_ = open_();
+    toolchain_->fingerprint();
+  } catch (const Error& error) {
+    toolchain_.reset();
+    lack_ = error.what();
+  }
+  return toolchain_.get();
+}
+
+Build Builder::build(const Spec& spec, const Space& space, const Bindings& problem, const DeviceInfo& device,
+                     const Config& config, const Record* record, const std::vector<std::string>& toolchains,
+                     const std::vector<std::string>& archs) {
+  const auto resolver_for = [&](const std::string& arch, const std::string& fingerprint) {
+    return CandidateResolver(spec, space, problem, device, arch, fingerprint, false);
+  };
+  Build build;
+  {
+    const CandidateResolver resolver = resolver_for(archs.front(), "");
+    build.launch = resolver.launch(config);
+    build.scalars = resolver.scalars(config);
+  }
+  const auto stored = [&](const std::string& arch, const std::string& fingerprint) {
+    const CandidateResolver resolver = resolver_for(arch, fingerprint);
+    auto artifact = cache_.find(resolver.artifact_key(resolver.compile_request(config)));
+    if (artifact) build.artifact = std::move(*artifact);
+    return artifact.has_value();
+  };
+  std::vector<std::string> makers = toolchains;
+  if (record) {
+    std::erase(makers, record->toolchain);
+    makers.insert(makers.begin(), record->toolchain);
+  }
+  for (const std::string& maker : makers)
+    for (const std::string& arch : archs)
+      if (stored(arch, maker)) return build;
+
+  Toolchain* const compiler = toolchain();
+  if (!compiler)
+    throw NotStored(ErrorKind::unavailable,
+                    "the store has no compiled kernel of this configuration for " + archs.front() + ": " + lack_);
+  const std::string own = compiler->fingerprint();
+  if (std::find(makers.begin(), makers.end(), own) == makers.end())
+    for (const std::string& arch : archs)
+      if (stored(arch, own)) return build;
+  const CandidateResolver resolver = resolver_for(archs.front(), own);
+  const CompileRequest request = resolver.compile_request(config);
+  build.artifact = compiler->compile(request);
+  build.artifact.key = resolver.artifact_key(request);
+  build.artifact.backend = device.backend;
+  try {
+    cache_.insert(build.artifact, request);
+  } catch (const Error& error) {
+    say_(fmt::format("a compiled kernel is not kept, and will be compiled again: {}", error.what()));
+  }
+  return build;
+}
+
+}  // namespace xtune::dispatch

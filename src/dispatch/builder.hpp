@@ -1,0 +1,54 @@
+// Compiled kernels for configurations: from the store, and from a compiler only where the store has none.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/build/cache.hpp"
+#include "core/candidates/resolve.hpp"
+#include "core/record/record.hpp"
+
+namespace xtune::dispatch {
+
+struct Build {
+  Artifact artifact;
+  Launch launch;
+  std::vector<ScalarArgument> scalars;  ///< all of the spec's, in kernel order
+};
+
+/// The store has no such artifact, and nothing may or can compile it.
+struct NotStored : Error {
+  using Error::Error;
+};
+
+/// Thread-safe.
+class Builder {
+ public:
+  /// open: the compiler, asked for when it is first needed; empty: never.
+  Builder(std::filesystem::path store, std::function<std::unique_ptr<Toolchain>()> open,
+          std::function<void(const std::string&)> say);
+
+  /// One configuration of the space for this problem and device. record: a measurement of it, or nullptr, in which case
+  /// its artifact is taken when it is of today's source. toolchains: whose artifacts will do as well as the own
+  /// compiler's; archs: what may be compiled for, and `archs.front()` is. Throws CandidateFailure for a configuration
+  /// that has no launch or does not compile, NotStored, and Error(io) for a source that cannot be read.
+  Build build(const Spec& spec, const Space& space, const Bindings& problem, const DeviceInfo& device,
+              const Config& config, const Record* record, const std::vector<std::string>& toolchains,
+              const std::vector<std::string>& archs);
+
+ private:
+  Toolchain* toolchain();
+
+  ArtifactCache cache_;
+  const std::function<std::unique_ptr<Toolchain>()> open_;
+  const std::function<void(const std::string&)> say_;
+  std::mutex mutex_;
+  std::unique_ptr<Toolchain> toolchain_;
+  std::string lack_;  ///< why there is no compiler
+};
+
+}  // namespace xtune::dispatch

@@ -1,0 +1,64 @@
+// The public face of dispatch.
+#include "xtune/kernel.hpp"
+
+#include "dispatch/kernel_state.hpp"
+
+namespace xtune {
+
+namespace detail {
+
+std::shared_ptr<const Binding> KernelState::bind(const Bindings& fixed) {
+  Binding binding = plan_.bind(fixed);
+  const std::lock_guard lock(bindings_mutex_);
+  auto& known = bindings_[fixed];
+  if (!known) {
+    binding.id = bindings_.size();
+    known = std::make_shared<const Binding>(std::move(binding));
+  }
+  return known;
+}
+
+}  // namespace detail
+
+const char* to_string(Choice::Kind kind) noexcept {
+  switch (kind) {
+    case Choice::Kind::exact:
+      return "exact";
+    case Choice::Kind::bucket:
+      return "bucket";
+    case Choice::Kind::nearest:
+      return "nearest";
+    case Choice::Kind::none:
+      return "default";
+  }
+  return "unknown";
+}
+
+Kernel::Kernel(std::shared_ptr<detail::KernelState> state, std::shared_ptr<const detail::Binding> binding) noexcept
+    : state_(std::move(state)), binding_(std::move(binding)) {}
+
+void Kernel::call(void* stream, const void* const* values, const detail::Signature& signature) const {
+  state_->call(*binding_, stream, values, signature);
+}
+
+Kernel Kernel::for_problem(const Bindings& sizes) const {
+  Bindings all = binding_->fixed;
+  for (const auto& [name, value] : sizes) all.insert_or_assign(name, value);
+  return {state_, state_->bind(all)};
+}
+
+Choice Kernel::choice(const Bindings& problem) const { return state_->choice(*binding_, problem); }
+void Kernel::prepare(const Bindings& problem) const { state_->prepare(*binding_, problem); }
+void Kernel::wait() const { state_->wait(); }
+const std::string& Kernel::name() const noexcept { return state_->name(); }
+
+namespace dispatch {
+
+Kernel make_kernel(Parts parts, LoadSettings settings) {
+  auto state = std::make_shared<detail::KernelState>(std::move(parts), std::move(settings));
+  auto binding = state->bind({});
+  return {std::move(state), std::move(binding)};
+}
+
+}  // namespace dispatch
+}  // namespace xtune

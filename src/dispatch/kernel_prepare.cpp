@@ -1,0 +1,202 @@
+// The first call on a problem: choose, build, load, and tune where that was asked for.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "core/space/bindings_text.hpp"
+#include "core/spec/template_text.hpp"
+#include "dispatch/kernel_state.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::detail {
+
+using dispatch::Key;
+using dispatch::Prepared;
+
+namespace {
+constexpr std::size_t most_problems = std::size_t{1} << 16;
+}
+
+struct KernelState::Case {
+  Bindings problem;
+  DeviceInfo device;
+  std::vector<std::string> archs;
+  Spec spec;  ///< narrowed for the problem
+  dispatch::Selection selection;
+};
+
+std::vector<std::string> KernelState::archs_for(const DeviceInfo& device) const {
+  if (!settings_.arch.empty()) return {settings_.arch};
+  std::vector<std::string> archs{device.arch};
+  if (device.vendor == "nvidia") archs.push_back(device.arch + "a");
+  return archs;
+}
+
+KernelState::Case KernelState::case_of(const Bindings& problem) {
+  Case its{problem, runtime_.device(), {}, parts_.spec, {}};
+  its.archs = archs_for(its.device);
+  if (parts_.narrow) parts_.narrow(its.spec, problem, device_facts(its.device));
+  its.selection = selector_.select(its.spec, problem, its.device, its.archs);
+  if (its.selection.record) return its;
+  its.selection.choice.config.clear();
+  const Space space = make_space(its.spec, problem, device_facts(its.device));
+  const std::vector<Config> configs =
+      dispatch::default_configs(its.spec, space, problem, its.device, settings_.default_config);
+  for (std::size_t i = 0; i < space.parameters().size(); ++i)
+    its.selection.choice.config.emplace(space.parameters()[i].name, configs.front().at(i));
+  its.selection.choice.reasons.push_back("the default configuration: " +
+                                         std::string(!settings_.default_config.empty() ? "the one given"
+                                                     : its.spec.candidates             ? "what [candidates] rate best"
+                                                                                       : "the first of the space"));
+  return its;
+}
+
+Prepared KernelState::make(const Key& key, const Case& its) {
+  const Space space = make_space(its.spec, its.problem, device_facts(its.device));
+  const Record* const record = its.selection.record ? &*its.selection.record : nullptr;
+  std::vector<Config> configs;
+  if (record)
+    if (auto config = dispatch::config_in(space, its.selection.choice.config)) configs.push_back(std::move(*config));
+  const std::size_t chosen = configs.size();
+  const std::vector<std::string> toolchains = selector_.toolchains(its.device);
+  std::vector<std::string> failures;
+  bool nothing_stored = true;
+  const auto attempt = [&](const Config& config, const Record* of) -> std::optional<Prepared> {
+    try {
+      const dispatch::Build build =
+          builder_.build(its.spec, space, its.problem, its.device, config, of, toolchains, its.archs);
+      const LoadedKernel loaded = runtime_.load(build.artifact, build.launch);
+      if (loaded.parameter_bytes && *loaded.parameter_bytes != plan_.sizes())
+        throw Error(ErrorKind::invalid_spec,
+                    fmt::format("kernel '{}' takes parameters of [{}] bytes, but the spec's args are [{}] bytes",
+                                name(), fmt::join(*loaded.parameter_bytes, ", "), fmt::join(plan_.sizes(), ", ")));
+      Prepared prepared;
+      prepared.key = key;
+      prepared.handle = loaded.handle;
+      prepared.launch = build.launch;
+      prepared.as_passed = plan_.filled_scalars().empty();
+      for (const std::size_t scalar : plan_.filled_scalars()) prepared.filled.push_back(build.scalars.at(scalar));
+      if (settings_.checked) prepared.bytes = plan_.buffer_bytes(its.problem, its.device);
+      return prepared;
+    } catch (const CandidateFailure& failure) {
+      nothing_stored = false;
+      failures.emplace_back(failure.what());
+    } catch (const dispatch::NotStored& error) {
+      failures.emplace_back(error.what());
+    }
+    return std::nullopt;
+  };
+  for (const Config& config : configs)
+    if (auto prepared = attempt(config, record)) return std::move(*prepared);
+  for (const Config& config :
+       dispatch::default_configs(its.spec, space, its.problem, its.device, settings_.default_config)) {
+    auto prepared = attempt(config, nullptr);
+    if (!prepared) continue;
+    if (chosen > 0)
+      say(fmt::format("{}, {}: the chosen configuration does not run here, a default one does: {}", name(),
+                      bindings_text(its.problem), failures.front()));
+    return std::move(*prepared);
+  }
+  const std::string why = failures.empty() ? "" : ": " + failures.front();
+  if (nothing_stored)
+    throw Error(ErrorKind::unavailable,
+                fmt::format("{}, {}: nothing to run{}", name(), bindings_text(its.problem), why));
+  throw Error(ErrorKind::nothing_valid, fmt::format("{}, {}: none of {} configurations runs on {}{}", name(),
+                                                    bindings_text(its.problem), failures.size(), its.device.name, why));
+}
+
+bool KernelState::wants_tuning(const Choice& choice) const {
+  return parts_.tune && settings_.policy != Policy::lookup &&
+         (choice.kind == Choice::Kind::nearest || choice.kind == Choice::Kind::none);
+}
+
+void KernelState::tune(const Bindings& problem) {
+  try {
+    parts_.tune(problem, runtime_.device(), stop_.get_token());
+  } catch (const std::exception& error) {
+    if (!stop_.stop_requested()) say(fmt::format("{}, {}: not tuned: {}", name(), bindings_text(problem), error.what()));
+  }
+  selector_.refresh();
+}
+
+const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
+  const std::lock_guard lock(preparing_);
+  if (const Prepared* const entry = table_.find(key, key.hash())) return entry;
+  try {
+    Case its = case_of(problem);
+    const bool tuning = wants_tuning(its.selection.choice);
+    if (tuning && settings_.policy == Policy::tune_once) {
+      tune(problem);
+      its = case_of(problem);
+    }
+    Prepared prepared = make(key, its);
+    if (table_.size() >= most_problems) {
+      // Too many to keep: this one lives until the thread's next.
+      say(fmt::format("{}: more than {} problems: further ones are prepared at each call", name(), most_problems));
+      thread_local std::unique_ptr<const Prepared> passing;
+      passing = std::make_unique<const Prepared>(std::move(prepared));
+      return passing.get();
+    }
+    const Prepared* const entry = table_.put(std::move(prepared));
+    if (tuning && settings_.policy == Policy::tune_in_background) {
+      background_.add([this, key, problem] {
+        try {
+          runtime_.adopt(key.words[0]);
+          tune(problem);
+          if (!stop_.stop_requested()) table_.put(make(key, case_of(problem)));
+        } catch (const std::exception& error) {
+          say(fmt::format("{}, {}: what was tuned is not used: {}", name(), bindings_text(problem), error.what()));
+        }
+      });
+    }
+    return entry;
+  } catch (const CandidateFailure& failure) {
+    throw Error(ErrorKind::nothing_valid, fmt::format("{}, {}: {}", name(), bindings_text(problem), failure.what()));
+  }
+}
+
+Bindings KernelState::whole(const Binding& binding, const Bindings& sizes) const {
+  Bindings problem = binding.fixed;
+  for (const auto& [name, value] : sizes) problem.insert_or_assign(name, value);
+  plan_.bind(problem);  // complains of names that are none
+  for (const auto& [name, value] : parts_.spec.cases.front())
+    if (!problem.contains(name))
+      throw Error(ErrorKind::invalid_argument, fmt::format("{}: the problem size '{}' is missing", this->name(), name));
+  return problem;
+}
+
+Choice KernelState::choice(const Binding& binding, const Bindings& sizes) {
+  return case_of(whole(binding, sizes)).selection.choice;
+}
+
+void KernelState::prepare(const Binding& binding, const Bindings& sizes) {
+  const Bindings problem = whole(binding, sizes);
+  if (!binding.missing.empty()) plan_.problem(binding, nullptr);  // throws: no call could follow
+  std::array<ScalarArgument, dispatch::most_arguments> scalars;
+  std::array<const void*, dispatch::most_arguments> values{};
+  for (const SizeSource& source : binding.sources) {
+    ScalarArgument& scalar = scalars[source.passed];
+    const Value& value = problem.at(source.name);
+    if (const auto* integer = std::get_if<std::int64_t>(&value))
+      encode(source.dtype, *integer, scalar.bytes.data());
+    else if (const auto* number = std::get_if<double>(&value))
+      encode(source.dtype, *number, scalar.bytes.data());
+    else
+      encode(source.dtype, std::int64_t{value == Value(true)}, scalar.bytes.data());
+    values[source.passed] = scalar.bytes.data();
+  }
+  // What the call will read from its scalars, which may be narrower than what was said here.
+  const Bindings called = plan_.problem(binding, values.data());
+  for (const auto& [name, value] : problem)
+    if (called.at(name) != value)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{}: no call can have {} = {}: the argument's type does not hold it", this->name(), name,
+                              to_text(value)));
+  const Key key = key_of(binding, values.data());
+  if (!table_.find(key, key.hash())) add(key, called);
+}
+
+}  // namespace xtune::detail

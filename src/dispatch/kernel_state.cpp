@@ -1,0 +1,113 @@
+// A call: key, lookup, launch. What the first call on a problem does is in kernel_prepare.cpp.
+#include "dispatch/kernel_state.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+
+namespace xtune::detail {
+
+using dispatch::Key;
+using dispatch::Prepared;
+
+namespace {
+
+std::filesystem::path store_of(const LoadSettings& settings) {
+  return settings.store.empty() ? default_store() : std::filesystem::absolute(settings.store);
+}
+
+}  // namespace
+
+KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
+    : settings_(std::move(settings)),
+      parts_(std::move(parts)),
+      plan_(parts_.spec),
+      runtime_(*parts_.runtime),
+      selector_(parts_.spec, store_of(settings_), settings_.other_architectures,
+                [this](const std::string& text) { say(text); }),
+      builder_(store_of(settings_), settings_.compile ? parts_.open_toolchain : nullptr,
+               [this](const std::string& text) { say(text); }),
+      capture_(dispatch::Capture::from_environment(parts_.spec, plan_, parts_.narrow,
+                                                   [this](const std::string& text) { say(text); })) {}
+
+KernelState::~KernelState() {
+  stop_.request_stop();
+  background_.end();
+}
+
+void KernelState::say(const std::string& message) {
+  constexpr std::size_t most_messages = 100;
+  {
+    const std::lock_guard lock(said_mutex_);
+    if (said_.size() >= most_messages || !said_.insert(message).second) return;
+  }
+  if (settings_.on_message) return settings_.on_message(message);
+  const std::string line = "xtune: " + message + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void KernelState::call(const Binding& binding, void* stream, const void* const* values, const Signature& signature) {
+  if (signature.count != plan_.passed_count()) [[unlikely]]
+    plan_.check_count(signature.count);
+  // Types are one constant for each place that calls: most calls come from where the last one came from.
+  if (settings_.checked && fitting_.load(std::memory_order_relaxed) != signature.types) {
+    plan_.check_types(signature);
+    fitting_.store(signature.types, std::memory_order_relaxed);
+  }
+  const Key key = key_of(binding, values);
+  const Prepared* entry = table_.find(key, key.hash());
+  if (!entry) [[unlikely]]
+    entry = add(key, plan_.problem(binding, values));
+  if (settings_.checked) check(binding, values, *entry);
+  int status = 0;
+  if (capture_) [[unlikely]]
+    status = capture_->around(
+        runtime_, stream, values, [&] { return plan_.problem(binding, values); },
+        [&] { return launch(*entry, stream, values); });
+  else
+    status = launch(*entry, stream, values);
+  if (status != 0) [[unlikely]]
+    fail(status);
+}
+
+Key KernelState::key_of(const Binding& binding, const void* const* values) noexcept {
+  Key key;
+  key.words[0] = runtime_.current();
+  key.words[1] = binding.id;
+  key.count = 2;
+  for (const SizeSource& source : binding.sources)
+    key.words[key.count++] = dispatch::word_of(values[source.passed], source.bytes);
+  return key;
+}
+
+int KernelState::launch(const Prepared& entry, void* stream, const void* const* values) const noexcept {
+  // The driver takes the addresses of the arguments and only reads them.
+  if (entry.as_passed) [[likely]]
+    return runtime_.launch(entry.handle, entry.launch, stream, const_cast<void**>(values));
+  void* parameters[dispatch::most_arguments];
+  const std::vector<int>& routes = plan_.routes();
+  for (std::size_t i = 0; i < routes.size(); ++i)
+    parameters[i] = routes[i] >= 0
+                        ? const_cast<void*>(values[routes[i]])
+                        : const_cast<std::byte*>(entry.filled[static_cast<std::size_t>(~routes[i])].bytes.data());
+  return runtime_.launch(entry.handle, entry.launch, stream, parameters);
+}
+
+void KernelState::fail(int status) const {
+  throw Error(ErrorKind::unavailable, fmt::format("launching {}: {}", name(), runtime_.describe(status)));
+}
+
+void KernelState::check(const Binding& binding, const void* const* values, const Prepared& entry) {
+  plan_.check_sizes(binding, values);
+  for (std::size_t i = 0; i < entry.bytes.size(); ++i) {
+    if (entry.bytes[i] == 0) continue;
+    const void* address = nullptr;
+    __builtin_memcpy(&address, values[i], sizeof address);
+    plan_.check_memory(i, address, entry.bytes[i], address ? runtime_.accessible_bytes(address) : 0);
+  }
+}
+
+}  // namespace xtune::detail

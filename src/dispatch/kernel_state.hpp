@@ -1,0 +1,97 @@
+// A loaded kernel's insides, shared by all copies of a Kernel.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "backends/runtime.hpp"
+#include "dispatch/arguments.hpp"
+#include "dispatch/background.hpp"
+#include "dispatch/builder.hpp"
+#include "dispatch/capture.hpp"
+#include "dispatch/selector.hpp"
+#include "dispatch/table.hpp"
+#include "xtune/kernel.hpp"
+
+namespace xtune {
+
+namespace dispatch {
+
+/// Tunes a problem on a device, into the store. May throw Error; ends soon once it is asked to stop.
+using Tuner = std::function<void(const Bindings& problem, const DeviceInfo& device, const std::stop_token& stop)>;
+
+/// What a kernel is made of; tests put fakes in.
+struct Parts {
+  Spec spec;
+  std::shared_ptr<Runtime> runtime;
+  std::function<std::unique_ptr<Toolchain>()> open_toolchain;
+  Tuner tune;  ///< empty: nothing is ever tuned
+  /// Narrows the spec's space for a problem; may be empty.
+  Narrow narrow = {};
+  std::shared_ptr<const void> kept = {};  ///< what the above borrows
+};
+
+Kernel make_kernel(Parts parts, LoadSettings settings);
+
+}  // namespace dispatch
+
+namespace detail {
+
+class KernelState {
+ public:
+  KernelState(dispatch::Parts parts, LoadSettings settings);
+  ~KernelState();
+  KernelState(const KernelState&) = delete;
+  KernelState& operator=(const KernelState&) = delete;
+
+  void call(const Binding& binding, void* stream, const void* const* values, const Signature& signature);
+  std::shared_ptr<const Binding> bind(const Bindings& fixed);
+  Choice choice(const Binding& binding, const Bindings& sizes);
+  void prepare(const Binding& binding, const Bindings& sizes);
+  void wait() { background_.wait(); }
+  const std::string& name() const noexcept { return parts_.spec.kernel.name; }
+
+ private:
+  /// The problem of one preparation with what follows from it.
+  struct Case;
+
+  void check(const Binding& binding, const void* const* values, const dispatch::Prepared& entry);
+  dispatch::Key key_of(const Binding& binding, const void* const* values) noexcept;
+  Bindings whole(const Binding& binding, const Bindings& sizes) const;
+  const dispatch::Prepared* add(const dispatch::Key& key, const Bindings& problem);
+  dispatch::Prepared make(const dispatch::Key& key, const Case& its);
+  Case case_of(const Bindings& problem);
+  std::vector<std::string> archs_for(const DeviceInfo& device) const;
+  bool wants_tuning(const Choice& choice) const;
+  void tune(const Bindings& problem);
+  int launch(const dispatch::Prepared& entry, void* stream, const void* const* values) const noexcept;
+  [[noreturn]] void fail(int status) const;
+  void say(const std::string& message);
+
+  const LoadSettings settings_;
+  const dispatch::Parts parts_;
+  const dispatch::ArgumentPlan plan_;
+  Runtime& runtime_;
+  dispatch::Selector selector_;
+  dispatch::Builder builder_;
+  dispatch::Table table_;
+  const std::unique_ptr<dispatch::Capture> capture_;   ///< null: none was asked for
+  std::atomic<const ArgumentType*> fitting_{nullptr};  ///< the types of the last call that was found right
+  std::mutex preparing_;
+  std::mutex bindings_mutex_;
+  std::map<Bindings, std::shared_ptr<const Binding>> bindings_;
+  std::mutex said_mutex_;
+  std::set<std::string> said_;
+  std::stop_source stop_;
+  dispatch::Background background_;  ///< last: its thread uses all the rest
+};
+
+}  // namespace detail
+}  // namespace xtune

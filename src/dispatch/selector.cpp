@@ -1,0 +1,240 @@
+// Lookups in a store: of this architecture, and where asked for of the others.
+#include "dispatch/selector.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/candidates/rank.hpp"
+#include "core/device/device_model.hpp"
+#include "core/record/lookup.hpp"
+#include "core/record/objective.hpp"
+#include "core/record/record_log.hpp"
+#include "core/record/spec_fit.hpp"
+#include "core/space/bindings_text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::dispatch {
+namespace {
+
+Choice::Kind kind_of(Match match) {
+  switch (match) {
+    case Match::exact:
+      return Choice::Kind::exact;
+    case Match::bucket:
+      return Choice::Kind::bucket;
+    case Match::nearest:
+      return Choice::Kind::nearest;
+    case Match::none:
+      break;
+  }
+  return Choice::Kind::none;
+}
+
+/// What today's spec says of records, each held against its own compiler: which one made an artifact does not matter to
+/// who only runs it.
+class Today {
+ public:
+  Today(const Spec& spec, const Bindings& problem, const DeviceInfo& device, const std::vector<std::string>& archs)
+      : spec_(spec), problem_(problem), device_(device), archs_(archs) {}
+
+  std::string obstacle(const Record& record) { return fit(archs_.front(), record.toolchain).obstacle(record); }
+
+  std::vector<std::string> differences(const Record& record) {
+    std::vector<std::string> differences;
+    for (const std::string& arch : archs_) {
+      std::vector<std::string> of_arch = fit(arch, record.toolchain).differences(record);
+      if (of_arch.empty()) return of_arch;
+      if (differences.empty()) differences = std::move(of_arch);
+    }
+    return differences;
+  }
+
+ private:
+  SpecFit& fit(const std::string& arch, const std::string& toolchain) {
+    auto& fit = fits_[{arch, toolchain}];
+    if (!fit) fit = std::make_unique<SpecFit>(spec_, problem_, device_, arch, toolchain);
+    return *fit;
+  }
+
+  const Spec& spec_;
+  const Bindings& problem_;
+  const DeviceInfo& device_;
+  const std::vector<std::string>& archs_;
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<SpecFit>> fits_;
+};
+
+Selection selection_of(Match match, Record record, double distance, const std::string& statistic_name) {
+  Selection selection;
+  selection.choice.kind = kind_of(match);
+  selection.choice.config = record.config;
+  selection.choice.measured_for = record.problem;
+  selection.choice.time_ms = statistic(record.time_ms, statistic_name);
+  selection.choice.distance = distance;
+  selection.record = std::move(record);
+  return selection;
+}
+
+}  // namespace
+
+Selector::Selector(const Spec& spec, std::filesystem::path store, bool other_architectures,
+                   std::function<void(const std::string&)> say)
+    : spec_(spec), store_(std::move(store)), other_architectures_(other_architectures), say_(std::move(say)) {}
+
+std::shared_ptr<const Selector::Stock> Selector::stock_of(const DeviceInfo& device) {
+  constexpr std::size_t most_looked_at = 16;
+  const std::lock_guard lock(mutex_);
+  auto& stock = stocks_[device.arch + "\n" + device.name];
+  if (stock) return stock;
+  auto fresh = std::make_shared<Stock>();
+  StoreViewOptions options;
+  options.statistic = spec_.measure.statistic;
+  options.bucket = bucket_function(spec_, device);
+  try {
+    fresh->view = StoreView::load(store_, device.arch, spec_.kernel.name, options);
+    for (const std::string& warning : fresh->view->warnings()) say_(warning);
+    std::vector<Record> newest;
+    for (const StoreView::Group& group : fresh->view->groups()) {
+      if (newest.size() >= most_looked_at) break;
+      newest.push_back(fresh->view->record_of(*group.order.front()));
+    }
+    std::stable_sort(newest.begin(), newest.end(),
+                     [](const Record& a, const Record& b) { return a.unix_time_ms > b.unix_time_ms; });
+    for (const Record& record : newest)
+      if (std::find(fresh->toolchains.begin(), fresh->toolchains.end(), record.toolchain) == fresh->toolchains.end())
+        fresh->toolchains.push_back(record.toolchain);
+  } catch (const Error& error) {
+    say_(error.what());
+  }
+  return stock = std::move(fresh);
+}
+
+void Selector::refresh() {
+  const std::lock_guard lock(mutex_);
+  stocks_.clear();
+}
+
+std::vector<std::string> Selector::toolchains(const DeviceInfo& device) { return stock_of(device)->toolchains; }
+
+std::vector<Record> Selector::records_of(const std::string& arch) const {
+  try {
+    RecordSet read = read_records(store_, arch, spec_.kernel.name);
+    for (const std::string& warning : read.warnings) say_(warning);
+    return std::move(read.records);
+  } catch (const Error& error) {
+    say_(error.what());
+    return {};
+  }
+}
+
+/// As if they had been measured here: only their configurations count.
+std::vector<Record> Selector::records_elsewhere(const DeviceInfo& device) const {
+  std::vector<Record> all;
+  for (const std::string& arch : recorded_archs(store_, spec_.kernel.name)) {
+    if (arch == device.arch) continue;
+    for (Record& record : records_of(arch)) {
+      record.device.arch = device.arch;
+      record.device.backend = device.backend;
+      record.artifact_key.clear();
+      all.push_back(std::move(record));
+    }
+  }
+  return all;
+}
+
+Selection Selector::from_view(const Stock& stock, const Spec& spec, const Bindings& problem, const DeviceInfo& device,
+                              const std::vector<std::string>& archs) const {
+  if (!stock.view) return {};
+  const StoreView& view = *stock.view;
+  Today today(spec, problem, device, archs);
+  std::optional<Space> space;
+  StoreView::Rules rules;
+  rules.allowed = [&](const StoredConfig& config) {
+    if (!space) space = make_space(spec, problem, device_facts(device));
+    return config_in(*space, view.config_of(config)).has_value();
+  };
+  rules.holds = [&](const StoredConfig& config) { return today.differences(view.record_of(config)).empty(); };
+  const StoreView::Found found = view.find(problem, device, rules);
+  if (found.match == Match::none) {
+    Selection none;
+    none.choice.reasons.push_back(view.explain(found, problem, device));
+    return none;
+  }
+  Selection selection =
+      selection_of(found.match, view.record_of(*found.config), found.distance, spec.measure.statistic);
+  selection.choice.reasons.push_back(view.explain(found, problem, device));
+  return selection;
+}
+
+Selection Selector::from_records(const std::vector<Record>& records, const Spec& spec, const Bindings& problem,
+                                 const DeviceInfo& device, const std::vector<std::string>* archs) const {
+  const std::vector<std::string> any{device.arch};
+  Today today(spec, problem, device, archs ? *archs : any);
+  LookupRules rules;
+  rules.obstacle = [&](const Record& record) { return today.obstacle(record); };
+  if (archs) rules.differences = [&](const Record& record) { return today.differences(record); };
+  rules.bucket = bucket_function(spec, device);
+  LookupResult found = look_up(records, problem, device, Objective(spec).criterion(problem, device), rules);
+  Selection selection;
+  if (found.record)
+    selection = selection_of(found.match, std::move(*found.record), found.distance, spec.measure.statistic);
+  selection.choice.reasons = std::move(found.reasons);
+  return selection;
+}
+
+Selection Selector::select(const Spec& spec, const Bindings& problem, const DeviceInfo& device,
+                           const std::vector<std::string>& archs) {
+  Selection selection = spec.objective.goals.empty()
+                            ? from_view(*stock_of(device), spec, problem, device, archs)
+                            : from_records(records_of(device.arch), spec, problem, device, &archs);
+  if (selection.record || !other_architectures_) return selection;
+  Selection abroad = from_records(records_elsewhere(device), spec, problem, device, nullptr);
+  if (abroad.record) {
+    // Measured elsewhere, so no answer for this device, however near.
+    abroad.choice.kind = Choice::Kind::nearest;
+    abroad.choice.reasons.push_back("its configuration was measured on another architecture, as was asked for");
+  }
+  abroad.choice.reasons.insert(abroad.choice.reasons.begin(), selection.choice.reasons.begin(),
+                               selection.choice.reasons.end());
+  return abroad;
+}
+
+std::optional<Config> config_in(const Space& space, const Bindings& config) {
+  if (config.size() != space.parameters().size()) return std::nullopt;
+  Config ordered;
+  for (const Parameter& parameter : space.parameters()) {
+    const auto found = config.find(parameter.name);
+    if (found == config.end()) return std::nullopt;
+    ordered.push_back(found->second);
+  }
+  const auto index = space.index_of(ordered);
+  return index ? std::optional<Config>(space.at(*index)) : std::nullopt;
+}
+
+std::vector<Config> default_configs(const Spec& spec, const Space& space, const Bindings& problem,
+                                    const DeviceInfo& device, const Bindings& given) {
+  constexpr std::size_t most = 8;
+  if (!given.empty()) {
+    if (auto config = config_in(space, given)) return {*config};
+    throw Error(ErrorKind::invalid_argument, "the default configuration " + bindings_text(given) +
+                                                 " is none of the spec's for " + bindings_text(problem) +
+                                                 " on this device");
+  }
+  std::vector<Config> configs;
+  if (spec.candidates) {
+    try {
+      RankOptions options = rank_options(*spec.candidates);
+      options.top_k = most / 2;
+      for (const RankedConfig& ranked : rank_candidates(spec, space, problem, device_model(device), options).configs)
+        configs.push_back(space.at(ranked.index));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::nothing_valid) throw;
+    }
+  }
+  for (std::uint64_t index = 0; index < space.size() && configs.size() < most; ++index)
+    configs.push_back(space.at(index));
+  return configs;
+}
+
+}  // namespace xtune::dispatch

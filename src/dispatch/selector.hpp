@@ -1,0 +1,76 @@
+// Chooses a configuration for a problem from what a store holds, and says why.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/record/record.hpp"
+#include "core/spec/spec.hpp"
+#include "core/store/store_view.hpp"
+#include "xtune/kernel.hpp"
+
+namespace xtune::dispatch {
+
+struct Selection {
+  Choice choice;
+  std::optional<Record> record;  ///< what it rests on; none: the default configuration is asked for
+};
+
+/// Exact (this problem on this kind of device), else the nearest in the bucket of the [dispatch] key, else the nearest
+/// by shape on this architecture, else, where asked for, the same on others. Thread-safe.
+class Selector {
+ public:
+  /// spec outlives it. say: what is damaged in the store, a line each.
+  Selector(const Spec& spec, std::filesystem::path store, bool other_architectures,
+           std::function<void(const std::string&)> say);
+
+  /// spec: the one given, or narrowed for this problem. archs: what artifacts may be compiled for on this device.
+  /// Throws as make_space does. A store that cannot be read has no records.
+  Selection select(const Spec& spec, const Bindings& problem, const DeviceInfo& device,
+                   const std::vector<std::string>& archs);
+
+  /// Compilers of this architecture's records, the newest first.
+  std::vector<std::string> toolchains(const DeviceInfo& device);
+
+  /// Forgets what was read, so that new records count.
+  void refresh();
+
+ private:
+  /// One architecture's, by way of one kind of device.
+  struct Stock {
+    std::optional<StoreView> view;
+    std::vector<std::string> toolchains;
+  };
+  std::shared_ptr<const Stock> stock_of(const DeviceInfo& device);
+  Selection from_view(const Stock& stock, const Spec& spec, const Bindings& problem, const DeviceInfo& device,
+                      const std::vector<std::string>& archs) const;
+  /// Of whole records: for goals that are not the time alone, and for those of other architectures.
+  Selection from_records(const std::vector<Record>& records, const Spec& spec, const Bindings& problem,
+                         const DeviceInfo& device, const std::vector<std::string>* archs) const;
+  std::vector<Record> records_of(const std::string& arch) const;
+  std::vector<Record> records_elsewhere(const DeviceInfo& device) const;
+
+  const Spec& spec_;
+  const std::filesystem::path store_;
+  const bool other_architectures_;
+  const std::function<void(const std::string&)> say_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const Stock>> stocks_;  ///< by kind of device
+};
+
+/// What to run where nothing is stored, the most promising first: `given` alone where it is one of the space's, else
+/// what the spec's [candidates] rate best, then the first of the space. Throws Error(invalid_argument) for one given
+/// that is not in the space.
+std::vector<Config> default_configs(const Spec& spec, const Space& space, const Bindings& problem,
+                                    const DeviceInfo& device, const Bindings& given);
+
+/// The configuration in the order of the space's parameters; nullopt: it is none of the space's.
+std::optional<Config> config_in(const Space& space, const Bindings& config);
+
+}  // namespace xtune::dispatch

@@ -1,0 +1,115 @@
+// Prepared launches by context and problem: found without locks while others are added.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/device/launch.hpp"
+#include "core/measure/device.hpp"
+#include "dispatch/arguments.hpp"
+
+namespace xtune::dispatch {
+
+/// Context, what is fixed of the problem, and the sizes that the call told.
+struct Key {
+  std::array<std::uint64_t, most_sizes + 2> words;
+  std::size_t count = 0;
+
+  std::uint64_t hash() const noexcept {
+    std::uint64_t hash = 0x9e3779b97f4a7c15u;
+    for (std::size_t i = 0; i < count; ++i) {
+      hash = (hash ^ words[i]) * 0xff51afd7ed558ccdu;  // the constant of MurmurHash3's finalizer
+      hash ^= hash >> 32;
+    }
+    return hash;
+  }
+  bool operator==(const Key& other) const noexcept {
+    if (count != other.count) return false;
+    for (std::size_t i = 0; i < count; ++i)
+      if (words[i] != other.words[i]) return false;
+    return true;
+  }
+};
+
+/// All that a launch needs; immutable.
+struct Prepared {
+  Key key;
+  std::uint64_t hash = 0;
+  void* handle = nullptr;
+  Launch launch;
+  bool as_passed = true;               ///< the kernel takes the caller's arguments and no others
+  std::vector<ScalarArgument> filled;  ///< what xtune adds, in the order of ArgumentPlan::filled_scalars
+  std::vector<std::uint64_t> bytes;    ///< of each passed buffer, for who checks; empty: for nobody
+};
+
+/// Any number of threads may look up while one adds. What was ever in it stays until the end, for who found it may
+/// still be using it.
+class Table {
+ public:
+  Table() { publish(16); }
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  /// nullptr: not there.
+  const Prepared* find(const Key& key, std::uint64_t hash) const noexcept {
+    const Slots* const slots = current_.load(std::memory_order_acquire);
+    for (std::uint64_t at = hash & slots->mask;; at = (at + 1) & slots->mask) {
+      const Prepared* const entry = slots->entries[at].load(std::memory_order_acquire);
+      if (!entry) return nullptr;
+      if (entry->hash == hash && entry->key == key) return entry;
+    }
+  }
+
+  /// Adds it, or puts it in the place of the one with its key.
+  const Prepared* put(Prepared entry) {
+    const std::lock_guard lock(mutex_);
+    entry.hash = entry.key.hash();
+    const Prepared* const added = kept_.emplace_back(std::make_unique<const Prepared>(std::move(entry))).get();
+    if ((count_ + 1) * 2 > all_.back()->mask + 1) publish((all_.back()->mask + 1) * 2);
+    if (place(*all_.back(), added)) ++count_;
+    return added;
+  }
+
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
+
+ private:
+  struct Slots {
+    explicit Slots(std::uint64_t size) : mask(size - 1), entries(size) {}
+    std::uint64_t mask;  ///< size - 1, a power of two
+    std::vector<std::atomic<const Prepared*>> entries;
+  };
+
+  /// Whether its key is new.
+  static bool place(Slots& slots, const Prepared* entry) {
+    for (std::uint64_t at = entry->hash & slots.mask;; at = (at + 1) & slots.mask) {
+      const Prepared* const there = slots.entries[at].load(std::memory_order_relaxed);
+      if (there && !(there->hash == entry->hash && there->key == entry->key)) continue;
+      slots.entries[at].store(entry, std::memory_order_release);
+      return there == nullptr;
+    }
+  }
+
+  void publish(std::uint64_t size) {
+    auto larger = std::make_unique<Slots>(size);
+    if (!all_.empty())
+      for (const auto& slot : all_.back()->entries)
+        if (const Prepared* const entry = slot.load(std::memory_order_relaxed)) place(*larger, entry);
+    all_.push_back(std::move(larger));
+    current_.store(all_.back().get(), std::memory_order_release);
+  }
+
+  std::atomic<const Slots*> current_{nullptr};
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Slots>> all_;  ///< the last one is current
+  std::vector<std::unique_ptr<const Prepared>> kept_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace xtune::dispatch

@@ -1,0 +1,8 @@
+// The library's one object of its own: the version it was built as.
+#include "xtune/version.hpp"
+
+namespace xtune {
+
+const char* library_version() noexcept { return version; }
+
+}  // namespace xtune

@@ -1,0 +1,84 @@
+// An application's contexts and streams without a device: keeps what was loaded and launched, and fails where a test
+// says so.
+#pragma once
+
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/runtime.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::fakes {
+
+struct FakeLaunchRecord {
+  std::string image;  ///< of the artifact
+  std::uintptr_t context = 0;
+  void* stream = nullptr;
+  Launch launch;
+  std::vector<std::string> parameters;  ///< the bytes of each
+};
+
+class FakeRuntime final : public Runtime {
+ public:
+  std::vector<std::size_t> parameter_bytes;
+  std::map<const void*, std::size_t> memory;  ///< what is the device's, and how long it is
+  int status = 0;                             ///< that launches answer
+  std::string refused_image;                  ///< which does not load
+  std::atomic<int> loads{0};
+  DeviceInfo info;
+
+  /// Of the calling thread.
+  static std::uintptr_t& context() {
+    thread_local std::uintptr_t context = 1;
+    return context;
+  }
+  std::vector<FakeLaunchRecord> launches() const {
+    const std::lock_guard lock(mutex_);
+    return launches_;
+  }
+
+  std::uintptr_t current() noexcept override { return context(); }
+  void adopt(std::uintptr_t wanted) override { context() = wanted; }
+  DeviceInfo device() override {
+    if (context() == 0) throw Error(ErrorKind::unavailable, "no context: make one first");
+    return info;
+  }
+  LoadedKernel load(const Artifact& artifact, const Launch&) override {
+    if (!refused_image.empty() && artifact.image.find(refused_image) != std::string::npos)
+      throw CandidateFailure(Outcome::launch_failed, "the driver refuses " + refused_image);
+    const std::lock_guard lock(mutex_);
+    ++loads;
+    loaded_.push_back({artifact.image, context()});
+    return {&loaded_.back(), parameter_bytes};
+  }
+  int launch(void* handle, const Launch& launch, void* stream, void** parameters) noexcept override {
+    const auto& kernel = *static_cast<const std::pair<std::string, std::uintptr_t>*>(handle);
+    FakeLaunchRecord record{kernel.first, kernel.second, stream, launch, {}};
+    for (std::size_t i = 0; i < parameter_bytes.size(); ++i)
+      record.parameters.emplace_back(static_cast<const char*>(parameters[i]), parameter_bytes[i]);
+    const std::lock_guard lock(mutex_);
+    launches_.push_back(std::move(record));
+    return status;
+  }
+  std::string describe(int code) override { return "FAKE_" + std::to_string(code); }
+  std::optional<std::size_t> accessible_bytes(const void* address) noexcept override {
+    const auto found = memory.find(address);
+    return found == memory.end() ? 0 : found->second;
+  }
+  bool is_capturing(void*) noexcept override { return false; }
+  void read(void* host, const void* device, std::size_t bytes, void*) override { std::memcpy(host, device, bytes); }
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<std::pair<std::string, std::uintptr_t>> loaded_;
+  std::vector<FakeLaunchRecord> launches_;
+};
+
+}  // namespace xtune::fakes

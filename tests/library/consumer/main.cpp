@@ -1,0 +1,67 @@
+// Uses something of every public header: what is missing from the library's symbols fails to link.
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "xtune/data.hpp"
+#include "xtune/dtype.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+#include "xtune/result.hpp"
+#include "xtune/tunable.hpp"
+#include "xtune/tune.hpp"
+#include "xtune/value.hpp"
+#include "xtune/version.hpp"
+
+namespace {
+
+const char* const source =
+    "extern \"C\" __global__ void scale(const float* x, float* y, int n) {\n"
+    "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "  if (i < n) y[i] = 2 * x[i];\n"
+    "}\n";
+
+int fail(const char* what) {
+  std::fprintf(stderr, "consumer: %s\n", what);
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (std::strcmp(xtune::library_version(), xtune::version) != 0) return fail("the library is of another version");
+  try {
+    xtune::Tunable("empty").param("P", {1}).verify();
+    return fail("a spec without a source passed");
+  } catch (const xtune::Error& error) {
+    if (error.kind() != xtune::ErrorKind::invalid_spec) return fail(error.what());
+  }
+  if (xtune::dtype_from_string("f16") != xtune::DType::f16 || xtune::size_of(xtune::DType::f16) != 2)
+    return fail("f16 is not known");
+  if (xtune::outcome_from_string("ok") != xtune::Outcome::ok) return fail("ok is not known");
+  xtune::Tunable scale("scale");
+  scale.source(source)
+      .problem("N", 256)
+      .param("BLOCK", {32, 64}, xtune::ParamKind::launch_only)
+      .grid({"ceildiv(N, BLOCK)"})
+      .block({"BLOCK"})
+      .input("x", std::vector<float>(256, 1.5f))
+      .output("y", xtune::DType::f32, {"N"})
+      .scalar("n", xtune::DType::i32, "N")
+      .measure("max_time_ms", 5)
+      .check([](const xtune::Arguments& arguments) { return arguments.output("y").as<float>()[255] == 3.0f; });
+  xtune::TuneSettings settings;
+  settings.backend = "host";
+  settings.keep = false;
+  try {
+    const xtune::Result result = xtune::tune(scale, settings);
+    result.save(argc > 1 ? argv[1] : "scale");
+    const xtune::Result loaded = xtune::Result::load(argc > 1 ? argv[1] : "scale");
+    std::printf("BLOCK=%s: %g ms, %zu measured\n", xtune::to_text(loaded.best().config.at("BLOCK")).c_str(),
+                loaded.best().time_ms, loaded.measurements.size());
+  } catch (const xtune::Error& error) {
+    return fail(error.what());
+  }
+  return 0;
+}

@@ -1,0 +1,142 @@
+// Saving and loading results, and compiling without measuring.
+#include "xtune/result.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "unit/api/tune_fixture.hpp"
+
+namespace xtune {
+namespace {
+
+using namespace api_test;
+
+Result example() {
+  Result result;
+  result.kernel = "saxpy";
+  result.problem = {{"N", to_value(64)}, {"layout", to_value("row")}, {"scale", to_value(1.0)}};
+  result.device = {"cuda", "NVIDIA H200", "sm_90", 2};
+  result.toolchain = "nvrtc 13.0";
+  Measurement measurement;
+  measurement.config = config(64, 2);
+  measurement.stage = "measure";
+  measurement.time_ms = 1.25;
+  measurement.timing.samples = 3;
+  measurement.timing.low_ms = 1;
+  measurement.timing.high_ms = 2;
+  measurement.samples_ms = {1, 1.25, 2};
+  measurement.metrics = {{"GB_per_s", 3.5}, {"none", std::nan("")}};
+  measurement.resources.registers = 32;
+  measurement.tainted = {"hot"};
+  measurement.key = "k";
+  result.winner = measurement;
+  result.ties = {measurement};
+  measurement.outcome = Outcome::crashed;
+  measurement.message = "why";
+  result.measurements = {*result.winner, measurement};
+  result.counts = {{Outcome::ok, 1}, {Outcome::crashed, 1}};
+  result.space_size = 9;
+  result.binary = WinningKernel{"// source\n", std::string("\x7F\0ELF", 5), "cubin", "saxpy", {1, 2, 3}, {64, 1, 1}, 7};
+  return result;
+}
+
+TEST_CASE("a result comes back as it was saved") {
+  const TemporaryDirectory folder;
+  const Result saved = example();
+  saved.save(folder.path() / "deep/er");
+  const Result loaded = Result::load(folder.path() / "deep/er");
+  CHECK(loaded.kernel == saved.kernel);
+  CHECK(loaded.problem == saved.problem);
+  CHECK(loaded.device.name == "NVIDIA H200");
+  CHECK(loaded.device.index == 2);
+  CHECK(loaded.best().config == config(64, 2));
+  CHECK(loaded.best().samples_ms == saved.best().samples_ms);
+  CHECK(loaded.best().timing.high_ms == 2);
+  CHECK(loaded.best().metrics.at(0) == saved.best().metrics.at(0));
+  CHECK(std::isnan(loaded.best().metrics.at(1).second));
+  CHECK(loaded.best().resources.registers == 32);
+  CHECK_FALSE(loaded.best().resources.spilled_bytes);
+  CHECK(loaded.best().tainted == saved.best().tainted);
+  CHECK(loaded.ties.size() == 1);
+  CHECK(loaded.measurements.at(1).outcome == Outcome::crashed);
+  CHECK(loaded.measurements.at(1).message == "why");
+  CHECK(loaded.counts == saved.counts);
+  REQUIRE(loaded.binary);
+  CHECK(loaded.binary->binary == saved.binary->binary);
+  CHECK(loaded.binary->source == "// source\n");
+  CHECK(loaded.binary->grid == std::vector<std::uint32_t>{1, 2, 3});
+  CHECK(loaded.binary->shared_bytes == 7);
+  for (const char* name : {"best_config.json", "latency.json", "kernel.cu", "kernel.cubin"})
+    CHECK(std::filesystem::exists(folder.path() / "deep/er" / name));
+}
+
+TEST_CASE("damaged and foreign folders are refused") {
+  const TemporaryDirectory folder;
+  const auto load = [&] { Result::load(folder.path()); };
+  CHECK(has(refused(ErrorKind::io, load), "best_config.json"));
+  example().save(folder.path());
+  std::ofstream(folder.path() / "kernel.cubin", std::ios::app) << "x";
+  CHECK(has(refused(ErrorKind::io, load), "SHA-256"));
+
+  const auto changed = [&](const std::function<void(nlohmann::json&)>& change) {
+    example().save(folder.path());
+    nlohmann::json json = nlohmann::json::parse(read_file(folder.path() / "best_config.json"));
+    change(json);
+    std::ofstream(folder.path() / "best_config.json") << json;
+    return refused(ErrorKind::io, load);
+  };
+  CHECK(has(changed([](auto& json) { json["binary"]["format"] = "/../../etc/passwd"; }), "no format of a binary"));
+  CHECK(has(changed([](auto& json) { json["schema"] = 99; }), "schema 99"));
+  CHECK(has(changed([](auto& json) { json.erase("device"); }), "no saved result"));
+  CHECK(has(changed([](auto& json) { json["binary"]["grid"] = {1}; }), "three extents"));
+  CHECK(has(changed([](auto& json) { json = "text"; }), "no saved result"));
+  std::ofstream(folder.path() / "latency.json") << "{";
+  example().save(folder.path() / "other");
+  CHECK(has(refused(ErrorKind::nothing_valid, [&] { Result().save(folder.path()); }), "no configuration"));
+}
+
+TEST_CASE("compile_all compiles what it is given, in order") {
+  CompileSettings settings;
+  settings.backend = "host";
+  settings.store = shared_store();
+  settings.jobs = 2;
+  Tunable tunable = saxpy();
+  const std::vector<CompiledConfig> compiled =
+      compile_all(tunable, {config(64, 2), config(32, 2), config(7, 7), config(32, 1)}, settings);
+  REQUIRE(compiled.size() == 4);
+  CHECK(compiled[0].config == config(64, 2));
+  CHECK(compiled[0].outcome == Outcome::ok);
+  CHECK(compiled[0].key == compiled[1].key);  // BLOCK is launch-only
+  CHECK(compiled[0].key != compiled[3].key);
+  CHECK(compiled[2].outcome == Outcome::rejected);
+  CHECK(has(compiled[2].message, "not valid"));
+  CHECK(has(refused(ErrorKind::invalid_argument,
+                    [&] {
+                      compile_all(tunable, {{{"BLOCK", to_value(32)}}}, settings);
+                    }),
+            "UNROLL has no value"));
+  CHECK(compile_all(tunable, {}, settings).empty());
+
+  tunable.source("extern \"C\" __global__ void saxpy(const float*, float*, float, int) { nonsense }\n");
+  const auto broken = compile_all(tunable, {config(32, 1)}, settings);
+  CHECK(broken.at(0).outcome == Outcome::compile_failed);
+  CHECK(has(broken.at(0).log, "nonsense"));
+}
+
+TEST_CASE("all_configs lists the space, predicates included") {
+  CompileSettings settings;
+  settings.backend = "host";
+  settings.store = shared_store();
+  Tunable tunable = saxpy();
+  CHECK(all_configs(tunable, settings) ==
+        std::vector<Bindings>{config(32, 1), config(32, 2), config(64, 1), config(64, 2)});
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { all_configs(tunable, settings, 3); }), "4 valid"));
+  tunable.constraint({"BLOCK"}, [](const Bindings& values) { return values.at("BLOCK") == to_value(64); });
+  CHECK(all_configs(tunable, settings) == std::vector<Bindings>{config(64, 1), config(64, 2)});
+}
+
+}  // namespace
+}  // namespace xtune

@@ -1,0 +1,212 @@
+// Tunables built in code: the spec they make, what they refuse, and how predicates narrow the space.
+#include "xtune/tunable.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <stdexcept>
+
+#include "api/tunable_access.hpp"
+#include "api/tunable_state.hpp"
+#include "base/files.hpp"
+#include "unit/api/saxpy.hpp"
+
+namespace xtune {
+namespace {
+
+using api_test::saxpy;
+
+template <class Body>
+std::string refused(ErrorKind kind, Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    CHECK(error.kind() == kind);
+    return error.what();
+  }
+  FAIL("nothing was refused");
+  return {};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  const bool found = text.find(part) != std::string::npos;
+  if (!found) MESSAGE(text);
+  return found;
+}
+
+TEST_CASE("what is built in code is the spec that a file would give") {
+  Tunable tunable = saxpy();
+  tunable.option("-O2")
+      .option("host", "-fno-math-errno")
+      .define("FOO", "BAR")
+      .add_case({{"N", std::int64_t{64}}})
+      .add_case({{"N", std::int64_t{128}}})
+      .constraint("BLOCK * UNROLL <= 64")
+      .reference_builtin("elementwise", {})
+      .no_check()
+      .tolerance(1e-3, 0.0)
+      .search("evals", 3)
+      .search("evals", 2)
+      .metric("GB_per_s", "12 * N / time_s / 1e9")
+      .minimize({"time_ms"})
+      .dispatch_key({"pow2(N)"});
+  const Spec spec = spec_of(tunable);
+  CHECK(spec.kernel.name == "saxpy");
+  CHECK(spec.kernel.entry.text == "saxpy");
+  CHECK(read_file(spec.kernel.source) == api_test::saxpy_source);
+  REQUIRE(spec.kernel.options.size() == 1);
+  CHECK(spec.kernel.options[0].text == "-O2");
+  CHECK(spec.kernel.options_host.at(0).text == "-fno-math-errno");
+  CHECK(spec.kernel.defines.at(0).first == "FOO");
+  CHECK(spec.cases == std::vector<Bindings>{{{"N", std::int64_t{64}}}, {{"N", std::int64_t{128}}}});
+  REQUIRE(spec.parameters.size() == 2);
+  CHECK(spec.parameters[0].name == "BLOCK");
+  CHECK_FALSE(spec.parameters[0].compile_time);
+  CHECK(spec.parameters[1].values == std::vector<Value>{std::int64_t{1}, std::int64_t{2}});
+  CHECK(spec.constraints.at(0).text == "BLOCK * UNROLL <= 64");
+  REQUIRE(spec.args.size() == 4);
+  CHECK(spec.args[1].role == ArgRole::inout);
+  CHECK(spec.args[2].dtype == DType::f32);
+  CHECK(spec.args[2].value->text == "2.0");
+  CHECK(spec.validate.reference.kind == ReferenceSpec::Kind::none);
+  CHECK(spec.validate.rtol == 1e-3);
+  CHECK(spec.search.evals == 2u);
+  CHECK(spec.metrics.at(0).name == "GB_per_s");
+  CHECK(spec.objective.goals.size() == 1);
+  CHECK(spec.dispatch_key.at(0).text == "pow2(N)");
+}
+
+TEST_CASE("parameters of every type and range") {
+  Tunable tunable = saxpy();
+  tunable.param("FLAG", {true, false})
+      .param("SCALE", {0.5, 2.0})
+      .param("LAYOUT", {"row", "col\"umn"}, ParamKind::launch_only)
+      .param("WIDE", std::vector<std::size_t>{1, 2})
+      .param_range("R", 1, 7, 3)
+      .param_pow2("P", 2, 16, ParamKind::launch_only);
+  const Spec spec = spec_of(tunable);
+  CHECK(spec.parameters.at(2).values == std::vector<Value>{true, false});
+  CHECK(spec.parameters.at(3).values == std::vector<Value>{0.5, 2.0});
+  CHECK(spec.parameters.at(4).values == std::vector<Value>{std::string("row"), std::string("col\"umn")});
+  CHECK(spec.parameters.at(5).values.at(1) == Value(std::int64_t{2}));
+  CHECK(spec.parameters.at(6).values.size() == 3);
+  CHECK(spec.parameters.at(7).values.size() == 4);
+  CHECK_FALSE(spec.parameters.at(7).compile_time);
+}
+
+TEST_CASE("references of every kind reach the spec") {
+  Tunable tunable = saxpy();
+  tunable.reference_kernel("naive", {.source = "// naive\n", .grid = {"ceildiv(N, 64)"}, .block = {64}});
+  Spec spec = spec_of(tunable);
+  CHECK(spec.validate.reference.kind == ReferenceSpec::Kind::kernel);
+  CHECK(read_file(spec.validate.reference.source) == "// naive\n");
+  CHECK(spec.validate.reference.launch->block.at(0).text == "64");
+  tunable.reference_command({"python3", "make.py"});
+  CHECK(spec_of(tunable).validate.reference.command.size() == 2);
+  tunable.reference([](const Arguments&) { return Expected(); });
+  CHECK(spec_of(tunable).validate.reference.kind == ReferenceSpec::Kind::given);
+  tunable.no_check().check([](const Arguments&) { return true; }, "v2");
+  spec = spec_of(tunable);
+  CHECK(spec.validate.reference.kind == ReferenceSpec::Kind::none);
+  CHECK(spec.validate.reference.checked_by == "v2");
+}
+
+TEST_CASE("mistakes are refused with what and where") {
+  const auto invalid = [](auto body) {
+    return refused(ErrorKind::invalid_spec, [&] {
+      Tunable tunable = saxpy();
+      body(tunable);
+      tunable.verify();
+    });
+  };
+  CHECK(has(invalid([](Tunable& t) { t.grid({"ceildiv(M, 4)"}); }), "saxpy (built in code):"));
+  CHECK(has(invalid([](Tunable& t) { t.grid({"ceildiv(M, 4)"}); }), "'M'"));
+  CHECK(has(invalid([](Tunable& t) { t.param("BLOCK", {1}); }), "BLOCK"));
+  CHECK(has(invalid([](Tunable& t) { t.param("EMPTY", std::vector<int>{}); }), "EMPTY has an empty list"));
+  CHECK(has(invalid([](Tunable& t) { t.input("x", DType::f32, {"N"}); }), "duplicate argument 'x'"));
+  CHECK(has(invalid([](Tunable& t) { t.measure("reps", 3); }), "rep"));
+  CHECK(has(invalid([](Tunable& t) { t.output("z", DType::f32, {}); }), "1 to 8 dimensions"));
+  CHECK(has(invalid([](Tunable& t) { t.input("z", DType::f32, {"N"}, "unform"); }), "uniform"));
+  CHECK(has(invalid([](Tunable& t) { t.source_file("/nowhere/saxpy.cu"); }), "/nowhere/saxpy.cu"));
+  CHECK(has(refused(ErrorKind::invalid_spec, [] { Tunable("bare").param("P", {1}).verify(); }), "no source"));
+  CHECK(has(refused(ErrorKind::invalid_spec, [] { Tunable("a\n/../b").param("P", {1}).verify(); }), "kernel.name"));
+
+  const auto argument = [](auto body) { return refused(ErrorKind::invalid_argument, body); };
+  CHECK(has(argument([] { saxpy().data("xx", "zero").verify(); }), "no input of the kernel (did you mean 'x'?)"));
+  CHECK(has(argument([] { Data::device(nullptr, 16); }), "null"));
+  CHECK(has(argument([] { saxpy().input("z", static_cast<DType>(99), {"N"}); }), "no DType 99"));
+  CHECK(has(argument([] { Data::bytes(DType::f32, std::vector<std::byte>(6)); }), "6 bytes"));
+  CHECK(has(argument([] { saxpy().problem("Z", ~std::uint64_t{0}); }), "64 bits"));
+  CHECK(has(argument([] { saxpy().option("cudda", "-x"); }), "cudda"));
+  CHECK(has(argument([] { saxpy().check(std::function<bool(const Arguments&)>()); }), "empty"));
+  CHECK(has(argument([] { saxpy().reference_kernel("n", {.source_file = "a.cu", .source = "x"}); }), "exclude"));
+  Tunable gone = saxpy();
+  const Tunable there = std::move(gone);
+  CHECK(has(argument([&] { gone.verify(); }), "moved from"));  // NOLINT(bugprone-use-after-move)
+  CHECK(gone.name().empty());
+}
+
+TEST_CASE("copies are independent, and keep sources that were given as text") {
+  std::unique_ptr<Tunable> first = std::make_unique<Tunable>(saxpy());
+  Tunable second = *first;
+  second.source("// other\n");
+  CHECK(read_file(spec_of(*first).kernel.source) == api_test::saxpy_source);
+  const Tunable third = *first;
+  first.reset();
+  CHECK(read_file(spec_of(third).kernel.source) == api_test::saxpy_source);
+  CHECK(read_file(spec_of(second).kernel.source) == "// other\n");
+}
+
+TEST_CASE("a spec that was read takes data and callbacks, and nothing else") {
+  const TemporaryDirectory folder;
+  std::ofstream(folder.path() / "k.cu") << "// k\n";
+  const Tunable built = saxpy();
+  std::string text = built.toml();
+  std::ofstream(folder.path() / "saxpy.toml") << text;
+  Tunable tunable = Tunable::from_file(folder.path() / "saxpy.toml", {{"N", std::int64_t{77}}});
+  CHECK(tunable.name() == "saxpy");
+  CHECK(spec_of(tunable).cases.front().at("N") == Value(std::int64_t{77}));
+  tunable.data("x", "one").check([](const Arguments&) {});
+  CHECK(spec_of(tunable).args.at(0).fill == Fill::one);
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { tunable.param("Q", {1}); }), "saxpy.toml: change it there"));
+  refused(ErrorKind::invalid_spec, [&] { Tunable::from_text("[kernel]\nnam = 1\n"); });
+  refused(ErrorKind::io, [&] { Tunable::from_file(folder.path() / "none.toml"); });
+}
+
+TEST_CASE("predicates narrow the space, asked once for each combination of what they name") {
+  Tunable tunable = saxpy();
+  std::size_t calls = 0;
+  tunable.constraint({"BLOCK"}, [&](const Bindings& values) {
+    ++calls;
+    return std::get<std::int64_t>(values.at("BLOCK")) * 16 == std::get<std::int64_t>(values.at("N"));
+  });
+  Spec spec = spec_of(tunable);
+  apply_predicates(tunable, spec, {{"N", std::int64_t{1024}}}, {});
+  CHECK(calls == 2);
+  const Space space = make_space(spec, {{"N", std::int64_t{1024}}}, {});
+  CHECK(space.size() == 2);
+  for (std::uint64_t i = 0; i < space.size(); ++i) CHECK(space.at(i)[0] == Value(std::int64_t{64}));
+
+  spec = spec_of(tunable);
+  CHECK(has(refused(ErrorKind::nothing_valid,
+                    [&] {
+                      apply_predicates(tunable, spec, {{"N", std::int64_t{7}}}, {});
+                    }),
+            "all 4"));
+  tunable.constraint({"BLOK"}, [](const Bindings&) { return true; });
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { apply_predicates(tunable, spec, {}, {}); }), "'BLOCK'"));
+  Tunable throwing = saxpy();
+  throwing.constraint({"BLOCK"}, [](const Bindings&) -> bool { throw std::logic_error("mine"); });
+  spec = spec_of(throwing);
+  CHECK_THROWS_AS(apply_predicates(throwing, spec, {}, {}), std::logic_error);
+}
+
+TEST_CASE("any text survives the way through TOML") {
+  CHECK(toml_quoted("a\"\\\n\x7F") == "\"a\\\"\\\\\\u000A\\u007F\"");
+  Tunable tunable = saxpy();
+  tunable.define("TEXT", "\"quo\\ted\"");
+  CHECK(spec_of(tunable).kernel.defines.at(0).second.text == "\"quo\\ted\"");
+}
+
+}  // namespace
+}  // namespace xtune

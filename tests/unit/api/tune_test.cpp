@@ -1,0 +1,225 @@
+// Tuning from code on the host backend: data, references, checks, both isolations, and what is found.
+#include "xtune/tune.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <stdexcept>
+
+#include "unit/api/tune_fixture.hpp"
+
+namespace xtune {
+namespace {
+
+using namespace api_test;
+
+TEST_CASE("host vectors and a reference in code") {
+  std::vector<float> x(1024, 3.0f), y(1024);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(i);
+  Tunable tunable = saxpy();
+  std::size_t calls = 0;
+  tunable.data("x", x).data("y", y).reference([&](const Arguments& arguments) {
+    ++calls;
+    CHECK(arguments.size("N") == 1024);
+    CHECK(arguments.input("x").as<float>()[7] == 3.0f);
+    CHECK(arguments.input("y").as<float>()[7] == 7.0f);
+    return saxpy_reference(arguments);
+  });
+  std::uint64_t last_done = 0;
+  std::size_t told = 0;
+  TuneSettings settings = host_settings();
+  settings.on_progress = [&](const TuneProgress& progress) {
+    CHECK(progress.total == 4);
+    last_done = progress.done;
+  };
+  settings.on_measurement = [&](const Measurement& measurement, const std::string&) {
+    CHECK_FALSE(measurement.from_store);
+    ++told;
+  };
+  const Result result = tune(tunable, settings);
+  CHECK(calls == 1);
+  CHECK(last_done == 4);
+  CHECK(told == 4);
+  REQUIRE(result.found());
+  CHECK(result.kernel == "saxpy");
+  CHECK(result.device.backend == "host");
+  CHECK(result.problem == Bindings{{"N", to_value(1024)}});
+  CHECK(result.space_size == 4);
+  CHECK(result.counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 4}});
+  CHECK(result.best().time_ms > 0);
+  CHECK(result.best().timing.low_ms <= result.best().timing.median_ms);
+  REQUIRE(result.binary);
+  CHECK(result.binary->format == "so");
+  CHECK(
+      result.binary->binary.starts_with("\x7F"
+                                        "ELF"));
+  CHECK(has(result.binary->source, "saxpy"));
+  CHECK(result.binary->block.at(0) ==
+        static_cast<std::uint32_t>(std::get<std::int64_t>(result.best().config.at("BLOCK"))));
+
+  // Once more: everything is known, by the same data and the same expectation.
+  settings.fresh = false;
+  settings.on_measurement = nullptr;
+  const Result again = tune(tunable, settings);
+  CHECK(again.from_store == 4);
+  CHECK(again.measurements.at(0).from_store);
+  CHECK(again.best().config == result.best().config);
+  x[0] = 4;
+  CHECK(tune(tunable.data("x", x), settings).from_store == 0);
+}
+
+TEST_CASE("a reference in code finds the wrong configurations") {
+  Tunable tunable = saxpy();
+  tunable
+      .source(
+          "extern \"C\" __global__ void saxpy(const float* x, float* y, float a, int n) {\n"
+          "  const int first = (blockIdx.x * blockDim.x + threadIdx.x) * UNROLL;\n"
+          "  for (int i = first; i < first + UNROLL; ++i)\n"
+          "    if (i < n) y[i] = a * x[i] + y[i] + (UNROLL - 1);\n"
+          "}\n")
+      .reference(saxpy_reference);
+  const Result result = tune(tunable, host_settings());
+  CHECK(result.counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 2}, {Outcome::wrong_result, 2}});
+  CHECK(result.best().config.at("UNROLL") == to_value(1));
+}
+
+TEST_CASE("a check in code judges every configuration, in either isolation") {
+  Tunable tunable = saxpy();
+  std::set<Bindings> seen;
+  tunable.check(
+      [&](const Arguments& arguments) {
+        seen.insert(arguments.config);
+        const auto expected = saxpy_reference(arguments);
+        const auto y = arguments.output("y").as<float>();
+        CHECK(std::equal(y.begin(), y.end(), reinterpret_cast<const float*>(expected.outputs().at("").host().data())));
+        if (arguments.config == config(32, 1)) throw std::runtime_error("not this one");
+        if (arguments.config == config(32, 2)) throw 7;
+        return arguments.config != config(64, 1);
+      },
+      "mine");
+  TuneSettings settings = host_settings();
+  SUBCASE("process") {}
+  SUBCASE("in process") { settings.isolation = Isolation::in_process; }
+  const Result result = tune(tunable, settings);
+  CHECK(seen.size() == 4);
+  CHECK(result.counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 1}, {Outcome::wrong_result, 3}});
+  CHECK(result.best().config == config(64, 2));
+  for (const Measurement& each : result.measurements) {
+    if (each.config == config(32, 1)) CHECK(each.message == "the check: not this one");
+    if (each.config == config(32, 2)) CHECK(has(each.message, "no std::exception"));
+    if (each.config == config(64, 1)) CHECK(has(each.message, "outputs are wrong"));
+  }
+}
+
+TEST_CASE("a check that judges by exceptions alone") {
+  Tunable tunable = saxpy();
+  tunable.check([](const Arguments& arguments) { (void)arguments.output("typo"); });
+  const Result result = tune(tunable, host_settings());
+  CHECK_FALSE(result.found());
+  CHECK(has(refused(ErrorKind::nothing_valid, [&] { result.best(); }), "there is no output 'typo'"));
+}
+
+TEST_CASE("what lies behind a device pointer is copied once") {
+  const std::vector<float> x(1024, 5.0f);
+  Tunable tunable = saxpy();
+  tunable.data("x", Data::device(x.data(), x.size() * sizeof(float)))
+      .data("y", "zero")
+      .reference([](const Arguments& a) {
+        CHECK(a.input("x").as<float>()[1023] == 5.0f);
+        return std::vector<float>(1024, 10.0f);
+      });
+  TuneSettings settings = host_settings();
+  CHECK(tune(tunable, settings).counts.at(Outcome::ok) == 4);
+  settings.max_copy_bytes = 4095;
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { tune(tunable, settings); }), "max_copy_bytes"));
+  settings.isolation = Isolation::in_process;
+  CHECK(tune(tunable, settings).counts.at(Outcome::ok) == 4);
+
+  const auto with = [&](const Data& data) {
+    return refused(ErrorKind::invalid_argument, [&] { tune(saxpy().data("x", data), host_settings()); });
+  };
+  CHECK(has(with(Data::device(x.data(), 4000)), "'x' has 4000 bytes, and the argument f32[1024] takes 4096"));
+  CHECK(has(with(Data::device(reinterpret_cast<const void*>(64), 4096)), "in no memory of this process"));
+  CHECK(has(with(std::vector<float>(3)), "'x' has 12 bytes"));
+  CHECK(has(with(std::vector<int>(1024)), "type i32"));
+  CHECK(has(with(Data::file("/nowhere.npy")), "/nowhere.npy is no file"));
+  CHECK(has(with(Data::generate([](const Bindings&) { return std::vector<std::byte>(5); })), "'x' has 5 bytes"));
+}
+
+TEST_CASE("data made for each problem") {
+  Tunable tunable = saxpy();
+  tunable.add_case({{"N", to_value(64)}}).add_case({{"N", to_value(128)}});
+  tunable.data("x", Data::generate([](const Bindings& problem) {
+                 return std::vector<std::byte>(static_cast<std::size_t>(std::get<std::int64_t>(problem.at("N"))) * 4);
+               }));
+  const std::vector<Result> results = tune_cases(tunable, host_settings());
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].problem.at("N") == to_value(64));
+  CHECK(results[1].counts.at(Outcome::ok) == 4);
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { tune(tunable, host_settings()); }), "tune_cases"));
+  TuneSettings settings = host_settings();
+  settings.problem = {{"N", to_value(32)}};
+  CHECK(tune(tunable, settings).problem.at("N") == to_value(32));
+}
+
+TEST_CASE("configurations that are given: a list, or a function of the problem") {
+  TuneSettings settings = host_settings();
+  settings.configs = {config(64, 2), config(32, 1), config(64, 2), config(63, 1)};
+  std::vector<std::string> lines;
+  settings.on_log = [&](const std::string& line) { lines.push_back(line); };
+  Result result = tune(saxpy(), settings);
+  CHECK(result.counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 2}});
+  REQUIRE(result.warnings.size() == 1);
+  CHECK(has(result.warnings.front(), "configs[3]"));
+  CHECK(has(lines.front(), "warning: configs[3]"));
+
+  settings.configs.clear();
+  settings.configs_of = [](const Bindings& problem) {
+    CHECK(problem.at("N") == to_value(1024));
+    return std::vector<Bindings>{config(32, 2)};
+  };
+  CHECK(tune(saxpy(), settings).best().config == config(32, 2));
+  settings.configs_of = [](const Bindings&) -> std::vector<Bindings> { throw std::logic_error("mine"); };
+  CHECK_THROWS_AS(tune(saxpy(), settings), std::logic_error);
+
+  settings.configs_of = nullptr;
+  settings.configs = {{{"BLOK", to_value(1)}}};
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { tune(saxpy(), settings); }), "did you mean 'BLOCK'"));
+  settings.configs = {config(1, 1)};
+  CHECK(has(refused(ErrorKind::nothing_valid, [&] { tune(saxpy(), settings); }), "none of the configurations"));
+}
+
+TEST_CASE("a predicate narrows the space of a run") {
+  Tunable tunable = saxpy();
+  tunable.constraint({"BLOCK", "UNROLL"}, [](const Bindings& values) { return values.at("BLOCK") == to_value(32); });
+  const Result result = tune(tunable, host_settings());
+  CHECK(result.space_size == 2);
+  CHECK(result.best().config.at("BLOCK") == to_value(32));
+}
+
+TEST_CASE("a configuration that crashes costs that configuration") {
+  Tunable tunable = saxpy();
+  tunable.source(
+      "extern \"C\" __global__ void saxpy(const float* x, float* y, float a, int n) {\n"
+      "  if (UNROLL == 2) *(volatile int*)0 = 1;\n"
+      "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) y[i] = a * x[i] + y[i];\n"
+      "}\n");
+  const Result result = tune(tunable, host_settings());
+  CHECK(result.counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 2}, {Outcome::crashed, 2}});
+}
+
+TEST_CASE("keep = false leaves nothing behind") {
+  const TemporaryDirectory folder;
+  TuneSettings settings = host_settings();
+  settings.store = folder.path() / "store";
+  settings.keep = false;
+  settings.evals = 1;
+  const Result result = tune(saxpy(), settings);
+  CHECK(result.found());
+  CHECK(result.binary);
+  CHECK_FALSE(std::filesystem::exists(settings.store));
+}
+
+}  // namespace
+}  // namespace xtune

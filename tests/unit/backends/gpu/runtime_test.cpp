@@ -1,0 +1,112 @@
+// Launches in foreign contexts over a fake driver: one load for each context, allowances, failures.
+#include "backends/gpu/runtime.hpp"
+
+#include <doctest/doctest.h>
+
+#include "fakes/fake_driver.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::gpu {
+namespace {
+
+std::uintptr_t current_context = 1;
+int launched = 0;
+
+struct Bed {
+  std::shared_ptr<fakes::FakeDriver> driver = std::make_shared<fakes::FakeDriver>();
+  std::shared_ptr<Runtime> runtime;
+
+  Bed() {
+    current_context = 1;
+    launched = 0;
+    ContextApi context;
+    context.current = [] { return current_context; };
+    context.adopt = [](std::uintptr_t wanted) -> Status { return wanted == 9 ? 1 : (current_context = wanted, 0); };
+    context.launch = [](void*, const Launch&, void*, void**) -> Status { return ++launched, 0; };
+    context.is_capturing = [](void* stream, bool* capturing) -> Status { return *capturing = stream != nullptr, 0; };
+    context.accessible_bytes = [](const void*) -> std::optional<std::size_t> { return 64; };
+    context.device = [] { return *known_device("sm_90"); };
+    context.advice = "call cudaSetDevice";
+    runtime = make_runtime(fakes::make_fake_driver(driver), std::move(context));
+  }
+  LoadedKernel load(std::uint32_t shared = 0) const {
+    Artifact artifact;
+    artifact.key = "k";
+    artifact.image = "image";
+    Launch launch;
+    launch.shared_bytes = shared;
+    return runtime->load(artifact, launch);
+  }
+  std::size_t count(const std::string& call) const { return driver->only({call}).size(); }
+};
+
+}  // namespace
+
+TEST_CASE("an artifact is loaded once for each context and stays") {
+  const Bed bed;
+  CHECK(bed.load().handle == bed.load().handle);
+  CHECK(bed.count("load_module") == 1);
+  bed.runtime->adopt(2);
+  bed.load();
+  CHECK(bed.count("load_module") == 2);
+  CHECK(bed.count("unload_module") == 0);
+  CHECK(bed.load().parameter_bytes == std::vector<std::size_t>{8, 4});
+}
+
+TEST_CASE("the allowance of shared memory only grows") {
+  const Bed bed;
+  bed.load(100'000);
+  CHECK(bed.driver->opted_in == 100'000);
+  bed.load(60'000);
+  CHECK(bed.driver->opted_in == 100'000);
+  bed.load(200'000);
+  CHECK(bed.driver->opted_in == 200'000);
+  CHECK_THROWS_AS(bed.load(1'000'000), CandidateFailure);
+}
+
+TEST_CASE("a module whose kernel is not found is let go, and may be tried again") {
+  const Bed bed;
+  bed.driver->failures["find_function"] = fakes::FakeDriver::refused;
+  CHECK_THROWS_AS(bed.load(), CandidateFailure);
+  CHECK(bed.count("unload_module") == 1);
+  bed.driver->failures.clear();
+  CHECK(bed.load().handle != nullptr);
+}
+
+TEST_CASE("without a context it is said what to do") {
+  const Bed bed;
+  current_context = 0;
+  CHECK_THROWS_WITH_AS(bed.load(), "this thread has no current context to launch in: call cudaSetDevice", Error);
+  CHECK_THROWS_AS(bed.runtime->adopt(9), Error);
+}
+
+TEST_CASE("a launch is the driver's own, one with a cluster goes another way") {
+  const Bed bed;
+  std::uint64_t first = 1;
+  std::uint32_t second = 2;
+  void* parameters[] = {&first, &second};
+  const LoadedKernel kernel = bed.load();
+  CHECK(bed.runtime->launch(kernel.handle, {}, nullptr, parameters) == 0);
+  CHECK(launched == 1);
+  Launch cluster;
+  cluster.cluster = {2, 1, 1};
+  CHECK(bed.runtime->launch(kernel.handle, cluster, nullptr, parameters) == 0);
+  CHECK(launched == 1);
+  CHECK(bed.count("launch_cluster") == 1);
+}
+
+TEST_CASE("memory is read behind the stream's work; a failure is an error") {
+  const Bed bed;
+  int from = 5, to = 0;
+  bed.runtime->read(&to, &from, sizeof from, nullptr);
+  CHECK(to == 5);
+  CHECK(bed.driver->only({"synchronize_stream", "copy_to_host"}) ==
+        std::vector<std::string>{"synchronize_stream", "copy_to_host"});
+  bed.driver->failures["synchronize_stream"] = fakes::FakeDriver::fault;
+  CHECK_THROWS_AS(bed.runtime->read(&to, &from, sizeof from, nullptr), Error);
+  CHECK(bed.runtime->is_capturing(&from));
+  CHECK_FALSE(bed.runtime->is_capturing(nullptr));
+}
+
+}  // namespace xtune::gpu

@@ -1,0 +1,62 @@
+// Wrong calls: each is refused with what the argument takes and what it got, before anything is launched.
+#include "unit/dispatch/shop.hpp"
+
+namespace xtune {
+
+TEST_CASE("a wrong call is refused in checked mode") {
+  Shop shop;
+  const Kernel kernel = shop.kernel();
+  const float* const in = shop.x.data();
+  float* const out = shop.y.data();
+  const auto refused = [&](const std::string& part, auto... arguments) {
+    CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { kernel(nullptr, arguments...); }), part));
+  };
+  refused("scale takes 4 arguments (x, y, n, factor) and was given 3", in, out, 64);
+  refused("was given 5", in, out, 64, 1, 2.0F);
+  refused("argument 1, 'x', is a buffer of f32 and was given an integer of 4 bytes", 7, out, 64, 2.0F);
+  refused("pointer to a floating-point number of 8 bytes", static_cast<const double*>(nullptr), out, 64, 2.0F);
+  refused("pointer to an integer of 4 bytes", static_cast<const int*>(nullptr), out, 64, 2.0F);
+  refused("'y', is written by the kernel and was given a pointer to const", in, in, 64, 2.0F);
+  refused("'n', is a scalar of i32 (4 bytes) and was given an integer of 8 bytes", in, out, 64L, 2.0F);
+  refused("was given a floating-point number of 4 bytes", in, out, 64.0F, 2.0F);
+  refused("was given a pointer", in, out, in, 2.0F);
+  refused("'factor', is a scalar of f32 (4 bytes) and was given a floating-point number of 8 bytes", in, out, 64, 2.0);
+  CHECK(shop.runtime->launches().empty());
+  refused("'x', was given a null pointer", nullptr, out, 64, 2.0F);
+  refused("memory that the device cannot reach", static_cast<const float*>(static_cast<const void*>(&shop)), out, 64,
+          2.0F);
+  refused("'x', has 16384 bytes, and this problem needs 20000", in, out, 5000, 2.0F);
+  CHECK(holds(error_of(ErrorKind::nothing_valid, [&] { kernel(nullptr, in, out, -1, 2.0F); }), "scale, N=-1"));
+  CHECK(shop.runtime->launches().empty());
+  const void* const any = in;
+  kernel(nullptr, any, static_cast<void*>(out), 64, 2.0F);
+  CHECK(shop.runtime->launches().size() == 1);
+}
+
+TEST_CASE("an unchecked call looks at the number of its arguments alone") {
+  Shop shop;
+  shop.settings.checked = false;
+  const Kernel kernel = shop.kernel();
+  kernel(nullptr, static_cast<const int*>(nullptr), nullptr, 64U, 2.0F);
+  CHECK(shop.runtime->launches().size() == 1);
+  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { kernel(nullptr, 64); }), "was given 1"));
+}
+
+TEST_CASE("what no call can pass is refused when loading") {
+  Shop shop;
+  Spec spec = shop.spec();
+  spec.args.front().kind = ArgKind::tensor_map;
+  CHECK(holds(error_of(ErrorKind::unsupported, [&] { dispatch::ArgumentPlan plan(spec); }), "tensor map"));
+  spec = shop.spec();
+  spec.args.insert(spec.args.end(), 64, spec.args.front());
+  CHECK(holds(error_of(ErrorKind::unsupported, [&] { dispatch::ArgumentPlan plan(spec); }), "at most 64"));
+}
+
+TEST_CASE("a kernel whose parameters are not the spec's is refused") {
+  Shop shop;
+  shop.runtime->parameter_bytes = {8, 8, 4};
+  const Kernel kernel = shop.kernel();
+  CHECK(holds(error_of(ErrorKind::invalid_spec, [&] { shop.call(kernel, 64); }), "[8, 8, 4] bytes"));
+}
+
+}  // namespace xtune

@@ -1,0 +1,68 @@
+// Covers: the smallest set where it can be found, a good one elsewhere, and saying which.
+#include "dispatch/cover.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/random.hpp"
+
+namespace xtune::dispatch {
+
+namespace {
+constexpr double none = std::numeric_limits<double>::infinity();
+}
+
+TEST_CASE("the smallest set is found where the greedy one is larger") {
+  // 0 serves four cases and looks best; 1 and 2 together serve all six.
+  const std::vector<std::vector<double>> ratios{{1.0, 1.0, none}, {1.0, 1.0, 2.0}, {2.0, 1.04, none},
+                                                {1.0, none, 1.0}, {1.0, 2.0, 1.0}, {2.0, 3.0, 1.05}};
+  const Cover cover = smallest_cover(ratios, 1.05, 8);
+  CHECK(cover.configs == std::vector<std::size_t>{1, 2});
+  CHECK(cover.smallest);
+  CHECK(cover.within == 6);
+  CHECK(cover.served_by[3] == 2);
+  CHECK(cover.ratio[2] == 1.04);
+}
+
+TEST_CASE("among equally small sets the fastest is taken") {
+  const Cover cover = smallest_cover({{1.04, 1.01, 1.05}, {1.0, 1.01, 1.0}}, 1.05, 8);
+  CHECK(cover.configs == std::vector<std::size_t>{1});
+}
+
+TEST_CASE("where too few are allowed as many cases as possible are served, and it is said") {
+  const std::vector<std::vector<double>> ratios{{1, none, none}, {none, 1, none}, {none, 1, none}, {none, none, 1}};
+  const Cover cover = smallest_cover(ratios, 1.05, 2);
+  CHECK(cover.too_many);
+  CHECK_FALSE(cover.smallest);
+  CHECK(cover.within == 3);
+  CHECK(cover.configs.size() == 2);
+  CHECK_FALSE(cover.served_by[3].has_value());
+}
+
+TEST_CASE("out of steps the greedy set serves all cases and is not called the smallest") {
+  Random random(7);
+  std::vector<std::vector<double>> ratios(40, std::vector<double>(60, none));
+  for (auto& row : ratios) {
+    row[random.below(60)] = 1;
+    for (double& ratio : row)
+      if (random.below(8) == 0) ratio = std::min(ratio, 1.03);
+  }
+  const Cover greedy = smallest_cover(ratios, 1.05, 40, 10);
+  CHECK_FALSE(greedy.smallest);
+  CHECK_FALSE(greedy.too_many);
+  CHECK(greedy.within == 40);
+  const Cover exact = smallest_cover(ratios, 1.05, 40);
+  CHECK(exact.within == 40);
+  CHECK(exact.configs.size() <= greedy.configs.size());
+}
+
+TEST_CASE("no cases need no configurations") {
+  const Cover cover = smallest_cover({}, 1.05, 8);
+  CHECK(cover.configs.empty());
+  CHECK(cover.within == 0);
+  CHECK_FALSE(cover.too_many);
+}
+
+}  // namespace xtune::dispatch

@@ -1,0 +1,207 @@
+// Calls from a program: what is launched, for which problem, with which arguments.
+#include <cstring>
+#include <thread>
+
+#include "unit/dispatch/shop.hpp"
+
+namespace xtune {
+
+namespace {
+template <class T>
+T read(const std::string& bytes) {
+  T value{};
+  REQUIRE(bytes.size() == sizeof value);
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+}  // namespace
+
+TEST_CASE("a call runs the stored best without a compiler, its own scalars filled in") {
+  Shop shop;
+  shop.measure(4096, 32, 3.0);
+  shop.measure(4096, 128, 1.0, 2);
+  const Kernel kernel = shop.kernel();
+  int stream = 0;
+  kernel(&stream, static_cast<const float*>(shop.x.data()), shop.y.data(), std::int32_t{4096}, 2.5F);
+  const auto launch = shop.runtime->launches().back();
+  CHECK(launch.image == "BLOCK=128 ");
+  CHECK(launch.stream == &stream);
+  CHECK(launch.launch.grid[0] == 16);
+  CHECK(launch.launch.block[0] == 128);
+  CHECK(read<const void*>(launch.parameters[0]) == shop.x.data());
+  CHECK(read<const void*>(launch.parameters[1]) == shop.y.data());
+  CHECK(read<std::int32_t>(launch.parameters[2]) == 4096);
+  CHECK(read<std::int32_t>(launch.parameters[3]) == 2);
+  CHECK(read<float>(launch.parameters[4]) == 2.5F);
+  CHECK(shop.compiled == 0);
+  const Choice choice = kernel.choice({{"N", std::int64_t{4096}}});
+  CHECK(choice.kind == Choice::Kind::exact);
+  CHECK(choice.config == Bindings{{"BLOCK", std::int64_t{128}}, {"ITEMS", std::int64_t{2}}});
+  CHECK(choice.time_ms == 1.0);
+  CHECK(shop.messages.empty());
+}
+
+TEST_CASE("a known problem is neither chosen nor loaded again") {
+  Shop shop;
+  shop.measure(4096, 64, 1.0);
+  const Kernel kernel = shop.kernel();
+  for (int i = 0; i < 10; ++i) shop.call(kernel, 4096);
+  CHECK(shop.runtime->loads == 1);
+  shop.call(kernel, 2048);
+  CHECK(shop.runtime->loads == 2);
+  CHECK(shop.runtime->launches().back().launch.grid[0] == 32);
+}
+
+TEST_CASE("what answers is exact, of the bucket, the nearest, or the default, and says so") {
+  Shop shop;
+  shop.more = "[dispatch]\nkey = [\"pow2(N)\"]\n";
+  const Bindings asked{{"N", std::int64_t{1000}}};
+  CHECK(shop.kernel().choice(asked).kind == Choice::Kind::none);
+  CHECK(shop.kernel().choice(asked).config == Bindings{{"BLOCK", std::int64_t{32}}, {"ITEMS", std::int64_t{1}}});
+  shop.measure(1100, 128, 1.0);  // nearer, in the next bucket
+  Choice choice = shop.kernel().choice(asked);
+  CHECK(choice.kind == Choice::Kind::nearest);
+  CHECK(choice.measured_for == Bindings{{"N", std::int64_t{1100}}});
+  CHECK(choice.distance > 0);
+  CHECK_FALSE(choice.reasons.empty());
+  shop.measure(600, 64, 1.0);
+  choice = shop.kernel().choice(asked);
+  CHECK(choice.kind == Choice::Kind::bucket);
+  CHECK(choice.config.at("BLOCK") == Value(std::int64_t{64}));
+  shop.measure(1000, 32, 5.0);
+  CHECK(shop.kernel().choice(asked).kind == Choice::Kind::exact);
+  CHECK(to_string(Choice::Kind::none) == std::string("default"));
+}
+
+TEST_CASE("another architecture's best is compiled for this one when it was asked for") {
+  Shop shop;
+  shop.measure(4096, 128, 1.0, 1, "sm_80");
+  const Bindings problem{{"N", std::int64_t{4096}}};
+  CHECK(shop.kernel().choice(problem).kind == Choice::Kind::none);
+  shop.settings.other_architectures = true;
+  const Kernel kernel = shop.kernel();
+  CHECK(kernel.choice(problem).kind == Choice::Kind::nearest);
+  CHECK(shop.call(kernel, 4096).image == "BLOCK=128 ");
+  CHECK(shop.compiled == 1);
+}
+
+TEST_CASE("without a measurement the default configuration is compiled once and kept in the store") {
+  Shop shop;
+  CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=32 ");
+  CHECK(shop.compiled == 1);
+  CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=32 ");
+  CHECK(shop.compiled == 1);
+  shop.settings.default_config = {{"BLOCK", std::int64_t{64}}, {"ITEMS", std::int64_t{2}}};
+  CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=64 ");
+  shop.settings.default_config = {{"BLOCK", std::int64_t{65}}, {"ITEMS", std::int64_t{2}}};
+  const Kernel kernel = shop.kernel();
+  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { shop.call(kernel, 4096); }), "BLOCK=65"));
+}
+
+TEST_CASE("an edited source is compiled anew with the stored configuration") {
+  Shop shop;
+  shop.measure(4096, 128, 1.0);
+  shop.write_source("__global__ void scale() { /* better */ }");
+  CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=128 ");
+  CHECK(shop.compiled == 1);
+}
+
+TEST_CASE("where nothing may be compiled, only what is stored runs") {
+  Shop shop;
+  shop.settings.compile = false;
+  {
+    const Kernel kernel = shop.kernel();
+    const std::string error = error_of(ErrorKind::unavailable, [&] { shop.call(kernel, 4096); });
+    CHECK(holds(error, "no compiled kernel"));
+  }
+  shop.measure(4096, 64, 1.0);
+  CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=64 ");
+}
+
+TEST_CASE("a configuration that does not run gives way to a default one, which is said") {
+  Shop shop;
+  shop.measure(4096, 128, 1.0);
+  shop.runtime->refused_image = "BLOCK=128";
+  CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=32 ");
+  REQUIRE(shop.messages.size() == 1);
+  CHECK(holds(shop.messages.front(), "the driver refuses BLOCK=128"));
+}
+
+TEST_CASE("when no configuration runs the error says why") {
+  Shop shop;
+  shop.blocks = "[13]";
+  const Kernel kernel = shop.kernel();
+  CHECK(holds(error_of(ErrorKind::nothing_valid, [&] { shop.call(kernel, 4096); }), "13 is bad luck"));
+}
+
+TEST_CASE("each context gets its own load") {
+  Shop shop;
+  shop.measure(4096, 64, 1.0);
+  const Kernel kernel = shop.kernel();
+  CHECK(shop.call(kernel, 4096).context == 1);
+  std::thread([&] {
+    fakes::FakeRuntime::context() = 2;
+    CHECK(shop.call(kernel, 4096).context == 2);
+    fakes::FakeRuntime::context() = 0;
+    CHECK(holds(error_of(ErrorKind::unavailable, [&] { shop.call(kernel, 4096); }), "make one first"));
+  }).join();
+  CHECK(shop.runtime->loads == 2);
+}
+
+TEST_CASE("a launch that fails is an error in the driver's words") {
+  Shop shop;
+  const Kernel kernel = shop.kernel();
+  shop.runtime->status = 719;
+  CHECK(error_of(ErrorKind::unavailable, [&] { shop.call(kernel, 4096); }) == "launching scale: FAKE_719");
+}
+
+TEST_CASE("sizes come from scalars or from for_problem") {
+  Shop shop;
+  shop.more = "[[args]]\nname = \"z\"\ndtype = \"f32\"\nshape = [\"N\"]\n";
+  const Kernel kernel = shop.kernel();
+  CHECK(holds(error_of(ErrorKind::invalid_argument,
+                       [&] {
+                         kernel.for_problem({{"n", std::int64_t{1}}});
+                       }),
+              "no problem size 'n'"));
+  const Kernel fixed = kernel.for_problem({{"N", std::int64_t{64}}});
+  CHECK(fixed.choice().kind == Choice::Kind::none);
+  const float* const in = shop.x.data();
+  shop.runtime->parameter_bytes.push_back(8);
+  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { fixed(nullptr, in, shop.y.data(), 65, 2.0F, in); }),
+              "says N = 65, and for_problem says 64"));
+  fixed(nullptr, in, shop.y.data(), 64, 2.0F, in);
+  CHECK(shop.runtime->launches().back().launch.grid[0] == 2);
+}
+
+TEST_CASE("a size that nothing tells is an error that names it") {
+  Shop shop;
+  Spec spec = shop.spec();
+  for (ArgSpec& argument : spec.args)
+    if (argument.name == "n") argument.value->text = "N + 1";
+  dispatch::Parts parts;
+  parts.spec = spec;
+  parts.runtime = shop.runtime;
+  parts.open_toolchain = [&] { return std::make_unique<FakeToolchain>(shop.compiled); };
+  const Kernel kernel = dispatch::make_kernel(std::move(parts), shop.settings);
+  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { shop.call(kernel, 4096); }), "for_problem({{\"N\", ...}})"));
+  CHECK(shop.call(kernel.for_problem({{"N", std::int64_t{4096}}}), 4097).launch.grid[0] == 128);
+}
+
+TEST_CASE("prepare does all but the launch") {
+  Shop shop;
+  const Kernel kernel = shop.kernel();
+  kernel.prepare({{"N", std::int64_t{128}}});
+  CHECK(shop.runtime->loads == 1);
+  CHECK(shop.runtime->launches().empty());
+  shop.call(kernel, 128);
+  CHECK(shop.runtime->loads == 1);
+  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { kernel.prepare({}); }), "'N' is missing"));
+  CHECK(holds(error_of(ErrorKind::invalid_argument,
+                       [&] {
+                         kernel.prepare({{"N", std::int64_t{1} << 40}});
+                       }),
+              "does not hold it"));
+}
+
+}  // namespace xtune

@@ -1,0 +1,184 @@
+// Real kernels on the host backend: from a store that `xtune run` filled, and captured to be run elsewhere.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <sstream>
+#include <thread>
+
+#include "cli/cli.hpp"
+#include "core/validate/npy.hpp"
+#include "unit/dispatch/shop.hpp"
+
+namespace xtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// y = a * x + y over N elements; its source includes a header beside it.
+struct Axpy {
+  cli_test::Cli cli;
+  std::string spec;
+
+  Axpy() {
+    fs::create_directories(cli.path("kernels/common"));
+    cli.write("kernels/common/index.cuh",
+              "__device__ inline int index() { return blockIdx.x * blockDim.x + threadIdx.x; }\n");
+    cli.write("kernels/axpy.cu",
+              "#include \"common/index.cuh\"\n"
+              "extern \"C\" __global__ void axpy(const float* x, float* y, int n, float a, int step) {\n"
+              "  for (int i = index() * step; i < n && i < (index() + 1) * step; ++i) y[i] += a * x[i];\n"
+              "}\n");
+    spec = cli.write("axpy.toml",
+                     "[kernel]\nname = \"axpy\"\nsource = \"kernels/axpy.cu\"\n"
+                     "[problem]\nN = 4096\n[[cases]]\nN = 4096\n[[cases]]\nN = 1000\n"
+                     "[space]\nconstraints = [\"BLOCK * STEP <= 256\"]\n"
+                     "[space.params]\nBLOCK = [32, 64, 128]\nSTEP = { values = [1, 4], compile_time = false }\n"
+                     "[launch]\ngrid = [\"ceildiv(N, BLOCK * STEP)\"]\nblock = [\"BLOCK\"]\n"
+                     "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [\"N\"]\n"
+                     "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"inout\"\n"
+                     "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
+                     "[[args]]\nname = \"a\"\nkind = \"scalar\"\ndtype = \"f32\"\nvalue = \"2.0\"\n"
+                     "[[args]]\nname = \"step\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"STEP\"\n"
+                     "[measure]\nflush = \"none\"\nrep = 5\nmin_rep = 3\n[on.host.problem]\nN = 4096\n");
+  }
+  LoadSettings settings() const {
+    LoadSettings settings;
+    settings.backend = "host";
+    settings.store = cli.path("cache");
+    return settings;
+  }
+};
+
+std::vector<float> ramp(std::size_t count, float step) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = step * static_cast<float>(i);
+  return values;
+}
+
+/// As long as it lives.
+struct Variable {
+  Variable(const char* name_, const std::string& value) : name(name_) { setenv(name, value.c_str(), 1); }
+  ~Variable() { unsetenv(name); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  const char* name;
+};
+
+}  // namespace
+
+TEST_CASE("host: a program runs what xtune run found, from several threads, without a compiler") {
+  const Axpy axpy;
+  REQUIRE(axpy.cli.run(axpy.spec).exit_code == 0);
+  LoadSettings settings = axpy.settings();
+  settings.compile = false;
+  const Kernel kernel = load(fs::path(axpy.spec), settings);
+  const Choice choice = kernel.choice({{"N", std::int64_t{1000}}});
+  CHECK(choice.kind == Choice::Kind::exact);
+  CHECK(kernel.choice({{"N", std::int64_t{3000}}}).kind == Choice::Kind::nearest);
+  std::vector<std::thread> threads;
+  for (const std::size_t n : {1000u, 4096u, 3000u})
+    threads.emplace_back([&kernel, n] {
+      const std::vector<float> x = ramp(n, 1);
+      std::vector<float> y = ramp(n, 0.5F);
+      for (int i = 0; i < 5; ++i) kernel(nullptr, x.data(), y.data(), static_cast<std::int32_t>(n), 2.0F);
+      for (std::size_t i = 0; i < n; ++i)
+        if (y[i] != 10.5F * static_cast<float>(i)) {
+          FAIL_CHECK("wrong at " << i << " of " << n << ": " << y[i]);
+          return;
+        }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_CASE("host: a program without a store compiles the default configuration") {
+  const Axpy axpy;
+  const Kernel kernel = load(fs::path(axpy.spec), axpy.settings());
+  std::vector<float> x = ramp(100, 1), y(100);
+  kernel(nullptr, x.data(), y.data(), 100, 3.0F);
+  CHECK(y == ramp(100, 3));
+}
+
+TEST_CASE("host: a captured launch is tuned elsewhere") {
+  const Axpy axpy;
+  const std::string captures = axpy.cli.path("captures");
+  {
+    const Variable pattern("XTUNE_CAPTURE", "gemm*,ax*"), folder("XTUNE_CAPTURE_DIR", captures);
+    LoadSettings settings = axpy.settings();
+    std::vector<std::string> messages;
+    settings.on_message = [&](const std::string& text) { messages.push_back(text); };
+    const Kernel kernel = load(fs::path(axpy.spec), settings);
+    const std::vector<float> x = ramp(100, 1);
+    for (int i = 0; i < 3; ++i) {
+      std::vector<float> y = ramp(100, 0.5F);
+      kernel(nullptr, x.data(), y.data(), 100, 3.0F);
+      CHECK(y == ramp(100, 3.5F));
+    }
+    REQUIRE(messages.size() == 1);
+    CHECK(holds(messages.front(), "axpy, N=100: captured"));
+  }
+  CHECK_FALSE(fs::exists(captures + "/axpy-2"));
+  const NpyArray y = read_npy(captures + "/axpy-1/y.npy"), after = read_npy(captures + "/axpy-1/y-after.npy");
+  CHECK(y.shape == std::vector<std::uint64_t>{100});
+  float last = 0, result = 0;
+  std::memcpy(&last, &y.data[99 * 4], 4);
+  std::memcpy(&result, &after.data[99 * 4], 4);
+  CHECK(last == 49.5F);
+  CHECK(result == 346.5F);
+
+  fs::rename(captures + "/axpy-1", axpy.cli.path("elsewhere"));
+  fs::remove_all(axpy.cli.path("kernels"));
+  const CommandResult replayed = axpy.cli.run(axpy.cli.path("elsewhere/spec.toml"));
+  INFO(replayed.stderr_text);
+  REQUIRE(replayed.exit_code == 0);
+  const auto json = nlohmann::json::parse(replayed.stdout_text);
+  CHECK(json.at("problem") == nlohmann::json{{"N", 100}});
+  int measured = 0;
+  for (const auto& [outcome, count] : json.at("counts").items()) {
+    CHECK((outcome == "ok" || outcome == "pruned"));
+    measured += count.get<int>();
+  }
+  CHECK(measured == 5);
+}
+
+TEST_CASE("host: a capture that cannot be written is said, and the launch goes on") {
+  const Axpy axpy;
+  const Variable pattern("XTUNE_CAPTURE", "axpy"), folder("XTUNE_CAPTURE_DIR", axpy.cli.write("file", "")),
+      size("XTUNE_CAPTURE_MB", "1");
+  LoadSettings settings = axpy.settings();
+  std::vector<std::string> messages;
+  settings.on_message = [&](const std::string& text) { messages.push_back(text); };
+  const Kernel kernel = load(fs::path(axpy.spec), settings);
+  std::vector<float> x = ramp(100, 1), y(100);
+  kernel(nullptr, x.data(), y.data(), 100, 3.0F);
+  CHECK(y == ramp(100, 3));
+  REQUIRE(messages.size() == 1);
+  CHECK(holds(messages.front(), "a launch is not captured"));
+  std::vector<float> large(200000), sum(200000);
+  kernel(nullptr, large.data(), sum.data(), 200000, 3.0F);
+  REQUIRE(messages.size() == 2);
+  CHECK(holds(messages.back(), "XTUNE_CAPTURE_MB"));
+}
+
+TEST_CASE("host: xtune cover picks from what was measured") {
+  const Axpy axpy;
+  const auto cover = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"cover", axpy.spec, "--backend", "host", "--format", "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return axpy.cli.xtune(arguments);
+  };
+  CommandResult nothing = cover({});
+  CHECK(nothing.exit_code == 3);
+  CHECK(nlohmann::json::parse(nothing.stdout_text).at("not_measured").size() == 2);
+  REQUIRE(axpy.cli.run(axpy.spec).exit_code == 0);
+  // So far from the best that any configuration will do.
+  const auto json = nlohmann::json::parse(cover({"--within", "10000%"}).stdout_text);
+  CHECK(json.at("method") == "exact");
+  CHECK(json.at("configs").size() == 1);
+  CHECK(json.at("served") == 2);
+  CHECK(json.at("configs").at(0).at("serves").size() == 2);
+  const CommandResult wrong = cover({"--within", "5 apples"});
+  CHECK(wrong.exit_code == 2);
+  CHECK(holds(wrong.stderr_text, "write a share"));
+}
+
+}  // namespace xtune

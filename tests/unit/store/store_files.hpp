@@ -1,0 +1,69 @@
+// Stores on disk for the store tests: random records of several problems, devices and finals.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "core/record/record_log.hpp"
+#include "unit/record/example_record.hpp"
+
+namespace xtune {
+
+inline std::int64_t pick(Random& random, std::initializer_list<std::int64_t> values) {
+  return *(values.begin() + random.below(values.size()));
+}
+
+/// Few configurations, problems and times, so that keys repeat, times tie and finals meet.
+inline Record random_record(Random& random) {
+  const std::int64_t block = pick(random, {16, 32, 64, 128, 256});
+  Record record = example_record(block, static_cast<double>(pick(random, {1, 2, 3, 4})) * 0.25, 0.01);
+  record.problem = {{"M", pick(random, {1000, 1024, 2048, 4096, 6000})}, {"N", pick(random, {64, 100, 128})}};
+  record.config["SPLIT"] = 0.5 * static_cast<double>(pick(random, {1, 2, 3}));
+  record.config["ORDER"] = std::string(random.below(2) ? "row" : "col \"x\"\xc3\xa4");
+  if (random.below(2)) record.config["ORDER"] = std::string("row");
+  if (random.below(3) == 0) record.device.name = "NVIDIA H100";
+  if (random.below(5) == 0) record.device.backend = "hip";
+  if (random.below(9) == 0) record.device.index = 1;
+  if (random.below(5) == 0) record.outcome = Outcome::wrong_result;
+  if (random.below(9) == 0) record.outcome = Outcome::pruned;
+  if (random.below(9) == 0) record.drift = true;
+  if (random.below(5) == 0) record.tainted = {"throttled"};
+  if (random.below(9) == 0) record.key_parts.emplace_back("sanitize", "true");
+  if (random.below(3) == 0) record.finals = "f" + std::to_string(random.below(3));
+  if (random.below(3) == 0) record.usage.registers = static_cast<int>(random.below(3));
+  record.key = "";
+  for (const Bindings* bindings : {&record.problem, &record.config})
+    for (const auto& [name, value] : *bindings) record.key += name + to_text(value);
+  record.key += record.device.name + record.device.backend;
+  record.unix_time_ms += static_cast<std::int64_t>(random.below(4));
+  record.attempt = "a" + std::to_string(random.below(3));
+  record.artifact_key = std::string(64, static_cast<char>('a' + random.below(6)));
+  return record;
+}
+
+inline std::vector<Record> random_records(std::uint64_t seed, std::size_t count) {
+  Random random(seed);
+  std::vector<Record> records;
+  for (std::size_t i = 0; i < count; ++i) records.push_back(random_record(random));
+  return records;
+}
+
+/// One record file, whatever the records' own kernel is.
+inline std::filesystem::path write_records(const std::filesystem::path& store, const std::vector<Record>& records,
+                                           const std::string& attempt = "a1", const std::string& arch = "sm_90",
+                                           const std::string& kernel = "gemm") {
+  RecordWriter writer(store, arch, kernel, attempt);
+  for (const Record& record : records) writer.append(record);
+  return writer.path();
+}
+
+inline void write_text(const std::filesystem::path& path, const std::string& text) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+
+}  // namespace xtune

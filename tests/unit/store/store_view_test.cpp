@@ -1,0 +1,254 @@
+// A StoreView answers as look_up and ranked do, whatever the records; and reads what read_records reads.
+#include "core/store/store_view.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <thread>
+
+#include "base/files.hpp"
+#include "unit/store/store_files.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+std::string json_of(const Record& record) { return to_json(record).dump(); }
+
+std::string bucket_of(const Bindings& problem) {
+  const auto* m = std::get_if<std::int64_t>(&problem.at("M"));
+  return !m || *m > 5000 ? "" : std::to_string(static_cast<int>(std::ceil(std::log2(static_cast<double>(*m)))));
+}
+
+std::vector<Bindings> asked_problems() {
+  std::vector<Bindings> problems;
+  for (const std::int64_t m : {1000, 1024, 1500, 3000, 4096, 5000, 100000})
+    for (const std::int64_t n : {64, 96, 128}) problems.push_back({{"M", m}, {"N", n}});
+  problems.push_back({{"M", std::int64_t{1024}}});
+  problems.push_back({{"M", 1024.0}, {"N", 64.0}});
+  problems.push_back({{"M", std::int64_t{0}}, {"N", std::int64_t{64}}});
+  problems.push_back({{"M", std::string("many")}, {"N", std::int64_t{64}}});
+  return problems;
+}
+
+// What look_up answers, in the words of a StoreView.
+void check_same(const StoreView& view, const StoreView::Found& found, const LookupResult& expected) {
+  REQUIRE(found.match == expected.match);
+  if (!expected.record) return;
+  REQUIRE(found.config);
+  CHECK(json_of(view.record_of(*found.config)) == json_of(*expected.record));
+  CHECK(found.distance == expected.distance);
+  CHECK(view.config_of(*found.config) == expected.record->config);
+  CHECK(view.problem_of(*found.config) == expected.record->problem);
+}
+
+}  // namespace
+
+TEST_CASE("it finds what look_up finds, on random records, with and without buckets") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    const TemporaryDirectory store;
+    const std::vector<Record> written = random_records(seed, 10 + seed * 5);
+    const auto middle = written.begin() + static_cast<std::ptrdiff_t>(written.size() / 3);
+    write_records(store.path(), {written.begin(), middle}, "a1");
+    write_records(store.path(), {middle, written.end()}, "a2");
+    const std::vector<Record> records = read_records(store.path(), "sm_90", "gemm").records;
+    const char* const statistic = seed % 2 ? "median" : "min";
+    for (const bool buckets : {false, true}) {
+      StoreViewOptions options{statistic};
+      LookupRules rules;
+      if (buckets) options.bucket = rules.bucket = bucket_of;
+      const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+      CHECK(view.records() == records.size());
+      CHECK(view.warnings().empty());
+      for (const Bindings& problem : asked_problems())
+        for (const char* backend : {"cuda", "hip", "host"}) {
+          DeviceInfo device = example_device();
+          device.backend = backend;
+          check_same(view, view.find(problem, device), look_up(records, problem, device, statistic, rules));
+        }
+    }
+  }
+}
+
+TEST_CASE("it ranks as ranked does") {
+  for (std::uint64_t seed = 100; seed < 130; ++seed) {
+    const TemporaryDirectory store;
+    write_records(store.path(), random_records(seed, 200));
+    const std::vector<Record> records = read_records(store.path(), "sm_90", "gemm").records;
+    const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+    REQUIRE_FALSE(view.groups().empty());
+    for (const StoreView::Group& group : view.groups()) {
+      const StoredConfig& first = *group.order.front();
+      std::vector<const Record*> same;
+      for (const Record& record : records)
+        if (record.problem == view.problem_of(first) && same_device(record.device, view.device_of(first)) &&
+            !is_sanitized(record))
+          same.push_back(&record);
+      std::vector<std::string> expected, actual;
+      for (const Record* record : ranked(same)) expected.push_back(json_of(*record));
+      for (const StoredConfig* config : group.order) actual.push_back(json_of(view.record_of(*config)));
+      CHECK(actual == expected);
+    }
+  }
+}
+
+TEST_CASE("rules turn away and prefer as they do in look_up") {
+  for (std::uint64_t seed = 200; seed < 230; ++seed) {
+    CAPTURE(seed);
+    const TemporaryDirectory store;
+    write_records(store.path(), random_records(seed, 150));
+    const std::vector<Record> records = read_records(store.path(), "sm_90", "gemm").records;
+    const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+    const auto allowed = [](const Bindings& config) { return std::get<std::int64_t>(config.at("BLOCK")) > 32; };
+    const auto holds = [](const std::string& artifact) { return artifact.front() > 'c'; };
+    LookupRules expected;
+    expected.obstacle = [&](const Record& record) { return allowed(record.config) ? "" : "forbidden"; };
+    expected.differences = [&](const Record& record) {
+      return holds(record.artifact_key) ? std::vector<std::string>() : std::vector<std::string>{"artifact: a -> b"};
+    };
+    // Which finals are left to judge is another question where the first may answer and one behind it may not.
+    StoreView::Rules rules;
+    rules.allowed = [&](const StoredConfig& config) { return allowed(view.config_of(config)); };
+    rules.holds = [&](const StoredConfig& config) { return holds(std::string(config.artifact_key)); };
+    std::vector<Record> without_finals = records;
+    std::erase_if(without_finals, [](const Record& record) { return !record.finals.empty(); });
+    const TemporaryDirectory plain;
+    write_records(plain.path(), without_finals);
+    const StoreView plain_view = StoreView::load(plain.path(), "sm_90", "gemm");
+    StoreView::Rules plain_rules = rules;
+    plain_rules.allowed = [&](const StoredConfig& config) { return allowed(plain_view.config_of(config)); };
+    for (const Bindings& problem : asked_problems()) {
+      const LookupResult lookup = look_up(without_finals, problem, example_device(), "median", expected);
+      const StoreView::Found found = plain_view.find(problem, example_device(), plain_rules);
+      check_same(plain_view, found, lookup);
+      if (found.config) CHECK(found.holds == lookup.differences.empty());
+      const StoreView::Found settled = view.find(problem, example_device(), rules);
+      if (settled.config) CHECK(allowed(view.config_of(*settled.config)));
+      CHECK((settled.match == Match::none) ==
+            (look_up(records, problem, example_device(), "median", expected).match == Match::none));
+    }
+  }
+}
+
+TEST_CASE("damage is told as read_records tells it, and the rest is read") {
+  const TemporaryDirectory store;
+  const std::filesystem::path path = write_records(store.path(), random_records(7, 20));
+  const std::filesystem::path folder = path.parent_path();
+  std::string text = read_file(path);
+  text.insert(text.find('\n', 2000) + 1, "{\"schema\":1,\"kernel\":\"gemm\"\n[]\n\xff\x01\n{\"schema\":9}\n");
+  write_text(folder / "b.jsonl", text + "{\"schema\":1,\"ker");
+  write_text(folder / "c.jsonl", text.substr(text.find('\n') + 1));
+  write_text(folder / "d.jsonl", "{\"xtune_records\":2}\n" + text);
+  write_text(folder / "e.jsonl", text + "{\"xtune_records\":7}\n" + text);
+  write_text(folder / "empty.jsonl", "");
+  write_text(folder / "torn.jsonl", "{\"xtune_rec");
+  std::filesystem::create_directories(folder / "folder.jsonl");
+  const RecordSet expected = read_records(store.path(), "sm_90", "gemm");
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+  CHECK(view.records() == expected.records.size());
+  CHECK(view.warnings() == expected.warnings);
+  CHECK(expected.warnings.size() > 10);
+}
+
+TEST_CASE("values that only look like JSON are damage, also where nobody but finals reads them") {
+  const TemporaryDirectory store;
+  Record record = example_record(64, 1);
+  record.finals = "f";
+  record.usage.registers = 7;
+  const std::filesystem::path path = write_records(store.path(), {record});
+  const std::string text = read_file(path);
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{"\"samples_ms\":[", "\"samples_ms\":[x,"},
+                                                        {"\"registers\":7", "\"registers\":x"},
+                                                        {"\"BLOCK\":64", "\"BLOCK\":064"},
+                                                        {"\"BLOCK\":64", "\"BLOCK\":6."},
+                                                        {"\"BLOCK\":64", "\"BLOCK\":null"},
+                                                        {"\"arch\":\"sm_90\",\"backend\"", "\"arch\":7,\"backend\""},
+                                                        {"\"M\":64", "\"M\":9999999999999999999"}}) {
+    CAPTURE(to);
+    std::string damaged = text;
+    REQUIRE(damaged.find(from) != std::string::npos);
+    write_text(path, damaged.replace(damaged.rfind(from), from.size(), to));
+    const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+    CHECK(view.records() == 0);
+    CHECK(view.groups().empty());
+    CHECK(view.warnings() == read_records(store.path(), "sm_90", "gemm").warnings);
+  }
+}
+
+TEST_CASE("large files are cut into pieces at line ends, and no line is lost or read twice") {
+  const TemporaryDirectory store;
+  std::vector<Record> records = random_records(9, 30);
+  for (Record& record : records) record.outcome = Outcome::ok, record.drift = false, record.key_parts.clear();
+  const std::filesystem::path path = write_records(store.path(), records);
+  std::string text = read_file(path);
+  const std::string lines = text.substr(text.find('\n') + 1);
+  Record last = records.front();
+  last.message = std::string(3u << 20, 'x');  // longer than a read
+  for (std::size_t size = text.size(); size < (13u << 20); size += lines.size()) text += lines;
+  text += to_json(last).dump() + "\n";
+  write_text(path, text);
+  const std::uint64_t count = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n')) - 1;
+  for (const unsigned threads : {1u, 2u, 5u}) {
+    StoreViewOptions options;
+    options.threads = threads;
+    const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+    CHECK(view.records() == count);
+    CHECK(view.warnings().empty());
+    for (const StoreView::Group& group : view.groups()) CHECK_NOTHROW(view.record_of(*group.order.front()));
+  }
+}
+
+TEST_CASE("a part of a file can be a source, as a bundle has it") {
+  const TemporaryDirectory store;
+  const std::filesystem::path path = write_records(store.path(), random_records(11, 50));
+  const std::string text = read_file(path);
+  write_text(store.path() / "container", "before\n" + text + "after\n");
+  const StoreView whole = StoreView::load(store.path(), "sm_90", "gemm");
+  const StoreView part = StoreView::load({{store.path() / "container", 7, text.size(), "container"}});
+  CHECK(part.warnings().empty());
+  REQUIRE(part.groups().size() == whole.groups().size());
+  for (std::size_t i = 0; i < part.groups().size(); ++i)
+    CHECK(json_of(part.record_of(*part.groups()[i].order.front())) ==
+          json_of(whole.record_of(*whole.groups()[i].order.front())));
+}
+
+TEST_CASE("a missing store is empty, and a file that changed is said") {
+  const TemporaryDirectory store;
+  const StoreView none = StoreView::load(store.path() / "nowhere", "sm_90", "gemm");
+  CHECK(none.records() == 0);
+  CHECK(none.find({}, example_device()).match == Match::none);
+  CHECK(none.explain(none.find({}, example_device()), {}, example_device()).starts_with("none: "));
+  const std::filesystem::path path = write_records(store.path(), {example_record(64, 1)});
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+  const StoreView::Found found = view.find(example_record(64, 1).problem, example_device());
+  REQUIRE(found.match == Match::exact);
+  CHECK(view.explain(found, example_record(64, 1).problem, example_device()) == "exact: BLOCK=64, 1.00 ms");
+  write_text(path, std::string(5000, ' '));
+  CHECK_THROWS_AS(view.record_of(*found.config), Error);
+  std::filesystem::remove(path);
+  CHECK_THROWS_AS(view.record_of(*found.config), Error);
+  CHECK_THROWS_AS(StoreView::load(store.path(), "sm_90", "gemm", StoreViewOptions{"fastest"}), Error);
+}
+
+TEST_CASE("many threads may ask one view") {
+  const TemporaryDirectory store;
+  write_records(store.path(), random_records(13, 300));
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+  const std::vector<Bindings> problems = asked_problems();
+  std::vector<const StoredConfig*> expected;
+  for (const Bindings& problem : problems) expected.push_back(view.find(problem, example_device()).config);
+  std::vector<int> wrong(4);
+  {
+    std::vector<std::jthread> threads;
+    for (int& count : wrong)
+      threads.emplace_back([&] {
+        for (int round = 0; round < 200; ++round)
+          for (std::size_t i = 0; i < problems.size(); ++i)
+            count += view.find(problems[i], example_device()).config != expected[i];
+      });
+  }
+  CHECK(wrong == std::vector<int>(4));
+}
