@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "base/parallel.hpp"
+#include "core/validate/parallel.hpp"
 
 namespace xtune {
 namespace {
