@@ -34,14 +34,14 @@ class Data {
   Data() = default;
   /// A fill word: auto integer uniform normal randn zero one range.
   Data(const char* fill) : fill_(fill ? fill : "") {}  // NOLINT(google-explicit-constructor)
-  Data(std::string fill) : fill_(std::move(fill)) {}   // NOLINT(google-explicit-constructor)
+  /// A fill word.
+  Data(std::string fill) : fill_(std::move(fill)) {}  // NOLINT(google-explicit-constructor)
   /// A copy of host elements.
   template <class T>
   Data(const std::vector<T>& values) : Data(copy(dtype_of<T>(), values)) {}  // NOLINT(google-explicit-constructor)
   /// A copy of host elements.
   template <class T>
-  requires(!std::is_same_v<std::remove_const_t<T>, std::byte>)
-      Data(std::span<T> values)  // NOLINT(google-explicit-constructor)
+  Data(std::span<T> values)  // NOLINT(google-explicit-constructor)
       : Data(bytes(dtype_of<std::remove_const_t<T>>(), std::as_bytes(values))) {}
 
   /// A copy of elements of any type, f16 and bf16 too.

@@ -24,8 +24,9 @@ const char* to_string(ErrorKind kind) noexcept;
 /// Says what is wrong, where, and what to do about it.
 class Error : public std::runtime_error {
  public:
+  /// message: for people; whole sentences.
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
-  ErrorKind kind() const noexcept { return kind_; }
+  ErrorKind kind() const noexcept { return kind_; }  ///< what sort of thing is wrong
 
  private:
   ErrorKind kind_;

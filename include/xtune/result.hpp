@@ -97,8 +97,8 @@ struct Result {
   /// The winner. Throws Error(nothing_valid) that tells how the configurations failed.
   const Measurement& best() const;
 
-  /// Writes best_config.json, latency.json, and kernel.cu and kernel.<format> where they are known; other files of the
-  /// folder stay. Throws Error(nothing_valid) without a winner, Error(io).
+  /// Writes best_config.json, latency.json, and kernel.cu and the binary (kernel.cubin, kernel.hsaco, kernel.so) where
+  /// they are known; other files of the folder stay. Throws Error(nothing_valid) without a winner, Error(io).
   void save(const std::filesystem::path& folder) const;
   /// Reads what save wrote. measurements holds what latency.json holds. Throws Error(io) that names the file and what
   /// is wrong with it; a binary that is not the one saved is refused.

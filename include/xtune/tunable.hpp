@@ -21,12 +21,14 @@ namespace xtune {
 /// A number, or the text of an expression over problem, device and parameters: 256, "ceildiv(N, BLOCK)".
 class Formula {
  public:
-  Formula() = default;                                    ///< none
+  Formula() = default;  ///< none
+  /// An expression; null is none.
   Formula(const char* text) : text_(text ? text : "") {}  // NOLINT(google-explicit-constructor)
-  Formula(std::string text) : text_(std::move(text)) {}   // NOLINT(google-explicit-constructor)
-  template <class T>
-  requires std::is_arithmetic_v<T> Formula(T number)
-      : text_(to_text(to_value(number))) {}                   // NOLINT(google-explicit-constructor)
+  /// An expression.
+  Formula(std::string text) : text_(std::move(text)) {}  // NOLINT(google-explicit-constructor)
+  /// A number.
+  template <Arithmetic T>
+  Formula(T number) : text_(to_text(to_value(number))) {}     // NOLINT(google-explicit-constructor)
   const std::string& text() const noexcept { return text_; }  ///< as the spec has it
 
  private:
@@ -142,8 +144,8 @@ class Tunable {
   }
   Tunable& scalar(const std::string& name, DType dtype, const Formula& value);  ///< passed by value
   /// A scalar of the number's own type.
-  template <class T>
-  requires std::is_arithmetic_v<T> Tunable& scalar(const std::string& name, T value) {
+  template <Arithmetic T>
+  Tunable& scalar(const std::string& name, T value) {
     return scalar(name, dtype_of<T>(), Formula(value));
   }
   /// The contents of an argument that is declared already, say in a spec file.
@@ -162,8 +164,8 @@ class Tunable {
   /// Code that looks at the outputs of every configuration that runs: false, or an exception, whose text is kept, makes
   /// it a wrong result. Beside a reference it is asked after that. Stored results answer as long as the label stays the
   /// same: change it with the check. A check that returns nothing judges by exceptions alone.
-  template <class Check>
-  requires std::invocable<Check&, const Arguments&> Tunable& check(Check check, const std::string& label = "1") {
+  template <std::invocable<const Arguments&> Check>
+  Tunable& check(Check check, const std::string& label = "1") {
     if constexpr (std::is_void_v<std::invoke_result_t<Check&, const Arguments&>>) {
       return set_check(
           [check = std::move(check)](const Arguments& arguments) mutable {

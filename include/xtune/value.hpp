@@ -16,6 +16,10 @@ namespace xtune {
 /// What specs and the expression language know: booleans, 64-bit integers, doubles, strings.
 using Value = std::variant<bool, std::int64_t, double, std::string>;
 
+/// Any number, and bool.
+template <class T>
+concept Arithmetic = std::is_arithmetic_v<T>;
+
 /// Names bound to values: a problem ("M" = 4096), a configuration ("BLOCK" = 128).
 using Bindings = std::map<std::string, Value, std::less<>>;
 

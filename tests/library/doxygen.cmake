@@ -1,0 +1,13 @@
+# Fails on a public name without documentation: cmake -DDOXYGEN=... -DCONFIG=... -DOUT=... -P doxygen.cmake
+file(REMOVE_RECURSE "${OUT}")
+file(MAKE_DIRECTORY "${OUT}")
+execute_process(COMMAND "${DOXYGEN}" "${CONFIG}" RESULT_VARIABLE code OUTPUT_VARIABLE log ERROR_VARIABLE log)
+string(REGEX MATCHALL "[^\n]*warning:[^\n]*" warnings "${log}")
+list(JOIN warnings "\n" text)
+if(NOT code EQUAL 0 OR warnings)
+  message(FATAL_ERROR "doxygen (${code}):\n${text}\n")
+endif()
+file(GLOB pages "${OUT}/html/*.html")
+if(NOT pages)
+  message(FATAL_ERROR "doxygen made no pages:\n${log}")
+endif()
