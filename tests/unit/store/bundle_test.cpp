@@ -55,11 +55,11 @@ std::string error_of(const fs::path& path) {
   return "";
 }
 
-int compile(const std::string& compiler, const fs::path& source) {
+std::string compile(const std::string& compiler, const fs::path& source) {
   return run_command({compiler, "-std=c++17", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror",
                       "-fsyntax-only", source.string()},
                      {})
-      .exit_code;
+      .stderr_text;
 }
 
 }  // namespace
@@ -128,7 +128,7 @@ TEST_CASE("a bundle that is damaged, cut off, newer or no bundle is refused, and
          return winners_of(store.path(), {}, warnings);
        }()) {
     try {
-      CHECK(bundle.artifact(winner.record.artifact_key));
+      (void)bundle.artifact(winner.record.artifact_key);
     } catch (const Error&) {
       ++refused;
     }
@@ -177,9 +177,9 @@ TEST_CASE("the header stands alone, compiles without a warning, and chooses at c
              "static_assert(gemm::best(\"sm_90\", {1024}).new_ == 0.5);\n"
              "static_assert(gemm::best(\"sm_90\", {4096}).ORDER == \"row \\\"?\\?=\\303\\244\");\n"
              "static_assert(gemm::best(\"sm_70\", {1024}).BLOCK == gemm::default_config.BLOCK);\n"
-             "static_assert(xtune_best::p9_odd_name::best(\"sm_90\", {}).BLOCK == 32);\n");
-  CHECK(compile("g++", source) == 0);
-  if (run_command({"clang++", "--version"}, {}).exit_code == 0) CHECK(compile("clang++", source) == 0);
+             "static_assert(xtune_best::p9_odd_name_::best(\"sm_90\", {}).BLOCK == 32);\n");
+  CHECK(compile("g++", source) == "");
+  if (run_command({"clang++", "--version"}, {}).exit_code == 0) CHECK(compile("clang++", source) == "");
 }
 
 TEST_CASE("exports as JSON: winners, and Kernel Tuner's results of one task") {
