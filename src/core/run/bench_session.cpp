@@ -96,6 +96,7 @@ std::vector<KernelArgument> BenchSession::arguments_for(BufferSet& set,
 
 Artifact BenchSession::with_image(const Artifact& artifact) const {
   if (auto found = cache_.find(artifact.key)) return *found;
+  if (auto found = ArtifactCache(scratch_cache(job_.scratch)).find(artifact.key)) return *found;
   throw Error(ErrorKind::io, "artifact " + artifact.key + " is missing from or damaged in " + job_.cache.string() +
                                  "; run again to compile it anew");
 }

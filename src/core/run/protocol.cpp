@@ -179,17 +179,19 @@ Json to_json(const CompileJob& job) {
   return {{"backend", job.backend},
           {"cache", job.cache.string()},
           {"key", job.key},
-          {"request", request_to_json(job.request)}};
+          {"request", request_to_json(job.request)},
+          {"scratch", job.scratch.string()}};
 }
 CompileJob compile_job_from_json(const Json& json) {
   return {json.at("backend"), json.at("cache").get<std::string>(), json.at("key"),
-          request_from_json(json.at("request"))};
+          request_from_json(json.at("request")), json.at("scratch").get<std::string>()};
 }
+std::filesystem::path scratch_cache(const std::filesystem::path& scratch) { return scratch / "cache"; }
 
 Json to_json(const CompileAnswer& answer) {
   return {{"outcome", to_string(answer.outcome)}, {"message", answer.message}, {"log", answer.log},
           {"artifact", to_json(answer.artifact)}, {"cached", answer.cached},   {"cpu_s", answer.cpu_s},
-          {"peak_bytes", answer.peak_bytes}};
+          {"peak_bytes", answer.peak_bytes},      {"warning", answer.warning}};
 }
 CompileAnswer compile_answer_from_json(const Json& json) {
   CompileAnswer answer;
@@ -200,6 +202,7 @@ CompileAnswer compile_answer_from_json(const Json& json) {
   answer.cached = json.at("cached");
   answer.cpu_s = json.at("cpu_s");
   answer.peak_bytes = json.at("peak_bytes");
+  answer.warning = json.at("warning");
   return answer;
 }
 

@@ -28,11 +28,16 @@ struct CompileJob {
   std::filesystem::path cache;  ///< the ArtifactCache's folder
   std::string key;
   CompileRequest request;
+  std::filesystem::path scratch = {};  ///< holds the artifact where the cache cannot; empty: then the job fails
 };
+/// The cache within a scratch folder.
+std::filesystem::path scratch_cache(const std::filesystem::path& scratch);
+
 struct CompileAnswer {
   Outcome outcome = Outcome::ok;  ///< ok or compile_failed
   std::string message, log;
-  Artifact artifact;  ///< without its image
+  std::string warning;  ///< why the cache could not hold the artifact, which is in the scratch folder then
+  Artifact artifact;    ///< without its image
   bool cached = false;
   double cpu_s = 0;              ///< of the worker and its children, for this job
   std::uint64_t peak_bytes = 0;  ///< memory that the worker and its largest child have held so far; 0: not told

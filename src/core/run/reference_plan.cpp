@@ -13,8 +13,8 @@
 namespace xtune {
 
 ReferenceBuilder::ReferenceBuilder(const Spec& spec, const CandidateResolver& resolver, const Target& target,
-                                   std::filesystem::path store)
-    : spec_(spec), resolver_(resolver), target_(target), store_(std::move(store)) {}
+                                   std::filesystem::path store, std::filesystem::path scratch)
+    : spec_(spec), resolver_(resolver), target_(target), store_(std::move(store)), scratch_(std::move(scratch)) {}
 
 ReferencePlan ReferenceBuilder::plan_builtin(const Config& config) const {
   const ReferenceSpec& reference = spec_.validate.reference;
@@ -63,7 +63,7 @@ void ReferenceBuilder::build(const Config& config, CompileService& compiler, std
   plan.launch = resolver_.reference_launch(config);
   plan.scalar_arguments = resolver_.scalars(config);
   const CompileRequest request = resolver_.reference_request(config);
-  const CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request};
+  const CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request, scratch_};
   compiler.compile(
       job, spec_.kernel.compile_timeout_s, [plan, at = reference.at, done](const CompileAnswer& answer) mutable {
         if (answer.outcome != Outcome::ok)

@@ -15,7 +15,7 @@ namespace xtune {
 class ReferenceBuilder {
  public:
   ReferenceBuilder(const Spec& spec, const CandidateResolver& resolver, const Target& target,
-                   std::filesystem::path store);
+                   std::filesystem::path store, std::filesystem::path scratch);
   /// config: whose launch a reference kernel without its own borrows. done is called from the event loop, or at once
   /// where nothing has to be compiled.
   void build(const Config& config, CompileService& compiler, std::function<void(ReferencePlan)> done);
@@ -25,7 +25,7 @@ class ReferenceBuilder {
   const Spec& spec_;
   const CandidateResolver& resolver_;
   const Target& target_;
-  std::filesystem::path store_;
+  std::filesystem::path store_, scratch_;
 };
 
 }  // namespace xtune

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/run/tuning.hpp"
 #include "xtune/error.hpp"
@@ -121,7 +122,8 @@ void Tuning::start_compile(const TrialPtr& trial) {
   waiting.push_back(trial);
   // Configurations that differ in launch-only parameters share one artifact.
   if (waiting.size() > 1) return;
-  compiler_.compile({target_.backend.name, options_.store, key, trial->request}, spec_.kernel.compile_timeout_s,
+  compiler_.compile({target_.backend.name, options_.store, key, trial->request, options_.scratch},
+                    spec_.kernel.compile_timeout_s,
                     [this, key](const CompileAnswer& answer) { on_compiled(key, answer); });
 }
 
@@ -131,6 +133,8 @@ void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
   const std::vector<TrialPtr> trials = std::move(found->second);
   waiting_for_artifact_.erase(found);
   compiling_ -= trials.size();
+  if (!answer.warning.empty() && !std::exchange(warned_of_cache_, true))
+    observer_.on_warning(answer.warning + "; what is compiled is kept for this run alone");
   result_.compile_cpu_s += answer.cpu_s;
   result_.compile_wall_s = static_cast<double>(clock_.now_ns() - *first_compile_ns_) * 1e-9;
   for (const TrialPtr& trial : trials) {

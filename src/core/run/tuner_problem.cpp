@@ -10,7 +10,8 @@ namespace xtune {
 void Tuning::compile_check_kernel(std::function<void(std::optional<Artifact>)> done) {
   if (!options_.check_on_device) return done(std::nullopt);
   const CompileRequest request = check_request(target_.arch);
-  const CompileJob job{target_.backend.name, options_.store, resolver_.artifact_key(request), request};
+  const CompileJob job{target_.backend.name, options_.store, resolver_.artifact_key(request), request,
+                       options_.scratch};
   compiler_.compile(job, spec_.kernel.compile_timeout_s, [this, done](const CompileAnswer& answer) {
     if (answer.outcome == Outcome::ok) return done(answer.artifact);
     observer_.on_note(
@@ -24,7 +25,7 @@ void Tuning::compile_check_kernel(std::function<void(std::optional<Artifact>)> d
 /// Once, before the first configuration compiles, so that the device need not wait for its reference behind the whole
 /// queue.
 void Tuning::prepare_bench(const Config& config) {
-  reference_ = std::make_unique<ReferenceBuilder>(spec_, resolver_, target_, options_.store);
+  reference_ = std::make_unique<ReferenceBuilder>(spec_, resolver_, target_, options_.store, options_.scratch);
   struct Parts {
     std::optional<ReferencePlan> reference;
     std::optional<Artifact> check_kernel;

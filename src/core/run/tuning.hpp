@@ -158,6 +158,7 @@ class Tuning {
   bool search_cut_ = false;    ///< its share of the seconds is spent
   std::uint64_t answers_ = 0;  ///< of both services
   std::optional<std::int64_t> first_compile_ns_;
+  bool warned_of_cache_ = false;
   std::optional<double> best_score_;
   std::size_t best_ = 0;  ///< index into result_.records
   std::unique_ptr<ReferenceBuilder> reference_;

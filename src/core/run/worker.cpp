@@ -108,7 +108,9 @@ class CompileService {
     CompileAnswer answer;
     ArtifactCache cache(job.cache);
     // The image too: an entry whose image is missing or damaged must not pass for compiled.
-    if (auto found = cache.find(job.key)) {
+    auto found = cache.find(job.key);
+    if (!found && !job.scratch.empty()) found = ArtifactCache(scratch_cache(job.scratch)).find(job.key);
+    if (found) {
       answer.artifact = std::move(*found);
       answer.artifact.image.clear();
       answer.cached = true;
@@ -120,7 +122,7 @@ class CompileService {
       answer.artifact = toolchain(job.backend).compile(job.request);
       answer.artifact.key = job.key;
       answer.artifact.backend = job.backend;
-      cache.insert(answer.artifact, job.request);
+      insert(cache, job, answer);
       answer.log = answer.artifact.log;
       answer.artifact.image.clear();
     } catch (const CandidateFailure& failure) {
@@ -141,6 +143,17 @@ class CompileService {
   }
 
  private:
+  /// A store that is full, read-only or somebody else's costs the run its memory, not its result.
+  static void insert(ArtifactCache& cache, const CompileJob& job, CompileAnswer& answer) {
+    try {
+      cache.insert(answer.artifact, job.request);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::io || job.scratch.empty()) throw;
+      ArtifactCache(scratch_cache(job.scratch)).insert(answer.artifact, job.request);
+      answer.warning = error.what();
+    }
+  }
+
   Toolchain& toolchain(const std::string& backend) {
     auto& slot = toolchains_[backend];
     if (!slot) slot = make_backend(backend)->open_toolchain();
