@@ -11,6 +11,7 @@
 #include "core/build/cache.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/record_log.hpp"
+#include "core/space/bindings_text.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
@@ -42,7 +43,7 @@ Parts parts_of(const fs::path& store, const WinnerFilter& filter, BundleReport& 
       parts.artifacts.emplace(key, cache.read(key));
     } catch (const Error& error) {
       report.warnings.push_back(fmt::format("{} on {}, {}: its artifact is not in the bundle: {}", winner.kernel,
-                                            winner.arch, text_of(winner.record.config), error.what()));
+                                            winner.arch, bindings_text(winner.record.config), error.what()));
     }
   }
   if (report.records == 0)

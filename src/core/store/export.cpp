@@ -12,6 +12,7 @@
 #include "core/record/finals.hpp"
 #include "core/record/record_json.hpp"
 #include "core/record/record_log.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/store/layout.hpp"
 #include "xtune/error.hpp"
 
@@ -66,7 +67,7 @@ Json t4_result(const Record& record) {
 
 std::string title(const Record& record) {
   return fmt::format("{} on {} ({}), {}", record.kernel, record.device.arch, record.device.name,
-                     text_of(record.problem));
+                     bindings_text(record.problem));
 }
 
 }  // namespace

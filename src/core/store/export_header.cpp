@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "core/record/finals.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/store/export.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
@@ -142,7 +143,7 @@ bool same_names(const Bindings& a, const Bindings& b) {
 const Winner& most_frequent(const std::vector<const Winner*>& winners) {
   std::map<std::string, std::pair<int, const Winner*>> counts;
   for (const Winner* winner : winners) {
-    auto& [count, first] = counts[text_of(winner->record.config)];
+    auto& [count, first] = counts[bindings_text(winner->record.config)];
     if (count++ == 0) first = winner;
   }
   return *std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/record_log.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/store/bundle.hpp"
 #include "core/store/layout.hpp"
 #include "xtune/error.hpp"
@@ -61,7 +62,7 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
     }
   }
   const auto rank = [](const Winner& winner) {
-    return std::tuple(winner.kernel, winner.arch, text_of(winner.record.problem), winner.record.device.name,
+    return std::tuple(winner.kernel, winner.arch, bindings_text(winner.record.problem), winner.record.device.name,
                       winner.record.device.compute_units, winner.record.device.backend, winner.line);
   };
   std::sort(winners.begin(), winners.end(), [&](const Winner& a, const Winner& b) { return rank(a) < rank(b); });
