@@ -72,7 +72,7 @@ void settle_finals(std::vector<Item>& order, const Decided& decided, const Settl
         places.push_back(i);
         met.push_back(order[i]);
       }
-    const std::vector<Item> result = settled(met);
+    const std::vector<Item> result = met.size() > 1 ? settled(met) : met;
     for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = result[i];
     const auto winner = order.begin() + static_cast<std::ptrdiff_t>(places.front());
     const RankFacts won = Access::facts(*winner);
