@@ -16,37 +16,27 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Keys and formats become file names: nothing else may.
-bool is_key(const std::string& key) {
-  return key.size() == 64 && key.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-bool is_format(const std::string& format) {
-  return !format.empty() && format.size() <= 16 &&
-         format.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz") == std::string::npos && format != "json";
-}
-
-std::filesystem::path entry_path(const std::filesystem::path& store, const std::string& key,
-                                 const std::string& format) {
-  return store / "artifacts" / key.substr(0, 2) / (key + "." + format);
-}
-
+// What vouches for an image.
 struct Metadata {
   Artifact artifact;
   std::string sha256;
   std::uint64_t image_bytes = 0;
 };
 
-std::optional<Metadata> read_metadata(const std::filesystem::path& store, const std::string& key) {
-  if (!is_key(key)) return std::nullopt;
+Metadata read_metadata(const std::string& key, std::string_view text) {
+  const auto fail = [&](const std::string& why) -> Error {
+    return {ErrorKind::io, "artifact " + printable(key, 80) + ": " + why};
+  };
   try {
-    const Json json = Json::parse(read_file(entry_path(store, key, "json"), std::uint64_t{1} << 28));
+    const Json json = Json::parse(text);
     Metadata metadata{artifact_from_json(json), json.at("sha256"), json.at("image_bytes")};
-    if (metadata.artifact.key != key || !is_format(metadata.artifact.format)) return std::nullopt;
+    if (metadata.artifact.key != key) throw fail("its metadata are of another artifact");
+    if (!is_artifact_format(metadata.artifact.format))
+      throw fail("'" + printable(metadata.artifact.format, 20) + "' is no format");
     return metadata;
-  } catch (const Error&) {  // not there
-  } catch (const Json::exception&) {
+  } catch (const Json::exception& error) {
+    throw fail("its metadata are damaged: " + printable(error.what(), 200));
   }
-  return std::nullopt;
 }
 
 // One comment line each, whatever the text holds: neither a newline nor a backslash before one may end or stretch the
@@ -70,36 +60,71 @@ std::string source_text(const Artifact& artifact, const CompileRequest& request)
 
 }  // namespace
 
-ArtifactCache::ArtifactCache(std::filesystem::path store) : store_(std::move(store)) {}
-
-std::optional<Artifact> ArtifactCache::find(const std::string& key) const {
-  auto metadata = read_metadata(store_, key);
-  if (!metadata) return std::nullopt;
-  try {
-    metadata->artifact.image = read_file(image_path(metadata->artifact));
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-  const std::string& image = metadata->artifact.image;
-  if (image.size() != metadata->image_bytes || sha256(image) != metadata->sha256) return std::nullopt;
-  return std::move(metadata->artifact);
+bool is_artifact_key(std::string_view key) noexcept {
+  return key.size() == 64 && key.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-void ArtifactCache::insert(const Artifact& artifact, const CompileRequest& request) {
-  if (!is_key(artifact.key) || !is_format(artifact.format))
-    throw Error(ErrorKind::invalid_argument,
-                "the artifact cache takes keys of 64 hex digits and formats of small letters, not '" +
-                    printable(artifact.key, 80) + "." + printable(artifact.format, 20) + "'");
+bool is_artifact_format(std::string_view format) noexcept {
+  return !format.empty() && format.size() <= 16 &&
+         format.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz") == std::string_view::npos && format != "json";
+}
+
+Artifact checked_artifact(const std::string& key, std::string_view metadata, std::string image) {
+  Metadata read = read_metadata(key, metadata);
+  if (image.size() != read.image_bytes || sha256(image) != read.sha256)
+    throw Error(ErrorKind::io, "artifact " + printable(key, 80) + ": its image is not the one that was stored");
+  read.artifact.image = std::move(image);
+  return std::move(read.artifact);
+}
+
+std::string artifact_format(const std::string& key, std::string_view metadata) {
+  return read_metadata(key, metadata).artifact.format;
+}
+
+std::string artifact_metadata(const Artifact& artifact) {
   Json json = to_json(artifact);
   json["sha256"] = sha256(artifact.image);
   json["image_bytes"] = artifact.image.size();
+  return json.dump();
+}
+
+ArtifactCache::ArtifactCache(std::filesystem::path store) : store_(std::move(store)) {}
+
+std::optional<Artifact> ArtifactCache::find(const std::string& key) const {
+  try {
+    return read(key);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+Artifact ArtifactCache::read(const std::string& key) const {
+  const std::string metadata = read_file(entry_path(key, "json"), std::uint64_t{1} << 28);
+  return checked_artifact(key, metadata, read_file(entry_path(key, artifact_format(key, metadata))));
+}
+
+void ArtifactCache::insert(const Artifact& artifact, const CompileRequest& request) {
+  if (!is_artifact_key(artifact.key) || !is_artifact_format(artifact.format))
+    throw Error(ErrorKind::invalid_argument,
+                "the artifact cache takes keys of 64 hex digits and formats of small letters, not '" +
+                    printable(artifact.key, 80) + "." + printable(artifact.format, 20) + "'");
   write_file_atomically(image_path(artifact), artifact.image);
-  write_file_atomically(store_ / "sources" / (artifact.key + ".cu"), source_text(artifact, request));
-  write_file_atomically(entry_path(store_, artifact.key, "json"), json.dump());
+  write_file_atomically(source_path(artifact.key), source_text(artifact, request));
+  write_file_atomically(entry_path(artifact.key, "json"), artifact_metadata(artifact));
 }
 
 std::filesystem::path ArtifactCache::image_path(const Artifact& artifact) const {
-  return entry_path(store_, artifact.key, artifact.format);
+  return entry_path(artifact.key, artifact.format);
+}
+
+std::filesystem::path ArtifactCache::entry_path(const std::string& key, const std::string& ending) const {
+  if (!is_artifact_key(key))
+    throw Error(ErrorKind::invalid_argument, "'" + printable(key, 80) + "' is no artifact's key");
+  return store_ / "artifacts" / key.substr(0, 2) / (key + "." + ending);
+}
+
+std::filesystem::path ArtifactCache::source_path(const std::string& key) const {
+  return store_ / "sources" / (key + ".cu");
 }
 
 }  // namespace xtune

@@ -5,10 +5,23 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/build/artifact.hpp"
 
 namespace xtune {
+
+/// Keys and formats become file names: 64 hex digits, and a few small letters; nothing else may.
+bool is_artifact_key(std::string_view key) noexcept;
+bool is_artifact_format(std::string_view format) noexcept;
+
+/// The artifact of an entry's metadata (its .json) and image. Throws Error(io) that says how they are not this key's or
+/// each other's: another key, a format that is no file name, another size or hash of the image, bad JSON.
+Artifact checked_artifact(const std::string& key, std::string_view metadata, std::string image);
+/// The image's format, as the metadata name it. Throws as checked_artifact.
+std::string artifact_format(const std::string& key, std::string_view metadata);
+/// The .json of an artifact.
+std::string artifact_metadata(const Artifact& artifact);
 
 /// Any number of processes may share one cache: files are immutable and appear by atomic rename, the .json last.
 class ArtifactCache {
@@ -17,11 +30,16 @@ class ArtifactCache {
 
   /// nullopt: not there. A damaged entry (missing image, wrong image hash, bad JSON) counts as not there.
   std::optional<Artifact> find(const std::string& key) const;
+  /// The same, but throws Error(io) that says what is missing or damaged.
+  Artifact read(const std::string& key) const;
   /// Writes the image, the source as it was compiled (readable, with the flags as a comment) and the metadata.
   /// Replaces a damaged entry of the same key. Throws Error(io), Error(invalid_argument) for a key or format that is no
   /// file name.
   void insert(const Artifact& artifact, const CompileRequest& request);
   std::filesystem::path image_path(const Artifact& artifact) const;
+  /// <store>/artifacts/<aa>/<key>.<ending>; a key that is none is Error(invalid_argument).
+  std::filesystem::path entry_path(const std::string& key, const std::string& ending) const;
+  std::filesystem::path source_path(const std::string& key) const;
 
  private:
   std::filesystem::path store_;

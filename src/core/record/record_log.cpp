@@ -57,6 +57,26 @@ std::string path_component(std::string_view name) {
   return component.substr(0, cut) + "~" + sha256(name).substr(0, 16);
 }
 
+std::optional<std::string> name_of_component(const std::string& component) {
+  std::string name;
+  for (std::size_t i = 0; i < component.size(); ++i) {
+    if (component[i] != '%') {
+      name += component[i];
+      continue;
+    }
+    const std::string digits = component.substr(i + 1, 2);
+    if (digits.size() != 2 || digits.find_first_not_of("0123456789ABCDEF") != std::string::npos) return std::nullopt;
+    name += static_cast<char>(std::stoi(digits, nullptr, 16));
+    i += 2;
+  }
+  return path_component(name) == component ? std::optional(name) : std::nullopt;
+}
+
+bool is_path_component(std::string_view component) {
+  return !component.empty() && component != "." && component != ".." && component.size() <= longest_component &&
+         std::all_of(component.begin(), component.end(), [](char c) { return stays(c) || c == '%' || c == '~'; });
+}
+
 struct RecordWriter::State {
   fs::path folder, path;
   std::string stem, arch, kernel, attempt;
@@ -148,22 +168,6 @@ void RecordWriter::sync() {
 const fs::path& RecordWriter::path() const noexcept { return state_->path; }
 
 namespace {
-
-// The inverse of path_component; nullopt for what it never makes, and for names that it had to shorten.
-std::optional<std::string> name_of_component(const std::string& component) {
-  std::string name;
-  for (std::size_t i = 0; i < component.size(); ++i) {
-    if (component[i] != '%') {
-      name += component[i];
-      continue;
-    }
-    const std::string digits = component.substr(i + 1, 2);
-    if (digits.size() != 2 || digits.find_first_not_of("0123456789ABCDEF") != std::string::npos) return std::nullopt;
-    name += static_cast<char>(std::stoi(digits, nullptr, 16));
-    i += 2;
-  }
-  return path_component(name) == component ? std::optional(name) : std::nullopt;
-}
 
 // The schema of a header line; nullopt: it is none.
 std::optional<long> header_schema(const Json& json) {

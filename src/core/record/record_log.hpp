@@ -15,6 +15,10 @@ namespace xtune {
 /// Makes one path component of any name: letters, digits, '.', '_', '-' and '+' stay, the rest becomes %XX; never "."
 /// or "..".
 std::string path_component(std::string_view name);
+/// The inverse; nullopt for what path_component never makes, and for names that it had to shorten.
+std::optional<std::string> name_of_component(const std::string& component);
+/// Whether path_component may have made it: one folder's or file's name, and no way out of its folder.
+bool is_path_component(std::string_view component);
 
 /// Writes one file that no other process writes. The file appears with the first append. Each record is one write() of
 /// one line, so that a kill loses at most the line in flight. Not thread-safe. A file-size limit (ulimit -f) is an

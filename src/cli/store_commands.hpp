@@ -1,0 +1,33 @@
+// The subcommands of `xtune store`, a file each for those that read and those that write.
+#pragma once
+
+#include <string>
+
+#include "cli/commands.hpp"
+
+namespace xtune::cli {
+
+/// What every subcommand of `store` understands.
+struct StoreOptions {
+  std::string store, format = "text";
+  bool json() const { return format == "json"; }
+  std::filesystem::path path() const;
+};
+void add_store_options(CLI::App& command, StoreOptions& options);
+
+/// Each warning on a line of standard error.
+void tell_warnings(const std::vector<std::string>& warnings);
+
+void add_store_ls(CLI::App& store, Context& context);
+void add_store_verify(CLI::App& store, Context& context);
+void add_store_gc(CLI::App& store, Context& context);
+void add_store_merge(CLI::App& store, Context& context);
+void add_store_export(CLI::App& store, Context& context);
+void add_store_bundle(CLI::App& store, Context& context);
+
+/// "30d", "12h", "90m", "45s" in milliseconds; "10G", "512M", "4K", "100" in bytes, by 1024. Throws
+/// Error(invalid_argument) that names the option.
+std::int64_t duration_ms(const std::string& option, const std::string& text);
+std::uint64_t byte_count(const std::string& option, const std::string& text);
+
+}  // namespace xtune::cli

@@ -1,0 +1,152 @@
+// xtune store ls, verify, gc: what is there, whether it is sound, and what can go.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "base/text.hpp"
+#include "cli/store_commands.hpp"
+#include "core/store/gc.hpp"
+#include "core/store/summary.hpp"
+#include "core/store/verify.hpp"
+
+namespace xtune::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string date_of(std::int64_t unix_ms) {
+  if (unix_ms <= 0) return "-";
+  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(static_cast<std::time_t>(unix_ms / 1000)));
+}
+
+int list(const StoreOptions& options) {
+  const StoreSummary summary = summary_of(options.path());
+  tell_warnings(summary.warnings);
+  if (options.json()) {
+    Json json{{"store", options.path().string()}, {"kernels", Json::array()}};
+    for (const StorePart& part : summary.parts)
+      json["kernels"].push_back({{"arch", part.arch},
+                                 {"kernel", part.kernel},
+                                 {"records", part.records},
+                                 {"answers", part.answers},
+                                 {"devices", part.devices},
+                                 {"newest_unix_ms", part.newest_unix_ms},
+                                 {"files", part.files},
+                                 {"bytes", part.bytes}});
+    json["artifacts"] = {{"count", summary.artifacts}, {"bytes", summary.artifact_bytes}};
+    print_json(json);
+    return done;
+  }
+  fmt::print("{}\n", printable(options.path().string()));
+  for (const StorePart& part : summary.parts)
+    fmt::print("  {:<12} {:<24} {:>9}, {} answered on {}; newest {}, {}\n", printable(part.arch, 60),
+               printable(part.kernel, 80), counted(part.records, "record"), counted(part.answers, "problem"),
+               part.devices.empty() ? "no device" : printable(fmt::format("{}", fmt::join(part.devices, ", ")), 200),
+               date_of(part.newest_unix_ms), human_bytes(part.bytes));
+  if (summary.parts.empty()) fmt::print("  no records\n");
+  fmt::print("  {}, {} with their sources\n", counted(summary.artifacts, "artifact"),
+             human_bytes(summary.artifact_bytes));
+  return done;
+}
+
+int verify(const StoreOptions& options, bool repair) {
+  const VerifyReport report = verify_store(options.path(), repair);
+  if (options.json()) {
+    Json json{{"store", options.path().string()},
+              {"sound", report.sound()},
+              {"record_files", report.record_files},
+              {"records", report.records},
+              {"artifacts", report.artifacts},
+              {"damage", Json::array()},
+              {"notes", report.notes}};
+    for (const StoreDamage& damage : report.damage)
+      json["damage"].push_back({{"where", damage.where}, {"what", damage.what}, {"repaired", damage.repaired}});
+    print_json(json);
+  } else {
+    for (const StoreDamage& damage : report.damage)
+      fmt::print("{}: {}{}\n", damage.where, damage.what, damage.repaired ? " (moved aside)" : "");
+    for (const std::string& note : report.notes) fmt::print("note: {}\n", note);
+    fmt::print("{}: {} in {}, {}: {}\n", printable(options.path().string()), counted(report.records, "sound record"),
+               counted(report.record_files, "file"), counted(report.artifacts, "artifact"),
+               report.damage.empty() ? "nothing damaged"
+               : report.sound()      ? fmt::format("{} moved aside", counted(report.damage.size(), "damaged piece"))
+                                     : fmt::format("{}{}", counted(report.damage.size(), "damaged piece"),
+                                              repair ? "" : "; --repair moves them aside"));
+  }
+  return report.sound() ? done : own_failure;
+}
+
+struct GcFlags {
+  StoreOptions common;
+  std::string older_than, max_size;
+  bool records = false, dry_run = false;
+};
+
+int collect(const GcFlags& flags) {
+  GcOptions options;
+  if (!flags.older_than.empty()) options.older_than_ms = duration_ms("--older-than", flags.older_than);
+  if (!flags.max_size.empty()) options.max_bytes = byte_count("--max-size", flags.max_size);
+  options.records = flags.records;
+  options.dry_run = flags.dry_run;
+  const GcReport report = collect_garbage(flags.common.path(), options, system_clock().unix_time_ms());
+  tell_warnings(report.warnings);
+  if (flags.common.json()) {
+    Json json{{"store", flags.common.path().string()}, {"dry_run", flags.dry_run}, {"removed", Json::array()}};
+    for (const GcReport::Removed& removed : report.removed)
+      json["removed"].push_back({{"path", removed.path.string()}, {"bytes", removed.bytes}, {"why", removed.why}});
+    json["bytes"] = report.bytes;
+    json["kept_bytes"] = report.kept_bytes;
+    print_json(json);
+    return done;
+  }
+  if (flags.dry_run)
+    for (const GcReport::Removed& removed : report.removed)
+      fmt::print("{} ({}): {}\n", printable(removed.path.string()), human_bytes(removed.bytes), removed.why);
+  fmt::print("{}: {} {}, {}; artifacts that stay: {}\n", printable(flags.common.path().string()),
+             flags.dry_run ? "would remove" : "removed", counted(report.removed.size(), "file"),
+             human_bytes(report.bytes), human_bytes(report.kept_bytes));
+  return done;
+}
+
+}  // namespace
+
+void add_store_ls(CLI::App& store, Context& context) {
+  CLI::App* command = store.add_subcommand("ls", "lists kernels and architectures with how much is known of them");
+  add_example(*command, "xtune store ls --store /shared/store");
+  static StoreOptions options;
+  add_store_options(*command, options);
+  command->callback([&context] { context.exit_code = list(options); });
+}
+
+void add_store_verify(CLI::App& store, Context& context) {
+  CLI::App* command = store.add_subcommand(
+      "verify", "checks every record and the hash of every artifact; exits with 1 where something is damaged");
+  add_example(*command, "xtune store verify --repair");
+  static StoreOptions options;
+  static bool repair = false;
+  add_store_options(*command, options);
+  command->add_flag("--repair", repair,
+                    "moves damaged lines and artifacts into files beside their own that end in .damaged; what is sound "
+                    "stays");
+  command->callback([&context] { context.exit_code = verify(options, repair); });
+}
+
+void add_store_gc(CLI::App& store, Context& context) {
+  CLI::App* command = store.add_subcommand(
+      "gc", "removes artifacts that no record names, and more where told; never records unless told");
+  add_example(*command, "xtune store gc --older-than 30d --max-size 10G --dry-run");
+  static GcFlags flags;
+  add_store_options(*command, flags.common);
+  command->add_option("--older-than", flags.older_than,
+                      "artifacts that have not changed for so long go too, such as 30d");
+  command->add_option("--max-size", flags.max_size,
+                      "artifacts go, the oldest first and those of the best configurations last, until what stays is "
+                      "no larger, such as 10G");
+  command->add_flag("--records", flags.records, "record files that are --older-than go too: what they hold is lost");
+  command->add_flag("--dry-run", flags.dry_run, "only lists what would go");
+  command->callback([&context] { context.exit_code = collect(flags); });
+}
+
+}  // namespace xtune::cli

@@ -1,0 +1,143 @@
+// xtune store merge, export, bundle: from one store into another, into other programs' forms, into one file.
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "cli/store_commands.hpp"
+#include "core/store/bundle.hpp"
+#include "core/store/export.hpp"
+#include "core/store/merge.hpp"
+
+namespace xtune::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+int merge(const StoreOptions& options, const std::vector<std::string>& others) {
+  MergeReport all;
+  for (const std::string& other : others) {
+    const MergeReport one = merge_store(options.path(), other);
+    all.records += one.records, all.artifacts += one.artifacts;
+    all.known_records += one.known_records, all.known_artifacts += one.known_artifacts;
+    all.warnings.insert(all.warnings.end(), one.warnings.begin(), one.warnings.end());
+  }
+  tell_warnings(all.warnings);
+  if (options.json())
+    print_json(Json{{"store", options.path().string()},
+                    {"records", all.records},
+                    {"known_records", all.known_records},
+                    {"artifacts", all.artifacts},
+                    {"known_artifacts", all.known_artifacts},
+                    {"left_out", all.warnings}});
+  else
+    fmt::print("{}: {} and {} came, {} and {} were there before\n", printable(options.path().string()),
+               counted(all.records, "record"), counted(all.artifacts, "artifact"), counted(all.known_records, "record"),
+               counted(all.known_artifacts, "artifact"));
+  return done;
+}
+
+struct ShipFlags {
+  StoreOptions common;
+  std::string output, form = "json";
+  WinnerFilter filter;
+  std::vector<std::string> defines;
+};
+
+void add_filter(CLI::App& command, ShipFlags& flags) {
+  command.add_option("--arch", flags.filter.archs, "only of this architecture; may be repeated")
+      ->allow_extra_args(false);
+  command.add_option("--kernel", flags.filter.kernels, "only of this kernel; may be repeated")->allow_extra_args(false);
+}
+
+std::map<std::string, std::string> problem_of(const std::vector<std::string>& defines) {
+  std::map<std::string, std::string> problem;
+  for (const std::string& define : defines) {
+    const std::size_t equals = define.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Error(ErrorKind::invalid_argument, "-D " + define + ": write -D NAME=value, for example -D M=8192");
+    problem[define.substr(0, equals)] = define.substr(equals + 1);
+  }
+  return problem;
+}
+
+int export_store(const ShipFlags& flags) {
+  std::vector<std::string> warnings;
+  std::string text;
+  if (flags.form == "kernel-tuner") {
+    text = export_kernel_tuner(flags.common.path(), flags.filter, problem_of(flags.defines), warnings).dump(1) + "\n";
+  } else {
+    const std::vector<Winner> winners = winners_of(flags.common.path(), flags.filter, warnings);
+    text = flags.form == "json" ? export_json(winners).dump(2) + "\n" : export_header(winners, warnings);
+  }
+  tell_warnings(warnings);
+  if (flags.output.empty())
+    fmt::print("{}", text);
+  else
+    write_file_atomically(flags.output, text);
+  return done;
+}
+
+int bundle(const ShipFlags& flags) {
+  const BundleReport report = write_bundle(flags.common.path(), flags.output, flags.filter);
+  tell_warnings(report.warnings);
+  if (flags.common.json())
+    print_json(Json{{"bundle", flags.output},
+                    {"records", report.records},
+                    {"artifacts", report.artifacts},
+                    {"bytes", report.bytes},
+                    {"left_out", report.warnings}});
+  else
+    fmt::print("{}: {}, {}, {}\n", printable(flags.output), counted(report.records, "record"),
+               counted(report.artifacts, "artifact"), human_bytes(report.bytes));
+  return done;
+}
+
+}  // namespace
+
+void add_store_merge(CLI::App& store, Context& context) {
+  CLI::App* command =
+      store.add_subcommand("merge", "adds what other stores hold; the order does not matter, nor how often it is done");
+  add_example(*command, "xtune store merge node1/store node2/store --store all");
+  static StoreOptions options;
+  static std::vector<std::string> others;
+  command->add_option("other", others, "the stores to take from; they stay as they are")->required();
+  add_store_options(*command, options);
+  command->callback([&context] { context.exit_code = merge(options, others); });
+}
+
+void add_store_export(CLI::App& store, Context& context) {
+  CLI::App* command =
+      store.add_subcommand("export", "writes the best configurations in a form that other programs read");
+  add_example(*command,
+              "xtune store export --format header --kernel gemm -o gemm_best.hpp\n"
+              "  xtune store export --format kernel-tuner --kernel gemm --arch sm_90 -D M=4096 -o gemm.T4.json");
+  static ShipFlags flags;
+  command->add_option("--store", flags.common.store,
+                      "folder of records and artifacts; default: XTUNE_CACHE_DIR, else ~/.cache/xtune");
+  command
+      ->add_option("--format", flags.form,
+                   "json: a list of winners; header: C++ constants and a choice among them; kernel-tuner: all "
+                   "measurements of one kernel, device and problem, as Kernel Tuner's T4 results")
+      ->check(CLI::IsMember({"json", "header", "kernel-tuner"}))
+      ->capture_default_str();
+  command->add_option("-o,--output", flags.output, "file to write; default: standard output");
+  command->add_option("-D", flags.defines, "with kernel-tuner: NAME=value of the problem; may be repeated")
+      ->allow_extra_args(false);
+  add_filter(*command, flags);
+  command->callback([&context] { context.exit_code = export_store(flags); });
+}
+
+void add_store_bundle(CLI::App& store, Context& context) {
+  CLI::App* command = store.add_subcommand("bundle", "packs the best configurations and their artifacts into one file");
+  add_example(*command, "xtune store bundle -o gemm.xtune --arch sm_90 --arch gfx90a --kernel gemm");
+  static ShipFlags flags;
+  command->add_option("-o,--output", flags.output, "the file to write")->required();
+  add_store_options(*command, flags.common);
+  add_filter(*command, flags);
+  command->callback([&context] { context.exit_code = bundle(flags); });
+}
+
+}  // namespace xtune::cli

@@ -1,0 +1,142 @@
+// A bundle: a line that vouches for the index, the index, then what it tells the places of.
+#include "core/store/bundle.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "core/build/cache.hpp"
+#include "core/record/finals.hpp"
+#include "core/record/record_log.hpp"
+#include "xtune/error.hpp"
+#include "xtune/version.hpp"
+
+namespace xtune {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr int bundle_version = 1;
+constexpr std::size_t longest_header = 512;
+
+struct Parts {
+  std::map<std::pair<std::string, std::string>, std::string> records;
+  std::map<std::string, Artifact> artifacts;
+};
+
+Parts parts_of(const fs::path& store, const WinnerFilter& filter, BundleReport& report) {
+  Parts parts;
+  const ArtifactCache cache(store);
+  for (const Winner& winner : winners_of(store, filter, report.warnings)) {
+    std::string& text = parts.records[{winner.arch, winner.kernel}];
+    if (text.empty()) text = Json{{"xtune_records", Record::schema}, {"xtune", version}}.dump() + "\n";
+    text += winner.line + "\n";
+    ++report.records;
+    const std::string& key = winner.record.artifact_key;
+    if (parts.artifacts.contains(key)) continue;
+    try {
+      parts.artifacts.emplace(key, cache.read(key));
+    } catch (const Error& error) {
+      report.warnings.push_back(fmt::format("{} on {}, {}: its artifact is not in the bundle: {}", winner.kernel,
+                                            winner.arch, text_of(winner.record.config), error.what()));
+    }
+  }
+  if (report.records == 0)
+    throw Error(ErrorKind::nothing_valid, "the store has no configuration that may answer; `xtune run` makes some");
+  report.artifacts = parts.artifacts.size();
+  return parts;
+}
+
+}  // namespace
+
+BundleReport write_bundle(const fs::path& store, const fs::path& path, const WinnerFilter& filter) {
+  BundleReport report;
+  const Parts parts = parts_of(store, filter, report);
+  std::string data;
+  Json index = {{"records", Json::array()}, {"artifacts", Json::array()}};
+  for (const auto& [name, text] : parts.records) {
+    index["records"].push_back({{"arch", name.first},
+                                {"kernel", name.second},
+                                {"offset", data.size()},
+                                {"bytes", text.size()},
+                                {"sha256", sha256(text)}});
+    data += text;
+  }
+  for (const auto& [key, artifact] : parts.artifacts) {
+    index["artifacts"].push_back({{"key", key},
+                                  {"offset", data.size()},
+                                  {"bytes", artifact.image.size()},
+                                  {"metadata", Json::parse(artifact_metadata(artifact))}});
+    data += artifact.image;
+  }
+  const std::string index_text = index.dump() + "\n";
+  const Json header = {{"xtune_bundle", bundle_version},
+                       {"xtune", version},
+                       {"index_bytes", index_text.size()},
+                       {"index_sha256", sha256(index_text)}};
+  const std::string text = header.dump() + "\n" + index_text + data;
+  write_file_atomically(path, text);
+  report.bytes = text.size();
+  return report;
+}
+
+Bundle::Bundle(fs::path path) : path_(std::move(path)) {
+  const auto fail = [&](const std::string& why) {
+    return Error(ErrorKind::io, printable(path_.string()) + " is no bundle of xtune, or a damaged one: " + why);
+  };
+  std::error_code error;
+  const std::uint64_t size = fs::file_size(path_, error);
+  const std::string start = read_file_part(path_, 0, error ? 0 : std::min<std::uint64_t>(size, longest_header));
+  const std::size_t newline = start.find('\n');
+  if (newline == std::string::npos) throw fail("it does not begin with a header line");
+  try {
+    const Json header = Json::parse(start.substr(0, newline));
+    const int written = header.at("xtune_bundle");
+    if (written > bundle_version)
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("{}: written by a newer xtune (bundle version {}, this one reads up to {})",
+                              printable(path_.string()), written, bundle_version));
+    const std::uint64_t index_bytes = header.at("index_bytes"), begin = newline + 1;
+    if (index_bytes > size - begin) throw fail("it is cut off");
+    const std::string text = read_file_part(path_, begin, index_bytes);
+    if (sha256(text) != header.at("index_sha256")) throw fail("its index is not the one that was written");
+    const std::uint64_t data = begin + index_bytes;
+    const Json index = Json::parse(text);
+    const auto place_of = [&](const Json& part) {
+      const std::uint64_t offset = part.at("offset"), bytes = part.at("bytes");
+      if (offset > size - data || bytes > size - data - offset) throw fail("it is cut off");
+      return Place{data + offset, bytes};
+    };
+    for (const Json& part : index.at("records")) {
+      Part name{part.at("arch"), part.at("kernel")};
+      const Place place = place_of(part);
+      if (sha256(read_file_part(path_, place.offset, place.bytes)) != part.at("sha256"))
+        throw fail("the records of " + printable(name.kernel, 80) + " are not those that were packed");
+      records_[{name.arch, name.kernel}] = place;
+      parts_.push_back(std::move(name));
+    }
+    for (const Json& part : index.at("artifacts"))
+      artifacts_[part.at("key")] = {place_of(part), part.at("metadata").dump()};
+  } catch (const Json::exception& damage) {
+    throw fail(printable(damage.what(), 200));
+  }
+}
+
+StoreView Bundle::view(const std::string& arch, const std::string& kernel, const StoreViewOptions& options) const {
+  const auto found = records_.find({arch, kernel});
+  if (found == records_.end()) return StoreView::load(std::vector<RecordSource>(), options);
+  return StoreView::load({{path_, found->second.offset, found->second.bytes, printable(path_.string())}}, options);
+}
+
+std::optional<Artifact> Bundle::artifact(const std::string& key) const {
+  const auto found = artifacts_.find(key);
+  if (found == artifacts_.end()) return std::nullopt;
+  const Packed& packed = found->second;
+  return checked_artifact(key, packed.metadata, read_file_part(path_, packed.place.offset, packed.place.bytes));
+}
+
+}  // namespace xtune

@@ -1,0 +1,71 @@
+// One file with the winners of a store and their artifacts, to ship with a program. Format: docs/store.md.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/build/artifact.hpp"
+#include "core/store/store_view.hpp"
+
+namespace xtune {
+
+/// The fastest record of each kernel, architecture, problem and kind of device, by median; whole, as its line is.
+struct Winner {
+  std::string arch, kernel;  ///< as the records have them
+  Record record;
+  std::string line;
+};
+struct WinnerFilter {
+  std::vector<std::string> archs, kernels;  ///< empty: all
+};
+/// Sorted by kernel, architecture, problem, device. Damage and newer versions are warnings. Throws
+/// Error(invalid_argument) without a store, or where the store has nothing of an architecture or kernel asked for.
+std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
+                               std::vector<std::string>& warnings);
+
+struct BundleReport {
+  std::uint64_t records = 0, artifacts = 0, bytes = 0;
+  std::vector<std::string> warnings;  ///< artifacts that the store lacks or that are damaged
+};
+/// Writes the winners and their artifacts into one file, which appears whole or not at all. Throws Error(nothing_valid)
+/// where there is no winner, Error(io) where the file cannot be written.
+BundleReport write_bundle(const std::filesystem::path& store, const std::filesystem::path& path,
+                          const WinnerFilter& filter);
+
+/// Reads a bundle where it lies, which may be read-only: nothing is unpacked, and no name in it is a file's. Immutable
+/// once made; any number of threads may ask it at once.
+class Bundle {
+ public:
+  /// Reads the index and checks the records. Throws Error(io) for a file that cannot be read or is damaged,
+  /// Error(unsupported) for one of a newer version, with that version.
+  explicit Bundle(std::filesystem::path path);
+
+  struct Part {
+    std::string arch, kernel;
+  };
+  const std::vector<Part>& parts() const noexcept { return parts_; }  ///< what it holds records of
+  /// Empty where the bundle has no such part.
+  StoreView view(const std::string& arch, const std::string& kernel, const StoreViewOptions& options = {}) const;
+  /// nullopt: the bundle has none of this key. Throws Error(io) where its image is not the one that was packed.
+  std::optional<Artifact> artifact(const std::string& key) const;
+
+ private:
+  struct Place {
+    std::uint64_t offset = 0, bytes = 0;  ///< in the file
+  };
+  struct Packed {
+    Place place;
+    std::string metadata;
+  };
+  std::filesystem::path path_;
+  std::vector<Part> parts_;
+  std::map<std::pair<std::string, std::string>, Place> records_;
+  std::map<std::string, Packed> artifacts_;
+};
+
+}  // namespace xtune

@@ -1,0 +1,120 @@
+// Exports as JSON: the winners, and Kernel Tuner's results.
+#include "core/store/export.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/text.hpp"
+#include "core/record/finals.hpp"
+#include "core/record/record_json.hpp"
+#include "core/record/record_log.hpp"
+#include "core/store/layout.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Bindings& bindings) { return Json::parse(to_json(bindings).dump()); }
+
+// By the enumeration of the T4 schema.
+const char* invalidity_of(const Record& record) {
+  switch (record.outcome) {
+    case Outcome::ok:
+    case Outcome::pruned:
+      return "correct";
+    case Outcome::rejected:
+      return "constraints";
+    case Outcome::compile_failed:
+      return "compile";
+    case Outcome::wrong_result:
+      return "correctness";
+    case Outcome::timed_out:
+      return "timeout";
+    case Outcome::launch_failed:
+    case Outcome::crashed:
+      return record.stage == "compile" ? "compile" : "runtime";
+  }
+  return "runtime";
+}
+
+Json t4_result(const Record& record) {
+  Json samples = Json::array();
+  for (const double sample : record.samples_ms) samples.push_back(sample);
+  Json measurements = Json::array();
+  if (record.outcome == Outcome::ok)
+    measurements.push_back({{"name", "time"}, {"value", record.time_ms.median}, {"unit", "ms"}});
+  const auto seconds = static_cast<std::time_t>(record.unix_time_ms / 1000);
+  return {{"timestamp", fmt::format("{:%Y-%m-%dT%H:%M:%S}+00:00", fmt::gmtime(seconds))},
+          {"configuration", json_of(record.config)},
+          {"objectives", {"time"}},
+          {"times",
+           {{"compilation_time", record.compile_s * 1e3},
+            {"framework", 0},
+            {"search_algorithm", 0},
+            {"validation", 0},
+            {"runtimes", samples}}},
+          {"invalidity", invalidity_of(record)},
+          {"correctness", record.outcome == Outcome::ok || record.outcome == Outcome::pruned ? 1 : 0},
+          {"measurements", measurements}};
+}
+
+std::string title(const Record& record) {
+  return fmt::format("{} on {} ({}), {}", record.kernel, record.device.arch, record.device.name,
+                     text_of(record.problem));
+}
+
+}  // namespace
+
+Json export_json(const std::vector<Winner>& winners) {
+  Json list = Json::array();
+  for (const Winner& winner : winners) {
+    const Record& record = winner.record;
+    list.push_back({{"kernel", winner.kernel},
+                    {"arch", winner.arch},
+                    {"problem", json_of(record.problem)},
+                    {"config", json_of(record.config)},
+                    {"time_ms", record.time_ms.median},
+                    {"interval_ms", {record.time_ms.low, record.time_ms.high}},
+                    {"device", record.device.name},
+                    {"backend", record.device.backend},
+                    {"tainted", record.tainted},
+                    {"artifact_key", record.artifact_key},
+                    {"key", record.key},
+                    {"unix_time_ms", record.unix_time_ms}});
+  }
+  return list;
+}
+
+Json export_kernel_tuner(const std::filesystem::path& store, const WinnerFilter& filter,
+                         const std::map<std::string, std::string>& problem, std::vector<std::string>& warnings) {
+  std::map<std::string, std::vector<Record>> tasks;
+  std::set<std::pair<std::string, std::string>> read;
+  for (const Winner& winner : winners_of(store, filter, warnings)) {
+    if (!read.emplace(winner.arch, winner.kernel).second) continue;
+    for (Record& record : read_records(store, winner.arch, winner.kernel).records) {
+      bool asked = !record.drift && !is_sanitized(record);
+      for (const auto& [name, value] : problem)
+        asked = asked && record.problem.contains(name) && to_text(record.problem.at(name)) == value;
+      if (asked) tasks[title(record)].push_back(std::move(record));
+    }
+  }
+  if (tasks.empty()) throw Error(ErrorKind::nothing_valid, "the store has no measurements of that");
+  if (tasks.size() > 1) {
+    std::string choice;
+    for (const auto& [name, records] : tasks) choice += "\n  " + printable(name, 200);
+    throw Error(
+        ErrorKind::invalid_argument,
+        "a T4 results file is of one kernel, device and problem; say --kernel, --arch and -D for one of:" + choice);
+  }
+  Json results = Json::array();
+  for (const Record& record : tasks.begin()->second) results.push_back(t4_result(record));
+  return {{"schema_version", "1.0.0"}, {"results", results}};
+}
+
+}  // namespace xtune

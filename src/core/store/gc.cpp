@@ -1,0 +1,144 @@
+// Decides what goes, then removes it: metadata first, so that no artifact is ever there by half.
+#include "core/store/gc.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "core/record/record_log.hpp"
+#include "core/store/layout.hpp"
+#include "core/store/store_view.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t day_ms = 86'400'000;
+
+struct Named {
+  std::set<std::string, std::less<>> all, best;
+  bool known = true;  ///< every record file was read
+};
+
+Named named_by_records(const std::vector<RecordFile>& files, std::vector<std::string>& warnings) {
+  Named named;
+  std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> kernels;
+  for (const RecordFile& file : files) {
+    const std::string name = printable(file.path.string());
+    kernels[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, name});
+    try {
+      const RecordSet set = parse_records(name, read_file(file.path, std::uint64_t{1} << 32));
+      for (const Record& record : set.records) named.all.insert(record.artifact_key);
+      for (const std::string& warning : set.warnings)
+        if (warning.ends_with("; not read")) named.known = false, warnings.push_back(warning);
+    } catch (const Error& error) {
+      named.known = false;
+      warnings.emplace_back(error.what());
+    }
+  }
+  if (!named.known) warnings.emplace_back("not every record could be read: no artifact counts as unnamed");
+  for (auto& [kernel, sources] : kernels) {
+    const StoreView view = StoreView::load(std::move(sources));
+    for (const StoreView::Group& group : view.groups()) named.best.emplace(group.order.front()->artifact_key);
+  }
+  return named;
+}
+
+class Collection {
+ public:
+  Collection(const fs::path& store, const GcOptions& options, std::int64_t now)
+      : store_(store), options_(options), now_(now) {}
+
+  GcReport run() {
+    StoreLayout layout = layout_of(store_);
+    report_.warnings = std::move(layout.warnings);
+    // Records first: what only those that go have named is unnamed then.
+    std::erase_if(layout.records,
+                  [&](const RecordFile& file) { return options_.records && remove_records(file.path); });
+    for (const Leftover& leftover : layout.leftovers)
+      if (now_ - leftover.unix_time_ms > day_ms) remove(leftover.path, leftover.bytes, "a temporary file");
+    const Named named = named_by_records(layout.records, report_.warnings);
+    std::erase_if(layout.artifacts,
+                  [&](const auto& artifact) { return remove_artifact(artifact.second, reason(artifact, named)); });
+    for (const auto& [key, files] : layout.artifacts) report_.kept_bytes += files.bytes;
+    if (options_.max_bytes) shrink(layout.artifacts, named);
+    return std::move(report_);
+  }
+
+ private:
+  using Artifacts = std::map<std::string, ArtifactFiles>;
+
+  std::string reason(const Artifacts::value_type& artifact, const Named& named) const {
+    const std::int64_t age_ms = now_ - artifact.second.unix_time_ms;
+    if (options_.older_than_ms && age_ms > *options_.older_than_ms) return "old";
+    if (age_ms <= day_ms) return "";
+    if (!artifact.second.has_metadata) return "unfinished";
+    return named.known && !named.all.contains(artifact.first) ? "named by no record" : "";
+  }
+
+  void shrink(const Artifacts& artifacts, const Named& named) {
+    std::vector<const Artifacts::value_type*> order;
+    for (const auto& artifact : artifacts) order.push_back(&artifact);
+    const auto rank = [&](const Artifacts::value_type* artifact) {
+      return std::tuple(named.best.contains(artifact->first), artifact->second.unix_time_ms, artifact->first);
+    };
+    std::sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
+    for (const auto* artifact : order) {
+      if (report_.kept_bytes <= *options_.max_bytes) return;
+      if (remove_artifact(artifact->second, "beyond the size asked for")) report_.kept_bytes -= artifact->second.bytes;
+    }
+  }
+
+  bool remove_records(const fs::path& path) {
+    std::error_code error;
+    const auto changed = fs::last_write_time(path, error);
+    const std::uint64_t bytes = error ? 0 : fs::file_size(path, error);
+    if (error) return false;
+    const auto age = fs::file_time_type::clock::now() - changed;
+    if (std::chrono::duration_cast<std::chrono::milliseconds>(age).count() <= *options_.older_than_ms) return false;
+    return remove(path, bytes, "old records");
+  }
+
+  bool remove_artifact(const ArtifactFiles& files, const std::string& why) {
+    if (why.empty()) return false;
+    bool removed = true;
+    for (const bool metadata : {true, false})
+      for (const fs::path& file : files.files) {
+        std::error_code error;
+        const std::uint64_t bytes = fs::file_size(file, error);
+        if ((file.extension() == ".json") == metadata) removed = remove(file, error ? 0 : bytes, why) && removed;
+      }
+    return removed;
+  }
+
+  bool remove(const fs::path& path, std::uint64_t bytes, const std::string& why) {
+    std::error_code error;
+    if (!options_.dry_run && !fs::remove(path, error) && error) {
+      report_.warnings.push_back("cannot remove " + printable(path.string()) + ": " + error.message());
+      return false;
+    }
+    report_.removed.push_back({path, bytes, why});
+    report_.bytes += bytes;
+    return true;
+  }
+
+  const fs::path store_;
+  const GcOptions options_;
+  const std::int64_t now_;
+  GcReport report_;
+};
+
+}  // namespace
+
+GcReport collect_garbage(const fs::path& store, const GcOptions& options, std::int64_t now_unix_ms) {
+  require_store(store);
+  if (options.records && !options.older_than_ms)
+    throw Error(ErrorKind::invalid_argument, "records go by their age alone: say --older-than too, such as 365d");
+  return Collection(store, options, now_unix_ms).run();
+}
+
+}  // namespace xtune

@@ -1,0 +1,53 @@
+// Counts what a store holds.
+#include "core/store/summary.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.hpp"
+#include "core/record/record_log.hpp"
+#include "core/store/layout.hpp"
+#include "core/store/store_view.hpp"
+
+namespace xtune {
+
+StoreSummary summary_of(const std::filesystem::path& store) {
+  require_store(store);
+  const StoreLayout layout = layout_of(store);
+  StoreSummary summary;
+  summary.warnings = layout.warnings;
+  std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> parts;
+  for (const RecordFile& file : layout.records)
+    parts[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, printable(file.path.string())});
+  for (const auto& [name, sources] : parts) {
+    StorePart part;
+    part.arch = name_of_component(name.first).value_or(name.first);
+    part.kernel = name_of_component(name.second).value_or(name.second);
+    part.files = sources.size();
+    for (const RecordSource& source : sources) {
+      std::error_code error;
+      const std::uint64_t bytes = std::filesystem::file_size(source.path, error);
+      part.bytes += error ? 0 : bytes;
+    }
+    const StoreView view = StoreView::load(sources);
+    summary.warnings.insert(summary.warnings.end(), view.warnings().begin(), view.warnings().end());
+    part.records = view.records();
+    part.answers = view.groups().size();
+    std::set<std::string> devices;
+    for (const StoreView::Group& group : view.groups()) {
+      devices.insert(view.device_of(*group.order.front()).name);
+      for (const StoredConfig* config : group.order)
+        part.newest_unix_ms = std::max(part.newest_unix_ms, config->unix_time_ms);
+    }
+    part.devices.assign(devices.begin(), devices.end());
+    summary.parts.push_back(std::move(part));
+  }
+  for (const auto& [key, files] : layout.artifacts) {
+    summary.artifacts += files.has_metadata;
+    summary.artifact_bytes += files.bytes;
+  }
+  return summary;
+}
+
+}  // namespace xtune

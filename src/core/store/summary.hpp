@@ -1,0 +1,29 @@
+// What a store holds, in numbers.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace xtune {
+
+/// Of one kernel on one architecture.
+struct StorePart {
+  std::string arch, kernel;
+  std::uint64_t records = 0, files = 0, bytes = 0;
+  std::uint64_t answers = 0;  ///< problems on a kind of device that a configuration is stored for
+  std::vector<std::string> devices;
+  std::int64_t newest_unix_ms = 0;
+};
+
+struct StoreSummary {
+  std::vector<StorePart> parts;                     ///< by architecture, then kernel
+  std::uint64_t artifacts = 0, artifact_bytes = 0;  ///< with their sources
+  std::vector<std::string> warnings;
+};
+
+/// Throws Error(invalid_argument) where there is no such store.
+StoreSummary summary_of(const std::filesystem::path& store);
+
+}  // namespace xtune

@@ -1,0 +1,31 @@
+// Checks every hash and schema of a store, and moves aside what is damaged.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace xtune {
+
+/// Something in a store that is not as it was written.
+struct StoreDamage {
+  std::string where;      ///< file:line, or a file
+  std::string what;       ///< what is wrong, and with what
+  bool repaired = false;  ///< moved aside into a .damaged file
+};
+
+struct VerifyReport {
+  std::uint64_t record_files = 0, records = 0, artifacts = 0;
+  std::vector<StoreDamage> damage;
+  std::vector<std::string> notes;  ///< what is no damage: newer versions, files still being written, what is unfinished
+  bool sound() const;              ///< no damage, or all of it repaired
+};
+
+/// Records: each line's JSON and schema, and its key against its key_parts. Artifacts: metadata, the image's size and
+/// SHA-256. With repair, damaged lines move from FILE.jsonl to FILE.jsonl.damaged beside it, and damaged artifacts to
+/// names that end in .damaged; what is sound stays where it is, byte for byte, and a file that its writer may still
+/// append to is left alone. Throws Error(invalid_argument) without a store, Error(io) where a repair cannot be written.
+VerifyReport verify_store(const std::filesystem::path& store, bool repair);
+
+}  // namespace xtune

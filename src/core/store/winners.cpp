@@ -1,0 +1,71 @@
+// The winners of a store, for bundles and exports.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "core/record/finals.hpp"
+#include "core/record/record_log.hpp"
+#include "core/store/bundle.hpp"
+#include "core/store/layout.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+bool wanted(const std::vector<std::string>& names, const std::string& component) {
+  return names.empty() || std::any_of(names.begin(), names.end(),
+                                      [&](const std::string& name) { return path_component(name) == component; });
+}
+
+void require_all(const std::vector<std::string>& names, const std::set<std::string>& found, const char* what,
+                 const std::filesystem::path& store) {
+  for (const std::string& name : names)
+    if (!found.contains(path_component(name))) {
+      std::vector<std::string> known;
+      for (const std::string& component : found) known.push_back(name_of_component(component).value_or(component));
+      throw Error(ErrorKind::invalid_argument, "the store " + printable(store.string()) + " has no records of the " +
+                                                   what + " '" + printable(name, 80) + "'" + did_you_mean(name, known) +
+                                                   "; `xtune store ls` lists what it has");
+    }
+}
+
+}  // namespace
+
+std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
+                               std::vector<std::string>& warnings) {
+  require_store(store);
+  const StoreLayout layout = layout_of(store);
+  warnings.insert(warnings.end(), layout.warnings.begin(), layout.warnings.end());
+  std::set<std::string> archs, kernels;
+  std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> parts;
+  for (const RecordFile& file : layout.records) {
+    archs.insert(file.arch);
+    kernels.insert(file.kernel);
+    if (wanted(filter.archs, file.arch) && wanted(filter.kernels, file.kernel))
+      parts[{file.kernel, file.arch}].push_back({file.path, 0, UINT64_MAX, printable(file.path.string())});
+  }
+  require_all(filter.archs, archs, "architecture", store);
+  require_all(filter.kernels, kernels, "kernel", store);
+  std::vector<Winner> winners;
+  for (auto& [part, sources] : parts) {
+    const StoreView view = StoreView::load(sources);
+    warnings.insert(warnings.end(), view.warnings().begin(), view.warnings().end());
+    for (const StoreView::Group& group : view.groups()) {
+      const StoredConfig& best = *group.order.front();
+      Record record = view.record_of(best);
+      std::string line = read_file_part(sources[best.file].path, best.offset, best.bytes);
+      winners.push_back({record.device.arch, record.kernel, std::move(record), std::move(line)});
+    }
+  }
+  const auto rank = [](const Winner& winner) {
+    return std::tuple(winner.kernel, winner.arch, text_of(winner.record.problem), winner.record.device.name,
+                      winner.record.device.compute_units, winner.record.device.backend, winner.line);
+  };
+  std::sort(winners.begin(), winners.end(), [&](const Winner& a, const Winner& b) { return rank(a) < rank(b); });
+  return winners;
+}
+
+}  // namespace xtune

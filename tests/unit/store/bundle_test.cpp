@@ -1,0 +1,206 @@
+// Bundles and exports: what is packed answers as the store did, damage is said, and headers compile.
+#include "core/store/bundle.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/subprocess.hpp"
+#include "core/build/cache.hpp"
+#include "core/store/export.hpp"
+#include "unit/store/store_files.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+namespace fs = std::filesystem;
+
+namespace {
+
+Record stored_record(const fs::path& store, std::int64_t m, std::int64_t block, double time_ms,
+                     const std::string& arch = "sm_90") {
+  Record record = example_record(block, time_ms);
+  record.problem = {{"M", m}};
+  record.device.arch = arch;
+  record.config["WIDE"] = block > 32;
+  record.config["ORDER"] = std::string("row \"?\?=\xc3\xa4");
+  record.config["new"] = block > 64 ? Value(0.5) : Value(std::int64_t{2});
+  record.key = sha256(arch + std::to_string(m) + "x" + std::to_string(block));
+  Artifact artifact;
+  artifact.key = record.artifact_key = sha256("artifact" + record.key);
+  artifact.backend = "cuda", artifact.arch = arch, artifact.format = "cubin", artifact.entry_symbol = "gemm";
+  artifact.image = std::string("\0image\n", 7) + record.key;
+  ArtifactCache(store).insert(artifact, {});
+  return record;
+}
+
+void fill(const fs::path& store) {
+  for (const std::string arch : {"sm_90", "gfx90a"}) {
+    std::vector<Record> records;
+    for (const std::int64_t m : {1024, 4096})
+      for (const std::int64_t block : {32, 64, 128})
+        records.push_back(stored_record(
+            store, m, block, m == 1024 ? 1.0 / static_cast<double>(block) : 1.0 * static_cast<double>(block), arch));
+    write_records(store, records, "a1", arch);
+  }
+}
+
+std::string error_of(const fs::path& path) {
+  try {
+    Bundle bundle(path);
+  } catch (const Error& error) {
+    return std::string(to_string(error.kind())) + ": " + error.what();
+  }
+  return "";
+}
+
+std::string compile(const std::string& compiler, const fs::path& source) {
+  return run_command({compiler, "-std=c++17", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror",
+                      "-fsyntax-only", source.string()},
+                     {})
+      .stderr_text;
+}
+
+}  // namespace
+
+TEST_CASE("a bundle answers as its store does, from a place that nobody can write") {
+  const TemporaryDirectory store, shipped;
+  fill(store.path());
+  const fs::path path = shipped.path() / "gemm.xtune";
+  WinnerFilter filter;
+  filter.archs = {"sm_90"};
+  const BundleReport report = write_bundle(store.path(), path, filter);
+  CHECK(report.records == 2);
+  CHECK(report.artifacts == 2);
+  CHECK(report.warnings.empty());
+  CHECK(report.bytes == fs::file_size(path));
+  fs::permissions(path, fs::perms::owner_read);
+  const Bundle bundle(path);
+  REQUIRE(bundle.parts().size() == 1);
+  CHECK(bundle.parts()[0].arch == "sm_90");
+  const StoreView packed = bundle.view("sm_90", "gemm"), whole = StoreView::load(store.path(), "sm_90", "gemm");
+  CHECK(packed.warnings().empty());
+  for (const std::int64_t m : {1024, 2000, 4096, 100000}) {
+    const Bindings problem{{"M", m}};
+    const StoreView::Found a = packed.find(problem, example_device()), b = whole.find(problem, example_device());
+    REQUIRE(a.config);
+    CHECK(a.match == b.match);
+    CHECK(a.config->config == b.config->config);
+    const auto artifact = bundle.artifact(std::string(a.config->artifact_key));
+    REQUIRE(artifact);
+    CHECK(artifact->image == ArtifactCache(store.path()).find(artifact->key)->image);
+    CHECK(artifact->entry_symbol == "gemm");
+  }
+  CHECK_FALSE(bundle.artifact(sha256("none")));
+  CHECK(bundle.view("gfx90a", "gemm").groups().empty());
+}
+
+TEST_CASE("a bundle that is damaged, cut off, newer or no bundle is refused, and so is a wrong image") {
+  const TemporaryDirectory store;
+  fill(store.path());
+  const fs::path path = store.path() / "b";
+  write_bundle(store.path(), path, {});
+  const std::string text = read_file(path);
+  write_text(path, text.substr(0, text.size() - 1));
+  CHECK(error_of(path).find("cut off") != std::string::npos);
+  write_text(path, text.substr(0, 300));
+  CHECK(error_of(path).find("cut off") != std::string::npos);
+  write_text(path, "{\"xtune_bundle\":9}\n");
+  CHECK(error_of(path).find("unsupported") == 0);
+  CHECK(error_of(path).find("version 9") != std::string::npos);
+  for (const char* other :
+       {"", "\n", "{}\n", "PK\x03\x04 zip", "[1]\n", "{\"xtune_bundle\":1,\"index_bytes\":99999999999}\n"}) {
+    write_text(path, other);
+    CHECK(error_of(path).find("io: ") == 0);
+  }
+  std::string changed = text;
+  changed[text.find("\"offset\"") + 10] ^= 1;
+  write_text(path, changed);
+  CHECK(error_of(path).find("index") != std::string::npos);
+  changed = text;
+  changed.back() ^= 1;  // of the last image
+  write_text(path, changed);
+  const Bundle bundle(path);
+  int refused = 0;
+  for (const Winner& winner : [&] {
+         std::vector<std::string> warnings;
+         return winners_of(store.path(), {}, warnings);
+       }()) {
+    try {
+      (void)bundle.artifact(winner.record.artifact_key);
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  CHECK(refused == 1);
+}
+
+TEST_CASE("what the store lacks is said: an architecture, a kernel, an artifact, anything at all") {
+  const TemporaryDirectory store, empty;
+  fill(store.path());
+  const fs::path path = store.path() / "b";
+  WinnerFilter filter;
+  filter.archs = {"sm_9"};
+  CHECK_THROWS_WITH_AS(write_bundle(store.path(), path, filter), doctest::Contains("did you mean 'sm_90'"), Error);
+  filter = {};
+  filter.kernels = {"conv"};
+  CHECK_THROWS_WITH_AS(write_bundle(store.path(), path, filter), doctest::Contains("kernel 'conv'"), Error);
+  CHECK_THROWS_WITH_AS(write_bundle(empty.path(), path, {}), doctest::Contains("xtune run"), Error);
+  std::vector<std::string> warnings;
+  const std::vector<Winner> winners = winners_of(store.path(), {}, warnings);
+  REQUIRE(winners.size() == 4);
+  fs::remove(ArtifactCache(store.path()).entry_path(winners[0].record.artifact_key, "json"));
+  const BundleReport report = write_bundle(store.path(), path, {});
+  CHECK(report.artifacts == 3);
+  REQUIRE(report.warnings.size() == 1);
+  CHECK(report.warnings[0].find("not in the bundle") != std::string::npos);
+}
+
+TEST_CASE("the header stands alone, compiles without a warning, and chooses at compile time") {
+  const TemporaryDirectory store;
+  fill(store.path());
+  Record odd = stored_record(store.path(), 64, 32, 1);
+  odd.kernel = "9 odd-name*/\\";
+  odd.problem = {};
+  write_records(store.path(), {odd}, "a2", "sm_90", odd.kernel);
+  std::vector<std::string> warnings;
+  write_text(store.path() / "best.hpp", export_header(winners_of(store.path(), {}, warnings), warnings));
+  CHECK(warnings.empty());
+  const fs::path source = store.path() / "use.cpp";
+  write_text(source,
+             "#include \"best.hpp\"\n"
+             "namespace gemm = xtune_best::gemm;\n"
+             "static_assert(gemm::best(\"sm_90\", {1024}).BLOCK == 128);\n"
+             "static_assert(gemm::best(\"sm_90\", {1100}).BLOCK == 128);\n"
+             "static_assert(gemm::best(\"gfx90a\", {100000}, \"NVIDIA H200\").BLOCK == 32);\n"
+             "static_assert(gemm::best(\"sm_90\", {1024}).new_ == 0.5);\n"
+             "static_assert(gemm::best(\"sm_90\", {4096}).ORDER == \"row \\\"?\\?=\\303\\244\");\n"
+             "static_assert(gemm::best(\"sm_70\", {1024}).BLOCK == gemm::default_config.BLOCK);\n"
+             "static_assert(xtune_best::p9_odd_name_::best(\"sm_90\", {}).BLOCK == 32);\n");
+  CHECK(compile("g++", source) == "");
+  if (run_command({"clang++", "--version"}, {}).exit_code == 0) CHECK(compile("clang++", source) == "");
+}
+
+TEST_CASE("exports as JSON: winners, and Kernel Tuner's results of one task") {
+  const TemporaryDirectory store;
+  fill(store.path());
+  std::vector<std::string> warnings;
+  const auto winners = export_json(winners_of(store.path(), {}, warnings));
+  REQUIRE(winners.size() == 4);
+  CHECK(winners[0].at("arch") == "gfx90a");
+  CHECK(winners[0].at("problem").at("M") == 1024);
+  CHECK(winners[0].at("config").at("BLOCK") == 128);
+  CHECK_THROWS_WITH_AS(export_kernel_tuner(store.path(), {}, {}, warnings), doctest::Contains("M=4096"), Error);
+  WinnerFilter filter;
+  filter.archs = {"sm_90"};
+  const auto t4 = export_kernel_tuner(store.path(), filter, {{"M", "4096"}}, warnings);
+  CHECK(t4.at("schema_version") == "1.0.0");
+  REQUIRE(t4.at("results").size() == 3);
+  const auto& first = t4.at("results")[0];
+  CHECK(first.at("configuration").at("BLOCK") == 32);
+  CHECK(first.at("invalidity") == "correct");
+  CHECK(first.at("times").at("runtimes").size() == 9);
+  CHECK(first.at("measurements")[0].at("value") == doctest::Approx(32));
+  CHECK(first.at("timestamp") == "2023-11-14T22:13:20+00:00");
+}

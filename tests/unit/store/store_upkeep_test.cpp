@@ -1,0 +1,262 @@
+// Verify, gc and merge: nothing sound is lost, nothing wrong comes in, and the order never matters.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/clock.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "core/build/cache.hpp"
+#include "core/store/gc.hpp"
+#include "core/store/merge.hpp"
+#include "core/store/store_view.hpp"
+#include "core/store/verify.hpp"
+#include "unit/store/store_files.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+namespace fs = std::filesystem;
+
+namespace {
+
+Artifact put_artifact(const fs::path& store, const std::string& name, const std::string& image = "image") {
+  Artifact artifact;
+  artifact.key = sha256(name);
+  artifact.backend = "cuda", artifact.arch = "sm_90", artifact.format = "cubin", artifact.entry_symbol = "gemm";
+  artifact.image = image + name;
+  CompileRequest request;
+  request.source = "source of " + name;
+  ArtifactCache(store).insert(artifact, request);
+  return artifact;
+}
+
+/// Every file under a folder, by its path in it.
+std::map<std::string, std::string> files_in(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) files[entry.path().lexically_relative(folder).string()] = read_file(entry.path());
+  return files;
+}
+
+std::set<std::string> lines_in(const fs::path& store) {
+  std::set<std::string> lines;
+  for (const auto& [name, text] : files_in(store)) {
+    if (!name.starts_with("records/")) continue;
+    for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+      if (const std::string line = text.substr(at, end - at); line.find("xtune_records") == std::string::npos)
+        lines.insert(line);
+  }
+  return lines;
+}
+
+/// As if its writer had ended long ago, on another machine.
+void age(const fs::path& path, int days = 2) {
+  fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(24 * days));
+}
+
+void age_all(const fs::path& store, int days) {
+  for (const auto& entry : fs::recursive_directory_iterator(store))
+    if (entry.is_regular_file()) age(entry.path(), days);
+}
+
+void of_another_host(const fs::path& path) {
+  std::string text = read_file(path);
+  const std::size_t end = text.find('\n');
+  write_text(path, "{\"xtune_records\":1,\"host\":\"elsewhere\",\"pid\":1}" + text.substr(end));
+  age(path);
+}
+
+}  // namespace
+
+TEST_CASE("verify finds every kind of damage by its line, and repair keeps all that is sound") {
+  const TemporaryDirectory store;
+  std::vector<Record> records = random_records(3, 12);
+  for (Record& record : records) record.key = key_of(record.key_parts);
+  const fs::path path = write_records(store.path(), records);
+  of_another_host(path);
+  put_artifact(store.path(), "sound");
+  CHECK(verify_store(store.path(), false).damage.empty());
+  const std::set<std::string> sound = lines_in(store.path());
+
+  std::string text = read_file(path), wrong_key = text.substr(text.find('\n') + 1);
+  wrong_key.resize(wrong_key.find('\n') + 1);
+  const std::size_t at = wrong_key.find("abc");
+  REQUIRE(at != std::string::npos);
+  wrong_key.replace(at, 3, "abd");
+  const std::size_t second = text.find('\n', text.find('\n') + 1) + 1;
+  text.insert(second, std::string("\0\0\0", 3) + "{\"half\":\n" + wrong_key + "{\"schema\":1}\n");
+  write_text(path, text + "{\"schema\":1,\"torn");
+  age(path);
+  const Artifact damaged = put_artifact(store.path(), "damaged");
+  write_text(ArtifactCache(store.path()).image_path(damaged), "other bytes");
+
+  VerifyReport report = verify_store(store.path(), false);
+  CHECK_FALSE(report.sound());
+  REQUIRE(report.damage.size() == 5);
+  CHECK(report.damage[0].where == path.string() + ":3");
+  CHECK(report.damage[0].what == "not JSON");
+  CHECK(report.damage[1].where == path.string() + ":4");
+  CHECK(report.damage[1].what == "its key is not the hash of its key_parts");
+  CHECK(report.damage[2].what.find("record field 'kernel'") != std::string::npos);
+  CHECK(report.damage[3].what.find("torn") != std::string::npos);
+  CHECK(report.damage[4].where.find(damaged.key) != std::string::npos);
+  CHECK(report.records == records.size());
+
+  report = verify_store(store.path(), true);
+  CHECK(report.sound());
+  CHECK(report.damage.size() == 5);
+  CHECK(verify_store(store.path(), false).damage.empty());
+  CHECK(read_records(store.path(), "sm_90", "gemm").warnings.empty());
+  std::set<std::string> left = lines_in(store.path());
+  CHECK(std::includes(left.begin(), left.end(), sound.begin(), sound.end()));
+  const std::string aside = read_file(path.string() + ".damaged");
+  CHECK(aside.find("abd") != std::string::npos);
+  CHECK(aside.find("torn\n") != std::string::npos);
+  CHECK(ArtifactCache(store.path()).find(sha256("sound")));
+  CHECK_FALSE(ArtifactCache(store.path()).find(damaged.key));
+}
+
+TEST_CASE("repair leaves alone what may still be written, and what a newer xtune wrote") {
+  const TemporaryDirectory store;
+  const fs::path live = write_records(store.path(), random_records(4, 3));  // by this very process
+  write_text(live, read_file(live) + "{\"schema\":1,\"half a li");
+  const fs::path newer = live.parent_path() / "newer.jsonl";
+  write_text(newer, "{\"xtune_records\":9}\nnot a record\n");
+  const auto before = files_in(store.path());
+  const VerifyReport report = verify_store(store.path(), true);
+  CHECK(report.damage.empty());
+  CHECK(std::any_of(report.notes.begin(), report.notes.end(),
+                    [](const std::string& note) { return note.find("record version 9") != std::string::npos; }));
+  write_text(live, read_file(live) + "ne\n");
+  CHECK_FALSE(verify_store(store.path(), true).sound());
+  fs::remove(live.string());
+  CHECK(files_in(store.path()).at("records/sm_90/gemm/newer.jsonl") == before.at("records/sm_90/gemm/newer.jsonl"));
+  CHECK_THROWS_AS(verify_store(store.path() / "nowhere", false), Error);
+}
+
+TEST_CASE("gc removes what no record names once it is old, never a record unless told, and nothing on a dry run") {
+  const TemporaryDirectory store;
+  Record record = example_record(64, 1);
+  record.artifact_key = put_artifact(store.path(), "named").key;
+  const fs::path path = write_records(store.path(), {record});
+  const Artifact unnamed = put_artifact(store.path(), "unnamed");
+  write_text(store.path() / "artifacts" / "ab" / ".node-1-1.tmp", "half");
+  const std::int64_t now = system_clock().unix_time_ms();
+  const ArtifactCache cache(store.path());
+  GcOptions options;
+  CHECK(collect_garbage(store.path(), options, now).removed.empty());  // a run may still want them
+  age_all(store.path(), 3);
+  const auto before = files_in(store.path());
+  options.dry_run = true;
+  const GcReport dry = collect_garbage(store.path(), options, now);
+  CHECK(dry.removed.size() == 4);  // image, metadata, source, the temporary file
+  CHECK(files_in(store.path()) == before);
+  options.dry_run = false;
+  CHECK(collect_garbage(store.path(), options, now).bytes == dry.bytes);
+  CHECK_FALSE(cache.find(unnamed.key));
+  CHECK(cache.find(record.artifact_key));
+
+  SUBCASE("a record that cannot be read may name anything") {
+    const Artifact kept = put_artifact(store.path(), "kept");
+    write_text(path.parent_path() / "newer.jsonl", "{\"xtune_records\":9}\n");
+    age_all(store.path(), 3);
+    const GcReport report = collect_garbage(store.path(), options, now);
+    CHECK(report.removed.empty());
+    CHECK_FALSE(report.warnings.empty());
+    CHECK(cache.find(kept.key));
+  }
+  SUBCASE("by age and size, records as told") {
+    options.older_than_ms = 86'400'000;
+    CHECK(collect_garbage(store.path(), options, now).removed.size() == 3);
+    CHECK_FALSE(cache.find(record.artifact_key));
+    CHECK(fs::exists(path));
+    options.records = true;
+    collect_garbage(store.path(), options, now);
+    CHECK_FALSE(fs::exists(path));
+    options.older_than_ms.reset();
+    CHECK_THROWS_AS(collect_garbage(store.path(), options, now), Error);
+  }
+  SUBCASE("the best configurations' artifacts go last") {
+    Record slower = example_record(128, 2);
+    slower.artifact_key = put_artifact(store.path(), "slower").key;
+    write_records(store.path(), {slower}, "a2");
+    const GcReport all = collect_garbage(store.path(), options, now);
+    options.max_bytes = all.kept_bytes - 1;
+    CHECK(collect_garbage(store.path(), options, now).removed.size() == 3);
+    CHECK(cache.find(record.artifact_key));
+    CHECK_FALSE(cache.find(slower.artifact_key));
+    options.max_bytes = 0;
+    CHECK(collect_garbage(store.path(), options, now).kept_bytes == 0);
+  }
+}
+
+TEST_CASE("merging gives the same whatever the order, and however often it is done") {
+  std::vector<TemporaryDirectory> stores(3);
+  std::set<std::string> all;
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    std::vector<Record> records = random_records(20 + i, 40);
+    records.push_back(example_record(64, 1));  // in all of them
+    write_records(stores[i].path(), records, "a" + std::to_string(i));
+    put_artifact(stores[i].path(), "own" + std::to_string(i));
+    put_artifact(stores[i].path(), "shared", "image" + std::to_string(i));  // one key, three images
+    const std::set<std::string> lines = lines_in(stores[i].path());
+    all.insert(lines.begin(), lines.end());
+  }
+  std::vector<std::size_t> order{0, 1, 2};
+  std::string artifacts, chosen;
+  do {
+    const TemporaryDirectory into;
+    for (const std::size_t i : order) merge_store(into.path(), stores[i].path());
+    const auto once = files_in(into.path());
+    for (const std::size_t i : {2, 0, 1, 1}) {
+      const MergeReport again = merge_store(into.path(), stores[static_cast<std::size_t>(i)].path());
+      CHECK(again.records == 0);
+      CHECK(again.artifacts == 0);
+      CHECK(again.warnings.empty());
+    }
+    CHECK(files_in(into.path()) == once);
+    CHECK(lines_in(into.path()) == all);
+    CHECK(verify_store(into.path(), false).damage.empty());
+    std::string these, choice;
+    for (const auto& [name, text] : once)
+      if (!name.starts_with("records/")) these += name + "\n" + text + "\n";
+    const StoreView view = StoreView::load(into.path(), "sm_90", "gemm");
+    for (const StoreView::Group& group : view.groups())
+      for (const StoredConfig* config : group.order) choice += to_json(view.record_of(*config)).dump() + "\n";
+    if (artifacts.empty()) artifacts = these, chosen = choice;
+    CHECK(these == artifacts);
+    CHECK(choice == chosen);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("a foreign store brings nothing wrong and reaches nothing outside") {
+  const TemporaryDirectory foreign, into, outside;
+  const fs::path path = write_records(foreign.path(), {example_record(64, 1)});
+  write_text(path.parent_path() / "z.jsonl", "{\"xtune_records\":1}\nrubbish\n");
+  write_text(path.parent_path() / "newer.jsonl",
+             "{\"xtune_records\":9}\n" + to_json(example_record(1, 1)).dump() + "\n");
+  write_text(outside.path() / "secret.jsonl", "{\"xtune_records\":1}\n" + to_json(example_record(2, 1)).dump() + "\n");
+  fs::create_symlink(outside.path() / "secret.jsonl", path.parent_path() / "link.jsonl");
+  fs::create_directory_symlink(outside.path(), foreign.path() / "records" / "sm_90" / "linked");
+  write_text(foreign.path() / "records" / "sm 90" / "gemm" / "a.jsonl", read_file(path));
+  const Artifact good = put_artifact(foreign.path(), "good"), wrong = put_artifact(foreign.path(), "wrong");
+  write_text(ArtifactCache(foreign.path()).image_path(wrong), "malice");
+  const Artifact escaping = put_artifact(foreign.path(), "escaping");
+  const fs::path metadata = ArtifactCache(foreign.path()).entry_path(escaping.key, "json");
+  std::string text = read_file(metadata);
+  text.replace(text.find("\"cubin\""), 7, "\"../../../escaped\"");
+  write_text(metadata, text);
+
+  const MergeReport report = merge_store(into.path(), foreign.path());
+  CHECK(report.records == 1);
+  CHECK(report.artifacts == 1);
+  CHECK(report.warnings.size() == 4);
+  const auto files = files_in(into.path());
+  CHECK(files.size() == 4);  // one record file, and image, source and metadata of the good artifact
+  CHECK(ArtifactCache(into.path()).find(good.key));
+  CHECK_FALSE(ArtifactCache(into.path()).find(wrong.key));
+  CHECK_THROWS_AS(merge_store(into.path(), into.path()), Error);
+  CHECK_THROWS_AS(merge_store(into.path(), foreign.path() / "nowhere"), Error);
+}
