@@ -28,6 +28,9 @@ struct LoadSettings {
   /// cuda, hip, host, or auto: the first of them that has a device.
   std::string backend = "auto";
   std::filesystem::path store;  ///< records and artifacts; empty: XTUNE_CACHE_DIR, else ~/.cache/xtune
+  /// A file that `xtune store bundle` wrote: its records and compiled kernels answer beside the store's. Read where it
+  /// lies, which may be read-only. Empty: none.
+  std::filesystem::path bundle;
   Policy policy = Policy::lookup;
   /// Every call checks its arguments: number, kind, size and type, and that pointers lead to enough device memory.
   bool checked = true;

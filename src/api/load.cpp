@@ -1,7 +1,9 @@
 // From a spec, or a Tunable, to a kernel that an application calls.
 #include <string>
 
+#include "api/program_finder.hpp"
 #include "api/tunable_access.hpp"
+#include "api/worker_toolchain.hpp"
 #include "backends/backend.hpp"
 #include "core/run/check_spec.hpp"
 #include "dispatch/kernel_state.hpp"
@@ -34,7 +36,10 @@ Kernel load(const Tunable& tunable, const LoadSettings& settings) {
   parts.spec = spec_of(*kept, name);
   check_spec(parts.spec);
   parts.runtime = backend->open_runtime();
-  parts.open_toolchain = [backend] { return backend->open_toolchain(); };
+  parts.open_toolchain = [name, timeout_s = parts.spec.kernel.compile_timeout_s] {
+    find_worker_program();
+    return make_worker_toolchain(name, timeout_s);
+  };
   parts.narrow = [kept](Spec& spec, const Bindings& problem, const Bindings& facts) {
     apply_predicates(*kept, spec, problem, facts);
   };

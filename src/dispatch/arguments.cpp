@@ -134,6 +134,7 @@ detail::Binding ArgumentPlan::bind(const Bindings& fixed) const {
     else
       binding.sources.push_back(*source);
   }
+  binding.told_twice = sources_.size() > binding.sources.size();
   return binding;
 }
 

@@ -28,6 +28,7 @@ struct Binding {
   Bindings fixed;
   std::vector<SizeSource> sources;   ///< of the other names, sorted
   std::vector<std::string> missing;  ///< that neither tells
+  bool told_twice = false;           ///< some size is: what tells it must agree
 };
 
 }  // namespace detail

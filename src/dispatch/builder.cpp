@@ -9,9 +9,21 @@
 
 namespace xtune::dispatch {
 
-Builder::Builder(std::filesystem::path store, std::function<std::unique_ptr<Toolchain>()> open,
-                 std::function<void(const std::string&)> say)
-    : cache_(std::move(store)), open_(std::move(open)), say_(std::move(say)) {}
+Builder::Builder(std::filesystem::path store, std::shared_ptr<const Bundle> bundle,
+                 std::function<std::unique_ptr<Toolchain>()> open, std::function<void(const std::string&)> say)
+    : cache_(std::move(store)), bundle_(std::move(bundle)), open_(std::move(open)), say_(std::move(say)) {}
+
+/// A damaged one of the bundle counts as none, but is told.
+std::optional<Artifact> Builder::find(const std::string& key) const {
+  if (auto artifact = cache_.find(key)) return artifact;
+  if (!bundle_) return std::nullopt;
+  try {
+    return bundle_->artifact(key);
+  } catch (const Error& error) {
+    say_(error.what());
+    return std::nullopt;
+  }
+}
 
 Toolchain* Builder::toolchain() {
   const std::lock_guard lock(mutex_);
@@ -44,7 +56,7 @@ Build Builder::build(const Spec& spec, const Space& space, const Bindings& probl
   }
   const auto stored = [&](const std::string& arch, const std::string& fingerprint) {
     const CandidateResolver resolver = resolver_for(arch, fingerprint);
-    auto artifact = cache_.find(resolver.artifact_key(resolver.compile_request(config)));
+    auto artifact = find(resolver.artifact_key(resolver.compile_request(config)));
     if (artifact) build.artifact = std::move(*artifact);
     return artifact.has_value();
   };

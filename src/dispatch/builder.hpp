@@ -5,12 +5,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/build/cache.hpp"
 #include "core/candidates/resolve.hpp"
 #include "core/record/record.hpp"
+#include "core/store/bundle.hpp"
 
 namespace xtune::dispatch {
 
@@ -28,9 +30,10 @@ struct NotStored : Error {
 /// Thread-safe.
 class Builder {
  public:
-  /// open: the compiler, asked for when it is first needed; empty: never.
-  Builder(std::filesystem::path store, std::function<std::unique_ptr<Toolchain>()> open,
-          std::function<void(const std::string&)> say);
+  /// bundle: artifacts beside the store's; may be null. open: the compiler, asked for when it is first needed; empty:
+  /// never.
+  Builder(std::filesystem::path store, std::shared_ptr<const Bundle> bundle,
+          std::function<std::unique_ptr<Toolchain>()> open, std::function<void(const std::string&)> say);
 
   /// One configuration of the space for this problem and device. record: a measurement of it, or nullptr, in which case
   /// its artifact is taken when it is of today's source. toolchains: whose artifacts will do as well as the own
@@ -43,7 +46,10 @@ class Builder {
  private:
   Toolchain* toolchain();
 
+  std::optional<Artifact> find(const std::string& key) const;
+
   ArtifactCache cache_;
+  const std::shared_ptr<const Bundle> bundle_;
   const std::function<std::unique_ptr<Toolchain>()> open_;
   const std::function<void(const std::string&)> say_;
   std::mutex mutex_;

@@ -117,7 +117,8 @@ void KernelState::tune(const Bindings& problem) {
   try {
     parts_.tune(problem, runtime_.device(), stop_.get_token());
   } catch (const std::exception& error) {
-    if (!stop_.stop_requested()) say(fmt::format("{}, {}: not tuned: {}", name(), bindings_text(problem), error.what()));
+    if (!stop_.stop_requested())
+      say(fmt::format("{}, {}: not tuned: {}", name(), bindings_text(problem), error.what()));
   }
   selector_.refresh();
 }

@@ -26,9 +26,10 @@ KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
       parts_(std::move(parts)),
       plan_(parts_.spec),
       runtime_(*parts_.runtime),
-      selector_(parts_.spec, store_of(settings_), settings_.other_architectures,
+      bundle_(settings_.bundle.empty() ? nullptr : std::make_shared<const Bundle>(settings_.bundle)),
+      selector_(parts_.spec, store_of(settings_), bundle_, settings_.other_architectures,
                 [this](const std::string& text) { say(text); }),
-      builder_(store_of(settings_), settings_.compile ? parts_.open_toolchain : nullptr,
+      builder_(store_of(settings_), bundle_, settings_.compile ? parts_.open_toolchain : nullptr,
                [this](const std::string& text) { say(text); }),
       capture_(dispatch::Capture::from_environment(parts_.spec, plan_, parts_.narrow,
                                                    [this](const std::string& text) { say(text); })) {}
@@ -101,7 +102,7 @@ void KernelState::fail(int status) const {
 }
 
 void KernelState::check(const Binding& binding, const void* const* values, const Prepared& entry) {
-  plan_.check_sizes(binding, values);
+  if (binding.told_twice) plan_.check_sizes(binding, values);
   for (std::size_t i = 0; i < entry.bytes.size(); ++i) {
     if (entry.bytes[i] == 0) continue;
     const void* address = nullptr;

@@ -79,6 +79,7 @@ class KernelState {
   const dispatch::Parts parts_;
   const dispatch::ArgumentPlan plan_;
   Runtime& runtime_;
+  const std::shared_ptr<const Bundle> bundle_;
   dispatch::Selector selector_;
   dispatch::Builder builder_;
   dispatch::Table table_;

@@ -78,9 +78,13 @@ Selection selection_of(Match match, Record record, double distance, const std::s
 
 }  // namespace
 
-Selector::Selector(const Spec& spec, std::filesystem::path store, bool other_architectures,
-                   std::function<void(const std::string&)> say)
-    : spec_(spec), store_(std::move(store)), other_architectures_(other_architectures), say_(std::move(say)) {}
+Selector::Selector(const Spec& spec, std::filesystem::path store, std::shared_ptr<const Bundle> bundle,
+                   bool other_architectures, std::function<void(const std::string&)> say)
+    : spec_(spec),
+      store_(std::move(store)),
+      bundle_(std::move(bundle)),
+      other_architectures_(other_architectures),
+      say_(std::move(say)) {}
 
 std::shared_ptr<const Selector::Stock> Selector::stock_of(const DeviceInfo& device) {
   constexpr std::size_t most_looked_at = 16;
@@ -91,22 +95,27 @@ std::shared_ptr<const Selector::Stock> Selector::stock_of(const DeviceInfo& devi
   StoreViewOptions options;
   options.statistic = spec_.measure.statistic;
   options.bucket = bucket_function(spec_, device);
-  try {
-    fresh->view = StoreView::load(store_, device.arch, spec_.kernel.name, options);
-    for (const std::string& warning : fresh->view->warnings()) say_(warning);
-    std::vector<Record> newest;
-    for (const StoreView::Group& group : fresh->view->groups()) {
-      if (newest.size() >= most_looked_at) break;
-      newest.push_back(fresh->view->record_of(*group.order.front()));
+  std::vector<Record> newest;
+  const auto add = [&](const auto& load) {
+    try {
+      StoreView view = load();
+      for (const std::string& warning : view.warnings()) say_(warning);
+      for (const StoreView::Group& group : view.groups()) {
+        if (newest.size() >= most_looked_at) break;
+        newest.push_back(view.record_of(*group.order.front()));
+      }
+      fresh->views.push_back(std::move(view));
+    } catch (const Error& error) {
+      say_(error.what());
     }
-    std::stable_sort(newest.begin(), newest.end(),
-                     [](const Record& a, const Record& b) { return a.unix_time_ms > b.unix_time_ms; });
-    for (const Record& record : newest)
-      if (std::find(fresh->toolchains.begin(), fresh->toolchains.end(), record.toolchain) == fresh->toolchains.end())
-        fresh->toolchains.push_back(record.toolchain);
-  } catch (const Error& error) {
-    say_(error.what());
-  }
+  };
+  add([&] { return StoreView::load(store_, device.arch, spec_.kernel.name, options); });
+  if (bundle_) add([&] { return bundle_->view(device.arch, spec_.kernel.name, options); });
+  std::stable_sort(newest.begin(), newest.end(),
+                   [](const Record& a, const Record& b) { return a.unix_time_ms > b.unix_time_ms; });
+  for (const Record& record : newest)
+    if (std::find(fresh->toolchains.begin(), fresh->toolchains.end(), record.toolchain) == fresh->toolchains.end())
+      fresh->toolchains.push_back(record.toolchain);
   return stock = std::move(fresh);
 }
 
@@ -143,10 +152,8 @@ std::vector<Record> Selector::records_elsewhere(const DeviceInfo& device) const 
   return all;
 }
 
-Selection Selector::from_view(const Stock& stock, const Spec& spec, const Bindings& problem, const DeviceInfo& device,
-                              const std::vector<std::string>& archs) const {
-  if (!stock.view) return {};
-  const StoreView& view = *stock.view;
+Selection Selector::from_view(const StoreView& view, const Spec& spec, const Bindings& problem,
+                              const DeviceInfo& device, const std::vector<std::string>& archs) const {
   Today today(spec, problem, device, archs);
   std::optional<Space> space;
   StoreView::Rules rules;
@@ -165,6 +172,21 @@ Selection Selector::from_view(const Stock& stock, const Spec& spec, const Bindin
       selection_of(found.match, view.record_of(*found.config), found.distance, spec.measure.statistic);
   selection.choice.reasons.push_back(view.explain(found, problem, device));
   return selection;
+}
+
+/// The store's own measurement goes before an equally near one of the bundle.
+Selection Selector::from_views(const Stock& stock, const Spec& spec, const Bindings& problem, const DeviceInfo& device,
+                               const std::vector<std::string>& archs) const {
+  Selection best;
+  for (const StoreView& view : stock.views) {
+    Selection next = from_view(view, spec, problem, device, archs);
+    const auto rank = [](const Selection& selection) {
+      return std::pair(selection.choice.kind, selection.choice.distance);
+    };
+    if (best.choice.reasons.empty() || rank(next) < rank(best)) std::swap(best, next);
+    best.choice.reasons.insert(best.choice.reasons.end(), next.choice.reasons.begin(), next.choice.reasons.end());
+  }
+  return best;
 }
 
 Selection Selector::from_records(const std::vector<Record>& records, const Spec& spec, const Bindings& problem,
@@ -186,7 +208,7 @@ Selection Selector::from_records(const std::vector<Record>& records, const Spec&
 Selection Selector::select(const Spec& spec, const Bindings& problem, const DeviceInfo& device,
                            const std::vector<std::string>& archs) {
   Selection selection = spec.objective.goals.empty()
-                            ? from_view(*stock_of(device), spec, problem, device, archs)
+                            ? from_views(*stock_of(device), spec, problem, device, archs)
                             : from_records(records_of(device.arch), spec, problem, device, &archs);
   if (selection.record || !other_architectures_) return selection;
   Selection abroad = from_records(records_elsewhere(device), spec, problem, device, nullptr);

@@ -12,7 +12,7 @@
 
 #include "core/record/record.hpp"
 #include "core/spec/spec.hpp"
-#include "core/store/store_view.hpp"
+#include "core/store/bundle.hpp"
 #include "xtune/kernel.hpp"
 
 namespace xtune::dispatch {
@@ -27,8 +27,9 @@ struct Selection {
 class Selector {
  public:
   /// spec outlives it. say: what is damaged in the store, a line each.
-  Selector(const Spec& spec, std::filesystem::path store, bool other_architectures,
-           std::function<void(const std::string&)> say);
+  /// bundle: what answers beside the store; may be null.
+  Selector(const Spec& spec, std::filesystem::path store, std::shared_ptr<const Bundle> bundle,
+           bool other_architectures, std::function<void(const std::string&)> say);
 
   /// spec: the one given, or narrowed for this problem. archs: what artifacts may be compiled for on this device.
   /// Throws as make_space does. A store that cannot be read has no records.
@@ -44,12 +45,14 @@ class Selector {
  private:
   /// One architecture's, by way of one kind of device.
   struct Stock {
-    std::optional<StoreView> view;
+    std::vector<StoreView> views;  ///< the store's, then the bundle's
     std::vector<std::string> toolchains;
   };
   std::shared_ptr<const Stock> stock_of(const DeviceInfo& device);
-  Selection from_view(const Stock& stock, const Spec& spec, const Bindings& problem, const DeviceInfo& device,
+  Selection from_view(const StoreView& view, const Spec& spec, const Bindings& problem, const DeviceInfo& device,
                       const std::vector<std::string>& archs) const;
+  Selection from_views(const Stock& stock, const Spec& spec, const Bindings& problem, const DeviceInfo& device,
+                       const std::vector<std::string>& archs) const;
   /// Of whole records: for goals that are not the time alone, and for those of other architectures.
   Selection from_records(const std::vector<Record>& records, const Spec& spec, const Bindings& problem,
                          const DeviceInfo& device, const std::vector<std::string>* archs) const;
@@ -58,6 +61,7 @@ class Selector {
 
   const Spec& spec_;
   const std::filesystem::path store_;
+  const std::shared_ptr<const Bundle> bundle_;
   const bool other_architectures_;
   const std::function<void(const std::string&)> say_;
   std::mutex mutex_;

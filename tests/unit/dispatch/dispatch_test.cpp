@@ -2,6 +2,7 @@
 #include <cstring>
 #include <thread>
 
+#include "core/store/bundle.hpp"
 #include "unit/dispatch/shop.hpp"
 
 namespace xtune {
@@ -116,6 +117,24 @@ TEST_CASE("where nothing may be compiled, only what is stored runs") {
   }
   shop.measure(4096, 64, 1.0);
   CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=64 ");
+}
+
+TEST_CASE("a bundle answers beside an empty store, and the store before it") {
+  Shop shop;
+  shop.measure(4096, 128, 1.0);
+  const std::filesystem::path bundle = shop.folder.path() / "winners.xtune";
+  CHECK(write_bundle(shop.settings.store, bundle, {}).artifacts == 1);
+  shop.settings.store = shop.folder.path() / "empty";
+  shop.settings.bundle = bundle;
+  shop.settings.compile = false;
+  const Bindings problem{{"N", std::int64_t{4096}}};
+  CHECK(shop.kernel().choice(problem).kind == Choice::Kind::exact);
+  CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=128 ");
+  CHECK(shop.call(shop.kernel(), 1024).image == "BLOCK=128 ");
+  shop.measure(4096, 64, 2.0);
+  CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=64 ");
+  shop.settings.bundle = shop.folder.path() / "absent";
+  CHECK(holds(error_of(ErrorKind::io, [&] { shop.kernel(); }), "absent"));
 }
 
 TEST_CASE("a configuration that does not run gives way to a default one, which is said") {

@@ -1,0 +1,15 @@
+// A compiler behind a worker process: for programs that a crash of the vendor's compiler must not end.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/build/artifact.hpp"
+
+namespace xtune {
+
+/// Starts a worker for each compilation; needs find_worker_program. timeout_s: of one compilation. Throws
+/// Error(unavailable) when the backend has no compiler.
+std::unique_ptr<Toolchain> make_worker_toolchain(const std::string& backend, double timeout_s);
+
+}  // namespace xtune

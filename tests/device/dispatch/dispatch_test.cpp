@@ -1,0 +1,58 @@
+// Kernels called on a real GPU in a context that is there already: results, wrong pointers, threads without a context.
+#include <fstream>
+#include <thread>
+
+#include "base/files.hpp"
+#include "core/space/value.hpp"
+#include "device/gpu_case.hpp"
+#include "xtune/kernel.hpp"
+
+namespace xtune::testing {
+
+TEST_CASE("a kernel is called in the context that the thread has") {
+  for_each_gpu([](Gpu& gpu) {
+    const TemporaryDirectory folder;
+    std::ofstream(folder.path() / "add.cu")
+        << "extern \"C\" __global__ void add(const int* x, int* y, int n, int by) {\n"
+           "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+           "  if (i < n) y[i] = x[i] + by + 0 * BLOCK;\n}\n";
+    std::ofstream(folder.path() / "add.toml")
+        << "[kernel]\nname = \"add\"\nsource = \"add.cu\"\n[problem]\nN = 1000\n[space.params]\nBLOCK = [64, 128]\n"
+           "[launch]\ngrid = [\"ceildiv(N, BLOCK)\"]\nblock = [\"BLOCK\"]\n"
+           "[[args]]\nname = \"x\"\ndtype = \"i32\"\nshape = [\"N\"]\n"
+           "[[args]]\nname = \"y\"\ndtype = \"i32\"\nshape = [\"N\"]\nrole = \"out\"\n"
+           "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
+           "[[args]]\nname = \"by\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"7\"\n";
+    LoadSettings settings;
+    settings.backend = gpu.device->info().backend;
+    settings.store = folder.path() / "store";
+    const Kernel add = load(folder.path() / "add.toml", settings);
+
+    constexpr int n = 1000;
+    auto x = gpu.device->allocate(n * sizeof(int)), y = gpu.device->allocate(n * sizeof(int));
+    std::array<int, n> values{};
+    for (int i = 0; i < n; ++i) values[static_cast<std::size_t>(i)] = i;
+    x->write(0, std::as_bytes(std::span(values)));
+    const auto* in = static_cast<const int*>(x->address());
+    auto* out = static_cast<int*>(y->address());
+    for (int by = 1; by < 100; ++by) add(nullptr, in, out, n, by);
+    y->read(0, std::as_writable_bytes(std::span(values)));
+    for (int i = 0; i < n; ++i) REQUIRE(values[static_cast<std::size_t>(i)] == i + 99);
+
+    const auto refused = [&](auto call) {
+      try {
+        call();
+      } catch (const Error& error) {
+        MESSAGE(error.what());
+        return true;
+      }
+      return false;
+    };
+    CHECK(refused([&] { add(nullptr, in, out, n * 1000 * 1000, 1); }));
+    CHECK(refused([&] { add(nullptr, static_cast<const int*>(nullptr), out, n, 1); }));
+    // A thread of the driver API begins without a context; HIP's has a device from the start.
+    if (settings.backend == "cuda") std::thread([&] { CHECK(refused([&] { add(nullptr, in, out, n, 1); })); }).join();
+  });
+}
+
+}  // namespace xtune::testing
