@@ -13,7 +13,7 @@ namespace xtune {
 /// Calls work(i) for each i below count, in whatever order, and returns when all is done. threads = 0: as many as the
 /// machine has, 8 at most. work throws nothing.
 template <class Work>
-void parallel_for(std::size_t count, unsigned threads, const Work& work) {
+void for_each_index(std::size_t count, unsigned threads, const Work& work) {
   if (threads == 0) threads = std::min(8u, std::max(1u, std::thread::hardware_concurrency()));
   std::atomic<std::size_t> next{0};
   const auto loop = [&] {

@@ -354,7 +354,7 @@ RowSet read_rows(const std::vector<RecordSource>& sources, unsigned threads) {
   std::vector<std::string> warnings;
   const std::vector<Piece> pieces = pieces_of(sources, warnings);
   std::vector<PieceRows> parts(pieces.size());
-  parallel_for(pieces.size(), threads, [&](std::size_t i) {
+  for_each_index(pieces.size(), threads, [&](std::size_t i) {
     try {
       std::vector<char> buffer;
       read_piece(sources[pieces[i].source], pieces[i], buffer, parts[i]);

@@ -146,7 +146,7 @@ void StoreView::State::group() {
     members.push_back(std::move(entry.second));
   }
   std::vector<std::exception_ptr> failures(groups.size());
-  parallel_for(groups.size(), options.threads, [&](std::size_t i) {
+  for_each_index(groups.size(), options.threads, [&](std::size_t i) {
     try {
       groups[i].order = rank(members[i], options.statistic);
     } catch (...) {
