@@ -24,6 +24,7 @@ enum class Policy {
   tune_in_background,  ///< runs what lookup would, and tunes meanwhile; later calls run the winner
 };
 
+/// Where a kernel's configurations come from, and what is done where none is stored.
 struct LoadSettings {
   /// cuda, hip, host, or auto: the first of them that has a device.
   std::string backend = "auto";
@@ -31,7 +32,7 @@ struct LoadSettings {
   /// A file that `xtune store bundle` wrote: its records and compiled kernels answer beside the store's. Read where it
   /// lies, which may be read-only. Empty: none.
   std::filesystem::path bundle;
-  Policy policy = Policy::lookup;
+  Policy policy = Policy::lookup;  ///< what the first call on a new problem does
   /// Every call checks its arguments: number, kind, size and type, and that pointers lead to enough device memory.
   bool checked = true;
   /// false: only what the store holds compiled is ever run; the compiler is never asked.
@@ -51,14 +52,15 @@ struct LoadSettings {
 
 /// Which configuration answers for a problem, and why.
 struct Choice {
+  /// How good a fit it is, best first.
   enum class Kind {
     exact,    ///< measured for this problem on this kind of device
     bucket,   ///< for another problem with the same [dispatch] key
     nearest,  ///< for the nearest problem by shape
     none,     ///< nothing measured may answer: the default configuration
   };
-  Kind kind = Kind::none;
-  Bindings config;
+  Kind kind = Kind::none;            ///< how good a fit it is
+  Bindings config;                   ///< parameter name -> value
   Bindings measured_for;             ///< the problem of the measurement; empty: none
   double time_ms = 0;                ///< as measured there
   double distance = 0;               ///< of the two problems: the sum over dimensions of |log2(a / b)|
@@ -168,7 +170,7 @@ class Kernel {
   /// Waits until nothing is left to tune in the background.
   void wait() const;
 
-  const std::string& name() const noexcept;
+  const std::string& name() const noexcept;  ///< of the kernel
 
   /// For the library.
   Kernel(std::shared_ptr<detail::KernelState> state, std::shared_ptr<const detail::Binding> binding) noexcept;
