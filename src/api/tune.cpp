@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <memory>
-#include <random>
 
 #include "api/application_memory.hpp"
 #include "api/attachments.hpp"
@@ -19,17 +18,13 @@
 #include "api/tunable_state.hpp"
 #include "backends/backend.hpp"
 #include "base/files.hpp"
+#include "core/run/attempt.hpp"
 #include "core/run/services.hpp"
 #include "core/run/tuner.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
 namespace {
-
-std::string new_attempt() {
-  std::random_device entropy;
-  return fmt::format("{:08x}{:08x}", entropy(), entropy());
-}
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::invalid_argument, "settings: " + what); }
 

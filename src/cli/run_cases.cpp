@@ -4,23 +4,15 @@
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "base/files.hpp"
 #include "cli/run_command.hpp"
 #include "core/record/spec_fit.hpp"
 #include "core/run/across.hpp"
+#include "core/run/attempt.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
-namespace {
-
-std::string new_attempt() {
-  std::random_device entropy;
-  return fmt::format("{:08x}{:08x}", entropy(), entropy());
-}
-
-}  // namespace
 
 std::vector<EventLoop::Watch> RunCommand::watch_signals(EventLoop& loop) {
   std::vector<EventLoop::Watch> watches;

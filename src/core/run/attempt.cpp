@@ -1,0 +1,15 @@
+// Ids of runs, from the system's own randomness: a seed would give two runs one id.
+#include "core/run/attempt.hpp"
+
+#include <fmt/core.h>
+
+#include <random>
+
+namespace xtune {
+
+std::string new_attempt() {
+  std::random_device entropy;
+  return fmt::format("{:08x}{:08x}", entropy(), entropy());
+}
+
+}  // namespace xtune
