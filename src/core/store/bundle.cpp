@@ -104,7 +104,7 @@ Bundle::Bundle(fs::path path) : path_(std::move(path)) {
     const std::uint64_t index_bytes = header.at("index_bytes"), begin = newline + 1;
     if (index_bytes > size - begin) throw fail("it is cut off");
     const std::string text = read_file_part(path_, begin, index_bytes);
-    if (sha256(text) != header.at("index_sha256")) throw fail("its index is not the one that was written");
+    if (header.at("index_sha256") != sha256(text)) throw fail("its index is not the one that was written");
     const std::uint64_t data = begin + index_bytes;
     const Json index = Json::parse(text);
     const auto place_of = [&](const Json& part) {
@@ -115,7 +115,7 @@ Bundle::Bundle(fs::path path) : path_(std::move(path)) {
     for (const Json& part : index.at("records")) {
       Part name{part.at("arch"), part.at("kernel")};
       const Place place = place_of(part);
-      if (sha256(read_file_part(path_, place.offset, place.bytes)) != part.at("sha256"))
+      if (part.at("sha256") != sha256(read_file_part(path_, place.offset, place.bytes)))
         throw fail("the records of " + printable(name.kernel, 80) + " are not those that were packed");
       records_[{name.arch, name.kernel}] = place;
       parts_.push_back(std::move(name));
