@@ -36,6 +36,7 @@ Driver load() {
 #undef XTUNE_LOAD
   find_any(driver.library, driver.event_elapsed_time, {"cuEventElapsedTime_v2", "cuEventElapsedTime"});
   find_any(driver.library, driver.device_get_uuid, {"cuDeviceGetUuid_v2", "cuDeviceGetUuid"});
+  find_any(driver.library, driver.context_id, {"cuCtxGetId"});
   find_any(driver.library, driver.get_parameter_info, {"cuFuncGetParamInfo"});
 #if CUDA_VERSION >= 11080
   find_any(driver.library, driver.launch_kernel_ex, {"cuLaunchKernelEx"});

@@ -61,6 +61,7 @@ struct Driver {
   // Absent from some drivers or headers; nullptr then, but for the first, which only changed its name.
   CUresult(CUDAAPI* event_elapsed_time)(float*, CUevent, CUevent) = nullptr;
   CUresult(CUDAAPI* device_get_uuid)(CUuuid*, CUdevice) = nullptr;
+  CUresult(CUDAAPI* context_id)(CUcontext, unsigned long long*) = nullptr;
   CUresult(CUDAAPI* get_parameter_info)(CUfunction, std::size_t, std::size_t*, std::size_t*) = nullptr;
 #if CUDA_VERSION >= 11080
   decltype(&::cuLaunchKernelEx) launch_kernel_ex = nullptr;

@@ -13,12 +13,25 @@ namespace {
 
 using gpu::Status;
 
+/// A context that is made where another was (cudaDeviceReset) may get the other's address, with none of its modules.
+/// The bits that no user-space address has on x86-64, AArch64 and POWER tell them apart, by the driver's number of the
+/// context (CUDA 12).
+constexpr int address_bits = 48;
+
 std::uintptr_t current() {
   CUcontext context = nullptr;
-  return driver().cuCtxGetCurrent(&context) == CUDA_SUCCESS ? reinterpret_cast<std::uintptr_t>(context) : 0;
+  if (driver().cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context) return 0;
+  const auto address = reinterpret_cast<std::uintptr_t>(context);
+  unsigned long long id = 0;
+  if (!driver().context_id) return address;
+  return driver().context_id(context, &id) == CUDA_SUCCESS ? address ^ (static_cast<std::uintptr_t>(id) << address_bits)
+                                                           : 0;
 }
 
-Status adopt(std::uintptr_t context) { return driver().cuCtxSetCurrent(reinterpret_cast<CUcontext>(context)); }
+Status adopt(std::uintptr_t context) {
+  constexpr std::uintptr_t mask = (std::uintptr_t{1} << address_bits) - 1;
+  return driver().cuCtxSetCurrent(reinterpret_cast<CUcontext>(driver().context_id ? context & mask : context));
+}
 
 Status launch(void* function, const Launch& l, void* stream, void** parameters) {
   return driver().cuLaunchKernel(static_cast<CUfunction>(function), l.grid[0], l.grid[1], l.grid[2], l.block[0],

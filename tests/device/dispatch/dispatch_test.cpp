@@ -9,20 +9,28 @@
 
 namespace xtune::testing {
 
+namespace {
+
+/// y = x + by.
+void write_add(const std::filesystem::path& folder) {
+  std::ofstream(folder / "add.cu") << "extern \"C\" __global__ void add(const int* x, int* y, int n, int by) {\n"
+                                      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                                      "  if (i < n) y[i] = x[i] + by + 0 * BLOCK;\n}\n";
+  std::ofstream(folder / "add.toml")
+      << "[kernel]\nname = \"add\"\nsource = \"add.cu\"\n[problem]\nN = 1000\n[space.params]\nBLOCK = [64, 128]\n"
+         "[launch]\ngrid = [\"ceildiv(N, BLOCK)\"]\nblock = [\"BLOCK\"]\n"
+         "[[args]]\nname = \"x\"\ndtype = \"i32\"\nshape = [\"N\"]\n"
+         "[[args]]\nname = \"y\"\ndtype = \"i32\"\nshape = [\"N\"]\nrole = \"out\"\n"
+         "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
+         "[[args]]\nname = \"by\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"7\"\n";
+}
+
+}  // namespace
+
 TEST_CASE("a kernel is called in the context that the thread has") {
   for_each_gpu([](Gpu& gpu) {
     const TemporaryDirectory folder;
-    std::ofstream(folder.path() / "add.cu")
-        << "extern \"C\" __global__ void add(const int* x, int* y, int n, int by) {\n"
-           "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-           "  if (i < n) y[i] = x[i] + by + 0 * BLOCK;\n}\n";
-    std::ofstream(folder.path() / "add.toml")
-        << "[kernel]\nname = \"add\"\nsource = \"add.cu\"\n[problem]\nN = 1000\n[space.params]\nBLOCK = [64, 128]\n"
-           "[launch]\ngrid = [\"ceildiv(N, BLOCK)\"]\nblock = [\"BLOCK\"]\n"
-           "[[args]]\nname = \"x\"\ndtype = \"i32\"\nshape = [\"N\"]\n"
-           "[[args]]\nname = \"y\"\ndtype = \"i32\"\nshape = [\"N\"]\nrole = \"out\"\n"
-           "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
-           "[[args]]\nname = \"by\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"7\"\n";
+    write_add(folder.path());
     LoadSettings settings;
     settings.backend = gpu.device->info().backend;
     settings.store = folder.path() / "store";
@@ -52,6 +60,28 @@ TEST_CASE("a kernel is called in the context that the thread has") {
     CHECK(refused([&] { add(nullptr, static_cast<const int*>(nullptr), out, n, 1); }));
     // A thread of the driver API begins without a context; HIP's has a device from the start.
     if (settings.backend == "cuda") std::thread([&] { CHECK(refused([&] { add(nullptr, in, out, n, 1); })); }).join();
+  });
+}
+
+TEST_CASE("a context that takes another's place gets its kernels loaded") {
+  for_each_gpu([](Gpu& gpu) {
+    const TemporaryDirectory folder;
+    write_add(folder.path());
+    LoadSettings settings;
+    const std::string backend = settings.backend = gpu.device->info().backend;
+    settings.store = folder.path() / "store";
+    const Kernel add = load(folder.path() / "add.toml", settings);
+    for (int time = 0; time < 3; ++time) {
+      // With its only user the primary context goes, and the next one may lie where it was.
+      gpu.device.reset();
+      gpu.device = make_backend(backend)->open_device(0);
+      auto x = gpu.device->allocate(1000 * sizeof(int)), y = gpu.device->allocate(1000 * sizeof(int));
+      x->fill(0, 1000 * sizeof(int), std::byte{0});
+      add(nullptr, static_cast<const int*>(x->address()), static_cast<int*>(y->address()), 1000, time + 1);
+      int last = 0;
+      y->read(999 * sizeof(int), std::as_writable_bytes(std::span(&last, 1)));
+      CHECK(last == time + 1);
+    }
   });
 }
 
