@@ -46,7 +46,7 @@ void Finals::next() {
   const FinalsVerdict verdict = judge_finals(values, rule_.statistic);
   double longest_ms = 0;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
-    left_[i] = left_[i] || (verdict.standing[i] == Standing::slower && verdict.certain[i]);
+    left_[i] = left_[i] || (verdict.certain[i] && verdict.standing[i] != Standing::fastest);
     const std::vector<double>& samples_ms = results_[i].samples_ms;
     longest_ms = std::max(longest_ms, std::accumulate(samples_ms.begin(), samples_ms.end(), 0.0));
   }

@@ -31,7 +31,8 @@ struct FinalsLimits {
   double timeout_s = 30;   ///< of each finalist in each request
 };
 
-/// Asks the bench service for ten rounds at first and five at a time then. Who is certainly slower leaves. Who fails is
+/// Asks the bench service for ten rounds at first and five at a time then. Who is certainly slower than the fastest
+/// leaves, and who is certainly as good: the rounds that follow are for those in doubt. Who fails is
 /// out, and the others go on in a new worker; where nobody knows who took the worker down, each is launched alone to
 /// find out. A worker that dies three times with no culprit ends the finals.
 class Finals {
@@ -56,7 +57,7 @@ class Finals {
   FinalsLimits limits_;
   Done done_;
   std::vector<FinalistResult> results_;
-  std::vector<bool> left_;             ///< certainly slower
+  std::vector<bool> left_;             ///< judged
   std::vector<std::size_t> suspects_;  ///< to be launched alone
   std::vector<std::string> taints_;
   std::size_t round_ = 0;

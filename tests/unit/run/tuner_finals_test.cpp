@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "core/record/best.hpp"
@@ -68,6 +69,23 @@ TEST_CASE("The best meet in rounds of random order; the slower leave, and equals
     CHECK(record.finals == result.further.front().finals);
     CHECK(record.samples_ms.size() >= 10);
   }
+}
+
+TEST_CASE("Who is certainly as good leaves the rounds too, and only those in doubt go on") {
+  Finale t;
+  t.parameters = "A = [1, 2, 3]\n";
+  t.noise.spread = 0.004;
+  // Whether the third is within 1 % of the first takes many rounds.
+  t.device.emplace(t.bench, t.clock, t.noise, t.seed, [](const BenchJob& job) {
+    return std::array{1.0, 1.001, 1.0105}.at(a_of(job) - 1);
+  });
+  const TuneResult result = t.run();
+  REQUIRE(t.bench.rounds.size() > 3);
+  std::set<std::int64_t> last;
+  for (const BenchJob& job : t.bench.rounds.back().jobs) last.insert(a_of(job));
+  CHECK(last == std::set<std::int64_t>{1, 3});
+  CHECK(best_a(result) == 1);
+  CHECK(tied_a(result).contains(2));
 }
 
 TEST_CASE("The same run again answers the same from the store, and asks nobody") {
