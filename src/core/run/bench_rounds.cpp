@@ -1,5 +1,7 @@
 // Several configurations in turns: the finals, and the incumbent once more.
-#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/run/bench_session.hpp"
 
@@ -14,18 +16,25 @@ RoundsAnswer BenchSession::measure_rounds(const RoundsJob& job) {
   std::size_t at = 0;
   std::vector<std::pair<std::size_t, double>> round_ms;
   try {
-    std::vector<std::unique_ptr<Program>> programs;
-    std::vector<Sampler> samplers;
+    std::multimap<std::string, Contender> kept = std::exchange(contenders_, {});
+    std::vector<Sampler*> samplers;
     for (at = 0; at < job.jobs.size(); ++at) {
-      programs.push_back(device_.load(with_image(job.jobs[at].artifact), job.jobs[at].launch));
-      samplers.push_back(sampler(*programs.back(), job.jobs[at].scalars));
-      samplers.back().warm_up(1);
+      std::string name = to_json(job.jobs[at]).dump();
+      if (auto known = kept.extract(name); !known.empty()) {
+        samplers.push_back(&contenders_.insert(std::move(known))->second.sampler);
+        continue;
+      }
+      std::unique_ptr<Program> program = device_.load(with_image(job.jobs[at].artifact), job.jobs[at].launch);
+      Sampler sampler = this->sampler(*program, job.jobs[at].scalars);
+      sampler.warm_up(1);
+      const auto there = contenders_.emplace(std::move(name), Contender{std::move(program), std::move(sampler)});
+      samplers.push_back(&there->second.sampler);
     }
     for (const std::vector<std::size_t>& round : job.rounds) {
       round_ms.clear();
       for (const std::size_t index : round) {
         at = index;
-        round_ms.emplace_back(index, samplers[index].sample_ms());
+        round_ms.emplace_back(index, samplers[index]->sample_ms());
       }
       for (const auto& [index, time_ms] : round_ms) answer.samples_ms[index].push_back(time_ms);
     }
@@ -33,6 +42,7 @@ RoundsAnswer BenchSession::measure_rounds(const RoundsJob& job) {
     watch(telemetry, answer.taints);
     look_at_inputs();
   } catch (const CandidateFailure& failure) {
+    contenders_.clear();
     answer.outcome = failure.outcome();
     answer.message = failure.what();
     answer.log = failure.log();

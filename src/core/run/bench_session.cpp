@@ -103,6 +103,7 @@ Artifact BenchSession::with_image(const Artifact& artifact) const {
 
 BenchAnswer BenchSession::bench(const BenchJob& job) {
   prepare_reference();
+  contenders_.clear();
   BenchAnswer answer;
   const std::int64_t start = clock_.now_ns();
   answer.stage = "load";

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,7 +41,8 @@ class BenchSession {
   /// the answer; Error is thrown for xtune's own failures.
   BenchAnswer bench(const BenchJob& job);
 
-  /// Loads all of them, launches each once untimed, then the rounds. The first that fails ends it.
+  /// Loads all of them and launches each once untimed, but for those that the rounds before this had too; then the
+  /// rounds. The first that fails ends it.
   RoundsAnswer measure_rounds(const RoundsJob& job);
 
  private:
@@ -89,6 +92,11 @@ class BenchSession {
   bool reference_ready_ = false;
   std::vector<bool> inputs_intact_;            ///< of each set, since they were last compared
   std::unique_ptr<DeviceCheck> device_check_;  ///< nullptr: everything is checked on the host
+  struct Contender {
+    std::unique_ptr<Program> program;
+    Sampler sampler;
+  };
+  std::multimap<std::string, Contender> contenders_;  ///< of the last rounds, by their jobs
 };
 
 }  // namespace xtune

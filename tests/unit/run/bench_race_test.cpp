@@ -115,6 +115,23 @@ TEST_CASE("Rounds launch all of them in the order asked for, each with its argum
   for (const FakeLaunch& launch : worker.device.launches) CHECK((launch.flush_bytes > 0) == launch.timed);
 }
 
+TEST_CASE("Rounds that go on find their configurations loaded and warm; a measurement between them ends that") {
+  Worker worker;
+  BenchSession session(worker.device, worker.open, worker.clock);
+  const BenchJob one = worker.lasting(1), two = worker.lasting(2), three = worker.lasting(3);
+  const auto launches_of = [&](const RoundsJob& job) {
+    worker.device.launches.clear();
+    CHECK(session.measure_rounds(job).outcome == Outcome::ok);
+    return worker.device.launches.size();
+  };
+  CHECK(launches_of({{one, two, three}, {{0, 1, 2}}}) == 6);
+  CHECK(launches_of({{three, one}, {{0, 1}, {1, 0}}}) == 4);
+  CHECK(launches_of({{one, two}, {{0, 1}}}) == 3);  // two had left
+  CHECK(session.bench(three).outcome == Outcome::ok);
+  CHECK(launches_of({{one, two}, {{0, 1}}}) == 4);
+  CHECK(launches_of({{one, one}, {{0, 1}}}) == 3);
+}
+
 TEST_CASE("Who fails in a round is named, and the round does not count") {
   Worker worker;
   BenchSession session(worker.device, worker.open, worker.clock);
