@@ -102,7 +102,7 @@ std::shared_ptr<const Selector::Stock> Selector::stock_of(const DeviceInfo& devi
       for (const std::string& warning : view.warnings()) say_(warning);
       for (const StoreView::Group& group : view.groups()) {
         if (newest.size() >= most_looked_at) break;
-        newest.push_back(view.record_of(*group.order.front()));
+        newest.push_back(view.record_of(*view.order(group).front()));
       }
       fresh->views.push_back(std::move(view));
     } catch (const Error& error) {

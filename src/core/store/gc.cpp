@@ -43,7 +43,8 @@ Named named_by_records(const std::vector<RecordFile>& files, std::vector<std::st
   if (!named.known) warnings.emplace_back("not every record could be read: no artifact counts as unnamed");
   for (auto& [kernel, sources] : kernels) {
     const StoreView view = StoreView::load(std::move(sources));
-    for (const StoreView::Group& group : view.groups()) named.best.emplace(group.order.front()->artifact_key);
+    view.rank_all();
+    for (const StoreView::Group& group : view.groups()) named.best.emplace(view.order(group).front()->artifact_key);
   }
   return named;
 }

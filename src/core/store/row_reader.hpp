@@ -3,12 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <memory_resource>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/device/device_info.hpp"
@@ -25,27 +23,23 @@ struct RecordSource {
   std::string name;                  ///< in warnings
 };
 
-struct TextHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }
+/// A problem's sizes with their bindings_text, which lies in the RowSet.
+struct NamedProblem {
+  Bindings sizes;
+  std::string_view text;
 };
 
-/// Values by their JSON text: records of one problem or device name it by the same bytes, nearly always.
-template <class T>
-struct Interned {
-  std::vector<T> values;
-  std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> by_text;
-};
+using TextArena = std::pmr::monotonic_buffer_resource;
 
 struct RowSet {
-  std::vector<StoredConfig>
-      rows;  ///< in the order of the sources, then of lines; without pruned, drift, sanitized ones
-  Interned<Bindings> problems;
-  Interned<DeviceInfo> devices;
-  std::uint64_t records = 0;  ///< all that were read
+  /// By piece: in the order of the sources, then of lines; without pruned, drift, sanitized ones.
+  std::vector<std::vector<StoredConfig>> pieces;
+  std::vector<NamedProblem> problems;  ///< nearly always each once
+  std::vector<DeviceInfo> devices;     ///< likewise
+  std::uint64_t records = 0;           ///< all that were read
   std::uint64_t sanitized = 0;
   std::vector<std::string> warnings;  ///< as read_records has them
-  std::vector<std::unique_ptr<std::pmr::monotonic_buffer_resource>> texts;
+  std::vector<std::unique_ptr<TextArena>> texts;
 };
 
 /// threads = 0: as many as the machine has, 8 at most. Reads the same records as read_records does, but for damage in

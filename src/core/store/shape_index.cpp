@@ -1,4 +1,4 @@
-// A hash over names and sizes, and a k-d tree for the sum of absolute differences.
+// A hash table over names and sizes, and a k-d tree for the sum of absolute differences.
 #include "core/store/shape_index.hpp"
 
 #include <algorithm>
@@ -6,6 +6,10 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
+#include <utility>
+
+#include "base/parallel.hpp"
 
 namespace xtune {
 namespace {
@@ -28,126 +32,195 @@ double number_of(const Value& value) {
   return 0;
 }
 
-struct Hashes {
-  std::uint64_t kind = 0, sizes = 0;
-};
+void append_logs(const Bindings& problem, std::vector<double>& logs) {
+  for (const auto& [name, value] : problem)
+    if (const double number = number_of(value); number > 0) logs.push_back(std::log2(number));
+}
 
-// Calls size(log2) for each positive number.
-template <class Size>
-Hashes hashes_of(const Bindings& problem, const Size& size) {
-  Hashes hashes;
-  for (const auto& [name, value] : problem) {
-    hashes.kind = mixed(hashes.kind, name);
-    const double number = number_of(value);
-    if (number > 0) {
-      size(number);
-      hashes.sizes = mixed(hashes.sizes, std::bit_cast<std::uint64_t>(number));
-    } else if (const auto* text = std::get_if<std::string>(&value)) {
-      hashes.kind = mixed(hashes.kind, *text);
-    } else {
-      hashes.kind = mixed(mixed(hashes.kind, value.index()), std::hash<Value>()(value));
-    }
-  }
-  hashes.sizes = mixed(hashes.sizes, hashes.kind);
-  return hashes;
+bool all_finite(const std::vector<double>& logs, std::size_t begin) {
+  return std::all_of(logs.begin() + static_cast<std::ptrdiff_t>(begin), logs.end(),
+                     [](double log) { return std::isfinite(log); });
 }
 
 }  // namespace
 
-ShapeIndex::ShapeIndex(const std::vector<const Bindings*>& problems) {
-  struct Points {
-    std::vector<std::uint32_t> problems;
-    std::vector<double> logs;
-  };
-  std::unordered_map<std::uint64_t, Points> points;
-  for (std::uint32_t i = 0; i < problems.size(); ++i) {
-    std::vector<double> logs;
-    const Hashes hashes = hashes_of(*problems[i], [&](double size) { logs.push_back(std::log2(size)); });
-    by_sizes_[hashes.sizes].push_back(i);
-    Points& of_kind = points[hashes.kind];
-    of_kind.problems.push_back(i);
-    of_kind.logs.insert(of_kind.logs.end(), logs.begin(), logs.end());
+ShapeIndex::Asked ShapeIndex::ask(const Bindings& problem) {
+  Asked asked;
+  for (const auto& [name, value] : problem) {
+    asked.kind = mixed(asked.kind, name);
+    if (const double number = number_of(value); number > 0)
+      asked.sizes = mixed(asked.sizes, std::bit_cast<std::uint64_t>(number));
+    else if (const auto* text = std::get_if<std::string>(&value))
+      asked.kind = mixed(asked.kind, *text);
+    else
+      asked.kind = mixed(mixed(asked.kind, value.index()), std::hash<Value>()(value));
   }
-  for (auto& [hash, of_kind] : points) {
-    Kind& kind = kinds_[hash];
-    const std::size_t count = of_kind.problems.size();
-    kind.dimensions = of_kind.logs.size() / count;
-    kind.logs = of_kind.logs;
-    kind.axes.resize(count);
-    std::vector<std::uint32_t> order(count);
-    for (std::uint32_t i = 0; i < count; ++i) order[i] = i;
-    if (kind.dimensions > 0) build(kind, order, 0, count);
-    for (std::size_t i = 0; i < count; ++i) {
-      kind.problems.push_back(of_kind.problems[order[i]]);
-      std::copy_n(of_kind.logs.begin() + static_cast<std::ptrdiff_t>(order[i] * kind.dimensions), kind.dimensions,
-                  kind.logs.begin() + static_cast<std::ptrdiff_t>(i * kind.dimensions));
-    }
-  }
+  asked.sizes = mixed(asked.sizes, asked.kind);
+  asked.sizes ^= asked.sizes >> 32;  // the table looks at the low bits
+  return asked;
 }
 
-void ShapeIndex::build(Kind& kind, std::vector<std::uint32_t>& order, std::size_t begin, std::size_t end) {
-  if (end - begin < 2) return;
-  const auto log = [&](std::uint32_t point, std::size_t axis) { return kind.logs[point * kind.dimensions + axis]; };
-  std::size_t widest = 0;
-  double most = -1;
-  for (std::size_t axis = 0; axis < kind.dimensions; ++axis) {
-    double low = log(order[begin], axis), high = low;
-    for (std::size_t i = begin; i < end; ++i) {
-      low = std::min(low, log(order[i], axis));
-      high = std::max(high, log(order[i], axis));
+// Cuts ranges of points in the middle of their widest side.
+struct ShapeIndex::Build {
+  struct Range {
+    std::size_t node, begin, end;
+  };
+  using Key = std::pair<double, std::uint32_t>;
+
+  Kind& kind;
+  std::vector<std::uint32_t> order;  ///< of the points
+
+  double log(std::uint32_t point, std::size_t axis) const { return kind.logs[point * kind.dimensions + axis]; }
+
+  std::uint32_t widest_axis(const Range& range) const {
+    std::uint32_t widest = 0;
+    double most = -1;
+    for (std::uint32_t axis = 0; axis < kind.dimensions; ++axis) {
+      double low = HUGE_VAL, high = -HUGE_VAL;
+      for (std::size_t i = range.begin; i < range.end; ++i) {
+        low = std::min(low, log(order[i], axis));
+        high = std::max(high, log(order[i], axis));
+      }
+      if (high - low > most) most = high - low, widest = axis;
     }
-    if (high - low > most) most = high - low, widest = axis;
+    return widest;
   }
-  const std::size_t middle = (begin + end) / 2;
-  const auto at = [&](std::size_t i) { return order.begin() + static_cast<std::ptrdiff_t>(i); };
-  std::nth_element(at(begin), at(middle), at(end),
-                   [&](std::uint32_t a, std::uint32_t b) { return log(a, widest) < log(b, widest); });
-  kind.axes[middle] = static_cast<std::uint32_t>(widest);
-  build(kind, order, begin, middle);
-  build(kind, order, middle + 1, end);
+
+  // Cuts down to leaves; above `deepest` only, where what is left goes to `rest`.
+  void cut(const Range& range, std::size_t deepest, std::vector<Range>& rest, std::vector<Key>& keys) {
+    if (range.end - range.begin <= leaf || kind.dimensions == 0) return;
+    if (range.node >= deepest) return rest.push_back(range);
+    const std::uint32_t axis = widest_axis(range);
+    keys.clear();
+    for (std::size_t i = range.begin; i < range.end; ++i) keys.emplace_back(log(order[i], axis), order[i]);
+    const std::size_t middle = (range.begin + range.end) / 2;
+    const auto cut_at = keys.begin() + static_cast<std::ptrdiff_t>(middle - range.begin);
+    std::nth_element(keys.begin(), cut_at, keys.end(), [](const Key& a, const Key& b) { return a.first < b.first; });
+    for (std::size_t i = range.begin; i < range.end; ++i) order[i] = keys[i - range.begin].second;
+    kind.cuts[range.node] = {cut_at->first, axis};
+    cut({2 * range.node, range.begin, middle}, deepest, rest, keys);
+    cut({2 * range.node + 1, middle, range.end}, deepest, rest, keys);
+  }
+
+  void run(unsigned threads) {
+    constexpr std::size_t worth_a_thread = 4096;
+    const std::size_t count = kind.problems.size();
+    order.resize(count);
+    std::iota(order.begin(), order.end(), 0U);
+    std::size_t cuts = 1;
+    for (std::size_t points = count; points > leaf; points = (points + 1) / 2) cuts *= 2;
+    kind.cuts.resize(cuts);
+    std::vector<Range> rest;
+    std::vector<Key> keys;
+    cut({1, 0, count}, count < worth_a_thread ? SIZE_MAX : 8, rest, keys);
+    for_each_index(rest.size(), threads, [&](std::size_t i) {
+      std::vector<Range> nothing;
+      std::vector<Key> own;
+      cut(rest[i], SIZE_MAX, nothing, own);
+    });
+    std::vector<std::uint32_t> problems(count);
+    std::vector<double> logs(kind.logs.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      problems[i] = kind.problems[order[i]];
+      for (std::size_t axis = 0; axis < kind.dimensions; ++axis) logs[i * kind.dimensions + axis] = log(order[i], axis);
+    }
+    kind.problems = std::move(problems);
+    kind.logs = std::move(logs);
+  }
+};
+
+ShapeIndex::ShapeIndex(const std::vector<const Bindings*>& problems, unsigned threads) {
+  constexpr std::size_t at_once = 1024;
+  std::vector<Asked> asked(problems.size());
+  for_each_index((problems.size() + at_once - 1) / at_once, threads, [&](std::size_t part) {
+    for (std::size_t i = part * at_once; i < std::min(problems.size(), (part + 1) * at_once); ++i)
+      asked[i] = ask(*problems[i]);
+  });
+  add_slots(asked);
+  Kind* kind = nullptr;
+  for (std::uint32_t i = 0; i < problems.size(); ++i) {
+    if (!kind || asked[i].kind != asked[i - 1].kind) kind = &kinds_[asked[i].kind];
+    const std::size_t before = kind->logs.size();
+    append_logs(*problems[i], kind->logs);
+    const std::size_t dimensions = kind->logs.size() - before;
+    if (kind->problems.empty()) kind->dimensions = dimensions;
+    if (dimensions == kind->dimensions && all_finite(kind->logs, before)) {
+      kind->problems.push_back(i);
+    } else {
+      kind->logs.resize(before);
+      kind->endless.push_back(i);
+    }
+  }
+  for (auto& [hash, one] : kinds_) Build{one, {}}.run(threads);
+}
+
+void ShapeIndex::add_slots(const std::vector<Asked>& asked) {
+  if (asked.empty()) return;
+  slots_.resize(std::bit_ceil(asked.size() * 2));
+  for (std::uint32_t i = 0; i < asked.size(); ++i) {
+    std::size_t slot = slot_of(asked[i].sizes);
+    while (slots_[slot].problem != none) slot = (slot + 1) & (slots_.size() - 1);
+    slots_[slot] = {tag_of(asked[i].sizes), i};
+  }
 }
 
 struct ShapeIndex::Search {
   std::vector<double> asked;
-  double least = std::numeric_limits<double>::infinity();
+  std::vector<double> aside;  ///< on each axis, how far the range that is looked at is away at least
+  double least = HUGE_VAL;
   std::vector<std::pair<double, std::uint32_t>> found;
 };
 
-void ShapeIndex::search(const Kind& kind, std::size_t begin, std::size_t end, Search& state) {
-  if (begin == end) return;
-  const std::size_t middle = (begin + end) / 2;
-  const double* const logs = kind.logs.data() + middle * kind.dimensions;
-  double distance = 0;
-  for (std::size_t axis = 0; axis < kind.dimensions; ++axis) distance += std::abs(state.asked[axis] - logs[axis]);
-  if (distance <= state.least + rounding) {
-    state.least = std::min(state.least, distance);
-    state.found.emplace_back(distance, kind.problems[middle]);
+void ShapeIndex::search(const Kind& kind, std::size_t node, std::size_t begin, std::size_t end, double bound,
+                        Search& state) {
+  if (end - begin <= leaf || kind.dimensions == 0) {
+    const double* logs = kind.logs.data() + begin * kind.dimensions;
+    for (std::size_t i = begin; i < end; ++i) {
+      double distance = 0;
+      for (const double asked : state.asked) distance += std::abs(asked - *logs++);
+      if (distance > state.least + rounding) continue;
+      if (distance < state.least - rounding) state.found.clear();
+      state.least = std::min(state.least, distance);
+      state.found.emplace_back(distance, kind.problems[i]);
+    }
+    return;
   }
-  const double beyond = kind.dimensions ? state.asked[kind.axes[middle]] - logs[kind.axes[middle]] : 0;
-  const auto branch = [&](bool left) {
-    left ? search(kind, begin, middle, state) : search(kind, middle + 1, end, state);
+  const std::size_t middle = (begin + end) / 2;
+  const Cut& cut = kind.cuts[node];
+  const double beyond = state.asked[cut.axis] - cut.at;
+  const auto branch = [&](bool left, double at_least) {
+    left ? search(kind, 2 * node, begin, middle, at_least, state)
+         : search(kind, 2 * node + 1, middle, end, at_least, state);
   };
-  branch(beyond < 0);
-  if (std::abs(beyond) <= state.least + rounding) branch(!(beyond < 0));
+  branch(beyond < 0, bound);
+  double& aside = state.aside[cut.axis];
+  const double before = std::exchange(aside, std::max(aside, std::abs(beyond)));
+  if (const double further = bound - before + aside; further <= state.least + rounding) branch(!(beyond < 0), further);
+  aside = before;
 }
 
-const std::vector<std::uint32_t>& ShapeIndex::same(const Bindings& problem) const {
-  static const std::vector<std::uint32_t> none;
-  const auto found = by_sizes_.find(hashes_of(problem, [](double) {}).sizes);
-  return found == by_sizes_.end() ? none : found->second;
-}
-
-std::vector<std::uint32_t> ShapeIndex::nearest(const Bindings& problem) const {
-  Search state;
-  const Hashes hashes = hashes_of(problem, [&](double size) { state.asked.push_back(std::log2(size)); });
-  const auto kind = kinds_.find(hashes.kind);
-  std::vector<std::uint32_t> nearest;
-  if (kind == kinds_.end() || kind->second.dimensions != state.asked.size()) return nearest;
-  search(kind->second, 0, kind->second.problems.size(), state);
+const std::vector<std::uint32_t>& ShapeIndex::nearest(const Asked& asked, const Bindings& problem) const {
+  // Kept for the thread's next question, so that answers need no memory of their own.
+  static thread_local Search state;
+  static thread_local std::vector<std::uint32_t> places;
+  places.clear();
+  const auto found = kinds_.find(asked.kind);
+  if (found == kinds_.end()) return places;
+  const Kind& kind = found->second;
+  state.asked.clear();
+  append_logs(problem, state.asked);
+  // Plain arithmetic tells nothing of endless sizes: all are looked at.
+  const bool finite = state.asked.size() == kind.dimensions && all_finite(state.asked, 0);
+  if (!finite) places = kind.problems;
+  if (!finite || kind.problems.empty()) places.insert(places.end(), kind.endless.begin(), kind.endless.end());
+  if (!places.empty() || kind.problems.empty()) return places;
+  state.aside.assign(kind.dimensions, 0);
+  state.least = HUGE_VAL;
+  state.found.clear();
+  search(kind, 1, 0, kind.problems.size(), 0, state);
   for (const auto& [distance, place] : state.found)
-    if (distance <= state.least + rounding) nearest.push_back(place);
-  std::sort(nearest.begin(), nearest.end());
-  return nearest;
+    if (distance <= state.least + rounding) places.push_back(place);
+  return places;
 }
 
 }  // namespace xtune

@@ -9,31 +9,67 @@
 
 namespace xtune {
 
-/// Knows problems by their place in a list. Immutable once made.
+/// Knows problems by their place in a list. Immutable once made; any number of threads may ask it at once.
 class ShapeIndex {
  public:
-  explicit ShapeIndex(const std::vector<const Bindings*>& problems);
+  /// threads as in for_each_index.
+  explicit ShapeIndex(const std::vector<const Bindings*>& problems, unsigned threads = 1);
 
-  /// Those that may have a shape_distance of 0 to this problem: all that do, and rarely another; in the list's order.
-  const std::vector<std::uint32_t>& same(const Bindings& problem) const;
-  /// Those whose shape_distance to this problem is the least, but for rounding; in the list's order. Empty: every one
-  /// is of another kind.
-  std::vector<std::uint32_t> nearest(const Bindings& problem) const;
+  /// What is asked for, worked out once for both questions.
+  struct Asked {
+    std::uint64_t kind = 0;   ///< hash of the names, and of the values that are no positive numbers
+    std::uint64_t sizes = 0;  ///< of all
+  };
+  static Asked ask(const Bindings& problem);
+
+  /// visit(i) of those that may have a shape_distance of 0 to this problem: all that do, and rarely another.
+  template <class Visit>
+  void each_same(const Asked& asked, const Visit& visit) const {
+    if (slots_.empty()) return;
+    for (std::size_t slot = slot_of(asked.sizes); slots_[slot].problem != none; slot = (slot + 1) & (slots_.size() - 1))
+      if (slots_[slot].tag == tag_of(asked.sizes)) visit(slots_[slot].problem);
+  }
+
+  /// visit(i) of those whose shape_distance to this problem is the least, but for rounding, and perhaps others. None:
+  /// every one is of another kind.
+  template <class Visit>
+  void each_nearest(const Asked& asked, const Bindings& problem, const Visit& visit) const {
+    for (const std::uint32_t place : nearest(asked, problem)) visit(place);
+  }
 
  private:
-  /// Problems of the same names, and of the same values where these are no positive numbers. A balanced tree: the
-  /// middle of a range is its root, what lies before and after are its branches.
+  static constexpr std::uint32_t none = UINT32_MAX;
+  static constexpr std::size_t leaf = 8;  ///< points at most
+
+  struct Slot {
+    std::uint32_t tag = 0;
+    std::uint32_t problem = none;
+  };
+  struct Cut {
+    double at = 0;
+    std::uint32_t axis = 0;
+  };
+  /// Problems of the same names, and of the same values where these are no positive numbers. A tree whose nodes are
+  /// ranges of the points: each is cut in the middle until a leaf is left. cuts[i] has its branches at 2i and 2i + 1.
   struct Kind {
     std::size_t dimensions = 0;
     std::vector<std::uint32_t> problems;
-    std::vector<double> logs;         ///< log2 of the sizes of problems[i], from i * dimensions on
-    std::vector<std::uint32_t> axes;  ///< that problems[i] cuts its range by
+    std::vector<double> logs;  ///< log2 of the sizes of problems[i], from i * dimensions on
+    std::vector<Cut> cuts;
+    std::vector<std::uint32_t> endless;  ///< problems with a size that is not finite; not in the tree
   };
+  struct Build;
   struct Search;
-  static void build(Kind& kind, std::vector<std::uint32_t>& order, std::size_t begin, std::size_t end);
-  static void search(const Kind& kind, std::size_t begin, std::size_t end, Search& state);
 
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_sizes_;
+  static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
+  std::size_t slot_of(std::uint64_t hash) const { return hash & (slots_.size() - 1); }
+  void add_slots(const std::vector<Asked>& asked);
+  static void search(const Kind& kind, std::size_t node, std::size_t begin, std::size_t end, double bound,
+                     Search& state);
+  /// Valid until the thread asks again.
+  const std::vector<std::uint32_t>& nearest(const Asked& asked, const Bindings& problem) const;
+
+  std::vector<Slot> slots_;  ///< open addressing; a power of two of them
   std::unordered_map<std::uint64_t, Kind> kinds_;
 };
 

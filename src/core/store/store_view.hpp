@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/record/lookup.hpp"
+#include "core/store/config_groups.hpp"
 #include "core/store/row_reader.hpp"
 
 namespace xtune {
@@ -35,12 +36,12 @@ class StoreView {
   StoreView& operator=(StoreView&&) noexcept;
   ~StoreView();
 
-  /// The configurations of one problem on one kind of device that may answer, best first, as ranked() has them.
-  struct Group {
-    std::uint32_t problem = 0, device = 0;
-    std::vector<const StoredConfig*> order;  ///< never empty
-  };
+  /// The configurations of one problem on one kind of device that may answer: at least one.
+  using Group = ConfigGroup;
   const std::vector<Group>& groups() const noexcept;  ///< by the problem's text, then the device's name
+  /// Best first, as ranked() has them. They are ranked when they are first asked for, here or by find.
+  const ConfigOrder& order(const Group& group) const;
+  void rank_all() const;  ///< for who wants all groups' orders: in several threads
 
   /// What is asked of a configuration before it may answer; each may be empty.
   struct Rules {
@@ -58,7 +59,9 @@ class StoreView {
   };
   /// Answers as look_up does: exact > the nearest of the problem's bucket > nearest by shape, on the device's backend
   /// and architecture alone. Without rules an exact problem is found in constant time, the nearest in about the
-  /// logarithm of how many problems there are. Where a rule turns the first away, all that it allows are ranked anew.
+  /// logarithm of how many problems there are; but the first answer that is measured for some problem costs what
+  /// ranking that problem's configurations costs. Where a rule turns the first away, all that it allows are ranked
+  /// anew.
   Found find(const Bindings& problem, const DeviceInfo& device) const;
   Found find(const Bindings& problem, const DeviceInfo& device, const Rules& rules) const;
   /// One sentence of what was chosen and why, for people.

@@ -35,9 +35,10 @@ StoreSummary summary_of(const std::filesystem::path& store) {
     part.records = view.records();
     part.answers = view.groups().size();
     std::set<std::string> devices;
+    view.rank_all();
     for (const StoreView::Group& group : view.groups()) {
-      devices.insert(view.device_of(*group.order.front()).name);
-      for (const StoredConfig* config : group.order)
+      devices.insert(view.device_of(*view.order(group).front()).name);
+      for (const StoredConfig* config : view.order(group))
         part.newest_unix_ms = std::max(part.newest_unix_ms, config->unix_time_ms);
     }
     part.devices.assign(devices.begin(), devices.end());

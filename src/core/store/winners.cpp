@@ -54,8 +54,9 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
   for (auto& [part, sources] : parts) {
     const StoreView view = StoreView::load(sources);
     warnings.insert(warnings.end(), view.warnings().begin(), view.warnings().end());
+    view.rank_all();
     for (const StoreView::Group& group : view.groups()) {
-      const StoredConfig& best = *group.order.front();
+      const StoredConfig& best = *view.order(group).front();
       Record record = view.record_of(best);
       std::string line = read_file_part(sources[best.file].path, best.offset, best.bytes);
       winners.push_back({record.device.arch, record.kernel, std::move(record), std::move(line)});

@@ -80,7 +80,7 @@ TEST_CASE("it ranks as ranked does") {
     const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
     REQUIRE_FALSE(view.groups().empty());
     for (const StoreView::Group& group : view.groups()) {
-      const StoredConfig& first = *group.order.front();
+      const StoredConfig& first = *view.order(group).front();
       std::vector<const Record*> same;
       for (const Record& record : records)
         if (record.problem == view.problem_of(first) && same_device(record.device, view.device_of(first)) &&
@@ -88,7 +88,7 @@ TEST_CASE("it ranks as ranked does") {
           same.push_back(&record);
       std::vector<std::string> expected, actual;
       for (const Record* record : ranked(same)) expected.push_back(json_of(*record));
-      for (const StoredConfig* config : group.order) actual.push_back(json_of(view.record_of(*config)));
+      for (const StoredConfig* config : view.order(group)) actual.push_back(json_of(view.record_of(*config)));
       CHECK(actual == expected);
     }
   }
@@ -197,7 +197,7 @@ TEST_CASE("large files are cut into pieces at line ends, and no line is lost or 
     const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
     CHECK(view.records() == count);
     CHECK(view.warnings().empty());
-    for (const StoreView::Group& group : view.groups()) CHECK_NOTHROW(view.record_of(*group.order.front()));
+    for (const StoreView::Group& group : view.groups()) CHECK_NOTHROW(view.record_of(*view.order(group).front()));
   }
 }
 
@@ -211,8 +211,8 @@ TEST_CASE("a part of a file can be a source, as a bundle has it") {
   CHECK(part.warnings().empty());
   REQUIRE(part.groups().size() == whole.groups().size());
   for (std::size_t i = 0; i < part.groups().size(); ++i)
-    CHECK(json_of(part.record_of(*part.groups()[i].order.front())) ==
-          json_of(whole.record_of(*whole.groups()[i].order.front())));
+    CHECK(json_of(part.record_of(*part.order(part.groups()[i]).front())) ==
+          json_of(whole.record_of(*whole.order(whole.groups()[i]).front())));
 }
 
 TEST_CASE("a missing store is empty, and a file that changed is said") {

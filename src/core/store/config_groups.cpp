@@ -1,0 +1,139 @@
+// Sorts rows by counting: problems by their texts, then each problem's few devices.
+#include "core/store/config_groups.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <tuple>
+
+#include "base/parallel.hpp"
+
+namespace xtune {
+namespace {
+
+// Of each number the place of its key among all keys, equal ones at the same.
+template <class Key>
+std::vector<std::uint32_t> places_of(const std::vector<Key>& keys) {
+  std::vector<std::pair<Key, std::uint32_t>> sorted;
+  sorted.reserve(keys.size());
+  for (std::uint32_t i = 0; i < keys.size(); ++i) sorted.emplace_back(keys[i], i);
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::uint32_t> places(keys.size());
+  std::uint32_t place = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    place += i > 0 && sorted[i].first != sorted[i - 1].first;
+    places[sorted[i].second] = place;
+  }
+  return places;
+}
+
+// Of each device, what same_device() looks at, sorted by name.
+std::vector<std::uint32_t> kinds_of(const std::vector<DeviceInfo>& devices) {
+  using Kind = std::tuple<std::string_view, std::int64_t, std::string_view, std::string_view, std::string_view>;
+  std::vector<Kind> kinds;
+  for (const DeviceInfo& device : devices)
+    kinds.emplace_back(device.name, device.compute_units, device.backend, device.arch, device.vendor);
+  return places_of(kinds);
+}
+
+// A text whose first bytes are numbers, so that few comparisons look at the text.
+struct QuickText {
+  std::uint64_t first = 0, second = 0;  ///< 16 bytes, those that are not there 0
+  std::string_view text;
+
+  explicit QuickText(std::string_view whole) : text(whole) {
+    const auto number = [&](std::size_t from) {
+      std::uint64_t bytes = 0;
+      for (std::size_t i = from; i < from + 8; ++i)
+        bytes = bytes << 8 | (i < text.size() ? static_cast<unsigned char>(text[i]) : 0U);
+      return bytes;
+    };
+    first = number(0), second = number(8);
+  }
+  auto operator<=>(const QuickText&) const = default;
+};
+
+std::vector<std::uint32_t> problems_of(const std::vector<NamedProblem>& problems) {
+  std::vector<QuickText> texts;
+  texts.reserve(problems.size());
+  for (const NamedProblem& problem : problems) texts.emplace_back(problem.text);
+  return places_of(texts);
+}
+
+}  // namespace
+
+ConfigGroups::ConfigGroups(const RowSet& rows, std::string statistic, unsigned threads)
+    : statistic_(std::move(statistic)) {
+  cut(rows, threads);
+  orders_ = std::vector<std::atomic<const ConfigOrder*>>(groups_.size());
+}
+
+ConfigGroups::~ConfigGroups() {
+  for (const auto& order : orders_) delete order.load(std::memory_order_relaxed);
+}
+
+template <class Work>
+void ConfigGroups::for_each(unsigned threads, const Work& work) const {
+  std::vector<std::exception_ptr> failures(groups_.size());
+  for_each_index(groups_.size(), threads, [&](std::size_t i) {
+    try {
+      work(i);
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+void ConfigGroups::cut(const RowSet& rows, unsigned threads) {
+  const std::vector<std::uint32_t> problems = problems_of(rows.problems), kinds = kinds_of(rows.devices);
+  std::vector<std::size_t> ends(problems.size() + 1);
+  for (const auto& piece : rows.pieces)
+    for (const StoredConfig& row : piece) ++ends[problems[row.problem] + 1];
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  members_.resize(ends.back());
+  std::vector<std::size_t> next = ends;
+  for (const auto& piece : rows.pieces)
+    for (const StoredConfig& row : piece) members_[next[problems[row.problem]]++] = &row;
+  const auto kind = [&](const StoredConfig* row) { return kinds[row->device]; };
+  const auto at = [&](std::size_t i) { return members_.begin() + static_cast<std::ptrdiff_t>(i); };
+  for (std::size_t problem = 0; problem + 1 < ends.size(); ++problem) {
+    const auto begin = at(ends[problem]), end = at(ends[problem + 1]);
+    if (kinds.size() > 1) std::stable_sort(begin, end, [&](const auto* a, const auto* b) { return kind(a) < kind(b); });
+    for (auto from = begin; from != end;) {
+      const auto to = std::find_if(from, end, [&](const auto* row) { return kind(row) != kind(*from); });
+      groups_.push_back({(*from)->problem, (*from)->device, static_cast<std::size_t>(from - members_.begin()),
+                         static_cast<std::size_t>(to - members_.begin())});
+      from = to;
+    }
+  }
+  std::vector<char> ranks(groups_.size());
+  for_each(threads, [&](std::size_t i) { ranks[i] = any_ranks(members_of(i), statistic_); });
+  std::vector<ConfigGroup> kept;
+  for (std::size_t i = 0; i < groups_.size(); ++i)
+    if (ranks[i]) kept.push_back(groups_[i]);
+  groups_ = std::move(kept);
+}
+
+std::span<const StoredConfig* const> ConfigGroups::members_of(std::size_t group) const {
+  return std::span(members_).subspan(groups_[group].begin, groups_[group].end - groups_[group].begin);
+}
+
+const ConfigOrder& ConfigGroups::order(std::size_t group) const {
+  std::atomic<const ConfigOrder*>& place = orders_[group];
+  if (const ConfigOrder* const known = place.load(std::memory_order_acquire)) [[likely]]
+    return *known;
+  auto fresh = std::make_unique<const ConfigOrder>(rank_configs(members_of(group), statistic_));
+  const ConfigOrder* known = nullptr;
+  if (place.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
+  return *known;
+}
+
+void ConfigGroups::rank_all(unsigned threads) const {
+  for_each(threads, [&](std::size_t i) { order(i); });
+}
+
+}  // namespace xtune

@@ -1,0 +1,22 @@
+// The order of stored configurations: ranked(), for what a StoreView keeps of records.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/store/stored_config.hpp"
+
+namespace xtune {
+
+using ConfigOrder = std::vector<const StoredConfig*>;
+
+/// The time that a statistic ("median", "min", "mean") ranks by. Throws Error(invalid_argument) for another.
+double StoredConfig::*time_named(const std::string& statistic);
+
+/// Those that may answer, best first, as ranked() has them.
+ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const std::string& statistic);
+/// Whether that has any, which costs less than to rank them.
+bool any_ranks(std::span<const StoredConfig* const> configs, const std::string& statistic);
+
+}  // namespace xtune

@@ -1,0 +1,177 @@
+// A line is scanned; where it is not of the plain form, the reader of whole records tells what it is.
+#include "core/store/piece_reader.hpp"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/build/artifact_json.hpp"
+#include "core/record/record_json.hpp"
+#include "core/record/record_log.hpp"
+#include "core/space/bindings_text.hpp"
+#include "core/store/plain_values.hpp"
+#include "core/store/record_scan.hpp"
+
+namespace xtune {
+namespace {
+
+using Json = nlohmann::json;
+
+/// Whether what finals are judged by can be read.
+bool is_sound(const ScannedRecord& from) {
+  try {
+    if (!from.samples_ms.empty() && !is_number_list(from.samples_ms))
+      for (const Json& sample : Json::parse(from.samples_ms)) number_from_json(sample);
+    if (!from.usage.empty() && !is_integer_object(from.usage)) resource_usage_from_json(Json::parse(from.usage));
+  } catch (const std::exception&) {  // Json's, or Error
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+PieceReader::PieceReader(std::uint32_t source, bool is_first, PieceRows& rows)
+    : source_(source), is_first_(is_first), rows_(rows) {
+  rows_.texts = std::make_unique<TextArena>(64u << 10);
+}
+
+bool PieceReader::line(std::string_view line, std::uint64_t offset) {
+  ++rows_.lines;
+  offset_ = offset;
+  bool header = false;
+  if (!plain_record(line) && !unusual_line(line, header)) return false;
+  if (rows_.lines == 1 && is_first_ && !header) rows_.warnings.emplace_back(0, "it has no header line");
+  return true;
+}
+
+std::string_view PieceReader::keep(std::string_view text) {
+  if (text.empty()) return {};
+  auto* const place = static_cast<char*>(rows_.texts->allocate(text.size(), 1));
+  std::memcpy(place, text.data(), text.size());
+  return {place, text.size()};
+}
+
+bool PieceReader::find_problem(std::string_view json) {
+  if (!last_problem_.empty() && json == last_problem_) return true;
+  TextTable& known = rows_.problem_json;
+  const std::size_t hash = TextTable::hash_of(json);
+  const std::uint32_t found = known.find(json, hash);
+  if (found == known.next()) {
+    try {
+      std::optional<PlainBindings> plain = plain_bindings(json);
+      if (!plain) {
+        plain.emplace(PlainBindings{bindings_from_json(Json::parse(json)), ""});
+        plain->text = bindings_text(plain->values);
+      }
+      rows_.problems.push_back({std::move(plain->values), keep(plain->text)});
+    } catch (const std::exception&) {  // Json's, or Error: the reader of whole records tells what is wrong
+      return false;
+    }
+    known.add(keep(json), hash);
+  }
+  last_problem_ = known.entries()[found].text;
+  problem_ = found;
+  return true;
+}
+
+bool PieceReader::find_device(std::string_view json) {
+  if (!last_device_.empty() && json == last_device_) return true;
+  TextTable& known = rows_.device_json;
+  const std::size_t hash = TextTable::hash_of(json);
+  const std::uint32_t found = known.find(json, hash);
+  if (found == known.next()) {
+    try {
+      rows_.devices.push_back(device_info_from_json(Json::parse(json)));
+    } catch (const std::exception&) {
+      return false;
+    }
+    known.add(keep(json), hash);
+  }
+  last_device_ = known.entries()[found].text;
+  device_ = found;
+  return true;
+}
+
+bool PieceReader::add(const ScannedRecord& from, std::string_view line) {
+  text_.clear();
+  if (!find_problem(from.problem) || !find_device(from.device) || !append_plain_text(from.config, text_)) return false;
+  if (!from.finals.empty() && !is_sound(from)) return false;
+  rows_.sanitized += from.sanitized;
+  if (from.outcome == Outcome::pruned || from.drift || from.sanitized) return true;
+  StoredConfig row;
+  row.outcome = from.outcome;
+  row.tainted = from.tainted;
+  row.count = from.count;
+  row.min_ms = from.min_ms, row.median_ms = from.median_ms, row.mean_ms = from.mean_ms;
+  row.low_ms = from.low_ms, row.high_ms = from.high_ms;
+  row.unix_time_ms = from.unix_time_ms;
+  row.problem = problem_, row.device = device_;
+  row.key = keep(from.key);
+  row.attempt = keep(from.attempt);
+  row.finals = keep(from.finals), row.finals_by = keep(from.finals_by);
+  row.config = keep(text_);
+  row.config_json = keep(from.config);
+  row.artifact_key = keep(from.artifact_key);
+  if (!from.finals.empty()) row.samples_ms = keep(from.samples_ms), row.usage = keep(from.usage);
+  row.file = source_;
+  row.offset = offset_, row.bytes = line.size();
+  rows_.rows.push_back(row);
+  return true;
+}
+
+bool PieceReader::plain_record(std::string_view line) {
+  ScannedRecord record;
+  if (!scan_record(line, record, last_device_) || !add(record, line)) return false;
+  ++rows_.records;
+  return true;
+}
+
+bool PieceReader::unusual_line(std::string_view line, bool& header) {
+  const RecordLine read = read_record_line(line);
+  switch (read.kind) {
+    case RecordLine::Kind::newer:
+      rows_.warnings.emplace_back(0, read.why + "; not read");
+      rows_.ended = true;
+      return false;
+    case RecordLine::Kind::header:
+      return header = true;
+    case RecordLine::Kind::damaged:
+      rows_.warnings.emplace_back(rows_.lines, "skipped: " + read.why);
+      return true;
+    case RecordLine::Kind::record:
+      add(*read.record, line);
+      return true;
+  }
+  return true;
+}
+
+// A sound record whose line is not plain.
+void PieceReader::add(const Record& record, std::string_view line) {
+  const Json json = to_json(record);
+  const auto dumped = [&](const char* name) { return json.contains(name) ? json[name].dump() : std::string(); };
+  const std::string problem = dumped("problem"), device = dumped("device"), config = dumped("config"),
+                    samples = dumped("samples_ms"), usage = dumped("usage");
+  ++rows_.records;
+  ScannedRecord plain;
+  plain.problem = problem, plain.device = device, plain.config = config;
+  plain.samples_ms = samples, plain.usage = usage;
+  plain.key = record.key, plain.artifact_key = record.artifact_key;
+  plain.attempt = record.attempt, plain.finals = record.finals, plain.finals_by = record.finals_by;
+  plain.outcome = record.outcome;
+  plain.tainted = !record.tainted.empty(), plain.drift = record.drift;
+  plain.sanitized = is_sanitized(record);
+  const Summary& time = record.time_ms;
+  plain.count = time.count;
+  plain.min_ms = time.min, plain.median_ms = time.median, plain.mean_ms = time.mean;
+  plain.low_ms = time.low, plain.high_ms = time.high;
+  plain.unix_time_ms = record.unix_time_ms;
+  if (add(plain, line)) return;
+  // Its configuration needs more than a scan; the text is all that the row lacks.
+  plain.config = "{}";
+  const std::size_t rows = rows_.rows.size();
+  if (!add(plain, line) || rows_.rows.size() == rows) return;
+  rows_.rows.back().config = keep(bindings_text(record.config));
+  rows_.rows.back().config_json = keep(config);
+}
+
+}  // namespace xtune

@@ -1,0 +1,56 @@
+// Makes rows of the lines of one piece of a record file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/store/row_reader.hpp"
+#include "core/store/text_table.hpp"
+
+namespace xtune {
+
+struct Record;
+struct ScannedRecord;
+
+/// What a piece held. Problems and devices are numbered within it.
+struct PieceRows {
+  std::vector<StoredConfig> rows;
+  TextTable problem_json, device_json;  ///< their texts lie in `texts`; numbers as in `problems` and `devices`
+  std::vector<NamedProblem> problems;
+  std::vector<DeviceInfo> devices;
+  std::unique_ptr<TextArena> texts;
+  std::uint64_t records = 0, sanitized = 0, lines = 0;
+  std::vector<std::pair<std::uint64_t, std::string>> warnings;  ///< line from 1 within the piece; 0: of the file
+  bool ended = false;  ///< by a header of a newer version: the source's later pieces do not count
+};
+
+class PieceReader {
+ public:
+  /// source: the number that rows get; is_first: whether the piece is the first of its source. rows outlives it.
+  PieceReader(std::uint32_t source, bool is_first, PieceRows& rows);
+
+  /// A line without its newline, and where it begins. False: reading is over.
+  bool line(std::string_view line, std::uint64_t offset);
+
+ private:
+  bool plain_record(std::string_view line);
+  bool unusual_line(std::string_view line, bool& header);
+  void add(const Record& record, std::string_view line);
+  bool add(const ScannedRecord& from, std::string_view line);
+  bool find_problem(std::string_view json);
+  bool find_device(std::string_view json);
+  std::string_view keep(std::string_view text);
+
+  const std::uint32_t source_;
+  const bool is_first_;
+  PieceRows& rows_;
+  std::string text_;
+  std::string_view last_problem_, last_device_;  ///< as JSON
+  std::uint32_t problem_ = 0, device_ = 0;       ///< their numbers
+  std::uint64_t offset_ = 0;
+};
+
+}  // namespace xtune

@@ -1,0 +1,95 @@
+// Numbers are taken only in the form that a JSON writer gives them; whatever else is left to the JSON reader.
+#include "core/store/plain_values.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "core/store/json_walk.hpp"
+#include "core/store/record_scan.hpp"
+
+namespace xtune {
+namespace {
+
+std::optional<Value> plain_value(std::string_view value, bool is_text) {
+  std::int64_t integer = 0;
+  double number = 0;
+  if (is_text) return Value(std::string(value));
+  if (value == "true" || value == "false") return Value(value == "true");
+  if (scan_number(value, integer)) {
+    if (std::to_string(integer) == value) return Value(integer);
+  } else if (value.find_first_of(".eE") != std::string_view::npos && scan_number(value, number) &&
+             nlohmann::json::accept(value)) {
+    return Value(number);
+  }
+  return std::nullopt;
+}
+
+// A JSON number without an exponent, short enough to be finite.
+bool take_number(const char*& at, const char* end) {
+  constexpr std::ptrdiff_t longest = 300;
+  const auto digits = [&] {
+    const char* const begin = at;
+    while (at != end && *at >= '0' && *at <= '9') ++at;
+    return at - begin;
+  };
+  const char* const begin = at;
+  if (at != end && *at == '-') ++at;
+  const bool is_zero = at != end && *at == '0';
+  const std::ptrdiff_t whole = digits();
+  if (whole == 0 || (is_zero && whole > 1)) return false;
+  if (at != end && *at == '.') {
+    ++at;
+    if (digits() == 0) return false;
+  }
+  return at - begin < longest;
+}
+
+}  // namespace
+
+bool append_plain_text(std::string_view object, std::string& text) {
+  std::string_view before;
+  return visit_members(object, [&](std::string_view name, std::string_view value, bool is_text) {
+    if (!before.empty() && !(before < name)) return false;
+    if (!before.empty()) text += ' ';
+    if (name.empty()) return false;
+    before = name;
+    const std::optional<Value> plain = plain_value(value, is_text);
+    if (!plain) return false;
+    text.append(name).append("=");
+    if (std::holds_alternative<double>(*plain))
+      text += to_text(*plain);
+    else
+      text += value;
+    return true;
+  });
+}
+
+std::optional<PlainBindings> plain_bindings(std::string_view object) {
+  PlainBindings plain;
+  if (!append_plain_text(object, plain.text)) return std::nullopt;
+  visit_members(object, [&](std::string_view name, std::string_view value, bool is_text) {
+    plain.values.emplace_hint(plain.values.end(), name, *plain_value(value, is_text));
+    return true;
+  });
+  return plain;
+}
+
+bool is_number_list(std::string_view list) {
+  if (list.size() < 2 || list.front() != '[') return false;
+  const char* at = list.data() + 1;
+  const char* const end = list.data() + list.size();
+  if (*at == ']') return at + 1 == end;
+  while (take_number(at, end) && at != end) {
+    if (*at == ']') return at + 1 == end;
+    if (*at++ != ',') return false;
+  }
+  return false;
+}
+
+bool is_integer_object(std::string_view object) {
+  return visit_members(object, [](std::string_view, std::string_view value, bool is_text) {
+    std::int64_t integer = 0;
+    return !is_text && scan_number(value, integer) && std::to_string(integer) == value;
+  });
+}
+
+}  // namespace xtune

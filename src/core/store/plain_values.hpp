@@ -1,0 +1,28 @@
+// Reads values in the plain form that nearly every record has, without a tree of JSON in between.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/space/value.hpp"
+
+namespace xtune {
+
+/// What bindings_from_json would read of a flat JSON object, and its bindings_text. nullopt: it takes a JSON reader, or
+/// it is damaged.
+struct PlainBindings {
+  Bindings values;
+  std::string text;
+};
+std::optional<PlainBindings> plain_bindings(std::string_view object);
+
+/// Appends the bindings_text of a flat JSON object whose members are sorted by name. False: it takes a JSON reader, and
+/// text is worthless.
+bool append_plain_text(std::string_view object, std::string& text);
+
+/// Whether it certainly is a JSON list of finite numbers, or an object of integers. False: a JSON reader tells.
+bool is_number_list(std::string_view list);
+bool is_integer_object(std::string_view object);
+
+}  // namespace xtune

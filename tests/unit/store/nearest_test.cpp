@@ -1,0 +1,159 @@
+// The indices of a StoreView find what a plain scan over all problems finds, and rankings wait until they are asked
+// for.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <set>
+#include <thread>
+
+#include "base/files.hpp"
+#include "core/store/shape_index.hpp"
+#include "core/store/store_view.hpp"
+#include "unit/store/store_files.hpp"
+
+using namespace xtune;
+
+namespace {
+
+/// Sizes from few values, so that problems repeat and distances tie; now and then something that is no size.
+Value random_size(Random& random) {
+  if (random.below(40) == 0) return Value(std::int64_t{0});
+  if (random.below(40) == 0) return Value(HUGE_VAL);
+  if (random.below(40) == 0) return Value(std::string(random.below(2) ? "row" : "col"));
+  if (random.below(40) == 0) return Value(random.below(2) == 0);
+  const std::int64_t power = std::int64_t{1} << random.below(12);
+  if (random.below(10) == 0) return Value(0.5 * static_cast<double>(power));
+  return Value(power + static_cast<std::int64_t>(random.below(3)) * (power / 2));
+}
+
+Bindings random_problem(Random& random, std::size_t dimensions) {
+  Bindings problem;
+  for (std::size_t i = 0; i < dimensions; ++i)
+    problem.emplace(std::string(1, static_cast<char>('A' + i)), random_size(random));
+  if (random.below(20) == 0) problem.emplace("Z", std::int64_t{1});
+  return problem;
+}
+
+std::set<std::uint32_t> scan(const std::vector<const Bindings*>& problems, const Bindings& asked, bool same) {
+  double least = HUGE_VAL;
+  std::set<std::uint32_t> found;
+  for (std::uint32_t i = 0; i < problems.size(); ++i) {
+    const std::optional<double> distance = shape_distance(*problems[i], asked);
+    if (!distance || *distance > (same ? 0 : least)) continue;
+    if (*distance < least) found.clear();
+    least = *distance;
+    found.insert(i);
+  }
+  return found;
+}
+
+std::size_t count_of(std::uint64_t seed) {
+  constexpr std::array<std::size_t, 6> counts{0, 1, 9, 100, 1000, 5000};
+  return counts[seed % counts.size()];
+}
+
+}  // namespace
+
+TEST_CASE("an index finds the same problem and the nearest ones as a plain scan does") {
+  for (std::uint64_t seed = 1; seed <= 36; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const std::size_t dimensions = seed % 5;
+    std::vector<Bindings> problems;
+    for (std::size_t i = 0; i < count_of(seed); ++i) problems.push_back(random_problem(random, dimensions));
+    std::vector<const Bindings*> pointers;
+    for (const Bindings& problem : problems) pointers.push_back(&problem);
+    const ShapeIndex index(pointers, 2);
+    for (int i = 0; i < 200; ++i) {
+      const Bindings asked = random_problem(random, dimensions);
+      const ShapeIndex::Asked shape = ShapeIndex::ask(asked);
+      std::set<std::uint32_t> same, near;
+      index.each_same(shape, [&](std::uint32_t place) {
+        if (shape_distance(problems[place], asked) == 0.0) same.insert(place);
+      });
+      CHECK(same == scan(pointers, asked, true));
+      index.each_nearest(shape, asked, [&](std::uint32_t place) { near.insert(place); });
+      // It may name others as well, which whoever asks tells apart by the distance itself.
+      double least = HUGE_VAL;
+      for (const std::uint32_t place : near)
+        least = std::min(least, shape_distance(problems[place], asked).value_or(HUGE_VAL));
+      std::erase_if(near, [&](std::uint32_t place) {
+        const std::optional<double> distance = shape_distance(problems[place], asked);
+        return !distance || *distance > least;
+      });
+      CHECK(near == scan(pointers, asked, false));
+    }
+  }
+}
+
+TEST_CASE("with thousands of problems it finds what look_up finds") {
+  const TemporaryDirectory store;
+  Random random(5);
+  std::vector<Record> written = random_records(17, 3000);
+  for (Record& record : written) {
+    record.problem = random_problem(random, 3);
+    for (const auto& [name, value] : record.problem) record.key += name + to_text(value);
+  }
+  write_records(store.path(), written);
+  const std::vector<Record> records = read_records(store.path(), "sm_90", "gemm").records;
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+  for (int i = 0; i < 100; ++i) {
+    const Bindings asked = random_problem(random, 3);
+    const LookupResult expected = look_up(records, asked, example_device());
+    const StoreView::Found found = view.find(asked, example_device());
+    REQUIRE(found.match == expected.match);
+    if (!expected.record) continue;
+    CHECK(found.distance == expected.distance);
+    CHECK(to_json(view.record_of(*found.config)).dump() == to_json(*expected.record).dump());
+  }
+}
+
+TEST_CASE("a problem whose newest measurement failed never answers, nor is it a group") {
+  const TemporaryDirectory store;
+  std::vector<Record> records;
+  for (std::int64_t m = 1; m <= 3; ++m) {
+    Record record = example_record(64, 1);
+    record.problem = {{"M", 100 * m}};
+    record.key = std::to_string(m);
+    records.push_back(record);
+  }
+  Record failed = records[1];
+  failed.outcome = Outcome::wrong_result;
+  failed.unix_time_ms += 1;
+  records.push_back(failed);
+  records[2].time_ms.count = 0;  // no time at all
+  write_records(store.path(), records);
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+  REQUIRE(view.groups().size() == 1);
+  CHECK(view.find({{"M", std::int64_t{200}}}, example_device()).match == Match::nearest);
+  CHECK(view.problem_of(*view.find({{"M", std::int64_t{300}}}, example_device()).config) == records[0].problem);
+}
+
+TEST_CASE("threads that ask first, all at once, get the same orders") {
+  const TemporaryDirectory store;
+  write_records(store.path(), random_records(23, 2000));
+  const StoreView expected = StoreView::load(store.path(), "sm_90", "gemm");
+  expected.rank_all();
+  for (int round = 0; round < 5; ++round) {
+    const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+    REQUIRE(view.groups().size() == expected.groups().size());
+    std::vector<std::vector<std::vector<std::string>>> orders(4);
+    {
+      std::vector<std::jthread> threads;
+      for (auto& own : orders)
+        threads.emplace_back([&] {
+          for (const StoreView::Group& group : view.groups()) {
+            std::vector<std::string>& texts = own.emplace_back();
+            for (const StoredConfig* config : view.order(group)) texts.emplace_back(config->config);
+          }
+        });
+    }
+    std::vector<std::vector<std::string>> texts;
+    for (const StoreView::Group& group : expected.groups()) {
+      texts.emplace_back();
+      for (const StoredConfig* config : expected.order(group)) texts.back().emplace_back(config->config);
+    }
+    for (const auto& own : orders) CHECK(own == texts);
+  }
+}
