@@ -27,4 +27,19 @@ void for_each_index(std::size_t count, unsigned threads, const Work& work) {
   loop();
 }
 
+/// std::sort, of parts in several threads where there is enough to sort; threads as above. Comparing throws nothing.
+template <class T>
+void sort_in_threads(std::vector<T>& items, unsigned threads) {
+  constexpr std::size_t parts = 8, worth_it = 10'000;
+  if (items.size() < worth_it || threads == 1) return std::sort(items.begin(), items.end());
+  const auto at = [&](std::size_t part) {
+    return items.begin() + static_cast<std::ptrdiff_t>(items.size() * std::min(part, parts) / parts);
+  };
+  for_each_index(parts, threads, [&](std::size_t i) { std::sort(at(i), at(i + 1)); });
+  for (std::size_t step = 1; step < parts; step *= 2)
+    for_each_index(parts / (2 * step), threads, [&](std::size_t i) {
+      std::inplace_merge(at(2 * i * step), at((2 * i + 1) * step), at((2 * i + 2) * step));
+    });
+}
+
 }  // namespace xtune

@@ -15,11 +15,11 @@ namespace {
 
 // Of each number the place of its key among all keys, equal ones at the same.
 template <class Key>
-std::vector<std::uint32_t> places_of(const std::vector<Key>& keys) {
+std::vector<std::uint32_t> places_of(const std::vector<Key>& keys, unsigned threads) {
   std::vector<std::pair<Key, std::uint32_t>> sorted;
   sorted.reserve(keys.size());
   for (std::uint32_t i = 0; i < keys.size(); ++i) sorted.emplace_back(keys[i], i);
-  std::sort(sorted.begin(), sorted.end());
+  sort_in_threads(sorted, threads);
   std::vector<std::uint32_t> places(keys.size());
   std::uint32_t place = 0;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
@@ -35,7 +35,7 @@ std::vector<std::uint32_t> kinds_of(const std::vector<DeviceInfo>& devices) {
   std::vector<Kind> kinds;
   for (const DeviceInfo& device : devices)
     kinds.emplace_back(device.name, device.compute_units, device.backend, device.arch, device.vendor);
-  return places_of(kinds);
+  return places_of(kinds, 1);
 }
 
 // A text whose first bytes are numbers, so that few comparisons look at the text.
@@ -55,11 +55,11 @@ struct QuickText {
   auto operator<=>(const QuickText&) const = default;
 };
 
-std::vector<std::uint32_t> problems_of(const std::vector<NamedProblem>& problems) {
+std::vector<std::uint32_t> problems_of(const std::vector<NamedProblem>& problems, unsigned threads) {
   std::vector<QuickText> texts;
   texts.reserve(problems.size());
   for (const NamedProblem& problem : problems) texts.emplace_back(problem.text);
-  return places_of(texts);
+  return places_of(texts, threads);
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ void ConfigGroups::for_each(unsigned threads, const Work& work) const {
 }
 
 void ConfigGroups::cut(const RowSet& rows, unsigned threads) {
-  const std::vector<std::uint32_t> problems = problems_of(rows.problems), kinds = kinds_of(rows.devices);
+  const std::vector<std::uint32_t> problems = problems_of(rows.problems, threads), kinds = kinds_of(rows.devices);
   std::vector<std::size_t> ends(problems.size() + 1);
   for (const auto& piece : rows.pieces)
     for (const StoredConfig& row : piece) ++ends[problems[row.problem] + 1];

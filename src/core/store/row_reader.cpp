@@ -136,6 +136,10 @@ RowSet joined(const std::vector<RecordSource>& sources, const std::vector<Piece>
   };
   RowSet whole;
   TextTable problems, devices;
+  std::size_t count = 0;
+  for (const PieceRows& part : parts) count += part.problems.size();
+  problems.reserve(count);
+  whole.problems.reserve(count);
   std::vector<Numbers> numbers;
   std::uint64_t lines = 0;
   bool ended = false;

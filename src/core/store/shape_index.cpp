@@ -7,9 +7,11 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "base/parallel.hpp"
+#include "base/random.hpp"
 
 namespace xtune {
 namespace {
@@ -17,10 +19,7 @@ namespace {
 // Distances that differ by less are taken for equal; whoever asks decides between them by the exact formula.
 constexpr double rounding = 1e-9;
 
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
-  return hash * 0xff51afd7ed558ccd;
-}
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) { return mix64(hash ^ value) + 0x9e3779b97f4a7c15; }
 
 std::uint64_t mixed(std::uint64_t hash, std::string_view text) {
   return mixed(hash, std::hash<std::string_view>()(text));
@@ -37,9 +36,8 @@ void append_logs(const Bindings& problem, std::vector<double>& logs) {
     if (const double number = number_of(value); number > 0) logs.push_back(std::log2(number));
 }
 
-bool all_finite(const std::vector<double>& logs, std::size_t begin) {
-  return std::all_of(logs.begin() + static_cast<std::ptrdiff_t>(begin), logs.end(),
-                     [](double log) { return std::isfinite(log); });
+bool all_finite(std::span<const double> logs) {
+  return std::all_of(logs.begin(), logs.end(), [](double log) { return std::isfinite(log); });
 }
 
 }  // namespace
@@ -56,7 +54,6 @@ ShapeIndex::Asked ShapeIndex::ask(const Bindings& problem) {
       asked.kind = mixed(mixed(asked.kind, value.index()), std::hash<Value>()(value));
   }
   asked.sizes = mixed(asked.sizes, asked.kind);
-  asked.sizes ^= asked.sizes >> 32;  // the table looks at the low bits
   return asked;
 }
 
@@ -132,22 +129,29 @@ struct ShapeIndex::Build {
 ShapeIndex::ShapeIndex(const std::vector<const Bindings*>& problems, unsigned threads) {
   constexpr std::size_t at_once = 1024;
   std::vector<Asked> asked(problems.size());
-  for_each_index((problems.size() + at_once - 1) / at_once, threads, [&](std::size_t part) {
-    for (std::size_t i = part * at_once; i < std::min(problems.size(), (part + 1) * at_once); ++i)
+  std::vector<std::vector<double>> logs((problems.size() + at_once - 1) / at_once);  // of so many problems each
+  std::vector<std::uint32_t> dimensions(problems.size());
+  for_each_index(logs.size(), threads, [&](std::size_t part) {
+    for (std::size_t i = part * at_once; i < std::min(problems.size(), (part + 1) * at_once); ++i) {
+      const std::size_t before = logs[part].size();
       asked[i] = ask(*problems[i]);
+      append_logs(*problems[i], logs[part]);
+      dimensions[i] = static_cast<std::uint32_t>(logs[part].size() - before);
+    }
   });
   add_slots(asked);
   Kind* kind = nullptr;
+  const double* next = nullptr;
   for (std::uint32_t i = 0; i < problems.size(); ++i) {
     if (!kind || asked[i].kind != asked[i - 1].kind) kind = &kinds_[asked[i].kind];
-    const std::size_t before = kind->logs.size();
-    append_logs(*problems[i], kind->logs);
-    const std::size_t dimensions = kind->logs.size() - before;
-    if (kind->problems.empty()) kind->dimensions = dimensions;
-    if (dimensions == kind->dimensions && all_finite(kind->logs, before)) {
+    if (i % at_once == 0) next = logs[i / at_once].data();
+    const std::span own(next, dimensions[i]);
+    next += dimensions[i];
+    if (kind->problems.empty()) kind->dimensions = own.size();
+    if (own.size() == kind->dimensions && all_finite(own)) {
       kind->problems.push_back(i);
+      kind->logs.insert(kind->logs.end(), own.begin(), own.end());
     } else {
-      kind->logs.resize(before);
       kind->endless.push_back(i);
     }
   }
@@ -210,7 +214,7 @@ const std::vector<std::uint32_t>& ShapeIndex::nearest(const Asked& asked, const 
   state.asked.clear();
   append_logs(problem, state.asked);
   // Plain arithmetic tells nothing of endless sizes: all are looked at.
-  const bool finite = state.asked.size() == kind.dimensions && all_finite(state.asked, 0);
+  const bool finite = state.asked.size() == kind.dimensions && all_finite(state.asked);
   if (!finite) places = kind.problems;
   if (!finite || kind.problems.empty()) places.insert(places.end(), kind.endless.begin(), kind.endless.end());
   if (!places.empty() || kind.problems.empty()) return places;

@@ -28,8 +28,9 @@ using Rules = StoreView::Rules;
 struct Realm {
   std::string backend, arch;
   std::vector<const Bindings*> problems;
-  std::vector<std::uint32_t> ends;    ///< problems[i] has groups[ends[i - 1]] up to groups[ends[i]]
-  std::vector<std::uint32_t> groups;  ///< of the view
+  const NamedProblem* last = nullptr;  ///< of them
+  std::vector<std::uint32_t> ends;     ///< problems[i] has groups[ends[i - 1]] up to groups[ends[i]]
+  std::vector<std::uint32_t> groups;   ///< of the view
   std::unique_ptr<ShapeIndex> shapes;
   std::map<std::string, std::vector<std::uint32_t>, std::less<>> buckets;  ///< -> problems
 
@@ -71,11 +72,12 @@ void StoreView::State::index() {
     const Group& group = groups->all()[i];
     const DeviceInfo& device = set.devices[group.device];
     Realm* realm = const_cast<Realm*>(realm_of(device));
-    if (!realm) realm = &realms.emplace_back(Realm{device.backend, device.arch, {}, {}, {}, {}, {}});
-    const Bindings& problem = set.problems[group.problem].sizes;
+    if (!realm) realm = &realms.emplace_back(Realm{device.backend, device.arch, {}, {}, {}, {}, {}, {}});
+    const NamedProblem& problem = set.problems[group.problem];
     // Groups of one problem follow each other.
-    if (realm->problems.empty() || *realm->problems.back() != problem) {
-      realm->problems.push_back(&problem);
+    if (!realm->last || realm->last->text != problem.text || realm->last->sizes != problem.sizes) {
+      realm->last = &problem;
+      realm->problems.push_back(&problem.sizes);
       realm->ends.push_back(0);
     }
     realm->groups.push_back(i);

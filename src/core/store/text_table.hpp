@@ -1,6 +1,7 @@
 // Numbers texts, each once.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -31,6 +32,11 @@ class TextTable {
     }
   }
   std::uint32_t next() const noexcept { return static_cast<std::uint32_t>(entries_.size()); }
+
+  void reserve(std::size_t count) {
+    entries_.reserve(count);
+    if (count * 2 > slots_.size()) grow(std::bit_ceil(count * 2));
+  }
 
   /// A text that find does not know.
   void add(std::string_view text, std::size_t hash) {
