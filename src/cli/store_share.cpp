@@ -99,11 +99,11 @@ int bundle(const ShipFlags& flags) {
 
 void add_store_merge(CLI::App& store, Context& context) {
   CLI::App* command =
-      store.add_subcommand("merge", "adds what other stores hold; the order does not matter, nor how often it is done");
-  add_example(*command, "xtune store merge node1/store node2/store --store all");
+      store.add_subcommand("merge", "adds what other stores and bundles hold; the order does not matter, nor how often it is done");
+  add_example(*command, "xtune store merge node1/store node2/store gemm.xtune --store all");
   static StoreOptions options;
   static std::vector<std::string> others;
-  command->add_option("other", others, "the stores to take from; they stay as they are")->required();
+  command->add_option("other", others, "the stores and bundles to take from; they stay as they are")->required();
   add_store_options(*command, options);
   command->callback([&context] { context.exit_code = merge(options, others); });
 }

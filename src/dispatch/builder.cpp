@@ -13,16 +13,21 @@ Builder::Builder(std::filesystem::path store, std::shared_ptr<const Bundle> bund
                  std::function<std::unique_ptr<Toolchain>()> open, std::function<void(const std::string&)> say)
     : cache_(std::move(store)), bundle_(std::move(bundle)), open_(std::move(open)), say_(std::move(say)) {}
 
-/// A damaged one of the bundle counts as none, but is told.
-std::optional<Artifact> Builder::find(const std::string& key) const {
-  if (auto artifact = cache_.find(key)) return artifact;
+std::optional<Artifact> Builder::find(const std::string& key, const Record* record) const {
+  const auto is_right = [&](const std::optional<Artifact>& artifact, const char* place) {
+    if (!artifact) return false;
+    if (!record || is_measured(*record, *artifact)) return true;
+    say_(fmt::format("artifact {} in the {} is not the one that its record measured: not loaded", key, place));
+    return false;
+  };
+  if (auto artifact = cache_.find(key); is_right(artifact, "store")) return artifact;
   if (!bundle_) return std::nullopt;
   try {
-    return bundle_->artifact(key);
+    if (auto artifact = bundle_->artifact(key); is_right(artifact, "bundle")) return artifact;
   } catch (const Error& error) {
     say_(error.what());
-    return std::nullopt;
   }
+  return std::nullopt;
 }
 
 Toolchain* Builder::toolchain() {
@@ -56,7 +61,7 @@ Build Builder::build(const Spec& spec, const Space& space, const Bindings& probl
   }
   const auto stored = [&](const std::string& arch, const std::string& fingerprint) {
     const CandidateResolver resolver = resolver_for(arch, fingerprint);
-    auto artifact = find(resolver.artifact_key(resolver.compile_request(config)));
+    auto artifact = find(resolver.artifact_key(resolver.compile_request(config)), record);
     if (artifact) build.artifact = std::move(*artifact);
     return artifact.has_value();
   };

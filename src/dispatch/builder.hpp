@@ -46,7 +46,9 @@ class Builder {
  private:
   Toolchain* toolchain();
 
-  std::optional<Artifact> find(const std::string& key) const;
+  /// record: as build has it. One of another image than that record measured counts as none, as does a damaged one of
+  /// the bundle; both are told.
+  std::optional<Artifact> find(const std::string& key, const Record* record) const;
 
   ArtifactCache cache_;
   const std::shared_ptr<const Bundle> bundle_;

@@ -16,11 +16,14 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::uint64_t longest_metadata = std::uint64_t{1} << 28;
+
 // What vouches for an image.
 struct Metadata {
   Artifact artifact;
   std::string sha256;
   std::uint64_t image_bytes = 0;
+  std::string source_sha256;
 };
 
 Metadata read_metadata(const std::string& key, std::string_view text) {
@@ -29,7 +32,8 @@ Metadata read_metadata(const std::string& key, std::string_view text) {
   };
   try {
     const Json json = Json::parse(text);
-    Metadata metadata{artifact_from_json(json), json.at("sha256"), json.at("image_bytes")};
+    Metadata metadata{artifact_from_json(json), json.at("sha256"), json.at("image_bytes"),
+                      json.value("source_sha256", "")};
     if (metadata.artifact.key != key) throw fail("its metadata are of another artifact");
     if (!is_artifact_format(metadata.artifact.format))
       throw fail("'" + printable(metadata.artifact.format, 20) + "' is no format");
@@ -81,10 +85,15 @@ std::string artifact_format(const std::string& key, std::string_view metadata) {
   return read_metadata(key, metadata).artifact.format;
 }
 
-std::string artifact_metadata(const Artifact& artifact) {
+std::string artifact_source_sha256(const std::string& key, std::string_view metadata) {
+  return read_metadata(key, metadata).source_sha256;
+}
+
+std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256) {
   Json json = to_json(artifact);
   json["sha256"] = sha256(artifact.image);
   json["image_bytes"] = artifact.image.size();
+  if (!source_sha256.empty()) json["source_sha256"] = source_sha256;
   return json.dump();
 }
 
@@ -99,8 +108,17 @@ std::optional<Artifact> ArtifactCache::find(const std::string& key) const {
 }
 
 Artifact ArtifactCache::read(const std::string& key) const {
-  const std::string metadata = read_file(entry_path(key, "json"), std::uint64_t{1} << 28);
+  const std::string metadata = read_file(entry_path(key, "json"), longest_metadata);
   return checked_artifact(key, metadata, read_file(entry_path(key, artifact_format(key, metadata))));
+}
+
+std::string ArtifactCache::image_sha256(const std::string& key) const {
+  if (!is_artifact_key(key)) return {};
+  try {
+    return read_metadata(key, read_file(entry_path(key, "json"), longest_metadata)).sha256;
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 void ArtifactCache::insert(const Artifact& artifact, const CompileRequest& request) {
@@ -109,8 +127,9 @@ void ArtifactCache::insert(const Artifact& artifact, const CompileRequest& reque
                 "the artifact cache takes keys of 64 hex digits and formats of small letters, not '" +
                     printable(artifact.key, 80) + "." + printable(artifact.format, 20) + "'");
   write_file_atomically(image_path(artifact), artifact.image);
-  write_file_atomically(source_path(artifact.key), source_text(artifact, request));
-  write_file_atomically(entry_path(artifact.key, "json"), artifact_metadata(artifact));
+  const std::string source = source_text(artifact, request);
+  write_file_atomically(source_path(artifact.key), source);
+  write_file_atomically(entry_path(artifact.key, "json"), artifact_metadata(artifact, sha256(source)));
 }
 
 std::filesystem::path ArtifactCache::image_path(const Artifact& artifact) const {

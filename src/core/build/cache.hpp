@@ -20,8 +20,10 @@ bool is_artifact_format(std::string_view format) noexcept;
 Artifact checked_artifact(const std::string& key, std::string_view metadata, std::string image);
 /// The image's format, as the metadata name it. Throws as checked_artifact.
 std::string artifact_format(const std::string& key, std::string_view metadata);
-/// The .json of an artifact.
-std::string artifact_metadata(const Artifact& artifact);
+/// The .json of an artifact. source_sha256: of its file in sources/; empty: it has none.
+std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256 = "");
+/// What the metadata say of that file; empty: nothing, as those of earlier versions. Throws as checked_artifact.
+std::string artifact_source_sha256(const std::string& key, std::string_view metadata);
 
 /// Any number of processes may share one cache: files are immutable and appear by atomic rename, the .json last.
 class ArtifactCache {
@@ -32,6 +34,8 @@ class ArtifactCache {
   std::optional<Artifact> find(const std::string& key) const;
   /// The same, but throws Error(io) that says what is missing or damaged.
   Artifact read(const std::string& key) const;
+  /// SHA-256 of the image as the metadata have it, which is not read; empty where there is no sound entry's.
+  std::string image_sha256(const std::string& key) const;
   /// Writes the image, the source as it was compiled (readable, with the flags as a comment) and the metadata.
   /// Replaces a damaged entry of the same key. Throws Error(io), Error(invalid_argument) for a key or format that is no
   /// file name.

@@ -16,6 +16,10 @@
 
 namespace xtune {
 
+/// The texts of a measurement key's parts "problem" and "device".
+std::string problem_part(const Bindings& problem);
+std::string device_part(const DeviceInfo& device);
+
 /// One problem on one device. Reads the sources once, parses every text once; cheap per configuration. spec and space
 /// outlive it. Expressions that fail throw Error(invalid_spec) at their place, where a parameter has a part in it
 /// CandidateFailure(rejected) with place and values: launch and scalars do, so a request is compiled only after launch.

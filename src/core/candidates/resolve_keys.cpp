@@ -147,12 +147,14 @@ std::string tolerance_text(const std::vector<std::pair<std::string, ToleranceRul
   return text;
 }
 
-std::string device_text(const DeviceInfo& device) {
+}  // namespace
+
+std::string problem_part(const Bindings& problem) { return key_text(problem); }
+
+std::string device_part(const DeviceInfo& device) {
   return canonical_list(
       {device.backend, device.vendor, device.arch, device.name, std::to_string(device.compute_units)});
 }
-
-}  // namespace
 
 std::string CandidateResolver::State::digest(const CompileRequest& request) {
   const IncludeOptions extra = include_options(request.options);
@@ -191,7 +193,7 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
     }
     const std::lock_guard lock(state_->mutex);
     if (state_->constant_parts.empty()) {
-      KeyParts parts{{"problem", key_text(state_->problem)},
+      KeyParts parts{{"problem", problem_part(state_->problem)},
                      {"buffers", buffers_text(layouts())},
                      {"seed", std::to_string(spec.search.seed)},
                      {"reference", reference_text(spec, reference_digest)}};
@@ -200,7 +202,7 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
       parts.emplace_back("tolerance", tolerance_text(tolerances()));
       if (spec.validate.repeat > 0) parts.emplace_back("repeat", std::to_string(spec.validate.repeat));
       parts.emplace_back("protocol", protocol_text(spec.measure));
-      parts.emplace_back("device", device_text(state_->device));
+      parts.emplace_back("device", device_part(state_->device));
       state_->constant_parts = std::move(parts);
     }
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/record/record_json.hpp"
@@ -92,6 +93,11 @@ bool is_sanitized(const Record& record) {
          record.key_parts.end();
 }
 
+bool is_measured(const Record& record, const Artifact& artifact) {
+  return record.artifact_sha256.empty() || record.artifact_key != artifact.key ||
+         sha256(artifact.image) == record.artifact_sha256;
+}
+
 Json to_json(const Record& record) {
   Json parts = Json::array();
   for (const auto& [name, value] : record.key_parts) parts.push_back({printable(name), printable(value)});
@@ -107,6 +113,7 @@ Json to_json(const Record& record) {
   put(json, "stage", record.stage);
   put(json, "message", record.message);
   put(json, "artifact_key", record.artifact_key);
+  put(json, "artifact_sha256", record.artifact_sha256);
   put(json, "toolchain", record.toolchain);
   put(json, "host", record.host);
   put(json, "attempt", record.attempt);
@@ -159,6 +166,7 @@ Record record_from_json(const Json& json) {
   field(json, "telemetry", false, [&](const Json& value) { record.telemetry = telemetry_from_json(value); });
   field(json, "usage", false, [&](const Json& value) { record.usage = resource_usage_from_json(value); });
   text_field(json, "artifact_key", record.artifact_key);
+  text_field(json, "artifact_sha256", record.artifact_sha256);
   field(json, "device", true, [&](const Json& value) { record.device = device_info_from_json(value); });
   text_field(json, "toolchain", record.toolchain);
   text_field(json, "host", record.host);

@@ -36,6 +36,9 @@ struct Record {
   ResourceUsage usage;
   std::int64_t dynamic_shared_bytes = 0;  ///< of the launch
   std::string artifact_key;
+  /// SHA-256 of the artifact's image as its store held it when the record was written (RecordWriter puts it in). Empty:
+  /// it held none, or the record is an earlier version's.
+  std::string artifact_sha256;
   DeviceInfo device;
   std::string toolchain;  ///< fingerprint
   std::string host;
@@ -58,6 +61,9 @@ inline bool is_first(const Record& record) { return !record.drift && record.fina
 
 /// Whether its kernel was built with --sanitize: its times are not the kernel's.
 bool is_sanitized(const Record& record);
+
+/// Whether the artifact is the very one that the record measured; true where the record does not say.
+bool is_measured(const Record& record, const Artifact& artifact);
 
 /// Valid UTF-8, one line; members that have their default are left out. from_json throws Error(io) that names the
 /// offending field, and passes over members that it does not know.

@@ -14,6 +14,7 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "core/build/cache.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
@@ -83,8 +84,21 @@ struct RecordWriter::State {
   int fd = -1;
   off_t good_bytes = 0;  // what the file holds up to the end of its last whole line
 
+  const ArtifactCache artifacts;
+  // Configurations that differ in launch-only parameters alone follow each other.
+  std::string last_artifact, last_sha256;
+
+  explicit State(const fs::path& store) : artifacts(store) {}
   ~State() {
     if (fd >= 0) ::close(fd);
+  }
+
+  const std::string& image_sha256(const std::string& artifact_key) {
+    if (artifact_key != last_artifact || last_sha256.empty()) {
+      last_artifact = artifact_key;
+      last_sha256 = artifacts.image_sha256(artifact_key);
+    }
+    return last_sha256;
   }
 
   [[noreturn]] void fail(const std::string& doing, int error) const {
@@ -136,7 +150,7 @@ struct RecordWriter::State {
 };
 
 RecordWriter::RecordWriter(fs::path store, const std::string& arch, const std::string& kernel, std::string attempt)
-    : state_(std::make_unique<State>()) {
+    : state_(std::make_unique<State>(store)) {
   state_->folder = store / "records" / path_component(arch) / path_component(kernel);
   state_->stem = path_component(host_name() + "-" + std::to_string(getpid()) + "-" + attempt);
   state_->path = state_->folder / (state_->stem + ".jsonl");
@@ -148,7 +162,11 @@ RecordWriter::RecordWriter(fs::path store, const std::string& arch, const std::s
 RecordWriter::~RecordWriter() = default;
 
 void RecordWriter::append(const Record& record) {
-  const std::string line = to_json(record).dump() + "\n";
+  Json json = to_json(record);
+  if (record.artifact_sha256.empty())
+    if (const std::string& sha256 = state_->image_sha256(record.artifact_key); !sha256.empty())
+      json["artifact_sha256"] = sha256;
+  const std::string line = json.dump() + "\n";
   if (state_->fd < 0) state_->open();
   if (state_->good_bytes == 0) {
     const Json header = {{"xtune_records", Record::schema},      {"xtune", version},

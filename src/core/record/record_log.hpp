@@ -29,6 +29,7 @@ class RecordWriter {
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
+  /// A record that names an artifact of this store gets the hash of that artifact's image, where it has none yet.
   /// Throws Error(io), e.g. on a full disk; what was appended before is kept, a torn line is cut off again, and a later
   /// append may succeed.
   void append(const Record& record);

@@ -40,7 +40,10 @@ Parts parts_of(const fs::path& store, const WinnerFilter& filter, BundleReport& 
     const std::string& key = winner.record.artifact_key;
     if (parts.artifacts.contains(key)) continue;
     try {
-      parts.artifacts.emplace(key, cache.read(key));
+      Artifact artifact = cache.read(key);
+      if (!is_measured(winner.record, artifact))
+        throw Error(ErrorKind::io, "artifact " + key + " is not the one that its record measured");
+      parts.artifacts.emplace(key, std::move(artifact));
     } catch (const Error& error) {
       report.warnings.push_back(fmt::format("{} on {}, {}: its artifact is not in the bundle: {}", winner.kernel,
                                             winner.arch, bindings_text(winner.record.config), error.what()));
@@ -131,6 +134,25 @@ StoreView Bundle::view(const std::string& arch, const std::string& kernel, const
   const auto found = records_.find({arch, kernel});
   if (found == records_.end()) return StoreView::load(std::vector<RecordSource>(), options);
   return StoreView::load({{path_, found->second.offset, found->second.bytes, printable(path_.string())}}, options);
+}
+
+std::string Bundle::records(const Part& part) const {
+  const auto found = records_.find({part.arch, part.kernel});
+  if (found == records_.end())
+    throw Error(ErrorKind::invalid_argument, printable(path_.string()) + " has no records of " +
+                                                 printable(part.kernel, 80) + " on " + printable(part.arch, 80));
+  return read_file_part(path_, found->second.offset, found->second.bytes);
+}
+
+std::vector<std::string> Bundle::artifact_keys() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, packed] : artifacts_) keys.push_back(key);
+  return keys;
+}
+
+std::string Bundle::metadata(const std::string& key) const {
+  const auto found = artifacts_.find(key);
+  return found == artifacts_.end() ? std::string() : found->second.metadata;
 }
 
 std::optional<Artifact> Bundle::artifact(const std::string& key) const {

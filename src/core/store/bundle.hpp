@@ -51,6 +51,12 @@ class Bundle {
   const std::vector<Part>& parts() const noexcept { return parts_; }  ///< what it holds records of
   /// Empty where the bundle has no such part.
   StoreView view(const std::string& arch, const std::string& kernel, const StoreViewOptions& options = {}) const;
+  /// The record lines of one of its parts, with a header line. Throws Error(io), Error(invalid_argument) where the
+  /// bundle has no such part.
+  std::string records(const Part& part) const;
+  std::vector<std::string> artifact_keys() const;
+  /// As in a store's .json; empty: the bundle has none of this key.
+  std::string metadata(const std::string& key) const;
   /// nullopt: the bundle has none of this key. Throws Error(io) where its image is not the one that was packed.
   std::optional<Artifact> artifact(const std::string& key) const;
 

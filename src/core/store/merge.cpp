@@ -13,6 +13,7 @@
 #include "core/build/cache.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/layout.hpp"
+#include "core/store/merge_source.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
@@ -23,44 +24,39 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t longest_file = std::uint64_t{1} << 32;
 
-using Folder = std::pair<std::string, std::string>;  // arch, kernel: path components
+using Folder = MergeSource::Folder;
 
 class Merge {
  public:
-  Merge(fs::path store, const fs::path& other) : store_(std::move(store)), other_(other) {}
+  Merge(fs::path store, MergeSource& other) : store_(std::move(store)), other_(other), ours_(store_) {}
 
   MergeReport run() {
-    StoreLayout theirs = layout_of(other_);
-    for (const std::string& warning : theirs.warnings) warn(warning);
-    const StoreLayout ours = layout_of(store_);
     std::map<Folder, std::set<std::string>> fresh;
-    for (const RecordFile& file : theirs.records)
-      each_record(file, true, [&](std::string line) { fresh[{file.arch, file.kernel}].insert(std::move(line)); });
+    other_.each_file(
+        [&](const Folder& folder, const std::string& name, const std::string& text) {
+          each_record(name, text, true, [&](std::string line) { fresh[folder].insert(std::move(line)); });
+        },
+        report_.warnings);
     std::uint64_t read = 0;
     for (const auto& [folder, lines] : fresh) read += lines.size();
-    for (const RecordFile& file : ours.records) {
+    for (const RecordFile& file : layout_of(store_).records) {
       const auto place = fresh.find({file.arch, file.kernel});
-      if (place != fresh.end()) each_record(file, false, [&](const std::string& line) { place->second.erase(line); });
+      if (place != fresh.end())
+        each_record("", read_file(file.path, longest_file), false,
+                    [&](const std::string& line) { place->second.erase(line); });
     }
     for (const auto& [folder, lines] : fresh) write_records(folder, lines);
     report_.known_records = read - report_.records;
-    for (const auto& [key, files] : theirs.artifacts) take_artifact(key, files);
+    for (const std::string& key : other_.artifacts()) take_artifact(key);
     return std::move(report_);
   }
 
  private:
   void warn(const std::string& text) { report_.warnings.push_back(text); }
 
+  /// checked: they are the other's, and what is wrong with them is told.
   template <class Take>
-  void each_record(const RecordFile& file, bool checked, const Take& take) {
-    const std::string name = printable(file.path.string());
-    std::string text;
-    try {
-      text = read_file(file.path, longest_file);
-    } catch (const Error& error) {
-      if (!checked) throw;  // what the own store has must be known
-      return warn(error.what());
-    }
+  void each_record(const std::string& name, std::string_view text, bool checked, const Take& take) {
     std::string_view rest = text;
     for (std::uint64_t number = 1; !rest.empty(); ++number) {
       const std::size_t newline = rest.find('\n');
@@ -77,7 +73,10 @@ class Merge {
       const RecordLine read = read_record_line(line);
       if (read.kind == RecordLine::Kind::newer) return warn(name + ": left out: " + read.why);
       if (read.kind == RecordLine::Kind::damaged) warn(fmt::format("{}:{}: left out: {}", name, number, read.why));
-      if (read.kind == RecordLine::Kind::record) take(std::string(line));
+      if (read.kind != RecordLine::Kind::record) continue;
+      if (const Record& record = *read.record; !record.artifact_sha256.empty())
+        measured_[record.artifact_key].insert(record.artifact_sha256);
+      take(std::string(line));
     }
   }
 
@@ -92,58 +91,60 @@ class Merge {
     report_.records += lines.size();
   }
 
-  void take_artifact(const std::string& key, const ArtifactFiles& files) {
-    if (!files.has_metadata) return;
-    const ArtifactCache theirs(other_), ours(store_);
+  void take_artifact(const std::string& key) {
     try {
-      const std::string metadata = read_file(theirs.entry_path(key, "json"), longest_file);
-      const std::string format = artifact_format(key, metadata);
-      const Artifact artifact = checked_artifact(key, metadata, read_file(theirs.entry_path(key, format)));
-      if (const auto known = ours.find(key)) {
+      const MergeSource::Packed packed = other_.artifact(key);
+      const Artifact artifact = checked_artifact(key, packed.metadata, packed.image);
+      if (const auto measured = measured_.find(key);
+          measured != measured_.end() && !measured->second.contains(sha256(artifact.image)))
+        throw Error(ErrorKind::io, "artifact " + key + ": its image is none that its records measured");
+      if (const auto known = ours_.find(key)) {
         const auto rank = [](const Artifact& one, const std::string& text) {
           return std::pair(sha256(one.image), text);
         };
-        if (rank(*known, read_file(ours.entry_path(key, "json"), longest_file)) <= rank(artifact, metadata)) {
+        if (rank(*known, read_file(ours_.entry_path(key, "json"), longest_file)) <= rank(artifact, packed.metadata)) {
           ++report_.known_artifacts;
           return;
         }
       }
-      write_artifact(artifact, metadata, theirs, ours);
+      write_artifact(artifact, packed);
     } catch (const Error& error) {
       if (failed_to_write_) throw;
       warn(std::string("left out: ") + error.what());
     }
   }
 
-  // As ArtifactCache::insert writes them: the metadata last, as they vouch for the image.
-  void write_artifact(const Artifact& artifact, const std::string& metadata, const ArtifactCache& theirs,
-                      const ArtifactCache& ours) {
-    std::string source;
-    try {
-      source = read_file(theirs.source_path(artifact.key));
-    } catch (const Error&) {  // a store without sources works as well
-    }
+  // As ArtifactCache::insert writes them: the metadata last, as they vouch for the rest.
+  void write_artifact(const Artifact& artifact, const MergeSource::Packed& packed) {
+    const fs::path image = ours_.image_path(artifact), source = ours_.source_path(artifact.key);
+    const std::string source_sha256 = artifact_source_sha256(artifact.key, packed.metadata);
+    const bool right = source_sha256.empty() || sha256(packed.source) == source_sha256;
+    if (!right && !packed.source.empty())
+      warn("left out: the source of artifact " + artifact.key + ": it is not the one that was stored");
     failed_to_write_ = true;
-    write_file_atomically(ours.image_path(artifact), artifact.image);
-    if (!source.empty()) write_file_atomically(ours.source_path(artifact.key), source);
-    write_file_atomically(ours.entry_path(artifact.key, "json"), metadata);
+    write_file_atomically(image, artifact.image);
+    if (right && !packed.source.empty()) write_file_atomically(source, packed.source);
+    write_file_atomically(ours_.entry_path(artifact.key, "json"), packed.metadata);
     failed_to_write_ = false;
     ++report_.artifacts;
   }
 
-  const fs::path store_, other_;
+  const fs::path store_;
+  MergeSource& other_;
+  const ArtifactCache ours_;
   MergeReport report_;
+  std::map<std::string, std::set<std::string>> measured_;  ///< artifact -> hashes of its image in their records
   bool failed_to_write_ = false;
 };
 
 }  // namespace
 
 MergeReport merge_store(const fs::path& store, const fs::path& other) {
-  require_store(other);
+  const std::unique_ptr<MergeSource> source = open_merge_source(other);
   std::error_code error;
   if (fs::equivalent(store, other, error))
     throw Error(ErrorKind::invalid_argument, printable(other.string()) + ": a store cannot be merged into itself");
-  return Merge(store, other).run();
+  return Merge(store, *source).run();
 }
 
 }  // namespace xtune

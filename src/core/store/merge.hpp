@@ -1,4 +1,4 @@
-// Brings what other stores hold into this one.
+// Brings what other stores and bundles hold into this one.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,14 @@ struct MergeReport {
   std::vector<std::string> warnings;                     ///< what did not come, and why
 };
 
-/// Adds the records and artifacts of `other` that `store` lacks; `store` is made where it is missing. Records are
-/// compared as lines, and those that are new appear, a file for each kernel and architecture, under a name made of
-/// their hash; no file of `store` is ever written to or removed. Lines that are damaged, and files of a newer version,
-/// stay out, as do artifacts whose image is not the one that their metadata tell; of two artifacts of one key the one
-/// of the smaller hash stays. So it makes no difference in which order stores are merged, nor how often. Nothing that
-/// `other` holds is followed or written outside `store`. Throws Error(invalid_argument) where `other` is no store,
-/// Error(io) where `store` cannot be written.
+/// Adds the records and artifacts of `other`, a store or a bundle, that `store` lacks; `store` is made where it is
+/// missing. Records are compared as lines, and those that are new appear, a file for each kernel and architecture,
+/// under a name made of their hash; no file of `store` is ever written to or removed. Lines that are damaged, and files
+/// of a newer version, stay out, as do artifacts whose image is not the one that their metadata tell, or none of those
+/// that `other`'s records of them measured; of two artifacts of one key the one of the smaller hash stays. So it makes
+/// no difference in which order stores are merged, nor how often. Nothing that `other` holds is followed or written
+/// outside `store`. Throws Error(invalid_argument) where `other` is no store, what Bundle throws where it is a file but
+/// no bundle, Error(io) where `store` cannot be written.
 MergeReport merge_store(const std::filesystem::path& store, const std::filesystem::path& other);
 
 }  // namespace xtune

@@ -8,13 +8,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
+#include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/keys.hpp"
+#include "core/candidates/resolve.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/layout.hpp"
 #include "xtune/error.hpp"
@@ -29,12 +33,26 @@ constexpr std::uint64_t longest_file = std::uint64_t{1} << 32;
 // A writer on another machine is not seen; one that has been silent for so long is taken for ended.
 constexpr std::int64_t silent_ms = 3'600'000;
 
-// The texts of key parts are made printable when they are stored; of such a one the key cannot be made again.
-bool key_matches(const Record& record) {
-  if (record.key_parts.empty() || !is_artifact_key(record.key)) return true;
-  for (const auto& [name, value] : record.key_parts)
-    if (value.find("\\x") != std::string::npos || value.find('?') != std::string::npos) return true;
-  return key_of(record.key_parts) == record.key;
+// Texts are made printable when they are stored; what such a one was made of cannot be told.
+bool is_as_stored(const std::string& text) {
+  return text.find("\\x") == std::string::npos && text.find('?') == std::string::npos;
+}
+
+// What is wrong with a record's key, of what can be made again from the record itself; empty: nothing.
+std::string key_damage(const Record& record) {
+  if (record.key_parts.empty() || !is_artifact_key(record.key)) return {};
+  bool as_stored = true;
+  for (const auto& [name, value] : record.key_parts) as_stored = as_stored && is_as_stored(value);
+  if (as_stored && key_of(record.key_parts) != record.key) return "its key is not the hash of its key_parts";
+  const auto differs = [&](const char* name, const std::string& today) {
+    const auto part = std::find_if(record.key_parts.begin(), record.key_parts.end(),
+                                   [&](const auto& each) { return each.first == name; });
+    return part != record.key_parts.end() && is_as_stored(part->second) && is_as_stored(today) && part->second != today;
+  };
+  if (differs("artifact", record.artifact_key)) return "its artifact_key is not the one in its key_parts";
+  if (differs("problem", problem_part(record.problem))) return "its problem is not the one in its key_parts";
+  if (differs("device", device_part(record.device))) return "its device is not the one in its key_parts";
+  return {};
 }
 
 struct Lines {
@@ -42,7 +60,8 @@ struct Lines {
   std::vector<std::pair<std::uint64_t, std::string>> damage;  ///< line, what
   std::string newer;                                          ///< why the file may not be read
   Json header;
-  bool torn = false;  ///< the last of the damage is a line without an end
+  bool torn = false;                                          ///< the last of the damage is a line without an end
+  std::vector<std::pair<std::string, std::string>> measured;  ///< artifact, the hash of its image
   std::uint64_t records = 0;
 };
 
@@ -71,9 +90,13 @@ Lines read_lines(std::string_view text) {
       damaged(read.why);
       continue;
     }
-    if (read.kind == RecordLine::Kind::record && !key_matches(*read.record)) {
-      damaged("its key is not the hash of its key_parts");
-      continue;
+    if (read.kind == RecordLine::Kind::record) {
+      if (const std::string wrong = key_damage(*read.record); !wrong.empty()) {
+        damaged(wrong);
+        continue;
+      }
+      if (!read.record->artifact_sha256.empty())
+        lines.measured.emplace_back(read.record->artifact_key, read.record->artifact_sha256);
     }
     if (read.kind == RecordLine::Kind::header && number == 1) lines.header = Json::parse(line);
     lines.records += read.kind == RecordLine::Kind::record;
@@ -128,6 +151,7 @@ class Verification {
       return;
     }
     report_.records += lines.records;
+    for (const auto& [key, sha256] : lines.measured) measured_[key].insert(sha256);
     if (!text.empty() && lines.header.is_null()) report_.notes.push_back(name + ": it has no header line");
     if (lines.damage.empty()) return;
     const bool written = may_be_written(file.path, lines.header);
@@ -164,24 +188,57 @@ class Verification {
       return;
     }
     ++report_.artifacts;
-    const ArtifactCache cache(store_);
+    // Replaced while it was read, it is sound the next time.
+    std::string wrong = image_damage(key);
+    if (!wrong.empty()) wrong = image_damage(key);
+    if (wrong.empty()) return check_source(key);
+    report_.damage.push_back({printable(cache_.entry_path(key, "json").string()), wrong, repair_});
+    if (!repair_) return;
+    // The metadata last in coming go first: without them there is no artifact.
+    for (const bool metadata : {true, false})
+      for (const fs::path& file : files.files)
+        if ((file.extension() == ".json") == metadata && !aside(file) && file.extension() != ".cu")
+          fs::rename(file, file.string() + ".damaged");
+  }
+
+  // What is wrong with an artifact, by its metadata and by the records that measured it; empty: nothing.
+  std::string image_damage(const std::string& key) const {
     try {
-      cache.read(key);
+      const Artifact artifact = cache_.read(key);
+      const auto measured = measured_.find(key);
+      if (measured == measured_.end() || measured->second.contains(sha256(artifact.image))) return {};
+      return "artifact " + key + ": its image is none that its records measured";
     } catch (const Error& error) {
-      // Replaced while it was read, it is sound the next time.
-      if (cache.find(key)) return;
-      report_.damage.push_back({printable(cache.entry_path(key, "json").string()), error.what(), repair_});
-      if (!repair_) return;
-      // The metadata last in coming go first: without them there is no artifact.
-      for (const bool metadata : {true, false})
-        for (const fs::path& file : files.files)
-          if ((file.extension() == ".json") == metadata && !aside(file) && file.extension() != ".cu")
-            fs::rename(file, file.string() + ".damaged");
+      return error.what();
     }
   }
 
+  void check_source(const std::string& key) {
+    const fs::path path = cache_.source_path(key);
+    const std::string where = printable(path.string());
+    std::string wrong;
+    try {
+      const std::string expected = artifact_source_sha256(key, read_file(cache_.entry_path(key, "json"), longest_file));
+      if (!fs::exists(path)) {
+        if (!expected.empty()) report_.notes.push_back(where + " is missing; its artifact is sound");
+        return;
+      }
+      const std::string text = read_file(path, longest_file);
+      // Artifacts of earlier versions do not say; but each source opens with its artifact's key.
+      if (expected.empty() ? !text.starts_with("// artifact: '" + key + "'\n") : sha256(text) != expected)
+        wrong = "it is not the source that was compiled to its artifact";
+    } catch (const Error& error) {
+      wrong = error.what();
+    }
+    if (wrong.empty()) return;
+    report_.damage.push_back({where, wrong, repair_});
+    if (repair_) fs::rename(path, path.string() + ".damaged");
+  }
+
   const fs::path store_;
+  const ArtifactCache cache_{store_};
   const bool repair_;
+  std::map<std::string, std::set<std::string>> measured_;  ///< artifact -> hashes of its image in sound records
   VerifyReport report_;
 };
 

@@ -22,10 +22,13 @@ struct VerifyReport {
   bool sound() const;              ///< no damage, or all of it repaired
 };
 
-/// Records: each line's JSON and schema, and its key against its key_parts. Artifacts: metadata, the image's size and
-/// SHA-256. With repair, damaged lines move from FILE.jsonl to FILE.jsonl.damaged beside it, and damaged artifacts to
-/// names that end in .damaged; what is sound stays where it is, byte for byte, and a file that its writer may still
-/// append to is left alone. Throws Error(invalid_argument) without a store, Error(io) where a repair cannot be written.
+/// Records: each line's JSON and schema; its key against its key_parts, and those parts that the record itself tells
+/// (artifact, problem, device) against it. Artifacts: metadata, the image's size and SHA-256, and that against the
+/// hashes in the records of this artifact, where there are any. Sources: the SHA-256 that the artifact's metadata have;
+/// of earlier versions' their first line. With repair, damaged lines move from FILE.jsonl to FILE.jsonl.damaged beside
+/// it, and damaged artifacts to names that end in .damaged; what is sound stays where it is, byte for byte, and a file
+/// that its writer may still append to is left alone. Throws Error(invalid_argument) without a store, Error(io) where a
+/// repair cannot be written.
 VerifyReport verify_store(const std::filesystem::path& store, bool repair);
 
 }  // namespace xtune

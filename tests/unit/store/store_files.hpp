@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "core/candidates/resolve.hpp"
 #include "core/record/record_log.hpp"
 #include "unit/record/example_record.hpp"
 
@@ -39,9 +40,11 @@ inline Record random_record(Random& random) {
   for (const Bindings* bindings : {&record.problem, &record.config})
     for (const auto& [name, value] : *bindings) record.key += name + to_text(value);
   record.key += record.device.name + record.device.backend;
+  record.key_parts[1].second = problem_part(record.problem);
   record.unix_time_ms += static_cast<std::int64_t>(random.below(4));
   record.attempt = "a" + std::to_string(random.below(3));
   record.artifact_key = std::string(64, static_cast<char>('a' + random.below(6)));
+  record.key_parts[0].second = record.artifact_key;
   return record;
 }
 

@@ -82,9 +82,9 @@ TEST_CASE("verify finds every kind of damage by its line, and repair keeps all t
 
   std::string text = read_file(path), wrong_key = text.substr(text.find('\n') + 1);
   wrong_key.resize(wrong_key.find('\n') + 1);
-  const std::size_t at = wrong_key.find("abc");
+  const std::size_t at = wrong_key.find("M=");
   REQUIRE(at != std::string::npos);
-  wrong_key.replace(at, 3, "abd");
+  wrong_key.replace(at, 2, "M:");
   const std::size_t second = text.find('\n', text.find('\n') + 1) + 1;
   text.insert(second, std::string("\0\0\0", 3) + "{\"half\":\n" + wrong_key + "{\"schema\":1}\n");
   write_text(path, text + "{\"schema\":1,\"torn");
@@ -112,10 +112,61 @@ TEST_CASE("verify finds every kind of damage by its line, and repair keeps all t
   std::set<std::string> left = lines_in(store.path());
   CHECK(std::includes(left.begin(), left.end(), sound.begin(), sound.end()));
   const std::string aside = read_file(path.string() + ".damaged");
-  CHECK(aside.find("abd") != std::string::npos);
+  CHECK(aside.find("M:") != std::string::npos);
   CHECK(aside.find("torn\n") != std::string::npos);
   CHECK(ArtifactCache(store.path()).find(sha256("sound")));
   CHECK_FALSE(ArtifactCache(store.path()).find(damaged.key));
+}
+
+TEST_CASE("verify makes keys again from what a record tells, and holds images and sources against their hashes") {
+  const TemporaryDirectory store;
+  std::vector<Record> records = random_records(8, 4);
+  const Artifact swapped = put_artifact(store.path(), "swapped"), edited = put_artifact(store.path(), "edited"),
+                 bare = put_artifact(store.path(), "bare"), old = put_artifact(store.path(), "old");
+  records[0].artifact_key = records[0].key_parts[0].second = swapped.key;
+  records[1].artifact_key = edited.key;  // not the one of its key
+  records[2].problem = {{"M", std::int64_t{7}}};
+  records[3].device.compute_units = 1;
+  for (Record& record : records) {
+    record.key_parts.emplace_back("device", device_part(example_device()));
+    record.device.name = example_device().name, record.device.backend = "cuda";
+    record.key = key_of(record.key_parts);
+  }
+  const fs::path path = write_records(store.path(), records);
+  const ArtifactCache cache(store.path());
+  CHECK(read_records(store.path(), "sm_90", "gemm").records[0].artifact_sha256 == sha256(swapped.image));
+  of_another_host(path);
+  // Sound in itself, but not what was measured.
+  Artifact other = swapped;
+  other.image = "something else";
+  write_text(cache.image_path(other), other.image);
+  write_text(cache.entry_path(other.key, "json"), artifact_metadata(other));
+  const auto append = [&](const std::string& key) {
+    write_text(cache.source_path(key), read_file(cache.source_path(key)) + "// edited");
+  };
+  append(edited.key);
+  fs::remove(cache.source_path(bare.key));
+  write_text(cache.entry_path(old.key, "json"), artifact_metadata(old));  // as earlier versions wrote it
+  append(old.key);
+
+  const VerifyReport report = verify_store(store.path(), true);
+  std::map<std::string, std::string> damage;
+  for (const StoreDamage& one : report.damage) damage[one.where] = one.what;
+  CHECK(damage.size() == 5);
+  CHECK(damage[path.string() + ":3"] == "its artifact_key is not the one in its key_parts");
+  CHECK(damage[path.string() + ":4"] == "its problem is not the one in its key_parts");
+  CHECK(damage[path.string() + ":5"] == "its device is not the one in its key_parts");
+  CHECK(damage[cache.entry_path(swapped.key, "json").string()].find("none that its records measured") !=
+        std::string::npos);
+  CHECK(damage[cache.source_path(edited.key).string()].find("is not the source") != std::string::npos);
+  REQUIRE(report.notes.size() == 1);
+  CHECK(report.notes[0].find(bare.key + ".cu is missing") != std::string::npos);
+  CHECK(verify_store(store.path(), false).damage.empty());
+  CHECK_FALSE(cache.find(swapped.key));
+  CHECK(cache.find(edited.key));
+  CHECK(fs::exists(cache.source_path(edited.key).string() + ".damaged"));
+  write_text(cache.source_path(old.key), "another kernel");
+  CHECK_FALSE(verify_store(store.path(), false).sound());
 }
 
 TEST_CASE("repair leaves alone what may still be written, and what a newer xtune wrote") {
