@@ -29,8 +29,9 @@ struct LoadSettings {
   /// cuda, hip, host, or auto: the first of them that has a device.
   std::string backend = "auto";
   std::filesystem::path store;  ///< records and artifacts; empty: XTUNE_CACHE_DIR, else ~/.cache/xtune
-  /// A file that `xtune store bundle` wrote: its records and compiled kernels answer beside the store's. Read where it
-  /// lies, which may be read-only. Empty: none.
+  /// A file that `xtune store bundle` wrote: its records and compiled kernels answer beside the store's. It may hold
+  /// several kernels; the spec's name chooses, and where it holds none of that name the error lists those that it does.
+  /// Read where it lies, which may be read-only. Empty: none.
   std::filesystem::path bundle;
   Policy policy = Policy::lookup;  ///< what the first call on a new problem does
   /// Every call checks its arguments: number, kind, size and type, and that pointers lead to enough device memory.
@@ -48,6 +49,8 @@ struct LoadSettings {
   TuneSettings tuning;
   /// A line that somebody should read, from any thread; empty: standard error. Must not throw.
   std::function<void(const std::string&)> on_message;
+  /// Lives as long as the kernel and all its copies: what the settings borrow.
+  std::shared_ptr<const void> kept;
 };
 
 /// Which configuration answers for a problem, and why.
@@ -187,5 +190,25 @@ class Kernel {
 Kernel load(const std::filesystem::path& spec, const LoadSettings& settings = {});
 /// Of a spec built in code; it may be changed or go afterwards. settings.defines are not looked at.
 Kernel load(const Tunable& tunable, const LoadSettings& settings = {});
+
+namespace detail {
+struct OpenedSpec {
+  std::filesystem::path spec;
+  std::shared_ptr<const void> kept;  ///< without it the spec goes
+};
+OpenedSpec open_bundled_spec(const std::filesystem::path& bundle, std::string kernel);
+}  // namespace detail
+
+/// A kernel out of a bundle that carries its spec (`xtune store bundle --spec`), from a place that may be read-only:
+/// no other file is needed, and no store. The spec and its sources are put into a private temporary folder until the
+/// kernel goes. kernel: its name; may be empty where the bundle has one spec alone. settings.bundle is not looked at.
+/// Throws Error as load, and Error(invalid_argument) that lists the bundle's kernels where it has none of that name.
+inline Kernel load_bundle(const std::filesystem::path& bundle, const std::string& kernel = "",
+                          LoadSettings settings = {}) {
+  detail::OpenedSpec opened = detail::open_bundled_spec(bundle, kernel);
+  settings.bundle = bundle;
+  settings.kept = std::move(opened.kept);
+  return load(opened.spec, settings);
+}
 
 }  // namespace xtune

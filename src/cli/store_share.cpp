@@ -10,6 +10,7 @@
 #include "core/store/bundle.hpp"
 #include "core/store/export.hpp"
 #include "core/store/merge.hpp"
+#include "dispatch/bundled_spec.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -43,7 +44,7 @@ struct ShipFlags {
   StoreOptions common;
   std::string output, form = "json";
   WinnerFilter filter;
-  std::vector<std::string> defines;
+  std::vector<std::string> defines, specs;
 };
 
 void add_filter(CLI::App& command, ShipFlags& flags) {
@@ -81,7 +82,9 @@ int export_store(const ShipFlags& flags) {
 }
 
 int bundle(const ShipFlags& flags) {
-  const BundleReport report = write_bundle(flags.common.path(), flags.output, flags.filter);
+  std::vector<BundledSpec> specs;
+  for (const std::string& spec : flags.specs) specs.push_back(dispatch::pack_spec(spec));
+  const BundleReport report = write_bundle(flags.common.path(), flags.output, flags.filter, specs);
   tell_warnings(report.warnings);
   if (flags.common.json())
     print_json(Json{{"bundle", flags.output},
@@ -98,8 +101,8 @@ int bundle(const ShipFlags& flags) {
 }  // namespace
 
 void add_store_merge(CLI::App& store, Context& context) {
-  CLI::App* command =
-      store.add_subcommand("merge", "adds what other stores and bundles hold; the order does not matter, nor how often it is done");
+  CLI::App* command = store.add_subcommand(
+      "merge", "adds what other stores and bundles hold; the order does not matter, nor how often it is done");
   add_example(*command, "xtune store merge node1/store node2/store gemm.xtune --store all");
   static StoreOptions options;
   static std::vector<std::string> others;
@@ -132,9 +135,13 @@ void add_store_export(CLI::App& store, Context& context) {
 
 void add_store_bundle(CLI::App& store, Context& context) {
   CLI::App* command = store.add_subcommand("bundle", "packs the best configurations and their artifacts into one file");
-  add_example(*command, "xtune store bundle -o gemm.xtune --arch sm_90 --arch gfx90a --kernel gemm");
+  add_example(*command, "xtune store bundle -o gemm.xtune --arch sm_90 --arch gfx90a --kernel gemm --spec gemm.toml");
   static ShipFlags flags;
   command->add_option("-o,--output", flags.output, "the file to write")->required();
+  command
+      ->add_option("--spec", flags.specs,
+                   "a spec to pack with its sources, so that programs need the bundle alone; may be repeated")
+      ->allow_extra_args(false);
   add_store_options(*command, flags.common);
   add_filter(*command, flags);
   command->callback([&context] { context.exit_code = bundle(flags); });

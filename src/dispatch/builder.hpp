@@ -35,10 +35,11 @@ class Builder {
   Builder(std::filesystem::path store, std::shared_ptr<const Bundle> bundle,
           std::function<std::unique_ptr<Toolchain>()> open, std::function<void(const std::string&)> say);
 
-  /// One configuration of the space for this problem and device. record: a measurement of it, or nullptr, in which case
-  /// its artifact is taken when it is of today's source. toolchains: whose artifacts will do as well as the own
-  /// compiler's; archs: what may be compiled for, and `archs.front()` is. Throws CandidateFailure for a configuration
-  /// that has no launch or does not compile, NotStored, and Error(io) for a source that cannot be read.
+  /// One configuration of the space for this problem and device. record: the measurement that answers, or nullptr; an
+  /// artifact that it names is loaded only as it measured it, any other one when it is of today's source. toolchains:
+  /// whose artifacts will do as well as the own compiler's; archs: what may be compiled for, and `archs.front()` is.
+  /// Throws CandidateFailure for a configuration that has no launch or does not compile, NotStored, and Error(io) for a
+  /// source that cannot be read.
   Build build(const Spec& spec, const Space& space, const Bindings& problem, const DeviceInfo& device,
               const Config& config, const Record* record, const std::vector<std::string>& toolchains,
               const std::vector<std::string>& archs);

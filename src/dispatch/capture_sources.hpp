@@ -20,6 +20,8 @@ class SourceCopy {
   /// Those of `folders` that hold something, likewise.
   std::vector<std::string> folders() const;
   void write(const std::filesystem::path& folder) const;
+  /// By canonical path.
+  const std::map<std::filesystem::path, std::string>& texts() const noexcept { return texts_; }
 
  private:
   std::string relative(const std::filesystem::path& path) const;

@@ -184,7 +184,7 @@ class Writer {
       set(node, "shape", std::move(shape));
       set(node, "file", node_of(argument.name + ".npy"));
     }
-    write_reference(root, outputs.size(), largest);
+    write_reference(root, outputs, largest);
   }
 
   TomlNode& argument_node(TomlNode& root, const std::string& name) const {
@@ -205,16 +205,26 @@ class Writer {
     set(node, "value", node_of(std::to_string(whole)));
   }
 
-  /// What the launch wrote; where it wrote several outputs, which need not all be results, what the spec itself says.
-  void write_reference(TomlNode& root, std::size_t outputs, const ArgSpec* largest) {
+  /// What the launch wrote. Where it wrote several outputs, which need not all be results, what the spec itself says of
+  /// them; where it says nothing that goes along, all.
+  void write_reference(TomlNode& root, const std::vector<const ArgSpec*>& outputs, const ArgSpec* largest) {
     using Kind = ReferenceSpec::Kind;
     const Kind kind = spec_.validate.reference.kind;
-    if (outputs == 0 || (outputs > 1 && (kind == Kind::kernel || kind == Kind::builtin))) return;
-    std::string name = largest->name;
-    if (kind == Kind::file && !spec_.validate.reference.output.empty()) name = spec_.validate.reference.output;
+    if (outputs.empty() || (outputs.size() > 1 && (kind == Kind::kernel || kind == Kind::builtin))) return;
     TomlNode reference;
-    set(reference, "file", node_of(name + "-after.npy"));
-    set(reference, "output", node_of(name));
+    if (outputs.size() == 1 || kind == Kind::file) {
+      std::string name = largest->name;
+      if (kind == Kind::file && !spec_.validate.reference.output.empty()) name = spec_.validate.reference.output;
+      set(reference, "file", node_of(name + "-after.npy"));
+      set(reference, "output", node_of(name));
+    } else {
+      // A file tells one output; a command is asked for all. Names of arguments are words to a shell.
+      std::string copies;
+      for (const ArgSpec* output : outputs)
+        copies += fmt::format("{}cp -- {}-after.npy \"$XTUNE_OUTPUTS/{}.npy\"", copies.empty() ? "" : " && ",
+                              output->name, output->name);
+      set(reference, "command", list_of({"sh", "-c", copies}));
+    }
     set(section(root, "validate"), "reference", std::move(reference));
   }
 

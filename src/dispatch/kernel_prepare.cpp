@@ -93,7 +93,8 @@ Prepared KernelState::make(const Key& key, const Case& its) {
     if (auto prepared = attempt(config, record)) return std::move(*prepared);
   for (const Config& config :
        dispatch::default_configs(its.spec, space, its.problem, its.device, settings_.default_config)) {
-    auto prepared = attempt(config, nullptr);
+    // With the record: what it does not vouch for may not come in as a default configuration's either.
+    auto prepared = attempt(config, record);
     if (!prepared) continue;
     if (chosen > 0)
       say(fmt::format("{}, {}: the chosen configuration does not run here, a default one does: {}", name(),

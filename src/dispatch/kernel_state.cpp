@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/files.hpp"
@@ -19,6 +20,17 @@ std::filesystem::path store_of(const LoadSettings& settings) {
   return settings.store.empty() ? default_store() : std::filesystem::absolute(settings.store);
 }
 
+std::shared_ptr<const Bundle> bundle_of(const LoadSettings& settings, const std::string& kernel) {
+  if (settings.bundle.empty()) return nullptr;
+  auto bundle = std::make_shared<const Bundle>(settings.bundle);
+  const std::vector<Bundle::Part>& parts = bundle->parts();
+  if (std::none_of(parts.begin(), parts.end(), [&](const Bundle::Part& part) { return part.kernel == kernel; }))
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} has nothing of the kernel '{}'; it has {}", printable(settings.bundle.string()), kernel,
+                            bundle->contents()));
+  return bundle;
+}
+
 }  // namespace
 
 KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
@@ -26,7 +38,7 @@ KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
       parts_(std::move(parts)),
       plan_(parts_.spec),
       runtime_(*parts_.runtime),
-      bundle_(settings_.bundle.empty() ? nullptr : std::make_shared<const Bundle>(settings_.bundle)),
+      bundle_(bundle_of(settings_, parts_.spec.kernel.name)),
       selector_(parts_.spec, store_of(settings_), bundle_, settings_.other_architectures,
                 [this](const std::string& text) { say(text); }),
       builder_(store_of(settings_), bundle_, settings_.compile ? parts_.open_toolchain : nullptr,

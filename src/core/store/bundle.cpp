@@ -2,6 +2,7 @@
 #include "core/store/bundle.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -55,9 +56,26 @@ Parts parts_of(const fs::path& store, const WinnerFilter& filter, BundleReport& 
   return parts;
 }
 
+std::map<std::string, const BundledSpec*> specs_by_kernel(const std::vector<BundledSpec>& specs) {
+  std::map<std::string, const BundledSpec*> by_kernel;
+  for (const BundledSpec& spec : specs)
+    if (!by_kernel.emplace(spec.kernel, &spec).second)
+      throw Error(ErrorKind::invalid_argument,
+                  "two specs of the kernel '" + printable(spec.kernel, 80) + "': a bundle holds one of each kernel");
+  return by_kernel;
+}
+
+// A path below a folder, and the only way to write it.
+bool is_inner_path(const std::string& name) {
+  const fs::path path(name);
+  return !name.empty() && name.find('\0') == std::string::npos && path.is_relative() &&
+         path.lexically_normal() == path && *path.begin() != ".." && path.has_filename() && *path.begin() != ".";
+}
+
 }  // namespace
 
-BundleReport write_bundle(const fs::path& store, const fs::path& path, const WinnerFilter& filter) {
+BundleReport write_bundle(const fs::path& store, const fs::path& path, const WinnerFilter& filter,
+                          const std::vector<BundledSpec>& specs) {
   BundleReport report;
   const Parts parts = parts_of(store, filter, report);
   std::string data;
@@ -76,6 +94,14 @@ BundleReport write_bundle(const fs::path& store, const fs::path& path, const Win
                                   {"bytes", artifact.image.size()},
                                   {"metadata", Json::parse(artifact_metadata(artifact))}});
     data += artifact.image;
+  }
+  for (const auto& [kernel, spec] : specs_by_kernel(specs)) {
+    Json files = Json::array();
+    for (const auto& [name, text] : spec->files) {
+      files.push_back({{"name", name}, {"offset", data.size()}, {"bytes", text.size()}, {"sha256", sha256(text)}});
+      data += text;
+    }
+    index["specs"].push_back({{"kernel", kernel}, {"spec", spec->spec}, {"files", std::move(files)}});
   }
   const std::string index_text = index.dump() + "\n";
   const Json header = {{"xtune_bundle", bundle_version},
@@ -125,9 +151,54 @@ Bundle::Bundle(fs::path path) : path_(std::move(path)) {
     }
     for (const Json& part : index.at("artifacts"))
       artifacts_[part.at("key")] = {place_of(part), part.at("metadata").dump()};
+    for (const Json& spec : index.value("specs", Json::array())) {
+      PackedSpec& packed = specs_[spec.at("kernel")];
+      packed.spec = spec.at("spec");
+      for (const Json& file : spec.at("files")) packed.files[file.at("name")] = {place_of(file), file.at("sha256")};
+    }
   } catch (const Json::exception& damage) {
     throw fail(printable(damage.what(), 200));
   }
+}
+
+std::string Bundle::contents() const {
+  std::map<std::string, std::vector<std::string>> archs;
+  for (const Part& part : parts_) archs[part.kernel].push_back(part.arch);
+  std::string text;
+  for (const auto& [kernel, of_kernel] : archs)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", printable(kernel, 80),
+                        printable(fmt::format("{}", fmt::join(of_kernel, ", ")), 200));
+  return text.empty() ? "nothing" : text;
+}
+
+std::vector<std::string> Bundle::specs() const {
+  std::vector<std::string> kernels;
+  for (const auto& [kernel, spec] : specs_) kernels.push_back(kernel);
+  return kernels;
+}
+
+BundledSpec Bundle::spec(const std::string& kernel) const {
+  const std::string bundle = printable(path_.string());
+  const auto found = specs_.find(kernel);
+  if (found == specs_.end())
+    throw Error(ErrorKind::invalid_argument,
+                specs_.empty() ? bundle + " holds no spec, but measurements of " + contents() +
+                                     ": name it beside a spec, or make it anew with `xtune store bundle --spec FILE`"
+                               : fmt::format("{} has no spec of the kernel '{}'{}; it has those of {}", bundle,
+                                             printable(kernel, 80), did_you_mean(kernel, specs()),
+                                             printable(fmt::format("{}", fmt::join(specs(), ", ")), 400)));
+  BundledSpec spec{kernel, found->second.spec, {}};
+  for (const auto& [name, file] : found->second.files) {
+    if (!is_inner_path(name))
+      throw Error(ErrorKind::io, bundle + " names a file '" + printable(name, 80) + "', which may lead elsewhere");
+    std::string text = read_file_part(path_, file.place.offset, file.place.bytes);
+    if (sha256(text) != file.sha256)
+      throw Error(ErrorKind::io, bundle + ": its file " + printable(name, 80) + " is not the one that was packed");
+    spec.files.emplace(name, std::move(text));
+  }
+  if (!spec.files.contains(spec.spec))
+    throw Error(ErrorKind::io, bundle + " lacks the spec of " + printable(kernel, 80));
+  return spec;
 }
 
 StoreView Bundle::view(const std::string& arch, const std::string& kernel, const StoreViewOptions& options) const {

@@ -32,10 +32,18 @@ struct BundleReport {
   std::uint64_t records = 0, artifacts = 0, bytes = 0;
   std::vector<std::string> warnings;  ///< artifacts that the store lacks or that are damaged
 };
-/// Writes the winners and their artifacts into one file, which appears whole or not at all. Throws Error(nothing_valid)
-/// where there is no winner, Error(io) where the file cannot be written.
+/// A kernel's spec with the files that it names, so that a bundle needs nothing beside it.
+struct BundledSpec {
+  std::string kernel;
+  std::string spec;                          ///< which of the files is the spec
+  std::map<std::string, std::string> files;  ///< text by relative path, as they lay to each other
+};
+
+/// Writes the winners and their artifacts into one file, with these specs, which appears whole or not at all. Throws
+/// Error(nothing_valid) where there is no winner, Error(invalid_argument) where two specs are of one kernel, Error(io)
+/// where the file cannot be written.
 BundleReport write_bundle(const std::filesystem::path& store, const std::filesystem::path& path,
-                          const WinnerFilter& filter);
+                          const WinnerFilter& filter, const std::vector<BundledSpec>& specs = {});
 
 /// Reads a bundle where it lies, which may be read-only: nothing is unpacked, and no name in it is a file's. Immutable
 /// once made; any number of threads may ask it at once.
@@ -49,6 +57,13 @@ class Bundle {
     std::string arch, kernel;
   };
   const std::vector<Part>& parts() const noexcept { return parts_; }  ///< what it holds records of
+  /// "gemm (sm_90, gfx90a), reduction (sm_90)": for messages.
+  std::string contents() const;
+  /// Kernels whose specs it holds, sorted.
+  std::vector<std::string> specs() const;
+  /// Throws Error(invalid_argument) that lists the kernels with a spec where this one has none, Error(io) where a file
+  /// is not the one that was packed or has a name that leads out of a folder.
+  BundledSpec spec(const std::string& kernel) const;
   /// Empty where the bundle has no such part.
   StoreView view(const std::string& arch, const std::string& kernel, const StoreViewOptions& options = {}) const;
   /// The record lines of one of its parts, with a header line. Throws Error(io), Error(invalid_argument) where the
@@ -68,8 +83,17 @@ class Bundle {
     Place place;
     std::string metadata;
   };
+  struct PackedFile {
+    Place place;
+    std::string sha256;
+  };
+  struct PackedSpec {
+    std::string spec;
+    std::map<std::string, PackedFile> files;
+  };
   std::filesystem::path path_;
   std::vector<Part> parts_;
+  std::map<std::string, PackedSpec> specs_;
   std::map<std::pair<std::string, std::string>, Place> records_;
   std::map<std::string, Packed> artifacts_;
 };

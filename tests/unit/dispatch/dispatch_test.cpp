@@ -137,6 +137,58 @@ TEST_CASE("a bundle answers beside an empty store, and the store before it") {
   CHECK(holds(error_of(ErrorKind::io, [&] { shop.kernel(); }), "absent"));
 }
 
+TEST_CASE("a bundle that holds other kernels says which") {
+  Shop shop;
+  shop.measure(4096, 128, 1.0);
+  const std::filesystem::path bundle = shop.folder.path() / "winners.xtune";
+  write_bundle(shop.settings.store, bundle, {});
+  shop.settings.bundle = bundle;
+  shop.name = "other";
+  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { shop.kernel(); }),
+              "has nothing of the kernel 'other'; it has scale (sm_90)"));
+  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { load_bundle(bundle); }), "measurements of scale (sm_90)"));
+}
+
+TEST_CASE("an artifact of a shared store that its record did not measure is refused, told, and compiled anew") {
+  Shop shop;
+  shop.measure(4096, 128, 1.0);
+  const ArtifactCache cache(shop.settings.store);
+  const Record record = read_records(shop.settings.store, "sm_90", "scale").records.front();
+  REQUIRE(record.artifact_sha256.size() == 64);
+  const auto tamper = [&] {
+    Artifact artifact = cache.read(record.artifact_key);
+    artifact.image = "something else ";
+    std::ofstream(cache.image_path(artifact)) << artifact.image;
+    std::ofstream(cache.entry_path(artifact.key, "json")) << artifact_metadata(artifact);
+    REQUIRE(cache.find(record.artifact_key));  // sound in itself
+  };
+  tamper();
+  SUBCASE("compiled anew, and kept") {
+    CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=128 ");
+    CHECK(shop.compiled == 1);
+    REQUIRE(shop.messages.size() == 1);
+    CHECK(holds(shop.messages.front(), record.artifact_key + " in the store is not the one that its record measured"));
+    CHECK(shop.call(shop.kernel(), 4096).image == "BLOCK=128 ");
+    CHECK(shop.compiled == 1);
+  }
+  SUBCASE("never loaded where nothing may be compiled") {
+    shop.settings.compile = false;
+    CHECK(holds(error_of(ErrorKind::unavailable, [&] { shop.call(shop.kernel(), 4096); }), "nothing to run"));
+    CHECK(shop.runtime->launches().empty());
+  }
+  SUBCASE("a record of an earlier version does not say, and its artifact's metadata vouch") {
+    for (const auto& file : std::filesystem::recursive_directory_iterator(shop.settings.store / "records")) {
+      if (!file.is_regular_file()) continue;
+      std::string text = read_file(file.path());
+      const std::string member = "\"artifact_sha256\":\"" + record.artifact_sha256 + "\",";
+      REQUIRE(text.find(member) != std::string::npos);
+      std::ofstream(file.path()) << text.erase(text.find(member), member.size());
+    }
+    CHECK(shop.call(shop.kernel(), 4096).image == "something else ");
+    CHECK(shop.messages.empty());
+  }
+}
+
 TEST_CASE("a configuration that does not run gives way to a default one, which is said") {
   Shop shop;
   shop.measure(4096, 128, 1.0);

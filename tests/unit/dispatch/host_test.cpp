@@ -140,6 +140,101 @@ TEST_CASE("host: a captured launch is tuned elsewhere") {
   CHECK(measured == 5);
 }
 
+/// lower and upper are written, sum is read and written.
+std::string split_spec(const cli_test::Cli& cli, const std::string& validate) {
+  cli.write("split.cu",
+            "extern \"C\" __global__ void split(const float* x, float* lower, float* upper, float* sum, int n) {\n"
+            "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "  if (i >= n) return;\n"
+            "#if WRONG\n"
+            "  upper[i] = x[i] > 50 ? x[i] : 1; lower[i] = x[i] > 50 ? 0 : x[i]; sum[i] += x[i];\n"
+            "#else\n"
+            "  upper[i] = x[i] > 50 ? x[i] : 0; lower[i] = x[i] > 50 ? 0 : x[i]; sum[i] += x[i];\n"
+            "#endif\n}\n"
+            "extern \"C\" __global__ void plain(const float* x, float* lower, float* upper, float* sum, int n) {\n"
+            "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "  if (i < n) upper[i] = x[i] > 50 ? x[i] : 0, lower[i] = x[i] > 50 ? 0 : x[i], sum[i] += x[i];\n}\n");
+  return cli.write("split.toml",
+                   "[kernel]\nname = \"split\"\nsource = \"split.cu\"\n[problem]\nN = 500\n"
+                   "[space.params]\nBLOCK = [32, 64]\nWRONG = [0, 1]\n"
+                   "[launch]\ngrid = [\"ceildiv(N, BLOCK)\"]\nblock = [\"BLOCK\"]\n"
+                   "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [\"N\"]\n"
+                   "[[args]]\nname = \"lower\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"out\"\n"
+                   "[[args]]\nname = \"upper\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"out\"\n"
+                   "[[args]]\nname = \"sum\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"inout\"\n"
+                   "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n" +
+                       validate + "[measure]\nflush = \"none\"\nrep = 5\nmin_rep = 3\n");
+}
+
+TEST_CASE("host: a captured launch with several outputs is validated in all of them, elsewhere") {
+  const cli_test::Cli cli;
+  std::string validate;
+  SUBCASE("against what the launch wrote") {}
+  SUBCASE("against the spec's own reference") {
+    validate = "[validate]\nreference = { kernel = \"plain\", source = \"split.cu\" }\n";
+  }
+  const std::string spec = split_spec(cli, validate);
+  {
+    const Variable pattern("XTUNE_CAPTURE", "split"), folder("XTUNE_CAPTURE_DIR", cli.path("captures"));
+    LoadSettings settings;
+    settings.backend = "host";
+    settings.store = cli.path("cache");
+    settings.default_config = {{"BLOCK", std::int64_t{32}}, {"WRONG", std::int64_t{0}}};
+    settings.on_message = [](const std::string&) {};
+    const Kernel kernel = load(fs::path(spec), settings);
+    const std::vector<float> x = ramp(100, 1);
+    std::vector<float> lower(100, -1), upper(100, -1), sum = ramp(100, 0.5F);
+    kernel(nullptr, x.data(), lower.data(), upper.data(), sum.data(), 100);
+    CHECK(upper[99] == 99);
+    CHECK(lower[50] == 50);
+    CHECK(sum[99] == 148.5F);
+  }
+  fs::rename(cli.path("captures/split-1"), cli.path("elsewhere"));
+  fs::remove(cli.path("split.cu"));
+  for (const char* file : {"x.npy", "sum.npy", "lower-after.npy", "upper-after.npy", "sum-after.npy"})
+    CHECK(fs::exists(cli.path("elsewhere") + "/" + file));
+  CHECK_FALSE(fs::exists(cli.path("elsewhere/lower.npy")));  // what was in an output before is nobody's
+  const CommandResult replayed = cli.run(cli.path("elsewhere/spec.toml"));
+  INFO(replayed.stderr_text);
+  REQUIRE(replayed.exit_code == 0);
+  const auto json = nlohmann::json::parse(replayed.stdout_text);
+  CHECK(json.at("best").at("config").at("WRONG") == 0);
+  CHECK(json.at("counts").at("wrong_result") == 2);
+}
+
+TEST_CASE("host: a bundle with specs needs nothing beside it, and one of its kernels is chosen by name") {
+  const Axpy axpy;
+  const std::string split = split_spec(axpy.cli, "");
+  REQUIRE(axpy.cli.run(axpy.spec).exit_code == 0);
+  REQUIRE(axpy.cli.run(split).exit_code == 0);
+  fs::create_directories(axpy.cli.path("shipped"));
+  const fs::path bundle = axpy.cli.path("shipped/both.xtune");
+  const CommandResult made = axpy.cli.xtune({"store", "bundle", "--store", axpy.cli.path("cache"), "-o",
+                                             bundle.string(), "--spec", axpy.spec, "--spec", split});
+  INFO(made.stderr_text);
+  REQUIRE(made.exit_code == 0);
+  for (const char* gone : {"kernels", "axpy.toml", "split.cu", "split.toml", "cache"})
+    fs::remove_all(axpy.cli.path(gone));
+  fs::permissions(bundle, fs::perms::owner_read);
+  fs::permissions(bundle.parent_path(), fs::perms::owner_read | fs::perms::owner_exec);
+  LoadSettings settings;
+  settings.backend = "host";
+  settings.store = axpy.cli.path("empty");
+  settings.compile = false;
+  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { load_bundle(bundle, "", settings); }),
+              "several kernels, name one of them: axpy, split"));
+  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { load_bundle(bundle, "axpi", settings); }),
+              "no spec of the kernel 'axpi' (did you mean 'axpy'?); it has those of axpy, split"));
+  {
+    const Kernel kernel = load_bundle(bundle, "axpy", settings);
+    CHECK(kernel.choice({{"N", std::int64_t{1000}}}).kind == Choice::Kind::exact);
+    std::vector<float> x = ramp(1000, 1), y(1000);
+    kernel(nullptr, x.data(), y.data(), 1000, 3.0F);
+    CHECK(y == ramp(1000, 3));
+  }
+  fs::permissions(bundle.parent_path(), fs::perms::owner_all);
+}
+
 TEST_CASE("host: a capture that cannot be written is said, and the launch goes on") {
   const Axpy axpy;
   const Variable pattern("XTUNE_CAPTURE", "axpy"), folder("XTUNE_CAPTURE_DIR", axpy.cli.write("file", "")),

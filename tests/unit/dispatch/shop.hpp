@@ -45,7 +45,7 @@ struct Shop {
   TemporaryDirectory folder;
   std::shared_ptr<fakes::FakeRuntime> runtime = std::make_shared<fakes::FakeRuntime>();
   std::atomic<int> compiled{0};
-  std::string blocks = "[32, 64, 128]", more;
+  std::string name = "scale", blocks = "[32, 64, 128]", more;
   dispatch::Tuner tuner;
   std::vector<std::string> messages;
   std::mutex messages_mutex;
@@ -68,19 +68,19 @@ struct Shop {
   void write_source(const std::string& text) const { std::ofstream(folder.path() / "scale.cu") << text; }
 
   Spec spec() const {
-    return parse_spec(
-        "[kernel]\nname = \"scale\"\nsource = \"scale.cu\"\n[problem]\nN = 4096\n"
-        "[space.params]\nBLOCK = " +
-            blocks +
-            "\nITEMS = { values = [1, 2], compile_time = false }\n"
-            "[launch]\ngrid = [\"ceildiv(N, BLOCK * ITEMS)\"]\nblock = [\"BLOCK\"]\n"
-            "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [\"N\"]\n"
-            "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"out\"\n"
-            "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
-            "[[args]]\nname = \"items\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"ITEMS\"\n"
-            "[[args]]\nname = \"factor\"\nkind = \"scalar\"\ndtype = \"f32\"\nvalue = \"2.0\"\n" +
-            more,
-        "scale.toml", folder.path());
+    return parse_spec("[kernel]\nname = \"" + name +
+                          "\"\nsource = \"scale.cu\"\n[problem]\nN = 4096\n"
+                          "[space.params]\nBLOCK = " +
+                          blocks +
+                          "\nITEMS = { values = [1, 2], compile_time = false }\n"
+                          "[launch]\ngrid = [\"ceildiv(N, BLOCK * ITEMS)\"]\nblock = [\"BLOCK\"]\n"
+                          "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [\"N\"]\n"
+                          "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"out\"\n"
+                          "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
+                          "[[args]]\nname = \"items\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"ITEMS\"\n"
+                          "[[args]]\nname = \"factor\"\nkind = \"scalar\"\ndtype = \"f32\"\nvalue = \"2.0\"\n" +
+                          more,
+                      "scale.toml", folder.path());
   }
 
   /// A record of it in the store, with its artifact.
