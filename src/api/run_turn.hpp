@@ -3,16 +3,22 @@
 
 #include <stop_token>
 
+#include "base/write_signals.hpp"
+
 namespace xtune {
 
-/// Holds the process's turn to tune or compile. Throws Error(invalid_argument) on a thread that has it already, from a
-/// callback; Error(interrupted) where the token is set before the turn comes.
+/// Holds the process's turn to tune or compile, and keeps the signals of failed writes from its thread. Throws
+/// Error(invalid_argument) on a thread that has it already, from a callback; Error(interrupted) where the token is set
+/// before the turn comes.
 class RunTurn {
  public:
   explicit RunTurn(const std::stop_token& stop);
   ~RunTurn();
   RunTurn(const RunTurn&) = delete;
   RunTurn& operator=(const RunTurn&) = delete;
+
+ private:
+  const WriteSignals quiet_;
 };
 
 }  // namespace xtune

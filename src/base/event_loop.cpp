@@ -1,13 +1,16 @@
 // Timers, signals and posted calls over libuv.
 #include "base/event_loop.hpp"
 
+#include <unistd.h>
 #include <uv.h>
 
 #include <csignal>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/write_signals.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -67,6 +70,37 @@ bool EventLoop::Watch::active() const noexcept { return state_ && state_->self &
 
 namespace {
 
+/// libuv hears of children by a handler of its own for SIGCHLD. Once no loop is left it leaves the signal to the
+/// default: here the handler that the program had is put back.
+class ChildSignal {
+ public:
+  void first_use() {
+    const std::lock_guard lock(mutex_);
+    if (loops_++ == 0) sigaction(SIGCHLD, nullptr, &before_);
+  }
+  void last_use() noexcept {
+    const std::lock_guard lock(mutex_);
+    struct sigaction now {};
+    if (--loops_ > 0 || sigaction(SIGCHLD, nullptr, &now) != 0 || !is_default(now) || is_default(before_)) return;
+    sigaction(SIGCHLD, &before_, nullptr);
+    // Children of the program's own may have ended meanwhile.
+    if (before_.sa_handler != SIG_IGN) ::kill(::getpid(), SIGCHLD);
+  }
+
+ private:
+  static bool is_default(const struct sigaction& action) {
+    return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
+  }
+  std::mutex mutex_;
+  std::size_t loops_ = 0;
+  struct sigaction before_ {};
+};
+
+ChildSignal& child_signal() {
+  static ChildSignal one;
+  return one;
+}
+
 bool waits_for_children(uv_loop_t* loop) noexcept {
   bool found = false;
   const auto look = [](uv_handle_t* handle, void* result) {
@@ -79,18 +113,16 @@ bool waits_for_children(uv_loop_t* loop) noexcept {
 }  // namespace
 
 EventLoop::EventLoop() : state_(std::make_unique<State>()) {
-  // A worker that dies while it is written to, and a file at its size limit, are error codes (EPIPE, EFBIG), not the end
-  // of the driver.
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
   if (const int failed = uv_loop_init(&state_->loop))
     throw Error(ErrorKind::io, std::string("cannot make an event loop: ") + uv_strerror(failed));
+  child_signal().first_use();
   state_->loop.data = this;
   uv_idle_init(&state_->loop, &state_->idle);
   state_->idle.data = this;
 }
 
 EventLoop::~EventLoop() {
+  const WriteSignals quiet;
   uv_loop_t* loop = &state_->loop;
   uv_close(reinterpret_cast<uv_handle_t*>(&state_->idle), nullptr);
   // Subprocesses that were destroyed are killed but not yet reaped: they would stay zombies for as long as this process
@@ -107,9 +139,11 @@ EventLoop::~EventLoop() {
   do uv_walk(loop, close, nullptr);
   while (uv_run(loop, UV_RUN_NOWAIT));
   uv_loop_close(loop);
+  child_signal().last_use();
 }
 
 bool EventLoop::turn(int mode) {
+  const WriteSignals quiet;  // a worker that dies while it is written to
   const bool more = uv_run(&state_->loop, static_cast<uv_run_mode>(mode)) != 0;
   if (state_->thrown) std::rethrow_exception(std::exchange(state_->thrown, nullptr));
   return more;

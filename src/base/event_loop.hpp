@@ -11,8 +11,9 @@ struct uv_loop_s;
 namespace xtune {
 
 /// Single-threaded: everything on a loop, callbacks included, happens on the thread that runs it. An exception that
-/// leaves a callback stops the loop and comes out of the run() that was on the stack. Making a loop ignores SIGPIPE in
-/// this process (children get the default back). Everything that lives on a loop is destroyed before it.
+/// leaves a callback stops the loop and comes out of the run() that was on the stack. Callbacks are called under
+/// WriteSignals. SIGCHLD is the loops' own as long as there are any; then the program's handler is back. Everything
+/// that lives on a loop is destroyed before it.
 class EventLoop {
  public:
   /// Keeps a timer or a signal watched; destruction cancels, also from inside its own callback.

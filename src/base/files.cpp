@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "base/write_signals.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -40,6 +41,7 @@ class Descriptor {
 
 // Errno of what went wrong, or 0. Closing counts: network file systems report a full disk there.
 int write_and_sync(Descriptor& file, std::string_view bytes) {
+  const WriteSignals quiet;
   while (!bytes.empty()) {
     const ssize_t n = ::write(file.get(), bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;

@@ -12,6 +12,7 @@
 
 #include "base/event_loop.hpp"
 #include "base/spawn.hpp"
+#include "base/write_signals.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -164,6 +165,7 @@ void Subprocess::State::write(std::string bytes) {
   part.base = request->bytes.data();
   part.len = request->bytes.size();
   const auto written = [](uv_write_t* done, int) { delete static_cast<Request*>(done->data); };
+  const WriteSignals quiet;
   // A child that has closed its stdin (EPIPE) says so by its exit or its silence; nothing more can be told here.
   if (uv_write(&request->write, reinterpret_cast<uv_stream_t*>(&in), &part, 1, written) != 0) delete request;
 }

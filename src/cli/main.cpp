@@ -89,7 +89,9 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   open_standard_streams();
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of the write
+  // A reader that has gone and a file at its size limit are errors of the write.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int code = run(argc, argv);
     // What was flushed earlier, and failed, shows in the stream's state alone.

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "base/text.hpp"
+#include "base/write_signals.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -171,7 +171,7 @@ std::optional<json> read_message(int fd) {
 }
 
 void write_message(int fd, const json& message) {
-  std::signal(SIGPIPE, SIG_IGN);
+  const WriteSignals quiet;
   const std::string frame = encode_message(message);
   for (std::string_view rest = frame; !rest.empty();) {
     const ssize_t n = ::write(fd, rest.data(), rest.size());

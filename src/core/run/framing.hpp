@@ -35,8 +35,7 @@ class MessageDecoder {
 /// Blocks for one message. nullopt at the end of the stream between two messages; throws Error(io) as the decoder does,
 /// for a stream that ends inside a message, and for a failing read.
 std::optional<nlohmann::json> read_message(int fd);
-/// Blocks until all is written. Throws Error(io); a reader that has gone is one ("broken pipe"), as SIGPIPE is ignored
-/// from here on.
+/// Blocks until all is written. Throws Error(io); a reader that has gone is one ("broken pipe").
 void write_message(int fd, const nlohmann::json& message);
 
 /// What a worker writes before anything else, once it is ready to read requests: it tells a worker that cannot start
