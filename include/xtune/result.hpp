@@ -9,10 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "xtune/dtype.hpp"
 #include "xtune/outcome.hpp"
 #include "xtune/value.hpp"
 
 namespace xtune {
+
+class Kernel;
 
 /// Times of one configuration's launches, in milliseconds; all zero unless its outcome is ok or pruned.
 struct Timing {
@@ -62,25 +65,55 @@ struct MeasuredDevice {
   int index = 0;        ///< as the driver numbers it
 };
 
+/// An argument of the compiled winner, as who calls it passes it.
+struct WinningArgument {
+  /// What the kernel takes.
+  enum class Kind {
+    buffer,     ///< a device pointer that the kernel reads
+    written,    ///< a device pointer that it writes, or reads and writes
+    scalar,     ///< a value
+    tensor_map  ///< a descriptor, which no call of Result::kernel can pass
+  };
+  std::string name;                  ///< in the spec
+  Kind kind = Kind::buffer;          ///< what the kernel takes
+  DType dtype = DType::f32;          ///< of its elements, or of the value
+  std::vector<std::uint64_t> shape;  ///< of a buffer: in elements, for the problem
+  std::string value;                 ///< of a scalar: the spec's expression; "N" alone tells that size of the problem
+  std::optional<Value> filled;       ///< of a scalar that follows from the configuration: xtune passes this
+};
+
 /// The compiled winner, and how it is launched.
 struct WinningKernel {
-  std::string source;                ///< as it was compiled, with its flags as a comment
-  std::string binary;                ///< cubin, code object or shared library
-  std::string format;                ///< its file's extension: cubin, hsaco or so
-  std::string entry_symbol;          ///< its name in the binary
-  std::vector<std::uint32_t> grid;   ///< x, y, z in blocks
-  std::vector<std::uint32_t> block;  ///< x, y, z in threads
-  std::uint32_t shared_bytes = 0;    ///< dynamic shared memory
+  std::string source;                      ///< as it was compiled, with its flags as a comment
+  std::string binary;                      ///< cubin, code object or shared library
+  std::string format;                      ///< its file's extension: cubin, hsaco or so
+  std::string entry_symbol;                ///< its name in the binary
+  std::vector<std::uint32_t> grid;         ///< x, y, z in blocks
+  std::vector<std::uint32_t> block;        ///< x, y, z in threads
+  std::uint32_t shared_bytes = 0;          ///< dynamic shared memory
+  std::string arch;                        ///< what it was compiled for: "sm_90a"
+  std::vector<std::uint32_t> cluster;      ///< x, y, z in blocks; all 0: no cluster
+  std::vector<WinningArgument> arguments;  ///< in the kernel's order
+};
+
+/// The configuration that serves all cases of a tune_cases, where the spec asks for one ([objective] across), as it
+/// concerns one case.
+struct Across {
+  std::string rule;         ///< "geomean" or "worst"
+  double score = 0;         ///< of the ratios of all cases: their geometric mean, or the worst
+  double ratio = 0;         ///< of its time (or objective) in this case to that of the case's best; at least 1
+  Measurement measurement;  ///< of it in this case
 };
 
 /// One problem's outcome. Plain data, but for the questions it answers.
 struct Result {
-  std::string kernel;                       ///< its name
+  std::string kernel_name;                  ///< in the store
   Bindings problem;                         ///< what was tuned for
   MeasuredDevice device;                    ///< where
   std::string toolchain;                    ///< the compiler
   std::optional<Measurement> winner;        ///< unset: nothing compiled, ran and gave the right result
   std::vector<Measurement> ties;            ///< what cannot be told from the winner within the noise
+  std::optional<Across> across;             ///< unset: not asked for, one case alone, or nothing passed in all of them
   std::vector<Measurement> measurements;    ///< every configuration of this run, in the order of their ends
   std::map<Outcome, std::uint64_t> counts;  ///< of measurements
   std::uint64_t from_store = 0;             ///< measurements that the store answered
@@ -96,6 +129,14 @@ struct Result {
   bool found() const noexcept { return winner.has_value(); }  ///< whether there is a best configuration
   /// The winner. Throws Error(nothing_valid) that tells how the configurations failed.
   const Measurement& best() const;
+
+  /// The winner as a callable (include xtune/kernel.hpp), in the application's own context and on its own stream, from
+  /// `binary` as it is: neither a store nor a compiler is asked, so that a loaded result does as well. It is for this
+  /// problem: a call whose scalars tell other sizes is Error(invalid_argument); load() makes a kernel for any. checked:
+  /// as LoadSettings::checked. Throws Error: nothing_valid without a winner, unavailable where its binary is missing or
+  /// the backend has no driver here, unsupported for a kernel that no call can pass its arguments (a tensor map). A
+  /// device that does not take the binary is Error(unavailable) out of the first call.
+  Kernel kernel(bool checked = true) const;
 
   /// Writes best_config.json, latency.json, and kernel.cu and the binary (kernel.cubin, kernel.hsaco, kernel.so) where
   /// they are known; other files of the folder stay. Throws Error(nothing_valid) without a winner, Error(io).

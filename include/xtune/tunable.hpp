@@ -200,6 +200,7 @@ class Tunable {
   Tunable& metric(const std::string& name, const Formula& expression);
   Tunable& minimize(const std::vector<Formula>& goals);    ///< instead of the time; at most two goals
   Tunable& maximize(const std::vector<Formula>& goals);    ///< instead of the time; at most two goals
+  Tunable& across(const std::string& rule);                ///< of tune_cases: one for all, by "geomean" or "worst"
   Tunable& dispatch_key(const std::vector<Formula>& key);  ///< buckets problems: {"pow2(M)", "N"}
 
   struct State;                ///< the library's own

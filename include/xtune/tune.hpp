@@ -65,10 +65,12 @@ struct TuneSettings {
 /// process: others wait, as they would spoil each other's times; from a callback of a run it is
 /// Error(invalid_argument). A configuration that fails is part of the result. Throws Error: invalid_spec and
 /// invalid_argument for what the caller got wrong, unavailable where there is no device, compiler or xtune program,
-/// nothing_valid for an empty space. Ignores SIGPIPE and SIGXFSZ in this process from then on.
+/// nothing_valid for an empty space.
 Result tune(const Tunable& tunable, const TuneSettings& settings = {});
 
-/// Every case of the Tunable, in order; fewer where the stop token ends it.
+/// Every case of the Tunable, in order; fewer where the stop token ends it. Each has its own best; with [objective]
+/// across (Tunable::across) the best of each are measured in the others too, and Result::across names the one that
+/// serves all.
 std::vector<Result> tune_cases(const Tunable& tunable, const TuneSettings& settings = {});
 
 /// How to compile without measuring.

@@ -6,6 +6,8 @@
 #include "core/candidates/resolve.hpp"
 #include "core/record/metrics.hpp"
 #include "core/record/objective.hpp"
+#include "core/spec/template_text.hpp"
+#include "dispatch/arguments.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -26,6 +28,31 @@ Timing timing_of(const Summary& summary) {
   return timing;
 }
 
+WinningArgument::Kind kind_of(const ArgSpec& argument) {
+  if (argument.kind == ArgKind::scalar) return WinningArgument::Kind::scalar;
+  if (argument.kind == ArgKind::tensor_map) return WinningArgument::Kind::tensor_map;
+  return argument.role == ArgRole::in ? WinningArgument::Kind::buffer : WinningArgument::Kind::written;
+}
+
+std::vector<WinningArgument> arguments_of(const Spec& spec, const CandidateResolver& resolver, const Config& config) {
+  const Bindings names = resolver.bindings(config);
+  const std::vector<ArgumentLayout> layouts = resolver.layouts();
+  std::size_t next = 0;
+  std::vector<WinningArgument> arguments;
+  for (const ArgSpec& from : spec.args) {
+    WinningArgument argument{from.name, kind_of(from), from.dtype, {}, "", {}};
+    if (from.kind != ArgKind::scalar) argument.shape = layouts.at(next++).shape;
+    if (from.kind == ArgKind::scalar) argument.value = from.value->text;
+    if (dispatch::is_filled(spec, from))
+      argument.filled = evaluate(*from.value, [&](std::string_view name) -> const Value* {
+        const auto found = names.find(name);
+        return found == names.end() ? nullptr : &found->second;
+      });
+    arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
 std::vector<std::uint32_t> extents(const std::array<std::uint32_t, 3>& from) { return {from.begin(), from.end()}; }
 
 }  // namespace
@@ -40,7 +67,7 @@ Resources resources_of(const ResourceUsage& usage, std::int64_t dynamic_shared_b
   return resources;
 }
 
-Measurement measurement_of(const Spec& spec, const Record& record, const std::string& attempt) {
+Measurement measurement_of(const Spec& spec, const Record& record, const std::set<std::string>& attempts) {
   Measurement measurement;
   measurement.config = record.config;
   measurement.outcome = record.outcome;
@@ -55,25 +82,26 @@ Measurement measurement_of(const Spec& spec, const Record& record, const std::st
   if (record.outcome == Outcome::ok) measurement.metrics = metrics_of(spec, record);
   measurement.resources = resources_of(record.usage, record.dynamic_shared_bytes);
   measurement.tainted = record.tainted;
-  measurement.from_store = record.attempt != attempt;
+  measurement.from_store = !attempts.contains(record.attempt);
   measurement.compile_s = record.compile_s;
   measurement.key = record.key;
   measurement.artifact_key = record.artifact_key;
   return measurement;
 }
 
-Result result_of(const Spec& spec, const TuneResult& tuned, const Target& target, const std::string& attempt) {
+Result result_of(const Spec& spec, const TuneResult& tuned, const Target& target,
+                 const std::set<std::string>& attempts) {
   Result result;
-  result.kernel = spec.kernel.name;
+  result.kernel_name = spec.kernel.name;
   result.problem = tuned.problem;
   result.device = {tuned.device.backend, tuned.device.name, tuned.device.arch, tuned.device.index};
   result.toolchain = target.backend.toolchain;
   const Objective objective(spec);
   if (const auto best = best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
-    result.winner = measurement_of(spec, *best->record, attempt);
-    for (const Record* tie : best->ties) result.ties.push_back(measurement_of(spec, *tie, attempt));
+    result.winner = measurement_of(spec, *best->record, attempts);
+    for (const Record* tie : best->ties) result.ties.push_back(measurement_of(spec, *tie, attempts));
   }
-  for (const Record& record : tuned.records) result.measurements.push_back(measurement_of(spec, record, attempt));
+  for (const Record& record : tuned.records) result.measurements.push_back(measurement_of(spec, record, attempts));
   result.counts = tuned.counts;
   result.from_store = tuned.from_store;
   result.space_size = tuned.space_size;
@@ -105,10 +133,13 @@ std::optional<WinningKernel> winning_kernel(const Spec& spec, const Result& resu
   }
   kernel.binary = std::move(artifact->image);
   kernel.format = artifact->format;
+  kernel.arch = artifact->arch;
   kernel.entry_symbol = artifact->entry_symbol;
   kernel.grid = extents(launch.grid);
   kernel.block = extents(launch.block);
+  kernel.cluster = extents(launch.cluster);
   kernel.shared_bytes = launch.shared_bytes;
+  kernel.arguments = arguments_of(spec, resolver, config);
   return kernel;
 }
 

@@ -43,7 +43,7 @@ std::filesystem::path binary_path(const std::filesystem::path& folder, const std
 
 const Measurement& Result::best() const {
   if (winner) return *winner;
-  std::string message = "no configuration of '" + kernel + "' passed";
+  std::string message = "no configuration of '" + kernel_name + "' passed";
   if (interrupted) message += "; the run was interrupted";
   if (out_of_time) message += "; its time was up";
   for (const Measurement& each : measurements)

@@ -1,6 +1,8 @@
 // A result's plain data to JSON and back; members that are unset are left out.
 #include "api/result_json.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -110,12 +112,49 @@ Measurement measurement_from(const Json& json) {
   return measurement;
 }
 
+constexpr std::array<const char*, 4> argument_kinds{"buffer", "written", "scalar", "tensor_map"};
+
+Ordered arguments_json(const std::vector<WinningArgument>& arguments) {
+  Ordered list = Ordered::array();
+  for (const WinningArgument& argument : arguments) {
+    Ordered json{{"name", argument.name},
+                 {"kind", argument_kinds.at(static_cast<std::size_t>(argument.kind))},
+                 {"dtype", to_string(argument.dtype)}};
+    if (argument.kind == WinningArgument::Kind::scalar)
+      json["value"] = argument.value;
+    else
+      json["shape"] = argument.shape;
+    if (argument.filled) json["filled"] = to_json(*argument.filled);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+WinningArgument argument_from(const Json& json) {
+  WinningArgument argument;
+  argument.name = json.at("name");
+  const std::string kind = json.at("kind"), dtype = json.at("dtype");
+  const auto known = std::find(argument_kinds.begin(), argument_kinds.end(), kind);
+  const auto type = dtype_from_string(dtype);
+  if (known == argument_kinds.end() || !type)
+    throw Error(ErrorKind::io, "the argument '" + argument.name + "' is a " + kind + " of " + dtype +
+                                   ", and this version of xtune knows no such thing");
+  argument.kind = static_cast<WinningArgument::Kind>(known - argument_kinds.begin());
+  argument.dtype = *type;
+  if (argument.kind == WinningArgument::Kind::scalar)
+    argument.value = json.at("value");
+  else
+    argument.shape = json.at("shape").get<std::vector<std::uint64_t>>();
+  if (const auto filled = json.find("filled"); filled != json.end()) argument.filled = value_from_json(*filled);
+  return argument;
+}
+
 }  // namespace
 
 Ordered best_config_json(const Result& result) {
   Ordered json;
   json["schema"] = schema;
-  json["kernel"] = result.kernel;
+  json["kernel"] = result.kernel_name;
   json["problem"] = to_json(result.problem);
   json["device"] = {{"backend", result.device.backend},
                     {"name", result.device.name},
@@ -127,10 +166,13 @@ Ordered best_config_json(const Result& result) {
   json["interval_ms"] = {result.best().timing.low_ms, result.best().timing.high_ms};
   if (result.binary)
     json["binary"] = {{"format", result.binary->format},
+                      {"arch", result.binary->arch},
                       {"entry_symbol", result.binary->entry_symbol},
                       {"grid", result.binary->grid},
                       {"block", result.binary->block},
-                      {"shared_bytes", result.binary->shared_bytes}};
+                      {"cluster", result.binary->cluster},
+                      {"shared_bytes", result.binary->shared_bytes},
+                      {"arguments", arguments_json(result.binary->arguments)}};
   return json;
 }
 
@@ -139,6 +181,11 @@ Ordered latency_json(const Result& result) {
   json["schema"] = schema;
   json["best"] = measurement_json(result.best());
   json["ties"] = json["measurements"] = Ordered::array();
+  if (const auto& across = result.across)
+    json["across"] = {{"rule", across->rule},
+                      {"score", across->score},
+                      {"ratio", across->ratio},
+                      {"measurement", measurement_json(across->measurement)}};
   for (const Measurement& each : result.ties) json["ties"].push_back(measurement_json(each));
   for (const Measurement& each : result.measurements) json["measurements"].push_back(measurement_json(each));
   json["counts"] = Ordered::object();
@@ -155,7 +202,7 @@ Ordered latency_json(const Result& result) {
 
 void read_best_config(const Json& json, Result& result) {
   check_schema(json);
-  result.kernel = json.at("kernel");
+  result.kernel_name = json.at("kernel");
   result.problem = bindings_from_json(json.at("problem"));
   const Json& device = json.at("device");
   result.device = {device.at("backend"), device.at("name"), device.at("arch"), device.at("index")};
@@ -165,18 +212,24 @@ void read_best_config(const Json& json, Result& result) {
   if (found == json.end()) return;
   WinningKernel kernel;
   kernel.format = found->at("format");
+  kernel.arch = found->at("arch");
   kernel.entry_symbol = found->at("entry_symbol");
   kernel.grid = found->at("grid").get<std::vector<std::uint32_t>>();
   kernel.block = found->at("block").get<std::vector<std::uint32_t>>();
-  if (kernel.grid.size() != 3 || kernel.block.size() != 3)
-    throw Error(ErrorKind::io, "grid and block need three extents each");
+  kernel.cluster = found->at("cluster").get<std::vector<std::uint32_t>>();
+  if (kernel.grid.size() != 3 || kernel.block.size() != 3 || kernel.cluster.size() != 3)
+    throw Error(ErrorKind::io, "grid, block and cluster need three extents each");
   kernel.shared_bytes = found->at("shared_bytes");
+  for (const Json& argument : found->at("arguments")) kernel.arguments.push_back(argument_from(argument));
   result.binary = std::move(kernel);
 }
 
 void read_latency(const Json& json, Result& result) {
   check_schema(json);
   result.winner = measurement_from(json.at("best"));
+  if (const auto across = json.find("across"); across != json.end())
+    result.across = Across{across->at("rule"), across->at("score"), across->at("ratio"),
+                           measurement_from(across->at("measurement"))};
   for (const Json& each : json.at("ties")) result.ties.push_back(measurement_from(each));
   for (const Json& each : json.at("measurements")) result.measurements.push_back(measurement_from(each));
   for (const auto& [name, count] : json.at("counts").items())

@@ -258,6 +258,8 @@ Tunable& Tunable::maximize(const std::vector<Formula>& goals) {
   return *this;
 }
 
+Tunable& Tunable::across(const std::string& rule) { return set("objective", "across", Value(rule)); }
+
 Tunable& Tunable::dispatch_key(const std::vector<Formula>& key) {
   built().set("dispatch", "key", toml_array(key));
   return *this;

@@ -68,7 +68,7 @@ DeviceInfo device_for(const CandidatesOptions& options) {
   } catch (const Error& error) {
     throw Error(error.kind(), std::string(error.what()) + "\nname a device that is not here with --arch or --product");
   }
-  if (target.device.vendor == "cpu")
+  if (is_cpu(target.device))
     throw Error(ErrorKind::invalid_argument,
                 "the cost model is of GPUs, and there is none here: name one with --arch or --product");
   return target.device;

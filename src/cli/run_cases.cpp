@@ -7,7 +7,6 @@
 
 #include "base/files.hpp"
 #include "cli/run_command.hpp"
-#include "core/record/spec_fit.hpp"
 #include "core/run/across.hpp"
 #include "core/run/attempt.hpp"
 #include "report/run_report.hpp"
@@ -34,7 +33,6 @@ TuneResult RunCommand::tune_case(const Bindings& problem, EventLoop& loop, Compi
   options.retry_failed = options_.retry_failed;
   options.transfer = options_.transfer == "auto";
   options.top = options_.top;
-  options.check_on_device = target_.device.vendor != "cpu" && target_.backend.name != "replay";
   options.only = std::move(only);
   return tune(spec_, problem, target_, options, loop, compiler, benches, clock, printer, stop_);
 }
@@ -57,19 +55,12 @@ bool RunCommand::chooses_across() const {
   return spec_.objective.across != ObjectiveSpec::Across::each && tuned_.size() > 1 && !stop_;
 }
 
-void RunCommand::show_across(const Objective& objective) {
-  std::vector<CaseRecords> cases;
-  for (const TuneResult& each : tuned_) cases.push_back(records_of(each));
-  std::vector<Record> stored;
-  if (stored_counts()) {  // so that `xtune best` answers the same
-    stored = stored_records(spec_, options_.common, target_);
-    for (CaseRecords& each : cases) {
-      SpecFit fit(spec_, each.problem, target_.device, target_.arch, target_.backend.toolchain);
-      for (const Record* record : answering(stored, each.problem, each.device, fit.rules()))
-        each.records.push_back(record);
-    }
-  }
-  const auto choice = choose_across(objective, spec_.objective.across, cases);
+void RunCommand::show_across() {
+  std::vector<RunCase> cases;
+  for (const TuneResult& each : tuned_) cases.push_back({&spec_, &each});
+  const std::vector<Record> stored =
+      stored_counts() ? stored_records(spec_, options_.common, target_) : std::vector<Record>();
+  const auto choice = choose_across(cases, target_, stored);
   if (!choice) code_ = nothing_valid;
   if (options_.common.json()) {
     for (std::size_t i = 0; i < results_.size(); ++i) results_[i]["across"] = across_json(spec_, choice, i);

@@ -13,9 +13,6 @@
 namespace xtune::cli {
 namespace {
 
-// Where one configuration serves all cases, so many of each case's best are measured in the others as well.
-constexpr std::size_t across_shortlist = 8;
-
 bool cache_disabled() {
   const char* const value = std::getenv("XTUNE_DISABLE_CACHE");
   const std::string text = value ? value : "";
@@ -63,7 +60,7 @@ int RunCommand::go() {
   if (replays()) return replay();
   cache_disabled_ = cache_disabled();
   target_ = choose_target(options_.common.target_options(TargetNeed::device));
-  if (options_.sanitize && target_.device.vendor != "cpu")
+  if (options_.sanitize && !is_cpu(target_.device))
     throw Error(ErrorKind::unsupported,
                 "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");
   spec_ = load_spec_for(options_.path, options_.common, target_);
@@ -91,16 +88,14 @@ int RunCommand::go() {
     if (stop_) break;
   }
   if (chooses_across()) {
-    const Objective objective(spec_);
-    const std::vector<Bindings> listed = shortlist(objective, tuned_, across_shortlist);
-    for (TuneResult& each : tuned_) {
-      const std::vector<Bindings> missing = not_measured(each, listed);
-      if (missing.empty() || stop_) continue;
-      TuneResult more = tune_case(each.problem, loop, compiler, benches, system_clock(), printer, missing);
-      each.further.insert(each.further.end(), more.records.begin(), more.records.end());
-    }
+    measure_across(
+        Objective(spec_), tuned_,
+        [&](std::size_t i, const std::vector<Bindings>& missing) {
+          return tune_case(tuned_[i].problem, loop, compiler, benches, system_clock(), printer, missing);
+        },
+        [this] { return stop_.load(); });
     printer.finish();
-    if (!stop_) show_across(objective);
+    if (!stop_) show_across();
   }
   return finish();
 }

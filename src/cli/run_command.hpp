@@ -55,7 +55,7 @@ class RunCommand {
   void show(const TuneResult& result, nlohmann::ordered_json json);
   void print_text(const TuneResult& result) const;
   bool chooses_across() const;
-  void show_across(const Objective& objective);
+  void show_across();
   int finish() const;
   /// A replay's records are nobody's measurements: they are kept only where somebody asks for them.
   bool keeps() const { return spec_.replays() ? !options_.common.store.empty() : !cache_disabled_; }

@@ -67,7 +67,7 @@ int RunCommand::replay() {
       fmt::print("      replayed from {}: the seconds are simulated, nothing was measured\n", recording.name);
     if (stop_) break;
   }
-  if (chooses_across()) show_across(Objective(spec_));
+  if (chooses_across()) show_across();
   return finish();
 }
 

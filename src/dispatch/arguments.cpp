@@ -15,12 +15,6 @@ namespace {
 
 using detail::ArgumentType;
 
-bool names_parameter(const Spec& spec, const std::string& expression) {
-  const auto names = Expression::parse(expression).names();
-  return std::any_of(spec.parameters.begin(), spec.parameters.end(),
-                     [&](const Parameter& parameter) { return names.contains(parameter.name); });
-}
-
 std::string trimmed(const std::string& text) {
   const auto first = text.find_first_not_of(" \t");
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
@@ -78,6 +72,13 @@ Value value_of(DType dtype, const void* bytes) {
 
 }  // namespace
 
+bool is_filled(const Spec& spec, const ArgSpec& argument) {
+  if (argument.kind != ArgKind::scalar) return false;
+  const auto names = Expression::parse(argument.value->text).names();
+  return std::any_of(spec.parameters.begin(), spec.parameters.end(),
+                     [&](const Parameter& parameter) { return names.contains(parameter.name); });
+}
+
 ArgumentPlan::ArgumentPlan(const Spec& spec) : spec_(spec) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorKind::unsupported, spec.kernel.name + " cannot be called from a program: " + why);
@@ -89,7 +90,7 @@ ArgumentPlan::ArgumentPlan(const Spec& spec) : spec_(spec) {
   for (const ArgSpec& argument : spec.args) {
     if (argument.kind == ArgKind::tensor_map) refuse("its argument '" + argument.name + "' is a tensor map");
     const bool scalar = argument.kind == ArgKind::scalar;
-    if (scalar && names_parameter(spec, argument.value->text)) {
+    if (is_filled(spec, argument)) {
       routes_.push_back(~static_cast<int>(filled_.size()));
       filled_.push_back(scalars++);
       continue;

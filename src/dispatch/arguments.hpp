@@ -38,6 +38,9 @@ namespace dispatch {
 inline constexpr std::size_t most_arguments = 64;
 inline constexpr std::size_t most_sizes = 16;
 
+/// Whether xtune fills it in: a scalar whose value depends on a tuning parameter.
+bool is_filled(const Spec& spec, const ArgSpec& argument);
+
 /// Immutable, shared by all threads. spec outlives it.
 class ArgumentPlan {
  public:

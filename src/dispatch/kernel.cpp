@@ -56,7 +56,7 @@ namespace dispatch {
 
 Kernel make_kernel(Parts parts, LoadSettings settings) {
   auto state = std::make_shared<detail::KernelState>(std::move(parts), std::move(settings));
-  auto binding = state->bind({});
+  auto binding = state->bind(state->untold());
   return {std::move(state), std::move(binding)};
 }
 

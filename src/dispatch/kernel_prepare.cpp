@@ -54,6 +54,23 @@ KernelState::Case KernelState::case_of(const Bindings& problem) {
   return its;
 }
 
+Prepared KernelState::load(const Key& key, const Bindings& problem, const DeviceInfo& device,
+                           const dispatch::Build& build) {
+  const LoadedKernel loaded = runtime_.load(build.artifact, build.launch);
+  if (loaded.parameter_bytes && *loaded.parameter_bytes != plan_.sizes())
+    throw Error(ErrorKind::invalid_spec,
+                fmt::format("kernel '{}' takes parameters of [{}] bytes, but the spec's args are [{}] bytes", name(),
+                            fmt::join(*loaded.parameter_bytes, ", "), fmt::join(plan_.sizes(), ", ")));
+  Prepared prepared;
+  prepared.key = key;
+  prepared.handle = loaded.handle;
+  prepared.launch = build.launch;
+  prepared.as_passed = plan_.filled_scalars().empty();
+  for (const std::size_t scalar : plan_.filled_scalars()) prepared.filled.push_back(build.scalars.at(scalar));
+  if (settings_.checked) prepared.bytes = plan_.buffer_bytes(problem, device);
+  return prepared;
+}
+
 Prepared KernelState::make(const Key& key, const Case& its) {
   const Space space = make_space(its.spec, its.problem, device_facts(its.device));
   const Record* const record = its.selection.record ? &*its.selection.record : nullptr;
@@ -68,19 +85,7 @@ Prepared KernelState::make(const Key& key, const Case& its) {
     try {
       const dispatch::Build build =
           builder_.build(its.spec, space, its.problem, its.device, config, of, toolchains, its.archs);
-      const LoadedKernel loaded = runtime_.load(build.artifact, build.launch);
-      if (loaded.parameter_bytes && *loaded.parameter_bytes != plan_.sizes())
-        throw Error(ErrorKind::invalid_spec,
-                    fmt::format("kernel '{}' takes parameters of [{}] bytes, but the spec's args are [{}] bytes",
-                                name(), fmt::join(*loaded.parameter_bytes, ", "), fmt::join(plan_.sizes(), ", ")));
-      Prepared prepared;
-      prepared.key = key;
-      prepared.handle = loaded.handle;
-      prepared.launch = build.launch;
-      prepared.as_passed = plan_.filled_scalars().empty();
-      for (const std::size_t scalar : plan_.filled_scalars()) prepared.filled.push_back(build.scalars.at(scalar));
-      if (settings_.checked) prepared.bytes = plan_.buffer_bytes(its.problem, its.device);
-      return prepared;
+      return load(key, its.problem, its.device, build);
     } catch (const CandidateFailure& failure) {
       nothing_stored = false;
       failures.emplace_back(failure.what());
@@ -127,6 +132,7 @@ void KernelState::tune(const Bindings& problem) {
 const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
   const std::lock_guard lock(preparing_);
   if (const Prepared* const entry = table_.find(key, key.hash())) return entry;
+  if (parts_.fixed) return table_.put(make_fixed(key, problem));
   try {
     Case its = case_of(problem);
     const bool tuning = wants_tuning(its.selection.choice);
@@ -171,7 +177,10 @@ Bindings KernelState::whole(const Binding& binding, const Bindings& sizes) const
 }
 
 Choice KernelState::choice(const Binding& binding, const Bindings& sizes) {
-  return case_of(whole(binding, sizes)).selection.choice;
+  const Bindings problem = whole(binding, sizes);
+  if (!parts_.fixed) return case_of(problem).selection.choice;
+  require_fixed(problem);
+  return parts_.fixed->choice;
 }
 
 void KernelState::prepare(const Binding& binding, const Bindings& sizes) {

@@ -43,8 +43,9 @@ KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
                 [this](const std::string& text) { say(text); }),
       builder_(store_of(settings_), bundle_, settings_.compile ? parts_.open_toolchain : nullptr,
                [this](const std::string& text) { say(text); }),
-      capture_(dispatch::Capture::from_environment(parts_.spec, plan_, parts_.narrow,
-                                                   [this](const std::string& text) { say(text); })) {}
+      capture_(parts_.fixed ? nullptr
+                            : dispatch::Capture::from_environment(parts_.spec, plan_, parts_.narrow,
+                                                                  [this](const std::string& text) { say(text); })) {}
 
 KernelState::~KernelState() {
   stop_.request_stop();

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -27,6 +28,13 @@ namespace dispatch {
 /// Tunes a problem on a device, into the store. May throw Error; ends soon once it is asked to stop.
 using Tuner = std::function<void(const Bindings& problem, const DeviceInfo& device, const std::stop_token& stop)>;
 
+/// A kernel of one problem alone that is built already.
+struct Fixed {
+  Bindings problem;
+  Choice choice;  ///< what it answers to who asks
+  Build build;
+};
+
 /// What a kernel is made of; tests put fakes in.
 struct Parts {
   Spec spec;
@@ -36,6 +44,8 @@ struct Parts {
   /// Narrows the spec's space for a problem; may be empty.
   Narrow narrow = {};
   std::shared_ptr<const void> kept = {};  ///< what the above borrows
+  /// There: nothing is looked up, compiled, tuned or captured. The spec has its problem as the only case.
+  std::optional<Fixed> fixed = {};
 };
 
 Kernel make_kernel(Parts parts, LoadSettings settings);
@@ -57,16 +67,23 @@ class KernelState {
   void prepare(const Binding& binding, const Bindings& sizes);
   void wait() { background_.wait(); }
   const std::string& name() const noexcept { return parts_.spec.kernel.name; }
+  /// Sizes of a fixed problem that no scalar of a call tells.
+  Bindings untold() const;
 
  private:
   /// The problem of one preparation with what follows from it.
   struct Case;
+
+  void require_fixed(const Bindings& problem) const;
 
   void check(const Binding& binding, const void* const* values, const dispatch::Prepared& entry);
   dispatch::Key key_of(const Binding& binding, const void* const* values) noexcept;
   Bindings whole(const Binding& binding, const Bindings& sizes) const;
   const dispatch::Prepared* add(const dispatch::Key& key, const Bindings& problem);
   dispatch::Prepared make(const dispatch::Key& key, const Case& its);
+  dispatch::Prepared make_fixed(const dispatch::Key& key, const Bindings& problem);
+  dispatch::Prepared load(const dispatch::Key& key, const Bindings& problem, const DeviceInfo& device,
+                          const dispatch::Build& build);
   Case case_of(const Bindings& problem);
   std::vector<std::string> archs_for(const DeviceInfo& device) const;
   bool wants_tuning(const Choice& choice) const;

@@ -20,6 +20,9 @@ namespace xtune {
 std::string problem_part(const Bindings& problem);
 std::string device_part(const DeviceInfo& device);
 
+/// A scalar argument as the kernel takes it. nullopt: the value does not fit the type, or is a text.
+std::optional<ScalarArgument> encode_scalar(DType type, const Value& value);
+
 /// One problem on one device. Reads the sources once, parses every text once; cheap per configuration. spec and space
 /// outlive it. Expressions that fail throw Error(invalid_spec) at their place, where a parameter has a part in it
 /// CandidateFailure(rejected) with place and values: launch and scalars do, so a request is compiled only after launch.

@@ -19,7 +19,8 @@ std::uint32_t launch_number(const CompiledText& text, const std::string& what, s
   return static_cast<std::uint32_t>(value);
 }
 
-// nullopt: the value does not fit the argument's type.
+}  // namespace
+
 std::optional<ScalarArgument> encode_scalar(DType type, const Value& value) {
   ScalarArgument scalar;
   scalar.size = size_of(type);
@@ -39,8 +40,6 @@ std::optional<ScalarArgument> encode_scalar(DType type, const Value& value) {
     return std::nullopt;
   return scalar;
 }
-
-}  // namespace
 
 void CandidateResolver::State::reject(const CompiledText& text, const Config& config, const Location& at,
                                       const std::string& complaint) const {

@@ -36,6 +36,9 @@ struct DeviceInfo {
   int memory_bus_bits = 0;
 };
 
+/// Whether kernels run on the processor, beside compilers and everything else, in the memory that all share.
+inline bool is_cpu(const DeviceInfo& device) { return device.vendor == "cpu"; }
+
 /// The facts as expressions see them, under "device.<name>" (vendor, arch, warp_size, ...).
 Bindings device_facts(const DeviceInfo& device);
 /// The names that device_facts defines, "device." included, sorted; for checks and suggestions.

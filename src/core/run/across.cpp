@@ -2,12 +2,32 @@
 #include "core/run/across.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 
+#include "core/record/spec_fit.hpp"
 #include "core/space/bindings_text.hpp"
 
 namespace xtune {
+namespace {
+
+constexpr std::size_t most_of_each = 8;
+
+void add(TuneResult& to, TuneResult&& more) {
+  std::move(more.records.begin(), more.records.end(), std::back_inserter(to.records));
+  std::move(more.further.begin(), more.further.end(), std::back_inserter(to.further));
+  for (const auto& [outcome, count] : more.counts) to.counts[outcome] += count;
+  to.from_store += more.from_store;
+  to.total_s += more.total_s;
+  to.compile_cpu_s += more.compile_cpu_s;
+  to.compile_wall_s += more.compile_wall_s;
+  to.device_busy_s += more.device_busy_s;
+  to.interrupted |= more.interrupted;
+  to.out_of_time |= more.out_of_time;
+}
+
+}  // namespace
 
 std::vector<Bindings> shortlist(const Objective& objective, const std::vector<TuneResult>& cases, std::size_t most) {
   std::map<std::string, Bindings> listed;
@@ -33,5 +53,30 @@ std::vector<Bindings> not_measured(const TuneResult& of_case, const std::vector<
 }
 
 CaseRecords records_of(const TuneResult& of_case) { return {of_case.problem, of_case.device, of_case.all()}; }
+
+void measure_across(const Objective& objective, std::vector<TuneResult>& cases,
+                    const std::function<TuneResult(std::size_t, const std::vector<Bindings>&)>& measure,
+                    const std::function<bool()>& stopped) {
+  const std::vector<Bindings> listed = shortlist(objective, cases, most_of_each);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::vector<Bindings> missing = not_measured(cases[i], listed);
+    if (!missing.empty() && !stopped()) add(cases[i], measure(i, missing));
+  }
+}
+
+std::optional<AcrossChoice> choose_across(const std::vector<RunCase>& cases, const Target& target,
+                                          const std::vector<Record>& stored) {
+  if (cases.empty()) return std::nullopt;
+  std::vector<CaseRecords> known;
+  for (const RunCase& each : cases) {
+    CaseRecords& records = known.emplace_back(records_of(*each.result));
+    if (stored.empty()) continue;
+    SpecFit fit(*each.spec, records.problem, target.device, target.arch, target.backend.toolchain);
+    for (const Record* record : answering(stored, records.problem, records.device, fit.rules()))
+      records.records.push_back(record);
+  }
+  const Spec& any = *cases.front().spec;
+  return choose_across(Objective(any), any.objective.across, known);
+}
 
 }  // namespace xtune

@@ -1,6 +1,7 @@
-// One configuration for several cases: which to measure in all of them.
+// One configuration for several cases: which to measure in all of them, and which of those to choose.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/record/across.hpp"
@@ -16,5 +17,22 @@ std::vector<Bindings> not_measured(const TuneResult& of_case, const std::vector<
 
 /// A case as choose_across sees it. Borrows the result's records.
 CaseRecords records_of(const TuneResult& of_case);
+
+/// Has the eight best of each case measured in full in the others too, and adds what comes of it to their results.
+/// measure: a run of the case at this place, of these configurations and no others. Ends early once `stopped` says so.
+void measure_across(const Objective& objective, std::vector<TuneResult>& cases,
+                    const std::function<TuneResult(std::size_t, const std::vector<Bindings>&)>& measure,
+                    const std::function<bool()>& stopped);
+
+/// A case that was run: what was asked, which data may make another spec for each case, and what was found.
+struct RunCase {
+  const Spec* spec;
+  const TuneResult* result;
+};
+
+/// choose_across over what the runs found and what of `stored` still answers for each case, so that `xtune best` says
+/// the same. The answer borrows the records of both.
+std::optional<AcrossChoice> choose_across(const std::vector<RunCase>& cases, const Target& target,
+                                          const std::vector<Record>& stored);
 
 }  // namespace xtune

@@ -42,7 +42,7 @@ BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
       cache_(job_.cache),
       guard_size_(job_.sanitize ? 0 : guard_bytes),
       guard_(job_.measure.wait_s),
-      roughness_(device_.info().vendor == "cpu" ? shared_roughness : 0) {
+      roughness_(is_cpu(device_.info()) ? shared_roughness : 0) {
   for (const ArgumentPlan& plan : job_.arguments) {
     if (!plan.buffer) continue;
     TestArgument argument{*plan.buffer, {}, {}, {}};

@@ -38,6 +38,9 @@ struct Target {
   std::string arch;                 ///< what to compile for: --arch, or the device's own
   std::vector<std::string> notes;   ///< why auto passed others over: "cuda: libcuda.so.1 not found ..."
   bool assumed_arch = false;        ///< no device and no --arch: arch is the compiler's default
+  /// The device has memory of its own: outputs are compared there. Where the kernel for that does not compile, the
+  /// tuner's observer is told, and the host compares.
+  bool own_memory = false;
 };
 
 /// What a command cannot do without. All take the same backend where a device is there.

@@ -19,8 +19,6 @@ namespace {
 
 constexpr std::size_t most_sources = 8;
 
-bool is_cpu(const DeviceInfo& device) { return device.vendor == "cpu"; }
-
 /// How much less a source is worth: another architecture weighs more than another device of this one, that more than
 /// another problem.
 int distance(const Recording& recording, const DeviceInfo& own) {

@@ -64,7 +64,7 @@ void choose_backend(const TargetOptions& options, Target& target) {
     if (options.backend != "auto") make_backend(name);  // refuses an unknown name before any process starts
     BackendState state = find_backend(name, options.fresh);
     // A CPU is everywhere: it must not hide the compilers for GPUs that are elsewhere.
-    const bool is_gpu = !state.devices.empty() && state.devices[0].vendor != "cpu";
+    const bool is_gpu = !state.devices.empty() && !is_cpu(state.devices[0]);
     if (usable(state, true) && (is_gpu || !fallback)) {
       target.backend = std::move(state);
       return;
@@ -138,6 +138,7 @@ Target choose_target(const TargetOptions& options) {
     target.further.clear();
     target.device = device_for_arch(backend, target.arch);
   }
+  target.own_memory = !is_cpu(target.device);
   return target;
 }
 

@@ -35,7 +35,7 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
       criterion_(objective_.criterion(problem, target.device)),
       evals_(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space_.size() : default_evals)),
       // On a CPU the kernel and the compilers would fight for the same cores, and every number would be wrong.
-      alternate_(target.device.vendor == "cpu"),
+      alternate_(is_cpu(target.device)),
       // Each device has one configuration at hand and one waiting.
       batch_(compiler.parallel() * (alternate_ ? 4 : 2) + 2 * std::max<std::size_t>(benches.size(), 1)),
       on_arch_(read_store()),

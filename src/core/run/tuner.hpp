@@ -27,9 +27,6 @@ struct TuneOptions {
   bool transfer = true;       ///< records of other devices and problems guide the search
   bool retry_failed = false;  ///< try stored crashes and timeouts again
   std::size_t top = 1;        ///< so many of the best are measured in full, whatever the race
-  /// The device has memory of its own: outputs are compared there. Where the kernel for that does not compile, the
-  /// observer is told, and the host compares.
-  bool check_on_device = false;
   /// Not empty: these configurations and no others, each in full; those that the space does not allow are passed over.
   std::vector<Bindings> only;
 };

@@ -8,7 +8,7 @@ namespace xtune {
 
 /// Reading every output back would take longer than most measurements do.
 void Tuning::compile_check_kernel(std::function<void(std::optional<Artifact>)> done) {
-  if (!options_.check_on_device) return done(std::nullopt);
+  if (!target_.own_memory) return done(std::nullopt);
   const CompileRequest request = check_request(target_.arch);
   const CompileJob job{target_.backend.name, options_.store, resolver_.artifact_key(request), request,
                        options_.scratch};

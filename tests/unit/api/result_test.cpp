@@ -16,7 +16,7 @@ using namespace api_test;
 
 Result example() {
   Result result;
-  result.kernel = "saxpy";
+  result.kernel_name = "saxpy";
   result.problem = {{"N", to_value(64)}, {"layout", to_value("row")}, {"scale", to_value(1.0)}};
   result.device = {"cuda", "NVIDIA H200", "sm_90", 2};
   result.toolchain = "nvrtc 13.0";
@@ -39,7 +39,12 @@ Result example() {
   result.measurements = {*result.winner, measurement};
   result.counts = {{Outcome::ok, 1}, {Outcome::crashed, 1}};
   result.space_size = 9;
-  result.binary = WinningKernel{"// source\n", std::string("\x7F\0ELF", 5), "cubin", "saxpy", {1, 2, 3}, {64, 1, 1}, 7};
+  result.binary = WinningKernel{
+      "// source\n", std::string("\x7F\0ELF", 5), "cubin", "saxpy", {1, 2, 3}, {64, 1, 1}, 7, "sm_90a", {2, 1, 1}, {}};
+  result.binary->arguments = {{"x", WinningArgument::Kind::buffer, DType::f16, {8, 4}, "", {}},
+                              {"y", WinningArgument::Kind::written, DType::f32, {8}, "", {}},
+                              {"n", WinningArgument::Kind::scalar, DType::i32, {}, "N", {}},
+                              {"step", WinningArgument::Kind::scalar, DType::f64, {}, "UNROLL / 2", to_value(1.0)}};
   return result;
 }
 
@@ -48,7 +53,7 @@ TEST_CASE("a result comes back as it was saved") {
   const Result saved = example();
   saved.save(folder.path() / "deep/er");
   const Result loaded = Result::load(folder.path() / "deep/er");
-  CHECK(loaded.kernel == saved.kernel);
+  CHECK(loaded.kernel_name == saved.kernel_name);
   CHECK(loaded.problem == saved.problem);
   CHECK(loaded.device.name == "NVIDIA H200");
   CHECK(loaded.device.index == 2);
@@ -69,6 +74,18 @@ TEST_CASE("a result comes back as it was saved") {
   CHECK(loaded.binary->source == "// source\n");
   CHECK(loaded.binary->grid == std::vector<std::uint32_t>{1, 2, 3});
   CHECK(loaded.binary->shared_bytes == 7);
+  CHECK(loaded.binary->arch == "sm_90a");
+  CHECK(loaded.binary->cluster == std::vector<std::uint32_t>{2, 1, 1});
+  REQUIRE(loaded.binary->arguments.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const WinningArgument &got = loaded.binary->arguments[i], &given = saved.binary->arguments[i];
+    CHECK(got.name == given.name);
+    CHECK(got.kind == given.kind);
+    CHECK(got.dtype == given.dtype);
+    CHECK(got.shape == given.shape);
+    CHECK(got.value == given.value);
+    CHECK(got.filled == given.filled);
+  }
   for (const char* name : {"best_config.json", "latency.json", "kernel.cu", "kernel.cubin"})
     CHECK(std::filesystem::exists(folder.path() / "deep/er" / name));
 }
@@ -92,6 +109,9 @@ TEST_CASE("damaged and foreign folders are refused") {
   CHECK(has(changed([](auto& json) { json["schema"] = 99; }), "schema 99"));
   CHECK(has(changed([](auto& json) { json.erase("device"); }), "no saved result"));
   CHECK(has(changed([](auto& json) { json["binary"]["grid"] = {1}; }), "three extents"));
+  CHECK(has(changed([](auto& json) { json["binary"]["arguments"][0]["dtype"] = "f7"; }), "'x' is a buffer of f7"));
+  CHECK(has(changed([](auto& json) { json["binary"]["arguments"][0]["kind"] = "socket"; }), "knows no such thing"));
+  CHECK(has(changed([](auto& json) { json["binary"].erase("arguments"); }), "no saved result"));
   CHECK(has(changed([](auto& json) { json = "text"; }), "no saved result"));
   std::ofstream(folder.path() / "latency.json") << "{";
   example().save(folder.path() / "other");

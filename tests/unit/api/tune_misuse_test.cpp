@@ -70,7 +70,7 @@ TEST_CASE("a stop token ends a run, with what was measured") {
 
   const Result none = tune(saxpy(), settings);
   CHECK(none.interrupted);
-  CHECK(none.kernel == "saxpy");
+  CHECK(none.kernel_name == "saxpy");
   CHECK(none.measurements.empty());
   CHECK(tune_cases(saxpy(), settings).empty());
 }

@@ -41,7 +41,7 @@ TEST_CASE("host vectors and a reference in code") {
   CHECK(last_done == 4);
   CHECK(told == 4);
   REQUIRE(result.found());
-  CHECK(result.kernel == "saxpy");
+  CHECK(result.kernel_name == "saxpy");
   CHECK(result.device.backend == "host");
   CHECK(result.problem == Bindings{{"N", to_value(1024)}});
   CHECK(result.space_size == 4);

@@ -21,7 +21,7 @@ Work some_work() {
 const std::vector<std::string> gpus = [] {
   std::vector<std::string> archs;
   for (const std::string& arch : known_archs())
-    if (known_device(arch)->vendor != "cpu") archs.push_back(arch);
+    if (!is_cpu(*known_device(arch))) archs.push_back(arch);
   return archs;
 }();
 

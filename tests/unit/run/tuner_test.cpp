@@ -474,7 +474,7 @@ TEST_CASE("A reference kernel is compiled for the run; one that does not compile
 TEST_CASE("The kernel that checks on the device is compiled for the run; where it is not, the host checks") {
   Tuning t;
   t.parameters = only_a;
-  t.options.check_on_device = true;
+  t.target.own_memory = true;
   t.run();
   REQUIRE(t.bench.problems.size() == 1);
   const auto& kernel = t.bench.problems[0].check_kernel;
@@ -488,7 +488,7 @@ TEST_CASE("The kernel that checks on the device is compiled for the run; where i
 
   Tuning refused;
   refused.parameters = only_a;
-  refused.options.check_on_device = true;
+  refused.target.own_memory = true;
   refused.compiler.respond = [&](const CompileJob& job) {
     CompileAnswer answer = compiled(job);
     if (is_check(job)) answer.outcome = Outcome::compile_failed, answer.message = "no such architecture";

@@ -1,0 +1,53 @@
+// Passes on to the application what the tuner tells.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/measurement.hpp"
+#include "core/run/tuner.hpp"
+#include "core/spec/spec.hpp"
+#include "xtune/tune.hpp"
+
+namespace xtune {
+
+/// Keeps the warnings as well. All that it is made of outlives it.
+class Listener final : public TuneObserver {
+ public:
+  /// attempts: the ids of this call's runs, whose records did not come from the store.
+  Listener(const TuneSettings& settings, const Spec& spec, const std::set<std::string>& attempts)
+      : settings_(settings), spec_(spec), attempts_(attempts) {}
+
+  void on_record(const Record& record, const std::string& log, bool /*from_store*/) override {
+    if (settings_.on_measurement) settings_.on_measurement(measurement_of(spec_, record, attempts_), log);
+  }
+  void on_progress(const Progress& progress) override {
+    if (!settings_.on_progress) return;
+    TuneProgress told;
+    told.done = progress.done;
+    told.total = progress.total;
+    told.from_store = progress.from_store;
+    told.compiling = progress.compiling;
+    told.waiting = progress.waiting;
+    told.elapsed_s = progress.elapsed_s;
+    if (progress.best) told.best_ms = statistic(progress.best->time_ms, spec_.measure.statistic);
+    settings_.on_progress(told);
+  }
+  void on_note(const std::string& text) override {
+    if (settings_.on_log) settings_.on_log(text);
+  }
+  void on_warning(const std::string& text) override {
+    warnings.push_back(text);
+    if (settings_.on_log) settings_.on_log("warning: " + text);
+  }
+
+  std::vector<std::string> warnings;
+
+ private:
+  const TuneSettings& settings_;
+  const Spec& spec_;
+  const std::set<std::string>& attempts_;
+};
+
+}  // namespace xtune

@@ -1,0 +1,110 @@
+// A result's winner, callable: what dispatch needs is all in the result.
+#include <fmt/core.h>
+
+#include "backends/backend.hpp"
+#include "core/candidates/resolve.hpp"
+#include "core/space/expression.hpp"
+#include "dispatch/kernel_state.hpp"
+#include "xtune/kernel.hpp"
+#include "xtune/result.hpp"
+
+namespace xtune {
+namespace {
+
+std::array<std::uint32_t, 3> three(const std::vector<std::uint32_t>& extents) {
+  std::array<std::uint32_t, 3> all{};
+  if (extents.size() != all.size())
+    throw Error(ErrorKind::invalid_argument, "Result::binary: grid, block and cluster need three extents each");
+  std::copy(extents.begin(), extents.end(), all.begin());
+  return all;
+}
+
+ArgSpec spec_of(const WinningArgument& from) {
+  ArgSpec argument;
+  argument.name = from.name;
+  argument.dtype = from.dtype;
+  switch (from.kind) {
+    case WinningArgument::Kind::scalar:
+      argument.kind = ArgKind::scalar;
+      argument.value = Text{from.value, {}};
+      try {
+        Expression::parse(from.value);
+      } catch (const ExpressionError& error) {
+        throw Error(ErrorKind::invalid_argument,
+                    fmt::format("Result::binary: the scalar '{}' has the value \"{}\", which is no expression: {}",
+                                from.name, from.value, error.what()));
+      }
+      return argument;
+    case WinningArgument::Kind::tensor_map:
+      argument.kind = ArgKind::tensor_map;
+      break;
+    case WinningArgument::Kind::written:
+      argument.role = ArgRole::inout;
+      break;
+    case WinningArgument::Kind::buffer:
+      break;
+  }
+  for (const std::uint64_t extent : from.shape) argument.shape.push_back(Text{std::to_string(extent), {}});
+  return argument;
+}
+
+/// As much of the spec as a call asks for.
+Spec spec_of(const Result& result) {
+  Spec spec;
+  spec.kernel.name = result.kernel_name;
+  spec.kernel.source = "kernel.cu";
+  spec.cases = {result.problem};
+  for (const auto& [name, value] : result.best().config) spec.parameters.push_back({name, {value}});
+  for (const WinningArgument& argument : result.binary->arguments) spec.args.push_back(spec_of(argument));
+  return spec;
+}
+
+dispatch::Build build_of(const Result& result) {
+  const WinningKernel& kernel = *result.binary;
+  dispatch::Build build;
+  build.artifact.backend = result.device.backend;
+  build.artifact.arch = kernel.arch;
+  build.artifact.format = kernel.format;
+  build.artifact.entry_symbol = kernel.entry_symbol;
+  build.artifact.image = kernel.binary;
+  if (const auto shared = result.best().resources.shared_bytes)
+    build.artifact.usage.static_shared_bytes = *shared - kernel.shared_bytes;
+  build.launch = {three(kernel.grid), three(kernel.block), three(kernel.cluster), kernel.shared_bytes};
+  for (const WinningArgument& argument : kernel.arguments) {
+    if (argument.kind != WinningArgument::Kind::scalar) continue;
+    const auto encoded = encode_scalar(argument.dtype, argument.filled.value_or(Value(false)));
+    if (!encoded)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("Result::binary: the scalar '{}' of {} cannot be {}", argument.name,
+                              to_string(argument.dtype), to_text(*argument.filled)));
+    build.scalars.push_back(*encoded);
+  }
+  return build;
+}
+
+}  // namespace
+
+Kernel Result::kernel(bool checked) const {
+  best();  // throws where there is none
+  if (!binary || binary->binary.empty())
+    throw Error(ErrorKind::unavailable,
+                fmt::format("the result of '{}' has no binary of its winner: the store had lost it, or the folder it "
+                            "was saved to had none; xtune::load compiles the kernel anew",
+                            kernel_name));
+  dispatch::Parts parts;
+  parts.spec = spec_of(*this);
+  parts.runtime = make_backend(device.backend)->open_runtime();
+  Choice choice;
+  choice.kind = Choice::Kind::exact;
+  choice.config = best().config;
+  choice.measured_for = problem;
+  choice.time_ms = best().time_ms;
+  choice.reasons = {"exact: the winner of the run that this kernel comes from"};
+  parts.fixed = dispatch::Fixed{problem, std::move(choice), build_of(*this)};
+  LoadSettings settings;
+  settings.backend = device.backend;
+  settings.checked = checked;
+  return dispatch::make_kernel(std::move(parts), std::move(settings));
+}
+
+}  // namespace xtune

@@ -1,0 +1,229 @@
+// A call's runs, one after the other; with [objective] across some of them twice.
+#include "api/tune_call.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "api/application_memory.hpp"
+#include "api/attachments.hpp"
+#include "api/in_process.hpp"
+#include "api/listener.hpp"
+#include "api/measurement.hpp"
+#include "api/problem.hpp"
+#include "api/program_finder.hpp"
+#include "api/tunable_access.hpp"
+#include "backends/backend.hpp"
+#include "base/files.hpp"
+#include "core/record/record_log.hpp"
+#include "core/run/across.hpp"
+#include "core/run/attempt.hpp"
+#include "core/run/services.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::invalid_argument, "settings: " + what); }
+
+void check(const TuneSettings& settings) {
+  if (settings.evals && *settings.evals == 0) refuse("evals is 0; at least one configuration must be tried");
+  if (settings.seconds && !(*settings.seconds > 0 && std::isfinite(*settings.seconds)))
+    refuse(fmt::format("seconds is {}; give a number above 0", *settings.seconds));
+  if (settings.jobs > 4096) refuse(fmt::format("jobs is {}; at most 4096 compilers run at once", settings.jobs));
+  if (settings.isolation == Isolation::in_process && settings.devices.size() > 1)
+    refuse("isolation = in_process measures on one device");
+  if (!settings.configs.empty() && settings.configs_of) refuse("configs and configs_of exclude each other");
+}
+
+void apply(const TuneSettings& settings, Spec& spec) {
+  if (!settings.strategy.empty()) spec.search.strategy = settings.strategy;
+  if (settings.evals) spec.search.evals = settings.evals;
+  if (settings.seconds) spec.search.seconds = settings.seconds;
+  if (settings.seed) spec.search.seed = *settings.seed;
+}
+
+Target target_of(const TuneSettings& settings) {
+  check(settings);
+  find_worker_program();
+  remove_abandoned_temporaries();
+  TargetOptions options;
+  options.backend = settings.backend.empty() ? "auto" : settings.backend;
+  options.devices = settings.devices;
+  Target target = choose_target(options);
+  if (settings.isolation == Isolation::in_process) {
+    const auto current = settings.devices.empty() ? current_device(target.backend.name) : std::nullopt;
+    if (current) target.device = choose_devices(target.backend, {*current}).front();
+    target.further.clear();
+  }
+  return target;
+}
+
+/// The bench services of one run, and what stands in front of them.
+struct Benches {
+  std::vector<std::unique_ptr<BenchService>> owned;
+  std::vector<BenchService*> used;
+
+  void add(std::unique_ptr<BenchService> service) { used.push_back(owned.emplace_back(std::move(service)).get()); }
+  void open(const Target& target, const TuneSettings& settings, EventLoop& loop) {
+    if (settings.isolation == Isolation::in_process) {
+      add(std::make_unique<InProcessBenchService>(
+          loop, [name = target.backend.name](int index) { return make_backend(name)->open_device(index); }));
+      return;
+    }
+    for (std::size_t i = 0; i <= target.further.size(); ++i)
+      add(std::make_unique<WorkerBenchService>(
+          loop, bench_worker_command(false),
+          i == 0 ? WorkerBenchService::Role::first : WorkerBenchService::Role::further));
+  }
+  void check_with(const OutputCheck& check, const std::filesystem::path& scratch) {
+    if (!check.holds) return;
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      owned.push_back(
+          std::make_unique<CheckedBenchService>(*used[i], check, scratch / ("outputs-" + std::to_string(i))));
+      used[i] = owned.back().get();
+    }
+  }
+};
+
+}  // namespace
+
+struct TuneCall::Case {
+  Case(TuneCall& call, Bindings problem_)
+      : problem(std::move(problem_)), spec(call.base_), listener(call.settings_, spec, call.attempts_) {}
+  const Bindings problem;
+  const TemporaryDirectory scratch;
+  Spec spec;
+  OutputCheck check;
+  Listener listener;
+};
+
+TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
+    : tunable_(tunable),
+      settings_(settings),
+      target_(target_of(settings)),
+      base_(spec_of(tunable, target_.backend.name)),
+      stoppable_(settings.stop) {
+  apply(settings_, base_);
+}
+
+TuneCall::~TuneCall() = default;
+
+std::vector<Result> TuneCall::tune(const std::vector<Bindings>& problems) {
+  const bool across = base_.objective.across != ObjectiveSpec::Across::each && problems.size() > 1;
+  std::vector<std::unique_ptr<Case>> cases;
+  std::vector<TuneResult> tuned;
+  std::vector<Result> results;
+  for (const Bindings& problem : problems) {
+    if (stopped()) break;
+    Case& its = *cases.emplace_back(std::make_unique<Case>(*this, problem));
+    tuned.push_back(begin(its));
+    if (across) continue;
+    results.push_back(result_of(its, tuned.back()));
+    cases.clear();
+  }
+  return across ? tune_across(cases, tuned) : results;
+}
+
+/// What is in force for all cases is only known once each has been tuned: their data stay until then.
+std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& cases, std::vector<TuneResult>& tuned) {
+  if (!stopped())
+    measure_across(
+        Objective(base_), tuned,
+        [&](std::size_t i, const std::vector<Bindings>& missing) { return run(*cases[i], missing); },
+        [this] { return stopped(); });
+  std::optional<AcrossChoice> choice;
+  std::vector<Record> stored;
+  std::vector<RunCase> known;
+  for (std::size_t i = 0; i < cases.size(); ++i) known.push_back({&cases[i]->spec, &tuned[i]});
+  if (!stopped()) {
+    if (settings_.keep && !settings_.fresh)
+      stored = read_records(store_of(*cases.front()), target_.device.arch, base_.kernel.name).records;
+    choice = choose_across(known, target_, stored);
+    if (!choice) cases.front()->listener.on_warning("no configuration passed in all cases: none serves them all");
+  }
+  std::vector<Result> results;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    results.push_back(result_of(*cases[i], tuned[i]));
+    if (!choice) continue;
+    Across& across = results.back().across.emplace();
+    across.rule = base_.objective.across == ObjectiveSpec::Across::worst ? "worst" : "geomean";
+    across.score = choice->score;
+    across.ratio = choice->ratios[i];
+    across.measurement = measurement_of(cases[i]->spec, *choice->records[i], attempts_);
+  }
+  return results;
+}
+
+TuneResult TuneCall::begin(Case& its) {
+  try {
+    prepare(its);
+    return run(its, listed_configs(its));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::interrupted) throw;
+    TuneResult nothing;  // stopped before anything was measured
+    nothing.problem = its.problem;
+    nothing.device = target_.device;
+    nothing.interrupted = true;
+    return nothing;
+  }
+}
+
+void TuneCall::prepare(Case& its) {
+  const auto poll = [this] {
+    if (stopped()) throw Error(ErrorKind::interrupted, "stopped before anything was measured");
+  };
+  apply_predicates(tunable_, its.spec, its.problem, device_facts(target_.device), poll);
+  const bool copies = settings_.isolation == Isolation::process;
+  its.check = prepare_attachments(tunable_, its.spec, its.problem, target_, its.scratch.path(),
+                                  copies ? CopyLimit{settings_.max_copy_bytes} : CopyLimit{});
+  poll();
+}
+
+std::vector<Bindings> TuneCall::listed_configs(Case& its) {
+  const std::vector<Bindings> given = settings_.configs_of ? settings_.configs_of(its.problem) : settings_.configs;
+  if (given.empty()) return {};
+  const Space space = make_space(its.spec, its.problem, device_facts(target_.device));
+  std::vector<Bindings> chosen =
+      choose_configs(space, given, [&](const std::string& text) { its.listener.on_warning(text); });
+  if (chosen.empty())
+    throw Error(ErrorKind::nothing_valid, "none of the configurations given is valid in the space of the spec");
+  return chosen;
+}
+
+std::filesystem::path TuneCall::store_of(const Case& its) const {
+  if (!settings_.keep) return its.scratch.path() / "store";
+  return settings_.store.empty() ? default_store() : std::filesystem::absolute(settings_.store);
+}
+
+TuneResult TuneCall::run(Case& its, std::vector<Bindings> only) {
+  // From here on the thread's context is ours where the kernels run in this process.
+  std::optional<CurrentContext> context;
+  if (settings_.isolation == Isolation::in_process) context.emplace(target_.backend.name);
+  const TemporaryDirectory temporaries;
+  TuneOptions options;
+  options.store = store_of(its);
+  options.scratch = its.scratch.path();
+  options.attempt = *attempts_.insert(new_attempt()).first;
+  options.fresh = settings_.fresh;
+  options.retry_failed = settings_.retry_failed;
+  options.transfer = settings_.transfer;
+  options.only = std::move(only);
+  EventLoop& loop = stoppable_.loop();
+  const std::size_t jobs = settings_.jobs > 0 ? settings_.jobs : default_jobs();
+  PooledCompileService compiler(loop, jobs, compile_worker_command(jobs, temporaries.path()));
+  Benches benches;
+  benches.open(target_, settings_, loop);
+  benches.check_with(its.check, its.scratch.path());
+  return xtune::tune(its.spec, its.problem, target_, options, loop, compiler, benches.used, system_clock(),
+                     its.listener, stoppable_.stop());
+}
+
+Result TuneCall::result_of(Case& its, const TuneResult& tuned) {
+  Result result = xtune::result_of(its.spec, tuned, target_, attempts_);
+  result.binary = winning_kernel(its.spec, result, target_, store_of(its));
+  result.warnings = std::move(its.listener.warnings);
+  return result;
+}
+
+}  // namespace xtune

@@ -1,0 +1,49 @@
+// One call of tune or tune_cases: a target, and runs of the tuner on it.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/stoppable_loop.hpp"
+#include "core/run/tuner.hpp"
+#include "core/spec/spec.hpp"
+#include "xtune/tune.hpp"
+
+namespace xtune {
+
+/// Used on one thread, which holds the turn. Tunable and settings outlive it.
+class TuneCall {
+ public:
+  /// Throws Error for settings that make no sense, and where there is no device, compiler or xtune program.
+  TuneCall(const Tunable& tunable, const TuneSettings& settings);
+  ~TuneCall();
+
+  const Spec& spec() const noexcept { return base_; }
+  /// A result for each; fewer where the stop token ends it. Of several that [objective] across concerns each one names
+  /// what serves all.
+  std::vector<Result> tune(const std::vector<Bindings>& problems);
+
+ private:
+  /// One problem, with what is attached to it made ready.
+  struct Case;
+
+  TuneResult begin(Case& its);
+  void prepare(Case& its);
+  std::vector<Bindings> listed_configs(Case& its);
+  TuneResult run(Case& its, std::vector<Bindings> only);
+  std::filesystem::path store_of(const Case& its) const;
+  Result result_of(Case& its, const TuneResult& tuned);
+  std::vector<Result> tune_across(std::vector<std::unique_ptr<Case>>& cases, std::vector<TuneResult>& tuned);
+  bool stopped() const { return settings_.stop.stop_requested(); }
+
+  const Tunable& tunable_;
+  const TuneSettings& settings_;
+  const Target target_;
+  Spec base_;
+  StoppableLoop stoppable_;
+  std::set<std::string> attempts_;  ///< of this call's runs
+};
+
+}  // namespace xtune

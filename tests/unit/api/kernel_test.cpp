@@ -1,0 +1,136 @@
+// A result's winner as a callable: from the run that found it, and from a folder.
+#include "xtune/kernel.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "unit/api/tune_fixture.hpp"
+
+namespace xtune {
+namespace {
+
+using namespace api_test;
+
+/// y = a * x + y with an argument that the configuration decides, and a size that no argument tells.
+Tunable stepped() {
+  Tunable tunable("stepped");
+  tunable
+      .source(
+          "extern \"C\" __global__ void stepped(const float* x, float* y, int step, float a, int n) {\n"
+          "  const int first = (blockIdx.x * blockDim.x + threadIdx.x) * step;\n"
+          "  for (int i = first; i < first + step; ++i)\n"
+          "    if (i < n * ROWS) y[i] = a * x[i] + y[i];\n"
+          "}\n")
+      .problem("N", 100)
+      .problem("ROWS", 3)
+      .param("STEP", {1, 4}, ParamKind::launch_only)
+      .define("ROWS", 3)
+      .grid({"ceildiv(N * ROWS, 32 * STEP)"})
+      .block({"32"})
+      .input("x", DType::f32, {"ROWS", "N"})
+      .inout("y", DType::f32, {"ROWS", "N"})
+      .scalar("step", DType::i32, "STEP")
+      .scalar("a", 2.0f)
+      .scalar("n", DType::i32, "N")
+      .measure("rep", 5)
+      .measure("max_time_ms", 5);
+  return tunable;
+}
+
+void check_call(const Kernel& kernel) {
+  std::vector<float> x(300), y(300, 1.0f);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+  kernel(nullptr, static_cast<const float*>(x.data()), y.data(), 3.0f, 100);
+  std::size_t right = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) right += y[i] == 3.0f * x[i] + 1.0f;
+  CHECK(right == y.size());
+}
+
+std::string without_program(const std::function<void()>& body) {
+  setenv("XTUNE_PROGRAM", "/nowhere/xtune", 1);
+  std::string failure;
+  try {
+    body();
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  unsetenv("XTUNE_PROGRAM");
+  return failure;
+}
+
+TEST_CASE("the winner is called as it was measured, with no compiler and no store") {
+  TuneSettings settings = host_settings();
+  SUBCASE("STEP = 1") { settings.configs = {{{"STEP", to_value(1)}}}; }
+  SUBCASE("STEP = 4") { settings.configs = {{{"STEP", to_value(4)}}}; }
+  SUBCASE("nothing kept") { settings.keep = false; }
+  const Result result = tune(stepped(), settings);
+  REQUIRE(result.found());
+  CHECK(without_program([&] { check_call(result.kernel()); }) == "");
+  CHECK(without_program([&] { check_call(result.kernel(false)); }) == "");
+
+  const TemporaryDirectory folder;
+  result.save(folder.path());
+  const Result loaded = Result::load(folder.path());
+  CHECK(without_program([&] { check_call(loaded.kernel()); }) == "");
+  const Choice choice = loaded.kernel().choice({{"N", to_value(100)}});
+  CHECK(choice.kind == Choice::Kind::exact);
+  CHECK(choice.config == result.best().config);
+  CHECK(choice.measured_for == result.problem);
+}
+
+TEST_CASE("a winner's kernel is for its problem, and says so") {
+  const Result result = tune(stepped(), host_settings());
+  const Kernel kernel = result.kernel();
+  CHECK(kernel.name() == "stepped");
+  std::vector<float> x(300), y(300);
+  const float* const in = x.data();
+  const auto wrong = [&](const std::function<void()>& body) { return refused(ErrorKind::invalid_argument, body); };
+  const std::string other = wrong([&] { kernel(nullptr, in, y.data(), 1.0f, 99); });
+  CHECK(has(other, "winner for N=100"));
+  CHECK(has(other, "not for N=99"));
+  CHECK(has(wrong([&] { kernel.for_problem({{"ROWS", to_value(4)}})(nullptr, in, y.data(), 1.0f, 100); }), "ROWS=4"));
+  CHECK(has(wrong([&] { kernel.prepare({{"N", to_value(7)}}); }), "N=7"));
+  CHECK(has(wrong([&] { kernel.choice({{"N", to_value(7)}}); }), "N=7"));
+  CHECK(has(wrong([&] { kernel(nullptr, in, y.data(), 1.0f); }), "takes 4 arguments (x, y, a, n)"));
+  CHECK(has(wrong([&] { kernel(nullptr, in, in, 1.0f, 100); }), "pointer to const"));
+  CHECK(has(wrong([&] { kernel(nullptr, in, y.data(), 1.0, 100); }), "scalar of f32"));
+  CHECK(has(wrong([&] { kernel(nullptr, in, static_cast<float*>(nullptr), 1.0f, 100); }), "null"));
+  kernel.prepare({{"N", to_value(100)}});
+  check_call(kernel);
+}
+
+TEST_CASE("where there is no winner, no binary, or another machine's, there is a clear error") {
+  CHECK(has(refused(ErrorKind::nothing_valid, [] { Result().kernel(); }), "no configuration"));
+  Result result = tune(stepped(), host_settings());
+  Result bare = result;
+  bare.binary.reset();
+  CHECK(has(refused(ErrorKind::unavailable, [&] { bare.kernel(); }), "no binary of its winner"));
+
+  std::vector<float> x(300), y(300);
+  const auto call = [&] { result.kernel()(nullptr, static_cast<const float*>(x.data()), y.data(), 1.0f, 100); };
+  const WinningKernel good = *result.binary;
+  result.binary->binary = "not a library";
+  CHECK(has(refused(ErrorKind::unavailable, call), "was compiled for " + good.arch));
+  *result.binary = good;
+  result.binary->grid = {1};
+  CHECK(has(refused(ErrorKind::invalid_argument, call), "three extents"));
+  *result.binary = good;
+  result.binary->arguments.pop_back();
+  CHECK_THROWS_AS(call(), Error);
+  *result.binary = good;
+  result.binary->arguments.at(2).filled = to_value("four");
+  CHECK(has(refused(ErrorKind::invalid_argument, call), "'step' of i32 cannot be four"));
+  *result.binary = good;
+  result.binary->arguments.at(4).value = "N +";
+  CHECK(has(refused(ErrorKind::invalid_argument, call), "'n' has the value \"N +\""));
+  *result.binary = good;
+  result.binary->arguments.at(0).kind = WinningArgument::Kind::tensor_map;
+  CHECK(has(refused(ErrorKind::unsupported, call), "tensor map"));
+  *result.binary = good;
+  result.device.backend = "abacus";
+  CHECK(has(refused(ErrorKind::invalid_argument, call), "abacus"));
+}
+
+}  // namespace
+}  // namespace xtune
