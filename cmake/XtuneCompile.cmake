@@ -33,8 +33,10 @@ if(XTUNE_FUZZ)
   target_link_options(xtune_options INTERFACE -fsanitize=address,undefined)
   target_compile_definitions(xtune_options INTERFACE XTUNE_SANITIZED=1)
 endif()
+# Exceptions pass between libxtune.so and the program that uses it: they share a C++ runtime.
 if(XTUNE_STATIC)
-  target_link_options(xtune_options INTERFACE -static-libstdc++ -static-libgcc)
+  target_link_options(xtune_options INTERFACE
+    "$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-static-libstdc++;-static-libgcc>")
 endif()
 
 # xtune_module(NAME LIB...): the static library xtune_NAME from every .cpp of the calling folder.

@@ -1,9 +1,12 @@
 // Tunes y = a * x + y from code: the kernel as text, data in host vectors, the reference as a lambda.
-//   saxpy [backend]
+//   saxpy [backend [folder for the result]]
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <vector>
 
+#include "xtune/kernel.hpp"
 #include "xtune/tune.hpp"
 
 namespace {
@@ -27,11 +30,7 @@ xtune::Tunable saxpy(const std::vector<float>& x, const std::vector<float>& y, f
       .param("UNROLL", {1, 2, 4})
       .constraint("BLOCK * UNROLL <= 512")
       // The same in C++, for what no expression says.
-      .constraint({"BLOCK", "UNROLL"},
-                  [](const xtune::Bindings& values) {
-                    return std::get<std::int64_t>(values.at("BLOCK")) * std::get<std::int64_t>(values.at("UNROLL")) >=
-                           128;
-                  })
+      .constraint({"BLOCK", "UNROLL"}, [](int block, int unroll) { return block * unroll >= 128; })
       .grid({"ceildiv(N, BLOCK * UNROLL)"})
       .block({"BLOCK"})
       .input("x", x)
@@ -47,6 +46,17 @@ xtune::Tunable saxpy(const std::vector<float>& x, const std::vector<float>& y, f
     return result;
   });
   return tunable;
+}
+
+/// Calls the winner where this example has memory of its own, which is on the CPU; own_stream does so on GPUs.
+bool call_winner(const xtune::Result& result, const std::vector<float>& x, std::vector<float> y, float a) {
+  if (result.device.backend != "host") return true;
+  const std::vector<float> before = y;
+  const xtune::Kernel kernel = result.kernel();
+  kernel(nullptr, x.data(), y.data(), a, static_cast<std::int32_t>(x.size()));
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (std::abs(y[i] - (a * x[i] + before[i])) > 1e-3f) return false;
+  return true;
 }
 
 }  // namespace
@@ -68,6 +78,14 @@ int main(int argc, char** argv) try {
   std::printf("  %.4f ms (%.4f .. %.4f), %.1f GB/s; %zu configurations, %zu as good\n", best.time_ms,
               best.timing.low_ms, best.timing.high_ms, best.metrics.at(0).second, result.measurements.size(),
               result.ties.size());
+
+  // Now, and in another process later.
+  const std::filesystem::path folder = argc > 2 ? argv[2] : "saxpy.tuned";
+  result.save(folder);
+  if (!call_winner(result, x, y, 2.5f) || !call_winner(xtune::Result::load(folder), x, y, 2.5f)) {
+    std::fprintf(stderr, "saxpy: the winner computed something else\n");
+    return EXIT_FAILURE;
+  }
   return EXIT_SUCCESS;
 } catch (const xtune::Error& error) {
   std::fprintf(stderr, "saxpy: %s\n", error.what());

@@ -14,6 +14,7 @@
 
 #include "xtune/data.hpp"
 #include "xtune/dtype.hpp"
+#include "xtune/error.hpp"
 #include "xtune/value.hpp"
 
 namespace xtune {
@@ -118,6 +119,15 @@ class Tunable {
   /// The same as code: called with the named parameters, and with names of the problem, once for each combination of
   /// their values. What it throws comes out of tune().
   Tunable& constraint(const std::vector<std::string>& names, std::function<bool(const Bindings& values)> predicate);
+  /// The same with the values as arguments, in the order of the names, which may be names of the problem too:
+  /// constraint({"BLOCK", "UNROLL"}, [](int block, int unroll) { return block * unroll <= 512; }). Arguments are
+  /// numbers, bool or std::string; a value that is none of its argument's type is Error(invalid_argument) out of
+  /// tune().
+  template <class Predicate>
+  requires(!std::invocable<Predicate&, const Bindings&>) Tunable& constraint(const std::vector<std::string>& names,
+                                                                             Predicate predicate) {
+    return typed_constraint(names, std::function(std::move(predicate)));
+  }
   /// Starts from what the hardware suggests: a template ("matmul"), and what it calls the spec's names.
   Tunable& candidates(const std::string& model, const std::vector<std::pair<std::string, Formula>>& map = {},
                       int top_k = 20);
@@ -151,7 +161,7 @@ class Tunable {
   /// The contents of an argument that is declared already, say in a spec file.
   Tunable& data(const std::string& argument, const Data& data);
 
-  /// A kernel that computes the same in a simpler way.
+  /// A kernel that computes the same in a simpler way. Of several references the last one counts.
   Tunable& reference_kernel(const std::string& entry, const ReferenceKernel& details = {});
   /// One of xtune's own: reference_builtin("gemm", {{"a", "A"}, {"b", "B"}}).
   Tunable& reference_builtin(const std::string& builtin, const std::vector<std::pair<std::string, Formula>>& roles,
@@ -207,11 +217,32 @@ class Tunable {
   const State& state() const;  ///< for the library; throws Error(invalid_argument) for what was moved from
 
  private:
+  template <class Answer, class... Values>
+  Tunable& typed_constraint(const std::vector<std::string>& names, std::function<Answer(Values...)> predicate) {
+    if (names.size() != sizeof...(Values))
+      throw Error(ErrorKind::invalid_argument, "constraint: the predicate takes " + std::to_string(sizeof...(Values)) +
+                                                   " values, and names has " + std::to_string(names.size()));
+    return constraint(names, [names, predicate = std::move(predicate)](const Bindings& values) {
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return static_cast<bool>(predicate(value_named<std::remove_cvref_t<Values>>(values, names[I])...));
+      }
+      (std::index_sequence_for<Values...>{});
+    });
+  }
+  template <class T>
+  static T value_named(const Bindings& values, const std::string& name) {
+    try {
+      return value_as<T>(values.at(name));
+    } catch (const Error& error) {
+      throw Error(error.kind(), "constraint in code: " + name + ": " + error.what());
+    }
+  }
   explicit Tunable(std::unique_ptr<State> state);
   State& built();  // throws where the spec is a text already
   State& attached();
   Tunable& set_problem(const std::string& name, const Value& value);
   Tunable& add_param(const std::string& name, const std::vector<Value>& values, ParamKind kind);
+  Tunable& set_reference(const std::string& toml);
   Tunable& set_check(std::function<bool(const Arguments&)> check, const std::string& label);
   Tunable& set(const std::string& section, const std::string& key, const Value& value);
   std::unique_ptr<State> state_;

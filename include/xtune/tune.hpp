@@ -100,7 +100,7 @@ std::vector<CompiledConfig> compile_all(const Tunable& tunable, const std::vecto
                                         const CompileSettings& settings = {});
 
 /// The valid configurations of a Tunable for a problem and device, in the order of the space. Throws
-/// Error(invalid_argument) where there are more than `most`.
+/// Error(invalid_argument) where there are more than `most`, Error(interrupted) where the stop token ends it.
 std::vector<Bindings> all_configs(const Tunable& tunable, const CompileSettings& settings = {},
                                   std::uint64_t most = 1'000'000);
 

@@ -45,4 +45,27 @@ Value to_value(const T& from) {
   }
 }
 
+/// The inverse: a number, bool or std::string of this value; an integer is good for a floating-point type too. Throws
+/// Error(invalid_argument) for a value of another kind, and for one that the type does not hold.
+template <class T>
+T value_as(const Value& value) {
+  static_assert(std::is_arithmetic_v<T> || std::same_as<T, std::string>, "value_as: a number, bool or std::string");
+  if constexpr (std::same_as<T, bool> || std::same_as<T, std::string>) {
+    if (const T* const held = std::get_if<T>(&value)) return *held;
+  } else {
+    const std::int64_t* const integer = std::get_if<std::int64_t>(&value);
+    if constexpr (std::integral<T>) {
+      if (integer && std::in_range<T>(*integer)) return static_cast<T>(*integer);
+    } else {
+      if (integer) return static_cast<T>(*integer);
+      if (const double* const number = std::get_if<double>(&value)) return static_cast<T>(*number);
+    }
+  }
+  const char* const wanted = std::same_as<T, bool>          ? "bool"
+                             : std::same_as<T, std::string> ? "text"
+                             : std::integral<T>             ? "integer that fits"
+                                                            : "number";
+  throw Error(ErrorKind::invalid_argument, "'" + to_text(value) + "' is no " + wanted);
+}
+
 }  // namespace xtune

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "backends/runtime.hpp"
 
 namespace xtune {
 
@@ -14,21 +18,20 @@ namespace xtune {
 std::vector<std::byte> read_application_memory(const std::string& backend, const std::string& argument,
                                                const void* pointer, std::size_t bytes);
 
-/// The device that is current on this thread; nullopt: none is, or the backend has no such notion.
+/// The device that is current on this thread; nullopt: none is, or the backend's driver is not there.
 std::optional<int> current_device(const std::string& backend);
 
 /// Makes current again on destruction what was current on this thread before.
 class CurrentContext {
  public:
-  explicit CurrentContext(std::string backend);
+  explicit CurrentContext(const std::string& backend);
   ~CurrentContext();
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
 
  private:
-  std::string backend_;
-  void* context_ = nullptr;
-  std::optional<int> device_;
+  const std::shared_ptr<Runtime> runtime_;
+  const std::uintptr_t context_;
 };
 
 }  // namespace xtune

@@ -29,6 +29,7 @@ struct Setting {
 };
 
 Target target_of(const CompileSettings& settings) {
+  check_jobs(settings.jobs);
   find_worker_program();
   TargetOptions options;
   options.backend = settings.backend.empty() ? "auto" : settings.backend;
@@ -42,8 +43,11 @@ Setting prepare(const Tunable& tunable, const CompileSettings& settings) {
   Spec spec = spec_of(tunable, target.backend.name);
   Bindings problem = choose_problem(spec, settings.problem);
   const Bindings facts = device_facts(target.device);
-  apply_predicates(tunable, spec, problem, facts);
-  Space space = make_space(spec, problem, facts);
+  const auto poll = [&] {
+    if (settings.stop.stop_requested()) throw Error(ErrorKind::interrupted, "stopped while the space was made");
+  };
+  apply_predicates(tunable, spec, problem, facts, poll);
+  Space space = make_space(spec, problem, facts, poll);
   return {std::move(target), std::move(spec), std::move(problem), std::move(space)};
 }
 
@@ -153,7 +157,7 @@ std::vector<CompiledConfig> compile_all(const Tunable& tunable, const std::vecto
   choose_configs(setting.space, configs, [](const std::string&) {});
   return Compilation(setting, settings, settings.jobs > 0 ? settings.jobs : default_jobs()).go(configs);
 } catch (const Error& error) {
-  if (error.kind() != ErrorKind::interrupted) throw;
+  if (error.kind() != ErrorKind::interrupted || !settings.stop.stop_requested()) throw;
   return {};
 }
 

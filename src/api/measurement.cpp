@@ -1,6 +1,7 @@
 // From records of the store's kind to plain structures.
 #include "api/measurement.hpp"
 
+#include "api/timing.hpp"
 #include "base/files.hpp"
 #include "core/build/cache.hpp"
 #include "core/candidates/resolve.hpp"
@@ -16,15 +17,7 @@ namespace {
 Timing timing_of(const Summary& summary) {
   Timing timing;
   timing.samples = summary.count;
-  timing.min_ms = summary.min;
-  timing.q1_ms = summary.q1;
-  timing.median_ms = summary.median;
-  timing.q3_ms = summary.q3;
-  timing.mean_ms = summary.mean;
-  timing.max_ms = summary.max;
-  timing.noise = summary.noise;
-  timing.low_ms = summary.low;
-  timing.high_ms = summary.high;
+  each_time([&](const char*, auto from, auto to) { timing.*to = summary.*from; });
   return timing;
 }
 

@@ -37,6 +37,12 @@ Bindings overlaid(Bindings problem, const Bindings& given) {
 
 }  // namespace
 
+void check_jobs(std::size_t jobs) {
+  if (jobs > 4096)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("settings: jobs is {}; at most 4096 compilers run at once", jobs));
+}
+
 std::vector<Bindings> choose_problems(const Spec& spec, const Bindings& given) {
   std::vector<Bindings> problems;
   for (const Bindings& each : spec.cases) {

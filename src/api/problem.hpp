@@ -1,11 +1,16 @@
 // Which problem of a spec a caller means.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "core/spec/spec.hpp"
 
 namespace xtune {
+
+/// Throws Error(invalid_argument) for more compilers at once than make sense.
+void check_jobs(std::size_t jobs);
 
 /// The spec's only case with these values instead of its own. Throws Error(invalid_argument): for a name the problem
 /// does not have, a value of another type, and where several cases leave open what is meant.

@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "api/timing.hpp"
 #include "core/record/record_json.hpp"
 #include "xtune/error.hpp"
 
@@ -26,24 +25,15 @@ void check_schema(const Json& json) {
 }
 
 Ordered timing_json(const Timing& timing) {
-  return {{"samples", timing.samples},     {"min_ms", timing.min_ms}, {"q1_ms", timing.q1_ms},
-          {"median_ms", timing.median_ms}, {"q3_ms", timing.q3_ms},   {"mean_ms", timing.mean_ms},
-          {"max_ms", timing.max_ms},       {"noise", timing.noise},   {"low_ms", timing.low_ms},
-          {"high_ms", timing.high_ms}};
+  Ordered json{{"samples", timing.samples}};
+  each_time([&](const char* name, auto, auto member) { json[name] = timing.*member; });
+  return json;
 }
 
 Timing timing_from(const Json& json) {
   Timing timing;
   timing.samples = json.at("samples");
-  timing.min_ms = json.at("min_ms");
-  timing.q1_ms = json.at("q1_ms");
-  timing.median_ms = json.at("median_ms");
-  timing.q3_ms = json.at("q3_ms");
-  timing.mean_ms = json.at("mean_ms");
-  timing.max_ms = json.at("max_ms");
-  timing.noise = json.at("noise");
-  timing.low_ms = json.at("low_ms");
-  timing.high_ms = json.at("high_ms");
+  each_time([&](const char* name, auto, auto member) { timing.*member = json.at(name); });
   return timing;
 }
 
@@ -66,8 +56,7 @@ Ordered measurement_json(const Measurement& measurement) {
   json["timing"] = timing_json(measurement.timing);
   json["samples_ms"] = measurement.samples_ms;
   json["metrics"] = Ordered::array();
-  for (const auto& [name, value] : measurement.metrics)
-    json["metrics"].push_back({name, std::isfinite(value) ? Ordered(value) : Ordered()});
+  for (const auto& [name, value] : measurement.metrics) json["metrics"].push_back({name, number_to_json(value)});
   const Resources& resources = measurement.resources;
   Ordered& taken = json["resources"] = Ordered::object();
   put(taken, "registers", resources.registers);
@@ -97,8 +86,7 @@ Measurement measurement_from(const Json& json) {
   measurement.timing = timing_from(json.at("timing"));
   measurement.samples_ms = json.at("samples_ms").get<std::vector<double>>();
   for (const Json& metric : json.at("metrics"))
-    measurement.metrics.emplace_back(
-        metric.at(0), metric.at(1).is_null() ? std::numeric_limits<double>::quiet_NaN() : metric.at(1).get<double>());
+    measurement.metrics.emplace_back(metric.at(0), number_from_json(metric.at(1)));
   const Json& taken = json.at("resources");
   take(taken, "registers", measurement.resources.registers);
   take(taken, "spilled_bytes", measurement.resources.spilled_bytes);

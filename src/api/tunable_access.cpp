@@ -23,10 +23,11 @@ class Table {
     for (const Parameter& parameter : spec.parameters) known.push_back(parameter.name);
     for (const std::string& name : predicate.names) {
       const auto found = std::find(known.begin(), known.end(), name);
+      if (found == known.end() && problem.contains(name)) continue;
       if (found == known.end())
-        throw Error(ErrorKind::invalid_argument, "constraint in code: '" + name + "' is no parameter" +
-                                                     did_you_mean(name, known) +
-                                                     "; names of the problem need not be listed");
+        throw Error(ErrorKind::invalid_argument, "constraint in code: '" + printable(name, 80) +
+                                                     "' is no parameter and no name of the problem" +
+                                                     did_you_mean(name, known));
       columns_.push_back(static_cast<std::size_t>(found - known.begin()));
     }
   }

@@ -80,8 +80,7 @@ Tunable& Tunable::reference_kernel(const std::string& entry, const ReferenceKern
   if (!details.grid.empty()) entries.emplace_back("grid", toml_array(details.grid));
   if (!details.block.empty()) entries.emplace_back("block", toml_array(details.block));
   if (!details.shared.text().empty()) entries.emplace_back("shared", toml_quoted(details.shared.text()));
-  state_->set("validate", "reference", toml_table(entries));
-  return *this;
+  return set_reference(toml_table(entries));
 }
 
 Tunable& Tunable::reference_builtin(const std::string& builtin,
@@ -90,19 +89,22 @@ Tunable& Tunable::reference_builtin(const std::string& builtin,
   State::Entries entries{{"builtin", toml_quoted(builtin)}};
   if (!output.empty()) entries.emplace_back("output", toml_quoted(output));
   for (const auto& [role, formula] : roles) entries.emplace_back(role, toml_quoted(formula.text()));
-  built().set("validate", "reference", toml_table(entries));
-  return *this;
+  return set_reference(toml_table(entries));
 }
 
 Tunable& Tunable::reference_file(const std::filesystem::path& npy, const std::string& output) {
   State::Entries entries{{"file", toml_quoted(std::filesystem::absolute(npy).lexically_normal().string())}};
   if (!output.empty()) entries.emplace_back("output", toml_quoted(output));
-  built().set("validate", "reference", toml_table(entries));
-  return *this;
+  return set_reference(toml_table(entries));
 }
 
 Tunable& Tunable::reference_command(const std::vector<std::string>& words) {
-  built().set("validate", "reference", toml_table({{"command", toml_array({words.begin(), words.end()})}}));
+  return set_reference(toml_table({{"command", toml_array({words.begin(), words.end()})}}));
+}
+
+Tunable& Tunable::set_reference(const std::string& toml) {
+  built().set("validate", "reference", toml);
+  state_->reference = nullptr;
   return *this;
 }
 

@@ -15,7 +15,7 @@ Result tune(const Tunable& tunable, const TuneSettings& settings) {
     std::vector<Result> results = call.tune({choose_problem(call.spec(), settings.problem)});
     if (!results.empty()) return std::move(results.front());
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::interrupted) throw;
+    if (error.kind() != ErrorKind::interrupted || !settings.stop.stop_requested()) throw;
   }
   Result result;  // of a run that never began
   result.kernel_name = tunable.name();
@@ -30,7 +30,7 @@ std::vector<Result> tune_cases(const Tunable& tunable, const TuneSettings& setti
     TuneCall call(tunable, settings);
     return call.tune(choose_problems(call.spec(), settings.problem));
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::interrupted) throw;
+    if (error.kind() != ErrorKind::interrupted || !settings.stop.stop_requested()) throw;
     return {};
   }
 }

@@ -3,8 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
-
 #include "api/application_memory.hpp"
 #include "api/attachments.hpp"
 #include "api/in_process.hpp"
@@ -28,9 +26,9 @@ namespace {
 
 void check(const TuneSettings& settings) {
   if (settings.evals && *settings.evals == 0) refuse("evals is 0; at least one configuration must be tried");
-  if (settings.seconds && !(*settings.seconds > 0 && std::isfinite(*settings.seconds)))
-    refuse(fmt::format("seconds is {}; give a number above 0", *settings.seconds));
-  if (settings.jobs > 4096) refuse(fmt::format("jobs is {}; at most 4096 compilers run at once", settings.jobs));
+  if (settings.seconds && !(*settings.seconds > 0 && *settings.seconds <= 1e9))
+    refuse(fmt::format("seconds is {}; give a number above 0, and at most 1e9", *settings.seconds));
+  check_jobs(settings.jobs);
   if (settings.isolation == Isolation::in_process && settings.devices.size() > 1)
     refuse("isolation = in_process measures on one device");
   if (!settings.configs.empty() && settings.configs_of) refuse("configs and configs_of exclude each other");
@@ -160,7 +158,7 @@ TuneResult TuneCall::begin(Case& its) {
     prepare(its);
     return run(its, listed_configs(its));
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::interrupted) throw;
+    if (error.kind() != ErrorKind::interrupted || !stopped()) throw;
     TuneResult nothing;  // stopped before anything was measured
     nothing.problem = its.problem;
     nothing.device = target_.device;

@@ -21,7 +21,7 @@ class Contexts {
   virtual ~Contexts() = default;
   /// Names the context that the calling thread has now; 0: it has none. Cheap: it is asked at every launch.
   virtual std::uintptr_t current() noexcept = 0;
-  /// Makes it the calling thread's. Throws Error(unavailable).
+  /// Makes it the calling thread's; 0: the thread has none then. Throws Error(unavailable).
   virtual void adopt(std::uintptr_t context) = 0;
   /// The device of the current context. Throws Error(unavailable) where there is none, saying what to do.
   virtual DeviceInfo device() = 0;
@@ -59,6 +59,10 @@ class ForeignMemory {
   virtual bool is_capturing(void* stream) noexcept = 0;
   /// Waits for the stream, then copies. Throws Error(unavailable).
   virtual void read(void* host, const void* device, std::size_t bytes, void* stream) = 0;
+  /// Waits for all that is queued in the memory's own context, whichever the thread has, then copies. Throws
+  /// Error(invalid_argument) for an address that is no memory of a device, and where there are fewer bytes behind it;
+  /// Error(unavailable) where the driver cannot.
+  virtual void snapshot(void* host, const void* device, std::size_t bytes) = 0;
 };
 
 /// One for each backend and process.

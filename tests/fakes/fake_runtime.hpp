@@ -75,6 +75,8 @@ class FakeRuntime final : public Runtime {
   bool is_capturing(void*) noexcept override { return false; }
   void read(void* host, const void* device, std::size_t bytes, void*) override { std::memcpy(host, device, bytes); }
 
+  void snapshot(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }
+
  private:
   mutable std::mutex mutex_;
   std::deque<std::pair<std::string, std::uintptr_t>> loaded_;

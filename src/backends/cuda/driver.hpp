@@ -25,6 +25,7 @@
   CALL(cuCtxSetCurrent)               \
   CALL(cuCtxGetCurrent)               \
   CALL(cuCtxGetDevice)                \
+  CALL(cuCtxSynchronize)              \
   CALL(cuPointerGetAttribute)         \
   CALL(cuMemGetAddressRange)          \
   CALL(cuStreamIsCapturing)           \

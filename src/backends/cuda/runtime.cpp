@@ -69,6 +69,20 @@ std::optional<std::size_t> accessible_bytes(const void* address) {
   return size - static_cast<std::size_t>(at - base);
 }
 
+bool owns(const void* address, std::uintptr_t* context) {
+  const auto at = reinterpret_cast<CUdeviceptr>(address);
+  unsigned type = 0;
+  if (driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) != CUDA_SUCCESS ||
+      type != CU_MEMORYTYPE_DEVICE)
+    return false;
+  CUcontext own = nullptr;
+  if (driver().cuPointerGetAttribute(&own, CU_POINTER_ATTRIBUTE_CONTEXT, at) == CUDA_SUCCESS && own)
+    *context = reinterpret_cast<std::uintptr_t>(own);
+  return true;
+}
+
+Status synchronize() { return driver().cuCtxSynchronize(); }
+
 }  // namespace
 
 std::shared_ptr<Runtime> make_runtime(std::function<DeviceInfo(int)> query) {
@@ -80,6 +94,8 @@ std::shared_ptr<Runtime> make_runtime(std::function<DeviceInfo(int)> query) {
   context.launch = launch;
   context.is_capturing = is_capturing;
   context.accessible_bytes = accessible_bytes;
+  context.owns = owns;
+  context.synchronize = synchronize;
   context.advice = "call cudaSetDevice and cudaFree(0), or cuCtxSetCurrent, before the first launch";
   context.device = [query = std::move(query)] {
     CUdevice own = 0, other = 0;

@@ -87,6 +87,28 @@ class GpuRuntime final : public Runtime {
     if (status != 0) throw Error(ErrorKind::unavailable, "device memory cannot be read: " + api_.describe(status));
   }
 
+  void snapshot(void* host, const void* device, std::size_t bytes) override {
+    const std::uintptr_t before = current();
+    std::uintptr_t own = before;
+    if (!context_.owns(device, &own))
+      throw Error(ErrorKind::invalid_argument,
+                  "this is no device pointer of the backend's; host data is given as a vector or a span");
+    // The thread may not have made the memory's context its own yet.
+    if (own != before) adopt(own);
+    Status status = 0;
+    const std::optional<std::size_t> behind = context_.accessible_bytes(device);
+    if (!behind || *behind >= bytes) {
+      status = context_.synchronize();
+      if (status == 0 && bytes > 0) status = api_.copy_to_host(host, device, bytes);
+    }
+    if (own != before) adopt(before);
+    if (behind && *behind < bytes)
+      throw Error(
+          ErrorKind::invalid_argument,
+          fmt::format("{} bytes are asked for, and the allocation has {} from this pointer on", bytes, *behind));
+    if (status != 0) throw Error(ErrorKind::unavailable, "device memory cannot be read: " + api_.describe(status));
+  }
+
  private:
   void check(Status status, const char* doing) const {
     if (status != 0)

@@ -15,6 +15,9 @@ struct ContextApi {
   Status (*launch)(void* function, const Launch& launch, void* stream, void** parameters) = nullptr;
   Status (*is_capturing)(void* stream, bool* capturing) = nullptr;
   std::optional<std::size_t> (*accessible_bytes)(const void* address) = nullptr;
+  /// Whether it is memory of the driver's devices, and in which context; left alone where that does not matter.
+  bool (*owns)(const void* address, std::uintptr_t* context) = nullptr;
+  Status (*synchronize)() = nullptr;   ///< waits for all work of the current context
   std::function<DeviceInfo()> device;  ///< of the current context; may throw Error(unavailable)
   std::string advice;                  ///< "call cudaSetDevice or cuCtxSetCurrent first"
 };

@@ -68,8 +68,8 @@ Status is_capturing(void* stream, bool* capturing) {
   return result;
 }
 
-std::optional<std::size_t> accessible_bytes(const void* address) {
-  if (!address) return 0;
+/// From the address on, of an allocation of HIP's; nullopt: it is in none.
+std::optional<std::size_t> bytes_behind(const void* address) {
   hipDeviceptr_t base = nullptr;
   std::size_t size = 0;
   auto* const at = const_cast<void*>(address);
@@ -77,7 +77,17 @@ std::optional<std::size_t> accessible_bytes(const void* address) {
   if (calls().get_address_range(&base, &size, at) == hipSuccess)
     return size - static_cast<std::size_t>(static_cast<char*>(at) - static_cast<char*>(base));
   if (clean) static_cast<void>(calls().get_last_error());  // the application must not find an error of this question
-  int reaches = 0;                                         // all of the host's memory (XNACK, or one memory for both)
+  return std::nullopt;
+}
+
+bool owns(const void* address, std::uintptr_t*) { return bytes_behind(address).has_value(); }
+
+Status synchronize() { return hip_calls().hipDeviceSynchronize(); }
+
+std::optional<std::size_t> accessible_bytes(const void* address) {
+  if (!address) return 0;
+  if (const auto behind = bytes_behind(address)) return behind;
+  int reaches = 0;  // all of the host's memory (XNACK, or one memory for both)
   const hipError_t status =
       hip_calls().hipDeviceGetAttribute(&reaches, hipDeviceAttributePageableMemoryAccess, device_index());
   return status != hipSuccess || reaches ? std::nullopt : std::optional<std::size_t>(0);
@@ -94,6 +104,8 @@ std::shared_ptr<Runtime> make_runtime() {
   context.launch = launch;
   context.is_capturing = is_capturing;
   context.accessible_bytes = accessible_bytes;
+  context.owns = owns;
+  context.synchronize = synchronize;
   context.device = [] { return query_device(hip_calls(), device_index()); };
   context.advice = "call hipSetDevice first";
   return gpu::make_runtime(module_calls(hip_calls()), std::move(context));

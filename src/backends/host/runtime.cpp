@@ -1,11 +1,17 @@
 // One thread launches for all others: the engine takes one caller, whose fibers stay on one thread.
 #include "backends/host/runtime.hpp"
 
+#include <fmt/core.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <condition_variable>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "backends/host/cpu.hpp"
@@ -17,17 +23,17 @@
 namespace xtune::host {
 namespace {
 
-/// Runs one task at a time on a thread of its own.
+/// Runs one task at a time on a thread of its own, which starts with the first.
 class LaunchThread {
  public:
-  LaunchThread() : thread_([this] { work(); }) {}
+  LaunchThread() = default;
   ~LaunchThread() {
     {
       const std::lock_guard lock(mutex_);
       ending_ = true;
     }
     changed_.notify_all();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
   LaunchThread(const LaunchThread&) = delete;
   LaunchThread& operator=(const LaunchThread&) = delete;
@@ -35,6 +41,7 @@ class LaunchThread {
   /// Returns when it is done; task must not throw.
   void run(const std::function<void()>& task) {
     const std::lock_guard one_caller(callers_);
+    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
     std::unique_lock lock(mutex_);
     task_ = &task;
     changed_.notify_all();
@@ -68,9 +75,28 @@ std::string& last_failure() {
   return failure;
 }
 
+/// The system reads for us: a wild pointer is an error then, not a fault.
+void read_own_memory(void* to, const void* from, std::size_t bytes) {
+  for (std::size_t done = 0; done < bytes;) {
+    const iovec local{static_cast<char*>(to) + done, bytes - done};
+    const iovec remote{const_cast<char*>(static_cast<const char*>(from)) + done, bytes - done};
+    const ssize_t count = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+    if (count > 0) {
+      done += static_cast<std::size_t>(count);
+      continue;
+    }
+    if (errno == ENOSYS || errno == EPERM) {  // forbidden in some containers
+      std::memcpy(static_cast<char*>(to) + done, static_cast<const char*>(from) + done, bytes - done);
+      return;
+    }
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} of its {} bytes lie in no memory of this process", bytes - done, bytes));
+  }
+}
+
 class HostRuntime final : public Runtime {
  public:
-  HostRuntime() : info_(cpu_info()), engine_(info_.shared_per_block_optin) {}
+  HostRuntime() : info_(cpu_info()) {}
 
   std::uintptr_t current() noexcept override { return 1; }
   void adopt(std::uintptr_t) override {}
@@ -96,7 +122,8 @@ class HostRuntime final : public Runtime {
     std::string failure;
     thread_.run([&]() noexcept {
       try {
-        engine_.launch(*static_cast<const KernelLibrary*>(handle), launch, parameters);
+        if (!engine_) engine_.emplace(info_.shared_per_block_optin);
+        engine_->launch(*static_cast<const KernelLibrary*>(handle), launch, parameters);
       } catch (const std::exception& error) {
         failure = error.what();
       }
@@ -113,10 +140,11 @@ class HostRuntime final : public Runtime {
   }
   bool is_capturing(void*) noexcept override { return false; }
   void read(void* host, const void* device, std::size_t bytes, void*) override { std::memcpy(host, device, bytes); }
+  void snapshot(void* host, const void* device, std::size_t bytes) override { read_own_memory(host, device, bytes); }
 
  private:
   const DeviceInfo info_;
-  Engine engine_;
+  std::optional<Engine> engine_;  ///< with the first launch, on the launch thread: memory is read without one
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<KernelLibrary>> libraries_;
   LaunchThread thread_;

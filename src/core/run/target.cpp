@@ -97,14 +97,14 @@ std::vector<DeviceInfo> choose_devices(const BackendState& backend, const std::v
   for (const int index : indices) {
     if (index < 0 || static_cast<std::size_t>(index) >= present.size())
       throw Error(ErrorKind::invalid_argument,
-                  fmt::format("--device {}: backend {} has {} device{} (0 to {})", index, backend.name, present.size(),
+                  fmt::format("device {}: backend {} has {} device{} (0 to {})", index, backend.name, present.size(),
                               present.size() == 1 ? "" : "s", present.size() - 1));
     const DeviceInfo& device = present[static_cast<std::size_t>(index)];
     if (std::count(indices.begin(), indices.end(), index) > 1)
-      throw Error(ErrorKind::invalid_argument, fmt::format("--device names device {} twice", index));
+      throw Error(ErrorKind::invalid_argument, fmt::format("device {} is named twice", index));
     if (!chosen.empty() && !same_device(device, chosen.front()))
       throw Error(ErrorKind::invalid_argument,
-                  fmt::format("--device: device {} ({}, {}, {} compute units) is of another kind than device {} ({}, "
+                  fmt::format("device {} ({}, {}, {} compute units) is of another kind than device {} ({}, "
                               "{}, {}); tune each kind in a run of its own",
                               device.index, device.name, device.arch, device.compute_units, chosen.front().index,
                               chosen.front().name, chosen.front().arch, chosen.front().compute_units));

@@ -85,4 +85,54 @@ TEST_CASE("a context that takes another's place gets its kernels loaded") {
   });
 }
 
+TEST_CASE("a winner is called in the context that the thread has, and its memory is copied for the library") {
+  for_each_gpu([](Gpu& gpu) {
+    const DeviceInfo& info = gpu.device->info();
+    const Artifact artifact = gpu.compile(
+        "extern \"C\" __global__ void k(const int* x, int* y, int n, int by) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < n) y[i] = x[i] + by;\n}\n");
+    Result result;
+    result.kernel_name = "k";
+    result.problem = {{"N", to_value(1000)}};
+    result.device = {info.backend, info.name, info.arch, info.index};
+    result.winner.emplace().config = {{"BY", to_value(5)}};
+    using Kind = WinningArgument::Kind;
+    result.binary = WinningKernel{"",
+                                  artifact.image,
+                                  artifact.format,
+                                  artifact.entry_symbol,
+                                  {8, 1, 1},
+                                  {128, 1, 1},
+                                  0,
+                                  artifact.arch,
+                                  {0, 0, 0},
+                                  {{"x", Kind::buffer, DType::i32, {1000}, "", {}},
+                                   {"y", Kind::written, DType::i32, {1000}, "", {}},
+                                   {"n", Kind::scalar, DType::i32, {}, "N", {}},
+                                   {"by", Kind::scalar, DType::i32, {}, "BY", to_value(5)}}};
+    std::array<int, 1000> values{};
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int>(i);
+    auto x = gpu.device->allocate(sizeof values), y = gpu.device->allocate(sizeof values);
+    x->write(0, std::as_bytes(std::span(values)));
+    const Kernel kernel = result.kernel();
+    kernel(nullptr, static_cast<const int*>(x->address()), static_cast<int*>(y->address()), 1000);
+
+    const std::shared_ptr<Runtime> runtime = make_backend(info.backend)->open_runtime();
+    std::array<int, 1000> copy{};
+    // Also on a thread that has no context yet, which it keeps having none of.
+    std::thread([&] {
+      const std::uintptr_t before = runtime->current();
+      runtime->snapshot(copy.data(), y->address(), sizeof copy);
+      CHECK(runtime->current() == before);
+    }).join();
+    for (std::size_t i = 0; i < copy.size(); ++i) REQUIRE(copy[i] == static_cast<int>(i) + 5);
+    CHECK_THROWS_AS(runtime->snapshot(copy.data(), values.data(), 4), Error);
+    CHECK_THROWS_AS(runtime->snapshot(copy.data(), y->address(), std::size_t{1} << 40), Error);
+
+    result.binary->binary = "no image";
+    CHECK_THROWS_AS(result.kernel().prepare({{"N", to_value(1000)}}), Error);
+  });
+}
+
 }  // namespace xtune::testing

@@ -7,6 +7,7 @@
 #include "xtune/data.hpp"
 #include "xtune/dtype.hpp"
 #include "xtune/error.hpp"
+#include "xtune/kernel.hpp"
 #include "xtune/outcome.hpp"
 #include "xtune/result.hpp"
 #include "xtune/tunable.hpp"
@@ -58,6 +59,10 @@ int main(int argc, char** argv) {
     const xtune::Result result = xtune::tune(scale, settings);
     result.save(argc > 1 ? argv[1] : "scale");
     const xtune::Result loaded = xtune::Result::load(argc > 1 ? argv[1] : "scale");
+    const std::vector<float> x(256, 2.5f);
+    std::vector<float> y(256);
+    loaded.kernel()(nullptr, x.data(), y.data(), 256);
+    if (y[255] != 5.0f) return fail("the winner computes something else");
     std::printf("BLOCK=%s: %g ms, %zu measured\n", xtune::to_text(loaded.best().config.at("BLOCK")).c_str(),
                 loaded.best().time_ms, loaded.measurements.size());
   } catch (const xtune::Error& error) {

@@ -201,6 +201,43 @@ TEST_CASE("predicates narrow the space, asked once for each combination of what 
   CHECK_THROWS_AS(apply_predicates(throwing, spec, {}, {}), std::logic_error);
 }
 
+TEST_CASE("predicates with arguments of their own types, of parameters and problem") {
+  Tunable tunable = saxpy();
+  tunable.param("FLAG", {true, false}).param("SCALE", {0.5, 2.0}).param("LAYOUT", {"row", "column"});
+  std::size_t calls = 0;
+  tunable.constraint({"UNROLL", "N", "FLAG", "SCALE", "LAYOUT"},
+                     [&](int unroll, std::uint64_t n, bool flag, float scale, const std::string& layout) {
+                       ++calls;
+                       CHECK(n == 1024);
+                       return unroll == 2 && flag && scale == 0.5f && layout == "row";
+                     });
+  Spec spec = spec_of(tunable);
+  apply_predicates(tunable, spec, {{"N", std::int64_t{1024}}}, {});
+  CHECK(calls == 16);
+  CHECK(spec.configs.value().size() == 2);
+
+  const auto complaint = [](auto predicate) {
+    Tunable wrong = saxpy();
+    wrong.param("LAYOUT", {"row", "column"}).param("BIG", {300}).constraint({"LAYOUT", "BIG"}, predicate);
+    return refused(ErrorKind::invalid_argument, [&] {
+      Spec its = spec_of(wrong);
+      apply_predicates(wrong, its, {{"N", std::int64_t{1}}}, {});
+    });
+  };
+  CHECK(has(complaint([](int, int) { return true; }), "LAYOUT: 'row' is no integer"));
+  CHECK(has(complaint([](const std::string&, signed char) { return true; }), "BIG: '300' is no integer that fits"));
+  CHECK(has(complaint([](const std::string&, bool) { return true; }), "BIG: '300' is no bool"));
+  CHECK(has(refused(ErrorKind::invalid_argument, [] { saxpy().constraint({"BLOCK"}, [](int, int) { return true; }); }),
+            "takes 2 values, and names has 1"));
+}
+
+TEST_CASE("of several references the last one counts") {
+  Tunable tunable = saxpy();
+  tunable.reference([](const Arguments&) { return Expected(); }).reference_builtin("elementwise", {});
+  CHECK(tunable.toml().find("reference in code") == std::string::npos);
+  CHECK(tunable.toml().find("elementwise") != std::string::npos);
+}
+
 TEST_CASE("any text survives the way through TOML") {
   CHECK(toml_quoted("a\"\\\n\x7F") == "\"a\\\"\\\\\\u000A\\u007F\"");
   Tunable tunable = saxpy();

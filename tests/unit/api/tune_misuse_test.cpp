@@ -21,6 +21,7 @@ TEST_CASE("settings that make no sense are refused") {
   };
   CHECK(has(refused_with([](TuneSettings& s) { s.evals = 0; }), "evals is 0"));
   CHECK(has(refused_with([](TuneSettings& s) { s.seconds = -1.0; }), "seconds is -1"));
+  CHECK(has(refused_with([](TuneSettings& s) { s.seconds = 1e300; }), "seconds is 1e+300"));
   CHECK(has(refused_with([](TuneSettings& s) { s.jobs = 100000; }), "jobs is 100000"));
   CHECK(has(refused_with([](TuneSettings& s) { s.backend = "hots"; }), "hots"));
   CHECK(has(refused_with([](TuneSettings& s) { s.devices = {99}; }), "99"));

@@ -58,8 +58,8 @@ TEST_CASE("Devices named come in the order named") {
 
 TEST_CASE("Devices that are not there, named twice or unlike are refused") {
   const BackendState state = node({"H200", "H200", "H100"});
-  CHECK(refusal(state, {3}).find("--device 3: backend cuda has 3 devices (0 to 2)") == 0);
-  CHECK(refusal(state, {-1}).find("--device -1") == 0);
-  CHECK(refusal(state, {1, 0, 1}) == "--device names device 1 twice");
+  CHECK(refusal(state, {3}).find("device 3: backend cuda has 3 devices (0 to 2)") == 0);
+  CHECK(refusal(state, {-1}).find("device -1") == 0);
+  CHECK(refusal(state, {1, 0, 1}) == "device 1 is named twice");
   CHECK(refusal(state, {0, 2}).find("device 2 (H100, sm_90") != std::string::npos);
 }

@@ -1,8 +1,9 @@
 // Launches in foreign contexts over a fake driver: one load for each context, allowances, failures.
-#include "backends/gpu/runtime.hpp"
-
 #include <doctest/doctest.h>
 
+#include <array>
+
+#include "backends/gpu/runtime.hpp"
 #include "fakes/fake_driver.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
@@ -11,6 +12,8 @@ namespace xtune::gpu {
 namespace {
 
 std::uintptr_t current_context = 1;
+std::uintptr_t synchronized_context = 0;
+Status sync_status = 0;
 int launched = 0;
 
 struct Bed {
@@ -20,12 +23,19 @@ struct Bed {
   Bed() {
     current_context = 1;
     launched = 0;
+    sync_status = 0;
     ContextApi context;
     context.current = [] { return current_context; };
     context.adopt = [](std::uintptr_t wanted) -> Status { return wanted == 9 ? 1 : (current_context = wanted, 0); };
     context.launch = [](void*, const Launch&, void*, void**) -> Status { return ++launched, 0; };
     context.is_capturing = [](void* stream, bool* capturing) -> Status { return *capturing = stream != nullptr, 0; };
     context.accessible_bytes = [](const void*) -> std::optional<std::size_t> { return 64; };
+    context.owns = [](const void* address, std::uintptr_t* own) {
+      if (address == nullptr) return false;
+      *own = 7;
+      return true;
+    };
+    context.synchronize = []() -> Status { return synchronized_context = current_context, sync_status; };
     context.device = [] { return *known_device("sm_90"); };
     context.advice = "call cudaSetDevice";
     runtime = make_runtime(fakes::make_fake_driver(driver), std::move(context));
@@ -107,6 +117,23 @@ TEST_CASE("memory is read behind the stream's work; a failure is an error") {
   CHECK_THROWS_AS(bed.runtime->read(&to, &from, sizeof from, nullptr), Error);
   CHECK(bed.runtime->is_capturing(&from));
   CHECK_FALSE(bed.runtime->is_capturing(nullptr));
+}
+
+TEST_CASE("a snapshot is taken in the memory's own context, and the thread keeps the one it has") {
+  const Bed bed;
+  const std::array<char, 64> from{'a', 'b'};
+  std::array<char, 64> to{};
+  bed.runtime->snapshot(to.data(), from.data(), to.size());
+  CHECK(to == from);
+  CHECK(synchronized_context == 7);
+  CHECK(current_context == 1);
+  CHECK_THROWS_WITH_AS(bed.runtime->snapshot(to.data(), from.data(), 65),
+                       "65 bytes are asked for, and the allocation has 64 from this pointer on", Error);
+  CHECK(current_context == 1);
+  CHECK_THROWS_AS(bed.runtime->snapshot(to.data(), nullptr, 1), Error);
+  sync_status = 5;
+  CHECK_THROWS_AS(bed.runtime->snapshot(to.data(), from.data(), 1), Error);
+  CHECK(current_context == 1);
 }
 
 }  // namespace xtune::gpu

@@ -1,0 +1,23 @@
+// A summary of samples as the library hands it out: one list of its members for copies and for JSON.
+#pragma once
+
+#include "core/measure/statistics.hpp"
+#include "xtune/result.hpp"
+
+namespace xtune {
+
+/// visit(name in JSON, member of Summary, member of Timing), but for the count of samples.
+template <class Visit>
+void each_time(Visit visit) {
+  visit("min_ms", &Summary::min, &Timing::min_ms);
+  visit("q1_ms", &Summary::q1, &Timing::q1_ms);
+  visit("median_ms", &Summary::median, &Timing::median_ms);
+  visit("q3_ms", &Summary::q3, &Timing::q3_ms);
+  visit("mean_ms", &Summary::mean, &Timing::mean_ms);
+  visit("max_ms", &Summary::max, &Timing::max_ms);
+  visit("noise", &Summary::noise, &Timing::noise);
+  visit("low_ms", &Summary::low, &Timing::low_ms);
+  visit("high_ms", &Summary::high, &Timing::high_ms);
+}
+
+}  // namespace xtune
