@@ -115,7 +115,10 @@ std::vector<Result> TuneCall::tune(const std::vector<Bindings>& problems) {
   for (const Bindings& problem : problems) {
     if (stopped()) break;
     Case& its = *cases.emplace_back(std::make_unique<Case>(*this, problem));
-    tuned.push_back(begin(its));
+    tuned.push_back(unless_stopped(its, [&] {
+      prepare(its);
+      return run(its, listed_configs(its));
+    }));
     if (across) continue;
     results.push_back(result_of(its, tuned.back()));
     cases.clear();
@@ -128,7 +131,9 @@ std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& ca
   if (!stopped())
     measure_across(
         Objective(base_), tuned,
-        [&](std::size_t i, const std::vector<Bindings>& missing) { return run(*cases[i], missing); },
+        [&](std::size_t i, const std::vector<Bindings>& missing) {
+          return unless_stopped(*cases[i], [&] { return run(*cases[i], missing); });
+        },
         [this] { return stopped(); });
   std::optional<AcrossChoice> choice;
   std::vector<Record> stored;
@@ -153,13 +158,12 @@ std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& ca
   return results;
 }
 
-TuneResult TuneCall::begin(Case& its) {
+TuneResult TuneCall::unless_stopped(const Case& its, const std::function<TuneResult()>& body) const {
   try {
-    prepare(its);
-    return run(its, listed_configs(its));
+    return body();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::interrupted || !stopped()) throw;
-    TuneResult nothing;  // stopped before anything was measured
+    TuneResult nothing;  // before anything was measured
     nothing.problem = its.problem;
     nothing.device = target_.device;
     nothing.interrupted = true;

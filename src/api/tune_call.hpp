@@ -1,6 +1,7 @@
 // One call of tune or tune_cases: a target, and runs of the tuner on it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -29,7 +30,8 @@ class TuneCall {
   /// One problem, with what is attached to it made ready.
   struct Case;
 
-  TuneResult begin(Case& its);
+  /// An empty result where the stop token ends it.
+  TuneResult unless_stopped(const Case& its, const std::function<TuneResult()>& body) const;
   void prepare(Case& its);
   std::vector<Bindings> listed_configs(Case& its);
   TuneResult run(Case& its, std::vector<Bindings> only);

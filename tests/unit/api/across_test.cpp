@@ -111,6 +111,26 @@ TEST_CASE("one case, a stop, and a rule that there is none of") {
   REQUIRE(interrupted.size() == 1);
   CHECK(interrupted[0].interrupted);
   CHECK_FALSE(interrupted[0].across);
+
+  // In the second part, where the cases measure each other's best: what there was is returned.
+  std::stop_source late;
+  std::size_t measured = 0;
+  settings.stop = late.get_token();
+  settings.configs_of = [](const Bindings& problem) {
+    return std::vector<Bindings>{size_of_case(problem) == 64 ? config(32, 1) : config(64, 2)};
+  };
+  settings.on_measurement = [&](const Measurement&, const std::string&) {
+    if (++measured == 3) late.request_stop();
+  };
+  const std::vector<Result> partial = tune_cases(two_cases("worst"), settings);
+  REQUIRE(partial.size() == 2);
+  CHECK(partial[0].measurements.size() == 2);
+  CHECK(partial[1].measurements.size() == 1);
+  CHECK(partial[0].interrupted);
+  for (const Result& each : partial) {
+    CHECK(each.found());
+    CHECK_FALSE(each.across);
+  }
   CHECK(has(refused(ErrorKind::invalid_spec, [] { two_cases("best").verify(); }), "geomean"));
 }
 
