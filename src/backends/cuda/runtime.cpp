@@ -18,14 +18,18 @@ using gpu::Status;
 /// context (CUDA 12).
 constexpr int address_bits = 48;
 
-std::uintptr_t current() {
-  CUcontext context = nullptr;
-  if (driver().cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context) return 0;
+/// 0: it is destroyed.
+std::uintptr_t name_of(CUcontext context) {
   const auto address = reinterpret_cast<std::uintptr_t>(context);
   unsigned long long id = 0;
   if (!driver().context_id) return address;
   return driver().context_id(context, &id) == CUDA_SUCCESS ? address ^ (static_cast<std::uintptr_t>(id) << address_bits)
                                                            : 0;
+}
+
+std::uintptr_t current() {
+  CUcontext context = nullptr;
+  return driver().cuCtxGetCurrent(&context) == CUDA_SUCCESS && context ? name_of(context) : 0;
 }
 
 Status adopt(std::uintptr_t context) {
@@ -77,7 +81,7 @@ bool owns(const void* address, std::uintptr_t* context) {
     return false;
   CUcontext own = nullptr;
   if (driver().cuPointerGetAttribute(&own, CU_POINTER_ATTRIBUTE_CONTEXT, at) == CUDA_SUCCESS && own)
-    *context = reinterpret_cast<std::uintptr_t>(own);
+    *context = name_of(own);
   return true;
 }
 
