@@ -55,6 +55,7 @@ class NoDriver final : public Runtime {
   std::optional<std::size_t> accessible_bytes(const void*) noexcept override { return std::nullopt; }
   bool is_capturing(void*) noexcept override { return false; }
   void read(void*, const void*, std::size_t, void*) override {}
+  void snapshot(void*, const void*, std::size_t) override {}
 };
 
 class NoCompiler final : public Toolchain {
