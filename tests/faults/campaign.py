@@ -155,8 +155,11 @@ class Campaign:
         for turn, moment in enumerate(moments, 1):
             process = self.start(spec, store, f"killed-{turn}")
             if not self.wait_for_moment(process, store, max(moment, count_records(store) + 1)):
-                sys.exit("error: xtune ended before it was killed:\n" +
-                         (self.folder / f"killed-{turn}.txt").read_text()[-4000:])
+                # Near the end of a small campaign what is left may be done before anybody looks.
+                self.result(process, f"killed-{turn}")
+                self.failures.check(turn > 1, "the first run was done before it was killed")
+                print(f"kill {turn} comes too late: the run is done", flush=True)
+                break
             self.check_kept(known, store, f"before kill {turn}")
             known, workers = self.kill(process, store)
             workers_seen += workers

@@ -29,8 +29,18 @@ static inline __attribute__((noinline)) void xtune_drop_copies(XtuneCopies& copi
   copies.first = copies.end = copies.capacity = 0;
 }
 
+static inline __attribute__((noinline)) XtuneCopies& xtune_own_copies() {
+  return xtune_copies_of[threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)];
+}
+
+/// What a thread started and never waited for.
+static const bool xtune_copies_end = [] {
+  xtune_end_thread = [] { xtune_drop_copies(xtune_own_copies()); };
+  return true;
+}();
+
 static inline __attribute__((noinline)) XtuneCopies& xtune_copies() {
-  XtuneCopies& copies = xtune_copies_of[threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)];
+  XtuneCopies& copies = xtune_own_copies();
   if (copies.block != xtune_blocks) {  // what an earlier block started and never waited for
     xtune_drop_copies(copies);
     copies.groups = 0;

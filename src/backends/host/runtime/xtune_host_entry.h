@@ -54,6 +54,7 @@ struct XtuneArguments {
     __attribute__((flatten)) static void run_thread(void* const* arguments, XtuneUint3 index) {
       threadIdx = {index.x, index.y, index.z};
       run_one(arguments, typename XtuneCount<count>::type());
+      if (xtune_end_thread) xtune_end_thread();
     }
 
     // By value: a store through one argument cannot change another, so that simple kernels become vector loops.
@@ -64,6 +65,7 @@ struct XtuneArguments {
           for (unsigned x = 0; x < size_x; ++x) {
             threadIdx = {x, y, z};
             entry(values...);
+            if (xtune_end_thread) xtune_end_thread();
           }
     }
     template <int... I>
