@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/clock.hpp"
 #include "base/event_loop.hpp"
 #include "base/spawn.hpp"
 #include "base/write_signals.hpp"
@@ -33,6 +34,7 @@ struct Subprocess::State : std::enable_shared_from_this<Subprocess::State> {
   std::array<char, read_bytes> buffer;
   bool own_group = true, exited = false, detached = false;
   int exit_code = 0, signal = 0;
+  std::int64_t ended_ns = 0;
   int open_handles = 0;  // what libuv still holds
   int calls_inside = 0;  // callbacks on the stack: what they captured must outlive them
   std::shared_ptr<State> self;
@@ -122,6 +124,7 @@ void Subprocess::State::on_read(uv_pipe_t& pipe, ssize_t count) {
 
 void Subprocess::State::ended(std::int64_t code, int by_signal) noexcept {
   exited = true;
+  ended_ns = system_clock().now_ns();
   exit_code = by_signal ? -1 : static_cast<int>(code);
   signal = by_signal;
   // Now or never: the group's id stays taken only as long as the group has a member, and could be someone else's later.
@@ -251,6 +254,8 @@ void Subprocess::kill_group(int signum) noexcept {
 }
 
 int Subprocess::pid() const noexcept { return state_ ? state_->process.pid : 0; }
+
+std::int64_t Subprocess::ended_ns() const noexcept { return state_ ? state_->ended_ns : 0; }
 
 bool Subprocess::running() const noexcept {
   if (!state_ || state_->exited) return false;

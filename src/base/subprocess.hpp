@@ -55,6 +55,8 @@ class Subprocess {
   void kill_group(int signum) noexcept;
   int pid() const noexcept;       ///< 0 when empty
   bool running() const noexcept;  ///< asks the system: false from its end on, also before on_exit
+  /// When the system told of its end, by system_clock().now_ns(): on_exit may come later. 0: it has not.
+  std::int64_t ended_ns() const noexcept;
 
  private:
   struct State;

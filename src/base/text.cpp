@@ -98,6 +98,25 @@ std::string printable(std::string_view text, std::size_t limit) {
   return result;
 }
 
+std::string printable_lines(std::string_view text, std::size_t limit) {
+  text = text.substr(0, limit);
+  std::string lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines += printable(text.substr(0, end)) + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (!lines.empty()) lines.pop_back();
+  return lines;
+}
+
+std::string end_of(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return std::string(text);
+  const std::size_t start = text.size() - bytes;
+  const std::size_t line = text.find('\n', start - 1);
+  return std::string(text.substr(line != std::string_view::npos && line + 1 < text.size() ? line + 1 : start));
+}
+
 void add_once(std::vector<std::string>& list, const std::string& item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
 }

@@ -14,6 +14,10 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 /// Replaces control characters and invalid UTF-8, so that the text can be printed and stored as JSON.
 std::string printable(std::string_view text, std::size_t limit = std::size_t(-1));
+/// The same of a text of several lines, which stay lines.
+std::string printable_lines(std::string_view text, std::size_t limit = std::size_t(-1));
+/// The last lines of a text, whole ones where that is possible, of so many bytes at most.
+std::string end_of(std::string_view text, std::size_t bytes);
 /// Appends what the list does not hold yet.
 void add_once(std::vector<std::string>& list, const std::string& item);
 std::string human_bytes(std::uint64_t bytes);  ///< "96 KiB"

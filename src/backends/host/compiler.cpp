@@ -1,12 +1,11 @@
 // Finds the system's compiler and the CPU's level.
 #include "backends/host/compiler.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/find_program.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
@@ -14,30 +13,13 @@
 namespace xtune::host {
 namespace {
 
-std::string find_in_path(const std::string& name) {
-  const auto usable = [](const std::string& path) {
-    std::error_code failed;
-    return std::filesystem::is_regular_file(path, failed) && access(path.c_str(), X_OK) == 0;
-  };
-  if (name.find('/') != std::string::npos) return usable(name) ? std::filesystem::absolute(name).string() : "";
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
-  while (!rest.empty()) {
-    const auto end = std::min(rest.find(':'), rest.size());
-    const std::string candidate = std::string(end ? rest.substr(0, end) : ".") + "/" + name;
-    if (usable(candidate)) return std::filesystem::absolute(candidate).string();
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return "";
-}
-
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
 
 std::string find_compiler() {
   if (const char* wanted = std::getenv("XTUNE_HOST_CXX"); wanted && *wanted) {
-    std::string found = find_in_path(wanted);
+    std::string found = find_program(wanted);
     if (found.empty())
       throw Error(ErrorKind::unavailable,
                   std::string("XTUNE_HOST_CXX names '") + wanted +
@@ -45,7 +27,7 @@ std::string find_compiler() {
     return found;
   }
   for (const char* name : {"g++", "clang++"})
-    if (std::string found = find_in_path(name); !found.empty()) return found;
+    if (std::string found = find_program(name); !found.empty()) return found;
   throw Error(ErrorKind::unavailable,
               "neither g++ nor clang++ is in PATH: the host backend compiles kernels with them; install one, or name "
               "one in XTUNE_HOST_CXX");

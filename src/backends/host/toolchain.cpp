@@ -43,19 +43,6 @@ std::string entry_text(const CompileRequest& request, bool uses_fibers) {
       request.entry, marker, uses_fibers);
 }
 
-std::string first_error(const std::string& log) {
-  const auto at = log.find("error:");
-  if (at == std::string::npos) {
-    // gcc's last words may follow an empty line.
-    const auto first = std::min(log.find_first_not_of(" \n"), log.size());
-    return printable(log.substr(first, log.find('\n', first) - first), 300);
-  }
-  const auto start = log.rfind('\n', at);
-  const auto line = start == std::string::npos ? log.substr(0, log.find('\n', at))
-                                               : log.substr(start + 1, log.find('\n', at) - start - 1);
-  return printable(line, 300);
-}
-
 class HostToolchain final : public Toolchain {
  public:
   HostToolchain() : path_(find_compiler()) {}

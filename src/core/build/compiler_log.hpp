@@ -12,4 +12,7 @@ namespace xtune {
 /// ("k.cu:7: error: ...") count as nothing but the source's. Words: GCC 12, Clang 14, GNU binutils 2.40.
 void throw_if_not_the_source(const std::string& compiler, const std::string& log);
 
+/// The line of the first error of a compiler's log, printable; where it names none, the first line.
+std::string first_error(const std::string& log);
+
 }  // namespace xtune

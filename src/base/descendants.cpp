@@ -1,0 +1,58 @@
+// Process trees by /proc/PID/task/TID/children.
+#include "base/descendants.hpp"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace xtune {
+
+namespace {
+
+// What forks faster than it is killed is given up on.
+constexpr int most_rounds = 1000;
+
+}  // namespace
+
+void adopt_orphans() noexcept { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+
+std::vector<int> children_of(int pid) {
+  std::vector<int> children;
+  std::error_code ignored;
+  const std::filesystem::path tasks = "/proc/" + std::to_string(pid) + "/task";
+  for (std::filesystem::directory_iterator task(tasks, ignored), end; task != end; task.increment(ignored)) {
+    std::ifstream in(task->path() / "children");
+    for (int child = 0; in >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+void kill_tree(int pid) {
+  // Stopped first: what does not run starts nothing while its children are looked for.
+  if (::kill(pid, SIGSTOP) != 0) return;
+  for (const int child : children_of(pid)) kill_tree(child);
+  ::kill(pid, SIGKILL);
+}
+
+int kill_children_but(const std::vector<int>& spared) {
+  int killed = 0;
+  for (int round = 0; round < most_rounds; ++round) {
+    std::vector<int> strays;
+    for (const int child : children_of(::getpid()))
+      if (std::find(spared.begin(), spared.end(), child) == spared.end()) strays.push_back(child);
+    if (strays.empty()) break;
+    for (const int stray : strays) {
+      kill_tree(stray);
+      if (::waitpid(stray, nullptr, 0) == stray) ++killed;
+    }
+  }
+  return killed;
+}
+
+}  // namespace xtune

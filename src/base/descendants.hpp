@@ -1,0 +1,22 @@
+// The processes that a process has started, directly or not: found, and killed to the last.
+#pragma once
+
+#include <vector>
+
+namespace xtune {
+
+/// From now on a descendant of this process whose parent ends becomes this process' child, and cannot get away from it:
+/// neither by a session of its own nor by forking twice. Children do not inherit this.
+void adopt_orphans() noexcept;
+
+/// By /proc; empty where it does not tell.
+std::vector<int> children_of(int pid);
+
+/// Kills (SIGKILL) all children of this process but those in `spared`, with all that these have started, until none is
+/// left; reaps them. adopt_orphans() comes first. How many there were.
+int kill_children_but(const std::vector<int>& spared);
+
+/// Kills what the process has started, and the process; its parent reaps it.
+void kill_tree(int pid);
+
+}  // namespace xtune
