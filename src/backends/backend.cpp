@@ -14,8 +14,10 @@
 namespace xtune {
 
 #define BACKEND(name, factory, built_in) std::unique_ptr<Backend> factory();
+#define PROGRAMS(name, factory) std::unique_ptr<Backend> factory();
 #include "backends/backends.def"
 #undef BACKEND
+#undef PROGRAMS
 
 namespace {
 
@@ -24,16 +26,19 @@ using Factory = std::unique_ptr<Backend> (*)();
 struct Entry {
   const char* name;
   Factory factory;  // nullptr: left out of this build
+  bool kernels;     // whether it takes kernels
 };
 
 const Entry entries[] = {
-#define BACKEND(name, factory, built_in) {name, XTUNE_FACTORY(built_in, factory)},
+#define BACKEND(name, factory, built_in) {name, XTUNE_FACTORY(built_in, factory), true},
+#define PROGRAMS(name, factory) {name, factory, false},
 #define XTUNE_FACTORY_1(factory) factory
 #define XTUNE_FACTORY_0(factory) nullptr
 #define XTUNE_FACTORY_PASTE(built_in, factory) XTUNE_FACTORY_##built_in(factory)
 #define XTUNE_FACTORY(built_in, factory) XTUNE_FACTORY_PASTE(built_in, factory)
 #include "backends/backends.def"
 #undef BACKEND
+#undef PROGRAMS
 };
 
 }  // namespace
@@ -41,7 +46,7 @@ const Entry entries[] = {
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
   for (const Entry& entry : entries)
-    if (entry.factory) names.emplace_back(entry.name);
+    if (entry.factory && entry.kernels) names.emplace_back(entry.name);
   return names;
 }
 

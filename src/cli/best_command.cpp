@@ -91,7 +91,7 @@ class AcrossAnswer {
 };
 
 int show(const std::string& path, const CommonOptions& options) {
-  const Target target = target_for(options.target_options(TargetNeed::device_or_named));
+  const Target target = target_for(path, options, TargetNeed::device_or_named);
   const Spec spec = load_spec_for(path, options, target);
   const std::vector<Record> records = stored_records(spec, options, target);
   const Objective objective(spec);

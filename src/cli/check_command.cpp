@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "core/candidates/rank.hpp"
+#include "core/run/program_target.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -26,9 +27,9 @@ bool asks_for_device(const Spec& spec) {
   });
 }
 
-std::optional<Target> available_target(const TargetOptions& options) {
+std::optional<Target> available_target(const Spec& spec, const TargetOptions& options) {
   try {
-    return choose_target(options);
+    return choose_target(spec, options);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unavailable) throw;
     return std::nullopt;
@@ -37,10 +38,10 @@ std::optional<Target> available_target(const TargetOptions& options) {
 
 /// Whose facts the constraints see: the device of --arch, else one of this machine, else one that a compiler here
 /// compiles for.
-std::optional<Target> target_of(const CommonOptions& options) {
+std::optional<Target> target_of(const Spec& spec, const CommonOptions& options) {
   std::optional<Target> target;
-  if (options.arch.empty()) target = available_target(options.target_options(TargetNeed::device));
-  if (!target) target = available_target(options.target_options(TargetNeed::compiler));
+  if (options.arch.empty()) target = available_target(spec, options.target_options(TargetNeed::device));
+  if (!target) target = available_target(spec, options.target_options(TargetNeed::compiler));
   if (target || options.arch.empty()) return target;
   const auto device = known_device(options.arch);
   if (!device) return std::nullopt;
@@ -57,7 +58,7 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
   std::optional<Target> target;
   const bool device_needed =
       std::any_of(specs.begin(), specs.end(), [](const auto& spec) { return asks_for_device(spec.second); });
-  if (device_needed) target = target_of(options);
+  if (device_needed) target = target_of(specs.front().second, options);
   bool any_skipped = false, any_by_device = false, plain_done = false;
   for (const auto& [backend, spec] : specs) {
     Bindings facts;
@@ -86,10 +87,11 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
 }
 
 void print_text(const std::string& path, const Spec& spec, const std::vector<CheckedSpace>& spaces) {
-  fmt::print("{}: kernel '{}' is sound: {}, {}, {}, {}{}\n", path, spec.kernel.name,
+  fmt::print("{}: {} '{}' is sound: {}, {}, {}, {}{}\n", path, spec.process ? "program" : "kernel", spec.kernel.name,
              counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
              counted(spec.cases.size(), "case"), counted(spec.args.size(), "argument"),
              spec.replays()      ? " (a replay: nothing to compile)"
+             : spec.process      ? " (a program)"
              : spec.space_only() ? " (a space alone: nothing to compile)"
                                  : "");
   if (spec.configs)
@@ -107,6 +109,7 @@ int check(const std::string& path, const CommonOptions& options) {
   std::vector<std::pair<std::string, Spec>> specs;
   const Spec plain = read_spec(path, options, "");
   if (plain.replays() && options.backend == "auto") backends = {"replay"};
+  if (plain.process) backends = {"process"};
   for (const std::string& backend : backends) specs.emplace_back(backend, read_spec(path, options, backend));
   const std::vector<CheckedSpace> spaces = check_spaces(specs, options);
   const Spec& spec = options.backend == "auto" ? plain : specs.front().second;

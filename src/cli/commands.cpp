@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/check_spec.hpp"
+#include "core/run/program_target.hpp"
 
 namespace xtune::cli {
 
@@ -42,6 +43,8 @@ std::filesystem::path CommonOptions::store_path() const {
 SpecOptions CommonOptions::spec_options(const std::string& for_backend) const {
   SpecOptions options;
   options.backend = for_backend;
+  options.filters = filters;
+  options.partition = partition;
   for (const std::string& define : defines) {
     const std::size_t equals = define.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -98,6 +101,11 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
       .add_option("-D", options.defines,
                   "NAME=value: a problem size, or a parameter pinned to one value; may be repeated")
       ->allow_extra_args(false);
+  command
+      .add_option("--filter", options.filters,
+                  "an expression over problem, parameters and device.*: of the space only what satisfies it; may be "
+                  "repeated")
+      ->allow_extra_args(false);
   command.add_option("--store", options.store,
                      "folder of records and artifacts; default: XTUNE_CACHE_DIR, else ~/.cache/xtune");
 }
@@ -120,8 +128,12 @@ Spec read_spec(const std::string& path, const CommonOptions& options, const std:
   }
 }
 
-Target target_for(const TargetOptions& options) {
-  Target target = choose_target(options);
+Target target_for(const std::string& path, const CommonOptions& options, TargetNeed need) {
+  return target_for(path, options, options.target_options(need));
+}
+
+Target target_for(const std::string& path, const CommonOptions& options, const TargetOptions& target_options) {
+  Target target = choose_target(read_spec(path, options, ""), target_options);
   if (target.assumed_arch)
     tell("note: no {} device here: taken for {}, its compiler's default (--arch names another)\n", target.backend.name,
          target.arch);

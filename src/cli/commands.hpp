@@ -39,6 +39,8 @@ struct CommonOptions {
   std::string arch;
   std::string device = "all";
   std::vector<std::string> defines;  ///< -D NAME=value
+  std::vector<std::string> filters;  ///< --filter EXPR
+  Partition partition;               ///< of `xtune run` alone
   std::string store;                 ///< empty: default_store()
 
   bool json() const { return format == "json"; }
@@ -56,8 +58,10 @@ void add_example(CLI::App& command, const std::string& example);
 
 /// load_spec with the -D options given; a file that cannot be read is Error(invalid_argument).
 Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend);
-/// choose_target; where no device and no --arch tell the architecture, says on stderr which one it took.
-Target target_for(const TargetOptions& options);
+/// choose_target for the kernel or the program of this spec; where no device and no --arch tell the architecture, says
+/// on stderr which one it took.
+Target target_for(const std::string& path, const CommonOptions& options, const TargetOptions& target_options);
+Target target_for(const std::string& path, const CommonOptions& options, TargetNeed need);
 /// Loads the spec with the overlay of the target's backend; prints its notes to stderr.
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target);
 /// The store's records of this kernel on the target's architecture; prints what is damaged to stderr.

@@ -206,21 +206,21 @@ nlohmann::ordered_json rows_json(const std::vector<Row>& rows) {
 }
 
 /// One for each architecture of --arch.
-std::vector<Target> targets_of(const CommonOptions& options) {
+std::vector<Target> targets_of(const std::string& path, const CommonOptions& options) {
   std::vector<std::string> archs = split_list(options.arch);
   if (archs.empty()) archs.emplace_back();
   std::vector<Target> targets;
   for (const std::string& arch : archs) {
     TargetOptions target_options = options.target_options(TargetNeed::compiler);
     target_options.arch = arch;
-    targets.push_back(target_for(target_options));
+    targets.push_back(target_for(path, options, target_options));
   }
   return targets;
 }
 
 int compile(const CompileOptions& options) {
   // All of them before the first compiles: a misspelt one should not cost minutes.
-  const std::vector<Target> targets = targets_of(options.common);
+  const std::vector<Target> targets = targets_of(options.path, options.common);
   EventLoop loop;
   std::atomic<bool> stop{false};
   const auto ask_to_stop = [&stop] { stop = true; };

@@ -157,7 +157,7 @@ void print_text(const Spec& spec, const Matrix& matrix, const dispatch::Cover& c
 
 int show(const CoverOptions& options) {
   const double limit = limit_of(options.within);
-  const Target target = target_for(options.common.target_options(TargetNeed::device_or_named));
+  const Target target = target_for(options.path, options.common, TargetNeed::device_or_named);
   const Spec spec = load_spec_for(options.path, options.common, target);
   const std::vector<Record> records = stored_records(spec, options.common, target);
   const Matrix matrix = matrix_of(spec, problems_of(spec, records, options.stored), records, target);

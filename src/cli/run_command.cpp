@@ -7,6 +7,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/run/across.hpp"
+#include "core/run/program_target.hpp"
 #include "core/run/services.hpp"
 #include "report/run_report.hpp"
 
@@ -59,12 +60,14 @@ void RunCommand::apply(bool replaying) {
 int RunCommand::go() {
   if (replays()) return replay();
   cache_disabled_ = cache_disabled();
-  target_ = choose_target(options_.common.target_options(TargetNeed::device));
+  target_ = target_for(options_.path, options_.common, TargetNeed::device);
   if (options_.sanitize && !is_cpu(target_.device))
     throw Error(ErrorKind::unsupported,
                 "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");
   spec_ = load_spec_for(options_.path, options_.common, target_);
   apply(false);
+  put_before_program();
+  if (options_.dry_run) return print_commands();
 
   EventLoop loop;
   const std::vector<EventLoop::Watch> watches = watch_signals(loop);
@@ -135,6 +138,12 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_flag(
       "--sanitize", options.sanitize,
       "host backend: compile kernels with AddressSanitizer and UBSan, which name the line of a bad access");
+  command->add_option("--partition", options.partition,
+                      "i/n: of n runs that share the space this is number i, from 0: 0/4, 1/4, 2/4 and 3/4 try each "
+                      "configuration once");
+  command->add_option("--exec-prefix", options.exec_prefix,
+                      "[process]: words put before the run command, such as \"numactl -N 0\" or \"ncu -o report\"");
+  command->add_flag("--dry-run", options.dry_run, "[process]: print the commands, and run nothing");
   command->add_flag("--fresh", options.fresh, "measure again what the store already answers");
   command->add_flag(
       "--retry-failed", options.retry_failed,
@@ -142,6 +151,7 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_flag("--quiet", options.quiet, "no progress on standard error");
   command->callback([&context, command] {
     if (command->count("--top") > 0) options.rows = options.top;
+    if (!options.partition.empty()) options.common.partition = parse_partition(options.partition);
     context.exit_code = RunCommand(options).go();
   });
 }

@@ -27,8 +27,12 @@ struct RunOptions {
   std::optional<double> seconds;
   std::size_t rows = 10;
   std::size_t top = 1;  ///< so many are measured in full
-  bool sanitize = false, fresh = false, retry_failed = false, quiet = false;
+  std::string exec_prefix, partition;
+  bool sanitize = false, fresh = false, retry_failed = false, quiet = false, dry_run = false;
 };
+
+/// "i/n", "i:n". Throws Error(invalid_argument).
+Partition parse_partition(const std::string& text);
 
 /// One run of the command, on devices or over recordings.
 class RunCommand {
@@ -42,6 +46,10 @@ class RunCommand {
   // run_command.cpp
   bool replays() const;
   void apply(bool replaying);
+
+  // run_programs.cpp: what programs alone have.
+  void put_before_program();
+  int print_commands();
 
   // run_replay.cpp: the same loop over recordings, in simulated time.
   int replay();

@@ -28,9 +28,9 @@ struct SpaceOptions {
 };
 
 /// A space-only spec needs no compiler and no device unless its constraints ask for one.
-Target target_of(const CommonOptions& options) {
+Target target_of(const std::string& path, const CommonOptions& options) {
   try {
-    return target_for(options.target_options(TargetNeed::device_or_named));
+    return target_for(path, options, TargetNeed::device_or_named);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unavailable) throw;
     Target target;
@@ -94,7 +94,7 @@ void print_text(const Spec& spec, const nlohmann::ordered_json& json) {
 }
 
 int show(const SpaceOptions& options) {
-  const Target target = target_of(options.common);
+  const Target target = target_of(options.path, options.common);
   const Spec spec = load_spec_for(options.path, options.common, target);
   std::vector<nlohmann::ordered_json> spaces;
   for (const Bindings& problem : spec.cases)

@@ -92,7 +92,7 @@ void print_text(const Bindings& problem, const Verdicts& verdicts, const LookupR
 }
 
 int show(const std::string& path, const CommonOptions& options) {
-  const Target target = target_for(options.target_options(TargetNeed::device_or_named));
+  const Target target = target_for(path, options, TargetNeed::device_or_named);
   const Spec spec = load_spec_for(path, options, target);
   const std::vector<Record> records = stored_records(spec, options, target);
   if (records.empty())

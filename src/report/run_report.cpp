@@ -28,7 +28,7 @@ std::string results_table(const Spec& spec, const std::vector<const Record*>& or
   std::vector<std::string> header{"#"};
   for (const Parameter& parameter : spec.parameters) header.push_back(parameter.name);
   header.insert(header.end(), {"time", interval_name(spec), "noise"});
-  for (const Metric& metric : spec.metrics) header.push_back(metric.name);
+  for (const std::string& name : metric_names(spec)) header.push_back(name);
   std::vector<std::vector<std::string>> cells;
   for (std::size_t i = 0; i < order.size() && i < rows; ++i) {
     const Record& record = *order[i];
@@ -81,6 +81,15 @@ std::string finals_text(const FinalsResult& finals) {
                      failures ? fmt::format(", {} failed there", failures) : "");
 }
 
+/// The first failure, so that a mistake in the spec shows without a log.
+std::string example_of_failure(const Spec& spec, const TuneResult& result) {
+  for (const Record& record : result.records)
+    if (record.outcome != Outcome::ok && !record.message.empty())
+      return fmt::format("for example {}: {}: {}\n", config_text(spec, record.config), to_string(record.outcome),
+                         printable_lines(record.message, 2000));
+  return {};
+}
+
 std::string nothing_passed_text(const TuneResult& result) {
   const char* passed = "a configuration compiled, ran and gave the right result";
   if (result.out_of_time)
@@ -131,7 +140,7 @@ std::string run_text(const Spec& spec, const TuneResult& result, std::size_t row
   text += fmt::format("\ncompiling took {} of CPU time, measuring {} of the device's\n",
                       human_seconds(result.compile_cpu_s), human_seconds(result.device_busy_s));
   const auto best = best_of(result.all(), criterion);
-  if (!best) return text + nothing_passed_text(result);
+  if (!best) return text + nothing_passed_text(result) + example_of_failure(spec, result);
   const Record& record = *best->record;
   text += fmt::format("\nbest: {}\n      {} ({} {} .. {})", config_text(spec, record.config),
                       human_time_ms(statistic(record.time_ms, spec.measure.statistic)), interval_name(spec),
@@ -145,8 +154,9 @@ std::string run_text(const Spec& spec, const TuneResult& result, std::size_t row
     text += fmt::format("      {} other{} cannot be told from it within the noise{}\n", best->ties.size(),
                         best->ties.size() == 1 ? "" : "s", criterion.decided_by(record) ? " or 1 %" : "");
   if (!record.tainted.empty()) text += fmt::format("      tainted: {}\n", fmt::join(record.tainted, "; "));
-  if (spec.validate.reference.kind == ReferenceSpec::Kind::none)
-    text += "      not validated: the spec names no reference\n";
+  if (!validates(spec))
+    text += spec.process ? "      not validated but by its exit code: the spec has neither check nor expect\n"
+                         : "      not validated: the spec names no reference\n";
   return text;
 }
 

@@ -95,6 +95,7 @@ class FakeDevice final : public Device, public FakeMemory {
   DeviceInfo device_info;
   std::vector<FakeLaunch> launches;    ///< every launch, in order
   std::function<void(Sample&)> dress;  ///< what timed samples tell beside their time
+  bool times_itself = false;           ///< as programs do
 
   std::function<DeviceState()> device_state;
 
@@ -118,6 +119,8 @@ class FakeDevice final : public Device, public FakeMemory {
       if (options.timed && device_.dress) device_.dress(sample);
       return sample;
     }
+
+    bool times_itself() const noexcept override { return device_.times_itself; }
 
    private:
     double launch(const RunOptions& options, std::span<const KernelArgument> arguments) {

@@ -78,6 +78,7 @@ Target target_of(const Recording& recording) {
 void prepare(Spec& spec) {
   for (Parameter& parameter : spec.parameters) parameter.compile_time = true;
   spec.validate.reference = {};
+  spec.process.reset();
   spec.measure.race = false;
   spec.measure.finals = 0;
 }

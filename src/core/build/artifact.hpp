@@ -21,6 +21,9 @@ struct CompileRequest {
   std::vector<std::pair<std::string, std::string>> defines;  ///< NAME, value
   std::string arch;                                          ///< "sm_90a", "gfx90a", "x86_64_v3"
   bool sanitize = false;                                     ///< host only: AddressSanitizer and UBSan
+  /// Of a program, which has its build command as call texts in options (none: nothing is built), variables of the
+  /// environment in defines and a list of its sources as its source: where the command is started.
+  std::string folder{};
 };
 
 /// Per thread or per block, as the compiler reports; unset where it does not tell.

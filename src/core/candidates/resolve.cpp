@@ -55,6 +55,7 @@ CandidateResolver::State::State(const Spec& spec_, const Space& space_, Bindings
       constants(device_facts(device)) {
   for (const auto& [name, value] : problem) constants.insert_or_assign(name, value);
   if (!spec.kernel.source.empty()) source = read_file(spec.kernel.source);
+  if (spec.process) source = source_manifest(*spec.process);
   const ReferenceSpec& reference = spec.validate.reference;
   if (reference.kind == ReferenceSpec::Kind::kernel)
     reference_source =
@@ -127,6 +128,7 @@ Bindings CandidateResolver::config_bindings(const Config& config) const {
 }
 
 CompileRequest CandidateResolver::compile_request(const Config& config) const {
+  if (state_->spec.process) return state_->program_request(config);
   const KernelSpec& kernel = state_->spec.kernel;
   CompileRequest request = state_->request(config, kernel.source, state_->source);
   request.entry = state_->expanded(state_->entry, config);
@@ -148,6 +150,11 @@ CompileRequest CandidateResolver::reference_request(const Config& config) const 
 }
 
 Launch CandidateResolver::launch(const Config& config) const {
+  if (state_->spec.process) {
+    Launch launch;
+    launch.call = state_->program_call(config);
+    return launch;
+  }
   state_->check_templates(config);
   for (std::size_t i = 0; i < state_->scalar_args.size(); ++i) state_->scalar(i, config);
   return state_->resolve(state_->launch, config);

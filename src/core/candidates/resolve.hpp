@@ -40,8 +40,9 @@ class CandidateResolver {
   /// A text without a value for this configuration stands as what went wrong with it; launch then rejects it.
   CompileRequest compile_request(const Config& config) const;
   std::string artifact_key(const CompileRequest& request) const;
-  /// Throws CandidateFailure(rejected) for a launch that no device takes (zero, negative or beyond 32 bits) and for a
-  /// configuration for which a text of the kernel, the launch or an argument has no value.
+  /// Of a program: its call, and no shape. Throws CandidateFailure(rejected) for a launch that no device takes (zero,
+  /// negative or beyond 32 bits) and for a configuration for which a text of the kernel, the launch or an argument has
+  /// no value.
   Launch launch(const Config& config) const;
   /// The scalar arguments, encoded, in kernel order.
   std::vector<ScalarArgument> scalars(const Config& config) const;

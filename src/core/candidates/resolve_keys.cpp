@@ -39,9 +39,10 @@ std::string extents_text(const std::array<std::uint32_t, 3>& extents) {
   return fmt::format("{}x{}x{}", extents[0], extents[1], extents[2]);
 }
 
-std::string launch_text(const CandidateResolver& resolver, const Config& config) {
+std::string launch_text(const CandidateResolver& resolver, const Spec& spec, const Config& config) {
   try {
     const Launch launch = resolver.launch(config);
+    if (launch.call) return call_key_text(*launch.call, *spec.process);
     return fmt::format("grid {} block {} cluster {} shared {}", extents_text(launch.grid), extents_text(launch.block),
                        extents_text(launch.cluster), launch.shared_bytes);
   } catch (const NoValue& failure) {
@@ -226,7 +227,7 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
   KeyParts parts{{"artifact", artifact_key},
                  {"runtime", key_text(launch_only)},
                  {"scalars", canonical_list(scalar_texts)},
-                 {"launch", launch_text(*this, config)}};
+                 {"launch", launch_text(*this, spec, config)}};
   parts.insert(parts.end(), state_->constant_parts.begin(), state_->constant_parts.end());
   // Part of the artifact as well; said again so that a record tells of itself that its times are none of the kernel's.
   if (state_->sanitize) parts.emplace_back("sanitize", "true");

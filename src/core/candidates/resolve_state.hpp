@@ -26,6 +26,11 @@ struct CompiledLaunch {
   std::optional<CompiledText> shared;
 };
 
+struct ProcessCommand;
+class CommandWord;
+std::string source_manifest(const ProcessSpec& process);                         // resolve_program.cpp
+std::string call_key_text(const ProgramCall& call, const ProcessSpec& process);  // resolve_program.cpp
+
 struct CandidateResolver::State {
   State(const Spec& spec_, const Space& space_, Bindings problem_, DeviceInfo device_, std::string arch_,
         std::string toolchain_, bool sanitize_);
@@ -51,6 +56,16 @@ struct CandidateResolver::State {
   /// Throws NoValue for entry, options and defines that have no value for this configuration.
   void check_templates(const Config& config) const;
   Launch resolve(const CompiledLaunch& texts, const Config& config) const;
+
+  // resolve_program.cpp: of a spec with [process].
+  CompileRequest program_request(const Config& config) const;
+  /// Throws NoValue.
+  ProgramCall program_call(const Config& config) const;
+  std::vector<std::string> call_texts(const ProcessCommand& command, const Config& config) const;
+  std::string call_text(const CommandWord& word, const Config& config) const;
+  template <class Use>
+  void each_word(const std::vector<const CommandWord*>& words, const Config& config, const Use& use) const;
+
   /// All but entry and options; the second for the reference's kernel.
   CompileRequest request(const Config& config, const std::filesystem::path& path, const std::string& text) const;
   CompileRequest bare_reference_request(const Config& config) const;

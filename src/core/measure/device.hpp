@@ -51,6 +51,8 @@ struct Sample {
   double overhead_ms = 0;  ///< what was taken off, for one launch
   double clock_mhz = 0;    ///< of the compute units right after the kernel; 0 = not known
   bool late = false;       ///< the host was too slow to queue it in one go: the time may hold launch latency
+  /// What else a program reports, in the order of ProgramCall::metrics; empty for kernels.
+  std::vector<double> reported = {};
 };
 
 /// How a device takes its times.
@@ -68,6 +70,8 @@ class Program {
   /// Launches once, or 1 + more.size() times, and waits. Throws CandidateFailure: launch_failed when the driver refuses
   /// it, crashed when the kernel faults (the device is then unusable and the worker must end).
   virtual Sample run(const RunOptions& options) = 0;
+  /// Whether each run tells its time itself, so that several within one sample would make it no finer.
+  virtual bool times_itself() const noexcept { return false; }
 };
 
 class Device {

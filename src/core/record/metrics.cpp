@@ -15,6 +15,8 @@ Bindings measured_names(const Record& record, double time_ms) {
   names.insert(record.config.begin(), record.config.end());
   names["time_ms"] = time_ms;
   names["time_s"] = time_ms * 1e-3;
+  for (const auto& [name, values] : record.reported)
+    if (!values.empty()) names.emplace(name, summarize(values).median);
   const ResourceUsage& usage = record.usage;
   if (record.telemetry.energy_j > 0) names.emplace("energy_j", record.telemetry.energy_j);
   if (usage.registers) names.emplace("registers", std::int64_t{*usage.registers});
@@ -37,9 +39,16 @@ double number_of(const Text& expression, const Bindings& names) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
+std::vector<std::string> metric_names(const Spec& spec) {
+  std::vector<std::string> names = reported_names(spec);
+  for (const Metric& metric : spec.metrics) names.push_back(metric.name);
+  return names;
+}
+
 std::vector<std::pair<std::string, double>> metrics_of(const Spec& spec, const Record& record) {
   const Bindings names = measured_names(record, statistic(record.time_ms, spec.measure.statistic));
   std::vector<std::pair<std::string, double>> metrics;
+  for (const std::string& name : reported_names(spec)) metrics.emplace_back(name, number_of({name, {}}, names));
   for (const Metric& metric : spec.metrics) metrics.emplace_back(metric.name, number_of(metric.expression, names));
   return metrics;
 }

@@ -10,12 +10,15 @@
 
 namespace xtune {
 
-/// Problem, configuration and device of a record, time_ms and time_s, and those of quantity_names() that are known and
-/// whose names the spec does not use itself.
+/// Problem, configuration and device of a record, time_ms and time_s, the median of each metric that its program
+/// reported, and those of quantity_names() that are known and whose names the spec does not use itself.
 Bindings measured_names(const Record& record, double time_ms);
 
-/// [metrics] in the spec's order, evaluated over these names at the spec's statistic; a metric that cannot be evaluated
-/// (say, a division by zero) is NaN.
+/// What the header of metrics_of says.
+std::vector<std::string> metric_names(const Spec& spec);
+
+/// What the program reports, then [metrics], in the spec's order, evaluated over these names at the spec's statistic; a
+/// metric that cannot be evaluated (say, a division by zero) is NaN.
 std::vector<std::pair<std::string, double>> metrics_of(const Spec& spec, const Record& record);
 
 /// An expression as a number; NaN where it has none.

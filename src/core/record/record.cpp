@@ -112,6 +112,7 @@ Json to_json(const Record& record) {
                {"unix_time_ms", record.unix_time_ms}};
   put(json, "stage", record.stage);
   put(json, "message", record.message);
+  if (!record.log.empty()) json["log"] = printable_lines(record.log);
   put(json, "artifact_key", record.artifact_key);
   put(json, "artifact_sha256", record.artifact_sha256);
   put(json, "toolchain", record.toolchain);
@@ -131,6 +132,10 @@ Json to_json(const Record& record) {
   if (!record.samples_ms.empty()) {
     Json& samples = json["samples_ms"] = Json::array();
     for (const double sample : record.samples_ms) samples.push_back(number_to_json(to_nanoseconds(sample)));
+  }
+  for (const auto& [name, values] : record.reported) {
+    Json& list = json["reported"][printable(name)] = Json::array();
+    for (const double value : values) list.push_back(number_to_json(value));
   }
   if (record.time_ms.count) json["time_ms"] = to_json(record.time_ms);
   if (record.validation) json["validation"] = to_json(*record.validation);
@@ -157,9 +162,16 @@ Record record_from_json(const Json& json) {
   field(json, "outcome", true, [&](const Json& value) { record.outcome = outcome_of(value); });
   text_field(json, "stage", record.stage);
   text_field(json, "message", record.message);
+  text_field(json, "log", record.log);
   field(json, "samples_ms", false, [&](const Json& value) {
     for (const Json& sample : value.get_ref<const Json::array_t&>())
       record.samples_ms.push_back(number_from_json(sample));
+  });
+  field(json, "reported", false, [&](const Json& value) {
+    for (const auto& [name, list] : value.get_ref<const Json::object_t&>()) {
+      std::vector<double>& values = record.reported.emplace_back(name, std::vector<double>()).second;
+      for (const Json& each : list.get_ref<const Json::array_t&>()) values.push_back(number_from_json(each));
+    }
   });
   field(json, "time_ms", false, [&](const Json& value) { record.time_ms = summary_from_json(value); });
   field(json, "validation", false, [&](const Json& value) { record.validation = comparison_from_json(value); });

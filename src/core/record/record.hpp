@@ -29,8 +29,11 @@ struct Record {
   Outcome outcome = Outcome::ok;
   std::string stage;               ///< where it ended: "space", "compile", "load", "run", "validate", "measure"
   std::string message;             ///< empty when ok
+  std::string log;                 ///< of a failure while it ran: the end of what was written to standard error
   std::vector<double> samples_ms;  ///< as JSON, rounded to nanoseconds
   Summary time_ms;                 ///< all zero unless ok or pruned
+  /// What a program reports beside its time: the metric, and its value at each of the samples.
+  std::vector<std::pair<std::string, std::vector<double>>> reported;
   std::optional<Comparison> validation;
   Telemetry telemetry;
   ResourceUsage usage;

@@ -23,6 +23,16 @@ std::size_t flush_size(const DeviceInfo& device) {
   return static_cast<std::size_t>(std::max<std::int64_t>(device.l2_bytes, 4 << 20)) * 3;
 }
 
+/// The samples of the series are the last ones that were taken.
+void report(const ProgramCall& call, const Sampler& sampler, BenchAnswer& answer) {
+  for (std::size_t i = 0; i < sampler.reported().size() && i < call.metrics.size(); ++i) {
+    const std::vector<double>& all = sampler.reported()[i];
+    const std::size_t count = std::min(answer.samples_ms.size(), all.size());
+    answer.reported.emplace_back(call.metrics[i].name,
+                                 std::vector<double>(all.end() - static_cast<std::ptrdiff_t>(count), all.end()));
+  }
+}
+
 }  // namespace
 
 void at_place(const std::string& at, const std::function<void()>& make) {
@@ -183,6 +193,7 @@ void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnsw
       {[&] { return sampler.sample_ms(); }, [&](int launches) { sampler.warm_up(launches); }, measure.warmup, first_ms},
       rule, clock_, job.incumbent, roughness_);
   answer.samples_ms = std::move(series.samples_ms);
+  if (job.launch.call) report(*job.launch.call, sampler, answer);
   answer.telemetry = sampler.telemetry();
   watch(answer.telemetry, answer.taints);
   if (series.stopped_by == Stop::beaten)

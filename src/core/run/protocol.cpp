@@ -9,6 +9,11 @@
 #include "core/record/record_json.hpp"
 
 namespace xtune {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramValue, name, form, where, file, unit, row)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramCall, words, environment, folder, time, metrics, expect, check, timeout_s,
+                                   device)
+
 namespace {
 
 using Json = nlohmann::json;
@@ -20,10 +25,12 @@ Outcome outcome_at(const Json& json) {
 }
 
 Json launch_to_json(const Launch& launch) {
-  return {{"grid", launch.grid},
-          {"block", launch.block},
-          {"cluster", launch.cluster},
-          {"shared_bytes", launch.shared_bytes}};
+  Json json = {{"grid", launch.grid},
+               {"block", launch.block},
+               {"cluster", launch.cluster},
+               {"shared_bytes", launch.shared_bytes}};
+  if (launch.call) json["call"] = *launch.call;
+  return json;
 }
 Launch launch_from_json(const Json& json) {
   Launch launch;
@@ -31,6 +38,7 @@ Launch launch_from_json(const Json& json) {
   launch.block = json.at("block");
   launch.cluster = json.at("cluster");
   launch.shared_bytes = json.at("shared_bytes");
+  if (const auto call = json.find("call"); call != json.end()) launch.call = call->get<ProgramCall>();
   return launch;
 }
 
@@ -81,7 +89,8 @@ Json request_to_json(const CompileRequest& request) {
           {"options", request.options},
           {"defines", request.defines},
           {"arch", request.arch},
-          {"sanitize", request.sanitize}};
+          {"sanitize", request.sanitize},
+          {"folder", request.folder}};
 }
 CompileRequest request_from_json(const Json& json) {
   CompileRequest request;
@@ -93,6 +102,7 @@ CompileRequest request_from_json(const Json& json) {
   request.defines = json.at("defines").get<std::vector<std::pair<std::string, std::string>>>();
   request.arch = json.at("arch");
   request.sanitize = json.at("sanitize");
+  request.folder = json.at("folder");
   return request;
 }
 
@@ -307,6 +317,7 @@ Json to_json(const BenchAnswer& answer) {
                {"message", answer.message},
                {"log", answer.log},
                {"samples_ms", answer.samples_ms},
+               {"reported", answer.reported},
                {"telemetry", to_json(answer.telemetry)},
                {"taints", answer.taints},
                {"busy_s", answer.busy_s}};
@@ -320,6 +331,7 @@ BenchAnswer bench_answer_from_json(const Json& json) {
   answer.message = json.at("message");
   answer.log = json.at("log");
   answer.samples_ms = json.at("samples_ms").get<std::vector<double>>();
+  answer.reported = json.at("reported").get<std::vector<std::pair<std::string, std::vector<double>>>>();
   answer.telemetry = telemetry_from_json(json.at("telemetry"));
   answer.taints = json.at("taints").get<std::vector<std::string>>();
   answer.busy_s = json.at("busy_s");

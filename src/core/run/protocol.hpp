@@ -100,6 +100,8 @@ struct BenchAnswer {
   std::string message, log;
   std::vector<double> samples_ms;
   std::optional<Comparison> validation;
+  /// What a program reports beside the time: the metric, and its value at each of the samples.
+  std::vector<std::pair<std::string, std::vector<double>>> reported;
   Telemetry telemetry;
   std::vector<std::string> taints;  ///< why the samples are suspect, a reason each
   double busy_s = 0;                ///< wall clock of the worker

@@ -21,15 +21,16 @@ constexpr double most_apart = 8;
 Sampler::Sampler(Program& program, Plan plan) : program_(program), plan_(std::move(plan)) {}
 
 void Sampler::warm_up(int launches) {
-  const bool together = plan_.flush_bytes == 0 && !plan_.restore;
-  const bool timed_last = !together && spent_ms_ == 0;  // it tells how long a launch is, if none has
+  const bool itself = program_.times_itself();
+  const bool together = plan_.flush_bytes == 0 && !plan_.restore && !itself;
+  const bool timed_last = !together && !itself && spent_ms_ == 0;  // it tells how long a launch is, if none has
   for (int i = 0; i < launches; ++i) {
     const Sample sample = take(1, timed_last && i + 1 == launches);
     if (timed_last) spent_ms_ = sample.time_ms;
   }
   if (together)
     launches_ = launches_per_span(take(1, true).time_ms);
-  else if (spent_ms_ > 0)
+  else if (spent_ms_ > 0 && !itself)
     spans_ = static_cast<int>(std::clamp(std::ceil(apart_target_ms / spent_ms_), 1.0, most_apart));
 }
 
@@ -40,6 +41,8 @@ double Sampler::sample_ms() {
     for (int i = 0; sample.late && i < late_retakes; ++i) sample = take(launches_, true);
     overhead_ms_ = sample.overhead_ms;
     if (sample.clock_mhz > 0) clocks_mhz_.push_back(sample.clock_mhz);
+    reported_.resize(std::max(reported_.size(), sample.reported.size()));
+    for (std::size_t i = 0; i < sample.reported.size(); ++i) reported_[i].push_back(sample.reported[i]);
     sum_ms += sample.time_ms;
   }
   spent_ms_ = sum_ms / spans_;

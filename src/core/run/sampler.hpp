@@ -32,6 +32,9 @@ class Sampler {
   /// Launches so many times, untimed, unflushed and one behind the other as far as in-place arguments allow.
   void run_on(int launches);
 
+  /// What programs report beside the time, a list for each of their metrics: of each sample so far, in order.
+  const std::vector<std::vector<double>>& reported() const noexcept { return reported_; }
+
   /// Of the samples so far: clock, overhead, launches.
   Telemetry telemetry() const;
 
@@ -46,6 +49,7 @@ class Sampler {
   double spent_ms_ = 0;   ///< by the last launch that was timed; 0: none was
   double overhead_ms_ = 0;
   std::vector<double> clocks_mhz_;
+  std::vector<std::vector<double>> reported_;
 };
 
 }  // namespace xtune

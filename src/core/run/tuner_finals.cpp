@@ -99,6 +99,7 @@ bool Tuning::start_finals() {
     trial->launch = resolver_.launch(trial->config);
     trial->record.validation = record->validation;
     trial->record.telemetry.energy_j = record->telemetry.energy_j;  // single launches are too short to tell
+    trial->record.reported = record->reported;
     trial->record.dynamic_shared_bytes = trial->launch.shared_bytes;
     start_compile(trial);
   }

@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "core/run/tuning.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
+
+// Enough for the last words of a program; a record is one line of a file that is read whole.
+constexpr std::size_t most_log_bytes = 2048;
 
 void Tuning::fill(Record& record, const Trial& trial, const Lane& lane, const BenchAnswer& answer) const {
   record.device = lane.device;
@@ -15,6 +19,8 @@ void Tuning::fill(Record& record, const Trial& trial, const Lane& lane, const Be
   const bool timed = answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned;
   record.stage = timed ? "measure" : answer.stage;
   record.message = answer.message;
+  if (!timed) record.log = end_of(answer.log, most_log_bytes);
+  record.reported = answer.reported;
   record.samples_ms = answer.samples_ms;
   record.tainted = answer.taints;
   record.dynamic_shared_bytes = trial.launch.shared_bytes;

@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "core/device/device_info.hpp"
+#include "core/spec/process_spec.hpp"
 #include "core/spec/reader.hpp"
 #include "core/spec/template_text.hpp"
 
@@ -24,11 +25,14 @@ class ExpressionChecker {
     all_.insert(all_.end(), parameters_.begin(), parameters_.end());
     with_time_ = all_;
     with_time_.insert(with_time_.end(), {"time_s", "time_ms"});
+    const Names reported = reported_names(spec_);
+    with_time_.insert(with_time_.end(), reported.begin(), reported.end());
   }
 
   void check_spec() const {
     for (const Text& text : spec_.constraints) check(text, all_, "a constraint");
     check_kernel();
+    if (spec_.process) check_process(*spec_.process);
     check_launch(spec_.launch);
     for (const ArgSpec& arg : spec_.args) {
       for (const Text& text : arg.shape) check_size(text, problem_and_device_, "a shape", 1);
@@ -53,6 +57,18 @@ class ExpressionChecker {
     for (const auto* options : {&kernel.options, &kernel.options_cuda, &kernel.options_hip, &kernel.options_host})
       for (const Text& text : *options) check_template(text);
     for (const auto& [name, text] : kernel.defines) check_template(text);
+  }
+
+  void check_process(const ProcessSpec& process) const {
+    for (const ProcessCommand* command : {&process.build, &process.run, &process.check})
+      for (const CommandWord* word : command->texts()) check_word(*word);
+    for (const CommandWord& word : process.exec_prefix) check_word(word);
+    for (const auto* variables : {&process.env, &process.build_env})
+      for (const auto& [name, word] : *variables) check_word(word);
+  }
+
+  void check_word(const CommandWord& word) const {
+    for (const CompiledText::Part* part : word.expressions()) check(part->text, all_, "a command");
   }
 
   void check_launch(const LaunchSpec& launch) const {

@@ -1,4 +1,6 @@
 // The space of one problem on one device, with errors told in the spec's places.
+#include <numeric>
+
 #include "base/text.hpp"
 #include "core/spec/spec.hpp"
 #include "core/spec/template_text.hpp"
@@ -28,8 +30,9 @@ std::vector<Text> constraints_of(const Spec& spec, const Bindings& device_facts)
 [[noreturn]] void nothing_valid(const Spec& spec, const std::vector<Text>& constraints, const Space& space,
                                 const Bindings& problem) {
   if (spec.configs)
-    throw Error(ErrorKind::nothing_valid,
-                to_string(spec.configs_at) + ": none of the listed configurations has the values that -D asks for");
+    throw Error(
+        ErrorKind::nothing_valid,
+        to_string(spec.configs_at) + ": none of the listed configurations has the values that -D and --filter ask for");
   std::string message = spec.path.string() + ": no configuration of the space is valid";
   std::string sizes;
   for (const auto& [name, value] : problem) sizes += (sizes.empty() ? " for " : ", ") + name + " = " + to_text(value);
@@ -44,6 +47,51 @@ std::vector<Text> constraints_of(const Spec& spec, const Bindings& device_facts)
   throw Error(ErrorKind::nothing_valid, message);
 }
 
+using Rows = std::vector<std::vector<std::uint32_t>>;
+
+/// The listed configurations that satisfy the constraints, which are filters of the command line.
+Rows filtered(const Spec& spec, const std::vector<Expression>& constraints, const Bindings& constants) {
+  Rows rows = *spec.configs;
+  for (std::size_t number = 0; number < constraints.size(); ++number)
+    std::erase_if(rows, [&](const std::vector<std::uint32_t>& row) {
+      Config config;
+      for (std::size_t i = 0; i < row.size(); ++i) config.push_back(spec.parameters[i].values[row[i]]);
+      try {
+        return !truth(constraints[number].evaluate(lookup_names(constants, {}, spec.parameters, &config)));
+      } catch (const ExpressionError& error) {
+        throw ConstraintError(error.what(), error.column, error.word, number);
+      }
+    });
+  return rows;
+}
+
+/// Every count-th of the numbered configurations, in an order that has nothing to do with their numbers: each part has
+/// all values of all parameters as far as its size goes.
+Space part_of(const Space& space, const Partition& partition) {
+  constexpr std::uint64_t most = 20'000'000;
+  if (space.size() / partition.count > most)
+    throw Error(ErrorKind::invalid_argument,
+                "--partition: a part of " + std::to_string(space.size() / partition.count) +
+                    " configurations is too large to list (at most 20000000): take more parts, or a --filter");
+  // A step without a common factor visits each number once; the golden ratio spreads the visits.
+  std::uint64_t step = static_cast<std::uint64_t>(static_cast<double>(space.size()) * 0.6180339887498949) | 1;
+  while (std::gcd(step, space.size()) != 1) step += 2;
+  step %= space.size();
+  Rows rows;
+  std::uint64_t index = 0;
+  for (std::uint64_t i = 0; i < space.size(); ++i) {
+    if (i % partition.count == partition.part) rows.push_back(space.value_indices(index));
+    index = (index + step) % space.size();
+  }
+  return Space::listed(space.parameters(), std::move(rows));
+}
+
+[[noreturn]] void empty_part(const Spec& spec, const Space& space) {
+  throw Error(ErrorKind::nothing_valid,
+              "--partition " + std::to_string(spec.partition.part) + "/" + std::to_string(spec.partition.count) +
+                  ": the space has " + std::to_string(space.size()) + " configurations, and this part none of them");
+}
+
 }  // namespace
 
 Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts,
@@ -55,10 +103,12 @@ Space make_space(const Spec& spec, const Bindings& problem, const Bindings& devi
   Bindings constants = device_facts;
   constants.insert(problem.begin(), problem.end());
   try {
-    Space space = spec.configs ? Space::listed(spec.parameters, *spec.configs)
+    Space space = spec.configs ? Space::listed(spec.parameters, filtered(spec, constraints, constants))
                                : Space(spec.parameters, std::move(constraints), constants, poll);
     if (space.size() == 0) nothing_valid(spec, texts, space, problem);
-    return space;
+    if (spec.partition.count == 1) return space;
+    if (spec.partition.part >= space.size()) empty_part(spec, space);
+    return part_of(space, spec.partition);
   } catch (const ConstraintError& error) {
     const Text& text = texts[error.constraint];
     const bool own = error.constraint < spec.constraints.size();

@@ -86,7 +86,7 @@ void read_args(Reader& reader) {
     if (!args->is_array()) reader.wrong_type(*args, "args", "an array of tables, [[args]]");
     for (const TomlNode& item : args->items) reader.spec.args.push_back(read_arg(reader, item));
   }
-  if (!reader.spec.space_only() && reader.spec.args.empty())
+  if (!reader.spec.kernel.source.empty() && reader.spec.args.empty())
     reader.fail(reader.document.root().find("kernel")->at,
                 "the spec has a source but no [[args]]: list what the kernel is called with");
 }

@@ -1,4 +1,6 @@
 // The short tables: measure, search, metrics, objective, candidates and dispatch.
+#include <algorithm>
+
 #include "core/spec/reader.hpp"
 
 namespace xtune {
@@ -141,8 +143,12 @@ void read_settings(Reader& reader) {
   read_measure(reader);
   read_search(reader);
   if (const TomlNode* metrics = reader.document.root().find("metrics"))
-    for (auto& [name, text] : reader.named_texts(*metrics, "metrics"))
+    for (auto& [name, text] : reader.named_texts(*metrics, "metrics")) {
+      const std::vector<std::string> reported = reported_names(reader.spec);
+      if (std::find(reported.begin(), reported.end(), name) != reported.end())
+        reader.fail(metrics->find(name)->key_at, "'" + name + "' is in [process.metrics] as well: rename one");
       reader.spec.metrics.push_back({name, std::move(text)});
+    }
   read_objective(reader);
   read_candidates(reader);
   if (const TomlNode* dispatch = section(reader, "dispatch", {"key"}))

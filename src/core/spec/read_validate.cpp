@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "core/spec/command_text.hpp"
 #include "core/spec/reader.hpp"
 
 namespace xtune {
@@ -67,24 +68,13 @@ void read_file_reference(const Reader& reader, const TomlNode& node, ReferenceSp
   read_output(reader, node, reference);
 }
 
-// One text is cut at its blanks; nothing here is a shell's, so what only a shell would understand is refused.
 std::vector<Text> read_command(const Reader& reader, const TomlNode& node) {
   if (node.is_array()) return reader.expressions(node, "command");
-  const Text whole{reader.text(node, "command"), reader.document.at(node.content_at)};
-  const std::size_t foreign = whole.text.find_first_of("'\"|<>;&$`*");
-  if (foreign != std::string::npos)
-    reader.fail(node.at, std::string("command: '") + whole.text[foreign] +
-                             "' would need a shell, and none is used: give the words as a list, [\"sh\", \"-c\", "
-                             "\"...\"] where it must be one");
-  std::vector<Text> words;
-  for (std::size_t at = whole.text.find_first_not_of(' '); at != std::string::npos;
-       at = whole.text.find_first_not_of(' ', at)) {
-    const std::size_t end = std::min(whole.text.find(' ', at), whole.text.size());
-    words.push_back({whole.text.substr(at, end - at), whole.at});
-    words.back().at.column += at;
-    at = end;
+  try {
+    return split_command({reader.text(node, "command"), reader.document.at(node.content_at)});
+  } catch (const TextError& error) {
+    reader.document.fail(error.at, error.message + R"(, or give the words as a list: ["sh", "-c", "..."])");
   }
-  return words;
 }
 
 void read_command_reference(const Reader& reader, const TomlNode& node, ReferenceSpec& reference) {

@@ -58,11 +58,14 @@ void read_space(Reader& reader);                                 // read_space.c
 /// After apply_defines: drops listed configurations that a pinned parameter excludes. listed: the parameters before.
 void restrict_configs(Reader& reader, const std::vector<Parameter>& listed);                          // read_space.cpp
 void apply_defines(Reader& reader, const std::vector<std::pair<std::string, std::string>>& defines);  // defines.cpp
-void read_kernel(Reader& reader);                                                                     // read_kernel.cpp
-LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where);         // read_kernel.cpp
-DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& what);                // read_args.cpp
-void read_args(Reader& reader);                                                                       // read_args.cpp
-void read_validate(Reader& reader);            // read_validate.cpp
+/// After apply_defines: --filter and --partition.
+void add_filters(Reader& reader, const SpecOptions& options);                                  // filters.cpp
+void read_process(Reader& reader);                                                             // read_process.cpp
+void read_kernel(Reader& reader);                                                              // read_kernel.cpp
+LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where);  // read_kernel.cpp
+DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& what);         // read_args.cpp
+void read_args(Reader& reader);                                                                // read_args.cpp
+void read_validate(Reader& reader);                                                            // read_validate.cpp
 void read_settings(Reader& reader);            ///< measure, search, metrics, candidates, dispatch    read_settings.cpp
 void check_expressions(const Reader& reader);  // check_expressions.cpp
 

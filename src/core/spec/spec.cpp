@@ -19,8 +19,9 @@ void measure_what_goals_name(Spec& spec) {
 
 constexpr std::uintmax_t largest_spec = 4 << 20;
 
-const std::vector<std::string> sections{"kernel",   "problem", "cases",  "space",   "candidates", "launch",   "args",
-                                        "validate", "measure", "search", "metrics", "objective",  "dispatch", "on"};
+const std::vector<std::string> sections{"kernel",  "problem",   "cases",    "space",   "candidates",
+                                        "launch",  "args",      "validate", "measure", "search",
+                                        "metrics", "objective", "dispatch", "on",      "process"};
 
 // The document is parsed anew for each overlay: merging changes it.
 Spec read_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
@@ -43,6 +44,8 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
   const std::vector<Parameter> listed = spec.configs ? spec.parameters : std::vector<Parameter>();
   apply_defines(reader, options.defines);
   restrict_configs(reader, listed);
+  add_filters(reader, options);
+  read_process(reader);
   read_kernel(reader);
   read_args(reader);
   read_validate(reader);

@@ -162,18 +162,28 @@ struct CandidatesSpec {
   Location at, template_at, map_at;  ///< map_at: [candidates.map], else [candidates]
 };
 
+struct ProcessSpec;  // process_spec.hpp
+
+/// The part of a space that one of several runs works on: parts 0 .. count - 1 share no configuration, and have them
+/// all together.
+struct Partition {
+  std::uint64_t part = 0, count = 1;
+};
+
 struct Spec {
   std::filesystem::path path;
   std::shared_ptr<const std::string> text;  ///< of the file, so that later errors can show its lines; null: from code
   std::string backend;                      ///< whose [on.<backend>] overlay was applied; empty: none
   KernelSpec kernel;
-  std::vector<Bindings> cases;  ///< at least one; each a complete problem with the -D overrides applied
+  std::shared_ptr<const ProcessSpec> process;  ///< a program is tuned; null: a kernel
+  std::vector<Bindings> cases;                 ///< at least one; each a complete problem with the -D overrides applied
   std::vector<Parameter> parameters;
   std::vector<Location> parameters_at;
   std::vector<Text> constraints;
   /// The valid configurations where the spec lists them, instead of constraints: rows of value indices.
   std::optional<std::vector<std::vector<std::uint32_t>>> configs;
   Location configs_at;
+  Partition partition;
   LaunchSpec launch;
   std::vector<ArgSpec> args;
   ValidateSpec validate;
@@ -186,14 +196,16 @@ struct Spec {
   /// What the overlay or -D changed, a line each ("on host: M = 256, N = 256 (gemm.toml:60:1)"), for the user to see.
   std::vector<std::string> notes;
 
-  bool space_only() const noexcept { return kernel.source.empty(); }
+  bool space_only() const noexcept { return kernel.source.empty() && !process; }
   bool replays() const noexcept { return kernel.backend == "replay"; }
 };
 
 struct SpecOptions {
   std::vector<std::pair<std::string, std::string>>
-      defines;          ///< -D NAME=value: a problem size, or a parameter pinned to a value
-  std::string backend;  ///< applies [on.<backend>]
+      defines;                         ///< -D NAME=value: a problem size, or a parameter pinned to a value
+  std::string backend;                 ///< applies [on.<backend>]
+  std::vector<std::string> filters{};  ///< --filter: expressions that a configuration must satisfy as well
+  Partition partition = {};
 };
 
 /// Reads and checks a spec. Everything a text can tell is checked here, before anything compiles: keys, types, names in
@@ -205,6 +217,12 @@ Spec load_spec(const std::filesystem::path& path, const SpecOptions& options = {
 /// The same, from text (name stands for the file in messages; relative paths resolve against base_dir).
 Spec parse_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
                 const SpecOptions& options = {});
+
+/// The names of the metrics that the program itself reports, in the spec's order; none for a kernel.
+std::vector<std::string> reported_names(const Spec& spec);
+
+/// Whether something judges the results of a configuration: a reference, or a program's check or expected output.
+bool validates(const Spec& spec);
 
 /// An Error(invalid_spec) about what stands at a place of the spec: "file:line:column: message", the line and a caret.
 Error spec_error(const Spec& spec, const Location& at, const std::string& message);

@@ -74,6 +74,8 @@ inline Record full_record() {
   record.usage.max_threads_per_block = 512;
   record.artifact_key = std::string(64, 'a');
   record.artifact_sha256 = std::string(64, 'b');
+  record.log = "two lines\nof standard error";
+  record.reported = {{"rate", {1.5, NAN}}};
   record.tainted = {"throttled"};
   record.compile_s = 1.5;
   record.compile_cpu_s = 1.25;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "bench_fixture.hpp"
@@ -632,4 +633,56 @@ TEST_CASE("Energy is the counter's difference over many launches, where it is as
   counts = false;
   answer = bench.run("burning", burning);
   CHECK(answer.telemetry.energy_j == 0);
+}
+
+TEST_CASE("what a program reports comes with the samples that it belongs to") {
+  fakes::Bench bench;
+  bench.open.reference = {};
+  bench.open.arguments = {{}};
+  bench.device.times_itself = true;
+  double next = 0;
+  bench.device.dress = [&](Sample& sample) { sample.reported = {++next}; };
+  BenchSession session(bench.device, bench.open, bench.clock);
+  BenchJob job = bench.job("program", [](const fakes::FakeLaunch&) { return 1.5; });
+  job.launch.call.emplace();
+  job.launch.call->metrics.resize(1);
+  job.launch.call->metrics[0].name = "rate";
+  // Racing, so that samples precede the series.
+  job.incumbent = Incumbent{1.5, 1.5};
+  const BenchAnswer answer = session.bench(job);
+  REQUIRE(answer.outcome == Outcome::ok);
+  REQUIRE(answer.reported.size() == 1);
+  CHECK(answer.reported[0].first == "rate");
+  CHECK(answer.reported[0].second.size() == answer.samples_ms.size());
+  CHECK(answer.reported[0].second.back() == next);
+  const BenchAnswer sent = bench_answer_from_json(to_json(answer));
+  CHECK(sent.reported == answer.reported);
+}
+
+TEST_CASE("a program's call survives its way to the worker") {
+  BenchJob job;
+  job.launch.call.emplace();
+  ProgramCall& call = *job.launch.call;
+  call.words = {"{out}", "a b"};
+  call.environment = {{"N", "{tmp}"}};
+  call.folder = "/a folder";
+  call.time = {"", ProgramValue::Form::regex, "t (.*)", "{tmp}/x", "us", -1};
+  call.metrics = {{"rate", ProgramValue::Form::csv, "rate", "", "GB/s", 3}};
+  call.expect = "ok";
+  call.check = {"check"};
+  call.timeout_s = 2.5;
+  call.device = "cuda";
+  const BenchJob sent = bench_job_from_json(to_json(job));
+  REQUIRE(sent.launch.call);
+  CHECK(sent.launch.call->words == call.words);
+  CHECK(sent.launch.call->environment == call.environment);
+  CHECK(sent.launch.call->folder == call.folder);
+  CHECK(sent.launch.call->time.form == ProgramValue::Form::regex);
+  CHECK(sent.launch.call->time.file == "{tmp}/x");
+  CHECK(sent.launch.call->metrics.at(0).row == 3);
+  CHECK(sent.launch.call->expect == "ok");
+  CHECK(sent.launch.call->check == call.check);
+  CHECK(sent.launch.call->timeout_s == 2.5);
+  CHECK(sent.launch.call->device == "cuda");
+  CHECK_FALSE(bench_job_from_json(to_json(BenchJob())).launch.call);
 }

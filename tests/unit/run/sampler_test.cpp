@@ -136,3 +136,21 @@ TEST_CASE("Telemetry is the median clock and the overhead taken off") {
   CHECK(sampler.telemetry().clock_mhz == 1900);
   CHECK(sampler.telemetry().overhead_ms == 0.003);
 }
+
+TEST_CASE("what times itself is launched once a sample, and what it reports is kept by sample") {
+  Bench bench;
+  bench.device.times_itself = true;
+  bench.kernel_ms = 1e-4;
+  bench.plan.sets.resize(1);
+  double next = 0;
+  bench.device.dress = [&](Sample& sample) { sample.reported = {++next, -next}; };
+  Sampler sampler(*bench.program, bench.plan);
+  sampler.warm_up(0);
+  CHECK(bench.device.launches.empty());
+  sampler.warm_up(2);
+  CHECK(bench.device.launches.size() == 2);
+  for (int i = 0; i < 3; ++i) sampler.sample_ms();
+  CHECK(bench.device.launches.size() == 5);
+  CHECK(sampler.telemetry().launches == 1);
+  CHECK(sampler.reported() == std::vector<std::vector<double>>{{1, 2, 3}, {-1, -2, -3}});
+}

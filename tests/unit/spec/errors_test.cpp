@@ -170,7 +170,7 @@ TEST_CASE("arguments and launch") {
 
 TEST_CASE("references") {
   const std::string kernel = "{ kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }";
-  refused(kernel, "{ command = \"./check | tee\" }", "\"./check", "'|' would need a shell, and none is used");
+  refused(kernel, "{ command = \"./check | tee\" }", "| tee", "'|' would need a shell, and none is used");
   refused(kernel, "{ command = [] }", "[] }", "command is empty");
   refused(kernel, "{ command = \"run {BLOCK_M}\" }", "BLOCK_M}\"", "'BLOCK_M' cannot be used in a text");
   refused(kernel, "{ }", "{ }", "needs exactly one of kernel, builtin, file and command, got none");

@@ -1,0 +1,251 @@
+// JSON paths, CSV columns and regular expressions.
+#include "backends/process/read_value.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <regex>
+#include <string_view>
+#include <vector>
+
+#include "base/text.hpp"
+
+namespace xtune::process {
+namespace {
+
+using Json = nlohmann::json;
+
+// The library's matcher recurses once for each character: a line of megabytes would overflow the stack.
+constexpr std::size_t longest_line = 4096;
+
+std::string_view trimmed(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+}
+
+template <class Use>
+void each_line(std::string_view text, const Use& use) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    use(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+double number_of(const ProgramValue& value, std::string_view text) {
+  const std::string_view written = trimmed(text);
+  const std::string shown = printable(written, 80);
+  std::string_view digits = written;
+  if (digits.starts_with('+')) digits.remove_prefix(1);
+  double number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc()) throw NoNumber(fmt::format("'{}' is no number", shown));
+  const std::string_view unit = trimmed(digits.substr(static_cast<std::size_t>(end - digits.data())));
+  if (!std::isfinite(number)) throw NoNumber(fmt::format("it is '{}'", shown));
+  if (!value.name.empty()) {
+    if (!unit.empty() && unit != value.unit)
+      throw NoNumber(
+          value.unit.empty()
+              ? fmt::format("'{}' is more than a number: give its unit in the spec, or a narrower place", shown)
+              : fmt::format("'{}' is not in {}, as the spec says it is", shown, value.unit));
+    return number;
+  }
+  const std::string_view counts = !unit.empty() ? unit : !value.unit.empty() ? std::string_view(value.unit) : "ms";
+  const double scale = milliseconds_in(counts);
+  if (scale == 0) throw NoNumber(fmt::format("'{}' is no time: what follows the number is no unit of time", shown));
+  if (!(number * scale > 0)) throw NoNumber(fmt::format("a time of '{}' is none: it must be above zero", shown));
+  return number * scale;
+}
+
+/// One step of a path into JSON.
+struct Step {
+  std::string key;
+  std::optional<long> index;
+};
+
+/// "results[0].time", "a.\"b.c\"[-1]", or a JSON pointer, "/results/0/time".
+std::vector<Step> steps_of(const std::string& path) {
+  std::vector<Step> steps;
+  const auto index_of = [](std::string_view digits) -> std::optional<long> {
+    long index = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+    return index;
+  };
+  if (path.starts_with('/')) {
+    std::string key;
+    for (std::size_t i = 1; i <= path.size(); ++i) {
+      if (i == path.size() || path[i] == '/') {
+        steps.push_back({key, index_of(key)});
+        key.clear();
+      } else if (path[i] == '~' && i + 1 < path.size()) {
+        key += path[++i] == '1' ? '/' : '~';
+      } else {
+        key += path[i];
+      }
+    }
+    return steps;
+  }
+  for (std::size_t i = 0; i < path.size();) {
+    if (path[i] == '.') {
+      ++i;
+    } else if (path[i] == '[') {
+      const std::size_t close = std::min(path.find(']', i), path.size());
+      const std::string inside = path.substr(i + 1, close - i - 1);
+      steps.push_back({inside, index_of(inside)});
+      i = close + 1;
+    } else if (path[i] == '"') {
+      const std::size_t close = std::min(path.find('"', i + 1), path.size());
+      steps.push_back({path.substr(i + 1, close - i - 1), std::nullopt});
+      i = close + 1;
+    } else {
+      const std::size_t end = std::min(path.find_first_of(".[", i), path.size());
+      steps.push_back({path.substr(i, end - i), std::nullopt});
+      i = end;
+    }
+  }
+  return steps;
+}
+
+/// The whole text, or its last line that is JSON.
+Json parse_json(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_discarded()) return json;
+  std::string_view rest = trimmed(text);
+  constexpr int most_lines = 1000;
+  for (int i = 0; !rest.empty() && i < most_lines; ++i) {
+    const std::size_t start = rest.rfind('\n') == std::string_view::npos ? 0 : rest.rfind('\n') + 1;
+    const std::string_view line = trimmed(rest.substr(start));
+    if (line.starts_with('{') || line.starts_with('[')) {
+      Json of_line = Json::parse(line, nullptr, false);
+      if (!of_line.is_discarded()) return of_line;
+    }
+    rest = rest.substr(0, start > 0 ? start - 1 : 0);
+  }
+  throw NoNumber("neither the whole of it nor any line is JSON");
+}
+
+double from_json(const ProgramValue& value, const std::string& text) {
+  const Json json = parse_json(text);
+  const Json* at = &json;
+  std::string walked;
+  for (const Step& step : steps_of(value.where)) {
+    const std::string name = step.index ? fmt::format("[{}]", *step.index) : step.key;
+    if (at->is_array() && step.index) {
+      const long size = static_cast<long>(at->size());
+      const long index = *step.index < 0 ? size + *step.index : *step.index;
+      if (index < 0 || index >= size)
+        throw NoNumber(fmt::format("the path '{}' ends at {}: the list has {} items", value.where, name, size));
+      at = &(*at)[static_cast<std::size_t>(index)];
+    } else {
+      const auto found = at->is_object() ? at->find(step.key) : at->end();
+      if (found == at->end()) {
+        std::vector<std::string> keys;
+        if (at->is_object())
+          for (const auto& [key, item] : at->items()) keys.push_back(printable(key, 80));
+        throw NoNumber(fmt::format("the path '{}' ends at '{}': there is {}{}", value.where, name,
+                                   at->is_object() ? "no such key" : std::string("a ") + at->type_name(),
+                                   did_you_mean(step.key, keys)));
+      }
+      at = &*found;
+    }
+  }
+  if (at->is_number()) return number_of(value, at->dump());
+  if (at->is_string()) return number_of(value, at->get_ref<const std::string&>());
+  throw NoNumber(fmt::format("the path '{}' leads to a {}, not to a number", value.where, at->type_name()));
+}
+
+std::vector<std::string> fields_of(std::string_view line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
+      fields.back() += line[++i];
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      fields.emplace_back();
+    } else {
+      fields.back() += c;
+    }
+  }
+  for (std::string& field : fields) field = trimmed(field);
+  return fields;
+}
+
+/// The header is the first line that has the column: what comes before is none of the table.
+double from_csv(const ProgramValue& value, const std::string& text) {
+  std::optional<std::size_t> column;
+  std::size_t columns = 0;
+  std::vector<std::string> cells, first;
+  each_line(text, [&](std::string_view line) {
+    if (line.find(',') == std::string_view::npos && !column && trimmed(line) != value.where) return;
+    const std::vector<std::string> fields = fields_of(line);
+    if (first.empty()) first = fields;
+    if (!column) {
+      const auto found = std::find(fields.begin(), fields.end(), value.where);
+      if (found == fields.end()) return;
+      column = static_cast<std::size_t>(found - fields.begin());
+      columns = fields.size();
+    } else if (fields.size() == columns && !fields[*column].empty()) {
+      cells.push_back(fields[*column]);
+    }
+  });
+  if (!column)
+    throw NoNumber(
+        fmt::format("no line of comma-separated names has '{}'{}", value.where, did_you_mean(value.where, first)));
+  const auto rows = static_cast<long>(cells.size());
+  const long row = value.row < 0 ? rows + value.row : value.row;
+  if (row < 0 || row >= rows)
+    throw NoNumber(fmt::format("the column '{}' has {} value{}, and row {} is wanted", value.where, rows,
+                               rows == 1 ? "" : "s", value.row));
+  return number_of(value, cells[static_cast<std::size_t>(row)]);
+}
+
+double from_regex(const ProgramValue& value, const std::string& text) {
+  const std::regex regex(value.where);
+  std::optional<std::string> last;
+  each_line(text, [&](std::string_view line) {
+    line = line.substr(0, longest_line);
+    std::match_results<std::string_view::const_iterator> match;
+    if (std::regex_search(line.begin(), line.end(), match, regex))
+      last = (match.size() > 1 ? match[1] : match[0]).str();
+  });
+  if (!last) throw NoNumber(fmt::format("no line matches the regular expression '{}'", value.where));
+  return number_of(value, *last);
+}
+
+}  // namespace
+
+double read_number(const ProgramValue& value, const std::string& text) {
+  switch (value.form) {
+    case ProgramValue::Form::json:
+      return from_json(value, text);
+    case ProgramValue::Form::csv:
+      return from_csv(value, text);
+    case ProgramValue::Form::regex:
+      return from_regex(value, text);
+    case ProgramValue::Form::wall:
+      break;
+  }
+  throw NoNumber("the wall clock is read in no text");
+}
+
+bool line_matches(const std::string& regex, const std::string& text) {
+  const std::regex compiled(regex);
+  bool found = false;
+  each_line(text, [&](std::string_view line) {
+    line = line.substr(0, longest_line);
+    found = found || std::regex_search(line.begin(), line.end(), compiled);
+  });
+  return found;
+}
+
+}  // namespace xtune::process

@@ -1,0 +1,85 @@
+// A child on a loop of its own, watched until it and all that it started are gone.
+#include "backends/process/run_program.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/clock.hpp"
+#include "base/descendants.hpp"
+#include "base/event_loop.hpp"
+
+namespace xtune::process {
+namespace {
+
+constexpr std::size_t stdout_kept = std::size_t{16} << 20, stderr_kept = std::size_t{64} << 10;
+// What a program left behind may hold its pipes open: looked for so often.
+constexpr std::uint64_t look_ms = 100;
+
+/// The end of a text of any length.
+class Tail {
+ public:
+  Tail(std::string& text, std::size_t kept) : text_(text), kept_(kept) {}
+  void append(std::string_view bytes) {
+    text_.append(bytes);
+    if (text_.size() > 2 * kept_) cut();
+  }
+  void cut() {
+    if (text_.size() <= kept_) return;
+    text_.erase(0, text_.size() - kept_);
+    cut_ = true;
+  }
+  bool was_cut() const noexcept { return cut_; }
+
+ private:
+  std::string& text_;
+  std::size_t kept_;
+  bool cut_ = false;
+};
+
+}  // namespace
+
+ProgramEnd run_program(const ProgramRun& run) {
+  adopt_orphans();
+  const std::vector<int> others = children_of(::getpid());
+  ProgramEnd end;
+  Tail out(end.stdout_text, stdout_kept), err(end.stderr_text, stderr_kept);
+  bool ended = false;
+  EventLoop loop;
+  SubprocessOptions options;
+  options.argv = run.argv;
+  options.env = run.env;
+  options.cwd = run.folder;
+  options.own_group = false;
+  options.on_stdout = [&](std::string_view bytes) { out.append(bytes); };
+  options.on_stderr = [&](std::string_view bytes) { err.append(bytes); };
+  options.on_exit = [&](int exit_code, int signal) {
+    end.exit_code = exit_code;
+    end.signal = signal;
+    ended = true;
+  };
+  const std::int64_t start_ns = system_clock().now_ns();
+  Subprocess child(loop, std::move(options));
+  child.close_stdin();
+  EventLoop::Watch timeout, look;
+  if (run.timeout_s > 0)
+    timeout = loop.call_after(static_cast<std::uint64_t>(run.timeout_s * 1e3), [&] {
+      if (!child.running()) return;
+      end.timed_out = true;
+      kill_tree(child.pid());
+    });
+  const std::function<void()> look_for_strays = [&] {
+    if (child.ended_ns() > 0) end.strays += kill_children_but(others);
+    look = loop.call_after(look_ms, look_for_strays);
+  };
+  look = loop.call_after(look_ms, look_for_strays);
+  loop.run_until([&] { return ended; });
+  end.strays += kill_children_but(others);
+  end.wall_s = static_cast<double>(child.ended_ns() - start_ns) * 1e-9;
+  out.cut();
+  err.cut();
+  end.output_cut = out.was_cut();
+  return end;
+}
+
+}  // namespace xtune::process

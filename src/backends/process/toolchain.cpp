@@ -1,0 +1,90 @@
+// One run of the build command for each configuration that it can tell apart.
+#include "backends/process/toolchain.hpp"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+
+#include "backends/host/compiler.hpp"
+#include "backends/process/run_program.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "core/build/compiler_log.hpp"
+#include "core/device/program_call.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::process {
+namespace {
+
+class ProcessToolchain final : public Toolchain {
+ public:
+  // What is known of the compiler is known of its spec: core/run/program_target.hpp.
+  std::string fingerprint() override { return "the spec's own commands"; }
+  std::string default_arch() override { return host::own_arch(); }
+
+  Artifact compile(const CompileRequest& request) override {
+    Artifact artifact;
+    artifact.arch = request.arch;
+    artifact.format = "program";
+    if (request.options.empty()) return artifact;
+    const TemporaryDirectory work;
+    std::error_code ignored;
+    std::filesystem::create_directory(work.path() / "tmp", ignored);
+    const ProgramPlaces places{(work.path() / "program").string(), (work.path() / "tmp").string()};
+    ProgramRun build;
+    build.argv = from_call_texts(request.options, places);
+    build.folder = request.folder;
+    build.env = {{"TMPDIR", places.tmp}, {"LC_ALL", "C"}, {"XTUNE_OUT", places.out}, {"XTUNE_TMP", places.tmp}};
+    for (const auto& [name, text] : request.defines) build.env.emplace_back(name, from_call_text(text, places));
+    const ProgramEnd end = start(build);
+    // Diagnostics come on standard error as a rule, and some tools print them all on standard output.
+    artifact.log = end.stderr_text + end.stdout_text;
+    artifact.compile_s = end.wall_s;
+    if (!end.ok()) refuse(build.argv[0], end, artifact.log);
+    artifact.image = image_of(places.out, artifact.log);
+    return artifact;
+  }
+
+ private:
+  static ProgramEnd start(const ProgramRun& build) {
+    try {
+      return run_program(build);
+    } catch (const Error& error) {
+      throw CandidateFailure(Outcome::compile_failed, std::string("the build: ") + error.what());
+    }
+  }
+
+  [[noreturn]] static void refuse(const std::string& program, const ProgramEnd& end, const std::string& log) {
+    throw_if_not_the_source(program, log);
+    if (end.signal != 0 || log.find("internal compiler error") != std::string::npos ||
+        log.find("PLEASE submit a bug report") != std::string::npos)
+      throw CandidateFailure(
+          Outcome::crashed,
+          fmt::format("{} crashed: {}", program, end.signal != 0 ? describe_exit(0, end.signal) : first_error(log)),
+          log);
+    const std::string error = first_error(log);
+    throw CandidateFailure(
+        Outcome::compile_failed,
+        fmt::format("the build ended with {}{}{}", describe_exit(end.exit_code, 0), error.empty() ? "" : ": ", error),
+        log);
+  }
+
+  static std::string image_of(const std::string& out, const std::string& log) {
+    std::error_code ignored;
+    const auto type = std::filesystem::status(out, ignored).type();
+    if (type != std::filesystem::file_type::regular)
+      throw CandidateFailure(Outcome::compile_failed,
+                             type == std::filesystem::file_type::directory
+                                 ? "the build made a folder of {out}, which is to be one file"
+                                 : "the build ended well and left no file at {out}",
+                             log);
+    return read_file(out);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Toolchain> make_toolchain() { return std::make_unique<ProcessToolchain>(); }
+
+}  // namespace xtune::process

@@ -1,0 +1,153 @@
+// xtune run of a spec with [process]: what is put before its command, and its commands without a run.
+#include <fmt/core.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/text.hpp"
+#include "cli/run_command.hpp"
+#include "core/candidates/resolve.hpp"
+#include "core/device/program_call.hpp"
+#include "core/spec/process_spec.hpp"
+#include "report/run_report.hpp"
+#include "xtune/outcome.hpp"
+
+namespace xtune::cli {
+namespace {
+
+constexpr std::uint64_t default_printed = 400;
+const ProgramPlaces shown_places{"{out}", "{tmp}"};
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+Variables shown(const Variables& variables) {
+  Variables plain;
+  for (const auto& [name, text] : variables) plain.emplace_back(name, from_call_text(text, shown_places));
+  return plain;
+}
+
+/// As it could be typed: variables first.
+std::string line_of(const Variables& variables, const std::vector<std::string>& call_texts) {
+  std::string line;
+  for (const auto& [name, value] : shown(variables)) line += name + "=" + command_line({value}) + " ";
+  return printable(line + command_line(from_call_texts(call_texts, shown_places)));
+}
+
+/// One configuration, as it would be built and run.
+struct Commands {
+  Bindings config;
+  CompileRequest build;
+  ProgramCall call;
+  std::string artifact_key, rejected;
+};
+
+Commands commands_of(const CandidateResolver& resolver, const Config& config) {
+  Commands commands;
+  commands.config = resolver.config_bindings(config);
+  try {
+    commands.call = *resolver.launch(config).call;
+    commands.build = resolver.compile_request(config);
+    commands.artifact_key = resolver.artifact_key(commands.build);
+  } catch (const CandidateFailure& failure) {
+    commands.rejected = failure.what();
+  }
+  return commands;
+}
+
+nlohmann::ordered_json json_of(const Commands& commands) {
+  nlohmann::ordered_json json{{"config", bindings_json(commands.config)}};
+  if (!commands.rejected.empty()) {
+    json["rejected"] = commands.rejected;
+    return json;
+  }
+  const auto put = [&](const char* name, const std::vector<std::string>& texts) {
+    if (!texts.empty()) json[name] = from_call_texts(texts, shown_places);
+  };
+  put("build", commands.build.options);
+  if (!commands.build.defines.empty()) json["build_environment"] = shown(commands.build.defines);
+  put("run", commands.call.words);
+  if (!commands.call.environment.empty()) json["environment"] = shown(commands.call.environment);
+  put("check", commands.call.check);
+  json["folder"] = commands.call.folder;
+  json["artifact"] = commands.artifact_key;
+  return json;
+}
+
+void print_lines(const Spec& spec, const Commands& commands, std::set<std::string>& built) {
+  const std::string config = config_text(spec, commands.config);
+  if (!commands.rejected.empty()) {
+    fmt::print("# {}: rejected: {}\n", config, printable(commands.rejected));
+    return;
+  }
+  if (!commands.build.options.empty() && built.insert(commands.artifact_key).second)
+    fmt::print("{}\n", line_of(commands.build.defines, commands.build.options));
+  fmt::print("{}  # {}\n", line_of(commands.call.environment, commands.call.words), config);
+  if (!commands.call.check.empty()) fmt::print("{}\n", line_of(commands.call.environment, commands.call.check));
+}
+
+}  // namespace
+
+Partition parse_partition(const std::string& text) {
+  Partition partition;
+  const std::size_t slash = text.find_first_of("/:");
+  const auto number = [](std::string_view digits, std::uint64_t& value) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return !digits.empty() && error == std::errc() && end == digits.data() + digits.size();
+  };
+  const bool read = slash != std::string::npos && number(std::string_view(text).substr(0, slash), partition.part) &&
+                    number(std::string_view(text).substr(slash + 1), partition.count);
+  if (!read || partition.part >= partition.count)
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("--partition '{}': write i/n with i from 0 to n - 1, for example 0/4", printable(text, 80)));
+  return partition;
+}
+
+void RunCommand::put_before_program() {
+  if (!spec_.process) {
+    for (const auto& [given, option] :
+         {std::pair{!options_.exec_prefix.empty(), "--exec-prefix"}, {options_.dry_run, "--dry-run"}})
+      if (given)
+        throw Error(ErrorKind::invalid_argument,
+                    fmt::format("{} is about programs, and the spec has no [process]; `xtune space --samples 5` prints "
+                                "configurations of a kernel",
+                                option));
+    return;
+  }
+  if (options_.sanitize)
+    throw Error(ErrorKind::unsupported, "--sanitize is about kernels; a program's build command says how it is built");
+  if (options_.exec_prefix.empty()) return;
+  ProcessSpec process = *spec_.process;
+  process.exec_prefix.clear();
+  for (const Text& word : split_command({options_.exec_prefix, Location{"--exec-prefix", 0, 0}}))
+    process.exec_prefix.emplace_back(word);
+  spec_.process = std::make_shared<const ProcessSpec>(std::move(process));
+}
+
+int RunCommand::print_commands() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  std::set<std::string> built;
+  for (const Bindings& problem : spec_.cases) {
+    const Space space = make_space(spec_, problem, device_facts(target_.device));
+    const CandidateResolver resolver(spec_, space, problem, target_.device, target_.arch, target_.backend.toolchain,
+                                     false);
+    const std::uint64_t count = std::min(space.size(), spec_.search.evals.value_or(default_printed));
+    if (!options_.common.json() && !problem.empty()) fmt::print("# problem: {}\n", bindings_text(problem));
+    if (count < space.size())
+      tell("{} of {} configurations, in the order of the space (--evals says how many)\n", count, space.size());
+    for (std::uint64_t index = 0; index < count; ++index) {
+      const Commands commands = commands_of(resolver, space.at(index));
+      if (!options_.common.json()) {
+        print_lines(spec_, commands, built);
+        continue;
+      }
+      list.push_back(json_of(commands));
+      if (!problem.empty()) list.back()["problem"] = bindings_json(problem);
+    }
+  }
+  if (options_.common.json()) print_json(list);
+  return done;
+}
+
+}  // namespace xtune::cli

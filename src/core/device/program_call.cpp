@@ -1,0 +1,65 @@
+// Call texts, and command lines as people read them.
+#include "core/device/program_call.hpp"
+
+#include <algorithm>
+
+namespace xtune {
+
+std::string to_call_text(std::string_view plain) {
+  std::string text;
+  for (const char c : plain) text += c == '{' || c == '}' ? std::string(2, c) : std::string(1, c);
+  return text;
+}
+
+std::string from_call_text(std::string_view text, const ProgramPlaces& places) {
+  std::string plain;
+  while (!text.empty()) {
+    std::size_t taken = 1;
+    if (text.starts_with("{{") || text.starts_with("}}")) {
+      plain += text.front();
+      taken = 2;
+    } else if (text.starts_with("{out}")) {
+      plain += places.out;
+      taken = 5;
+    } else if (text.starts_with("{tmp}")) {
+      plain += places.tmp;
+      taken = 5;
+    } else {
+      plain += text.front();
+    }
+    text.remove_prefix(taken);
+  }
+  return plain;
+}
+
+std::vector<std::string> from_call_texts(const std::vector<std::string>& texts, const ProgramPlaces& places) {
+  std::vector<std::string> words;
+  for (const std::string& text : texts) words.push_back(from_call_text(text, places));
+  return words;
+}
+
+std::string shell_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string command_line(const std::vector<std::string>& words) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    line += !word.empty() && word.find_first_not_of(plain) == std::string::npos ? word : shell_quoted(word);
+  }
+  return line;
+}
+
+double milliseconds_in(std::string_view unit) noexcept {
+  if (unit == "s" || unit == "sec" || unit == "seconds") return 1e3;
+  if (unit == "ms" || unit == "msec") return 1;
+  if (unit == "us" || unit == "usec" || unit == "\xC2\xB5s" || unit == "\xCE\xBCs") return 1e-3;
+  if (unit == "ns" || unit == "nsec") return 1e-6;
+  return 0;
+}
+
+}  // namespace xtune

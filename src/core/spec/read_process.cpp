@@ -1,0 +1,235 @@
+// [process]: commands, their environment, and where the numbers are.
+#include <algorithm>
+#include <regex>
+
+#include "core/spec/process_spec.hpp"
+#include "core/spec/reader.hpp"
+
+namespace xtune {
+
+namespace {
+
+// Each sample is a run of a whole program, and the first run, which is judged, warms what can be warmed.
+void set_measure_defaults(MeasureSpec& measure) {
+  measure.warmup = 0;
+  measure.rep = 7;
+  measure.min_rep = 3;
+  measure.max_time_ms = 10'000;
+  measure.noise = 0.01;
+  measure.timeout_s = 600;
+  measure.flush = Flush::none;
+  measure.finals = 4;
+}
+
+void exclude_kernels(const Reader& reader, const TomlNode& process) {
+  for (const char* section : {"launch", "args", "validate", "candidates"})
+    if (const TomlNode* node = reader.document.root().find(section))
+      reader.fail(node->at,
+                  "[" + std::string(section) + "] is about kernels, and [process] tunes a program" +
+                      (std::string(section) == "validate" ? ": its results are judged by check and expect" : ""));
+  const TomlNode* const kernel = reader.document.root().find("kernel");
+  if (kernel != nullptr && kernel->find("source") != nullptr)
+    reader.fail(process.at, "[process] and kernel.source exclude each other: a spec tunes a program or a kernel");
+}
+
+template <class Make>
+auto compiled(const Reader& reader, const Make& make) {
+  try {
+    return make();
+  } catch (const TextError& error) {
+    reader.document.fail(error.at, error.message);
+  }
+}
+
+std::vector<CommandWord> read_words(const Reader& reader, const TomlNode& node, const std::string& what) {
+  return compiled(reader, [&] {
+    std::vector<CommandWord> words;
+    if (node.is_array())
+      for (const Text& word : reader.expressions(node, what)) words.emplace_back(word);
+    else
+      for (const Text& word : split_command({reader.text(node, what), reader.document.at(node.content_at)}))
+        words.emplace_back(word);
+    return words;
+  });
+}
+
+ProcessCommand read_command(const Reader& reader, const TomlNode& process, const char* key, bool shell) {
+  ProcessCommand command;
+  const TomlNode* const node = process.find(key);
+  if (node == nullptr) return command;
+  const std::string what = std::string("process.") + key;
+  command.at = reader.document.at(node->at);
+  if (shell) {
+    if (node->is_array()) reader.fail(node->at, what + ": with shell = true it is one text, as /bin/sh reads it");
+    const Text text{reader.text(*node, what), reader.document.at(node->content_at)};
+    command.shell = compiled(reader, [&] { return ShellText(text); });
+    if (text.text.find_first_not_of(" \t\n") != std::string::npos) return command;
+  } else {
+    command.words = read_words(reader, *node, what);
+    if (!command.words.empty()) return command;
+  }
+  reader.fail(node->at, what + " is empty: give the words of a command");
+}
+
+std::vector<std::pair<std::string, CommandWord>> read_environment(const Reader& reader, const TomlNode& process,
+                                                                  const char* key) {
+  std::vector<std::pair<std::string, CommandWord>> variables;
+  const TomlNode* const node = process.find(key);
+  if (node == nullptr) return variables;
+  for (const auto& [name, text] : reader.named_texts(*node, std::string("process.") + key)) {
+    if (name.empty() || name.find('=') != std::string::npos)
+      reader.fail(node->find(name)->key_at, "'" + name + "' is no name of an environment variable");
+    variables.emplace_back(name, compiled(reader, [&, &wanted = text] { return CommandWord(wanted); }));
+  }
+  return variables;
+}
+
+std::filesystem::path read_folder(const Reader& reader, const TomlNode& process) {
+  const TomlNode* const node = process.find("folder");
+  if (node == nullptr) return reader.base_dir.lexically_normal();
+  const std::filesystem::path path = (reader.base_dir / reader.text(*node, "process.folder")).lexically_normal();
+  std::error_code ignored;
+  if (reader.check_files && !std::filesystem::is_directory(path, ignored))
+    reader.fail(node->at,
+                "process.folder: " + path.string() + " is not a folder (paths are relative to the spec's folder)");
+  return path;
+}
+
+void check_regex(const Reader& reader, const TomlNode& node, const std::string& what) {
+  const std::string text = reader.text(node, what);
+  if (text.empty()) reader.fail(node.at, what + " is empty: give a regular expression");
+  try {
+    const std::regex compiled(text);
+  } catch (const std::regex_error& error) {
+    reader.fail(node.at, what + ": '" + text + "' is no regular expression (ECMAScript): " + error.what());
+  }
+}
+
+ProgramValue read_value(const Reader& reader, const TomlNode& node, const std::string& what, bool time) {
+  ProgramValue value;
+  reader.check_keys(reader.table(node, what), what, {"json", "csv", "regex", "file", "unit", "row"});
+  std::vector<std::string> forms;
+  for (const char* form : {"json", "csv", "regex"})
+    if (node.find(form) != nullptr) forms.emplace_back(form);
+  if (forms.size() != 1)
+    reader.fail(node.at, what + " needs exactly one of json (a path), csv (a column) and regex, got " +
+                             (forms.empty() ? "none" : forms[0] + " and " + forms[1]));
+  const TomlNode& where = *node.find(forms[0]);
+  value.where = reader.text(where, what + "." + forms[0]);
+  if (value.where.empty()) reader.fail(where.at, what + "." + forms[0] + " is empty");
+  if (forms[0] == "regex") check_regex(reader, where, what + ".regex");
+  value.form = forms[0] == "json"  ? ProgramValue::Form::json
+               : forms[0] == "csv" ? ProgramValue::Form::csv
+                                   : ProgramValue::Form::regex;
+  if (const TomlNode* row = node.find("row")) {
+    if (value.form != ProgramValue::Form::csv) reader.fail(row->key_at, what + ".row goes with csv alone");
+    value.row = static_cast<int>(reader.integer(*row, what + ".row", -1'000'000'000, 1'000'000'000));
+  }
+  if (const TomlNode* unit = node.find("unit")) value.unit = reader.text(*unit, what + ".unit");
+  if (time && !value.unit.empty() && milliseconds_in(value.unit) == 0)
+    reader.fail(node.find("unit")->at, what + ".unit: '" + value.unit + "' is no unit of time; one of s, ms, us, ns");
+  if (const TomlNode* file = node.find("file")) {
+    const Text text = reader.expression(*file, what + ".file");
+    const CommandWord word = compiled(reader, [&] { return CommandWord(text); });
+    if (!word.expressions().empty())
+      reader.fail(file->at, what +
+                                ".file names a file that is the same for all: of placeholders only {tmp}, the folder "
+                                "that each run has for itself");
+    std::vector<std::string> texts;
+    word.expand([](std::string_view) { return nullptr; }, texts);
+    value.file = texts.front();
+  }
+  return value;
+}
+
+void read_values(const Reader& reader, const TomlNode& process, ProcessSpec& spec) {
+  if (const TomlNode* time = process.find("time")) spec.time = read_value(reader, *time, "process.time", true);
+  const TomlNode* const metrics = process.find("metrics");
+  if (metrics == nullptr) return;
+  for (const auto& [name, node] : reader.table(*metrics, "[process.metrics]").entries) {
+    reader.check_identifier(node.key_at, name, "metric");
+    const bool taken = reader.spec.cases.front().contains(name) ||
+                       std::any_of(reader.spec.parameters.begin(), reader.spec.parameters.end(),
+                                   [&, &wanted = name](const Parameter& one) { return one.name == wanted; });
+    if (taken)
+      reader.fail(node.key_at,
+                  "'" + name + "' is a metric, and a parameter or a name of [problem] as well: rename one");
+    const auto& quantities = quantity_names();
+    if (std::find(quantities.begin(), quantities.end(), name) != quantities.end())
+      reader.fail(node.key_at, "'" + name + "' is something that xtune measures of kernels: choose another name");
+    spec.metrics.push_back(read_value(reader, node, "process.metrics." + name, false));
+    spec.metrics.back().name = name;
+    spec.metrics_at.push_back(reader.document.at(node.key_at));
+  }
+}
+
+// A parameter that the build does not name has no part in what is built.
+void find_launch_only(const Reader& reader, const TomlNode& process, const ProcessSpec& spec) {
+  std::vector<const CommandWord*> texts = spec.build.texts();
+  for (const auto& [name, word] : spec.build_env) texts.push_back(&word);
+  std::set<std::string, std::less<>> named;
+  for (const CommandWord* word : texts)
+    for (const CompiledText::Part* part : word->expressions())
+      named.insert(part->expression.front().names().begin(), part->expression.front().names().end());
+  for (std::size_t i = 0; i < reader.spec.parameters.size(); ++i) {
+    Parameter& parameter = reader.spec.parameters[i];
+    if (!parameter.compile_time && named.contains(parameter.name))
+      reader.document.fail(reader.spec.parameters_at[i], "the parameter '" + parameter.name +
+                                                             "' is compile_time = false, and process.build names it");
+    parameter.compile_time = named.contains(parameter.name);
+  }
+  const bool out = std::any_of(texts.begin(), texts.end(), [](const CommandWord* word) { return word->names("out"); });
+  if (spec.build.given() && !out)
+    reader.fail(process.find("build")->at,
+                "process.build never says {out}, the file that it is to build: add, say, -o {out}");
+  for (const ProcessCommand* command : {&spec.run, &spec.check})
+    for (const CommandWord* word : command->texts())
+      if (!spec.build.given() && word->names("out"))
+        reader.document.fail(command->at, "{out} is what process.build makes, and there is no build");
+}
+
+}  // namespace
+
+void read_process(Reader& reader) {
+  const TomlNode* const node = reader.document.root().find("process");
+  if (node == nullptr) return;
+  reader.check_keys(reader.table(*node, "[process]"), "[process]",
+                    {"build", "run", "check", "expect", "shell", "exec_prefix", "folder", "sources", "environment",
+                     "env", "build_env", "time", "metrics", "device", "timeout_s"});
+  exclude_kernels(reader, *node);
+  if (node->find("run") == nullptr) reader.fail(node->at, "[process] has no run, the command that is timed");
+  const TomlNode* const shell_node = node->find("shell");
+  const bool shell = shell_node != nullptr && reader.boolean(*shell_node, "process.shell");
+  ProcessSpec spec;
+  spec.at = reader.document.at(node->at);
+  spec.build = read_command(reader, *node, "build", shell);
+  spec.run = read_command(reader, *node, "run", shell);
+  spec.check = read_command(reader, *node, "check", shell);
+  if (const TomlNode* prefix = node->find("exec_prefix"))
+    spec.exec_prefix = read_words(reader, *prefix, "process.exec_prefix");
+  spec.folder = read_folder(reader, *node);
+  if (const TomlNode* sources = node->find("sources"))
+    for (const TomlNode& item : reader.array(*sources, "process.sources").items)
+      spec.sources.push_back(reader.existing_file(item, "process.sources"));
+  if (const TomlNode* names = node->find("environment"))
+    for (const TomlNode& item : reader.array(*names, "process.environment").items)
+      spec.environment.push_back(reader.text(item, "process.environment"));
+  spec.env = read_environment(reader, *node, "env");
+  spec.build_env = read_environment(reader, *node, "build_env");
+  read_values(reader, *node, spec);
+  if (const TomlNode* expect = node->find("expect")) {
+    check_regex(reader, *expect, "process.expect");
+    spec.expect = reader.text(*expect, "process.expect");
+  }
+  if (const TomlNode* device = node->find("device")) {
+    reader.choice(*device, "process.device", {"host", "cuda", "hip"});
+    spec.device = reader.text(*device, "process.device");
+  }
+  if (const TomlNode* timeout = node->find("timeout_s"))
+    spec.timeout_s = reader.number(*timeout, "process.timeout_s", 0.001, 1e6);
+  find_launch_only(reader, *node, spec);
+  set_measure_defaults(reader.spec.measure);
+  reader.spec.process = std::make_shared<const ProcessSpec>(std::move(spec));
+}
+
+}  // namespace xtune

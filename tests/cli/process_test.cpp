@@ -1,0 +1,339 @@
+// Programs tuned by their own commands: builds with g++, runs, the store, the options of `run`, imports.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cli/cli.hpp"
+
+using namespace xtune;
+using namespace xtune::cli_test;
+
+namespace {
+
+/// A C++ program whose time is made up of its parameters, so that the winner is known: SLOW is compiled in, N and WAY
+/// are given when it runs.
+constexpr const char* source =
+    "#include <cstdio>\n#include <cstdlib>\n#include \"factor.hpp\"\n"
+    "int main(int, char** argv) {\n"
+    "  const double us = SLOW * factor * std::atof(argv[1]) + std::atoi(argv[2]);\n"
+    "  if (std::atoi(argv[2]) == 9) { std::fprintf(stderr, \"way 9 is closed\\n\"); return 7; }\n"
+    "  if (std::atoi(argv[2]) == 8) { std::puts(\"nothing to report\"); return 0; }\n"
+    "  std::printf(\"{\\\"us\\\": %f, \\\"rate\\\": %f}\\nresult ok\\n\", us, 100 * SLOW - us);\n"
+    "}\n";
+
+struct Programs : Cli {
+  std::string folder_name;
+  explicit Programs(std::string name = "a folder") : folder_name(std::move(name)) {
+    fs::create_directories(path(folder_name));
+    write(folder_name + "/factor.hpp", "constexpr double factor = 1;\n");
+    write(folder_name + "/model.cpp", source);
+  }
+  std::string spec(const std::string& more = "", const std::string& ways = "[1, 2]",
+                   const std::string& measure = "[measure]\nrep = 3\nrace = false\nfinals = 0\n") const {
+    return write(folder_name + "/model.toml",
+                 "[kernel]\nname = \"model\"\n[problem]\nN = 10\n[space.params]\nSLOW = [3, 1, 2]\nWAY = " + ways +
+                     "\n[process]\nbuild = \"g++ -DSLOW={SLOW} model.cpp -o {out}\"\nrun = \"{out} {N} {WAY}\"\n"
+                     "sources = [\"model.cpp\"]\ntime = { json = \"us\", unit = \"us\" }\n"
+                     "[process.metrics]\nrate = { json = \"rate\" }\n" +
+                     measure + more);
+  }
+  json tune(const std::string& spec, std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {"run", spec, "--format", "json", "--quiet"});
+    const CommandResult result = xtune(more);
+    INFO(result.stderr_text);
+    return parsed(result);
+  }
+  std::size_t artifacts() const {
+    std::size_t count = 0;
+    std::error_code ignored;
+    for (fs::recursive_directory_iterator file(path("cache") + "/artifacts", ignored), end; file != end; ++file)
+      count += file->path().extension() == ".program";
+    return count;
+  }
+};
+
+bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+/// The messages of the store's failures.
+std::vector<json> stored(const Cli& cli) {
+  std::vector<json> records;
+  for (const auto& file : fs::recursive_directory_iterator(cli.path("cache") + "/records")) {
+    if (file.path().extension() != ".jsonl") continue;
+    std::ifstream in(file.path());
+    for (std::string line; std::getline(in, line);)
+      if (json record = json::parse(line); record.contains("outcome")) records.push_back(std::move(record));
+  }
+  return records;
+}
+
+}  // namespace
+
+TEST_CASE("a C++ program is built with g++, run, and its fastest configuration found and remembered") {
+  const Programs cli;
+  const std::string spec = cli.spec();
+  const json first = cli.tune(spec);
+  CHECK(first["best"]["config"] == json{{"SLOW", 1}, {"WAY", 1}});
+  CHECK(first["best"]["time_ms"].get<double>() == doctest::Approx(0.011));
+  CHECK(first["best"]["metrics"]["rate"].get<double>() == doctest::Approx(89));
+  CHECK(first["device"]["backend"] == "process");
+  CHECK(first["counts"] == json{{"ok", 6}});
+  // One build serves all values of WAY, which it does not name.
+  CHECK(cli.artifacts() == 3);
+  const json again = cli.tune(spec);
+  CHECK(again["from_store"] == 6);
+  CHECK(again["best"]["config"] == first["best"]["config"]);
+  const json best = parsed(cli.xtune({"best", spec, "--format", "json"}));
+  CHECK(best["best"]["config"] == first["best"]["config"]);
+  CHECK(best["match"] == "exact");
+  const CommandResult why = cli.xtune({"why", spec});
+  CHECK(says(why.stdout_text, "6 configurations: 6 stored"));
+  const CommandResult text = cli.xtune({"run", spec, "--quiet"});
+  CHECK(says(text.stdout_text, "rate"));
+  CHECK(says(text.stdout_text, "not validated but by its exit code"));
+}
+
+TEST_CASE("what a build depends on builds anew, and nothing else does") {
+  const Programs cli;
+  const std::string spec = cli.spec();
+  cli.tune(spec);
+  REQUIRE(cli.artifacts() == 3);
+  // Another problem is another run of the same builds.
+  CHECK(cli.tune(spec, {"-D", "N=20"})["from_store"] == 0);
+  CHECK(cli.artifacts() == 3);
+  // A header that a source includes counts, though only the source is named.
+  cli.write(cli.folder_name + "/factor.hpp", "constexpr double factor = 10;\n");
+  const json changed = cli.tune(spec);
+  CHECK(changed["from_store"] == 0);
+  CHECK(changed["best"]["time_ms"].get<double>() == doctest::Approx(0.101));
+  CHECK(cli.artifacts() == 6);
+  const json why = parsed(cli.xtune({"why", cli.spec("", "[1, 2, 3]"), "--format", "json"}));
+  CHECK(why["stored"] == 6);
+  CHECK(why["never_measured"] == 3);
+}
+
+TEST_CASE("another command, environment or place of a number is another measurement, and why says so") {
+  Programs cli;
+  cli.tune(cli.spec());
+  const auto differing = [&](const std::string& spec) {
+    return parsed(cli.xtune({"why", spec, "--format", "json"}))["differing"].dump();
+  };
+  std::string spec = cli.spec();
+  cli.env.emplace_back("OMP_NUM_THREADS", "3");
+  CHECK(differing(spec) == R"({"launch":6})");
+  cli.env.pop_back();
+  cli.env.emplace_back("CXXFLAGS", "-O3");
+  CHECK(differing(spec) == R"({"artifact":6})");
+  cli.env.pop_back();
+  cli.env.emplace_back("UNRELATED", "1");
+  CHECK(differing(spec) == "{}");
+  std::string text = read_file(spec);
+  text.replace(text.find("{out} {N} {WAY}"), 15, "{out} {N} {WAY} -v");
+  CHECK(differing(cli.write(cli.folder_name + "/model.toml", text)) == R"({"launch":6})");
+}
+
+TEST_CASE("failures of programs are data: exit code, standard error and what was printed are in the records") {
+  const Programs cli;
+  const json result = cli.tune(cli.spec("", "[1, 8, 9]"));
+  CHECK(result["counts"] == json{{"ok", 3}, {"launch_failed", 3}, {"wrong_result", 3}});
+  bool closed = false, silent = false;
+  for (const json& record : stored(cli)) {
+    const std::string message = record.value("message", "");
+    if (record["config"]["WAY"] == 9) {
+      CHECK(message == "the program ended with exit code 7: way 9 is closed");
+      CHECK(record["log"] == "way 9 is closed");
+      closed = true;
+    }
+    if (record["config"]["WAY"] == 8) {
+      CHECK(says(message, "the time was not found: neither the whole of it nor any line is JSON"));
+      CHECK(says(message, "nothing to report"));
+      silent = true;
+    }
+    if (record["config"]["WAY"] == 1) CHECK(record["reported"]["rate"].size() == record["samples_ms"].size());
+  }
+  CHECK(closed);
+  CHECK(silent);
+}
+
+TEST_CASE("a build that fails says what the compiler said; where nothing passes, the run does") {
+  const Programs cli;
+  cli.write(cli.folder_name + "/model.cpp", "int main() { return undeclared; }\n");
+  const CommandResult result = cli.xtune({"run", cli.spec(), "--quiet"});
+  CHECK(result.exit_code == 3);
+  CHECK(says(result.stdout_text, "6 compile_failed"));
+  CHECK(says(result.stdout_text, "model.cpp:1:21: error:"));
+  CHECK(says(result.stdout_text, "undeclared"));
+}
+
+TEST_CASE("a program that is not here ends the run at once, at the command's place") {
+  const Programs cli;
+  std::string text = read_file(cli.spec());
+  text.replace(text.find("g++"), 3, "g+++");
+  CommandResult result = cli.xtune({"run", cli.write("missing.toml", text), "--quiet"});
+  CHECK(says(result.stderr_text, "process.sources"));  // the folder has none of them
+  result = cli.xtune({"run", cli.write(cli.folder_name + "/model.toml", text), "--quiet"});
+  CHECK(result.exit_code == 4);
+  CHECK(says(result.stderr_text, "model.toml:9:9: g+++ is in no folder of PATH: install it"));
+}
+
+TEST_CASE("metrics are objectives, one or two") {
+  const Programs cli;
+  const json most = cli.tune(cli.spec("[objective]\nmaximize = \"rate\"\n"));
+  CHECK(most["best"]["config"] == json{{"SLOW", 3}, {"WAY", 1}});
+  const json both = cli.tune(cli.spec("[objective]\nminimize = \"time_ms\"\nmaximize = \"rate\"\n"));
+  CHECK(both["pareto"].size() == 3);
+  CHECK(both["from_store"] == 6);
+  const json own = cli.tune(cli.spec("[metrics]\nper_us = \"rate / (time_ms * 1000)\"\n"));
+  CHECK(own["best"]["metrics"]["per_us"].get<double>() == doctest::Approx(89.0 / 11));
+}
+
+TEST_CASE("--filter and --partition cut the space; the parts have it all") {
+  const Programs cli;
+  const std::string spec = cli.spec();
+  const json filtered = cli.tune(spec, {"--filter", "SLOW > 1", "--filter", "WAY == 2"});
+  CHECK(filtered["space"] == 2);
+  CHECK(filtered["best"]["config"] == json{{"SLOW", 2}, {"WAY", 2}});
+  CHECK(cli.tune(spec, {"--partition", "0/2"})["space"] == 3);
+  CHECK(cli.tune(spec, {"--partition", "1:2"})["space"] == 3);
+  CHECK(cli.tune(spec)["from_store"] == 6);
+  for (const char* bad : {"2/2", "x", "1", "-1/2", "1/2/3"}) {
+    CAPTURE(bad);
+    const CommandResult result = cli.xtune({"run", spec, "--partition=" + std::string(bad)});
+    CHECK(result.exit_code == 2);
+    CHECK(says(result.stderr_text, "write i/n"));
+  }
+  CHECK(cli.xtune({"run", spec, "--filter", "SLOWER > 1"}).exit_code == 2);
+  CHECK(cli.xtune({"run", spec, "--filter", "SLOW > 5"}).exit_code == 3);
+}
+
+TEST_CASE("--dry-run prints the commands and runs nothing") {
+  const Programs cli;
+  const std::string spec = cli.spec();
+  const CommandResult result = cli.xtune({"run", spec, "--dry-run", "--exec-prefix", "nice -n '5'"});
+  CHECK(result.exit_code == 0);
+  CHECK(says(result.stdout_text, "g++ -DSLOW=3 model.cpp -o '{out}'\nnice -n 5 '{out}' 10 1  # SLOW=3 WAY=1\n"));
+  CHECK(std::count(result.stdout_text.begin(), result.stdout_text.end(), '\n') == 10);
+  const json list = parsed(cli.xtune({"run", spec, "--dry-run", "--format", "json"}));
+  CHECK(list.size() == 6);
+  CHECK(list[0]["run"] == json{"{out}", "10", "1"});
+  CHECK_FALSE(fs::exists(cli.path("cache") + "/records"));
+  CHECK_FALSE(fs::exists(cli.path("cache") + "/artifacts"));
+  const CommandResult kernel = cli.xtune({"run", cli.copy_spec(), "--dry-run", "--backend", "host"});
+  CHECK(kernel.exit_code == 2);
+  CHECK(says(kernel.stderr_text, "--dry-run is about programs"));
+}
+
+TEST_CASE("--exec-prefix goes before the run command, and its times are not the program's") {
+  const Programs cli;
+  const std::string spec = cli.spec();
+  cli.tune(spec);
+  const json prefixed = cli.tune(spec, {"--exec-prefix", "env WAY=x"});
+  CHECK(prefixed["from_store"] == 0);
+  CHECK(prefixed["counts"] == json{{"ok", 6}});
+  const CommandResult bad = cli.xtune({"run", spec, "--exec-prefix", "a | b"});
+  CHECK(bad.exit_code == 2);
+  CHECK(says(bad.stderr_text, "--exec-prefix: '|' would need a shell"));
+}
+
+TEST_CASE("values cannot break out of their word, with a shell and without") {
+  const Cli cli;
+  const std::string evil = "x; touch hacked; $(touch hacked) `touch hacked` ' \" {out}";
+  const std::string spec =
+      "[kernel]\nname = \"echo\"\n[space.params]\nV = ['''" + evil + "''', \"plain\"]\n[process]\n";
+  const auto passes = [&](const std::string& process) {
+    const CommandResult result =
+        cli.xtune({"run", cli.write("echo.toml", spec + process), "--format", "json", "--quiet"});
+    return parsed(result)["counts"] == json{{"ok", 2}} && !fs::exists(cli.path("hacked"));
+  };
+  cli.write("show.sh", "#!/bin/sh\ntest $# = 1 && echo \"time 1 <$1>\"\n");
+  fs::permissions(cli.path("show.sh"), fs::perms::owner_all);
+  const std::string time = "time = { regex = 'time (\\d+)' }\n";
+  CHECK(passes("run = \"./show.sh {V}\"\n" + time + "expect = '<(plain|x; touch .* . \" \\{out\\})>'\n"));
+  CHECK(passes("run = \"./show.sh {V} | cat\"\nshell = true\n" + time +
+               "expect = '<(plain|x; touch .* . \" \\{out\\})>'\n"));
+}
+
+TEST_CASE("a program that hangs is killed; its configuration alone is lost") {
+  const Cli cli;
+  const std::string spec = cli.write(
+      "hang.toml",
+      "[kernel]\nname = \"hang\"\n[space.params]\nS = [100, 0]\n[process]\nrun = \"sleep {S}\"\ntimeout_s = 1\n"
+      "[measure]\nrep = 1\nfinals = 0\n");
+  const json result = parsed(cli.xtune({"run", spec, "--format", "json", "--quiet"}));
+  CHECK(result["counts"] == json{{"ok", 1}, {"timed_out", 1}});
+  CHECK(result["best"]["config"] == json{{"S", 0}});
+}
+
+TEST_CASE("--backend must fit the spec") {
+  const Programs cli;
+  const CommandResult host = cli.xtune({"run", cli.spec(), "--backend", "host"});
+  CHECK(host.exit_code == 2);
+  CHECK(says(host.stderr_text, "the spec has [process]"));
+  const CommandResult process = cli.xtune({"run", cli.copy_spec(), "--backend", "process"});
+  CHECK(process.exit_code == 2);
+  CHECK(says(process.stderr_text, "the spec has no [process]"));
+  CHECK(cli.xtune({"run", cli.spec(), "--backend", "process", "--quiet"}).exit_code == 0);
+}
+
+TEST_CASE("check, space and compile know programs") {
+  const Programs cli;
+  const std::string spec = cli.spec();
+  CHECK(says(cli.xtune({"check", spec}).stdout_text, "program 'model' is sound"));
+  CHECK(says(cli.xtune({"space", spec}).stdout_text, "6 of 6 configurations are valid"));
+  const json built = parsed(cli.xtune({"compile", spec, "--format", "json"}));
+  CHECK(built.size() == 6);
+  CHECK(built[0]["outcome"] == "ok");
+  CHECK(cli.artifacts() == 3);
+}
+
+TEST_CASE("the example of a program tunes as it stands") {
+  const Cli cli;
+  const std::string spec = std::string(XTUNE_SOURCE_DIR) + "/examples/process/stencil.toml";
+  const CommandResult result = cli.xtune({"run", spec, "--format", "json", "--quiet", "--evals", "3", "-D", "N=128"});
+  INFO(result.stderr_text);
+  const json json = parsed(result);
+  CHECK(json["counts"].value("ok", 0) + json["counts"].value("pruned", 0) == 3);
+  CHECK(json["best"]["metrics"]["GB_per_s"].get<double>() > 0);
+}
+
+TEST_CASE("Ctrl-C ends the program that runs, and keeps what was measured") {
+  const Cli cli;
+  const std::string spec = cli.write(
+      "long.toml",
+      "[kernel]\nname = \"long\"\n[space.params]\nS = [0, 1000]\n[search]\nstrategy = \"exhaustive\"\n[process]\n"
+      "run = ['sh', '-c', 'echo $$ > pid$0; sleep $0', '{S}']\n[measure]\nrep = 1\nfinals = 0\n");
+  Running run(cli, {"run", spec, "--quiet"});
+  const auto pid_of_sleeper = [&] { return read_if_there(cli.path("pid1000")); };
+  // The other one may come first or last.
+  REQUIRE(run.wait_until([&] { return pid_of_sleeper().ends_with('\n'); }));
+  run.process.kill_group(SIGINT);
+  REQUIRE(run.wait_for_end());
+  CHECK(run.exit_code == 130);
+  const int pid = std::stoi(pid_of_sleeper());
+  const auto gone = [&] {
+    // A zombie whose new parent has not looked yet is gone, too.
+    const std::string state = read_if_there("/proc/" + std::to_string(pid) + "/stat");
+    return state.empty() || state.find(") Z ") != std::string::npos;
+  };
+  EventLoop loop;
+  const auto deadline_ms = loop.now_ms() + 30'000;
+  while (!gone() && loop.now_ms() < deadline_ms) {
+    const auto poll = loop.call_after(5, [] {});
+    loop.run_once();
+  }
+  CHECK(gone());
+}
+
+TEST_CASE("a store of programs is verified, exported and replayed like any other") {
+  const Programs cli;
+  const std::string spec = cli.spec();
+  cli.tune(spec);
+  const CommandResult verified = cli.xtune({"store", "verify"});
+  INFO(verified.stdout_text << verified.stderr_text);
+  CHECK(verified.exit_code == 0);
+  CHECK(cli.xtune({"store", "ls"}).exit_code == 0);
+  const json replayed = parsed(
+      cli.xtune({"run", spec, "--backend", "replay", "--recording", cli.path("cache"), "--format", "json", "--quiet"}));
+  CHECK(replayed["counts"] == json{{"ok", 6}});
+  CHECK(replayed["best"]["config"] == json{{"SLOW", 1}, {"WAY", 1}});
+}

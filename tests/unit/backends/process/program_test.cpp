@@ -1,0 +1,234 @@
+// Programs run for real: what comes of their ends, and that nothing of them stays.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "backends/backend.hpp"
+#include "backends/process/device.hpp"
+#include "backends/process/run_program.hpp"
+#include "base/descendants.hpp"
+#include "base/files.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+using namespace xtune;
+using namespace xtune::process;
+
+namespace {
+
+ProgramValue regex_value(const std::string& where, const std::string& name = "") {
+  ProgramValue value;
+  value.name = name;
+  value.form = ProgramValue::Form::regex;
+  value.where = where;
+  return value;
+}
+
+/// A call of /bin/sh in a folder of the test's.
+struct Shell {
+  TemporaryDirectory folder;
+  ProgramCall call;
+  explicit Shell(const std::string& script) {
+    call.words = {"/bin/sh", "-c", to_call_text(script)};
+    call.folder = folder.path().string();
+    call.time = regex_value("time ([^ ]*)");
+    call.timeout_s = 20;
+  }
+  std::unique_ptr<Program> load(const std::string& image = "", int device = 0) const {
+    Artifact artifact;
+    artifact.image = image;
+    Launch launch;
+    launch.call = call;
+    return make_device(device)->load(artifact, launch);
+  }
+  Sample run() const { return load()->run({}); }
+  /// "outcome: message".
+  std::string failure(std::string* log = nullptr) const {
+    try {
+      run();
+      return "no failure";
+    } catch (const CandidateFailure& failed) {
+      if (log) *log = failed.log();
+      return std::string(to_string(failed.outcome())) + ": " + failed.what();
+    }
+  }
+  std::string read(const std::string& name) const { return read_if_there(folder.path() / name); }
+};
+
+bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+bool alive(int pid) { return pid > 0 && ::kill(pid, 0) == 0; }
+
+}  // namespace
+
+TEST_CASE("a run's time and metrics are what it reports") {
+  Shell shell("echo 'time 2.5us'; echo 'speed 7'");
+  shell.call.metrics = {regex_value("speed (.*)", "speed")};
+  const Sample sample = shell.run();
+  CHECK(sample.time_ms == doctest::Approx(0.0025));
+  CHECK(sample.reported == std::vector<double>{7});
+  CHECK(shell.load()->times_itself());
+}
+
+TEST_CASE("without a time of its own a program takes what the clock says") {
+  Shell shell("sleep 0.05");
+  shell.call.time = {};
+  const double time_ms = shell.run().time_ms;
+  CHECK(time_ms >= 50);
+  CHECK(time_ms < 20'000);
+}
+
+TEST_CASE("an exit code is a failed launch, a signal a crash; both keep the end of standard error") {
+  std::string log;
+  CHECK(Shell("echo 'time 1'; echo first >&2; echo 'out of paper' >&2; exit 3").failure(&log) ==
+        "launch_failed: the program ended with exit code 3: out of paper");
+  CHECK(log == "first\nout of paper\n");
+  CHECK(says(Shell("kill -SEGV $$").failure(), "crashed: the program ended with killed by signal 11"));
+}
+
+TEST_CASE("a program that is not there says so") {
+  Shell shell("");
+  shell.call.words = {"./no-such-program"};
+  CHECK(says(shell.failure(), "launch_failed: the program: cannot start ./no-such-program: no such file"));
+}
+
+TEST_CASE("a metric that is not found shows what was printed") {
+  const std::string failure = Shell("echo 'speed: 12 parsecs'").failure();
+  CHECK(says(failure, "wrong_result: the time was not found: no line matches the regular expression"));
+  CHECK(says(failure, "the program printed:\nspeed: 12 parsecs"));
+  CHECK(says(Shell("echo oops >&2").failure(), "on standard error:)\noops"));
+  CHECK(says(Shell("true").failure(), "the program printed:\nnothing"));
+  CHECK(says(Shell("echo time nan").failure(), "wrong_result: the time was not found: it is 'nan'"));
+}
+
+TEST_CASE("what is expected must be in the output, and the check must end well, once for all runs") {
+  Shell shell("echo 'time 1'; echo 'result 42'; echo x >> runs; echo ok > {tmp}/result");
+  shell.call.words = {"/bin/sh", "-c", "echo 'time 1'; echo 'result 42'; echo ok > {tmp}/result"};
+  shell.call.expect = "^result 42$";
+  shell.call.check = {"/bin/sh", "-c", "echo checked >> checks; test -s {tmp}/result"};
+  const auto program = shell.load();
+  program->run({});
+  program->run({});
+  CHECK(shell.read("checks") == "checked\n");
+  shell.call.expect = "^result 43$";
+  CHECK(says(shell.failure(), "wrong_result: no line of the output matches what is expected, '^result 43$'"));
+  shell.call.expect.clear();
+  shell.call.check = {"/bin/sh", "-c", "echo 'differs at 7' >&2; exit 1"};
+  CHECK(shell.failure() == "wrong_result: the check ended with exit code 1: differs at 7");
+}
+
+TEST_CASE("a file that the program writes is read, and an old one is not taken for this run's") {
+  Shell shell("");
+  shell.call.words = {"/bin/sh", "-c", "echo 'time 4' > {tmp}/log"};
+  shell.call.time.file = "{tmp}/log";
+  CHECK(shell.run().time_ms == 4);
+  shell.call.words = {"/bin/sh", "-c", "echo 'time 5' > result.txt"};
+  shell.call.time.file = "result.txt";
+  CHECK(shell.run().time_ms == 5);
+  shell.call.words = {"/bin/true"};
+  CHECK(says(shell.failure(), "the file is older than this run"));
+  shell.call.time.file = "other.txt";
+  CHECK(says(shell.failure(), "other.txt: the program did not write the file"));
+}
+
+TEST_CASE("{tmp} is empty when a run begins") {
+  Shell shell("");
+  shell.call.words = {"/bin/sh", "-c", "echo time $(($(ls {tmp} | wc -l) + 1)); touch {tmp}/left"};
+  const auto program = shell.load();
+  CHECK(program->run({}).time_ms == 1);
+  CHECK(program->run({}).time_ms == 1);
+}
+
+TEST_CASE("the built program is installed at {out}, whatever is in its name or its arguments") {
+  Shell shell("");
+  shell.call.words = {"{out}", to_call_text("a b; {out} $(touch hacked)"), "{{tmp}}"};
+  shell.call.environment = {{"PLACE", "{tmp}"}};
+  const auto program = shell.load("#!/bin/sh\necho \"$1|$2\" > arguments\ntest -d \"$PLACE\" && echo time 6\n");
+  CHECK(program->run({}).time_ms == 6);
+  CHECK(shell.read("arguments") == "a b; {out} $(touch hacked)|{tmp}\n");
+  CHECK(shell.read("hacked").empty());
+}
+
+TEST_CASE("a program that takes too long is killed with all that it has started") {
+  Shell shell(
+      "setsid sh -c 'echo $$ > daemon; sleep 100' & sh -c 'echo $$ > child; sleep 100' & "
+      "while ! test -s daemon || ! test -s child; do :; done; echo ready > ready; sleep 100");
+  shell.call.timeout_s = 1;
+  CHECK(says(shell.failure(), "timed_out: the program ran longer than 1.0 s and was killed"));
+  REQUIRE(shell.read("ready") == "ready\n");
+  CHECK_FALSE(alive(std::stoi(shell.read("daemon"))));
+  CHECK_FALSE(alive(std::stoi(shell.read("child"))));
+}
+
+TEST_CASE("what a program leaves behind is killed as it ends, and is not waited for") {
+  Shell shell("(setsid sh -c 'echo $$ > daemon; sleep 100' &) ; while ! test -s daemon; do :; done; echo time 1");
+  CHECK(shell.run().time_ms == 1);
+  CHECK_FALSE(alive(std::stoi(shell.read("daemon"))));
+  CHECK(children_of(::getpid()).empty());
+}
+
+TEST_CASE("of gigabytes the end is kept") {
+  Shell shell("head -c 50000000 /dev/zero | tr '\\0' 'x'; echo; echo time 8");
+  CHECK(shell.run().time_ms == 8);
+  ProgramRun run{{"/bin/sh", "-c", "head -c 50000000 /dev/zero; head -c 300000 /dev/zero >&2"}, {}, "", 60};
+  const ProgramEnd end = run_program(run);
+  CHECK(end.output_cut);
+  CHECK(end.stdout_text.size() == std::size_t{16} << 20);
+  CHECK(end.stderr_text.size() == std::size_t{64} << 10);
+}
+
+TEST_CASE("a program sees the one device that it is to run on") {
+  CHECK(visible_device(nullptr, 2) == "2");
+  CHECK(visible_device("4,5,7", 0) == "4");
+  CHECK(visible_device("4,5,7", 2) == "7");
+  CHECK(visible_device("GPU-aa,GPU-bb", 1) == "GPU-bb");
+  Shell shell("");
+  shell.call.words = {"/bin/sh", "-c", "echo \"$CUDA_VISIBLE_DEVICES\" > seen; echo time 1"};
+  shell.call.device = "cuda";
+  const char* before = std::getenv("CUDA_VISIBLE_DEVICES");
+  const std::string kept = before ? before : "";
+  ::setenv("CUDA_VISIBLE_DEVICES", "3,6", 1);
+  shell.load("", 1)->run({});
+  before ? ::setenv("CUDA_VISIBLE_DEVICES", kept.c_str(), 1) : ::unsetenv("CUDA_VISIBLE_DEVICES");
+  CHECK(shell.read("seen") == "6\n");
+}
+
+TEST_CASE("builds: the file at {out} is the image; failures tell what the compiler said") {
+  const TemporaryDirectory folder;
+  const auto toolchain = make_backend("process")->open_toolchain();
+  CompileRequest request;
+  request.folder = folder.path().string();
+  request.arch = toolchain->default_arch();
+  const auto failure = [&](const std::string& script) {
+    request.options = {"/bin/sh", "-c", script};
+    try {
+      return "image " + toolchain->compile(request).image;
+    } catch (const CandidateFailure& failed) {
+      return std::string(to_string(failed.outcome())) + ": " + failed.what();
+    }
+  };
+  request.defines = {{"WORD", "made"}};
+  CHECK(failure("printf \"$WORD\" > {out}") == "image made");
+  CHECK(failure("true") == "compile_failed: the build ended well and left no file at {out}");
+  CHECK(failure("mkdir {out}") == "compile_failed: the build made a folder of {out}, which is to be one file");
+  CHECK(failure("echo 'a.cpp:3:1: error: no such thing' >&2; exit 1") ==
+        "compile_failed: the build ended with exit code 1: a.cpp:3:1: error: no such thing");
+  CHECK(says(failure("kill -SEGV $$"), "crashed: /bin/sh crashed: killed by signal 11"));
+  CHECK_THROWS_AS(failure("echo 'cc: No space left on device' >&2; exit 1"), Error);
+  request.options.clear();
+  CHECK(toolchain->compile(request).image.empty());
+  request.options = {"no-such-compiler", "{out}"};
+  CHECK_THROWS_WITH_AS(toolchain->compile(request), doctest::Contains("cannot start no-such-compiler"),
+                       CandidateFailure);
+}
+
+TEST_CASE("the process backend takes no kernels, and is none of those that auto tries") {
+  for (const std::string& name : backend_names()) CHECK(name != "process");
+  const auto backend = make_backend("process");
+  CHECK(backend->list_devices().devices.front().backend == "process");
+  CHECK_THROWS_AS(backend->open_runtime(), Error);
+  CHECK_THROWS_AS(backend->open_device(0)->load({}, {}), Error);
+  CHECK_THROWS_AS(backend->open_device(0)->allocate(16), Error);
+}

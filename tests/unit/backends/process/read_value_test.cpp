@@ -1,0 +1,122 @@
+// Where numbers are found in what programs write, and what is none.
+#include "backends/process/read_value.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace xtune;
+using namespace xtune::process;
+using Form = ProgramValue::Form;
+
+namespace {
+
+ProgramValue time_at(Form form, const std::string& where, const std::string& unit = "", int row = -1) {
+  ProgramValue value;
+  value.form = form;
+  value.where = where;
+  value.unit = unit;
+  value.row = row;
+  return value;
+}
+
+ProgramValue metric(Form form, const std::string& where, const std::string& unit = "") {
+  ProgramValue value = time_at(form, where, unit);
+  value.name = "bandwidth";
+  return value;
+}
+
+std::string complaint(const ProgramValue& value, const std::string& text) {
+  try {
+    return "found " + std::to_string(read_number(value, text));
+  } catch (const NoNumber& failure) {
+    return failure.what();
+  }
+}
+
+bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a JSON path leads to a number") {
+  const std::string text = R"({"runs": [{"t": 1.5}, {"t": 2.5}], "a.b": {"c/d": 7}, "text": "3 us"})";
+  CHECK(read_number(time_at(Form::json, "runs[0].t"), text) == 1.5);
+  CHECK(read_number(time_at(Form::json, "runs[-1].t"), text) == 2.5);
+  CHECK(read_number(time_at(Form::json, "/runs/1/t"), text) == 2.5);
+  CHECK(read_number(time_at(Form::json, "\"a.b\".c/d"), text) == 7);
+  CHECK(read_number(time_at(Form::json, "/a.b/c~1d"), text) == 7);
+  CHECK(read_number(time_at(Form::json, "text"), text) == doctest::Approx(0.003));
+  CHECK(read_number(time_at(Form::json, "runs[0].t", "s"), text) == 1500);
+}
+
+TEST_CASE("JSON that follows other lines counts, and of several lines the last") {
+  CHECK(read_number(time_at(Form::json, "t"), "warming up\n{\"t\": 1}\n{\"t\": 2}\ndone\n") == 2);
+  CHECK(says(complaint(time_at(Form::json, "t"), "no braces at all\n"), "nor any line is JSON"));
+}
+
+TEST_CASE("a path that ends too soon says where, and names the nearest key") {
+  const std::string text = R"({"runs": [{"time": 1}], "name": "x", "flag": true})";
+  CHECK(says(complaint(time_at(Form::json, "runs[3].time"), text), "ends at [3]: the list has 1 items"));
+  CHECK(says(complaint(time_at(Form::json, "runs[0].tine"), text), "no such key (did you mean 'time'?)"));
+  CHECK(says(complaint(time_at(Form::json, "name.x"), text), "there is a string"));
+  CHECK(says(complaint(time_at(Form::json, "runs"), text), "leads to a array"));
+  CHECK(says(complaint(time_at(Form::json, "flag"), text), "leads to a boolean"));
+}
+
+TEST_CASE("a CSV column counts by its name, the last row unless another is asked for") {
+  const std::string text = "# a comment\nname,\"met (ms)\",iters\n\"a, b\",1.5,10\nc,2.5,20\n\n";
+  CHECK(read_number(time_at(Form::csv, "met (ms)"), text) == 2.5);
+  CHECK(read_number(time_at(Form::csv, "met (ms)", "", 0), text) == 1.5);
+  CHECK(read_number(time_at(Form::csv, "met (ms)", "", -2), text) == 1.5);
+  CHECK(read_number(time_at(Form::csv, "iters"), text) == 20);
+  CHECK(says(complaint(time_at(Form::csv, "met (ms)", "", 2), text), "has 2 values, and row 2 is wanted"));
+  CHECK(says(complaint(time_at(Form::csv, "net (ms)"), "name,met (ms)\na,1\n"), "did you mean 'met (ms)'"));
+  CHECK(read_number(time_at(Form::csv, "time"), "time\r\n4\r\n") == 4);
+}
+
+TEST_CASE("a regular expression's first group counts, on the last line that matches") {
+  const std::string text = "step 1: 5.0 ms\nstep 2: 4.0 ms\ntotal\n";
+  CHECK(read_number(time_at(Form::regex, "step \\d+: ([0-9.]+)"), text) == 4);
+  CHECK(read_number(time_at(Form::regex, "[0-9.]+ ms"), text) == 4);
+  CHECK(says(complaint(time_at(Form::regex, "took (.*)"), text), "no line matches the regular expression 'took (.*)'"));
+  CHECK(line_matches("^total$", text));
+  CHECK_FALSE(line_matches("^step 3", text));
+}
+
+TEST_CASE("a line of megabytes is looked at from its beginning") {
+  const std::string text = "time 3 " + std::string(4'000'000, 'x') + "\n";
+  CHECK(read_number(time_at(Form::regex, "time ([0-9]+)"), text) == 3);
+  CHECK(says(complaint(time_at(Form::regex, "y"), text), "no line matches"));
+}
+
+TEST_CASE("a time is in milliseconds by the unit behind it, else by the spec's") {
+  const auto read = [](const std::string& text, const std::string& unit = "") {
+    return read_number(time_at(Form::regex, "(.*)", unit), text);
+  };
+  CHECK(read("12") == 12);
+  CHECK(read("12", "us") == doctest::Approx(0.012));
+  CHECK(read("2 s", "us") == 2000);
+  CHECK(read("12.5us") == doctest::Approx(0.0125));
+  CHECK(read("7 \xC2\xB5s") == doctest::Approx(0.007));
+  CHECK(read("9ns") == doctest::Approx(9e-6));
+  CHECK(read("+1e3 ms") == 1000);
+  CHECK(says(complaint(time_at(Form::regex, "(.*)"), "5 furlongs"), "is no unit of time"));
+}
+
+TEST_CASE("what is no time is refused: NaN, infinity, zero, below, and words") {
+  for (const char* text : {"nan", "NaN", "inf", "-inf", "-nan"}) {
+    CAPTURE(text);
+    CHECK(says(complaint(time_at(Form::regex, "(.*)"), text), "it is '" + std::string(text) + "'"));
+  }
+  for (const char* text : {"0", "-1.5", "0.0 us"}) {
+    CAPTURE(text);
+    CHECK(says(complaint(time_at(Form::regex, "(.*)"), text), "must be above zero"));
+  }
+  CHECK(says(complaint(time_at(Form::regex, "(.*)"), "fast"), "'fast' is no number"));
+}
+
+TEST_CASE("a metric has its own unit, and may be zero or below") {
+  CHECK(read_number(metric(Form::regex, "(.*)", "GB/s"), "12.5 GB/s") == 12.5);
+  CHECK(read_number(metric(Form::regex, "(.*)", "GB/s"), "-3") == -3);
+  CHECK(says(complaint(metric(Form::regex, "(.*)", "GB/s"), "12 MB/s"), "is not in GB/s, as the spec says it is"));
+  CHECK(says(complaint(metric(Form::regex, "(.*)"), "12 MB/s"), "more than a number"));
+  CHECK(says(complaint(metric(Form::regex, "(.*)"), "nan"), "it is 'nan'"));
+}

@@ -1,0 +1,123 @@
+// From a configuration to the build and the call of a program, and to their keys.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/files.hpp"
+#include "core/candidates/resolve.hpp"
+#include "core/spec/process_spec.hpp"
+#include "xtune/error.hpp"
+#include "xtune/outcome.hpp"
+
+using namespace xtune;
+
+namespace {
+
+const std::string base = R"spec([kernel]
+name = "p"
+[problem]
+N = 64
+[space.params]
+TILE = [8, 0]
+FLAGS = ["-a -b", ""]
+THREADS = [1, 2]
+[process]
+build = "cc {FLAGS...} -DT={TILE} main.cpp -o {out}"
+run = "{out} {N} {N // TILE} {THREADS}"
+sources = ["main.cpp"]
+env = { OMP_NUM_THREADS = "{THREADS}" }
+time = { json = "t" }
+)spec";
+
+struct Job {
+  TemporaryDirectory own;
+  std::filesystem::path folder;
+  Spec spec;
+  std::unique_ptr<Space> space;
+  std::unique_ptr<CandidateResolver> resolver;
+
+  explicit Job(const std::string& text = base, const std::string& header = "1", const std::string& place = "here")
+      : folder(own.path() / place) {
+    write_file_atomically(folder / "main.cpp", "#include \"own.hpp\"\n#include <vector>\nint main() {}\n");
+    write_file_atomically(folder / "own.hpp", header);
+    spec = parse_spec(text, "p.toml", folder);
+    DeviceInfo device;
+    device.backend = "process";
+    device.arch = "x86_64";
+    space = std::make_unique<Space>(make_space(spec, spec.cases[0], {}));
+    resolver = std::make_unique<CandidateResolver>(spec, *space, spec.cases[0], device, "x86_64", "cc 1", false);
+  }
+  Config config(std::int64_t tile, const std::string& flags, std::int64_t threads) const {
+    return {tile, flags, threads};
+  }
+  std::string artifact(const Config& config) const { return resolver->artifact_key(resolver->compile_request(config)); }
+  std::string part(const Config& config, const std::string& name) const {
+    for (const auto& [key, value] : resolver->measurement_key_parts(config, artifact(config)))
+      if (key == name) return value;
+    return "(none)";
+  }
+};
+
+using Words = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a configuration's build and call are words in which the places stay") {
+  const Job program;
+  const CompileRequest request = program.resolver->compile_request(program.config(8, "-a -b", 2));
+  CHECK(request.options == Words{"cc", "-a", "-b", "-DT=8", "main.cpp", "-o", "{out}"});
+  CHECK(program.resolver->compile_request(program.config(8, "", 2)).options ==
+        Words{"cc", "-DT=8", "main.cpp", "-o", "{out}"});
+  CHECK(request.folder == program.folder.string());
+  const Launch launch = program.resolver->launch(program.config(8, "", 2));
+  REQUIRE(launch.call);
+  CHECK(launch.call->words == Words{"{out}", "64", "8", "2"});
+  CHECK(launch.call->environment == std::vector<std::pair<std::string, std::string>>{{"OMP_NUM_THREADS", "2"}});
+  CHECK_FALSE(program.resolver->limit_violation(launch, nullptr));
+  CHECK(program.resolver->scalars(program.config(8, "", 2)).empty());
+}
+
+TEST_CASE("parameters that the build does not name share its artifact, and are measured apart") {
+  const Job program;
+  CHECK(program.artifact(program.config(8, "", 1)) == program.artifact(program.config(8, "", 2)));
+  CHECK(program.artifact(program.config(8, "", 1)) != program.artifact(program.config(8, "-a -b", 1)));
+  CHECK(program.part(program.config(8, "", 1), "runtime") != program.part(program.config(8, "", 2), "runtime"));
+  CHECK(program.part(program.config(8, "", 1), "launch").find("OMP_NUM_THREADS=1") != std::string::npos);
+}
+
+TEST_CASE("an artifact's key knows what sources hold, included ones too, and not where they lie") {
+  const Job program, elsewhere(base, "1", "elsewhere/deep"), changed(base, "2");
+  const Config config = program.config(8, "", 1);
+  CHECK(program.artifact(config) == elsewhere.artifact(config));
+  CHECK(program.artifact(config) != changed.artifact(config));
+}
+
+TEST_CASE("a text without a value rejects its configuration, and has a key all the same") {
+  const Job program;
+  const Config config = program.config(0, "", 1);
+  CHECK_THROWS_WITH_AS(program.resolver->launch(config), doctest::Contains("division by zero"), CandidateFailure);
+  try {
+    program.resolver->launch(config);
+  } catch (const CandidateFailure& failure) {
+    CHECK(failure.outcome() == Outcome::rejected);
+    CHECK(std::string(failure.what()).find("p.toml:11:21: ") != std::string::npos);
+    CHECK(std::string(failure.what()).find("TILE = 0") != std::string::npos);
+  }
+  CHECK(program.part(config, "launch").find("division by zero") != std::string::npos);
+}
+
+TEST_CASE("variables that decide how fast a program runs are part of its measurement, others are not") {
+  const Job program;
+  const Config config = program.config(8, "", 1);
+  const std::string before = program.part(config, "launch");
+  ::setenv("OMP_PLACES", "cores", 1);
+  CHECK(program.part(config, "launch") != before);
+  ::unsetenv("OMP_PLACES");
+  ::setenv("XTUNE_TEST_UNRELATED", "1", 1);
+  CHECK(program.part(config, "launch") == before);
+  std::string listed = base;
+  listed.replace(listed.find("env ="), 5, "environment = [\"XTUNE_TEST_UNRELATED\"]\nenv =");
+  CHECK(Job(listed).part(config, "launch").find("XTUNE_TEST_UNRELATED=1") != std::string::npos);
+  ::unsetenv("XTUNE_TEST_UNRELATED");
+}

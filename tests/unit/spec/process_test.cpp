@@ -1,0 +1,219 @@
+// [process]: what it may say, what its words become, and what is refused where.
+#include <doctest/doctest.h>
+
+#include "core/spec/command_text.hpp"
+#include "core/spec/process_spec.hpp"
+#include "unit/spec/specs.hpp"
+
+using namespace xtune;
+using namespace xtune::test;
+
+namespace {
+
+const std::string program = R"spec([kernel]
+name = "stencil"
+
+[problem]
+N = 64
+
+[space.params]
+TILE = [8, 16]
+FLAGS = ["-O2", "-O3 -funroll-loops"]
+THREADS = [1, 2]
+
+[process]
+build = "cc {FLAGS...} -DTILE={TILE} gemm.cu -o {out}"
+run = "{out} --n {N} --threads {THREADS}"
+sources = ["gemm.cu"]
+time = { regex = "time ([0-9.]+)", unit = "us" }
+
+[process.metrics]
+speed = { csv = "speed" }
+
+[objective]
+maximize = "speed / THREADS"
+)spec";
+
+std::string changed(const std::string& from, const std::string& to) { return edited(from, to, program); }
+/// Refused at the place where `at` stands, with these words.
+void refused(const std::string& text, const std::string& at, const std::string& words) {
+  const std::string message = failure(text);
+  CAPTURE(message);
+  const std::size_t found = text.find(at);
+  REQUIRE(found != std::string::npos);
+  const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(found), '\n') + 1;
+  const std::size_t column =
+      found - (text.rfind('\n', found) == std::string::npos ? 0 : text.rfind('\n', found) + 1) + 1;
+  CHECK(message.find("gemm.toml:" + std::to_string(line) + ":" + std::to_string(column) + ": ") != std::string::npos);
+  CHECK(message.find(words) != std::string::npos);
+}
+
+using Words = std::vector<std::string>;
+
+Words split(const std::string& text) {
+  Words words;
+  for (const Text& word : split_command({text, {}})) words.push_back(word.text);
+  return words;
+}
+
+std::string split_failure(const std::string& text) {
+  try {
+    split(text);
+    return "split";
+  } catch (const TextError& error) {
+    return error.message;
+  }
+}
+
+Lookup lookup_in(const Bindings& names) {
+  return [&names](std::string_view name) -> const Value* {
+    const auto found = names.find(name);
+    return found == names.end() ? nullptr : &found->second;
+  };
+}
+
+}  // namespace
+
+TEST_CASE("a command is cut at blanks, quotes and backslashes apart, before anything is put into it") {
+  CHECK(split("cc  -O2\t-o {out}\n") == Words{"cc", "-O2", "-o", "{out}"});
+  CHECK(split(R"(a 'b c' "d \"e\" \\" f\ g '' x'y'z)") == Words{"a", "b c", "d \"e\" \\", "f g", "", "xyz"});
+  CHECK(split("a-{N + 1}-b {'x y' + Z} '{N * 2} c'") == Words{"a-{N + 1}-b", "{'x y' + Z}", "{N * 2} c"});
+  CHECK(split("awk '{{print $1}}'") == Words{"awk", "{{print $1}}"});
+  CHECK(split_failure("a 'b").find("quote is never closed") != std::string::npos);
+  CHECK(split_failure("a {b").find("'{' is not closed") != std::string::npos);
+  for (const char* word : {"a | b", "a; b", "a > b", "$HOME", "`b`", "a*", "a && b", "# b"}) {
+    CAPTURE(word);
+    CHECK(split_failure(word).find("would need a shell") != std::string::npos);
+  }
+}
+
+TEST_CASE("a value stays in its word, whatever it holds") {
+  const Bindings names{{"X", std::string("a b; rm -rf $(pwd) {out} 'q'")}, {"N", std::int64_t{3}}, {"ON", true}};
+  Words words;
+  CommandWord({"--x={X}", {}}).expand(lookup_in(names), words);
+  CommandWord({"{N * 2}{ON}", {}}).expand(lookup_in(names), words);
+  CommandWord({"{out}{{}}", {}}).expand(lookup_in(names), words);
+  CHECK(words == Words{"--x=a b; rm -rf $(pwd) {{out}} 'q'", "61", "{out}{{}}"});
+  CHECK(from_call_text(words[0], {"/o", "/t"}) == "--x=a b; rm -rf $(pwd) {out} 'q'");
+  CHECK(from_call_text(words[2], {"/o", "/t"}) == "/o{}");
+}
+
+TEST_CASE("{X...} is the one placeholder that becomes several words, or none") {
+  const auto expanded = [](const std::string& value) {
+    const Bindings names{{"X", value}};
+    Words words;
+    CommandWord({"{X...}", {}}).expand(lookup_in(names), words);
+    return words;
+  };
+  CHECK(expanded("-a  '-b c' {out}") == Words{"-a", "-b c", "{{out}}"});
+  CHECK(expanded("").empty());
+  CHECK_THROWS_WITH_AS(expanded("a; b"), doctest::Contains("would need a shell"), TextError);
+  CHECK_THROWS_AS(CommandWord({"{out...}", {}}), TextError);
+  CHECK_THROWS_AS(CommandWord({"-{X...}", {}}), TextError);
+}
+
+TEST_CASE("a shell's text gets values in quotes, and places as variables") {
+  const Bindings names{{"X", std::string("a'b $(c)")}};
+  CHECK(ShellText({"prog {X} > {tmp}/log; {out}", {}}).expand(lookup_in(names)) ==
+        R"(prog 'a'\''b $(c)' > "$XTUNE_TMP"/log; "$XTUNE_OUT")");
+  for (const char* text : {"echo \"{X}\"", "echo '{X}'", "echo \"a 'b' {X}\""}) {
+    CAPTURE(text);
+    CHECK_THROWS_WITH_AS(ShellText({text, {}}), doctest::Contains("a placeholder within quotes"), TextError);
+  }
+  CHECK_NOTHROW(ShellText({"echo \"it's\" {X} 'a' \\\" {X}", {}}));
+}
+
+TEST_CASE("parameters that the build does not name are launch-only") {
+  const Spec spec = parse(program);
+  REQUIRE(spec.process);
+  CHECK_FALSE(spec.space_only());
+  for (const Parameter& parameter : spec.parameters) CHECK(parameter.compile_time == (parameter.name != "THREADS"));
+  CHECK(spec.process->time.unit == "us");
+  CHECK(reported_names(spec) == Words{"speed"});
+  CHECK(spec.process->run.program() == "{out}");
+  CHECK(spec.process->build.program() == "cc");
+  CHECK_FALSE(validates(spec));
+  CHECK(validates(parse(changed("sources =", "expect = \"ok\"\nsources ="))));
+  const Spec env = parse(changed("sources =", "build_env = { T = \"{THREADS}\" }\nsources ="));
+  for (const Parameter& parameter : env.parameters) CHECK(parameter.compile_time);
+}
+
+TEST_CASE("a program is measured with few runs unless the spec says otherwise") {
+  CHECK(parse(program).measure.warmup == 0);
+  CHECK(parse(program).measure.rep == 7);
+  CHECK(parse(program + "[measure]\nrep = 20\n").measure.rep == 20);
+}
+
+TEST_CASE("a program alone, without build and parameters of its own, is a spec") {
+  const Spec spec = parse("[kernel]\nname = \"p\"\n[space.params]\nA = [1, 2]\n[process]\nrun = \"./p {A}\"\n");
+  CHECK_FALSE(spec.process->build.given());
+  CHECK(spec.process->time.form == ProgramValue::Form::wall);
+}
+
+TEST_CASE("what is wrong with [process] is told at its place") {
+  refused(changed("run = \"{out} --n {N} --threads {THREADS}\"", ""), "[process]", "[process] has no run");
+  refused(changed("-o {out}\"", "-o prog\""), "\"cc", "never says {out}");
+  refused(changed("--n {N}", "--n {M}"), "M}", "unknown name 'M' in a command");
+  refused(changed("--threads {THREADS}", "--threads {THREADS"), "{THREADS\"", "not closed");
+  refused(changed("--n {N}", "| tee"), "| tee", "'|' would need a shell");
+  refused(changed("sources =", "source ="), "source =", "did you mean 'sources'");
+  refused(changed("[\"gemm.cu\"]", "[\"gem.cu\"]"), "\"gem.cu\"", "does not exist");
+  refused(changed("regex = \"time ([0-9.]+)\"", "regex = \"time ([0-9\""), "\"time ([0-9\"",
+          "is no regular expression");
+  refused(changed("unit = \"us\"", "unit = \"GB\""), "\"GB\"", "is no unit of time");
+  refused(changed("{ csv = \"speed\" }", "{ csv = \"speed\", json = \"s\" }"), "{ csv", "exactly one of json");
+  refused(changed("speed = {", "TILE = {"), "TILE = { csv", "is a metric, and a parameter");
+  refused(changed("speed = {", "registers = {"), "registers = {", "measures of kernels");
+  refused(program + "[metrics]\nspeed = \"1\"\n", "speed = \"1\"", "is in [process.metrics] as well");
+  refused(changed("TILE = [8, 16]", "TILE = { values = [8, 16], compile_time = false }"), "TILE = {",
+          "compile_time = false, and process.build names it");
+}
+
+TEST_CASE("a kernel's sections do not go with a program") {
+  refused(program + "[launch]\ngrid = [1]\n", "[launch]", "[process] tunes a program");
+  refused(program + "[validate]\nrtol = 1\n", "[validate]", "judged by check and expect");
+  refused(changed("name = \"stencil\"", "name = \"stencil\"\nsource = \"gemm.cu\""), "[process]", "exclude each other");
+}
+
+TEST_CASE("--filter adds constraints, on listed configurations too") {
+  SpecOptions options;
+  options.filters = {"TILE * THREADS >= 16", "FLAGS == '-O2'"};
+  const Spec spec = parse(program, options);
+  CHECK(make_space(spec, spec.cases[0], facts()).size() == 3);
+  options.filters = {"TILES > 1"};
+  CHECK(failure(program, options).find("--filter 'TILES > 1': unknown name 'TILES'") != std::string::npos);
+  options.filters = {"TILE > 100"};
+  const Spec none = parse(program, options);
+  CHECK_THROWS_WITH_AS(make_space(none, none.cases[0], facts()), doctest::Contains("--filter"), Error);
+}
+
+TEST_CASE("partitions share no configuration, and have them all together") {
+  const std::string text =
+      "[kernel]\nname = \"s\"\n[space]\nconstraints = [\"A <= B\"]\n[space.params]\nA = { min = 1, max = 20 }\n"
+      "B = { min = 1, max = 30 }\nC = [1, 2]\n";
+  const Spec whole = parse(text);
+  const Space space = make_space(whole, whole.cases[0], facts());
+  std::vector<int> seen(space.size());
+  std::size_t least = space.size(), most = 0;
+  for (std::uint64_t part = 0; part < 7; ++part) {
+    SpecOptions options;
+    options.partition = {part, 7};
+    const Spec spec = parse(text, options);
+    const Space own = make_space(spec, spec.cases[0], facts());
+    least = std::min<std::size_t>(least, own.size());
+    most = std::max<std::size_t>(most, own.size());
+    bool one = false, two = false;
+    for (std::uint64_t i = 0; i < own.size(); ++i) {
+      ++seen[space.index_of(own.at(i)).value()];
+      (own.at(i)[2] == Value(std::int64_t{1}) ? one : two) = true;
+    }
+    CHECK(one);
+    CHECK(two);
+  }
+  for (const int times : seen) CHECK(times == 1);
+  CHECK(most - least <= 1);
+  SpecOptions options;
+  options.partition = {1000, 1001};
+  const Spec far = parse(text, options);
+  CHECK_THROWS_WITH_AS(make_space(far, far.cases[0], facts()), doctest::Contains("this part none of them"), Error);
+}
