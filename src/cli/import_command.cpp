@@ -8,7 +8,7 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
+#include "cli/import_commands.hpp"
 #include "core/record/record_log.hpp"
 #include "core/replay/import.hpp"
 #include "report/run_report.hpp"
@@ -22,13 +22,8 @@ struct ImportOptions {
   std::string format = "text";
 };
 
-/// A file name without surprises for shells and TOML.
 std::string stem_of(const ImportOptions& options) {
-  std::string stem = options.name.empty() ? recording_name(options.path) : options.name;
-  for (char& c : stem)
-    if (c == '/' || c == '\\' || c == ' ' || c == '"') c = '_';
-  if (stem.empty() || stem.front() == '.') stem = "_" + stem;
-  return stem;
+  return file_stem(options.name.empty() ? recording_name(options.path) : options.name);
 }
 
 /// Where the store keeps records of this kernel and architecture; the same for a cache that is imported again, of which
@@ -95,8 +90,15 @@ int import_kernel_tuner(const ImportOptions& options) {
 
 }  // namespace
 
+std::string file_stem(std::string name) {
+  for (char& c : name)
+    if (c == '/' || c == '\\' || c == ' ' || c == '"') c = '_';
+  if (name.empty() || name.front() == '.') name = "_" + name;
+  return name;
+}
+
 void add_import_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("import", "turns what another tuner recorded into a spec and records");
+  CLI::App* command = app.add_subcommand("import", "turns what another tuner recorded or lists into a spec");
   command->require_subcommand(1);
   add_example(*command,
               "xtune import kernel-tuner gemm_cache.json.gz -o recorded\n  xtune run recorded/gemm_cache.toml");
@@ -114,6 +116,7 @@ void add_import_command(CLI::App& app, Context& context) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   kernel_tuner->callback([&context] { context.exit_code = import_kernel_tuner(options); });
+  add_import_kbench(*command, context);
 }
 
 }  // namespace xtune::cli

@@ -9,23 +9,12 @@
 #include "base/text.hpp"
 #include "core/record/record_json.hpp"
 #include "core/spec/configs_csv.hpp"
+#include "core/spec/toml_text.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
 namespace xtune {
 namespace {
-
-/// A basic string of TOML; JSON's escapes are all among TOML's.
-std::string toml_text(const Value& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  return text ? nlohmann::json(printable(*text)).dump() : to_text(value);
-}
-
-std::string toml_list(const std::vector<Value>& values) {
-  std::string list;
-  for (const Value& value : values) list += (list.empty() ? "" : ", ") + toml_text(value);
-  return "[" + list + "]";
-}
 
 void check_names(const Recording& recording) {
   for (const Parameter& parameter : recording.space.parameters()) {

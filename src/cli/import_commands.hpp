@@ -1,0 +1,13 @@
+// What the subcommands of xtune import share.
+#pragma once
+
+#include "cli/commands.hpp"
+
+namespace xtune::cli {
+
+/// A file name without surprises for shells and TOML.
+std::string file_stem(std::string name);
+
+void add_import_kbench(CLI::App& import, Context& context);
+
+}  // namespace xtune::cli

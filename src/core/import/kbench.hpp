@@ -1,0 +1,28 @@
+// kbench's YAML, the form in which Mojo benchmarks list their parameters, as specs with [process].
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace xtune {
+
+struct KbenchOptions {
+  std::vector<std::string> build_opts;  ///< words between `mojo build` and the -D of the parameters
+  std::string device = "host";          ///< [process] device
+};
+
+/// One spec, and the list of its configurations where they are no plain product (`stem`.configs.csv); else empty.
+struct KbenchSpec {
+  std::string stem, spec, configs;
+};
+
+/// text: name, file, params (a mapping, or a list of mappings: each is a product of its values, and they follow each
+/// other) and rules (Python expressions). A name with a $ is one that the program takes when it runs, and no -D. Groups
+/// of the same names are one spec; others get one each, stem-2 and so on. path: of the YAML file: messages name it, and
+/// the benchmark's file is looked for from its folder, then from the working folder; $VARIABLES in it are those of the
+/// environment. Throws Error(invalid_argument) that opens with path:line:column where the text has one.
+std::vector<KbenchSpec> import_kbench(const std::string& text, const std::filesystem::path& path,
+                                      const std::string& stem, const KbenchOptions& options);
+
+}  // namespace xtune

@@ -1,0 +1,47 @@
+// kbench's YAML, imported and tuned with a stand-in for mojo.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "cli/cli.hpp"
+
+using namespace xtune;
+using namespace xtune::cli_test;
+
+TEST_CASE("kbench's YAML becomes specs that tune") {
+  Cli cli;
+  cli.env.emplace_back("BENCHMARKS", cli.folder.path().string());
+  cli.env.emplace_back("PATH", cli.path("bin") + ":" + std::getenv("PATH"));
+  // What this mojo "builds" is a script that writes the table of a benchmark, where its last argument says.
+  fs::create_directories(cli.path("bin"));
+  cli.write("bin/mojo",
+            "#!/bin/sh\ncase \"$*\" in \"build -O3 -D \"*) ;; *) exit 1;; esac\nfor last; do :; done\n"
+            "{ echo '#!/bin/sh'; echo \"for last; do :; done; echo 'name,iters,met (ms)' > \\\"\\$last\\\"\"; "
+            "echo \"echo \\\"x,1,\\${1#--x=}1\\\" >> \\\"\\$last\\\"\"; } > \"$last\"; chmod +x \"$last\"\n");
+  fs::permissions(cli.path("bin/mojo"), fs::perms::owner_all);
+  cli.write("gemm.mojo", "def main(): pass\n");
+  const std::string yaml =
+      cli.write("gemm.yaml",
+                "name: multistage gemm\nfile: $BENCHMARKS/gemm.mojo\nparams:\n- stages: [4, 2**3]\n  dtype: DType.float16\n"
+                "  $x: [0, 1, 2]\n- dtype: DType.float32\n  stages: 2\n  $x: 5\n- only: [1, 2]\n  $x: [3, 4]\n"
+                "rules:\n- stages > 2 or $x == 5\n");
+  const json specs = parsed(
+      cli.xtune({"import", "kbench", yaml, "-o", cli.path("out"), "--build-opts", "-O3", "--format", "json"}));
+  REQUIRE(specs.size() == 2);
+  CHECK(specs[0]["configs"] == 7);
+  CHECK(specs[0]["kernel"] == "multistage_gemm");
+  CHECK(specs[1]["configs"] == 4);
+  const json tuned = parsed(cli.xtune({"run", specs[0]["spec"], "--format", "json", "--quiet", "--top", "7"}));
+  CHECK(tuned["counts"] == json{{"ok", 7}});
+  CHECK(tuned["best"]["config"]["x"] == 0);
+  CHECK(tuned["best"]["time_ms"] == 1);
+}
+
+TEST_CASE("what is no kbench file is a bad argument, and leaves no spec") {
+  const Cli cli;
+  const CommandResult bad = cli.xtune({"import", "kbench", cli.write("bad.yaml", "name: [x\n"), "-o", cli.path("out")});
+  CHECK(bad.exit_code == 2);
+  CHECK(bad.stderr_text.find("bad.yaml:") != std::string::npos);
+  CHECK_FALSE(fs::exists(cli.path("out")));
+  CHECK(cli.xtune({"import", "kbench", cli.path("none.yaml")}).exit_code == 2);
+}

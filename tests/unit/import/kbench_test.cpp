@@ -1,0 +1,141 @@
+// kbench's YAML as specs.
+#include "core/import/kbench.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/files.hpp"
+#include "core/spec/process_spec.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+struct Import {
+  TemporaryDirectory folder;
+  KbenchOptions options;
+  Import() {
+    write_file_atomically(folder.path() / "a b.mojo", "def main(): pass\n");
+    write_file_atomically(folder.path() / "bench.py", "print(1)\n");
+  }
+  std::vector<KbenchSpec> specs(const std::string& text) const {
+    return import_kbench(text, folder.path() / "x.yaml", "x", options);
+  }
+  /// The spec, parsed, with its list of configurations beside it.
+  Spec parsed(const KbenchSpec& spec) const {
+    if (!spec.configs.empty()) write_file_atomically(folder.path() / (spec.stem + ".configs.csv"), spec.configs);
+    return parse_spec(spec.spec, spec.stem + ".toml", folder.path());
+  }
+  std::string failure(const std::string& text) const {
+    try {
+      specs(text);
+      return "no failure";
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::invalid_argument);
+      const std::string message = error.what(), place = (folder.path() / "x.yaml").string();
+      return message.starts_with(place) ? message.substr(place.size()) : message;
+    }
+  }
+};
+
+std::vector<std::string> words(const ProcessCommand& command) {
+  return command.expand([](std::string_view name) -> const Value* {
+    static const Value one = std::int64_t{1};
+    static const Value word = std::string("w");
+    return name == "dtype" ? &word : &one;
+  });
+}
+
+std::uint64_t size_of(const Spec& spec) { return make_space(spec, spec.cases[0], {}).size(); }
+
+}  // namespace
+
+TEST_CASE("a mapping of values is a product; $ marks what the program takes when it runs") {
+  const Import import;
+  const auto specs = import.specs(
+      "name: gemm\nfile: a b.mojo\nparams:\n  M: [8192, 2**10]\n  dtype: DType.float16\n  $x: [0, 1, 1]\n  T: "
+      "[\"True\", "
+      "\"False\"]\n");
+  REQUIRE(specs.size() == 1);
+  CHECK(specs[0].configs.empty());
+  const Spec spec = import.parsed(specs[0]);
+  CHECK(size_of(spec) == 8);
+  CHECK(spec.kernel.name == "gemm");
+  CHECK(spec.parameters[0].values == std::vector<Value>{std::int64_t{8192}, std::int64_t{1024}});
+  CHECK(spec.parameters[3].values == std::vector<Value>{std::string("True"), std::string("False")});
+  for (const Parameter& parameter : spec.parameters) CHECK(parameter.compile_time == (parameter.name != "x"));
+  const std::string file = (import.folder.path() / "a b.mojo").string();
+  CHECK(words(spec.process->build) ==
+        std::vector<std::string>{"mojo", "build", "-D", "M=1", "-D", "dtype=w", "-D", "T=1", file, "-o", "{out}"});
+  CHECK(words(spec.process->run) == std::vector<std::string>{"{out}", "--x=1", "-o", "{tmp}/kbench.csv"});
+  CHECK(spec.process->time.where == "met (ms)");
+}
+
+TEST_CASE("groups follow each other, each a product; those of other names are another spec") {
+  const Import import;
+  const auto specs = import.specs(
+      "name: gemm\nfile: a b.mojo\nparams:\n- {stages: [4, 8], $x: [0, 1]}\n- {stages: 2, $x: [1, 2]}\n- {only: 1}\n"
+      "- {stages: 4, $x: [0, 5], metadata: {a: 1}}\n");
+  REQUIRE(specs.size() == 2);
+  CHECK(specs[1].stem == "x-2");
+  CHECK(size_of(import.parsed(specs[0])) == 7);
+  CHECK(size_of(import.parsed(specs[1])) == 1);
+}
+
+TEST_CASE("rules are constraints where they apply") {
+  const Import import;
+  const std::string head = "name: gemm\nfile: a b.mojo\nrules:\n- $x <= stages\n- other > 5\nparams:\n";
+  const auto one = import.specs(head + "  stages: [1, 2]\n  $x: [1, 2]\n");
+  CHECK(size_of(import.parsed(one[0])) == 3);
+  const auto two = import.specs(head + "- {stages: [1, 2], $x: [1, 2]}\n- {stages: 3, $x: 4}\n- {stages: 7, $x: 4}\n");
+  CHECK(size_of(import.parsed(two[0])) == 4);
+}
+
+TEST_CASE("values that are words in one group are words in all") {
+  const Import import;
+  const auto specs = import.specs("name: g\nfile: a b.mojo\nparams:\n- {s: [4, 8]}\n- {s: 4x4}\n");
+  CHECK(import.parsed(specs[0]).parameters[0].values ==
+        std::vector<Value>{std::string("4"), std::string("8"), std::string("4x4")});
+}
+
+TEST_CASE("a Python benchmark is run without a build") {
+  const Import import;
+  const Spec spec = import.parsed(import.specs("name: g\nfile: bench.py\nparams: {M: [1, 2], $x: 3}\n")[0]);
+  CHECK_FALSE(spec.process->build.given());
+  CHECK(words(spec.process->run) == std::vector<std::string>{"python3", (import.folder.path() / "bench.py").string(),
+                                                             "--M=1", "--x=1", "-o", "{tmp}/kbench.csv"});
+}
+
+TEST_CASE("the file's variables are the environment's; options go into the build") {
+  Import import;
+  import.options = {{"-O3", "a {b}"}, "cuda"};
+  ::setenv("XTUNE_TEST_ROOT", import.folder.path().c_str(), 1);
+  for (const char* file : {"$XTUNE_TEST_ROOT/a b.mojo", "${XTUNE_TEST_ROOT}/a b.mojo"}) {
+    const Spec spec = import.parsed(import.specs("name: g/h\nfile: " + std::string(file) + "\nparams: {M: 1}\n")[0]);
+    CHECK(spec.kernel.name == "g_h");
+    CHECK(words(spec.process->build)[3] == "a {{b}}");
+    CHECK(spec.process->device == "cuda");
+  }
+  ::unsetenv("XTUNE_TEST_ROOT");
+  CHECK(import.failure("name: g\nfile: $XTUNE_TEST_ROOT/x.mojo\nparams: {M: 1}\n") ==
+        ":2:7: file: the environment has no XTUNE_TEST_ROOT: set it to where the benchmarks are");
+}
+
+TEST_CASE("what is no kbench file says where and why") {
+  const Import import;
+  const std::string head = "name: g\nfile: a b.mojo\n";
+  CHECK(import.failure("- 1\n") == ":1:1: a kbench file is a mapping with name, file and params");
+  CHECK(import.failure("name: [x\n").starts_with(":"));
+  CHECK(import.failure("name: g\nparams: {M: 1}\n").find("there is no file") != std::string::npos);
+  CHECK(import.failure(head).find("there are no params") != std::string::npos);
+  CHECK(import.failure(head + "param: {M: 1}\n") == ":3:1: unknown key 'param' (did you mean 'params'?)");
+  CHECK(import.failure(head + "params: {a-b: 1}\n").find("'a-b' is no name that a spec can have") != std::string::npos);
+  CHECK(import.failure(head + "params: {M: []}\n").find("M has no values") != std::string::npos);
+  CHECK(import.failure(head + "params: {M: {a: 1}}\n").find("a value is a number or a word") != std::string::npos);
+  CHECK(import.failure(head + "params: {M: 1}\nrules: [\"M >\"]\n").find(":4:9: the rule 'M >'") != std::string::npos);
+  CHECK(import.failure("name: g\nfile: none.mojo\nparams: {M: 1}\n").find(":2:7: file: none.mojo does not exist") !=
+        std::string::npos);
+}
