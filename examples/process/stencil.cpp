@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
   const double mean = sum / static_cast<double>(a.size());
   std::printf("mean %.3f: %s\n", mean, std::abs(mean - 3) < 0.1 ? "as it should be" : "wrong");
   const double gigabytes = 2.0 * sizeof(float) * static_cast<double>(a.size()) * sweeps * 1e-9;
-  std::printf("{\"sweep\": {\"seconds\": %.9f}, \"bandwidth\": %.6f}\n", spent.count() / sweeps, gigabytes / spent.count());
+  std::printf("{\"sweep\": {\"seconds\": %.9f}, \"bandwidth\": %.6f}\n", spent.count() / sweeps,
+              gigabytes / spent.count());
   return 0;
 }

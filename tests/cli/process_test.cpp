@@ -236,7 +236,9 @@ TEST_CASE("--exec-prefix goes before the run command, and its times are not the 
 }
 
 TEST_CASE("values cannot break out of their word, with a shell and without") {
-  const Cli cli;
+  Cli cli;
+  fs::create_directories(cli.path("it's \"tmp\" $HOME"));
+  cli.set("XTUNE_TMP_DIR", cli.path("it's \"tmp\" $HOME"));
   const std::string evil = "x; touch hacked; $(touch hacked) `touch hacked` ' \" {out}";
   const std::string spec =
       "[kernel]\nname = \"echo\"\n[space.params]\nV = ['''" + evil + "''', \"plain\"]\n[process]\n";
@@ -247,10 +249,14 @@ TEST_CASE("values cannot break out of their word, with a shell and without") {
   };
   cli.write("show.sh", "#!/bin/sh\ntest $# = 1 && echo \"time 1 <$1>\"\n");
   fs::permissions(cli.path("show.sh"), fs::perms::owner_all);
+  cli.write("copy.sh", "#!/bin/sh\ncp \"$1\" \"$2\" && chmod +x \"$2\"\n");
+  fs::permissions(cli.path("copy.sh"), fs::perms::owner_all);
   const std::string time = "time = { regex = 'time (\\d+)' }\n";
   CHECK(passes("run = \"./show.sh {V}\"\n" + time + "expect = '<(plain|x; touch .* . \" \\{out\\})>'\n"));
   CHECK(passes("run = \"./show.sh {V} | cat\"\nshell = true\n" + time +
                "expect = '<(plain|x; touch .* . \" \\{out\\})>'\n"));
+  CHECK(passes("build = \"./copy.sh show.sh {out} > {tmp}/log\"\nrun = \"{out} {V}; test -d {tmp}\"\nshell = true\n" +
+               time));
 }
 
 TEST_CASE("a program that hangs is killed; its configuration alone is lost") {
@@ -273,6 +279,21 @@ TEST_CASE("--backend must fit the spec") {
   CHECK(process.exit_code == 2);
   CHECK(says(process.stderr_text, "the spec has no [process]"));
   CHECK(cli.xtune({"run", cli.spec(), "--backend", "process", "--quiet"}).exit_code == 0);
+}
+
+TEST_CASE("a program for a GPU needs one, and says why there is none") {
+  Programs cli;
+  cli.env.emplace_back("CUDA_VISIBLE_DEVICES", "-1");
+  std::string text = read_file(cli.spec());
+  text.replace(text.find("sources ="), 9, "device = \"cuda\"\nsources =");
+  const std::string spec = cli.write(cli.folder_name + "/model.toml", text);
+  const CommandResult result = cli.xtune({"run", spec, "--quiet"});
+  CHECK(result.exit_code == 4);
+  CHECK(says(result.stderr_text, "model.toml:8:1: no device for the program: "));
+  // What was measured elsewhere can be asked for all the same.
+  const CommandResult best = cli.xtune({"best", spec, "--arch", "sm_90"});
+  CHECK(best.exit_code == 3);
+  CHECK(says(best.stdout_text, "none: nothing stored"));
 }
 
 TEST_CASE("check, space and compile know programs") {

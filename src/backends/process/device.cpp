@@ -1,218 +1,15 @@
-// Loads a program into a folder of its own, runs it, and reads what it reports.
+// This machine as the device of programs.
 #include "backends/process/device.hpp"
 
-#include <fmt/core.h>
-#include <sys/stat.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <algorithm>
+#include <string_view>
 
 #include "backends/host/cpu.hpp"
-#include "backends/process/read_value.hpp"
-#include "backends/process/run_program.hpp"
-#include "base/files.hpp"
-#include "base/text.hpp"
+#include "backends/process/program.hpp"
 #include "xtune/error.hpp"
-#include "xtune/outcome.hpp"
 
 namespace xtune::process {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::size_t shown_bytes = 1000, log_bytes = 8192;
-constexpr std::uint64_t largest_result = std::uint64_t{64} << 20;
-
-/// Tells whether a file was written since: its time, its size and its number.
-struct FileState {
-  bool there = false;
-  std::int64_t seconds = 0, nanoseconds = 0, size = 0;
-  std::uint64_t inode = 0;
-  bool operator==(const FileState&) const = default;
-  explicit FileState(const fs::path& path) {
-    struct stat info {};
-    if (stat(path.c_str(), &info) != 0) return;
-    there = true;
-    seconds = info.st_mtim.tv_sec;
-    nanoseconds = info.st_mtim.tv_nsec;
-    size = info.st_size;
-    inode = info.st_ino;
-  }
-};
-
-std::string last_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \n\r\t");
-  if (end == std::string::npos) return {};
-  const std::size_t start = text.rfind('\n', end);
-  return printable(std::string_view(text).substr(start + 1, end - start), 300);
-}
-
-class RunnableProgram final : public Program {
- public:
-  RunnableProgram(const Artifact& artifact, const ProgramCall& call, int device) : call_(call) {
-    places_ = {(folder_.path() / "program").string(), (folder_.path() / "tmp").string()};
-    if (!artifact.image.empty()) install(artifact.image);
-    run_.argv = from_call_texts(call_.words, places_);
-    run_.folder = call_.folder;
-    run_.timeout_s = call_.timeout_s;
-    run_.env = {{"XTUNE_OUT", places_.out}, {"XTUNE_TMP", places_.tmp}};
-    show_device_alone(device);
-    for (const auto& [name, text] : call_.environment) run_.env.emplace_back(name, from_call_text(text, places_));
-  }
-
-  bool times_itself() const noexcept override { return true; }
-
-  Sample run(const RunOptions& options) override {
-    Sample sample = run_once();
-    for (std::size_t i = 0; i < options.more.size(); ++i) sample = run_once();
-    return sample;
-  }
-
- private:
-  void install(const std::string& image) {
-    std::ofstream file(places_.out, std::ios::binary);
-    file << image;
-    file.close();
-    std::error_code error;
-    fs::permissions(places_.out, fs::perms::owner_all, error);
-    if (!file || error)
-      throw Error(
-          ErrorKind::io,
-          fmt::format("{} cannot be written: is the disk full? (XTUNE_TMP_DIR names another place)", places_.out));
-  }
-
-  void show_device_alone(int device) {
-    const char* name = call_.device == "cuda"  ? "CUDA_VISIBLE_DEVICES"
-                       : call_.device == "hip" ? "HIP_VISIBLE_DEVICES"
-                                               : nullptr;
-    if (name) run_.env.emplace_back(name, visible_device(std::getenv(name), device));
-  }
-
-  Sample run_once() {
-    empty_tmp();
-    std::vector<FileState> before;
-    for (const ProgramValue* value : values()) before.emplace_back(file_of(*value));
-    const ProgramEnd end = start(run_, "the program");
-    judge_end(end);
-    if (!call_.expect.empty() && !line_matches(call_.expect, end.stdout_text))
-      throw CandidateFailure(Outcome::wrong_result,
-                             fmt::format("no line of the output matches what is expected, '{}'; it printed:\n{}",
-                                         call_.expect, shown(end)),
-                             log_of(end));
-    std::vector<double> numbers;
-    std::size_t next = 0;
-    for (const ProgramValue* value : values()) {
-      numbers.push_back(value->form == ProgramValue::Form::wall ? end.wall_s * 1e3 : read(*value, end, before[next]));
-      ++next;
-    }
-    check_results();
-    Sample sample;
-    sample.time_ms = numbers.front();
-    sample.reported.assign(numbers.begin() + 1, numbers.end());
-    return sample;
-  }
-
-  std::vector<const ProgramValue*> values() const {
-    std::vector<const ProgramValue*> values{&call_.time};
-    for (const ProgramValue& metric : call_.metrics) values.push_back(&metric);
-    return values;
-  }
-
-  fs::path file_of(const ProgramValue& value) const {
-    return value.file.empty() ? fs::path() : fs::path(call_.folder) / from_call_text(value.file, places_);
-  }
-
-  void empty_tmp() {
-    std::error_code error;
-    fs::remove_all(places_.tmp, error);
-    fs::create_directory(places_.tmp, error);
-    if (error) throw Error(ErrorKind::io, places_.tmp + ": " + error.message());
-  }
-
-  static ProgramEnd start(const ProgramRun& run, const char* what) {
-    try {
-      return run_program(run);
-    } catch (const Error& error) {
-      const std::string why = error.what();
-      const bool forbidden = why.find("permission denied") != std::string::npos;
-      throw CandidateFailure(
-          Outcome::launch_failed,
-          fmt::format("{}: {}{}", what, why,
-                      forbidden ? " (a built one lies where XTUNE_TMP_DIR says, which must be a file "
-                                  "system that allows programs)"
-                                : ""));
-    }
-  }
-
-  static std::string log_of(const ProgramEnd& end) { return end_of(end.stderr_text, log_bytes); }
-
-  static std::string shown(const ProgramEnd& end) {
-    const std::string& text = end.stdout_text.empty() ? end.stderr_text : end.stdout_text;
-    if (text.empty()) return "nothing";
-    const std::string tail = end_of(text, shown_bytes);
-    return (end.stdout_text.empty() ? "(nothing on standard output; on standard error:)\n" : "") +
-           (tail.size() < text.size() ? "...\n" + tail : tail);
-  }
-
-  void judge_end(const ProgramEnd& end) const {
-    if (end.timed_out)
-      throw CandidateFailure(Outcome::timed_out,
-                             fmt::format("the program ran longer than {} and was killed, with all that it had started "
-                                         "([process] timeout_s)",
-                                         human_seconds(call_.timeout_s)),
-                             log_of(end));
-    if (end.ok()) return;
-    const std::string words = last_line(end.stderr_text);
-    throw CandidateFailure(end.signal != 0 ? Outcome::crashed : Outcome::launch_failed,
-                           fmt::format("the program ended with {}{}{}", describe_exit(end.exit_code, end.signal),
-                                       words.empty() ? "" : ": ", words),
-                           log_of(end));
-  }
-
-  double read(const ProgramValue& value, const ProgramEnd& end, const FileState& before) const {
-    const std::string what = value.name.empty() ? "the time" : "the metric '" + value.name + "'";
-    const fs::path path = file_of(value);
-    try {
-      if (value.file.empty()) return read_number(value, end.stdout_text);
-      if (FileState(path) == before)
-        throw NoNumber(before.there ? "the file is older than this run" : "the program did not write the file");
-      return read_number(value, read_file(path, largest_result));
-    } catch (const NoNumber& failure) {
-      throw CandidateFailure(
-          Outcome::wrong_result,
-          fmt::format("{} was not found{}: {}{}; the program printed:\n{}", what,
-                      value.file.empty() ? "" : " in " + printable(path.string()), failure.what(),
-                      end.output_cut && value.file.empty() ? " (of the output the last 16 MiB are looked at)" : "",
-                      shown(end)),
-          log_of(end));
-    } catch (const Error& error) {
-      throw CandidateFailure(Outcome::wrong_result, what + ": " + error.what(), log_of(end));
-    }
-  }
-
-  /// Once: the runs that follow are the same.
-  void check_results() {
-    if (call_.check.empty() || checked_) return;
-    ProgramRun check = run_;
-    check.argv = from_call_texts(call_.check, places_);
-    const ProgramEnd end = start(check, "the check");
-    if (!end.ok())
-      throw CandidateFailure(Outcome::wrong_result,
-                             fmt::format("the check {}: {}",
-                                         end.timed_out ? "took longer than " + human_seconds(call_.timeout_s)
-                                                       : "ended with " + describe_exit(end.exit_code, end.signal),
-                                         last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text)),
-                             log_of(end));
-    checked_ = true;
-  }
-
-  const TemporaryDirectory folder_;
-  const ProgramCall call_;
-  ProgramPlaces places_;
-  ProgramRun run_;
-  bool checked_ = false;
-};
 
 class ProcessDevice final : public Device {
  public:
@@ -224,7 +21,7 @@ class ProcessDevice final : public Device {
   }
   std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) override {
     if (!launch.call) throw Error(ErrorKind::unsupported, "backend 'process' runs programs, and this is a kernel");
-    return std::make_unique<RunnableProgram>(artifact, *launch.call, index_);
+    return load_program(artifact, *launch.call, index_);
   }
 
  private:

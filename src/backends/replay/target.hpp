@@ -20,7 +20,8 @@ const Recording& choose_recording(const std::vector<Recording>& recordings, cons
 Target target_of(const Recording& recording);
 
 /// Every parameter becomes one of compiling, so that each configuration has an artifact of its own to be known by; the
-/// reference and the commands of a program are dropped, as nothing is computed; without race and finals, as a recording has its samples already.
+/// reference and the commands of a program are dropped, as nothing is computed; without race and finals, as a recording
+/// has its samples already.
 void prepare(Spec& spec);
 
 /// How many configurations of the space are recorded. Throws Error(invalid_argument) when none is: a recording of

@@ -28,8 +28,9 @@ struct CompiledLaunch {
 
 struct ProcessCommand;
 class CommandWord;
-std::string source_manifest(const ProcessSpec& process);                         // resolve_program.cpp
-std::string call_key_text(const ProgramCall& call, const ProcessSpec& process);  // resolve_program.cpp
+// In resolve_program.cpp: what keys know of sources, and of a call.
+std::string source_manifest(const ProcessSpec& process);
+std::string call_key_text(const ProgramCall& call, const ProcessSpec& process);
 
 struct CandidateResolver::State {
   State(const Spec& spec_, const Space& space_, Bindings problem_, DeviceInfo device_, std::string arch_,

@@ -138,4 +138,14 @@ TEST_CASE("what is no kbench file says where and why") {
   CHECK(import.failure(head + "params: {M: 1}\nrules: [\"M >\"]\n").find(":4:9: the rule 'M >'") != std::string::npos);
   CHECK(import.failure("name: g\nfile: none.mojo\nparams: {M: 1}\n").find(":2:7: file: none.mojo does not exist") !=
         std::string::npos);
+  CHECK(import
+            .failure(head +
+                     "params:\n- &a {M: &b [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}\n- {M: &c [*b, *b, *b, *b, *b, *b, *b, "
+                     "*b]}\n- {M: &d [*c, *c, *c, *c, *c, *c, *c, *c]}\n- {M: &e [*d, *d, *d, *d, *d, *d, *d, "
+                     "*d]}\n- {M: &f [*e, *e, *e, *e, *e, *e, *e, *e]}\n- {M: [*f, *f, *f, *f, *f, *f, *f, *f]}\n")
+            .find("more than 100000 values") != std::string::npos);
+  std::string wide = head + "params:\n- {Z: 1";
+  for (int i = 0; i < 8; ++i) wide += ", P" + std::to_string(i) + ": [1, 2, 3, 4, 5, 6, 7, 8]";
+  wide += "}\n";
+  CHECK(import.failure(wide + wide.substr(wide.find("- {"))).find("are listed one by one") != std::string::npos);
 }

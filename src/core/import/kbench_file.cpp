@@ -1,0 +1,184 @@
+// Reads kbench's YAML. The only file that sees yaml-cpp.
+#include "core/import/kbench_file.hpp"
+
+#include <fmt/core.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <set>
+
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_values = 100'000;
+
+class Reader {
+ public:
+  explicit Reader(const fs::path& path) : path_(path) {}
+
+  KbenchFile read(const std::string& text) const {
+    const YAML::Node root = YAML::Load(text);
+    if (!root.IsMap()) fail(root, "a kbench file is a mapping with name, file and params");
+    for (const char* key : {"name", "file"})
+      if (!root[key] || !root[key].IsScalar()) fail(root, std::string("there is no ") + key);
+    for (const auto& entry : root) {
+      const std::string key = entry.first.as<std::string>();
+      const std::vector<std::string> known{"name", "file", "params", "rules"};
+      if (std::find(known.begin(), known.end(), key) == known.end() && key != "metadata")
+        fail(entry.first, "unknown key '" + printable(key, 80) + "'" + did_you_mean(key, known));
+    }
+    KbenchFile read{root["name"].as<std::string>(), benchmark_file(root["file"]), {}, {}};
+    if (root["rules"])
+      for (std::size_t i = 0; i < root["rules"].size(); ++i) read.rules.push_back(rule_of(root["rules"][i]));
+    read.families = families(root);
+    return read;
+  }
+
+  [[noreturn]] void fail(const YAML::Node& node, const std::string& why) const { fail(node.Mark(), why); }
+  [[noreturn]] void fail(const YAML::Mark& at, const std::string& why) const {
+    const std::string place =
+        at.is_null() ? path_.string() : fmt::format("{}:{}:{}", path_.string(), at.line + 1, at.column + 1);
+    throw Error(ErrorKind::invalid_argument, place + ": " + why);
+  }
+
+ private:
+  /// $NAME and ${NAME} are the environment's.
+  fs::path benchmark_file(const YAML::Node& node) const {
+    const std::string text = node.as<std::string>();
+    std::string file;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != '$') {
+        file += text[i];
+        continue;
+      }
+      const bool braced = i + 1 < text.size() && text[i + 1] == '{';
+      std::size_t start = i + (braced ? 2 : 1), end = start;
+      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
+      const std::string variable = text.substr(start, end - start);
+      const char* value = std::getenv(variable.c_str());
+      if (!value)
+        fail(node, fmt::format("file: the environment has no {}: set it to where the benchmarks are", variable));
+      file += value;
+      i = braced ? end : end - 1;
+    }
+    std::error_code ignored;
+    for (const fs::path& folder : {path_.parent_path(), fs::path()})
+      if (const fs::path found = fs::absolute(folder / file); fs::is_regular_file(found, ignored))
+        return found.lexically_normal();
+    fail(node, fmt::format("file: {} does not exist", printable(file)));
+  }
+
+  Expression rule_of(const YAML::Node& node) const {
+    std::string text = node.as<std::string>();
+    std::erase(text, '$');
+    try {
+      return Expression::parse(text);
+    } catch (const ExpressionError& error) {
+      fail(node, fmt::format("the rule '{}': {}", printable(text, 200), error.what()));
+    }
+  }
+
+  void flatten(const YAML::Node& node, std::vector<YAML::Node>& to) const {
+    // Aliases of aliases make much of a few lines.
+    if (to.size() >= most_values) fail(node, fmt::format("more than {} values", most_values));
+    if (!node.IsSequence()) return to.push_back(node);
+    for (std::size_t i = 0; i < node.size(); ++i) flatten(node[i], to);
+  }
+
+  /// As kbench takes them: all of them arithmetic, or all of them words. What Python calls True is a word for -D.
+  std::vector<Value> values_of(const YAML::Node& node, const std::string& name) const {
+    std::vector<YAML::Node> items;
+    flatten(node, items);
+    std::vector<Value> numbers, words;
+    bool arithmetic = true;
+    for (const YAML::Node& item : items) {
+      if (!item.IsScalar()) fail(item, fmt::format("{}: a value is a number or a word", name));
+      const std::string word = item.as<std::string>();
+      words.emplace_back(word);
+      try {
+        const Value value = Expression::parse(word).evaluate([](std::string_view) { return nullptr; });
+        arithmetic = arithmetic &&
+                     (std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value)) &&
+                     (numbers.empty() || numbers.front().index() == value.index());
+        numbers.push_back(value);
+      } catch (const ExpressionError&) {
+        arithmetic = false;
+      }
+    }
+    std::vector<Value> distinct;
+    for (const Value& value : arithmetic ? numbers : words)
+      if (std::find(distinct.begin(), distinct.end(), value) == distinct.end()) distinct.push_back(value);
+    if (distinct.empty()) fail(node, name + " has no values");
+    return distinct;
+  }
+
+  KbenchGroup read_group(const YAML::Node& node) const {
+    if (!node.IsMap()) fail(node, "params: a group maps names to values");
+    KbenchGroup group;
+    for (const auto& entry : node) {
+      std::string name = entry.first.as<std::string>();
+      if (name == "metadata") continue;
+      Parameter parameter;
+      parameter.compile_time = !name.starts_with('$');
+      parameter.name = parameter.compile_time ? name : name.substr(1);
+      const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+      if (parameter.name.empty() || std::isdigit(static_cast<unsigned char>(parameter.name[0])) ||
+          !std::all_of(parameter.name.begin(), parameter.name.end(), part))
+        fail(entry.first,
+             fmt::format("'{}' is no name that a spec can have: letters, digits and _", printable(name, 80)));
+      parameter.values = values_of(entry.second, parameter.name);
+      group.parameters.push_back(std::move(parameter));
+    }
+    return group;
+  }
+
+  std::vector<KbenchFamily> families(const YAML::Node& root) const {
+    const YAML::Node params = root["params"];
+    if (!params) fail(root, "there are no params: nothing to tune");
+    std::vector<YAML::Node> nodes;
+    if (params.IsSequence())
+      for (std::size_t i = 0; i < params.size(); ++i) nodes.push_back(params[i]);
+    else
+      nodes.push_back(params);
+    std::vector<KbenchFamily> families;
+    for (const YAML::Node& node : nodes) {
+      KbenchGroup group = read_group(node);
+      const auto same = std::find_if(families.begin(), families.end(), [&](const KbenchFamily& family) {
+        return names_of(family.groups.front()) == names_of(group);
+      });
+      if (same == families.end())
+        families.push_back({{std::move(group)}});
+      else
+        same->groups.push_back(std::move(group));
+    }
+    return families;
+  }
+
+  static std::set<std::pair<std::string, bool>> names_of(const KbenchGroup& group) {
+    std::set<std::pair<std::string, bool>> names;
+    for (const Parameter& parameter : group.parameters) names.emplace(parameter.name, parameter.compile_time);
+    return names;
+  }
+
+  const fs::path& path_;
+};
+
+}  // namespace
+
+KbenchFile read_kbench(const std::string& text, const fs::path& path) {
+  const Reader reader(path);
+  try {
+    return reader.read(text);
+  } catch (const YAML::Exception& error) {
+    reader.fail(error.mark, error.msg);
+  }
+}
+
+}  // namespace xtune

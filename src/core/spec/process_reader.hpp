@@ -1,0 +1,26 @@
+// What the readers of [process] share.
+#pragma once
+
+#include <string>
+
+#include "core/spec/process_spec.hpp"
+#include "core/spec/reader.hpp"
+
+namespace xtune {
+
+/// make(), whose TextError becomes an error of the document at its place.
+template <class Make>
+auto compiled(const Reader& reader, const Make& make) {
+  try {
+    return make();
+  } catch (const TextError& error) {
+    reader.document.fail(error.at, error.message);
+  }
+}
+
+/// Complains unless the text is a regular expression.
+void check_regex(const Reader& reader, const TomlNode& node, const std::string& what);  // read_process_values.cpp
+/// time and metrics.
+void read_process_values(const Reader& reader, const TomlNode& process, ProcessSpec& spec);  // read_process_values.cpp
+
+}  // namespace xtune

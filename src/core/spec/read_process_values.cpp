@@ -1,0 +1,81 @@
+// [process] time and metrics: where the numbers of a program are found.
+#include <algorithm>
+#include <regex>
+
+#include "core/spec/process_reader.hpp"
+
+namespace xtune {
+
+namespace {
+
+ProgramValue read_value(const Reader& reader, const TomlNode& node, const std::string& what, bool time) {
+  ProgramValue value;
+  reader.check_keys(reader.table(node, what), what, {"json", "csv", "regex", "file", "unit", "row"});
+  std::vector<std::string> forms;
+  for (const char* form : {"json", "csv", "regex"})
+    if (node.find(form) != nullptr) forms.emplace_back(form);
+  if (forms.size() != 1)
+    reader.fail(node.at, what + " needs exactly one of json (a path), csv (a column) and regex, got " +
+                             (forms.empty() ? "none" : forms[0] + " and " + forms[1]));
+  const TomlNode& where = *node.find(forms[0]);
+  value.where = reader.text(where, what + "." + forms[0]);
+  if (value.where.empty()) reader.fail(where.at, what + "." + forms[0] + " is empty");
+  if (forms[0] == "regex") check_regex(reader, where, what + ".regex");
+  value.form = forms[0] == "json"  ? ProgramValue::Form::json
+               : forms[0] == "csv" ? ProgramValue::Form::csv
+                                   : ProgramValue::Form::regex;
+  if (const TomlNode* row = node.find("row")) {
+    if (value.form != ProgramValue::Form::csv) reader.fail(row->key_at, what + ".row goes with csv alone");
+    value.row = static_cast<int>(reader.integer(*row, what + ".row", -1'000'000'000, 1'000'000'000));
+  }
+  if (const TomlNode* unit = node.find("unit")) value.unit = reader.text(*unit, what + ".unit");
+  if (time && !value.unit.empty() && milliseconds_in(value.unit) == 0)
+    reader.fail(node.find("unit")->at, what + ".unit: '" + value.unit + "' is no unit of time; one of s, ms, us, ns");
+  if (const TomlNode* file = node.find("file")) {
+    const Text text = reader.expression(*file, what + ".file");
+    const CommandWord word = compiled(reader, [&] { return CommandWord(text); });
+    if (!word.expressions().empty())
+      reader.fail(file->at, what +
+                                ".file names a file that is the same for all: of placeholders only {tmp}, the folder "
+                                "that each run has for itself");
+    std::vector<std::string> texts;
+    word.expand([](std::string_view) { return nullptr; }, texts);
+    value.file = texts.front();
+  }
+  return value;
+}
+
+}  // namespace
+
+void check_regex(const Reader& reader, const TomlNode& node, const std::string& what) {
+  const std::string text = reader.text(node, what);
+  if (text.empty()) reader.fail(node.at, what + " is empty: give a regular expression");
+  try {
+    const std::regex compiled(text);
+  } catch (const std::regex_error& error) {
+    reader.fail(node.at, what + ": '" + text + "' is no regular expression (ECMAScript): " + error.what());
+  }
+}
+
+void read_process_values(const Reader& reader, const TomlNode& process, ProcessSpec& spec) {
+  if (const TomlNode* time = process.find("time")) spec.time = read_value(reader, *time, "process.time", true);
+  const TomlNode* const metrics = process.find("metrics");
+  if (metrics == nullptr) return;
+  for (const auto& [name, node] : reader.table(*metrics, "[process.metrics]").entries) {
+    reader.check_identifier(node.key_at, name, "metric");
+    const bool taken = reader.spec.cases.front().contains(name) ||
+                       std::any_of(reader.spec.parameters.begin(), reader.spec.parameters.end(),
+                                   [&, &wanted = name](const Parameter& one) { return one.name == wanted; });
+    if (taken)
+      reader.fail(node.key_at,
+                  "'" + name + "' is a metric, and a parameter or a name of [problem] as well: rename one");
+    const auto& quantities = quantity_names();
+    if (std::find(quantities.begin(), quantities.end(), name) != quantities.end())
+      reader.fail(node.key_at, "'" + name + "' is something that xtune measures of kernels: choose another name");
+    spec.metrics.push_back(read_value(reader, node, "process.metrics." + name, false));
+    spec.metrics.back().name = name;
+    spec.metrics_at.push_back(reader.document.at(node.key_at));
+  }
+}
+
+}  // namespace xtune

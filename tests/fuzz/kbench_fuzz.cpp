@@ -1,0 +1,34 @@
+// kbench's YAML: any bytes are an Error or specs that can be read.
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/files.hpp"
+#include "core/import/kbench.hpp"
+#include "core/spec/spec.hpp"
+#include "xtune/error.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace xtune;
+  static const TemporaryDirectory folder;
+  if (!std::filesystem::exists(folder.path() / "f.mojo")) write_file_atomically(folder.path() / "f.mojo", "");
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  std::vector<KbenchSpec> specs;
+  try {
+    specs = import_kbench(text, folder.path() / "f.yaml", "f", {});
+  } catch (const Error&) {
+    return 0;
+  }
+  for (const KbenchSpec& spec : specs) {
+    if (!spec.configs.empty()) write_file_atomically(folder.path() / (spec.stem + ".configs.csv"), spec.configs);
+    try {
+      parse_spec(spec.spec, spec.stem + ".toml", folder.path());
+    } catch (const Error& error) {
+      // Names that a spec keeps for itself are told where they are found.
+      if (std::string(error.what()).find("choose another name") == std::string::npos) throw;
+    }
+  }
+  return 0;
+}
