@@ -270,6 +270,13 @@ TEST_CASE("a program that hangs is killed; its configuration alone is lost") {
   CHECK(result["best"]["config"] == json{{"S", 0}});
 }
 
+TEST_CASE("a folder may have any name, in finals too") {
+  const Programs cli("a \xff \"folder\"");
+  const json result = cli.tune(cli.spec("", "[1, 2]", "[measure]\nrep = 3\nrace = false\nfinals = 3\n"));
+  CHECK(result["counts"] == json{{"ok", 6}});
+  CHECK(result["best"]["config"] == json{{"SLOW", 1}, {"WAY", 1}});
+}
+
 TEST_CASE("--backend must fit the spec") {
   const Programs cli;
   const CommandResult host = cli.xtune({"run", cli.spec(), "--backend", "host"});

@@ -1,4 +1,5 @@
 // Several configurations in turns: the finals, and the incumbent once more.
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -19,7 +20,9 @@ RoundsAnswer BenchSession::measure_rounds(const RoundsJob& job) {
     std::multimap<std::string, Contender> kept = std::exchange(contenders_, {});
     std::vector<Sampler*> samplers;
     for (at = 0; at < job.jobs.size(); ++at) {
-      std::string name = to_json(job.jobs[at]).dump();
+      // As bytes: a folder's name need not be UTF-8, which text of JSON must be.
+      const std::vector<std::uint8_t> bytes = nlohmann::json::to_msgpack(to_json(job.jobs[at]));
+      std::string name(bytes.begin(), bytes.end());
       if (auto known = kept.extract(name); !known.empty()) {
         samplers.push_back(&contenders_.insert(std::move(known))->second.sampler);
         continue;
