@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "backends/backend.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/record/record_log.hpp"
@@ -133,6 +134,8 @@ Target target_for(const std::string& path, const CommonOptions& options, TargetN
 }
 
 Target target_for(const std::string& path, const CommonOptions& options, const TargetOptions& target_options) {
+  // A backend that there is not is told before what else may be wrong.
+  if (target_options.backend != "auto") make_backend(target_options.backend);
   Target target = choose_target(read_spec(path, options, ""), target_options);
   if (target.assumed_arch)
     tell("note: no {} device here: taken for {}, its compiler's default (--arch names another)\n", target.backend.name,

@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_values = 100'000;
+constexpr int most_depth = 32;
 
 class Reader {
  public:
@@ -85,11 +86,12 @@ class Reader {
     }
   }
 
-  void flatten(const YAML::Node& node, std::vector<YAML::Node>& to) const {
-    // Aliases of aliases make much of a few lines.
+  void flatten(const YAML::Node& node, std::vector<YAML::Node>& to, int depth = 0) const {
+    // Aliases of aliases make much of a few lines, and one of a list that holds it never ends.
     if (to.size() >= most_values) fail(node, fmt::format("more than {} values", most_values));
+    if (depth > most_depth) fail(node, fmt::format("a list in a list, more than {} deep", most_depth));
     if (!node.IsSequence()) return to.push_back(node);
-    for (std::size_t i = 0; i < node.size(); ++i) flatten(node[i], to);
+    for (std::size_t i = 0; i < node.size(); ++i) flatten(node[i], to, depth + 1);
   }
 
   /// As kbench takes them: all of them arithmetic, or all of them words. What Python calls True is a word for -D.

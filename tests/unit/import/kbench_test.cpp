@@ -144,6 +144,8 @@ TEST_CASE("what is no kbench file says where and why") {
                      "*b]}\n- {M: &d [*c, *c, *c, *c, *c, *c, *c, *c]}\n- {M: &e [*d, *d, *d, *d, *d, *d, *d, "
                      "*d]}\n- {M: &f [*e, *e, *e, *e, *e, *e, *e, *e]}\n- {M: [*f, *f, *f, *f, *f, *f, *f, *f]}\n")
             .find("more than 100000 values") != std::string::npos);
+  CHECK(import.failure(head + "params: {M: &a [1, *a]}\n").find("a list in a list, more than 32 deep") !=
+        std::string::npos);
   std::string wide = head + "params:\n- {Z: 1";
   for (int i = 0; i < 8; ++i) wide += ", P" + std::to_string(i) + ": [1, 2, 3, 4, 5, 6, 7, 8]";
   wide += "}\n";
