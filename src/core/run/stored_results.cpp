@@ -16,15 +16,17 @@ bool supersedes(const Record& later, const Record& earlier) {
 }  // namespace
 
 StoredResults::StoredResults(std::vector<Record> records) {
-  for (Record& record : records) {
-    if (!record.finals.empty()) {
-      finals_.push_back(std::move(record));
-      continue;
-    }
-    if (!is_first(record)) continue;
-    Record& slot = first_[record.key];
-    if (slot.key.empty() || supersedes(record, slot)) slot = std::move(record);
+  for (Record& record : records) add(std::move(record));
+}
+
+void StoredResults::add(Record record) {
+  if (!record.finals.empty()) {
+    finals_.push_back(std::move(record));
+    return;
   }
+  if (!is_first(record)) return;
+  Record& slot = first_[record.key];
+  if (slot.key.empty() || supersedes(record, slot)) slot = std::move(record);
 }
 
 const Record* StoredResults::find(const std::string& key) const {

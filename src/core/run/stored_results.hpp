@@ -16,6 +16,8 @@ class StoredResults {
   StoredResults() = default;
   explicit StoredResults(std::vector<Record> records);
 
+  void add(Record record);
+
   /// What a search is told of this key: the newest record of a first measurement, where one that was pruned says
   /// nothing against a full one. nullptr: nothing.
   const Record* find(const std::string& key) const;

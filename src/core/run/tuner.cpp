@@ -39,8 +39,8 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
       // Each device has one configuration at hand and one waiting.
       batch_(compiler.parallel() * (alternate_ ? 4 : 2) + 2 * std::max<std::size_t>(benches.size(), 1)),
       on_arch_(read_store()),
-      path_(make_search(problem), alternate_ ? batch_ : batch_ + compiler.parallel()),
-      stored_(std::move(on_arch_)) {
+      path_(make_search(problem), window()),
+      stored_(options.fresh && options.peers ? std::vector<Record>() : std::move(on_arch_)) {
   lanes_.push_back({benches.at(0), target.device});
   for (std::size_t i = 1; i < benches.size() && i <= target.further.size(); ++i)
     lanes_.push_back({benches[i], target.further[i - 1]});
@@ -65,11 +65,15 @@ TuneResult Tuning::go() {
     }
   } abandon{*this};
   bool done = false;
+  if (options_.peers) {
+    look_at_peers();
+    look_at_peers_later();
+  }
   while (!stopping()) {
     pump();
-    done = in_flight() == 0 && search_is_over() && !go_on_after_search();
+    done = in_flight() == 0 && !waits_for_peers() && search_is_over() && !go_on_after_search();
     if (done) break;
-    if (in_flight() == 0) continue;
+    if (in_flight() == 0 && !waits_for_peers()) continue;
     const std::uint64_t before = answers_;
     if (!loop_.run_once() && answers_ == before) throw Error(ErrorKind::io, "the workers ended without an answer");
   }
@@ -92,6 +96,7 @@ bool Tuning::search_is_over() {
     compiler_.cancel_all();
     waiting_for_artifact_.clear();
     ready_.clear();
+    elsewhere_.clear();
     compiling_ = 0;
     if (!problem_set_) reference_.reset();  // its kernel was compiling too
   }

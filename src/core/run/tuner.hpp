@@ -13,6 +13,7 @@
 #include "core/record/best.hpp"
 #include "core/record/record.hpp"
 #include "core/run/inventory.hpp"
+#include "core/run/peers.hpp"
 #include "core/run/services.hpp"
 #include "core/spec/spec.hpp"
 
@@ -27,6 +28,7 @@ struct TuneOptions {
   bool transfer = true;       ///< records of other devices and problems guide the search
   bool retry_failed = false;  ///< try stored crashes and timeouts again
   std::size_t top = 1;        ///< so many of the best are measured in full, whatever the race
+  Peers* peers = nullptr;  ///< other processes at the same search; outlives the run
   /// Not empty: these configurations and no others, each in full; those that the space does not allow are passed over.
   std::vector<Bindings> only;
 };
@@ -61,6 +63,7 @@ struct TuneResult {
   std::uint64_t space_size = 0;
   std::map<Outcome, std::uint64_t> counts;
   std::uint64_t from_store = 0;
+  std::uint64_t from_peers = 0;  ///< of from_store: measured by other processes of this job
   double total_s = 0;
   double compile_cpu_s = 0;   ///< CPU time of compile workers and their children
   double compile_wall_s = 0;  ///< from the first compile job's start to the last one's end

@@ -37,7 +37,7 @@ bool Tuning::settle() {
   trial->replaces = next->record;
   pruned_.erase(next);
   trial->launch = resolver_.launch(trial->config);
-  start_compile(trial);
+  if (ours(trial, "in full " + trial->record.key)) start_compile(trial);
   return true;
 }
 
@@ -83,16 +83,9 @@ bool Tuning::start_finals() {
   }
   if (!holds_finals() || finalists.size() < 2) return false;
   result_.finalists = finalists.size();
-  if (!options_.fresh) {
-    std::vector<const Record*> stored;
-    for (const Record& record : stored_.finals())
-      if (criterion_.decided_by(record)) stored.push_back(&record);
-    if (const std::vector<std::string> ids = finals_of(stored, keys); !ids.empty()) {
-      for (const Record& record : stored_.finals())
-        if (record.finals == ids.front()) result_.further.push_back(record);
-      return false;
-    }
-  }
+  if (take_stored_finals(keys)) return false;
+  FinalsElsewhere held{{}, keys, "finals"};
+  for (const std::string& key : keys) held.claim += " " + key;
   for (const Record* record : finalists) {
     const TrialPtr trial = make_trial(index_of(space_, record->config).value());
     trial->purpose = Trial::Purpose::finalist;
@@ -101,8 +94,25 @@ bool Tuning::start_finals() {
     trial->record.telemetry.energy_j = record->telemetry.energy_j;  // single launches are too short to tell
     trial->record.reported = record->reported;
     trial->record.dynamic_shared_bytes = trial->launch.shared_bytes;
-    start_compile(trial);
+    held.finalists.push_back(trial);
   }
+  if (options_.peers && !options_.peers->take(held.claim))
+    finals_elsewhere_ = std::move(held);
+  else
+    for (const TrialPtr& trial : held.finalists) start_compile(trial);
+  return true;
+}
+
+/// Those that were held of just these, and decide what this run asks. A fresh run has none of other days'.
+bool Tuning::take_stored_finals(const std::vector<std::string>& keys) {
+  if (options_.fresh && !options_.peers) return false;
+  std::vector<const Record*> stored;
+  for (const Record& record : stored_.finals())
+    if (criterion_.decided_by(record)) stored.push_back(&record);
+  const std::vector<std::string> ids = finals_of(stored, keys);
+  if (ids.empty()) return false;
+  for (const Record& record : stored_.finals())
+    if (record.finals == ids.front()) result_.further.push_back(record);
   return true;
 }
 

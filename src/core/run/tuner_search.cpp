@@ -45,6 +45,10 @@ std::unique_ptr<Strategy> Tuning::make_search(const Bindings& problem) {
   Knowledge knowledge = candidates_of(spec_, space_, problem, target_);
   const SearchSpec& search = spec_.search;
   const bool learns = make_strategy(search.strategy, space_, search.seed, evals_)->learns();
+  // All peers must learn from the same records, whenever each of them begins.
+  if (options_.peers)
+    std::erase_if(on_arch_,
+                  [&](const Record& record) { return record.unix_time_ms >= options_.peers->began_unix_ms(); });
   if (options_.transfer && learns) add_sources(knowledge, spec_, space_, problem, target_, on_arch_, options_.store);
   for (const std::string& note : knowledge.notes) observer_.on_note(note);
   return make_strategy(search.strategy, StrategyOptions{space_, search.seed, evals_, std::move(knowledge.first),
@@ -84,13 +88,10 @@ TrialPtr Tuning::make_trial(std::uint64_t index) {
 void Tuning::consider(const SearchPath::Proposal& proposal) {
   const TrialPtr trial = make_trial(proposal.index);
   trial->proposal = proposal;
-  if (serve_from_store(*trial)) {
-    if (races() && result_.records.back().outcome == Outcome::ok) {
-      trial->record = result_.records.back();
-      consider_incumbent(trial, true);
-    }
-    return;
-  }
+  if (!serve_from_store(trial) && ours(trial, trial->record.key)) begin(trial);
+}
+
+void Tuning::begin(const TrialPtr& trial) {
   try {
     trial->launch = resolver_.launch(trial->config);
     if (const auto violation = resolver_.limit_violation(trial->launch, nullptr))
@@ -105,15 +106,22 @@ void Tuning::consider(const SearchPath::Proposal& proposal) {
   start_compile(trial);
 }
 
-bool Tuning::serve_from_store(Trial& trial) {
-  if (options_.fresh) return false;
-  const Record* const found = stored_.find(trial.record.key);
+bool Tuning::serve_from_store(const TrialPtr& trial) {
+  const Record* const found = stored_.find(trial->record.key);
   if (!found) return false;
+  const bool of_today = options_.peers && found->unix_time_ms >= options_.peers->began_unix_ms();
   const Outcome outcome = found->outcome;
-  if (options_.retry_failed && (outcome == Outcome::crashed || outcome == Outcome::timed_out)) return false;
+  if (options_.fresh && !of_today) return false;
+  if (options_.retry_failed && !of_today && (outcome == Outcome::crashed || outcome == Outcome::timed_out))
+    return false;
   if (outcome == Outcome::pruned && !races()) return false;
   ++result_.from_store;
-  take(trial, stored_.take(trial.record.key), "", true);
+  result_.from_peers += of_today;
+  take(*trial, stored_.take(trial->record.key), "", true);
+  if (races() && outcome == Outcome::ok) {
+    trial->record = result_.records.back();
+    consider_incumbent(trial, true);
+  }
   return true;
 }
 

@@ -70,7 +70,16 @@ class Tuning {
   void stop_where_asked();
   TrialPtr make_trial(std::uint64_t index);
   void consider(const SearchPath::Proposal& proposal);
-  bool serve_from_store(Trial& trial);
+  bool serve_from_store(const TrialPtr& trial);
+  void begin(const TrialPtr& trial);
+  std::size_t window() const;
+
+  // tuner_peers.cpp: what other processes do of the same search.
+  bool ours(const TrialPtr& trial, const std::string& claim);
+  bool waits_for_peers() const { return !elsewhere_.empty() || finals_elsewhere_.has_value(); }
+  void look_at_peers_later();
+  void look_at_peers();
+  bool has_come(const TrialPtr& trial);
 
   // tuner.cpp: the loop, and what is compiled.
   double elapsed_s() const { return static_cast<double>(clock_.now_ns() - start_ns_) * 1e-9; }
@@ -124,6 +133,7 @@ class Tuning {
   bool go_on_after_search();
   bool settle();
   bool start_finals();
+  bool take_stored_finals(const std::vector<std::string>& keys);
   std::vector<const Record*> contenders() const;
   void hold_finals();
   void on_finals(std::vector<FinalistResult> results, const std::vector<std::string>& taints);
@@ -193,6 +203,18 @@ class Tuning {
     std::uint64_t index;  ///< in the space
   };
   std::vector<Pruned> pruned_;
+  struct Elsewhere {
+    TrialPtr trial;
+    std::string claim;
+  };
+  std::vector<Elsewhere> elsewhere_;  ///< other processes are at it
+  struct FinalsElsewhere {
+    std::vector<TrialPtr> finalists;
+    std::vector<std::string> keys;
+    std::string claim;
+  };
+  std::optional<FinalsElsewhere> finals_elsewhere_;  ///< another process holds them
+  EventLoop::Watch next_look_;
   std::vector<TrialPtr> finalists_;  ///< compiled
   std::unique_ptr<Finals> finals_;
   bool finals_begun_ = false;

@@ -1,0 +1,30 @@
+// The other processes that work at the same search.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/record/record.hpp"
+
+namespace xtune {
+
+/// Of one kernel, problem and architecture. All of them walk the same way through the space: what one measures the
+/// others read, and observe at its place.
+class Peers {
+ public:
+  virtual ~Peers() = default;
+  /// Whether this process shall do it, now or since before; false: another one does, as long as it lives. Throws
+  /// Error(io).
+  virtual bool take(const std::string& name) = 0;
+  /// What the others have stored since this was asked last, in no order. Throws Error(io).
+  virtual std::vector<Record> news() = 0;
+  /// Processes that were started, this one too; some may be of other architectures, or be gone.
+  virtual std::size_t size() const noexcept = 0;
+  /// When the first of them began: what was stored later is news, and guides no search.
+  virtual std::int64_t began_unix_ms() const noexcept = 0;
+  /// So often news are worth asking for.
+  virtual std::uint64_t look_every_ms() const noexcept = 0;
+};
+
+}  // namespace xtune

@@ -1,0 +1,158 @@
+// Heartbeats and links.
+#include "core/study/claims.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "core/record/record_log.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* ended = "ended";
+
+std::string host_component() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return path_component(name);
+}
+
+[[noreturn]] void fail(const std::string& doing, const fs::path& path, int error) {
+  throw Error(ErrorKind::io, fmt::format("cannot {} {}: {}; processes of one job share their work there, and "
+                                         "XTUNE_STUDY=off makes them work each on its own",
+                                         doing, printable(path.string()), std::strerror(error)));
+}
+
+std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
+
+/// Whether the process of a heartbeat is certainly gone: its host is this one, and has no such process.
+bool is_gone(const std::string& heartbeat) {
+  std::istringstream words(heartbeat);
+  std::string owner, host, beat;
+  pid_t pid = 0;
+  if (!(words >> owner >> host >> pid >> beat)) return false;
+  if (beat == ended) return true;
+  return pid > 0 && host == host_component() && ::kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+}  // namespace
+
+Claims::Claims(fs::path folder, std::string owner, Clock& clock, Options options)
+    : folder_(std::move(folder)), owner_(std::move(owner)), clock_(clock), options_(options) {
+  std::error_code error;
+  for (const char* part : {"ranks", "claims"}) {
+    fs::create_directories(folder_ / part, error);
+    if (error) fail("make the folder", folder_ / part, error.value());
+  }
+  own_ = folder_ / "ranks" / path_component(owner_);
+  fd_ = ::open(own_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd_ < 0) fail("create", own_, errno);
+  const std::string text = line();
+  if (::pwrite(fd_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    const int reason = errno;
+    ::close(fd_);
+    fs::remove(own_, error);
+    fail("write", own_, reason);
+  }
+}
+
+Claims::~Claims() {
+  // In place: links lead here. A line of the same length, so that no reader sees half of two.
+  std::string text = fmt::format("{} {} {} {}", owner_, host_component(), getpid(), ended);
+  text.resize(line().size() - 1, ' ');
+  text += '\n';
+  [[maybe_unused]] const ssize_t written = ::pwrite(fd_, text.data(), text.size(), 0);
+  ::close(fd_);
+}
+
+std::string Claims::line() const {
+  return fmt::format("{} {} {} {:012}\n", owner_, host_component(), getpid(), beats_);
+}
+
+void Claims::beat() noexcept {
+  try {
+    ++beats_;
+    const std::string text = line();
+    [[maybe_unused]] const ssize_t written = ::pwrite(fd_, text.data(), text.size(), 0);
+  } catch (const std::bad_alloc&) {  // the next one may do
+  }
+}
+
+bool Claims::try_link(const fs::path& claim) {
+  if (::link(own_.c_str(), claim.c_str()) == 0) return true;
+  if (errno == EEXIST) return false;
+  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK && errno != EXDEV)
+    fail("link", claim, errno);
+  const int file = ::open(claim.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0 && errno == EEXIST) return false;
+  if (file < 0) fail("create", claim, errno);
+  const std::string text = line();
+  const ssize_t written = ::write(file, text.data(), text.size());
+  const int reason = written < 0 ? errno : ENOSPC;
+  ::close(file);
+  if (written == static_cast<ssize_t>(text.size())) return true;
+  fail("write", claim, reason);
+}
+
+bool Claims::take(const std::string& name) {
+  Known& known = known_[name];
+  if (known.owner == owner_) return true;
+  // A key of a record may be of any length and characters.
+  const std::string stem = sha256(name).substr(0, 40);
+  for (;; ++known.generation, known.owner.clear(), known.doomed = false) {
+    const fs::path claim = folder_ / "claims" / fmt::format("{}.{}", stem, known.generation);
+    if (known.owner.empty()) {
+      if (try_link(claim)) {
+        known.owner = owner_;
+        return true;
+      }
+      known.owner = first_word(read_if_there(claim));
+      if (known.owner == owner_) return true;
+    }
+    // Where there are no hard links it may be made and not written yet; one that stays empty is nobody's.
+    if (alive(known.owner.empty() ? "?" + stem : known.owner)) return false;
+    if (!std::exchange(known.doomed, true)) return false;
+  }
+}
+
+bool Claims::alive(const std::string& owner) {
+  const std::int64_t now = clock_.now_ns();
+  const auto [found, is_new] = sights_.try_emplace(owner, Sight{"", now, now, false});
+  Sight& sight = found->second;
+  if (sight.dead) return false;
+  if (!is_new && static_cast<double>(now - sight.looked_ns) < options_.look_s * 1e9) return true;
+  sight.looked_ns = now;
+  // Opened anew each time: so NFS asks its server (close-to-open consistency).
+  const std::string text = read_if_there(folder_ / "ranks" / path_component(owner));
+  if (text != sight.text) {
+    sight.text = text;
+    sight.changed_ns = now;
+  }
+  sight.dead = is_gone(text) || static_cast<double>(now - sight.changed_ns) > options_.lease_s * 1e9;
+  return !sight.dead;
+}
+
+std::set<std::string> Claims::owners() const {
+  std::set<std::string> names;
+  std::error_code error;
+  fs::directory_iterator entries(folder_ / "ranks", error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error))
+    if (const auto name = name_of_component(entries->path().filename().string())) names.insert(*name);
+  if (error) fail("list", folder_ / "ranks", error.value());
+  return names;
+}
+
+}  // namespace xtune

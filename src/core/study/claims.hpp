@@ -1,0 +1,70 @@
+// Who does what: claims of processes that share nothing but a folder, on a filesystem that may have no locks.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "base/clock.hpp"
+
+namespace xtune {
+
+/// A claim is a hard link to its owner's heartbeat file: link() succeeds for one process alone, on NFS too (RFC 1813,
+/// section 3.3.15). An owner whose heart has not beaten for lease_s, that has ended, or whose process is gone from this
+/// host loses its claims to whoever asks twice: in between is the time to read what it last wrote. Where there are no
+/// hard links a claim is a file made with O_EXCL.
+///
+/// <folder>/ranks/<owner>            "owner host pid beat", rewritten every few seconds
+/// <folder>/claims/<name>.<n>        of the n-th owner; the largest n counts
+class Claims {
+ public:
+  struct Options {
+    double lease_s = 30;  ///< without a heartbeat
+    double look_s = 1;    ///< an owner's heartbeat is read no more often
+  };
+  /// owner: no other process' (an attempt's id). Makes the folder and the first heartbeat. Throws Error(io).
+  Claims(std::filesystem::path folder, std::string owner, Clock& clock, Options options);
+  Claims(std::filesystem::path folder, std::string owner, Clock& clock)
+      : Claims(std::move(folder), std::move(owner), clock, Options()) {}
+  /// The claims end, unless the process does first, which comes to the same.
+  ~Claims();
+  Claims(const Claims&) = delete;
+  Claims& operator=(const Claims&) = delete;
+
+  /// Whether it is ours, now or since before. Throws Error(io).
+  bool take(const std::string& name);
+  /// To be called every few seconds. A filesystem that refuses it costs claims, later, and no exception.
+  void beat() noexcept;
+  /// All that ever took part, this one too. Reads a folder. Throws Error(io).
+  std::set<std::string> owners() const;
+
+ private:
+  struct Sight {
+    std::string text;         ///< of the heartbeat, as it was last
+    std::int64_t changed_ns;  ///< when it was seen to be another, by this process' clock
+    std::int64_t looked_ns;
+    bool dead = false;
+  };
+  bool try_link(const std::filesystem::path& claim);
+  bool alive(const std::string& owner);
+  std::string line() const;
+
+  std::filesystem::path folder_, own_;
+  std::string owner_;
+  Clock& clock_;
+  Options options_;
+  int fd_ = -1;
+  std::uint64_t beats_ = 0;
+  std::unordered_map<std::string, Sight> sights_;
+  struct Known {
+    int generation = 0;
+    std::string owner;    ///< of that generation; empty: not read yet
+    bool doomed = false;  ///< the owner was found dead
+  };
+  std::unordered_map<std::string, Known> known_;
+};
+
+}  // namespace xtune

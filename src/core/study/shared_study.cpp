@@ -1,0 +1,79 @@
+// Puts claims and tails together.
+#include "core/study/shared_study.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "core/record/record_log.hpp"
+#include "core/run/attempt.hpp"
+#include "core/space/bindings_text.hpp"
+
+namespace xtune {
+namespace {
+
+constexpr std::uint64_t beat_every_ms = 3000;
+constexpr std::uint64_t look_every_least_ms = 50, look_every_most_ms = 1000;
+
+std::filesystem::path claims_folder(const SharedStudy::Place& place, const std::string& study) {
+  return study_folder(place.store, study) / path_component(place.arch) / path_component(place.kernel) /
+         sha256(bindings_text(place.problem)).substr(0, 16);
+}
+
+/// The first one's time, which all of them take.
+std::int64_t agreed_beginning(const std::filesystem::path& folder, std::int64_t now_unix_ms) {
+  const std::filesystem::path agreed = folder / "began";
+  const std::filesystem::path own = folder / ("began." + new_attempt());
+  write_file_atomically(own, std::to_string(now_unix_ms) + "\n");
+  const int linked = ::link(own.c_str(), agreed.c_str());
+  // No hard links: two that begin at once may disagree by what lies between them.
+  if (linked != 0 && errno != EEXIST && read_if_there(agreed).empty())
+    write_file_atomically(agreed, std::to_string(now_unix_ms) + "\n");
+  std::error_code ignored;
+  std::filesystem::remove(own, ignored);
+  return std::strtoll(read_file(agreed).c_str(), nullptr, 10);
+}
+
+}  // namespace
+
+std::filesystem::path study_folder(const std::filesystem::path& store, const std::string& study) {
+  return store / "studies" / path_component(study);
+}
+
+SharedStudy::SharedStudy(EventLoop& loop, Clock& clock, const Place& place, const Rank& rank, std::string attempt)
+    : loop_(loop),
+      size_(static_cast<std::size_t>(std::max(rank.size, 1))),
+      began_unix_ms_(agreed_beginning(study_folder(place.store, rank.study), clock.unix_time_ms())),
+      attempt_(std::move(attempt)),
+      claims_(claims_folder(place, rank.study), attempt_, clock),
+      tail_(place.store, place.arch, place.kernel),
+      problem_(place.problem) {
+  beat_later();
+}
+
+void SharedStudy::beat_later() {
+  heart_ = loop_.call_after(beat_every_ms, [this] {
+    claims_.beat();
+    beat_later();
+  });
+}
+
+std::vector<Record> SharedStudy::news() {
+  std::set<std::string> others = claims_.owners();
+  others.erase(attempt_);
+  std::vector<Record> records = tail_.read(others);
+  std::erase_if(records, [this](const Record& record) { return record.problem != problem_; });
+  return records;
+}
+
+/// All of them list the same folder: the more there are, the less often each.
+std::uint64_t SharedStudy::look_every_ms() const noexcept {
+  return std::clamp<std::uint64_t>(10 * size_, look_every_least_ms, look_every_most_ms);
+}
+
+}  // namespace xtune

@@ -1,0 +1,48 @@
+// The processes of one job as peers: claims and records in the store that they share.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/event_loop.hpp"
+#include "core/run/peers.hpp"
+#include "core/study/claims.hpp"
+#include "core/study/launcher.hpp"
+#include "core/study/record_tail.hpp"
+
+namespace xtune {
+
+/// Below <store>/studies/<study>/<arch>/<kernel>/<problem>. Its heart beats on the loop, which outlives it.
+class SharedStudy final : public Peers {
+ public:
+  struct Place {
+    std::filesystem::path store;
+    std::string arch, kernel;
+    Bindings problem;
+  };
+  /// attempt: of the records that this process writes there. Throws Error(io).
+  SharedStudy(EventLoop& loop, Clock& clock, const Place& place, const Rank& rank, std::string attempt);
+  bool take(const std::string& name) override { return claims_.take(name); }
+  std::vector<Record> news() override;
+  std::size_t size() const noexcept override { return size_; }
+  std::int64_t began_unix_ms() const noexcept override { return began_unix_ms_; }
+  std::uint64_t look_every_ms() const noexcept override;
+
+ private:
+  void beat_later();
+  EventLoop& loop_;
+  std::size_t size_;
+  std::int64_t began_unix_ms_;
+  std::string attempt_;
+  Claims claims_;
+  RecordTail tail_;
+  Bindings problem_;
+  EventLoop::Watch heart_;
+};
+
+/// The folder of a study, below which its claims are.
+std::filesystem::path study_folder(const std::filesystem::path& store, const std::string& study);
+
+}  // namespace xtune
