@@ -20,6 +20,14 @@ using namespace xtune;
 using fakes::a_of;
 using fakes::Tuning;
 
+/// Runs, so that the silence of an owner is noticed, and tells the day of the fixtures' clock.
+struct Running final : Clock {
+  fakes::FakeClock& day;
+  explicit Running(fakes::FakeClock& clock) : day(clock) {}
+  std::int64_t now_ns() override { return system_clock().now_ns(); }
+  std::int64_t unix_time_ms() override { return day.unix_time_ms(); }
+};
+
 /// Processes of one job, with one store.
 struct Job {
   TemporaryDirectory folder;
@@ -57,7 +65,8 @@ struct Job {
     rank.size = static_cast<int>(processes.size());
     rank.study = "job";
     try {
-      SharedStudy peers(each.loop, each.clock, {folder.path(), "sm_90", "k", {{"N", std::int64_t{8}}}}, rank,
+      Running clock(each.clock);
+      SharedStudy peers(each.loop, clock, {folder.path(), "sm_90", "k", {{"N", std::int64_t{8}}}}, rank,
                         each.options.attempt);
       each.options.peers = &peers;
       results[i] = each.run();
