@@ -145,8 +145,12 @@ Target target_for(const std::string& path, const CommonOptions& options, const T
 
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target) {
   Spec spec = read_spec(path, options, target.backend.name);
-  for (const std::string& note : spec.notes) tell("{}\n", note);
+  tell_notes(spec);
   return spec;
+}
+
+void tell_notes(const Spec& spec) {
+  for (const std::string& note : spec.notes) tell("{}\n", note);
 }
 
 std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target) {

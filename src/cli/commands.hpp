@@ -64,6 +64,7 @@ Target target_for(const std::string& path, const CommonOptions& options, const T
 Target target_for(const std::string& path, const CommonOptions& options, TargetNeed need);
 /// Loads the spec with the overlay of the target's backend; prints its notes to stderr.
 Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target);
+void tell_notes(const Spec& spec);  ///< what its overlays and -D changed
 /// The store's records of this kernel on the target's architecture; prints what is damaged to stderr.
 std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target);
 /// read_recordings; what cannot be read is Error(invalid_argument), not a failure of xtune.

@@ -26,8 +26,8 @@ std::size_t terminal_width() {
 
 }  // namespace
 
-ProgressPrinter::ProgressPrinter(const Spec& spec, const std::string& log_path, bool quiet)
-    : spec_(spec), log_path_(log_path), quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {
+ProgressPrinter::ProgressPrinter(const Spec& spec, const std::string& log_path, Verbosity verbosity)
+    : spec_(spec), log_path_(log_path), verbosity_(verbosity), terminal_(isatty(STDERR_FILENO) == 1) {
   if (log_path.empty()) return;
   log_ = std::fopen(log_path.c_str(), "ae");
   if (!log_) throw Error(ErrorKind::invalid_argument, "--log " + log_path + ": " + std::strerror(errno));
@@ -87,7 +87,7 @@ std::string ProgressPrinter::line(const Progress& progress) const {
 }
 
 void ProgressPrinter::on_progress(const Progress& progress) {
-  if (quiet_) return;
+  if (verbosity_ != Verbosity::all) return;
   const bool last = progress.done >= progress.total;
   const double interval = terminal_ ? terminal_interval_s : plain_interval_s;
   if (!last && progress.elapsed_s - last_print_s_ < interval) return;
@@ -106,6 +106,7 @@ void ProgressPrinter::on_progress(const Progress& progress) {
 }
 
 void ProgressPrinter::on_note(const std::string& text) {
+  if (verbosity_ == Verbosity::warnings) return;
   finish();
   fmt::print(stderr, "{}\n", printable(text));
 }

@@ -13,7 +13,8 @@ class ProgressPrinter final : public TuneObserver {
  public:
   /// log_path: empty for none. Throws Error(invalid_argument) when the log cannot be opened; one that cannot be written
   /// costs a warning.
-  ProgressPrinter(const Spec& spec, const std::string& log_path, bool quiet);
+  enum class Verbosity { all, quiet, warnings };  ///< quiet: no progress
+  ProgressPrinter(const Spec& spec, const std::string& log_path, Verbosity verbosity);
   ~ProgressPrinter() override;
   ProgressPrinter(const ProgressPrinter&) = delete;
   ProgressPrinter& operator=(const ProgressPrinter&) = delete;
@@ -31,7 +32,7 @@ class ProgressPrinter final : public TuneObserver {
   const Spec& spec_;
   std::string log_path_;
   std::FILE* log_ = nullptr;
-  bool quiet_;
+  Verbosity verbosity_;
   bool terminal_;
   bool line_open_ = false;
   double last_print_s_ = -1e9;

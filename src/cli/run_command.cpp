@@ -64,17 +64,20 @@ int RunCommand::go() {
   if (options_.sanitize && !is_cpu(target_.device))
     throw Error(ErrorKind::unsupported,
                 "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");
-  spec_ = load_spec_for(options_.path, options_.common, target_);
+  spec_ = read_spec(options_.path, options_.common, target_.backend.name);
+  join(target_.device.arch);
+  if (speaks_) tell_notes(spec_);
   apply(false);
   put_before_program();
   if (options_.dry_run) return print_commands();
 
   EventLoop loop;
   const std::vector<EventLoop::Watch> watches = watch_signals(loop);
-  tell("{}: {}\n", spec_.kernel.name, device_line(target_));
+  if (speaks_) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
   remove_abandoned_temporaries();
   const TemporaryDirectory temporaries;
-  PooledCompileService compiler(loop, default_jobs(), compile_worker_command(default_jobs(), temporaries.path()));
+  const std::size_t jobs = default_jobs(rank_ ? rank_->local_size : 1);
+  PooledCompileService compiler(loop, jobs, compile_worker_command(jobs, temporaries.path()));
   std::vector<std::unique_ptr<WorkerBenchService>> workers;
   std::vector<BenchService*> benches;
   for (std::size_t i = 0; i <= target_.further.size(); ++i) {
@@ -82,7 +85,8 @@ int RunCommand::go() {
     workers.push_back(std::make_unique<WorkerBenchService>(loop, bench_worker_command(options_.sanitize), role));
     benches.push_back(workers.back().get());
   }
-  ProgressPrinter printer(spec_, options_.log, options_.quiet);
+  using enum ProgressPrinter::Verbosity;
+  ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all);
   for (const Bindings& problem : spec_.cases) {
     const TuneResult result = tune_case(problem, loop, compiler, benches, system_clock(), printer);
     printer.finish();

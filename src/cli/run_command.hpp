@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -13,6 +14,8 @@
 #include "cli/progress.hpp"
 #include "core/record/objective.hpp"
 #include "core/run/tuner.hpp"
+#include "core/study/claims.hpp"
+#include "core/study/launcher.hpp"
 
 namespace xtune::cli {
 
@@ -57,6 +60,7 @@ class RunCommand {
 
   // run_cases.cpp: what both do of each case, and at the end.
   std::vector<EventLoop::Watch> watch_signals(EventLoop& loop);
+  void join(const std::string& arch);
   TuneResult tune_case(const Bindings& problem, EventLoop& loop, CompileService& compiler,
                        const std::vector<BenchService*>& benches, Clock& clock, ProgressPrinter& printer,
                        std::vector<Bindings> only = {});
@@ -75,6 +79,9 @@ class RunCommand {
   std::atomic<bool> stop_{false};
   int code_ = done;
   bool cache_disabled_ = false;
+  std::optional<Rank> rank_;         ///< one of several processes of a job
+  std::unique_ptr<Claims> speaker_;  ///< of who prints the results of the job
+  bool speaks_ = true;
   std::vector<nlohmann::ordered_json> results_;
   std::vector<TuneResult> tuned_;  ///< by case
 };

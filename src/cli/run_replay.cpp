@@ -31,7 +31,6 @@ int RunCommand::recorded_device() const {
 int RunCommand::replay() {
   if (options_.sanitize) throw Error(ErrorKind::unsupported, "--sanitize: a replay runs no kernel");
   spec_ = read_spec(options_.path, options_.common, "");
-  for (const std::string& note : spec_.notes) tell("{}\n", note);
   spec_.kernel.backend = "replay";
   apply(true);
   replay::prepare(spec_);
@@ -43,7 +42,7 @@ int RunCommand::replay() {
   for (const Recording& recording : recordings) warn_of(recording);
   EventLoop loop;
   const std::vector<EventLoop::Watch> watches = watch_signals(loop);
-  ProgressPrinter printer(spec_, options_.log, true);
+  std::optional<ProgressPrinter> printer;
   for (const Bindings& problem : spec_.cases) {
     const Recording& recording =
         replay::choose_recording(recordings, spec_, problem, options_.common.arch, recorded_device());
@@ -52,18 +51,26 @@ int RunCommand::replay() {
     if (const std::uint64_t known = replay::recorded_of(space, recording); known < space.size())
       tell("warning: {} of {} configurations are not in the recording: they count as rejected\n", space.size() - known,
            space.size());
-    tell("{}: {}, replayed on {}; all times are simulated\n", spec_.kernel.name, recording.name, recording.device.name);
+    if (!printer) {
+      join(target_.device.arch);
+      if (speaks_) tell_notes(spec_);
+      using enum ProgressPrinter::Verbosity;
+      printer.emplace(spec_, options_.log, speaks_ ? quiet : warnings);
+    }
+    if (speaks_)
+      tell("{}: {}, replayed on {}; all times are simulated\n", spec_.kernel.name, recording.name,
+           recording.device.name);
     replay::Simulation simulation(loop, system_clock().unix_time_ms());
     replay::RecordedAnswers answers(recording);
     replay::ReplayCompileService compiler(simulation, answers, replay_jobs());
     replay::ReplayBenchService bench(simulation, answers);
-    const TuneResult result = tune_case(problem, loop, compiler, {&bench}, simulation, printer);
+    const TuneResult result = tune_case(problem, loop, compiler, {&bench}, simulation, *printer);
     nlohmann::ordered_json json = run_json(spec_, result, options_.rows);
     json["simulated"] = true;
     json["recording"] = recording.name;
     show(result, std::move(json));
     if (spec_.objective.across != ObjectiveSpec::Across::each) tuned_.push_back(result);
-    if (!options_.common.json())
+    if (!options_.common.json() && speaks_)
       fmt::print("      replayed from {}: the seconds are simulated, nothing was measured\n", recording.name);
     if (stop_) break;
   }

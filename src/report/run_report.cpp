@@ -136,7 +136,11 @@ std::string run_text(const Spec& spec, const TuneResult& result, std::size_t row
   if (order.size() > rows) text += fmt::format("... {} more\n", order.size() - rows);
   text += fmt::format("\n{} of {} valid configurations in {}: {}", result.records.size(), result.space_size,
                       human_seconds(result.total_s), counts_text(result));
-  if (result.from_store) text += fmt::format(" ({} from the store)", result.from_store);
+  const std::uint64_t stored = result.from_store - result.from_peers;
+  if (stored && result.from_peers)
+    text += fmt::format(" ({} from the store, {} by other processes)", stored, result.from_peers);
+  else if (stored || result.from_peers)
+    text += fmt::format(" ({} {})", result.from_store, stored ? "from the store" : "by other processes");
   text += fmt::format("\ncompiling took {} of CPU time, measuring {} of the device's\n",
                       human_seconds(result.compile_cpu_s), human_seconds(result.device_busy_s));
   const auto best = best_of(result.all(), criterion);
@@ -244,6 +248,7 @@ nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result, std:
                      {"compile_wall", result.compile_wall_s},
                      {"device_busy", result.device_busy_s}};
   json["from_store"] = result.from_store;
+  if (result.from_peers) json["from_peers"] = result.from_peers;
   json["space"] = result.space_size;
   json["interrupted"] = result.interrupted;
   json["out_of_time"] = result.out_of_time;

@@ -258,9 +258,10 @@ WorkerCommand bench_worker_command(bool sanitize) {
   return command;
 }
 
-std::size_t default_jobs() {
+std::size_t default_jobs(int sharing) {
   cpu_set_t set;
-  const int usable = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  const int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  const double usable = allowed < sysconf(_SC_NPROCESSORS_ONLN) ? allowed : double(allowed) / std::max(sharing, 1);
   const char* given = std::getenv("XTUNE_JOBS");
   if (!given || !*given) return static_cast<std::size_t>(std::max(1.0, std::round(usable * 0.9)));
   const std::string_view text = given;

@@ -95,8 +95,9 @@ class WorkerBenchService final : public BenchService {
 WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::path& temporaries);
 WorkerCommand bench_worker_command(bool sanitize);
 
-/// XTUNE_JOBS: a count, or a fraction of the usable cores; default 0.9 of them, at least 1. Throws
+/// XTUNE_JOBS: a count, or a fraction of the usable cores; default 0.9 of them, at least 1. Where this process may use
+/// every core of the machine, and so may `sharing` - 1 others, it gets its part of them. Throws
 /// Error(invalid_argument).
-std::size_t default_jobs();
+std::size_t default_jobs(int sharing = 1);
 
 }  // namespace xtune
