@@ -1,0 +1,96 @@
+"""A Slurm of two emulated nodes on this machine, for as long as a `with` block lasts.
+
+slurm.conf(5), gres.conf(5); several slurmd on one host by -N, as in Slurm's "multiple slurmd support".
+"""
+
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+CONFIGURATION = """\
+ClusterName=emulated
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/none
+CredType=cred/none
+AuthInfo=cred_expire=5
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/controller.pid
+SlurmdPidFile={folder}/%n.pid
+SlurmctldLogFile={folder}/controller.log
+SlurmdLogFile={folder}/%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+ReturnToService=2
+SchedulerParameters=batch_sched_delay=0,sched_interval=2
+KillWait=3
+MpiDefault=none
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=4 RealMemory=1000
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=4 RealMemory=1000
+PartitionName=all Nodes=ALL Default=YES State=UP
+"""
+
+
+class Slurm:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+
+    def __enter__(self):
+        for name in ["state", "spool-n1", "spool-n2"]:
+            (self.folder / name).mkdir(parents=True)
+        (self.folder / "slurm.conf").write_text(
+            CONFIGURATION.format(host=socket.gethostname().split(".")[0], user=pwd.getpwuid(os.getuid()).pw_name,
+                                 folder=self.folder, ports=free_ports(3)))
+        os.environ["SLURM_CONF"] = str(self.folder / "slurm.conf")
+        sbin = os.environ.get("PATH", "") + ":/usr/sbin"
+        try:
+            for command in [["slurmctld", "-c"], ["slurmd", "-N", "n1"], ["slurmd", "-N", "n2"]]:
+                subprocess.run([shutil.which(command[0], path=sbin), *command[1:]], check=True)
+            self.wait_for(lambda: self.ask("sinfo", "-hN", "-o", "%T").split() == ["idle", "idle"], "two idle nodes")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for name in ["n1", "n2", "controller"]:
+            try:
+                os.kill(int((self.folder / f"{name}.pid").read_text()), signal.SIGKILL)
+            except (OSError, ValueError):
+                pass
+
+    @staticmethod
+    def ask(*command):
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+
+    @staticmethod
+    def wait_for(condition, what, seconds=60):
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise RuntimeError(f"waited {seconds} s in vain for {what}")
+            time.sleep(0.05)
