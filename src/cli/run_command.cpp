@@ -65,7 +65,7 @@ int RunCommand::go() {
     throw Error(ErrorKind::unsupported,
                 "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");
   spec_ = read_spec(options_.path, options_.common, target_.backend.name);
-  join(target_.device.arch);
+  if (!options_.dry_run) join(target_.device.arch);
   if (speaks_) tell_notes(spec_);
   apply(false);
   put_before_program();

@@ -62,6 +62,8 @@ class Collection {
                   [&](const RecordFile& file) { return options_.records && remove_records(file.path); });
     for (const Leftover& leftover : layout.leftovers)
       if (now_ - leftover.unix_time_ms > day_ms) remove(leftover.path, leftover.bytes, "a temporary file");
+    for (const StudyFolder& study : layout.studies)
+      if (now_ - study.unix_time_ms > day_ms) remove(study.path, study.bytes, "claims of a job that has ended");
     const Named named = named_by_records(layout.records, report_.warnings);
     std::erase_if(layout.artifacts,
                   [&](const auto& artifact) { return remove_artifact(artifact.second, reason(artifact, named)); });
@@ -118,7 +120,7 @@ class Collection {
 
   bool remove(const fs::path& path, std::uint64_t bytes, const std::string& why) {
     std::error_code error;
-    if (!options_.dry_run && !fs::remove(path, error) && error) {
+    if (!options_.dry_run && fs::remove_all(path, error) == static_cast<std::uintmax_t>(-1)) {
       report_.warnings.push_back("cannot remove " + printable(path.string()) + ": " + error.message());
       return false;
     }

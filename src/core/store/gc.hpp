@@ -28,10 +28,11 @@ struct GcReport {
   std::vector<std::string> warnings;  ///< what could not be removed, or not be decided
 };
 
-/// Artifacts that no record names, and temporary files, go once they are a day old: a run that is under way may still
-/// want them. So do those that the options name; artifacts of the best configurations go last under max_bytes. Where a
-/// record file cannot be read, or is of a newer version, no artifact counts as unnamed. Records stay unless told.
-/// Throws Error(invalid_argument) without a store, and for records without older_than_ms.
+/// Artifacts that no record names, temporary files, and claims of jobs that shared a search go once they are a day old:
+/// a run that is under way may still want them. So do those that the options name; artifacts of the best configurations
+/// go last under max_bytes. Where a record file cannot be read, or is of a newer version, no artifact counts as
+/// unnamed. Records stay unless told. Throws Error(invalid_argument) without a store, and for records without
+/// older_than_ms.
 GcReport collect_garbage(const std::filesystem::path& store, const GcOptions& options, std::int64_t now_unix_ms);
 
 }  // namespace xtune

@@ -70,6 +70,14 @@ void add_file(const Entry& file, StoreLayout& layout) {
   artifact.has_metadata = artifact.has_metadata || file.name == key + ".json";
 }
 
+void measure(const fs::path& folder, StudyFolder& study, std::vector<std::string>& warnings) {
+  for (const Entry& entry : entries_of(folder, warnings)) {
+    if (entry.folder) measure(entry.path, study, warnings);
+    if (!entry.folder) study.bytes += entry.bytes;
+    study.unix_time_ms = std::max(study.unix_time_ms, entry.unix_time_ms);
+  }
+}
+
 }  // namespace
 
 StoreLayout layout_of(const fs::path& store) {
@@ -79,6 +87,12 @@ StoreLayout layout_of(const fs::path& store) {
     if (folder.folder && folder.name.size() == 2)
       for (const Entry& file : entries_of(folder.path, layout.warnings)) add_file(file, layout);
   for (const Entry& file : entries_of(store / "sources", layout.warnings)) add_file(file, layout);
+  for (const Entry& job : entries_of(store / "studies", layout.warnings)) {
+    if (!job.folder || !is_path_component(job.name)) continue;
+    StudyFolder study{job.path, 0, job.unix_time_ms};
+    measure(job.path, study, layout.warnings);
+    layout.studies.push_back(std::move(study));
+  }
   return layout;
 }
 

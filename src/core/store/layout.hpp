@@ -30,12 +30,20 @@ struct Leftover {
   std::int64_t unix_time_ms = 0;
 };
 
+/// <store>/studies/<job>: the claims of processes that shared a search, of no use once the job has ended.
+struct StudyFolder {
+  std::filesystem::path path;
+  std::uint64_t bytes = 0;
+  std::int64_t unix_time_ms = 0;  ///< of the last change to any file of it: a job that runs has a heartbeat
+};
+
 /// What a store holds, as far as it can be listed. Links are not followed, and names that no store has are passed over,
 /// so that a foreign store leads nowhere else.
 struct StoreLayout {
   std::vector<RecordFile> records;                 ///< sorted by path
   std::map<std::string, ArtifactFiles> artifacts;  ///< by key
   std::vector<Leftover> leftovers;
+  std::vector<StudyFolder> studies;
   std::vector<std::string> warnings;  ///< folders that cannot be listed
 };
 StoreLayout layout_of(const std::filesystem::path& store);

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 
@@ -310,4 +311,25 @@ TEST_CASE("a foreign store brings nothing wrong and reaches nothing outside") {
   CHECK_FALSE(ArtifactCache(into.path()).find(wrong.key));
   CHECK_THROWS_AS(merge_store(into.path(), into.path()), Error);
   CHECK_THROWS_AS(merge_store(into.path(), foreign.path() / "nowhere"), Error);
+}
+
+TEST_CASE("gc removes the claims of jobs that have ended, and leaves those of a job that runs") {
+  const TemporaryDirectory store;
+  const fs::path old = store.path() / "studies" / "slurm-1.0", live = store.path() / "studies" / "slurm-2.0";
+  for (const fs::path& study : {old, live})
+    write_text(study / "sm_90" / "gemm" / "p" / "claims" / "c.0", "one n1 7 0\n");
+  const auto now =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+  // Two days later the one has stood still, the other's heart has just beaten.
+  const fs::path heartbeat = live / "sm_90" / "gemm" / "p" / "ranks" / "one";
+  write_text(heartbeat, "one n1 7 1\n");
+  fs::last_write_time(heartbeat, fs::file_time_type::clock::now() + std::chrono::hours(48));
+  GcReport report = collect_garbage(store.path(), {{}, {}, false, true}, now.count() + 172'800'000);
+  REQUIRE(report.removed.size() == 1);
+  CHECK(report.removed[0].path == old);
+  CHECK(report.removed[0].bytes == 11);
+  CHECK(fs::exists(old));
+  collect_garbage(store.path(), {}, now.count() + 172'800'000);
+  CHECK_FALSE(fs::exists(old));
+  CHECK(fs::exists(heartbeat));
 }
