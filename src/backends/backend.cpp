@@ -14,10 +14,10 @@
 namespace xtune {
 
 #define BACKEND(name, factory, built_in) std::unique_ptr<Backend> factory();
-#define PROGRAMS(name, factory) std::unique_ptr<Backend> factory();
+#define OF_ITS_OWN(name, factory) std::unique_ptr<Backend> factory();
 #include "backends/backends.def"
 #undef BACKEND
-#undef PROGRAMS
+#undef OF_ITS_OWN
 
 namespace {
 
@@ -26,19 +26,19 @@ using Factory = std::unique_ptr<Backend> (*)();
 struct Entry {
   const char* name;
   Factory factory;  // nullptr: left out of this build
-  bool kernels;     // whether it takes kernels
+  bool is_for_all;  // whether it takes kernels in the languages that the others take
 };
 
 const Entry entries[] = {
 #define BACKEND(name, factory, built_in) {name, XTUNE_FACTORY(built_in, factory), true},
-#define PROGRAMS(name, factory) {name, factory, false},
+#define OF_ITS_OWN(name, factory) {name, factory, false},
 #define XTUNE_FACTORY_1(factory) factory
 #define XTUNE_FACTORY_0(factory) nullptr
 #define XTUNE_FACTORY_PASTE(built_in, factory) XTUNE_FACTORY_##built_in(factory)
 #define XTUNE_FACTORY(built_in, factory) XTUNE_FACTORY_PASTE(built_in, factory)
 #include "backends/backends.def"
 #undef BACKEND
-#undef PROGRAMS
+#undef OF_ITS_OWN
 };
 
 }  // namespace
@@ -46,7 +46,7 @@ const Entry entries[] = {
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
   for (const Entry& entry : entries)
-    if (entry.factory && entry.kernels) names.emplace_back(entry.name);
+    if (entry.factory && entry.is_for_all) names.emplace_back(entry.name);
   return names;
 }
 
@@ -67,7 +67,7 @@ std::unique_ptr<Backend> make_backend(std::string_view name) {
         ErrorKind::invalid_argument,
         "backend 'replay' serves recordings to `xtune run`: it has no compiler and no device for anything else");
   throw Error(ErrorKind::invalid_argument, "unknown backend '" + std::string(name) + "'" + did_you_mean(name, known) +
-                                               "; known: cuda, hip, host, auto, and for `xtune run` replay");
+                                               "; known: cuda, hip, host, kokkos, auto, and for `xtune run` replay");
 }
 
 }  // namespace xtune

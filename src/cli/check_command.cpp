@@ -29,7 +29,7 @@ bool asks_for_device(const Spec& spec) {
 
 std::optional<Target> available_target(const Spec& spec, const TargetOptions& options) {
   try {
-    return choose_target(spec, options);
+    return choose_target(spec, for_kernel(spec, options));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unavailable) throw;
     return std::nullopt;
@@ -110,6 +110,7 @@ int check(const std::string& path, const CommonOptions& options) {
   const Spec plain = read_spec(path, options, "");
   if (plain.replays() && options.backend == "auto") backends = {"replay"};
   if (plain.process) backends = {"process"};
+  if (plain.for_kokkos() && options.backend == "auto") backends = {"kokkos"};
   for (const std::string& backend : backends) specs.emplace_back(backend, read_spec(path, options, backend));
   const std::vector<CheckedSpace> spaces = check_spaces(specs, options);
   const Spec& spec = options.backend == "auto" ? plain : specs.front().second;

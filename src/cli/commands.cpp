@@ -88,8 +88,8 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
       ->capture_default_str();
   command
       .add_option("--backend", options.backend,
-                  "cuda, hip, host, or auto: the first of these with a device and a compiler; `xtune run` also takes "
-                  "replay")
+                  "cuda, hip, host, or auto: the first of these with a device and a compiler, or the one that the "
+                  "spec is for (kokkos); `xtune run` also takes replay")
       ->capture_default_str();
   command.add_option("--arch", options.arch,
                      "architecture to compile for, such as sm_90a, gfx90a or x86_64_v3; default: the device's");
@@ -129,6 +129,21 @@ Spec read_spec(const std::string& path, const CommonOptions& options, const std:
   }
 }
 
+TargetOptions for_kernel(const Spec& spec, TargetOptions options) {
+  if (spec.for_kokkos() && options.backend == "auto") options.backend = "kokkos";
+  if (spec.for_kokkos() && options.backend != "kokkos")
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("--backend {}: the spec's kernel is a Kokkos unit ([kernel] backend = \"kokkos\"), which "
+                            "backend kokkos alone compiles",
+                            printable(options.backend, 80)));
+  if (!spec.for_kokkos() && options.backend == "kokkos")
+    throw Error(
+        ErrorKind::invalid_argument,
+        "--backend kokkos tunes Kokkos units, and the spec does not say that its kernel is one: [kernel] backend = "
+        "\"kokkos\" does");
+  return options;
+}
+
 Target target_for(const std::string& path, const CommonOptions& options, TargetNeed need) {
   return target_for(path, options, options.target_options(need));
 }
@@ -136,7 +151,8 @@ Target target_for(const std::string& path, const CommonOptions& options, TargetN
 Target target_for(const std::string& path, const CommonOptions& options, const TargetOptions& target_options) {
   // A backend that there is not is told before what else may be wrong.
   if (target_options.backend != "auto") make_backend(target_options.backend);
-  Target target = choose_target(read_spec(path, options, ""), target_options);
+  const Spec spec = read_spec(path, options, "");
+  Target target = choose_target(spec, for_kernel(spec, target_options));
   if (target.assumed_arch)
     tell("note: no {} device here: taken for {}, its compiler's default (--arch names another)\n", target.backend.name,
          target.arch);

@@ -58,6 +58,9 @@ void add_example(CLI::App& command, const std::string& example);
 
 /// load_spec with the -D options given; a file that cannot be read is Error(invalid_argument).
 Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend);
+/// The options with the backend that the spec's kernel is for, where it is for one alone. Throws
+/// Error(invalid_argument) when another is asked for, or a Kokkos backend for another kernel.
+TargetOptions for_kernel(const Spec& spec, TargetOptions options);
 /// choose_target for the kernel or the program of this spec; where no device and no --arch tell the architecture, says
 /// on stderr which one it took.
 Target target_for(const std::string& path, const CommonOptions& options, const TargetOptions& target_options);

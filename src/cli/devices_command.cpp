@@ -15,7 +15,7 @@ namespace {
 std::vector<BackendState> states_of(const std::string& backend) {
   std::vector<BackendState> states;
   if (backend != "auto") make_backend(backend);  // refuses an unknown name
-  for (const char* name : {"cuda", "hip", "host"}) {
+  for (const char* name : {"cuda", "hip", "host", "kokkos"}) {
     if (backend != "auto" && backend != name) continue;
     states.push_back(find_backend(name, true));
   }
@@ -50,7 +50,7 @@ void add_devices_command(CLI::App& app, Context& context) {
   add_example(*command, "xtune devices --format json");
   static CommonOptions options;
   add_common_options(*command, options);
-  command->get_option("--backend")->description("cuda, hip, host, or auto: all of them");
+  command->get_option("--backend")->description("cuda, hip, host, kokkos, or auto: all of them");
   command->callback([&context] {
     const std::vector<BackendState> states = states_of(options.backend);
     bool any = false;

@@ -436,7 +436,7 @@ TEST_CASE("An architecture that the compiler does not know costs itself, and the
   };
   for (const json& backend : devices["backends"]) {
     const std::string name = backend["name"], toolchain = backend["toolchain"];
-    if (toolchain.empty()) continue;
+    if (toolchain.empty() || name == "kokkos") continue;  // which takes no such kernel
     CAPTURE(toolchain);
     const bool amd = backend["default_arch"].get<std::string>().starts_with("gfx");
     // Another vendor's architecture is a wrong argument on every backend, before anything compiles.

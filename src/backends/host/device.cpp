@@ -10,6 +10,7 @@
 
 #include "backends/host/cpu.hpp"
 #include "backends/host/engine.hpp"
+#include "backends/host/kernel_arguments.hpp"
 #include "backends/host/stolen_time.hpp"
 #include "core/device/launch_limits.hpp"
 #include "xtune/error.hpp"
@@ -71,38 +72,12 @@ class HostProgram final : public Program {
 
  private:
   double launch(std::span<const KernelArgument> arguments) {
-    // A kernel takes the addresses of its arguments; buffers' pointers need a place too.
-    std::vector<ScalarArgument> values(arguments.size());
-    std::vector<void*> addresses;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (Buffer* const* buffer = std::get_if<Buffer*>(&arguments[i])) {
-        void* const address = (*buffer)->address();
-        std::memcpy(values[i].bytes.data(), &address, sizeof address);
-      } else {
-        values[i] = std::get<ScalarArgument>(arguments[i]);
-      }
-      addresses.push_back(values[i].bytes.data());
-    }
+    ArgumentAddresses addresses(arguments);
     return engine_.launch(library_, launch_, addresses.data());
   }
-
   void check(std::span<const KernelArgument> arguments) const {
     const XtuneKernel& kernel = library_.kernel();
-    const auto fail = [](const std::string& why) { throw CandidateFailure(Outcome::launch_failed, why); };
-    if (arguments.size() != static_cast<std::size_t>(kernel.argument_count))
-      fail(fmt::format("the kernel takes {} arguments and was given {}", kernel.argument_count, arguments.size()));
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const ScalarArgument* scalar = std::get_if<ScalarArgument>(&arguments[i]);
-      if (kernel.argument_is_pointer[i] && scalar)
-        fail(fmt::format("argument {} of the kernel is a pointer and was given a scalar of {} bytes", i + 1,
-                         scalar->size));
-      if (!kernel.argument_is_pointer[i] && !scalar)
-        fail(fmt::format("argument {} of the kernel is a value of {} bytes and was given a buffer", i + 1,
-                         kernel.argument_bytes[i]));
-      if (scalar && scalar->size != kernel.argument_bytes[i])
-        fail(fmt::format("argument {} of the kernel is {} bytes large and was given a scalar of {}", i + 1,
-                         kernel.argument_bytes[i], scalar->size));
-    }
+    check_arguments(arguments, {kernel.argument_count, kernel.argument_bytes, kernel.argument_is_pointer});
   }
 
   Engine& engine_;

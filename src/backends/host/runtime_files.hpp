@@ -4,12 +4,10 @@
 #include <filesystem>
 #include <string>
 
+#include "backends/runtime_files.hpp"
+
 namespace xtune::host {
 
-struct RuntimeFile {
-  const char* name;
-  const char* text;
-};
 /// Generated at configure time from runtime/*.h.
 extern const RuntimeFile runtime_files[];
 extern const int runtime_file_count;

@@ -3,22 +3,11 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <fmt/core.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
-
-#include "backends/host/compiler.hpp"
-#include "xtune/error.hpp"
 
 namespace xtune::host {
 namespace {
-
-[[noreturn]] void refuse(const std::string& why) {
-  throw CandidateFailure(Outcome::launch_failed, "the kernel was not loaded: " + why);
-}
 
 /// A copy of what lies at an offset of the image, when it lies inside.
 template <class T>
@@ -40,26 +29,6 @@ bool is_runtime_variable(const std::string& name) {
                           "xtune_copies_of"})
     if (name.find(own) != std::string::npos) return true;
   return false;
-}
-
-/// A file in memory that holds the image.
-int memory_file(const std::string& image) {
-  const int file = memfd_create("xtune-kernel", MFD_CLOEXEC);
-  // The machine's lack, and no configuration's.
-  if (file < 0)
-    throw Error(ErrorKind::unavailable,
-                fmt::format("no file in memory for a kernel's library (memfd_create): {}", std::strerror(errno)));
-  for (std::size_t done = 0; done < image.size();) {
-    const ssize_t wrote = ::write(file, image.data() + done, image.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) {
-      const int failed = errno;
-      close(file);
-      throw Error(ErrorKind::unavailable, fmt::format("no memory for a kernel's library: {}", std::strerror(failed)));
-    }
-    done += static_cast<std::size_t>(wrote);
-  }
-  return file;
 }
 
 }  // namespace
@@ -88,39 +57,15 @@ std::optional<std::int64_t> thread_local_bytes(const std::string& image) {
 }
 
 KernelLibrary::KernelLibrary(const Artifact& artifact, const std::string& own_arch) {
-  const std::string& image = artifact.image;
-  if (image.size() < SELFMAG || std::memcmp(image.data(), ELFMAG, SELFMAG) != 0)
-    refuse(fmt::format("its image of {} bytes is no shared library; remove it from the artifact cache", image.size()));
-  const auto marker = image.find(XTUNE_HOST_MARKER);
-  if (marker == std::string::npos)
-    refuse("its library is damaged or was made by another version of xtune; remove it from the artifact cache");
-  if (!runs_on(artifact.arch, own_arch))
-    refuse(fmt::format("it was compiled for {}, and this CPU is {}", artifact.arch, own_arch));
-  sanitized_ = image.compare(marker + std::strlen(XTUNE_HOST_MARKER), 1, "1") == 0;
+  const auto marker = artifact.image.find(XTUNE_HOST_MARKER);
+  sanitized_ =
+      marker != std::string::npos && artifact.image.compare(marker + std::strlen(XTUNE_HOST_MARKER), 1, "1") == 0;
   // Its initialisation would end the process.
   if (sanitized_ && !dlsym(RTLD_DEFAULT, "__asan_init"))
-    refuse("it was compiled with AddressSanitizer, whose library must be loaded when the process starts (LD_PRELOAD)");
-  file_ = memory_file(image);
-  try {
-    // A path that a sanitizer's symbolizer, another process, can open too.
-    library_ = DynamicLibrary::open({fmt::format("/proc/{}/fd/{}", getpid(), file_)});
-    kernel_ = static_cast<const XtuneKernel*>(library_.get(artifact.entry_symbol.c_str()));
-  } catch (const Error& error) {
-    close(file_);
-    refuse(error.what());
-  }
-}
-
-KernelLibrary::~KernelLibrary() {
-  const std::string path = library_.name();
-  library_ = DynamicLibrary();
-  // The loader knows libraries by their path. One that would not unload keeps its file, so that no other gets the
-  // number.
-  if (void* still = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD)) {
-    dlclose(still);
-    return;
-  }
-  close(file_);
+    refuse_image(
+        "it was compiled with AddressSanitizer, whose library must be loaded when the process starts (LD_PRELOAD)");
+  library_.emplace(artifact, XTUNE_HOST_MARKER, own_arch);
+  kernel_ = static_cast<const XtuneKernel*>(library_->entry());
 }
 
 }  // namespace xtune::host

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "backends/host/image_library.hpp"
 #include "backends/host/runtime/xtune_host_abi.h"
-#include "base/dynamic_library.hpp"
 #include "core/build/artifact.hpp"
 
 namespace xtune::host {
@@ -21,15 +21,11 @@ class KernelLibrary {
   /// own_arch: what this CPU is. Throws CandidateFailure(launch_failed): damaged, of another version of xtune, for a
   /// better CPU, or sanitized while this process has no AddressSanitizer.
   KernelLibrary(const Artifact& artifact, const std::string& own_arch);
-  ~KernelLibrary();
-  KernelLibrary(const KernelLibrary&) = delete;
-  KernelLibrary& operator=(const KernelLibrary&) = delete;
   const XtuneKernel& kernel() const noexcept { return *kernel_; }
   bool sanitized() const noexcept { return sanitized_; }
 
  private:
-  int file_ = -1;  ///< the image in memory; open as long as the loader knows it by its path
-  DynamicLibrary library_;
+  std::optional<ImageLibrary> library_;
   const XtuneKernel* kernel_ = nullptr;
   bool sanitized_ = false;
 };

@@ -73,14 +73,13 @@ class Walker : SourceCursor {
   std::size_t length_ = 0;
 };
 
-// Settings of the toolchains' headers (_CG_ABI_EXPERIMENTAL, CUB_WRAPPED_NAMESPACE), which have to come before those.
+}  // namespace
+
 bool sets_a_header(std::string_view name) {
-  constexpr std::string_view openings[] = {"_", "NDEBUG", "CCCL_", "CUB_", "CUDA_", "HIP_", "THRUST_"};
+  constexpr std::string_view openings[] = {"_", "NDEBUG", "CCCL_", "CUB_", "CUDA_", "HIP_", "KOKKOS_", "THRUST_"};
   return std::any_of(std::begin(openings), std::end(openings),
                      [name](std::string_view opening) { return name.starts_with(opening); });
 }
-
-}  // namespace
 
 std::size_t preamble_length(std::string_view source) { return Walker(source).run(); }
 

@@ -16,6 +16,10 @@ namespace xtune {
 /// a preprocessor: code, also behind an #if; #include MACRO; pragmas other than once; raw strings.
 std::size_t preamble_length(std::string_view source);
 
+/// Whether a name is a setting of the toolchains' headers (_CG_ABI_EXPERIMENTAL, CUB_WRAPPED_NAMESPACE), which has to
+/// come before those.
+bool sets_a_header(std::string_view name);
+
 /// A compile request's source in three parts, which belong together in this order. `head` and the definitions in front
 /// of it are the same for all configurations that differ only in parameters that nothing in the head asks for; the
 /// toolchain's headers there never see those.

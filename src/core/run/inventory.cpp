@@ -136,6 +136,8 @@ BackendState backend_state_from_json(const nlohmann::json& json) {
 }
 
 BackendState find_backend(const std::string& name, bool fresh) {
+  // Which Kokkos there is changes with files that only CMake knows how to find; the backend remembers what CMake said.
+  if (name == "kokkos") return ask(name);
   const std::filesystem::path memory = memory_path(name);
   std::error_code ignored;
   if (!fresh && std::filesystem::exists(memory, ignored)) try {

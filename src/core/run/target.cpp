@@ -138,7 +138,8 @@ Target choose_target(const TargetOptions& options) {
     target.further.clear();
     target.device = device_for_arch(backend, target.arch);
   }
-  target.own_memory = !is_cpu(target.device);
+  // The kernel that compares outputs on the device is CUDA C++.
+  target.own_memory = !is_cpu(target.device) && target.backend.name != "kokkos";
   return target;
 }
 

@@ -8,7 +8,7 @@ namespace xtune {
 
 namespace {
 
-const std::vector<std::string> backends{"cuda", "hip", "host"};
+const std::vector<std::string> backends{"cuda", "hip", "host", "kokkos"};
 
 TomlNode& entry(TomlNode& table, const std::string& key, const TomlNode& like) {
   if (TomlNode* const found = table.find(key)) return *found;

@@ -122,7 +122,7 @@ void read_kernel(Reader& reader) {
     spec.compile_timeout_s = reader.number(*timeout, "kernel.compile_timeout_s", 0.001, 1e6);
 
   if (const TomlNode* backend = kernel->find("backend")) {
-    reader.choice(*backend, "kernel.backend", {"replay"});
+    reader.choice(*backend, "kernel.backend", {"kokkos", "replay"});
     spec.backend = reader.text(*backend, "kernel.backend");
   }
   if (const TomlNode* recording = kernel->find("recording")) spec.recording = existing_recording(reader, *recording);
@@ -134,6 +134,13 @@ void read_kernel(Reader& reader) {
   }
   if (spec.source.empty()) return;
   check_parameter_names(reader);
+  if (reader.spec.for_kokkos()) {
+    if (launch != nullptr)
+      reader.fail(launch->at,
+                  "a Kokkos unit launches itself: hand team size, vector length and tile sizes to it as scalars "
+                  "([[args]] kind = \"scalar\", value = \"TEAM\") instead of [launch]");
+    return;
+  }
   if (launch == nullptr)
     reader.fail(kernel->at, "the spec has a source but no table [launch], which gives grid and block");
   for (const char* key : {"grid", "block"})

@@ -41,6 +41,9 @@ void read_kernel_reference(const Reader& reader, const TomlNode& node, Reference
   reference.source = reader.spec.kernel.source;
   if (const TomlNode* source = node.find("source")) reference.source = reader.existing_file(*source, "source");
   if (const TomlNode* options = node.find("options")) reference.options = reader.expressions(*options, "options");
+  for (const char* key : {"grid", "block", "shared", "cluster"})
+    if (const TomlNode* launch = node.find(key); launch != nullptr && reader.spec.for_kokkos())
+      reader.fail(launch->key_at, std::string(table_name) + ": a Kokkos unit launches itself, so it has no " + key);
   const TomlNode* const grid = node.find("grid");
   const TomlNode* const block = node.find("block");
   if (grid != nullptr && block != nullptr) {

@@ -43,7 +43,8 @@ struct KernelSpec {
   std::vector<std::pair<std::string, Text>> defines;
   std::vector<std::filesystem::path> include_dirs;  ///< absolute; the source's own folder is searched first
   double compile_timeout_s = 120;
-  std::string backend;              ///< "replay": nothing is compiled or measured; empty: whichever is chosen
+  /// "replay": nothing is compiled or measured; "kokkos": the source is a Kokkos unit; empty: whichever is chosen
+  std::string backend;
   std::filesystem::path recording;  ///< absolute: what a replay is served from; empty: the command line names it
 };
 
@@ -198,6 +199,7 @@ struct Spec {
 
   bool space_only() const noexcept { return kernel.source.empty() && !process; }
   bool replays() const noexcept { return kernel.backend == "replay"; }
+  bool for_kokkos() const noexcept { return kernel.backend == "kokkos"; }
 };
 
 struct SpecOptions {

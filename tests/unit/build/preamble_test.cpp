@@ -109,7 +109,8 @@ TEST_CASE("preamble: what its files mention is defined before it, the rest behin
     CHECK_FALSE(split_source(request).of_toolchain);
   }
   SUBCASE("settings of the toolchain's headers come before those") {
-    request.defines = {{"T", "4"}, {"_CG_ABI_EXPERIMENTAL", "1"}, {"CUB_STDERR", "1"}, {"CUBE", "1"}};
+    request.defines = {
+        {"T", "4"}, {"_CG_ABI_EXPERIMENTAL", "1"}, {"CUB_STDERR", "1"}, {"KOKKOS_BOUNDS", "1"}, {"CUBE", "1"}};
     CHECK(split_source(request).between == SplitSource::Defines{{"T", "4"}, {"CUBE", "1"}});
   }
   SUBCASE("macros with arguments count by their name") {

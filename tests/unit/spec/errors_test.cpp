@@ -159,6 +159,10 @@ TEST_CASE("arguments and launch") {
   CHECK(failure("[kernel]\nname = \"k\"\nsource = \"gemm.cu\"\n[launch]\ngrid = [1]\nblock = [1]\n")
             .find("no [[args]]") != std::string::npos);
   CHECK(failure("[kernel]\nname = \"k\"\nsource = \"gemm.cu\"\n").find("no table [launch]") != std::string::npos);
+  const std::string kokkos = "[kernel]\nname = \"k\"\nbackend = \"kokkos\"\nsource = \"gemm.cu\"\n";
+  CHECK(failure(kokkos + "[space.params]\nA = [1]\n[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [4]\n") == "no error");
+  CHECK(failure(kokkos + "[launch]\ngrid = [1]\nblock = [1]\n").find("a Kokkos unit launches itself") !=
+        std::string::npos);
   CHECK(failure("[kernel]\nname = \"k\"\n[space.params]\nA=[1]\n[launch]\ngrid=[1]\nblock=[1]\n")
             .find("[kernel] has no source") != std::string::npos);
   CHECK(failure("[kernel]\nname = \"k\"\n").find("neither a source in [kernel] nor parameters") != std::string::npos);

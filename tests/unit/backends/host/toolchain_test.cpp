@@ -4,13 +4,13 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <thread>
 
 #include "backends/backend.hpp"
 #include "backends/host/compiler.hpp"
 #include "base/files.hpp"
+#include "fakes/environment_variable.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
@@ -21,27 +21,6 @@ extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() { return "race:uv_pipe\n"; }
 
 namespace {
-
-/// Sets a variable until the end of the scope.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    setenv(name, value.c_str(), 1);
-  }
-  ~Variable() {
-    if (before_.empty())
-      unsetenv(name_);
-    else
-      setenv(name_, before_.c_str(), 1);
-  }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-  std::string before_;
-};
 
 CompileRequest request(const std::string& source) {
   CompileRequest r;

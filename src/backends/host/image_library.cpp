@@ -1,0 +1,81 @@
+// The image lies in a file in memory, which the loader opens by its path below /proc.
+#include "backends/host/image_library.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "backends/host/compiler.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::host {
+namespace {
+
+/// A file in memory that holds the image.
+int memory_file(const std::string& image) {
+  const int file = memfd_create("xtune-kernel", MFD_CLOEXEC);
+  // The machine's lack, and no configuration's.
+  if (file < 0)
+    throw Error(ErrorKind::unavailable,
+                fmt::format("no file in memory for a kernel's library (memfd_create): {}", std::strerror(errno)));
+  for (std::size_t done = 0; done < image.size();) {
+    const ssize_t wrote = ::write(file, image.data() + done, image.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) {
+      const int failed = errno;
+      close(file);
+      throw Error(ErrorKind::unavailable, fmt::format("no memory for a kernel's library: {}", std::strerror(failed)));
+    }
+    done += static_cast<std::size_t>(wrote);
+  }
+  return file;
+}
+
+}  // namespace
+
+void refuse_image(const std::string& why) {
+  throw CandidateFailure(Outcome::launch_failed, "the kernel was not loaded: " + why);
+}
+
+ImageLibrary::ImageLibrary(const Artifact& artifact, const char* marker, const std::string& own_arch) {
+  const std::string& image = artifact.image;
+  if (image.size() < SELFMAG || std::memcmp(image.data(), ELFMAG, SELFMAG) != 0)
+    refuse_image(
+        fmt::format("its image of {} bytes is no shared library; remove it from the artifact cache", image.size()));
+  if (image.find(marker) == std::string::npos)
+    refuse_image("its library is damaged or was made by another version of xtune; remove it from the artifact cache");
+  if (!own_arch.empty() && !runs_on(artifact.arch, own_arch))
+    refuse_image(fmt::format("it was compiled for {}, and this CPU is {}", artifact.arch, own_arch));
+  file_ = memory_file(image);
+  try {
+    // A path that a sanitizer's symbolizer, another process, can open too.
+    library_ = DynamicLibrary::open({fmt::format("/proc/{}/fd/{}", getpid(), file_)});
+    entry_ = library_.get(artifact.entry_symbol.c_str());
+  } catch (const Error& error) {
+    close(file_);
+    refuse_image(error.what());
+  }
+}
+
+ImageLibrary::~ImageLibrary() {
+  if (resident_) {
+    library_.keep_resident();
+    return;
+  }
+  const std::string path = library_.name();
+  library_ = DynamicLibrary();
+  // The loader knows libraries by their path. One that would not unload keeps its file, so that no other gets the
+  // number.
+  if (void* still = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD)) {
+    dlclose(still);
+    return;
+  }
+  close(file_);
+}
+
+}  // namespace xtune::host

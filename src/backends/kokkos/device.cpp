@@ -1,0 +1,99 @@
+// Loads units, and keeps the first one so that Kokkos is initialised once.
+#include "backends/kokkos/device.hpp"
+
+#include <fmt/core.h>
+
+#include "backends/kokkos/unit.hpp"
+
+namespace xtune::kokkos {
+namespace {
+
+class KokkosDevice;
+
+/// A Kokkos that units share is initialised by the first, and takes that once in a process: it stays to the end.
+void keep_first(const std::shared_ptr<Unit>& unit) {
+  static const std::shared_ptr<Unit> first = unit;
+  if (unit == first) first->keep_code();
+}
+
+class KokkosProgram final : public Program {
+ public:
+  KokkosProgram(KokkosDevice& device, const Artifact& artifact);
+  Sample run(const RunOptions& options) override;
+
+ private:
+  KokkosDevice& device_;
+  const std::shared_ptr<Unit> unit_;
+};
+
+class KokkosDevice final : public Device {
+ public:
+  KokkosDevice(std::unique_ptr<Device> memory, const ExecutionSpace& space)
+      : memory_(std::move(memory)), info_(as_kokkos(memory_->info(), space)), is_gpu_(space.is_gpu) {
+    if (is_gpu_)
+      start_.device = info_.index;
+    else if (space.name != "Serial")
+      start_.threads = space.threads;
+  }
+
+  const DeviceInfo& info() const noexcept override { return info_; }
+  std::unique_ptr<Buffer> allocate(std::size_t bytes) override { return memory_->allocate(bytes); }
+  DeviceState state() override { return memory_->state(); }
+  /// A launch has no shape here: units choose it themselves.
+  std::unique_ptr<Program> load(const Artifact& artifact, const Launch&) override {
+    return std::make_unique<KokkosProgram>(*this, artifact);
+  }
+
+  std::shared_ptr<Unit> load_unit(const Artifact& artifact) {
+    auto unit = std::make_shared<Unit>(artifact, is_gpu_ ? std::string() : info_.arch, start_);
+    // GPU runtimes do not bear that code is unloaded.
+    if (is_gpu_) unit->keep_code();
+    keep_first(unit);
+    return unit;
+  }
+  void flush(Unit& unit, std::size_t bytes) {
+    if (!flushed_ || flushed_->size() < bytes) {
+      flushed_.reset();
+      flushed_ = memory_->allocate(bytes);
+    }
+    unit.fill(flushed_->address(), bytes, ++flushes_);
+  }
+
+ private:
+  const std::unique_ptr<Device> memory_;
+  const DeviceInfo info_;
+  const bool is_gpu_;
+  StartOptions start_;
+  std::unique_ptr<Buffer> flushed_;
+  unsigned long long flushes_ = 0;
+};
+
+KokkosProgram::KokkosProgram(KokkosDevice& device, const Artifact& artifact)
+    : device_(device), unit_(device.load_unit(artifact)) {}
+
+Sample KokkosProgram::run(const RunOptions& options) {
+  std::vector<std::span<const KernelArgument>> launches{options.arguments};
+  launches.insert(launches.end(), options.more.begin(), options.more.end());
+  for (const auto& arguments : launches) unit_->check(arguments);
+  if (options.flush_bytes > 0) device_.flush(*unit_, options.flush_bytes);
+  const double time_ms = unit_->run(launches);
+  return {options.timed ? time_ms / static_cast<double>(launches.size()) : 0.0};
+}
+
+}  // namespace
+
+DeviceInfo as_kokkos(DeviceInfo device, const ExecutionSpace& space) {
+  device.backend = "kokkos";
+  if (space.is_gpu) return device;
+  device.compute_units = space.threads;
+  device.max_threads_per_block = device.max_threads_per_compute_unit = space.threads;
+  device.max_block_x = device.max_block_y = device.max_block_z = space.threads;
+  device.warp_size = 1;
+  return device;
+}
+
+std::unique_ptr<Device> make_device(std::unique_ptr<Device> memory, const ExecutionSpace& space) {
+  return std::make_unique<KokkosDevice>(std::move(memory), space);
+}
+
+}  // namespace xtune::kokkos

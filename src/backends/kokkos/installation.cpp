@@ -1,0 +1,229 @@
+// Runs CMake in a scratch folder, and remembers the answer.
+#include "backends/kokkos/installation.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+
+#include "backends/host/compiler.hpp"
+#include "backends/kokkos/runtime_texts.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::kokkos {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::uint64_t cmake_timeout_ms = 120'000;
+constexpr const char* how_to_get_it =
+    "point Kokkos_ROOT at the folder where it was installed (Debian's is in libtrilinos-kokkos-dev)";
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// Kokkos_ROOT, or empty. CMake would take a relative one from its own project's folder on.
+std::string root() {
+  const std::string given = variable("Kokkos_ROOT");
+  return given.empty() ? given : fs::absolute(given).string();
+}
+
+/// What decides which Kokkos is found, and with which compiler.
+std::string question() {
+  std::string text = runtime_digest() + "\n" + root();
+  for (const char* name : {"Kokkos_DIR", "CMAKE_PREFIX_PATH", "CXXFLAGS", "LDFLAGS", "PATH", "XTUNE_KOKKOS_CXX",
+                           "XTUNE_HOST_CXX", "NVCC_WRAPPER_DEFAULT_COMPILER", "CUDA_ROOT", "CUDA_PATH", "ROCM_PATH"})
+    text += fmt::format("\n{}={}", name, variable(name));
+  return sha256(text).substr(0, 16);
+}
+
+/// The texts of the files below a folder whose names this takes.
+template <class Takes>
+std::string digest_below(const fs::path& folder, const Takes& takes) {
+  std::vector<fs::path> files;
+  std::error_code failed;
+  for (auto entry = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, failed);
+       !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed))
+    if (entry->is_regular_file(failed) && takes(entry->path().filename().string())) files.push_back(entry->path());
+  std::sort(files.begin(), files.end());
+  std::string texts;
+  for (const fs::path& file : files)
+    texts += file.lexically_relative(folder).string() + '\0' + sha256(read_if_there(file, 1 << 24)) + '\n';
+  return sha256(texts).substr(0, 12);
+}
+
+/// The folder where Kokkos' headers are.
+fs::path headers_of(const BuildFlags& flags) {
+  std::error_code failed;
+  for (const std::string& flag : flags.compile) {
+    const fs::path folder = flag.starts_with("-I") ? flag.substr(2) : flag;
+    if (fs::exists(folder / "Kokkos_Core.hpp", failed)) return folder;
+  }
+  return {};
+}
+
+std::string state_of(const std::string& config, const BuildFlags& flags, const std::string& compiler) {
+  const auto of_package = [](const std::string& name) { return name.ends_with(".cmake"); };
+  std::error_code failed;
+  return digest_below(fs::path(config).parent_path(), of_package) + " " +
+         digest_below(headers_of(flags), [](const std::string& name) { return name.starts_with("Kokkos"); }) + " " +
+         std::to_string(fs::file_size(compiler, failed)) + " " +
+         std::to_string(fs::last_write_time(compiler, failed).time_since_epoch().count());
+}
+
+Json to_json(const Installation& kokkos, const std::string& state) {
+  return {{"version", kokkos.version},
+          {"version_number", kokkos.version_number},
+          {"devices", kokkos.devices},
+          {"config", kokkos.config},
+          {"compiler", kokkos.compiler},
+          {"compiler_version", kokkos.compiler_version},
+          {"compiler_is_clang", kokkos.compiler_is_clang},
+          {"headers_digest", kokkos.headers_digest},
+          {"compile", kokkos.flags.compile},
+          {"link", kokkos.flags.link},
+          {"state", state}};
+}
+
+/// nullopt: nothing is remembered, or it is out of date.
+std::optional<Installation> remembered(const fs::path& memory) {
+  const std::string text = read_if_there(memory);
+  if (text.empty()) return std::nullopt;
+  try {
+    const Json json = Json::parse(text);
+    Installation kokkos;
+    kokkos.version = json.at("version");
+    kokkos.version_number = json.at("version_number");
+    kokkos.devices = json.at("devices");
+    kokkos.config = json.at("config");
+    kokkos.compiler = json.at("compiler");
+    kokkos.compiler_version = json.at("compiler_version");
+    kokkos.compiler_is_clang = json.at("compiler_is_clang");
+    kokkos.headers_digest = json.at("headers_digest");
+    kokkos.flags.compile = json.at("compile");
+    kokkos.flags.link = json.at("link");
+    if (json.at("state") == state_of(kokkos.config, kokkos.flags, kokkos.compiler)) return kokkos;
+  } catch (const Json::exception&) {  // damaged, or of another version
+  }
+  return std::nullopt;
+}
+
+/// CMake's own words for what went wrong, without the advice that follows.
+std::string complaint(const CommandResult& result) {
+  if (result.timed_out) return "it did not end within 120 s";
+  const std::string& text = result.stderr_text;
+  std::istringstream words(text.substr(std::min(text.find("CMake Error"), text.size())));
+  // CMake breaks lines as it likes.
+  std::string said;
+  for (std::string word; words >> word;) said += (said.empty() ? "" : " ") + word;
+  return printable(said.empty() ? text : said, 600);
+}
+
+void require_below_root(const std::string& config) {
+  if (root().empty()) return;
+  std::error_code failed;
+  const std::string real_root = fs::weakly_canonical(root(), failed).string();
+  if (fs::weakly_canonical(config, failed).string().starts_with(real_root + "/")) return;
+  throw Error(ErrorKind::unavailable,
+              fmt::format("Kokkos_ROOT={} holds no Kokkos; CMake took the one of {} instead: correct Kokkos_ROOT, or "
+                          "unset it to have that one",
+                          printable(root(), 300), config));
+}
+
+/// As KOKKOS_VERSION counts, 30401. From its definition, for packages may number themselves; else from their number.
+int version_number_of(const fs::path& headers, const std::string& package_version) {
+  static const std::regex line("#define +KOKKOS_VERSION +([0-9]{5,6})[^0-9]"),
+      words("^([0-9]{1,2})\\.([0-9]{1,2})(\\.([0-9]{1,2}))?");
+  const std::string text = read_if_there(headers / "KokkosCore_config.h");
+  std::smatch found;
+  if (std::regex_search(text, found, line)) return std::stoi(found[1]);
+  if (!std::regex_search(package_version, found, words)) return 0;
+  return std::stoi(found[1]) * 10000 + std::stoi(found[2]) * 100 + (found[4].matched ? std::stoi(found[4]) : 0);
+}
+
+Installation ask_cmake() {
+  const TemporaryDirectory work;
+  for (const char* folder : {"project", "build"}) fs::create_directory(work.path() / folder);
+  write_runtime_file("CMakeLists.txt", work.path() / "project/CMakeLists.txt");
+  write_scratch_file(work.path() / "project/unit.cpp", "");
+  write_query(work.path() / "build");
+  std::vector<std::string> command{"cmake",
+                                   "-S",
+                                   (work.path() / "project").string(),
+                                   "-B",
+                                   (work.path() / "build").string(),
+                                   "-DCMAKE_BUILD_TYPE=Release",
+                                   "-DXTUNE_CXX=" + variable("XTUNE_KOKKOS_CXX")};
+  try {
+    command.push_back("-DXTUNE_HOST_CXX=" + host::find_compiler());
+  } catch (const Error&) {  // a Kokkos for GPUs brings its own
+  }
+  CommandOptions options;
+  options.own_group = false;
+  options.timeout_ms = cmake_timeout_ms;
+  options.env = {{"LC_ALL", "C"}};
+  if (!root().empty()) options.env.emplace_back("Kokkos_ROOT", root());
+  CommandResult result;
+  try {
+    result = run_command(command, options);
+  } catch (const Error&) {
+    throw Error(ErrorKind::unavailable,
+                "cmake is not in PATH: Kokkos is found, and its flags are learnt, by CMake 3.16 or later");
+  }
+  const std::string said = complaint(result);
+  if (!result.ok() && said.find("\"Kokkos\"") != std::string::npos && said.find("Could not find") != std::string::npos)
+    throw Error(ErrorKind::unavailable, std::string("CMake finds no Kokkos: ") + how_to_get_it);
+  if (!result.ok())
+    throw Error(ErrorKind::unavailable, fmt::format("CMake cannot use Kokkos: {}; {}", said, how_to_get_it));
+
+  Installation kokkos;
+  std::istringstream answer(read_file(work.path() / "build/kokkos.txt"));
+  std::string devices;
+  for (std::string* line : {&kokkos.version, &devices, &kokkos.config, &kokkos.compiler}) std::getline(answer, *line);
+  require_below_root(kokkos.config);
+  std::istringstream list(devices);
+  for (std::string device; std::getline(list, device, ';');) kokkos.devices.push_back(device);
+  kokkos.flags = read_reply(work.path() / "build", "unit");
+  return kokkos;
+}
+
+}  // namespace
+
+Installation find_installation() {
+  const fs::path memory = default_store() / "kokkos" / (question() + ".json");
+  if (auto known = remembered(memory)) return *known;
+  Installation kokkos = ask_cmake();
+  const fs::path headers = headers_of(kokkos.flags);
+  if (headers.empty())
+    throw Error(ErrorKind::unavailable,
+                fmt::format("the Kokkos of {} names no folder with Kokkos_Core.hpp: is it installed whole? {}",
+                            kokkos.config, how_to_get_it));
+  const int number = kokkos.version_number = version_number_of(headers, kokkos.version);
+  if (number > 0) kokkos.version = fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+  if (kokkos.version_number < 30400)
+    throw Error(ErrorKind::unavailable, fmt::format("Kokkos {} ({}) is too old: xtune works with 3.4 and later",
+                                                    kokkos.version, kokkos.config));
+  const host::Compiler compiler = host::identify_compiler(kokkos.compiler);
+  kokkos.compiler_version = compiler.version;
+  kokkos.compiler_is_clang = compiler.is_clang;
+  const std::string state = state_of(kokkos.config, kokkos.flags, kokkos.compiler);
+  kokkos.headers_digest = state.substr(state.find(' ') + 1, 12);
+  try {
+    write_file_atomically(memory, to_json(kokkos, state).dump(2));
+  } catch (const Error&) {  // an unwritable cache stops nobody
+  }
+  return kokkos;
+}
+
+}  // namespace xtune::kokkos

@@ -1,0 +1,60 @@
+// The kokkos backend's entry in the registry.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "backends/backend.hpp"
+#include "backends/kokkos/device.hpp"
+#include "backends/kokkos/execution_space.hpp"
+#include "backends/kokkos/toolchain.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+class KokkosBackend final : public Backend {
+ public:
+  const char* name() const noexcept override { return "kokkos"; }
+
+  DeviceList list_devices() override {
+    try {
+      const kokkos::Installation kokkos = kokkos::find_installation();
+      const kokkos::ExecutionSpace space = kokkos::choose_space(kokkos);
+      return usable(kokkos, space, make_backend(space.backend)->list_devices());
+    } catch (const Error& error) {
+      return {{}, error.what()};
+    }
+  }
+  std::unique_ptr<Toolchain> open_toolchain() override { return kokkos::make_toolchain(); }
+  std::unique_ptr<Device> open_device(int index) override {
+    const kokkos::ExecutionSpace space = kokkos::choose_space(kokkos::find_installation());
+    return kokkos::make_device(make_backend(space.backend)->open_device(index), space);
+  }
+  std::shared_ptr<Runtime> open_runtime() override {
+    throw Error(
+        ErrorKind::unsupported,
+        "a Kokkos unit is no kernel that could be launched for you: compile it into your program, with the best "
+        "configuration's values as definitions");
+  }
+
+ private:
+  /// Code for one GPU architecture is none for another.
+  static DeviceList usable(const kokkos::Installation& kokkos, const kokkos::ExecutionSpace& space, DeviceList found) {
+    DeviceList list{{}, found.reason};
+    const std::string arch = kokkos::arch_of(kokkos, space);
+    for (DeviceInfo& device : found.devices) {
+      if (base_arch(device.arch) == base_arch(arch))
+        list.devices.push_back(kokkos::as_kokkos(std::move(device), space));
+      else
+        list.reason = fmt::format("Kokkos {} ({}) was built for {}, and {} is {}", kokkos.version, kokkos.config, arch,
+                                  device.name, device.arch);
+    }
+    return list;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_kokkos_backend() { return std::make_unique<KokkosBackend>(); }
+
+}  // namespace xtune

@@ -1,0 +1,34 @@
+// What a compiled Kokkos unit and the process that runs it agree on. Both sides compile this file.
+#pragma once
+
+/// The number is raised when anything below changes.
+#define XTUNE_KOKKOS_MARKER "xtune kokkos unit, abi 1"
+
+/// What XtuneKokkosUnit's calls answer. A failure is described in the text that they are given room for.
+enum XtuneKokkosStatus {
+  xtune_kokkos_done = 0,
+  xtune_kokkos_refused = 1,  ///< an exception from the entry: Kokkos would not launch it
+  xtune_kokkos_faulted = 2   ///< an exception while waiting for what was launched
+};
+
+struct XtuneKokkosText {
+  char* text;
+  unsigned long bytes;
+};
+
+/// What a unit exports under the name xtune_kokkos_unit.
+struct XtuneKokkosUnit {
+  const char* marker;  ///< XTUNE_KOKKOS_MARKER
+  int argument_count;
+  const unsigned* argument_bytes;
+  const bool* argument_is_pointer;
+  /// Initialises Kokkos where it is not yet: the device's number and the number of threads, -1: none of these.
+  int (*start)(int device, int threads, struct XtuneKokkosText* failure);
+  /// Calls the entry `count` times, each with its array of argument addresses, and waits. time_ms: from the first to
+  /// the end of the last.
+  int (*run)(void* const* const* arguments, unsigned long count, double* time_ms, struct XtuneKokkosText* failure);
+  /// Overwrites memory of the execution space, from all its threads.
+  int (*fill)(void* memory, unsigned long bytes, unsigned long long value, struct XtuneKokkosText* failure);
+  /// Ends what this unit's start began.
+  void (*finish)(void);
+};

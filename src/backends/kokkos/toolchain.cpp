@@ -1,0 +1,148 @@
+// Compile and link: two runs of Kokkos' compiler for each configuration, without CMake.
+#include "backends/kokkos/toolchain.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "backends/gpu/runtime_compiler.hpp"
+#include "backends/host/compile_step.hpp"
+#include "backends/host/compiler.hpp"
+#include "backends/kokkos/execution_space.hpp"
+#include "backends/kokkos/precompiled_header.hpp"
+#include "backends/kokkos/runtime_texts.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "core/build/preamble.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::kokkos {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+bool sets_headers(const std::pair<std::string, std::string>& define) { return sets_a_header(define.first); }
+
+/// Kokkos comes before the parameters, whatever the source opens with: one named N must not reach into its headers.
+std::string unit_text(const CompileRequest& request, SplitSource split) {
+  const auto others = std::stable_partition(split.before.begin(), split.before.end(), sets_headers);
+  const SplitSource::Defines settings(split.before.begin(), others);
+  split.before.erase(split.before.begin(), others);
+  return gpu::define_lines(settings) + "#include <xtune/kokkos_entry.hpp>\n" + gpu::with_defines(request, split) +
+         fmt::format(
+             "\n#line 1 \"<entry>\"\n"
+             "extern \"C\" __attribute__((visibility(\"default\"))) const XtuneKokkosUnit xtune_kokkos_unit;\n"
+             "const XtuneKokkosUnit xtune_kokkos_unit = XtuneKokkosEntry<{}>::xtune_table;\n",
+             request.entry);
+}
+
+class KokkosToolchain final : public Toolchain {
+ public:
+  KokkosToolchain() : kokkos_(find_installation()), space_(choose_space(kokkos_)), arch_(arch_of(kokkos_, space_)) {}
+
+  std::string fingerprint() override {
+    return fmt::format("Kokkos {} {}, {} ({}), headers {}, runtime {}, link {}, flags {}", kokkos_.version, space_.name,
+                       kokkos_.compiler_version, kokkos_.compiler, kokkos_.headers_digest, runtime_digest(),
+                       sha256(fmt::format("{}", fmt::join(kokkos_.flags.link, "\n"))).substr(0, 12),
+                       fmt::join(kokkos_.flags.compile, " "));
+  }
+  std::string default_arch() override { return arch_; }
+
+  Artifact compile(const CompileRequest& request) override {
+    if (request.sanitize)
+      throw Error(ErrorKind::unsupported, "--sanitize works with --backend host: Kokkos itself is not instrumented");
+    host::check_entry(request);
+    const Arguments flags = flags_for(request);
+    const SplitSource split = split_source(request);
+    if (!space_.is_gpu && std::none_of(split.before.begin(), split.before.end(), sets_headers))
+      if (const auto header = precompiled_.find(kokkos_.compiler, kokkos_.compiler_is_clang, flags, fingerprint()))
+        try {
+          return build(request, split, flags, &*header);
+        } catch (const CandidateFailure&) {  // the plain source decides
+        }
+    return build(request, split, flags, nullptr);
+  }
+
+ private:
+  // The user's options come last: they may ask for another -O or -march.
+  Arguments flags_for(const CompileRequest& request) const {
+    Arguments flags;
+    if (!space_.is_gpu) flags.push_back(host::arch_flag(request.arch.empty() ? arch_ : request.arch));
+    if (space_.is_gpu && !request.arch.empty() && request.arch != arch_)
+      throw Error(
+          ErrorKind::invalid_argument,
+          fmt::format("Kokkos {} ({}) was built for {}, and not for '{}': a Kokkos compiles for one architecture",
+                      kokkos_.version, kokkos_.config, arch_, printable(request.arch, 80)));
+    append(flags, kokkos_.flags.compile);
+    flags.push_back("-DXTUNE_EXECUTION_SPACE=" + space_.type);
+    // Unique symbols would be shared between units, and keep every one of them loaded for ever.
+    if (!space_.is_gpu && !kokkos_.compiler_is_clang) flags.push_back("-fno-gnu-unique");
+    append(flags, request.options);
+    return flags;
+  }
+
+  Artifact build(const CompileRequest& request, const SplitSource& split, const Arguments& flags,
+                 const PrecompiledHeader::Header* header) {
+    const TemporaryDirectory work;
+    write_scratch_file(work.path() / "unit.cpp", unit_text(request, split));
+    Arguments command{kokkos_.compiler};
+    if (header) {
+      append(command, {"-include", header->file.string(), "-I" + header->folder.string()});
+    } else {
+      write_headers(work.path());
+      command.push_back("-I" + work.path().string());
+    }
+    append(command, host::include_flags(request));
+    append(command, flags);
+    append(command, {"-c", "unit.cpp", "-o", "unit.o"});
+    const CommandResult compiled = host::run_compiler(command, "", work.path());
+    require(compiled, "", request);
+
+    command = {kokkos_.compiler, "-shared", "-o", "unit.so", "unit.o"};
+    append(command, kokkos_.flags.link);
+    if (!space_.is_gpu) append(command, {"-Wl,-z,defs", "-Wl,--as-needed"});
+    const CommandResult linked = host::run_compiler(command, "", work.path());
+    require(linked, compiled.stderr_text, request);
+
+    Artifact artifact;
+    artifact.arch = request.arch.empty() ? arch_ : request.arch;
+    artifact.format = "so";
+    artifact.entry_symbol = "xtune_kokkos_unit";
+    artifact.image = read_file(work.path() / "unit.so");
+    artifact.log = compiled.stderr_text + linked.stderr_text;
+    artifact.compile_s = compiled.wall_s + linked.wall_s;
+    return artifact;
+  }
+
+  void require(const CommandResult& result, const std::string& earlier_log, const CompileRequest& request) const {
+    try {
+      host::require_compiled(result, earlier_log, request, kokkos_.compiler);
+    } catch (const CandidateFailure& failure) {
+      // An error in what xtune adds is one of what the spec calls the entry.
+      if (failure.outcome() != Outcome::compile_failed || !std::string_view(failure.what()).starts_with("<entry>:"))
+        throw;
+      throw CandidateFailure(
+          Outcome::compile_failed,
+          printable(fmt::format("{} has no one function '{}' that takes pointers and numbers and returns nothing "
+                                "(entry \"{}\"): {}",
+                                request.source_name, host::function_name(request.entry), request.entry, failure.what()),
+                    600),
+          failure.log());
+    }
+  }
+
+  const Installation kokkos_;
+  const ExecutionSpace space_;
+  const std::string arch_;
+  PrecompiledHeader precompiled_;
+};
+
+}  // namespace
+
+std::unique_ptr<Toolchain> make_toolchain() { return std::make_unique<KokkosToolchain>(); }
+
+}  // namespace xtune::kokkos

@@ -1,0 +1,26 @@
+// Writes scratch files, and tells one version of the texts from the next.
+#include "backends/runtime_files.hpp"
+
+#include <fstream>
+
+#include "base/hash.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+void write_scratch_file(const std::filesystem::path& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (!file)
+    throw Error(ErrorKind::io,
+                "cannot write " + path.string() + ": is the disk full? XTUNE_TMP_DIR names another folder");
+}
+
+std::string digest_of(std::span<const RuntimeFile> files) {
+  std::string all;
+  for (const RuntimeFile& file : files) all += std::string(file.name) + '\0' + file.text + '\0';
+  return sha256(all).substr(0, 12);
+}
+
+}  // namespace xtune

@@ -1,0 +1,82 @@
+// The Kokkos of this machine, for tests that need one.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/backend.hpp"
+#include "base/files.hpp"
+#include "fakes/environment_variable.hpp"
+
+namespace xtune::kokkos_test {
+
+/// Its toolchain and its device, with a store of their own; nothing where there is none, with a message.
+struct Here {
+  TemporaryDirectory folder;
+  Variable cache{"XTUNE_CACHE_DIR", (folder.path() / "cache").string()};
+  std::unique_ptr<Backend> backend = make_backend("kokkos");
+  std::unique_ptr<Toolchain> toolchain;
+  std::unique_ptr<Device> device;
+
+  Here() {
+    const DeviceList list = backend->list_devices();
+    if (list.devices.empty()) {
+      MESSAGE("skipped, no Kokkos here: " << list.reason);
+      return;
+    }
+    toolchain = backend->open_toolchain();
+    device = backend->open_device(0);
+  }
+  explicit operator bool() const { return device != nullptr; }
+
+  CompileRequest request(const std::string& source, const std::string& entry) const {
+    CompileRequest request;
+    request.source_name = "unit.cpp";
+    request.source = source;
+    request.entry = entry;
+    request.arch = toolchain->default_arch();
+    return request;
+  }
+  std::unique_ptr<Program> load(const CompileRequest& request) const {
+    Artifact artifact = toolchain->compile(request);
+    return device->load(artifact, {});
+  }
+};
+
+/// The failure that this must end in.
+template <class Action>
+CandidateFailure failure_of(const Action& action) {
+  try {
+    action();
+  } catch (const CandidateFailure& failure) {
+    return failure;
+  }
+  FAIL("it did not fail");
+  return {Outcome::ok, ""};
+}
+
+template <class T>
+std::unique_ptr<Buffer> upload(Device& device, const std::vector<T>& values) {
+  auto buffer = device.allocate(values.size() * sizeof(T));
+  buffer->write(0, std::as_bytes(std::span(values)));
+  return buffer;
+}
+template <class T>
+std::vector<T> download(Buffer& buffer) {
+  std::vector<T> values(buffer.size() / sizeof(T));
+  buffer.read(0, std::as_writable_bytes(std::span(values)));
+  return values;
+}
+template <class T>
+KernelArgument scalar(T value) {
+  ScalarArgument scalar;
+  std::memcpy(scalar.bytes.data(), &value, sizeof value);
+  scalar.size = sizeof value;
+  return scalar;
+}
+
+}  // namespace xtune::kokkos_test
