@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "base/text.hpp"
@@ -136,6 +137,24 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   // to the system.
   Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() >= 0) ::fsync(directory.get());
+}
+
+void write_output_file(const std::filesystem::path& path, std::string_view bytes) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::file_status there = fs::status(path, error);
+  if (fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there)) {
+    const WriteSignals quiet;
+    std::ofstream out(path, std::ios::binary);
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (!out.flush())
+      throw Error(ErrorKind::io, "cannot write " + printable(path.string()) + ": " + std::strerror(errno));
+    return;
+  }
+  const bool link = fs::is_symlink(fs::symlink_status(path, error));
+  const fs::path target = link ? fs::weakly_canonical(path, error) : path;
+  write_file_atomically(target.empty() ? path : target, bytes);
+  if (fs::is_regular_file(there)) fs::permissions(target, there.permissions(), error);
 }
 
 fs::path default_store() {

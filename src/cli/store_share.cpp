@@ -77,7 +77,7 @@ int export_store(const ShipFlags& flags) {
   if (flags.output.empty())
     fmt::print("{}", text);
   else
-    write_file_atomically(flags.output, text);
+    write_output_file(flags.output, text);
   return done;
 }
 

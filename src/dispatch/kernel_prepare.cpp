@@ -125,6 +125,9 @@ void KernelState::tune(const Bindings& problem) {
   } catch (const std::exception& error) {
     if (!stop_.stop_requested())
       say(fmt::format("{}, {}: not tuned: {}", name(), bindings_text(problem), error.what()));
+  } catch (...) {  // of a callback of the application's
+    say(fmt::format("{}, {}: not tuned: a callback threw something that is no std::exception", name(),
+                    bindings_text(problem)));
   }
   selector_.refresh();
 }

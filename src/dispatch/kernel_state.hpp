@@ -96,17 +96,17 @@ class KernelState {
   const dispatch::Parts parts_;
   const dispatch::ArgumentPlan plan_;
   Runtime& runtime_;
+  std::mutex said_mutex_;  ///< before all that may have something to say while it is made
+  std::set<std::string> said_;
   const std::shared_ptr<const Bundle> bundle_;
   dispatch::Selector selector_;
   dispatch::Builder builder_;
   dispatch::Table table_;
-  const std::unique_ptr<dispatch::Capture> capture_;   ///< null: none was asked for
   std::atomic<const ArgumentType*> fitting_{nullptr};  ///< the types of the last call that was found right
   std::mutex preparing_;
   std::mutex bindings_mutex_;
   std::map<Bindings, std::shared_ptr<const Binding>> bindings_;
-  std::mutex said_mutex_;
-  std::set<std::string> said_;
+  const std::unique_ptr<dispatch::Capture> capture_;  ///< null: none was asked for
   std::stop_source stop_;
   dispatch::Background background_;  ///< last: its thread uses all the rest
 };

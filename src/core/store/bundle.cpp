@@ -109,7 +109,7 @@ BundleReport write_bundle(const fs::path& store, const fs::path& path, const Win
                        {"index_bytes", index_text.size()},
                        {"index_sha256", sha256(index_text)}};
   const std::string text = header.dump() + "\n" + index_text + data;
-  write_file_atomically(path, text);
+  write_output_file(path, text);
   report.bytes = text.size();
   return report;
 }

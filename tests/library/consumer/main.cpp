@@ -38,6 +38,11 @@ int main(int argc, char** argv) {
   } catch (const xtune::Error& error) {
     if (error.kind() != xtune::ErrorKind::invalid_spec) return fail(error.what());
   }
+  try {
+    xtune::load_bundle("no.bundle", "gemm");
+    return fail("a bundle that is not there was loaded");
+  } catch (const xtune::Error&) {
+  }
   if (xtune::dtype_from_string("f16") != xtune::DType::f16 || xtune::size_of(xtune::DType::f16) != 2)
     return fail("f16 is not known");
   if (xtune::outcome_from_string("ok") != xtune::Outcome::ok) return fail("ok is not known");

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -212,4 +213,26 @@ TEST_CASE("the default store follows the environment") {
 TEST_CASE("the running program is found") {
   CHECK(own_executable().filename() == "test_base");
   CHECK(fs::exists(own_executable()));
+}
+
+TEST_CASE("an output keeps the link, the mode and the kind of what is there") {
+  const TemporaryDirectory folder;
+  const fs::path file = folder.path() / "file", link = folder.path() / "link", pipe = folder.path() / "pipe";
+  write_output_file(file, "first");
+  CHECK(read_file(file) == "first");
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
+  fs::create_symlink("file", link);
+  write_output_file(link, "second");
+  CHECK(fs::is_symlink(link));
+  CHECK(read_file(file) == "second");
+  CHECK(fs::status(file).permissions() == (fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read));
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  write_output_file(pipe, "third");
+  char text[8] = "";
+  CHECK(read(reader, text, sizeof text) == 5);
+  CHECK(std::string(text) == "third");
+  close(reader);
+  CHECK(fs::is_fifo(pipe));
+  CHECK(io_error([] { write_output_file("/dev/full", "x"); }).find("/dev/full") != std::string::npos);
 }

@@ -252,6 +252,13 @@ TEST_CASE("host: a capture that cannot be written is said, and the launch goes o
   kernel(nullptr, large.data(), sum.data(), 200000, 3.0F);
   REQUIRE(messages.size() == 2);
   CHECK(holds(messages.back(), "XTUNE_CAPTURE_MB"));
+
+  // What is said while a kernel is made is said, too.
+  messages.clear();
+  const Variable count("XTUNE_CAPTURE_COUNT", "abc");
+  const Kernel another = load(fs::path(axpy.spec), settings);
+  REQUIRE_FALSE(messages.empty());
+  CHECK(holds(messages.front(), "XTUNE_CAPTURE_COUNT"));
 }
 
 TEST_CASE("host: xtune cover picks from what was measured") {

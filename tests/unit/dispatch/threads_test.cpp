@@ -95,6 +95,19 @@ TEST_CASE("tuning that fails is said once and costs no call") {
   CHECK(holds(shop.messages.front(), "scale, N=4096: not tuned: no tuner here"));
 }
 
+TEST_CASE("a callback that throws no exception of the standard's costs no call either") {
+  for (const Policy policy : {Policy::tune_in_background, Policy::tune_once}) {
+    Shop shop;
+    shop.settings.policy = policy;
+    shop.tuner = [](const Bindings&, const DeviceInfo&, const std::stop_token&) { throw 5; };
+    const Kernel kernel = shop.kernel();
+    CHECK(shop.call(kernel, 4096).image == "BLOCK=32 ");
+    kernel.wait();
+    REQUIRE(shop.messages.size() == 1);
+    CHECK(holds(shop.messages.front(), "scale, N=4096: not tuned: a callback threw"));
+  }
+}
+
 TEST_CASE("a kernel that goes stops its tuning") {
   Shop shop;
   std::atomic<bool> began{false}, saw_stop{false};
