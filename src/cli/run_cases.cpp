@@ -44,9 +44,8 @@ void RunCommand::join(const std::string& arch) {
        printable(options_.common.store_path().string()));
   if (rank_->local_size > 1 && !target_.further.empty())
     tell(
-        "warning: {} processes of this node see the same {} devices and will disturb each other: give each its own, as "
-        "in "
-        "srun --gpus-per-task=1\n",
+        "warning: {} processes of this node see the same {} devices and will disturb each other: give each its own "
+        "(srun --gpus-per-task=1)\n",
         rank_->local_size, target_.further.size() + 1);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "xtune/error.hpp"
@@ -30,12 +31,6 @@ constexpr std::size_t longest_component = 120;
 bool stays(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
          c == '-' || c == '+';
-}
-
-std::string host_name() {
-  char name[256] = "";
-  if (gethostname(name, sizeof name - 1) != 0 || !*name) return "unknown";
-  return name;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/keys.hpp"
@@ -103,11 +104,6 @@ Lines read_lines(std::string_view text) {
     lines.sound += whole;
   }
   return lines;
-}
-
-std::string host_name() {
-  char name[256] = "";
-  return gethostname(name, sizeof name - 1) == 0 && *name ? name : "unknown";
 }
 
 bool may_be_written(const fs::path& path, const Json& header) {

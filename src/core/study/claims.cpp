@@ -13,6 +13,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "core/record/record_log.hpp"
 #include "xtune/error.hpp"
@@ -24,11 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* ended = "ended";
 
-std::string host_component() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return path_component(name);
-}
+std::string host_component() { return path_component(host_name()); }
 
 [[noreturn]] void fail(const std::string& doing, const fs::path& path, int error) {
   throw Error(ErrorKind::io, fmt::format("cannot {} {}: {}; processes of one job share their work there, and "
