@@ -89,15 +89,23 @@ struct Cli {
                      "\"none\"\nrace = false\nfinals = 0\n[metrics]\nGB_per_s = \"8 * N / time_s / 1e9\"\n");
   }
 
-  /// Complete lines of all record files of the store, headers left out.
-  std::size_t stored_records() const {
-    std::size_t count = 0;
+  /// The store's record files, each as text.
+  std::vector<std::string> stored_texts() const {
+    std::vector<std::string> texts;
     std::error_code ignored;
     for (fs::recursive_directory_iterator file(path("cache") + "/records", ignored), end; file != end;
          file.increment(ignored)) {
       if (file->path().extension() != ".jsonl") continue;
       std::ifstream in(file->path());
-      const auto lines = std::count(std::istreambuf_iterator<char>(in), {}, '\n');
+      texts.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    }
+    return texts;
+  }
+  /// Complete lines of all record files of the store, headers left out.
+  std::size_t stored_records() const {
+    std::size_t count = 0;
+    for (const std::string& text : stored_texts()) {
+      const auto lines = std::count(text.begin(), text.end(), '\n');
       count += lines > 0 ? static_cast<std::size_t>(lines) - 1 : 0;
     }
     return count;

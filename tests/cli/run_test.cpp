@@ -110,6 +110,9 @@ TEST_CASE("Race and finals decide on the answer; a second run gives the same fro
   CHECK(result["top"][0]["config"] == result["best"]["config"]);
   CHECK(result["top"][0]["interval_ms"].size() == 2);
   if (!result["finals"].is_null()) CHECK(result["finals"]["finalists"] >= 2);
+  // Finals that other virtual machines disturbed are held again: then there is nothing to compare.
+  for (const std::string& records : cli.stored_texts())
+    if (has(records, "other virtual machines")) return;
   std::vector<std::string> again = Cli::run_arguments(spec, {"--strategy", "exhaustive"});
   again.insert(again.begin(), {XTUNE_WITHOUT_CHILDREN, XTUNE_PROGRAM});
   const CommandResult second = cli.command(again);

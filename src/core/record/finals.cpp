@@ -37,7 +37,8 @@ std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked
   return finalists;
 }
 
-std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys) {
+std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys,
+                                   Tainted tainted) {
   struct Held {
     std::set<std::string_view> keys;
     std::int64_t unix_time_ms = 0;
@@ -52,12 +53,13 @@ std::vector<std::string> finals_of(const std::vector<const Record*>& records, co
     one.unix_time_ms = std::max(one.unix_time_ms, record->unix_time_ms);
   }
   const std::set<std::string_view> wanted(keys.begin(), keys.end());
-  std::vector<std::pair<std::int64_t, std::string>> found;
+  std::vector<std::tuple<bool, std::int64_t, std::string>> found;
   for (const auto& [id, one] : held)
-    if (one.clean && one.keys == wanted) found.emplace_back(-one.unix_time_ms, id);
+    if ((one.clean || tainted == Tainted::too) && one.keys == wanted)
+      found.emplace_back(!one.clean, -one.unix_time_ms, id);
   std::sort(found.begin(), found.end());
   std::vector<std::string> ids;
-  for (auto& [when, id] : found) ids.push_back(std::move(id));
+  for (auto& [unclean, when, id] : found) ids.push_back(std::move(id));
   return ids;
 }
 

@@ -16,9 +16,13 @@ namespace xtune {
 std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked, std::size_t most,
                                         const Criterion& criterion = {});
 
-/// The ids of untainted finals whose records, failures included, are of these configurations (by measurement key) and
-/// no others; newest first.
-std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys);
+/// Whether tainted finals count as an answer.
+enum class Tainted { never, too };
+
+/// The ids of finals whose records, failures included, are of these configurations (by measurement key) and no others:
+/// untainted ones, newest first, then the tainted ones if they count.
+std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys,
+                                   Tainted tainted);
 
 /// What judge_finals says of the records of one finals, by what the criterion makes of each round's time. Equal ones
 /// always come in the same order, so that finals that are held again have the same winner: of the fastest and its

@@ -83,8 +83,10 @@ bool Tuning::start_finals() {
   }
   if (!holds_finals() || finalists.size() < 2) return false;
   result_.finalists = finalists.size();
-  if (take_stored_finals(keys)) return false;
-  FinalsElsewhere held{{}, keys, "finals"};
+  // Where what disturbs does not go away (a part of a partitioned device), finals held again are no better.
+  const Tainted tainted = finalists.front()->tainted.empty() ? Tainted::never : Tainted::too;
+  if (take_stored_finals(keys, tainted)) return false;
+  FinalsElsewhere held{{}, keys, stored_.finals().size(), "finals"};
   for (const std::string& key : keys) held.claim += " " + key;
   for (const Record* record : finalists) {
     const TrialPtr trial = make_trial(index_of(space_, record->config).value());
@@ -104,12 +106,12 @@ bool Tuning::start_finals() {
 }
 
 /// Those that were held of just these, and decide what this run asks. A fresh run has none of other days'.
-bool Tuning::take_stored_finals(const std::vector<std::string>& keys) {
+bool Tuning::take_stored_finals(const std::vector<std::string>& keys, Tainted tainted, std::size_t since) {
   if (options_.fresh && !options_.peers) return false;
   std::vector<const Record*> stored;
-  for (const Record& record : stored_.finals())
-    if (criterion_.decided_by(record)) stored.push_back(&record);
-  const std::vector<std::string> ids = finals_of(stored, keys);
+  for (std::size_t i = since; i < stored_.finals().size(); ++i)
+    if (criterion_.decided_by(stored_.finals()[i])) stored.push_back(&stored_.finals()[i]);
+  const std::vector<std::string> ids = finals_of(stored, keys, tainted);
   if (ids.empty()) return false;
   for (const Record& record : stored_.finals())
     if (record.finals == ids.front()) result_.further.push_back(record);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/candidates/resolve.hpp"
+#include "core/record/finals.hpp"
 #include "core/record/objective.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/finals.hpp"
@@ -133,7 +134,7 @@ class Tuning {
   bool go_on_after_search();
   bool settle();
   bool start_finals();
-  bool take_stored_finals(const std::vector<std::string>& keys);
+  bool take_stored_finals(const std::vector<std::string>& keys, Tainted tainted, std::size_t since = 0);
   std::vector<const Record*> contenders() const;
   void hold_finals();
   void on_finals(std::vector<FinalistResult> results, const std::vector<std::string>& taints);
@@ -211,6 +212,7 @@ class Tuning {
   struct FinalsElsewhere {
     std::vector<TrialPtr> finalists;
     std::vector<std::string> keys;
+    std::size_t known = 0;  ///< records of finals before them
     std::string claim;
   };
   std::optional<FinalsElsewhere> finals_elsewhere_;  ///< another process holds them

@@ -147,7 +147,7 @@ TEST_CASE("Invited is what may be the best: near enough to the first, and as cle
   CHECK(finalists_of({}, 8).empty());
 }
 
-TEST_CASE("Finals are found by all who took part, the newest first, tainted ones never") {
+TEST_CASE("Finals are found by all who took part, the newest first, tainted ones never or last") {
   Record failed = finalist(2, 1, "b", 30);
   failed.outcome = Outcome::crashed;
   Record suspect = finalist(1, 1, "c", 40), other = finalist(2, 1, "c", 40);
@@ -155,7 +155,9 @@ TEST_CASE("Finals are found by all who took part, the newest first, tainted ones
   const std::vector<Record> records{
       finalist(1, 1, "a", 20), finalist(2, 1, "a", 20), finalist(1, 1, "b", 30), failed, suspect, other,
       finalist(1, 1, "d", 50)};
-  CHECK(finals_of(pointers(records), {"key-2", "key-1"}) == std::vector<std::string>{"b", "a"});
-  CHECK(finals_of(pointers(records), {"key-1"}) == std::vector<std::string>{"d"});
-  CHECK(finals_of(pointers(records), {"key-3"}).empty());
+  const std::vector<const Record*> all = pointers(records);
+  CHECK(finals_of(all, {"key-2", "key-1"}, Tainted::never) == std::vector<std::string>{"b", "a"});
+  CHECK(finals_of(all, {"key-2", "key-1"}, Tainted::too) == std::vector<std::string>{"b", "a", "c"});
+  CHECK(finals_of(all, {"key-1"}, Tainted::never) == std::vector<std::string>{"d"});
+  CHECK(finals_of(all, {"key-3"}, Tainted::too).empty());
 }

@@ -294,3 +294,27 @@ TEST_CASE("Tainted finals decide nothing, and are held again") {
   CHECK(best_a(again) == 1);
   CHECK_FALSE(best_of(again.all())->record->finals.empty());
 }
+
+TEST_CASE("Where nothing is clean, tainted finals decide, and are not held again") {
+  Finale t;
+  const auto job = t.bench.respond;
+  t.bench.respond = [&](const BenchJob& one) {
+    BenchAnswer answer = job(one);
+    answer.taints = {"partitioned"};
+    return answer;
+  };
+  const auto rounds = t.bench.respond_rounds;
+  t.bench.respond_rounds = [&](const RoundsJob& some) {
+    RoundsAnswer answer = rounds(some);
+    answer.taints = {"partitioned"};
+    return answer;
+  };
+  const TuneResult result = t.run();
+  REQUIRE_FALSE(t.bench.rounds.empty());
+  CHECK_FALSE(best_of(result.all())->record->finals.empty());
+  t.clock.advance_s(1);
+  const TuneResult again = t.run();
+  CHECK(t.bench.rounds.empty());
+  CHECK(again.further.size() == result.further.size());
+  CHECK(best_a(again) == best_a(result));
+}
