@@ -21,6 +21,8 @@ class Peers {
   virtual std::vector<Record> news() = 0;
   /// Processes that were started, this one too; some may be of other architectures, or be gone.
   virtual std::size_t size() const noexcept = 0;
+  /// Which of them this is: 0 .. size-1.
+  virtual std::size_t place() const noexcept = 0;
   /// When the first of them began: what was stored later is news, and guides no search.
   virtual std::int64_t began_unix_ms() const noexcept = 0;
   /// So often news are worth asking for.

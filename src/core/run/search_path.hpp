@@ -29,6 +29,8 @@ class SearchPath {
   void set_outcome(std::uint64_t number, const Observation& outcome);
   /// Outcomes change the way: proposals made far ahead of them are worth less.
   bool learns() const noexcept { return learns_; }
+  /// What it proposes, where outcomes change nothing; else nullptr.
+  const Sequence* sequence() const noexcept { return strategy_->sequence(); }
   /// The strategy has seen every outcome and proposes nothing more.
   bool exhausted() const noexcept { return exhausted_; }
 

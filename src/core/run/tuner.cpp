@@ -66,11 +66,13 @@ TuneResult Tuning::go() {
   } abandon{*this};
   bool done = false;
   if (options_.peers) {
+    share_in_blocks();
     look_at_peers();
     look_at_peers_later();
   }
   while (!stopping()) {
     pump();
+    leave_peers();
     done = in_flight() == 0 && !waits_for_peers() && search_is_over() && !go_on_after_search();
     if (done) break;
     if (in_flight() == 0 && !waits_for_peers()) continue;
@@ -78,7 +80,7 @@ TuneResult Tuning::go() {
     if (!loop_.run_once() && answers_ == before) throw Error(ErrorKind::io, "the workers ended without an answer");
   }
   result_.interrupted = stop_.load();
-  result_.out_of_time = !result_.interrupted && !(done && path_.exhausted());
+  result_.out_of_time = !result_.interrupted && !left_peers_ && !(done && exhausted());
   try {
     writer_->sync();
   } catch (const Error& error) {
@@ -100,13 +102,13 @@ bool Tuning::search_is_over() {
     compiling_ = 0;
     if (!problem_set_) reference_.reset();  // its kernel was compiling too
   }
-  return search_cut_ || path_.exhausted();
+  return search_cut_ || exhausted();
 }
 
 /// Starts whatever may start now.
 void Tuning::pump() {
   while (!search_is_over() && may_compile() && room() && !stopping()) {
-    const auto proposal = path_.next();
+    const auto proposal = next_proposal();
     if (!proposal) break;
     consider(*proposal);
   }

@@ -28,7 +28,7 @@ struct TuneOptions {
   bool transfer = true;       ///< records of other devices and problems guide the search
   bool retry_failed = false;  ///< try stored crashes and timeouts again
   std::size_t top = 1;        ///< so many of the best are measured in full, whatever the race
-  Peers* peers = nullptr;  ///< other processes at the same search; outlives the run
+  Peers* peers = nullptr;     ///< other processes at the same search; outlives the run
   /// Not empty: these configurations and no others, each in full; those that the space does not allow are passed over.
   std::vector<Bindings> only;
 };

@@ -60,7 +60,9 @@ void Tuning::stamp(Record& record) const {
 void Tuning::store(const Record& record) {
   try {
     writer_->append(record);
+    news_here_ = true;
   } catch (const Error& error) {
+    untold_ = true;
     observer_.on_warning(error.what());
   }
 }
@@ -91,7 +93,7 @@ void Tuning::take(const Trial& trial, Record record, const std::string& log, boo
   if (settled) {
     result_.records[place] = std::move(record);
   } else {
-    path_.set_outcome(trial.proposal.number, {trial.proposal.index, record.outcome, told});
+    if (!blocks_) path_.set_outcome(trial.proposal.number, {trial.proposal.index, record.outcome, told});
     result_.records.push_back(std::move(record));
   }
   observer_.on_record(result_.records[place], log, from_store);

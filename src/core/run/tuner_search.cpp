@@ -7,24 +7,18 @@
 namespace xtune {
 namespace {
 
-/// Proposes what it was given, and learns nothing.
-class Listed final : public Strategy {
+/// Proposes what it was given.
+class Listed final : public SequenceStrategy {
  public:
   Listed(const Space& space, const std::vector<Bindings>& configs) {
     for (const Bindings& each : configs)
       if (const auto index = index_of(space, each)) indices_.push_back(*index);
   }
-  std::vector<std::uint64_t> propose(std::size_t max) override {
-    std::vector<std::uint64_t> next;
-    while (next.size() < max && proposed_ < indices_.size()) next.push_back(indices_[proposed_++]);
-    return next;
-  }
-  void observe(const Observation& /*observation*/) override {}
-  bool learns() const noexcept override { return false; }
+  std::uint64_t size() const noexcept override { return indices_.size(); }
+  std::uint64_t at(std::uint64_t number) const override { return indices_[number]; }
 
  private:
   std::vector<std::uint64_t> indices_;
-  std::size_t proposed_ = 0;
 };
 
 }  // namespace
@@ -44,7 +38,7 @@ std::unique_ptr<Strategy> Tuning::make_search(const Bindings& problem) {
   if (!options_.only.empty()) return std::make_unique<Listed>(space_, options_.only);
   Knowledge knowledge = candidates_of(spec_, space_, problem, target_);
   const SearchSpec& search = spec_.search;
-  const bool learns = make_strategy(search.strategy, space_, search.seed, evals_)->learns();
+  const bool learns = !make_strategy(search.strategy, space_, search.seed, evals_)->sequence();
   // All peers must learn from the same records, whenever each of them begins.
   if (options_.peers)
     std::erase_if(on_arch_,
@@ -88,7 +82,7 @@ TrialPtr Tuning::make_trial(std::uint64_t index) {
 void Tuning::consider(const SearchPath::Proposal& proposal) {
   const TrialPtr trial = make_trial(proposal.index);
   trial->proposal = proposal;
-  if (!serve_from_store(trial) && ours(trial, trial->record.key)) begin(trial);
+  if (!serve_from_store(trial) && (blocks_ || ours(trial, trial->record.key))) begin(trial);
 }
 
 void Tuning::begin(const TrialPtr& trial) {

@@ -12,6 +12,7 @@
 #include "core/record/finals.hpp"
 #include "core/record/objective.hpp"
 #include "core/record/record_log.hpp"
+#include "core/run/block_walk.hpp"
 #include "core/run/finals.hpp"
 #include "core/run/reference_plan.hpp"
 #include "core/run/search_path.hpp"
@@ -77,7 +78,13 @@ class Tuning {
 
   // tuner_peers.cpp: what other processes do of the same search.
   bool ours(const TrialPtr& trial, const std::string& claim);
-  bool waits_for_peers() const { return !elsewhere_.empty() || finals_elsewhere_.has_value(); }
+  bool waits_for_peers() const;
+  void leave_peers();
+  void share_in_blocks();
+  std::optional<SearchPath::Proposal> next_proposal();
+  void tell_peers();
+  void look_at_blocks();
+  void consider_news(const std::vector<Record>& news);
   void look_at_peers_later();
   void look_at_peers();
   bool has_come(const TrialPtr& trial);
@@ -90,6 +97,7 @@ class Tuning {
   bool stopping() const { return stop_.load(std::memory_order_relaxed) || time_is_up(); }
   bool races() const { return spec_.measure.race && !criterion_.score && options_.only.empty(); }
   bool holds_finals() const { return spec_.measure.finals >= 2 && criterion_.times && options_.only.empty(); }
+  bool exhausted() const { return blocks_ ? blocks_->over() : path_.exhausted(); }
   bool search_is_over();
   std::size_t benching() const;
   std::uint64_t in_flight() const { return compiling_ + ready_.size() + finalists_.size() + benching(); }
@@ -216,7 +224,11 @@ class Tuning {
     std::string claim;
   };
   std::optional<FinalsElsewhere> finals_elsewhere_;  ///< another process holds them
-  EventLoop::Watch next_look_;
+  std::optional<BlockWalk> blocks_;                  ///< the way of a search that does not learn, where there are peers
+  bool untold_ = false;     ///< a record could not be stored: the others will not come to know it
+  bool news_here_ = false;  ///< records were stored since the others were told
+  bool left_peers_ = false;
+  EventLoop::Watch next_look_, next_turn_;
   std::vector<TrialPtr> finalists_;  ///< compiled
   std::unique_ptr<Finals> finals_;
   bool finals_begun_ = false;

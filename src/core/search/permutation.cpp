@@ -31,4 +31,19 @@ std::uint64_t Permutation::operator()(std::uint64_t position) const noexcept {
   return position;
 }
 
+std::uint64_t Permutation::position_of(std::uint64_t index) const noexcept {
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
+  do {
+    std::uint64_t left = index >> half_bits_;
+    std::uint64_t right = index & mask;
+    for (auto key = keys_.rbegin(); key != keys_.rend(); ++key) {
+      const std::uint64_t before = right ^ (mix64(left ^ *key) & mask);
+      right = left;
+      left = before;
+    }
+    index = left << half_bits_ | right;
+  } while (index >= size_);
+  return index;
+}
+
 }  // namespace xtune

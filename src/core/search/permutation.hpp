@@ -14,6 +14,8 @@ class Permutation {
   Permutation(std::uint64_t size, std::uint64_t seed) noexcept;
   /// position < size.
   std::uint64_t operator()(std::uint64_t position) const noexcept;
+  /// The inverse: where the order has it. index < size.
+  std::uint64_t position_of(std::uint64_t index) const noexcept;
   std::uint64_t size() const noexcept { return size_; }
 
  private:

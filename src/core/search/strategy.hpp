@@ -19,6 +19,15 @@ struct Observation {
   double time_ms = 0;  ///< ok: the statistic; pruned: a lower bound; else meaningless
 };
 
+/// The proposals of a strategy that nothing changes, by their number.
+class Sequence {
+ public:
+  virtual ~Sequence() = default;
+  virtual std::uint64_t size() const noexcept = 0;
+  /// number < size. Constant time, or nearly so.
+  virtual std::uint64_t at(std::uint64_t number) const = 0;
+};
+
 /// Pure: no I/O, no clock, no device; the same seed and the same observations give the same proposals.
 class Strategy {
  public:
@@ -27,8 +36,19 @@ class Strategy {
   /// observations; none with nothing outstanding means that the space is exhausted or the strategy is done.
   virtual std::vector<std::uint64_t> propose(std::size_t max) = 0;
   virtual void observe(const Observation& observation) = 0;
-  /// Whether observations change what it proposes. Where they do not, it may be asked far ahead of them.
-  virtual bool learns() const noexcept { return true; }
+  /// All that it proposes, in order, where observations change nothing of it; nullptr: it learns. Lives as long as it.
+  virtual const Sequence* sequence() const noexcept { return nullptr; }
+};
+
+/// Proposes a sequence, one after the other.
+class SequenceStrategy : public Strategy, public Sequence {
+ public:
+  std::vector<std::uint64_t> propose(std::size_t max) final;
+  void observe(const Observation& /*observation*/) final {}
+  const Sequence* sequence() const noexcept final { return this; }
+
+ private:
+  std::uint64_t proposed_ = 0;
 };
 
 /// What another device, or another problem size of the same kernel, is known to do.

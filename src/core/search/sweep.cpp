@@ -9,43 +9,52 @@ namespace xtune {
 
 namespace {
 
+struct InOrder {
+  std::uint64_t operator()(std::uint64_t position) const noexcept { return position; }
+  std::uint64_t position_of(std::uint64_t index) const noexcept { return index; }
+};
+
+/// What was worth trying first, then the others in their order.
 template <class Order>
-class Sweep : public Strategy {
+class Sweep final : public SequenceStrategy {
  public:
   Sweep(Order order, const StrategyOptions& options)
-      : order_(order), evals_(options.evals), size_(options.space.size()) {
+      : order_(order), size_(std::min(options.evals, options.space.size())) {
+    std::unordered_set<std::uint64_t> known;
     for (const std::uint64_t index : options.first)
-      if (index < size_ && known_.insert(index).second) first_.push_back(index);
+      if (index < options.space.size() && known.insert(index).second) first_.push_back(index);
+    for (const std::uint64_t index : first_) passed_over_.push_back(order_.position_of(index));
+    std::sort(passed_over_.begin(), passed_over_.end());
   }
 
-  std::vector<std::uint64_t> propose(std::size_t max) override {
-    std::vector<std::uint64_t> indices;
-    while (indices.size() < max && proposed_ < evals_) {
-      const bool begins = taken_ < first_.size();
-      if (!begins && next_ == size_) break;
-      const std::uint64_t index = begins ? first_[taken_++] : order_(next_++);
-      if (!begins && known_.contains(index)) continue;
-      indices.push_back(index);
-      ++proposed_;
+  std::uint64_t size() const noexcept override { return size_; }
+  std::uint64_t at(std::uint64_t number) const override {
+    if (number < first_.size()) return first_[number];
+    std::uint64_t position = number - first_.size();
+    for (const std::uint64_t known : passed_over_) {
+      if (known > position) break;
+      ++position;
     }
-    return indices;
+    return order_(position);
   }
-  void observe(const Observation&) override {}
-  bool learns() const noexcept override { return false; }
 
  private:
   Order order_;
-  std::uint64_t evals_, size_;
-  std::uint64_t proposed_ = 0, taken_ = 0, next_ = 0;
+  std::uint64_t size_;
   std::vector<std::uint64_t> first_;
-  std::unordered_set<std::uint64_t> known_;  // of first_
+  std::vector<std::uint64_t> passed_over_;  ///< positions of first_ in the order, sorted
 };
 
 }  // namespace
 
+std::vector<std::uint64_t> SequenceStrategy::propose(std::size_t max) {
+  std::vector<std::uint64_t> indices;
+  while (indices.size() < max && proposed_ < size()) indices.push_back(at(proposed_++));
+  return indices;
+}
+
 std::unique_ptr<Strategy> make_exhaustive_strategy(const StrategyOptions& options) {
-  const auto in_order = [](std::uint64_t position) { return position; };
-  return std::make_unique<Sweep<decltype(in_order)>>(in_order, options);
+  return std::make_unique<Sweep<InOrder>>(InOrder(), options);
 }
 
 std::unique_ptr<Strategy> make_random_strategy(const StrategyOptions& options) {

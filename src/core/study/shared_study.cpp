@@ -48,6 +48,7 @@ std::filesystem::path study_folder(const std::filesystem::path& store, const std
 SharedStudy::SharedStudy(EventLoop& loop, Clock& clock, const Place& place, const Rank& rank, std::string attempt)
     : loop_(loop),
       size_(static_cast<std::size_t>(std::max(rank.size, 1))),
+      place_(static_cast<std::size_t>(std::max(rank.rank, 0))),
       began_unix_ms_(agreed_beginning(study_folder(place.store, rank.study), clock.unix_time_ms())),
       attempt_(std::move(attempt)),
       claims_(claims_folder(place, rank.study), attempt_, clock),

@@ -27,13 +27,14 @@ class SharedStudy final : public Peers {
   bool take(const std::string& name) override { return claims_.take(name); }
   std::vector<Record> news() override;
   std::size_t size() const noexcept override { return size_; }
+  std::size_t place() const noexcept override { return place_; }
   std::int64_t began_unix_ms() const noexcept override { return began_unix_ms_; }
   std::uint64_t look_every_ms() const noexcept override;
 
  private:
   void beat_later();
   EventLoop& loop_;
-  std::size_t size_;
+  std::size_t size_, place_;
   std::int64_t began_unix_ms_;
   std::string attempt_;
   Claims claims_;

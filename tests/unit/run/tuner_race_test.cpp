@@ -254,3 +254,37 @@ TEST_CASE("On noisy devices the race takes a quarter of the time at most, and fi
   CAPTURE(raced_s);
   CHECK(full_s > 4 * raced_s);
 }
+
+namespace {
+
+/// One other process, which has measured something.
+struct Another final : Peers {
+  std::vector<Record> measured;
+  bool take(const std::string& /*name*/) override { return true; }
+  std::vector<Record> news() override { return std::exchange(measured, {}); }
+  std::size_t size() const noexcept override { return 2; }
+  std::size_t place() const noexcept override { return 0; }
+  std::int64_t began_unix_ms() const noexcept override { return 0; }
+  std::uint64_t look_every_ms() const noexcept override { return 1; }
+};
+
+}  // namespace
+
+TEST_CASE("Challengers race the best of all processes, long before its turn comes here") {
+  Raced before;
+  before.options.only = {{{"A", std::int64_t{4}}}};
+  before.bench.respond = [](const BenchJob&) { return samples(0.25, 7); };
+  Another other;
+  other.measured = before.run().records;
+  REQUIRE(other.measured.size() == 1);
+  Raced t;
+  t.options.peers = &other;
+  const TuneResult result = t.run();
+  REQUIRE(t.bench.jobs.size() == 3);
+  for (const BenchJob& job : t.bench.jobs) {
+    REQUIRE(job.incumbent.has_value());
+    CHECK(job.incumbent->median_ms == 0.25);
+  }
+  CHECK(result.counts == counts(1, 3));
+  CHECK(result.from_peers == 1);
+}

@@ -254,6 +254,8 @@ TEST_CASE("a permutation is one, of any size, and depends on its seed") {
   for (const std::uint64_t size : {1, 2, 3, 5, 16, 17, 1000, 4097}) {
     CAPTURE(size);
     const Permutation permutation(size, 42);
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(size, 1000); ++i)
+      CHECK(permutation.position_of(permutation(i)) == i);
     std::set<std::uint64_t> images;
     for (std::uint64_t i = 0; i < size; ++i) images.insert(permutation(i));
     CHECK(images.size() == size);

@@ -1,0 +1,106 @@
+// Parts, blocks and what is left of them.
+#include "core/run/block_walk.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace xtune {
+namespace {
+
+// Fewer claims than configurations, and at the end nobody waits for others for longer than for a hundredth of the
+// whole.
+constexpr std::uint64_t blocks_a_process = 64, most_in_a_block = 64;
+
+}  // namespace
+
+BlockWalk::BlockWalk(const Sequence& sequence, Peers& peers, std::string name)
+    : peers_(peers), name_(std::move(name)), size_(sequence.size()), random_(peers.place()) {
+  const std::uint64_t processes = std::max<std::uint64_t>(peers.size(), 1), place = peers.place();
+  block_size_ = std::clamp<std::uint64_t>(size_ / (blocks_a_process * processes), 1, most_in_a_block);
+  const std::uint64_t blocks = size_ / block_size_ + (size_ % block_size_ != 0);
+  const auto begin_of = [&](std::uint64_t part) {
+    return blocks / processes * part + std::min(part, blocks % processes);
+  };
+  for (std::uint64_t part = 0; part < processes; ++part) {
+    const std::uint64_t begin = begin_of(part), end = begin_of(part + 1);
+    if (begin == end) continue;
+    if (part == place) {
+      own_ = begin;
+      own_end_ = end;
+    } else {
+      theirs_.push_back({range_of(begin).begin, range_of(end - 1).end});
+    }
+  }
+}
+
+BlockWalk::Range BlockWalk::range_of(std::uint64_t block) const {
+  return {block * block_size_, std::min((block + 1) * block_size_, size_)};
+}
+
+bool BlockWalk::take(std::uint64_t block) { return peers_.take(fmt::format("{} block {}", name_, block)); }
+
+std::optional<std::uint64_t> BlockWalk::next() {
+  while (ours_.empty() && own_ != own_end_) {
+    const std::uint64_t block = own_++;
+    if (take(block)) {
+      ours_.push_back(range_of(block));
+    } else {
+      const Range lost = range_of(block);
+      const auto after =
+          std::find_if(theirs_.begin(), theirs_.end(), [&](const Range& range) { return range.begin >= lost.end; });
+      theirs_.insert(after, lost);
+    }
+  }
+  if (ours_.empty() && looked_) take_from_others();
+  if (ours_.empty()) return std::nullopt;
+  const std::uint64_t number = ours_.back().begin++;
+  if (ours_.back().begin == ours_.back().end) ours_.pop_back();
+  return number;
+}
+
+bool BlockWalk::look(const std::function<bool(std::uint64_t number)>& has_come, std::uint64_t budget) {
+  for (Range& range : theirs_)
+    for (; range.begin != range.end && budget > 0 && has_come(range.begin); ++range.begin) --budget;
+  std::erase_if(theirs_, [](const Range& range) { return range.begin == range.end; });
+  looked_ = budget > 0;
+  return budget == 0;
+}
+
+std::uint64_t BlockWalk::first_block(const Range& range) const { return range.begin / block_size_; }
+std::uint64_t BlockWalk::blocks_of(const Range& range) const {
+  return (range.end - 1) / block_size_ + 1 - first_block(range);
+}
+
+/// From a random place on, so that those who help do not all help the same one.
+void BlockWalk::take_from_others() {
+  std::uint64_t blocks = 0;
+  for (const Range& range : theirs_) blocks += blocks_of(range);
+  if (blocks > 0) {
+    std::uint64_t start = random_.below(blocks);
+    std::size_t place = 0;
+    while (start >= blocks_of(theirs_[place])) start -= blocks_of(theirs_[place++]);
+    for (std::size_t i = 0; i <= theirs_.size(); ++i) {
+      const std::size_t here = (place + i) % theirs_.size();
+      const std::uint64_t skipped = i == 0 ? start : 0;
+      const std::uint64_t count = i == theirs_.size() ? start : blocks_of(theirs_[here]);
+      for (std::uint64_t each = skipped; each < count; ++each)
+        if (take(first_block(theirs_[here]) + each)) return cut_out(here, first_block(theirs_[here]) + each);
+    }
+  }
+  looked_ = false;  // nothing, until more is known
+}
+
+void BlockWalk::cut_out(std::size_t place, std::uint64_t block) {
+  const Range range = theirs_[place], won = range_of(block);
+  const Range before{range.begin, std::max(won.begin, range.begin)}, behind{std::min(won.end, range.end), range.end};
+  ours_.push_back({before.end, behind.begin});
+  std::vector<Range> left;
+  for (const Range& each : {before, behind})
+    if (each.begin != each.end) left.push_back(each);
+  const auto there = theirs_.erase(theirs_.begin() + static_cast<std::ptrdiff_t>(place));
+  theirs_.insert(there, left.begin(), left.end());
+}
+
+}  // namespace xtune
