@@ -29,4 +29,8 @@ class Peers {
   virtual std::uint64_t look_every_ms() const noexcept = 0;
 };
 
+/// Proposals without an outcome that so many processes may have between them, of a search that learns: enough for each
+/// to have work, and not more of the evaluations than are worth making without the outcomes of the others.
+std::size_t proposals_in_flight(std::size_t processes, std::uint64_t evals);
+
 }  // namespace xtune

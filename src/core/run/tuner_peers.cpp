@@ -20,12 +20,15 @@ constexpr std::uint64_t numbers_a_look = 1000;
 
 }  // namespace
 
+std::size_t proposals_in_flight(std::size_t processes, std::uint64_t evals) {
+  const auto share = static_cast<std::size_t>(std::min<std::uint64_t>(evals / share_of_evals, 1 << 20));
+  return std::max(least_a_process * processes, std::min(window_a_process * processes, share));
+}
+
 /// Proposals without an outcome at most.
 std::size_t Tuning::window() const {
-  if (!options_.peers) return alternate_ ? batch_ : batch_ + compiler_.parallel();
-  const std::size_t processes = options_.peers->size();
-  const auto share = static_cast<std::size_t>(std::min<std::uint64_t>(evals_ / share_of_evals, 1 << 20));
-  return std::max(least_a_process * processes, std::min(window_a_process * processes, share));
+  if (options_.peers) return proposals_in_flight(options_.peers->size(), evals_);
+  return alternate_ ? batch_ : batch_ + compiler_.parallel();
 }
 
 /// Nothing is to be learned from the order: each process goes its own way through the same sequence.

@@ -18,7 +18,7 @@ namespace xtune {
 namespace {
 
 constexpr std::uint64_t beat_every_ms = 3000;
-constexpr std::uint64_t look_every_least_ms = 50, look_every_most_ms = 1000;
+constexpr std::uint64_t look_every_least_ms = 50, look_every_most_ms = 10'000;
 
 std::filesystem::path claims_folder(const SharedStudy::Place& place, const std::string& study) {
   return study_folder(place.store, study) / path_component(place.arch) / path_component(place.kernel) /
@@ -72,9 +72,8 @@ std::vector<Record> SharedStudy::news() {
   return records;
 }
 
-/// All of them list the same folder: the more there are, the less often each.
-std::uint64_t SharedStudy::look_every_ms() const noexcept {
-  return std::clamp<std::uint64_t>(10 * size_, look_every_least_ms, look_every_most_ms);
+std::uint64_t look_interval_ms(std::size_t processes) noexcept {
+  return std::clamp<std::uint64_t>(10 * processes, look_every_least_ms, look_every_most_ms);
 }
 
 }  // namespace xtune

@@ -14,6 +14,10 @@
 
 namespace xtune {
 
+/// How often each of so many processes asks for news: all of them list the same folder and read as many files, which
+/// may take some 0.3 ms each.
+std::uint64_t look_interval_ms(std::size_t processes) noexcept;
+
 /// Below <store>/studies/<study>/<arch>/<kernel>/<problem>. Its heart beats on the loop, which outlives it.
 class SharedStudy final : public Peers {
  public:
@@ -29,7 +33,7 @@ class SharedStudy final : public Peers {
   std::size_t size() const noexcept override { return size_; }
   std::size_t place() const noexcept override { return place_; }
   std::int64_t began_unix_ms() const noexcept override { return began_unix_ms_; }
-  std::uint64_t look_every_ms() const noexcept override;
+  std::uint64_t look_every_ms() const noexcept override { return look_interval_ms(size_); }
 
  private:
   void beat_later();

@@ -1,0 +1,22 @@
+// How well a search does that several ranks make at once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/replay/recording.hpp"
+
+namespace xtune::scaling {
+
+struct Quality {
+  std::size_t ranks = 1;
+  std::vector<double> found;  ///< after each of evals: optimum / best found, mean over recordings and seeds
+};
+
+/// The strategy as ranks follow it together: with as many proposals in flight as Tuning allows so many ranks; one rank
+/// waits for each outcome. All have the same evaluations between them.
+Quality search_together(const std::vector<Recording>& recordings, const std::string& strategy, std::size_t ranks,
+                        const std::vector<std::uint64_t>& evals, std::size_t seeds);
+
+}  // namespace xtune::scaling
