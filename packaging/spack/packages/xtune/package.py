@@ -1,0 +1,64 @@
+"""xtune, built from the checkout that this recipe lies in."""
+
+import os
+
+try:
+    from spack_repo.builtin.build_systems.cmake import CMakePackage
+except ImportError:  # before Spack 1.0 it came with the names below
+    CMakePackage = None
+
+from spack.package import *
+
+if CMakePackage is None:
+    from spack.package import CMakePackage
+
+CHECKOUT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 4))
+
+
+class Xtune(CMakePackage):
+    """Cross-vendor GPU kernel autotuner: finds the fastest configuration of a CUDA or HIP kernel on the GPU at hand, checks
+    its results, and remembers it per device architecture."""
+
+    git = "file://" + CHECKOUT
+
+    version("main", branch="main")
+
+    variant("cuda", default=False, description="The cuda backend: CUDA's driver and NVRTC, opened at run time")
+    variant("rocm", default=False, description="The hip backend: HIP's runtime and hipRTC, opened at run time")
+    variant("library", default=True, description="The C++ library that applications link")
+
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.22:", type="build")
+    depends_on("ninja", type="build")
+    generator("ninja")
+
+    depends_on("nlohmann-json@3.8:")
+    depends_on("cli11")
+    depends_on("tomlplusplus@3:")
+    depends_on("eigen@3.3:")
+    depends_on("fmt")
+    depends_on("libuv")
+    depends_on("cryptopp")
+    depends_on("zlib-api")
+    depends_on("yaml-cpp")
+    depends_on("boost+context")
+
+    depends_on("cuda@11:", when="+cuda")
+    depends_on("hip@5:", when="+rocm")
+
+    depends_on("doctest", type="test")
+    depends_on("python@3.9:", type=("build", "test"))
+    depends_on("kokkos@3.4:", type="test")
+
+    conflicts("%gcc@:11", msg="xtune is written in C++20: use GCC 12 or later")
+    conflicts("platform=darwin", msg="xtune's workers need Linux")
+    conflicts("platform=windows", msg="xtune's workers need Linux")
+
+    def cmake_args(self):
+        return [
+            self.define("XTUNE_CUDA", "ON" if self.spec.satisfies("+cuda") else "OFF"),
+            self.define("XTUNE_HIP", "ON" if self.spec.satisfies("+rocm") else "OFF"),
+            self.define("XTUNE_HIP_PLATFORM", "amd"),
+            self.define_from_variant("XTUNE_BUILD_LIBRARY", "library"),
+            self.define("XTUNE_BUILD_TESTS", self.run_tests),
+        ]
