@@ -174,7 +174,7 @@ std::vector<Record> stored_records(const Spec& spec, const CommonOptions& option
   if (!std::filesystem::exists(options.store_path(), ignored))
     tell("note: the store {} does not exist\n", printable(options.store_path().string()));
   RecordSet set = read_records(options.store_path(), target.device.arch, spec.kernel.name);
-  for (const std::string& warning : set.warnings) tell("warning: {}\n", warning);
+  tell_warnings(set.warnings);
   return std::move(set.records);
 }
 

@@ -46,10 +46,6 @@ void add_store_options(CLI::App& command, StoreOptions& options) {
       ->capture_default_str();
 }
 
-void tell_warnings(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) tell("warning: {}\n", warning);
-}
-
 void add_store_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("store", "lists, checks, tidies, merges and ships what was measured");
   command->require_subcommand(1);
@@ -60,6 +56,7 @@ void add_store_command(CLI::App& app, Context& context) {
   add_store_merge(*command, context);
   add_store_export(*command, context);
   add_store_bundle(*command, context);
+  add_why_command(*command, context);
 }
 
 }  // namespace xtune::cli

@@ -15,9 +15,6 @@ struct StoreOptions {
 };
 void add_store_options(CLI::App& command, StoreOptions& options);
 
-/// Each warning on a line of standard error.
-void tell_warnings(const std::vector<std::string>& warnings);
-
 void add_store_ls(CLI::App& store, Context& context);
 void add_store_verify(CLI::App& store, Context& context);
 void add_store_gc(CLI::App& store, Context& context);

@@ -36,8 +36,9 @@ int list(const StoreOptions& options) {
                                  {"files", part.files},
                                  {"bytes", part.bytes}});
     json["artifacts"] = {{"count", summary.artifacts}, {"bytes", summary.artifact_bytes}};
+    json["unreadable"] = summary.unreadable;
     print_json(json);
-    return done;
+    return summary.nothing_read() ? own_failure : done;
   }
   fmt::print("{}\n", printable(options.path().string()));
   for (const StorePart& part : summary.parts)
@@ -45,10 +46,10 @@ int list(const StoreOptions& options) {
                printable(part.kernel, 80), counted(part.records, "record"), counted(part.answers, "problem"),
                part.devices.empty() ? "no device" : printable(fmt::format("{}", fmt::join(part.devices, ", ")), 200),
                date_of(part.newest_unix_ms), human_bytes(part.bytes));
-  if (summary.parts.empty()) fmt::print("  no records\n");
+  if (summary.parts.empty()) fmt::print("  no records{}\n", summary.unreadable ? " that can be read" : "");
   fmt::print("  {}, {} with their sources\n", counted(summary.artifacts, "artifact"),
              human_bytes(summary.artifact_bytes));
-  return done;
+  return summary.nothing_read() ? own_failure : done;
 }
 
 int verify(const StoreOptions& options, bool repair) {
@@ -60,7 +61,8 @@ int verify(const StoreOptions& options, bool repair) {
               {"records", report.records},
               {"artifacts", report.artifacts},
               {"damage", Json::array()},
-              {"notes", report.notes}};
+              {"notes", report.notes},
+              {"not_repaired", report.not_repaired}};
     for (const StoreDamage& damage : report.damage)
       json["damage"].push_back({{"where", damage.where}, {"what", damage.what}, {"repaired", damage.repaired}});
     print_json(json);
@@ -68,12 +70,16 @@ int verify(const StoreOptions& options, bool repair) {
     for (const StoreDamage& damage : report.damage)
       fmt::print("{}: {}{}\n", damage.where, damage.what, damage.repaired ? " (moved aside)" : "");
     for (const std::string& note : report.notes) fmt::print("note: {}\n", note);
-    fmt::print("{}: {} in {}, {}: {}\n", printable(options.path().string()), counted(report.records, "sound record"),
-               counted(report.record_files, "file"), counted(report.artifacts, "artifact"),
-               report.damage.empty() ? "nothing damaged"
-               : report.sound()      ? fmt::format("{} moved aside", counted(report.damage.size(), "damaged piece"))
-                                     : fmt::format("{}{}", counted(report.damage.size(), "damaged piece"),
-                                              repair ? "" : "; --repair moves them aside"));
+    tell_warnings(report.not_repaired);
+    fmt::print(
+        "{}: {} in {}, {}: {}\n", printable(options.path().string()), counted(report.records, "sound record"),
+        counted(report.record_files, "file"), counted(report.artifacts, "artifact"),
+        report.damage.empty() ? "nothing damaged"
+        : report.sound()      ? fmt::format("{} moved aside", counted(report.damage.size(), "damaged piece"))
+        : repair ? fmt::format("{}, of which {} could not be repaired", counted(report.damage.size(), "damaged piece"),
+                               std::count_if(report.damage.begin(), report.damage.end(),
+                                             [](const StoreDamage& one) { return !one.repaired; }))
+                 : counted(report.damage.size(), "damaged piece") + "; --repair moves them aside");
   }
   return report.sound() ? done : own_failure;
 }
@@ -83,6 +89,23 @@ struct GcFlags {
   std::string older_than, max_size;
   bool records = false, dry_run = false;
 };
+
+// Whether artifacts stay beyond --max-size; also tells of records, which that does not count.
+bool tell_missed_size(const GcOptions& options, const GcReport& report) {
+  if (!options.max_bytes) return false;
+  if (report.excess_bytes > 0)
+    tell(
+        "warning: the artifacts that stay are {} beyond --max-size: they could not be removed, or are just being "
+        "written; run it again where and when they can be\n",
+        human_bytes(report.excess_bytes));
+  if (const std::uint64_t all = report.kept_bytes + report.record_bytes;
+      all > *options.max_bytes && report.record_bytes)
+    tell(
+        "note: with its records, {}, the store is {} beyond --max-size, which counts artifacts alone; old records go "
+        "with --records --older-than 365d, and what they hold with them\n",
+        human_bytes(report.record_bytes), human_bytes(all - *options.max_bytes));
+  return report.excess_bytes > 0;
+}
 
 int collect(const GcFlags& flags) {
   GcOptions options;
@@ -98,16 +121,18 @@ int collect(const GcFlags& flags) {
       json["removed"].push_back({{"path", removed.path.string()}, {"bytes", removed.bytes}, {"why", removed.why}});
     json["bytes"] = report.bytes;
     json["kept_bytes"] = report.kept_bytes;
+    json["record_bytes"] = report.record_bytes;
+    json["excess_bytes"] = report.excess_bytes;
     print_json(json);
-    return done;
   }
-  if (flags.dry_run)
+  if (flags.dry_run && !flags.common.json())
     for (const GcReport::Removed& removed : report.removed)
       fmt::print("{} ({}): {}\n", printable(removed.path.string()), human_bytes(removed.bytes), removed.why);
-  fmt::print("{}: {} {}, {}; artifacts that stay: {}\n", printable(flags.common.path().string()),
-             flags.dry_run ? "would remove" : "removed", counted(report.removed.size(), "file"),
-             human_bytes(report.bytes), human_bytes(report.kept_bytes));
-  return done;
+  if (!flags.common.json())
+    fmt::print("{}: {} {}, {}; artifacts that stay: {}\n", printable(flags.common.path().string()),
+               flags.dry_run ? "would remove" : "removed", counted(report.removed.size(), "file"),
+               human_bytes(report.bytes), human_bytes(report.kept_bytes));
+  return tell_missed_size(options, report) ? own_failure : done;
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ int merge(const StoreOptions& options, const std::vector<std::string>& others) {
     const MergeReport one = merge_store(options.path(), other);
     all.records += one.records, all.artifacts += one.artifacts;
     all.known_records += one.known_records, all.known_artifacts += one.known_artifacts;
+    all.refused += one.refused;
     all.warnings.insert(all.warnings.end(), one.warnings.begin(), one.warnings.end());
   }
   tell_warnings(all.warnings);
@@ -32,19 +33,20 @@ int merge(const StoreOptions& options, const std::vector<std::string>& others) {
                     {"known_records", all.known_records},
                     {"artifacts", all.artifacts},
                     {"known_artifacts", all.known_artifacts},
+                    {"refused", all.refused},
                     {"left_out", all.warnings}});
   else
     fmt::print("{}: {} and {} came, {} and {} were there before\n", printable(options.path().string()),
                counted(all.records, "record"), counted(all.artifacts, "artifact"), counted(all.known_records, "record"),
                counted(all.known_artifacts, "artifact"));
-  return done;
+  return all.refused ? own_failure : done;
 }
 
 struct ShipFlags {
   StoreOptions common;
   std::string output, form = "json";
   WinnerFilter filter;
-  std::vector<std::string> defines, specs;
+  std::vector<std::string> defines, specs;  ///< defines: -D of export
 };
 
 void add_filter(CLI::App& command, ShipFlags& flags) {
@@ -65,12 +67,14 @@ std::map<std::string, std::string> problem_of(const std::vector<std::string>& de
 }
 
 int export_store(const ShipFlags& flags) {
+  WinnerFilter filter = flags.filter;
+  filter.problem = problem_of(flags.defines);
   std::vector<std::string> warnings;
   std::string text;
   if (flags.form == "kernel-tuner") {
-    text = export_kernel_tuner(flags.common.path(), flags.filter, problem_of(flags.defines), warnings).dump(1) + "\n";
+    text = export_kernel_tuner(flags.common.path(), filter, warnings).dump(1) + "\n";
   } else {
-    const std::vector<Winner> winners = winners_of(flags.common.path(), flags.filter, warnings);
+    const std::vector<Winner> winners = winners_of(flags.common.path(), filter, warnings);
     text = flags.form == "json" ? export_json(winners).dump(2) + "\n" : export_header(winners, warnings);
   }
   tell_warnings(warnings);
@@ -127,7 +131,7 @@ void add_store_export(CLI::App& store, Context& context) {
       ->check(CLI::IsMember({"json", "header", "kernel-tuner"}))
       ->capture_default_str();
   command->add_option("-o,--output", flags.output, "file to write; default: standard output");
-  command->add_option("-D", flags.defines, "with kernel-tuner: NAME=value of the problem; may be repeated")
+  command->add_option("-D", flags.defines, "NAME=value: only of problems with this size; may be repeated")
       ->allow_extra_args(false);
   add_filter(*command, flags);
   command->callback([&context] { context.exit_code = export_store(flags); });

@@ -69,6 +69,111 @@ TEST_CASE("damage is an exit code, a line, and repaired on request") {
   CHECK(read_file(file.string() + ".damaged") == "rubbish\n");
 }
 
+TEST_CASE("a store that cannot be read is told with an exit code, one whose part cannot answers with the rest") {
+  const Cli cli;
+  REQUIRE(cli.run(cli.copy_spec()).exit_code == 0);
+  const fs::path records = cli.path("cache") + "/records", circle = records / "circle";
+  fs::create_symlink(circle, circle);
+  for (const char* command : {"ls", "export"}) {
+    const CommandResult partly = cli.xtune({"store", command});
+    CHECK(has(done(partly), "copy"));
+    CHECK(has(partly.stderr_text, "cannot read " + circle.string()));
+  }
+  CHECK(cli.xtune({"store", "verify"}).exit_code == 1);
+  fs::remove_all(cli.path("cache"));
+  fs::create_directories(cli.path("cache"));
+  cli.write("cache/records", "no folder");
+  for (const char* command : {"ls", "verify", "export"}) {
+    const CommandResult nothing = cli.xtune({"store", command});
+    CHECK(nothing.exit_code == 1);
+    CHECK(has(nothing.stdout_text + nothing.stderr_text, records.string()));
+    CHECK(has(nothing.stdout_text + nothing.stderr_text, "Not a directory"));
+  }
+  fs::remove(cli.path("cache") + "/records");
+  CHECK(has(done(cli.xtune({"store", "ls"})), "no records"));
+}
+
+TEST_CASE("a cause is one warning, however many lines it befalls") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  REQUIRE(cli.run(spec).exit_code == 0);
+  for (const auto& entry : fs::recursive_directory_iterator(cli.path("cache") + "/records"))
+    if (entry.is_regular_file()) std::ofstream(entry.path(), std::ios::app) << "rubbish\nrubbish\nrubbish\n";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"store", "ls"}, {"best", spec, "--backend", "host"}}) {
+    const std::string warnings = cli.xtune(arguments).stderr_text;
+    CHECK(std::count(warnings.begin(), warnings.end(), '\n') == 1);
+    CHECK(has(warnings, ":5: skipped: not JSON (and 2 more like this)"));
+  }
+}
+
+TEST_CASE("export takes the problem that -D names, in every format") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  for (const char* size : {"N=64", "N=128"}) REQUIRE(cli.run(spec, {"-D", size}).exit_code == 0);
+  const json winners = json::parse(done(cli.xtune({"store", "export", "-D", "N=128"})));
+  REQUIRE(winners.size() == 1);
+  CHECK(winners[0]["problem"]["N"] == 128);
+  const std::string header = done(cli.xtune({"store", "export", "--format", "header", "-D", "N=64"}));
+  CHECK(has(header, "{64LL}"));
+  CHECK_FALSE(has(header, "{128LL}"));
+  const CommandResult unknown = cli.xtune({"store", "export", "-D", "n=64"});
+  CHECK(unknown.exit_code == 2);
+  CHECK(has(unknown.stderr_text, "did you mean 'N'?"));
+  CHECK(cli.xtune({"store", "export", "-D", "N=5"}).exit_code == 3);
+}
+
+TEST_CASE("gc says how far it missed --max-size, and what that does not count") {
+  const Cli cli;
+  REQUIRE(cli.run(cli.copy_spec()).exit_code == 0);
+  const CommandResult reached = cli.xtune({"store", "gc", "--max-size", "0", "--dry-run", "--format", "json"});
+  CHECK(reached.exit_code == 0);
+  CHECK(parsed(reached)["record_bytes"] > 0);
+  CHECK(has(reached.stderr_text, "beyond --max-size, which counts artifacts alone"));
+  for (const auto& entry : fs::recursive_directory_iterator(cli.path("cache") + "/artifacts"))
+    if (entry.path().extension() == ".json") fs::remove(entry.path());
+  const CommandResult missed = cli.xtune({"store", "gc", "--max-size", "0"});
+  CHECK(missed.exit_code == 1);
+  CHECK(has(missed.stderr_text, "the artifacts that stay are"));
+}
+
+TEST_CASE("cover needs a store and a share; why answers in both places") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  const auto cover = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"cover", spec, "--backend", "host"});
+    return cli.xtune(more);
+  };
+  const CommandResult missing = cover({});
+  CHECK(missing.exit_code == 2);
+  CHECK(has(missing.stderr_text, "the store " + cli.path("cache") + " does not exist"));
+  CHECK(missing.stdout_text.empty());
+  REQUIRE(cli.run(spec).exit_code == 0);
+  CHECK(cover({"--within", "0.05"}).stdout_text == cover({"--within", "5%"}).stdout_text);
+  for (const char* text : {"5", "1", "1e1"}) {
+    const CommandResult wrong = cover({"--within", text});
+    CHECK(wrong.exit_code == 2);
+    CHECK(has(wrong.stderr_text, std::string("write ") + text + "% for " + text + " per cent"));
+  }
+  const std::string why = done(cli.xtune({"why", spec, "--backend", "host"}));
+  CHECK(has(why, "3 stored"));
+  CHECK(done(cli.xtune({"store", "why", spec, "--backend", "host"})) == why);
+  CHECK(has(done(cli.xtune({"store", "why", "--help"})), "xtune store why configs/gemm.toml"));
+}
+
+TEST_CASE("merge behind a link of the store is refused with an exit code") {
+  const Cli cli;
+  REQUIRE(cli.run(cli.copy_spec()).exit_code == 0);
+  const fs::path records = cli.path("into") + "/records";
+  fs::create_directories(cli.path("elsewhere"));
+  fs::create_directories(cli.path("into"));
+  fs::create_directory_symlink(cli.path("elsewhere"), records);
+  const CommandResult merged = cli.xtune({"store", "merge", cli.path("cache"), "--store", cli.path("into")});
+  CHECK(merged.exit_code == 1);
+  CHECK(has(merged.stderr_text, records.string() + " is a link"));
+  CHECK(fs::is_empty(cli.path("elsewhere")));
+}
+
 TEST_CASE("store says what is wrong with its arguments") {
   const Cli cli;
   const std::vector<std::vector<std::string>> bad = {{"store"},

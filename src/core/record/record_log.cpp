@@ -16,6 +16,7 @@
 #include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
+#include "core/record/store_entries.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
@@ -244,15 +245,20 @@ RecordLine read_record_line(std::string_view line) {
 std::vector<fs::path> record_files(const fs::path& store, const std::string& arch, const std::string& kernel,
                                    std::vector<std::string>& warnings) {
   std::vector<fs::path> files;
-  std::error_code error;
-  fs::directory_iterator folder(store / "records" / path_component(arch) / path_component(kernel), error);
-  for (; !error && folder != fs::directory_iterator(); folder.increment(error)) {
-    std::error_code ignored;
-    if (folder->path().extension() == ".jsonl" && folder->is_regular_file(ignored)) files.push_back(folder->path());
+  std::vector<Unreadable> unreadable;
+  const fs::path folder = store / "records" / path_component(arch) / path_component(kernel);
+  for (StoreEntry& file : store_entries(folder, unreadable)) {
+    if (file.name.starts_with('.') || !file.name.ends_with(".jsonl")) continue;
+    if (file.folder)
+      unreadable.push_back({file.path, "it is a folder"});
+    else
+      files.push_back(std::move(file.path));
   }
-  if (error && error != std::errc::no_such_file_or_directory)
-    warnings.push_back("the records of this kernel cannot be listed: " + error.message());
-  std::sort(files.begin(), files.end());
+  std::error_code ignored;
+  if (const fs::path link = link_on_the_way(store, folder);
+      !link.empty() && unreadable.empty() && fs::status(link, ignored).type() == fs::file_type::not_found)
+    unreadable.push_back({link, "it is a link that leads nowhere"});
+  for (const Unreadable& one : unreadable) warnings.push_back(one.text());
   return files;
 }
 

@@ -21,10 +21,14 @@ struct Winner {
   std::string line;
 };
 struct WinnerFilter {
-  std::vector<std::string> archs, kernels;  ///< empty: all
+  std::vector<std::string> archs, kernels;     ///< empty: all
+  std::map<std::string, std::string> problem;  ///< sizes that a problem must have, as text; empty: all problems
+  bool takes(const Bindings& sizes) const;
 };
 /// Sorted by kernel, architecture, problem, device. Damage and newer versions are warnings. Throws
-/// Error(invalid_argument) without a store, or where the store has nothing of an architecture or kernel asked for.
+/// Error(invalid_argument) without a store, or where the store has nothing of an architecture or kernel asked for, or
+/// no problem with a size of that name; Error(nothing_valid) where none of its problems is the one asked for; Error(io)
+/// where nothing of what is there could be read.
 std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
                                std::vector<std::string>& warnings);
 

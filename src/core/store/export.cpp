@@ -93,16 +93,15 @@ Json export_json(const std::vector<Winner>& winners) {
 }
 
 Json export_kernel_tuner(const std::filesystem::path& store, const WinnerFilter& filter,
-                         const std::map<std::string, std::string>& problem, std::vector<std::string>& warnings) {
+                         std::vector<std::string>& warnings) {
   std::map<std::string, std::vector<Record>> tasks;
   std::set<std::pair<std::string, std::string>> read;
-  for (const Winner& winner : winners_of(store, filter, warnings)) {
+  // A problem of which all measurements failed has no winner.
+  for (const Winner& winner : winners_of(store, {filter.archs, filter.kernels, {}}, warnings)) {
     if (!read.emplace(winner.arch, winner.kernel).second) continue;
     for (Record& record : read_records(store, winner.arch, winner.kernel).records) {
-      bool asked = !record.drift && !is_sanitized(record);
-      for (const auto& [name, value] : problem)
-        asked = asked && record.problem.contains(name) && to_text(record.problem.at(name)) == value;
-      if (asked) tasks[title(record)].push_back(std::move(record));
+      if (!record.drift && !is_sanitized(record) && filter.takes(record.problem))
+        tasks[title(record)].push_back(std::move(record));
     }
   }
   if (tasks.empty()) throw Error(ErrorKind::nothing_valid, "the store has no measurements of that");

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -21,11 +20,9 @@ nlohmann::ordered_json export_json(const std::vector<Winner>& winners);
 /// where there is none.
 std::string export_header(const std::vector<Winner>& winners, std::vector<std::string>& warnings);
 
-/// Kernel Tuner's results file, T4 schema 1.0.0, of one kernel's records for one problem on one device. problem:
-/// sizes that the records' problem must have, as text. Throws Error(invalid_argument) where several are left, with the
-/// choice.
+/// Kernel Tuner's results file, T4 schema 1.0.0, of one kernel's records for one problem on one device. Throws
+/// Error(invalid_argument) where several are left, with the choice.
 nlohmann::ordered_json export_kernel_tuner(const std::filesystem::path& store, const WinnerFilter& filter,
-                                           const std::map<std::string, std::string>& problem,
                                            std::vector<std::string>& warnings);
 
 }  // namespace xtune

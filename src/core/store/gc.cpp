@@ -24,10 +24,11 @@ struct Named {
   bool known = true;  ///< every record file was read
 };
 
-Named named_by_records(const std::vector<RecordFile>& files, std::vector<std::string>& warnings) {
+Named named_by_records(const StoreLayout& layout, std::vector<std::string>& warnings) {
   Named named;
+  named.known = layout.unreadable_records == 0;
   std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> kernels;
-  for (const RecordFile& file : files) {
+  for (const RecordFile& file : layout.records) {
     const std::string name = printable(file.path.string());
     kernels[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, name});
     try {
@@ -56,7 +57,7 @@ class Collection {
 
   GcReport run() {
     StoreLayout layout = layout_of(store_);
-    report_.warnings = std::move(layout.warnings);
+    for (const Unreadable& one : layout.unreadable) report_.warnings.push_back(one.text());
     // Records first: what only those that go have named is unnamed then.
     std::erase_if(layout.records,
                   [&](const RecordFile& file) { return options_.records && remove_records(file.path); });
@@ -64,10 +65,11 @@ class Collection {
       if (now_ - leftover.unix_time_ms > day_ms) remove(leftover.path, leftover.bytes, "a temporary file");
     for (const StudyFolder& study : layout.studies)
       if (now_ - study.unix_time_ms > day_ms) remove(study.path, study.bytes, "claims of a job that has ended");
-    const Named named = named_by_records(layout.records, report_.warnings);
+    const Named named = named_by_records(layout, report_.warnings);
     std::erase_if(layout.artifacts,
                   [&](const auto& artifact) { return remove_artifact(artifact.second, reason(artifact, named)); });
-    for (const auto& [key, files] : layout.artifacts) report_.kept_bytes += files.bytes;
+    for (const auto& [key, files] : layout.artifacts) report_.kept_bytes += files.link.empty() ? files.bytes : 0;
+    for (const RecordFile& file : layout.records) report_.record_bytes += own_bytes(file.path);
     if (options_.max_bytes) shrink(layout.artifacts, named);
     return std::move(report_);
   }
@@ -85,15 +87,28 @@ class Collection {
 
   void shrink(const Artifacts& artifacts, const Named& named) {
     std::vector<const Artifacts::value_type*> order;
-    for (const auto& artifact : artifacts) order.push_back(&artifact);
+    for (const auto& artifact : artifacts)
+      if (artifact.second.link.empty() && !being_written(artifact.second)) order.push_back(&artifact);
     const auto rank = [&](const Artifacts::value_type* artifact) {
       return std::tuple(named.best.contains(artifact->first), artifact->second.unix_time_ms, artifact->first);
     };
     std::sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
     for (const auto* artifact : order) {
-      if (report_.kept_bytes <= *options_.max_bytes) return;
+      if (report_.kept_bytes <= *options_.max_bytes) break;
       if (remove_artifact(artifact->second, "beyond the size asked for")) report_.kept_bytes -= artifact->second.bytes;
     }
+    if (report_.kept_bytes > *options_.max_bytes) report_.excess_bytes = report_.kept_bytes - *options_.max_bytes;
+  }
+
+  bool being_written(const ArtifactFiles& artifact) const {
+    return !artifact.has_metadata && now_ - artifact.unix_time_ms <= day_ms;
+  }
+
+  // Of a file that lies behind a link: none.
+  std::uint64_t own_bytes(const fs::path& path) const {
+    std::error_code error;
+    const std::uint64_t bytes = fs::file_size(path, error);
+    return error || !link_on_the_way(store_, path).empty() ? 0 : bytes;
   }
 
   bool remove_records(const fs::path& path) {
@@ -108,6 +123,10 @@ class Collection {
 
   bool remove_artifact(const ArtifactFiles& files, const std::string& why) {
     if (why.empty()) return false;
+    if (!files.link.empty()) {
+      add_once(report_.warnings, behind_a_link(files.link));
+      return false;
+    }
     bool removed = true;
     for (const bool metadata : {true, false})
       for (const fs::path& file : files.files) {
@@ -119,6 +138,10 @@ class Collection {
   }
 
   bool remove(const fs::path& path, std::uint64_t bytes, const std::string& why) {
+    if (const fs::path link = link_on_the_way(store_, path); !link.empty()) {
+      add_once(report_.warnings, behind_a_link(link));
+      return false;
+    }
     std::error_code error;
     if (!options_.dry_run && fs::remove_all(path, error) == static_cast<std::uintmax_t>(-1)) {
       report_.warnings.push_back("cannot remove " + printable(path.string()) + ": " + error.message());

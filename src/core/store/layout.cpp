@@ -15,97 +15,110 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Entry {
-  fs::path path;
-  std::string name;
-  bool folder = false;
-  std::uint64_t bytes = 0;
-  std::int64_t unix_time_ms = 0;
-};
+// Bytes and time of a file or folder; false: it has gone meanwhile.
+bool stat_of(const fs::path& path, std::uint64_t& bytes, std::int64_t& unix_time_ms) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return false;
+  bytes = static_cast<std::uint64_t>(info.st_size);
+  unix_time_ms = std::int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000;
+  return true;
+}
 
-// Folders and regular files, by name; nothing else, and no links.
-std::vector<Entry> entries_of(const fs::path& folder, std::vector<std::string>& warnings) {
-  std::vector<Entry> entries;
-  std::error_code error;
-  fs::directory_iterator place(folder, error);
-  for (; !error && place != fs::directory_iterator(); place.increment(error)) {
-    struct stat info {};
-    if (::lstat(place->path().c_str(), &info) != 0 || !(S_ISDIR(info.st_mode) || S_ISREG(info.st_mode))) continue;
-    entries.push_back({place->path(), place->path().filename().string(), S_ISDIR(info.st_mode),
-                       static_cast<std::uint64_t>(info.st_size),
-                       std::int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000});
+class Listing {
+ public:
+  explicit Listing(const fs::path& store) : store_(store) {}
+
+  StoreLayout run() {
+    list_records();
+    layout_.unreadable_records = layout_.unreadable.size();
+    for (const StoreEntry& folder : entries("artifacts"))
+      if (folder.folder && folder.name.size() == 2)
+        for (const StoreEntry& file : entries(folder.path)) add_file(file);
+    for (const StoreEntry& file : entries("sources")) add_file(file);
+    for (const StoreEntry& job : entries("studies")) {
+      StudyFolder study{job.path, 0, 0};
+      std::uint64_t ignored = 0;
+      if (!job.folder || !is_path_component(job.name) || !link_on_the_way(store_, job.path).empty() ||
+          !stat_of(job.path, ignored, study.unix_time_ms))
+        continue;
+      measure(job.path, study);
+      layout_.studies.push_back(std::move(study));
+    }
+    return std::move(layout_);
   }
-  if (error && error != std::errc::no_such_file_or_directory)
-    warnings.push_back("cannot list " + printable(folder.string()) + ": " + error.message());
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.name < b.name; });
-  return entries;
-}
 
-bool is_temporary(const Entry& entry) {
-  return !entry.folder && entry.name.starts_with('.') && entry.name.ends_with(".tmp");
-}
+ private:
+  std::vector<StoreEntry> entries(const fs::path& folder) { return store_entries(store_ / folder, layout_.unreadable); }
 
-void list_records(const fs::path& store, StoreLayout& layout) {
-  for (const Entry& arch : entries_of(store / "records", layout.warnings)) {
-    if (!arch.folder || !is_path_component(arch.name)) continue;
-    for (const Entry& kernel : entries_of(arch.path, layout.warnings)) {
-      if (!kernel.folder || !is_path_component(kernel.name)) continue;
-      for (const Entry& file : entries_of(kernel.path, layout.warnings)) {
-        if (is_temporary(file)) layout.leftovers.push_back({file.path, file.bytes, file.unix_time_ms});
-        if (!file.folder && !file.name.starts_with('.') && file.name.ends_with(".jsonl"))
-          layout.records.push_back({file.path, arch.name, kernel.name});
+  void list_records() {
+    for (const StoreEntry& arch : entries("records")) {
+      if (!arch.folder || !is_path_component(arch.name)) continue;
+      for (const StoreEntry& kernel : entries(arch.path)) {
+        if (!kernel.folder || !is_path_component(kernel.name)) continue;
+        for (const StoreEntry& file : entries(kernel.path)) {
+          add_leftover(file);
+          if (file.name.starts_with('.') || !file.name.ends_with(".jsonl")) continue;
+          if (file.folder)
+            layout_.unreadable.push_back({file.path, "it is a folder"});
+          else
+            layout_.records.push_back({file.path, arch.name, kernel.name});
+        }
       }
     }
   }
-}
 
-void add_file(const Entry& file, StoreLayout& layout) {
-  if (is_temporary(file)) layout.leftovers.push_back({file.path, file.bytes, file.unix_time_ms});
-  const std::string key = file.name.substr(0, file.name.find('.'));
-  if (file.folder || !is_artifact_key(key)) return;
-  ArtifactFiles& artifact = layout.artifacts[key];
-  artifact.files.push_back(file.path);
-  artifact.bytes += file.bytes;
-  artifact.unix_time_ms = std::max(artifact.unix_time_ms, file.unix_time_ms);
-  artifact.has_metadata = artifact.has_metadata || file.name == key + ".json";
-}
-
-void measure(const fs::path& folder, StudyFolder& study, std::vector<std::string>& warnings) {
-  for (const Entry& entry : entries_of(folder, warnings)) {
-    if (entry.folder) measure(entry.path, study, warnings);
-    if (!entry.folder) study.bytes += entry.bytes;
-    study.unix_time_ms = std::max(study.unix_time_ms, entry.unix_time_ms);
+  void add_leftover(const StoreEntry& file) {
+    Leftover leftover{file.path, 0, 0};
+    if (!file.folder && file.name.starts_with('.') && file.name.ends_with(".tmp") &&
+        link_on_the_way(store_, file.path).empty() && stat_of(file.path, leftover.bytes, leftover.unix_time_ms))
+      layout_.leftovers.push_back(std::move(leftover));
   }
-}
+
+  void add_file(const StoreEntry& file) {
+    add_leftover(file);
+    const std::string key = file.name.substr(0, file.name.find('.'));
+    std::uint64_t bytes = 0;
+    std::int64_t unix_time_ms = 0;
+    if (file.folder || !is_artifact_key(key) || !stat_of(file.path, bytes, unix_time_ms)) return;
+    ArtifactFiles& artifact = layout_.artifacts[key];
+    artifact.files.push_back(file.path);
+    artifact.bytes += bytes;
+    artifact.unix_time_ms = std::max(artifact.unix_time_ms, unix_time_ms);
+    artifact.has_metadata = artifact.has_metadata || file.name == key + ".json";
+    if (artifact.link.empty()) artifact.link = link_on_the_way(store_, file.path);
+  }
+
+  void measure(const fs::path& folder, StudyFolder& study) {
+    for (const StoreEntry& entry : entries(folder)) {
+      std::uint64_t bytes = 0;
+      std::int64_t unix_time_ms = 0;
+      if (!stat_of(entry.path, bytes, unix_time_ms) || fs::is_symlink(entry.path)) continue;
+      if (entry.folder) measure(entry.path, study);
+      if (!entry.folder) study.bytes += bytes;
+      study.unix_time_ms = std::max(study.unix_time_ms, unix_time_ms);
+    }
+  }
+
+  const fs::path store_;
+  StoreLayout layout_;
+};
 
 }  // namespace
 
-StoreLayout layout_of(const fs::path& store) {
-  StoreLayout layout;
-  list_records(store, layout);
-  for (const Entry& folder : entries_of(store / "artifacts", layout.warnings))
-    if (folder.folder && folder.name.size() == 2)
-      for (const Entry& file : entries_of(folder.path, layout.warnings)) add_file(file, layout);
-  for (const Entry& file : entries_of(store / "sources", layout.warnings)) add_file(file, layout);
-  for (const Entry& job : entries_of(store / "studies", layout.warnings)) {
-    if (!job.folder || !is_path_component(job.name)) continue;
-    StudyFolder study{job.path, 0, job.unix_time_ms};
-    measure(job.path, study, layout.warnings);
-    layout.studies.push_back(std::move(study));
-  }
-  return layout;
-}
+StoreLayout layout_of(const fs::path& store) { return Listing(store).run(); }
 
 void require_store(const fs::path& store) {
   std::error_code error;
-  const bool is_folder = fs::is_directory(store, error);
-  if (!is_folder)
-    throw Error(ErrorKind::invalid_argument,
-                "the store " + printable(store.string()) +
-                    (error && error != std::errc::no_such_file_or_directory ? ": " + error.message()
-                     : fs::exists(store, error)                             ? " is no folder"
-                                                                            : " does not exist") +
-                    "; --store DIR names another");
+  const fs::file_status status = fs::status(store, error);
+  if (fs::is_directory(status)) return;
+  const std::string name = "the store " + printable(store.string()), hint = "; --store DIR names another";
+  if (fs::exists(status)) throw Error(ErrorKind::invalid_argument, name + " is no folder" + hint);
+  if (status.type() != fs::file_type::not_found)
+    throw Error(ErrorKind::io, name + " cannot be read: " + error.message() + hint);
+  throw Error(
+      ErrorKind::invalid_argument,
+      name + (fs::is_symlink(fs::symlink_status(store, error)) ? " is a link that leads nowhere" : " does not exist") +
+          hint);
 }
 
 std::string title_of(const RecordFile& file) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/record/store_entries.hpp"
+
 namespace xtune {
 
 /// <store>/records/<arch>/<kernel>/<name>.jsonl. arch and kernel are path components, see path_component.
@@ -21,6 +23,7 @@ struct ArtifactFiles {
   std::uint64_t bytes = 0;
   std::int64_t unix_time_ms = 0;  ///< of the last change to any of them
   bool has_metadata = false;      ///< without, its writer was stopped, or has not come so far yet
+  std::filesystem::path link;     ///< that one of the files lies behind; empty: all are the store's own
 };
 
 /// A temporary file that its writer left, or still writes.
@@ -37,18 +40,19 @@ struct StudyFolder {
   std::int64_t unix_time_ms = 0;  ///< of the last change to any file of it: a job that runs has a heartbeat
 };
 
-/// What a store holds, as far as it can be listed. Links are not followed, and names that no store has are passed over,
-/// so that a foreign store leads nowhere else.
+/// What a store holds, as far as it can be listed. Links are followed as store_entries does, but for studies and
+/// temporary files, which are there to be removed. Names that no store has are passed over.
 struct StoreLayout {
   std::vector<RecordFile> records;                 ///< sorted by path
   std::map<std::string, ArtifactFiles> artifacts;  ///< by key
   std::vector<Leftover> leftovers;
   std::vector<StudyFolder> studies;
-  std::vector<std::string> warnings;  ///< folders that cannot be listed
+  std::size_t unreadable_records = 0;  ///< the first so many of `unreadable` are of records
+  std::vector<Unreadable> unreadable;  ///< folders that cannot be listed, links that lead nowhere
 };
 StoreLayout layout_of(const std::filesystem::path& store);
 
-/// Throws Error(invalid_argument) where there is no such folder.
+/// Throws Error(invalid_argument) where there is no such folder, Error(io) where that cannot be told.
 void require_store(const std::filesystem::path& store);
 
 /// "sm_90/gemm": the names that the components stand for, where these can be told.

@@ -37,16 +37,19 @@ class Merge {
           each_record(name, text, true, [&](std::string line) { fresh[folder].insert(std::move(line)); });
         },
         report_.warnings);
-    std::uint64_t read = 0;
+    std::uint64_t read = 0, left = 0;
     for (const auto& [folder, lines] : fresh) read += lines.size();
-    for (const RecordFile& file : layout_of(store_).records) {
+    const StoreLayout layout = layout_of(store_);
+    for (const Unreadable& one : layout.unreadable) warn(one.text());
+    for (const RecordFile& file : layout.records) {
       const auto place = fresh.find({file.arch, file.kernel});
       if (place != fresh.end())
         each_record("", read_file(file.path, longest_file), false,
                     [&](const std::string& line) { place->second.erase(line); });
     }
+    for (const auto& [folder, lines] : fresh) left += lines.size();
+    report_.known_records = read - left;
     for (const auto& [folder, lines] : fresh) write_records(folder, lines);
-    report_.known_records = read - report_.records;
     for (const std::string& key : other_.artifacts()) take_artifact(key);
     return std::move(report_);
   }
@@ -85,10 +88,19 @@ class Merge {
     const nlohmann::json header = {{"xtune_records", Record::schema}, {"xtune", version}, {"merged", true}};
     std::string text = header.dump() + "\n";
     for (const std::string& line : lines) text.append(line).append("\n");
-    const fs::path path =
-        store_ / "records" / folder.first / folder.second / ("merged-" + sha256(text).substr(0, 32) + ".jsonl");
+    const fs::path place = store_ / "records" / folder.first / folder.second,
+                   path = place / ("merged-" + sha256(text).substr(0, 32) + ".jsonl");
+    if (is_refused(place, lines.size())) return;
     write_file_atomically(path, text);
     report_.records += lines.size();
+  }
+
+  bool is_refused(const fs::path& place, std::uint64_t count) {
+    const fs::path link = link_on_the_way(store_, place);
+    if (link.empty()) return false;
+    report_.refused += count;
+    add_once(report_.warnings, "left out: nothing is merged into places outside of the store: " + behind_a_link(link));
+    return true;
   }
 
   void take_artifact(const std::string& key) {
@@ -118,6 +130,8 @@ class Merge {
   void write_artifact(const Artifact& artifact, const MergeSource::Packed& packed) {
     const fs::path image = ours_.image_path(artifact), source = ours_.source_path(artifact.key);
     const std::string source_sha256 = artifact_source_sha256(artifact.key, packed.metadata);
+    for (const fs::path& file : {image, source, ours_.entry_path(artifact.key, "json")})
+      if (is_refused(file, 1)) return;
     const bool right = source_sha256.empty() || sha256(packed.source) == source_sha256;
     if (!right && !packed.source.empty())
       warn("left out: the source of artifact " + artifact.key + ": it is not the one that was stored");

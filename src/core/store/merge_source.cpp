@@ -1,4 +1,4 @@
-// Stores are read through their layout, which follows no link; a bundle's names become path components.
+// Stores are read through their layout, but not behind links; a bundle's names become path components.
 #include "core/store/merge_source.hpp"
 
 #include "base/files.hpp"
@@ -18,12 +18,14 @@ constexpr std::uint64_t longest_file = std::uint64_t{1} << 32;
 
 class StoreSource final : public MergeSource {
  public:
-  explicit StoreSource(const fs::path& store) : cache_(store), layout_(layout_of(store)) {}
+  explicit StoreSource(const fs::path& store) : store_(store), cache_(store), layout_(layout_of(store)) {}
 
   void each_file(const std::function<void(const Folder&, const std::string&, std::string)>& visit,
                  std::vector<std::string>& warnings) override {
-    warnings.insert(warnings.end(), layout_.warnings.begin(), layout_.warnings.end());
+    for (const Unreadable& one : layout_.unreadable) warnings.push_back("left out: " + one.text());
+    for (const auto& [key, files] : layout_.artifacts) pass_over(files.link, warnings);
     for (const RecordFile& file : layout_.records) {
+      if (pass_over(link_on_the_way(store_, file.path), warnings)) continue;
       std::string text;
       try {
         text = read_file(file.path, longest_file);
@@ -38,7 +40,7 @@ class StoreSource final : public MergeSource {
   std::vector<std::string> artifacts() override {
     std::vector<std::string> keys;
     for (const auto& [key, files] : layout_.artifacts)
-      if (files.has_metadata) keys.push_back(key);
+      if (files.has_metadata && files.link.empty()) keys.push_back(key);
     return keys;
   }
 
@@ -53,6 +55,15 @@ class StoreSource final : public MergeSource {
   }
 
  private:
+  // Whoever made the store chose where its links lead: to what is private to the one who merges, perhaps.
+  static bool pass_over(const fs::path& link, std::vector<std::string>& warnings) {
+    if (!link.empty())
+      add_once(warnings, "left out: " + printable(link.string()) +
+                             " is a link, which merge does not follow; a copy made by `cp -rL` has none");
+    return !link.empty();
+  }
+
+  const fs::path store_;
   const ArtifactCache cache_;
   const StoreLayout layout_;
 };

@@ -96,6 +96,7 @@ void read_piece(const RecordSource& source, const Piece& piece, std::vector<char
   }
 }
 
+// One warning for each source that cannot be read.
 std::vector<Piece> pieces_of(const std::vector<RecordSource>& sources, std::vector<std::string>& warnings) {
   std::vector<Piece> pieces;
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
@@ -184,6 +185,7 @@ RowSet read_rows(const std::vector<RecordSource>& sources, unsigned threads) {
     }
   });
   RowSet whole = joined(sources, pieces, parts, threads);
+  whole.unreadable = warnings.size();
   whole.warnings.insert(whole.warnings.begin(), warnings.begin(), warnings.end());
   return whole;
 }

@@ -208,6 +208,7 @@ const ConfigOrder& StoreView::order(const Group& group) const {
 }
 void StoreView::rank_all() const { state_->groups->rank_all(state_->options.threads); }
 std::uint64_t StoreView::records() const noexcept { return state_->set.records; }
+std::uint64_t StoreView::unreadable() const noexcept { return state_->set.unreadable; }
 const std::vector<std::string>& StoreView::warnings() const noexcept { return state_->set.warnings; }
 const Bindings& StoreView::problem_of(const StoredConfig& config) const {
   return state_->set.problems[config.problem].sizes;

@@ -73,7 +73,8 @@ class StoreView {
   /// The whole record, from its file. Throws Error(io) where that has gone or changed.
   Record record_of(const StoredConfig& config) const;
 
-  std::uint64_t records() const noexcept;  ///< all that were read, also those that never answer
+  std::uint64_t records() const noexcept;     ///< all that were read, also those that never answer
+  std::uint64_t unreadable() const noexcept;  ///< files that could not be read; warnings() says why
   const std::vector<std::string>& warnings() const noexcept;
 
  private:

@@ -12,11 +12,17 @@
 
 namespace xtune {
 
+bool StoreSummary::nothing_read() const {
+  return unreadable > 0 && artifacts == 0 &&
+         std::all_of(parts.begin(), parts.end(), [](const StorePart& part) { return part.records == 0; });
+}
+
 StoreSummary summary_of(const std::filesystem::path& store) {
   require_store(store);
   const StoreLayout layout = layout_of(store);
   StoreSummary summary;
-  summary.warnings = layout.warnings;
+  for (const Unreadable& one : layout.unreadable) summary.warnings.push_back(one.text());
+  summary.unreadable = layout.unreadable.size();
   std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> parts;
   for (const RecordFile& file : layout.records)
     parts[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, printable(file.path.string())});
@@ -32,6 +38,7 @@ StoreSummary summary_of(const std::filesystem::path& store) {
     }
     const StoreView view = StoreView::load(sources);
     summary.warnings.insert(summary.warnings.end(), view.warnings().begin(), view.warnings().end());
+    summary.unreadable += view.unreadable();
     part.records = view.records();
     part.answers = view.groups().size();
     std::set<std::string> devices;

@@ -20,10 +20,12 @@ struct StorePart {
 struct StoreSummary {
   std::vector<StorePart> parts;                     ///< by architecture, then kernel
   std::uint64_t artifacts = 0, artifact_bytes = 0;  ///< with their sources
+  std::uint64_t unreadable = 0;                     ///< folders and files that could not be read
   std::vector<std::string> warnings;
+  bool nothing_read() const;  ///< there is something, and none of it could be read
 };
 
-/// Throws Error(invalid_argument) where there is no such store.
+/// Throws what require_store does.
 StoreSummary summary_of(const std::filesystem::path& store);
 
 }  // namespace xtune

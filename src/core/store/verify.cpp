@@ -124,7 +124,8 @@ class Verification {
 
   VerifyReport run() {
     StoreLayout layout = layout_of(store_);
-    report_.notes = std::move(layout.warnings);
+    for (const Unreadable& one : layout.unreadable)
+      report_.damage.push_back({printable(one.path.string()), "cannot be read: " + one.why, false});
     for (const RecordFile& file : layout.records) check_records(file);
     for (const auto& [key, files] : layout.artifacts) check_artifact(key, files);
     return std::move(report_);
@@ -155,12 +156,31 @@ class Verification {
       report_.notes.push_back(name + ": its last line is still being written");
       return;
     }
-    const bool repaired = repair_ && !written;
+    if (repair_ && written)
+      report_.not_repaired.push_back(name +
+                                     ": left as it is, as its run may still write it; repair it when that has ended");
+    const bool repaired = !written && repair(file.path, [&] { move_lines(file.path, lines, text.size()); });
     for (const auto& [number, what] : lines.damage)
       report_.damage.push_back({fmt::format("{}:{}", name, number), what, repaired});
-    if (repair_ && written)
-      report_.notes.push_back(name + ": left as it is, as its run may still write it; repair it when that has ended");
-    if (repaired) move_lines(file.path, lines, text.size());
+  }
+
+  // Whether the change was asked for and made.
+  template <class Change>
+  bool repair(const fs::path& path, const Change& change) {
+    if (!repair_) return false;
+    if (const fs::path link = link_on_the_way(store_, path); !link.empty()) {
+      add_once(report_.not_repaired, behind_a_link(link));
+      return false;
+    }
+    try {
+      change();
+      return true;
+    } catch (const Error& error) {
+      report_.not_repaired.emplace_back(error.what());
+    } catch (const fs::filesystem_error& error) {
+      report_.not_repaired.push_back("cannot move " + printable(path.string()) + " aside: " + error.code().message());
+    }
+    return false;
   }
 
   // First the damaged lines, then the file without them: stopped in between, both hold them.
@@ -188,13 +208,14 @@ class Verification {
     std::string wrong = image_damage(key);
     if (!wrong.empty()) wrong = image_damage(key);
     if (wrong.empty()) return check_source(key);
-    report_.damage.push_back({printable(cache_.entry_path(key, "json").string()), wrong, repair_});
-    if (!repair_) return;
     // The metadata last in coming go first: without them there is no artifact.
+    bool repaired = repair_;
     for (const bool metadata : {true, false})
       for (const fs::path& file : files.files)
-        if ((file.extension() == ".json") == metadata && !aside(file) && file.extension() != ".cu")
-          fs::rename(file, file.string() + ".damaged");
+        if (repaired && (file.extension() == ".json") == metadata && !aside(file) && file.extension() != ".cu")
+          repaired =
+              repair(files.link.empty() ? file : files.link, [&] { fs::rename(file, file.string() + ".damaged"); });
+    report_.damage.push_back({printable(cache_.entry_path(key, "json").string()), wrong, repaired});
   }
 
   // What is wrong with an artifact, by its metadata and by the records that measured it; empty: nothing.
@@ -215,7 +236,7 @@ class Verification {
     std::string wrong;
     try {
       const std::string expected = artifact_source_sha256(key, read_file(cache_.entry_path(key, "json"), longest_file));
-      if (!fs::exists(path)) {
+      if (std::error_code ignored; fs::status(path, ignored).type() == fs::file_type::not_found) {
         if (!expected.empty()) report_.notes.push_back(where + " is missing; its artifact is sound");
         return;
       }
@@ -227,8 +248,8 @@ class Verification {
       wrong = error.what();
     }
     if (wrong.empty()) return;
-    report_.damage.push_back({where, wrong, repair_});
-    if (repair_) fs::rename(path, path.string() + ".damaged");
+    const bool repaired = repair(path, [&] { fs::rename(path, path.string() + ".damaged"); });
+    report_.damage.push_back({where, wrong, repaired});
   }
 
   const fs::path store_;
@@ -246,11 +267,7 @@ bool VerifyReport::sound() const {
 
 VerifyReport verify_store(const fs::path& store, bool repair) {
   require_store(store);
-  try {
-    return Verification(store, repair).run();
-  } catch (const fs::filesystem_error& error) {
-    throw Error(ErrorKind::io, "cannot repair the store: " + printable(error.what()));
-  }
+  return Verification(store, repair).run();
 }
 
 }  // namespace xtune

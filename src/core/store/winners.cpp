@@ -33,13 +33,38 @@ void require_all(const std::vector<std::string>& names, const std::set<std::stri
     }
 }
 
+void require_problem(const WinnerFilter& filter, const std::set<std::string>& sizes, bool found) {
+  for (const auto& [name, value] : filter.problem)
+    if (!sizes.contains(name))
+      throw Error(ErrorKind::invalid_argument, "-D " + printable(name, 80) + "=" + printable(value, 80) +
+                                                   ": no stored problem has such a size" +
+                                                   did_you_mean(name, {sizes.begin(), sizes.end()}));
+  if (!filter.problem.empty() && !found)
+    throw Error(
+        ErrorKind::nothing_valid,
+        "the store has no winner of the problem that -D asks for; `xtune store export` without -D lists all of them");
+}
+
 }  // namespace
+
+bool WinnerFilter::takes(const Bindings& sizes) const {
+  return std::all_of(problem.begin(), problem.end(), [&](const auto& asked) {
+    const auto size = sizes.find(asked.first);
+    return size != sizes.end() && to_text(size->second) == asked.second;
+  });
+}
 
 std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
                                std::vector<std::string>& warnings) {
   require_store(store);
   const StoreLayout layout = layout_of(store);
-  warnings.insert(warnings.end(), layout.warnings.begin(), layout.warnings.end());
+  for (const Unreadable& one : layout.unreadable) warnings.push_back(one.text());
+  std::uint64_t unreadable = layout.unreadable_records;
+  const auto require_something = [&] {
+    if (unreadable > 0)
+      throw Error(ErrorKind::io, "nothing of the store " + printable(store.string()) +
+                                     " that is asked for could be read: " + warnings.front());
+  };
   std::set<std::string> archs, kernels;
   std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> parts;
   for (const RecordFile& file : layout.records) {
@@ -48,20 +73,29 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
     if (wanted(filter.archs, file.arch) && wanted(filter.kernels, file.kernel))
       parts[{file.kernel, file.arch}].push_back({file.path, 0, UINT64_MAX, printable(file.path.string())});
   }
+  if (parts.empty()) require_something();
   require_all(filter.archs, archs, "architecture", store);
   require_all(filter.kernels, kernels, "kernel", store);
   std::vector<Winner> winners;
+  std::set<std::string> sizes;
+  std::uint64_t records = 0;
   for (auto& [part, sources] : parts) {
     const StoreView view = StoreView::load(sources);
     warnings.insert(warnings.end(), view.warnings().begin(), view.warnings().end());
+    unreadable += view.unreadable();
+    records += view.records();
     view.rank_all();
     for (const StoreView::Group& group : view.groups()) {
       const StoredConfig& best = *view.order(group).front();
+      for (const auto& [name, value] : view.problem_of(best)) sizes.insert(name);
+      if (!filter.takes(view.problem_of(best))) continue;
       Record record = view.record_of(best);
       std::string line = read_file_part(sources[best.file].path, best.offset, best.bytes);
       winners.push_back({record.device.arch, record.kernel, std::move(record), std::move(line)});
     }
   }
+  if (records == 0) require_something();
+  require_problem(filter, sizes, !winners.empty());
   const auto rank = [](const Winner& winner) {
     return std::tuple(winner.kernel, winner.arch, bindings_text(winner.record.problem), winner.record.device.name,
                       winner.record.device.compute_units, winner.record.device.backend, winner.line);

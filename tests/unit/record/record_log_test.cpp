@@ -275,7 +275,7 @@ TEST_CASE("a file of a newer version is not read, and says so; the others are") 
   CHECK(warns(set, "record version 7, this one reads up to 1"));
 }
 
-TEST_CASE("what is no record file is passed over") {
+TEST_CASE("what is no record file is passed over, and told where records may be missing") {
   const TemporaryDirectory store;
   write_records(store.path(), 1);
   const fs::path folder = folder_of(store.path());
@@ -287,7 +287,9 @@ TEST_CASE("what is no record file is passed over") {
   fs::create_symlink("nowhere", folder / "broken.jsonl");
   const RecordSet set = read_all(store.path());
   CHECK(set.records.size() == 1);
-  CHECK(set.warnings.empty());
+  REQUIRE(set.warnings.size() == 2);
+  CHECK(set.warnings[0] == "cannot read " + (folder / "broken.jsonl").string() + ": it is a link that leads nowhere");
+  CHECK(set.warnings[1] == "cannot read " + (folder / "folder.jsonl").string() + ": it is a folder");
 }
 
 TEST_CASE("a file without a header is read, with a warning") {

@@ -200,10 +200,12 @@ TEST_CASE("exports as JSON: winners, and Kernel Tuner's results of one task") {
   CHECK(winners[0].at("arch") == "gfx90a");
   CHECK(winners[0].at("problem").at("M") == 1024);
   CHECK(winners[0].at("config").at("BLOCK") == 128);
-  CHECK_THROWS_WITH_AS(export_kernel_tuner(store.path(), {}, {}, warnings), doctest::Contains("M=4096"), Error);
+  CHECK_THROWS_WITH_AS(export_kernel_tuner(store.path(), {}, warnings), doctest::Contains("M=4096"), Error);
   WinnerFilter filter;
   filter.archs = {"sm_90"};
-  const auto t4 = export_kernel_tuner(store.path(), filter, {{"M", "4096"}}, warnings);
+  filter.problem = {{"M", "4096"}};
+  CHECK(winners_of(store.path(), filter, warnings).size() == 1);
+  const auto t4 = export_kernel_tuner(store.path(), filter, warnings);
   CHECK(t4.at("schema_version") == "1.0.0");
   REQUIRE(t4.at("results").size() == 3);
   const auto& first = t4.at("results")[0];

@@ -1,13 +1,19 @@
 // Stores on disk for the store tests: random records of several problems, devices and finals.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/files.hpp"
+#include "base/hash.hpp"
 #include "base/random.hpp"
+#include "core/build/cache.hpp"
 #include "core/candidates/resolve.hpp"
 #include "core/record/record_log.hpp"
 #include "unit/record/example_record.hpp"
@@ -55,6 +61,15 @@ inline std::vector<Record> random_records(std::uint64_t seed, std::size_t count)
   return records;
 }
 
+/// One whose key is what its parts make of it.
+inline Record sound_record(const std::string& artifact_key) {
+  Record record = example_record(64, 1);
+  record.artifact_key = artifact_key;
+  record.key_parts = {{"artifact", artifact_key}, {"problem", problem_part(record.problem)}};
+  record.key = key_of(record.key_parts);
+  return record;
+}
+
 /// One record file, whatever the records' own kernel is.
 inline std::filesystem::path write_records(const std::filesystem::path& store, const std::vector<Record>& records,
                                            const std::string& attempt = "a1", const std::string& arch = "sm_90",
@@ -67,6 +82,47 @@ inline std::filesystem::path write_records(const std::filesystem::path& store, c
 inline void write_text(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+
+inline Artifact put_artifact(const std::filesystem::path& store, const std::string& name,
+                             const std::string& image = "image") {
+  Artifact artifact;
+  artifact.key = sha256(name);
+  artifact.backend = "cuda", artifact.arch = "sm_90", artifact.format = "cubin", artifact.entry_symbol = "gemm";
+  artifact.image = image + name;
+  CompileRequest request;
+  request.source = "source of " + name;
+  ArtifactCache(store).insert(artifact, request);
+  return artifact;
+}
+
+/// Every file under a folder, by its path in it.
+inline std::map<std::string, std::string> texts_in(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) files[entry.path().lexically_relative(folder).string()] = read_file(entry.path());
+  return files;
+}
+
+inline std::set<std::string> lines_in(const std::filesystem::path& store) {
+  std::set<std::string> lines;
+  for (const auto& [name, text] : texts_in(store)) {
+    if (!name.starts_with("records/")) continue;
+    for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+      if (const std::string line = text.substr(at, end - at); line.find("xtune_records") == std::string::npos)
+        lines.insert(line);
+  }
+  return lines;
+}
+
+/// As if its writer had ended long ago, on another machine.
+inline void age(const std::filesystem::path& path, int days = 2) {
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * days));
+}
+
+inline void age_all(const std::filesystem::path& store, int days) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(store))
+    if (entry.is_regular_file()) age(entry.path(), days);
 }
 
 }  // namespace xtune

@@ -22,46 +22,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Artifact put_artifact(const fs::path& store, const std::string& name, const std::string& image = "image") {
-  Artifact artifact;
-  artifact.key = sha256(name);
-  artifact.backend = "cuda", artifact.arch = "sm_90", artifact.format = "cubin", artifact.entry_symbol = "gemm";
-  artifact.image = image + name;
-  CompileRequest request;
-  request.source = "source of " + name;
-  ArtifactCache(store).insert(artifact, request);
-  return artifact;
-}
-
-/// Every file under a folder, by its path in it.
-std::map<std::string, std::string> files_in(const fs::path& folder) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file()) files[entry.path().lexically_relative(folder).string()] = read_file(entry.path());
-  return files;
-}
-
-std::set<std::string> lines_in(const fs::path& store) {
-  std::set<std::string> lines;
-  for (const auto& [name, text] : files_in(store)) {
-    if (!name.starts_with("records/")) continue;
-    for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
-      if (const std::string line = text.substr(at, end - at); line.find("xtune_records") == std::string::npos)
-        lines.insert(line);
-  }
-  return lines;
-}
-
-/// As if its writer had ended long ago, on another machine.
-void age(const fs::path& path, int days = 2) {
-  fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(24 * days));
-}
-
-void age_all(const fs::path& store, int days) {
-  for (const auto& entry : fs::recursive_directory_iterator(store))
-    if (entry.is_regular_file()) age(entry.path(), days);
-}
-
 void of_another_host(const fs::path& path) {
   std::string text = read_file(path);
   const std::size_t end = text.find('\n');
@@ -176,7 +136,7 @@ TEST_CASE("repair leaves alone what may still be written, and what a newer xtune
   write_text(live, read_file(live) + "{\"schema\":1,\"half a li");
   const fs::path newer = live.parent_path() / "newer.jsonl";
   write_text(newer, "{\"xtune_records\":9}\nnot a record\n");
-  const auto before = files_in(store.path());
+  const auto before = texts_in(store.path());
   const VerifyReport report = verify_store(store.path(), true);
   CHECK(report.damage.empty());
   CHECK(std::any_of(report.notes.begin(), report.notes.end(),
@@ -184,7 +144,7 @@ TEST_CASE("repair leaves alone what may still be written, and what a newer xtune
   write_text(live, read_file(live) + "ne\n");
   CHECK_FALSE(verify_store(store.path(), true).sound());
   fs::remove(live.string());
-  CHECK(files_in(store.path()).at("records/sm_90/gemm/newer.jsonl") == before.at("records/sm_90/gemm/newer.jsonl"));
+  CHECK(texts_in(store.path()).at("records/sm_90/gemm/newer.jsonl") == before.at("records/sm_90/gemm/newer.jsonl"));
   CHECK_THROWS_AS(verify_store(store.path() / "nowhere", false), Error);
 }
 
@@ -200,11 +160,11 @@ TEST_CASE("gc removes what no record names once it is old, never a record unless
   GcOptions options;
   CHECK(collect_garbage(store.path(), options, now).removed.empty());  // a run may still want them
   age_all(store.path(), 3);
-  const auto before = files_in(store.path());
+  const auto before = texts_in(store.path());
   options.dry_run = true;
   const GcReport dry = collect_garbage(store.path(), options, now);
   CHECK(dry.removed.size() == 4);  // image, metadata, source, the temporary file
-  CHECK(files_in(store.path()) == before);
+  CHECK(texts_in(store.path()) == before);
   options.dry_run = false;
   CHECK(collect_garbage(store.path(), options, now).bytes == dry.bytes);
   CHECK_FALSE(cache.find(unnamed.key));
@@ -261,14 +221,14 @@ TEST_CASE("merging gives the same whatever the order, and however often it is do
   do {
     const TemporaryDirectory into;
     for (const std::size_t i : order) merge_store(into.path(), stores[i].path());
-    const auto once = files_in(into.path());
+    const auto once = texts_in(into.path());
     for (const std::size_t i : {2, 0, 1, 1}) {
       const MergeReport again = merge_store(into.path(), stores[static_cast<std::size_t>(i)].path());
       CHECK(again.records == 0);
       CHECK(again.artifacts == 0);
       CHECK(again.warnings.empty());
     }
-    CHECK(files_in(into.path()) == once);
+    CHECK(texts_in(into.path()) == once);
     CHECK(lines_in(into.path()) == all);
     CHECK(verify_store(into.path(), false).damage.empty());
     std::string these, choice;
@@ -291,6 +251,7 @@ TEST_CASE("a foreign store brings nothing wrong and reaches nothing outside") {
              "{\"xtune_records\":9}\n" + to_json(example_record(1, 1)).dump() + "\n");
   write_text(outside.path() / "secret.jsonl", "{\"xtune_records\":1}\n" + to_json(example_record(2, 1)).dump() + "\n");
   fs::create_symlink(outside.path() / "secret.jsonl", path.parent_path() / "link.jsonl");
+  write_text(outside.path() / "kernel.jsonl", read_file(outside.path() / "secret.jsonl"));
   fs::create_directory_symlink(outside.path(), foreign.path() / "records" / "sm_90" / "linked");
   write_text(foreign.path() / "records" / "sm 90" / "gemm" / "a.jsonl", read_file(path));
   const Artifact good = put_artifact(foreign.path(), "good"), wrong = put_artifact(foreign.path(), "wrong");
@@ -304,8 +265,12 @@ TEST_CASE("a foreign store brings nothing wrong and reaches nothing outside") {
   const MergeReport report = merge_store(into.path(), foreign.path());
   CHECK(report.records == 1);
   CHECK(report.artifacts == 1);
-  CHECK(report.warnings.size() == 4);
-  const auto files = files_in(into.path());
+  CHECK(report.warnings.size() == 6);
+  for (const char* link : {"link.jsonl", "linked"})
+    CHECK(std::count_if(report.warnings.begin(), report.warnings.end(), [&](const std::string& warning) {
+            return warning.find(std::string(link) + " is a link, which merge does not follow") != std::string::npos;
+          }) == 1);
+  const auto files = texts_in(into.path());
   CHECK(files.size() == 4);  // one record file, and image, source and metadata of the good artifact
   CHECK(ArtifactCache(into.path()).find(good.key));
   CHECK_FALSE(ArtifactCache(into.path()).find(wrong.key));

@@ -1,0 +1,45 @@
+// Rights as of a user who owns nothing, also where tests run as root, whom no permission stops.
+#pragma once
+
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace xtune {
+
+/// Until the end of the scope the process is nobody, where it was root.
+class Unprivileged {
+ public:
+  Unprivileged() : was_root_(::geteuid() == 0) { ok_ = !was_root_ || ::seteuid(65534) == 0; }
+  ~Unprivileged() {
+    if (was_root_ && ::seteuid(0) != 0) ::_exit(1);
+  }
+  Unprivileged(const Unprivileged&) = delete;
+  Unprivileged& operator=(const Unprivileged&) = delete;
+  bool ok() const { return ok_; }
+
+ private:
+  const bool was_root_;
+  bool ok_ = false;
+};
+
+/// Takes all rights to a folder or file away until the end of the scope.
+class Forbidden {
+ public:
+  explicit Forbidden(std::filesystem::path path, std::filesystem::perms left = std::filesystem::perms::none)
+      : path_(std::move(path)), before_(std::filesystem::status(path_).permissions()) {
+    std::filesystem::permissions(path_, left);
+  }
+  ~Forbidden() {
+    std::error_code ignored;
+    std::filesystem::permissions(path_, before_, ignored);
+  }
+  Forbidden(const Forbidden&) = delete;
+  Forbidden& operator=(const Forbidden&) = delete;
+
+ private:
+  const std::filesystem::path path_;
+  const std::filesystem::perms before_;
+};
+
+}  // namespace xtune
