@@ -13,6 +13,7 @@
 #include "core/record/objective.hpp"
 #include "core/record/spec_fit.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/store/layout.hpp"
 #include "dispatch/cover.hpp"
 #include "report/run_report.hpp"
 
@@ -27,7 +28,7 @@ struct CoverOptions {
   bool stored = false;
 };
 
-/// "5%" or "0.05", as 1.05.
+/// "5%" or "0.05", as 1.05. A bare number of at least 1 is nearly always meant as per cent: which, the user says.
 double limit_of(const std::string& text) {
   double share = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
@@ -36,6 +37,10 @@ double limit_of(const std::string& text) {
   if (error != std::errc() || !(rest.empty() || rest == "%") || !(share >= 0) || !(share <= 100))
     throw Error(ErrorKind::invalid_argument,
                 "--within '" + printable(text, 80) + "': write a share, for example 5% or 0.05");
+  if (rest.empty() && share >= 1)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("--within {}: write {}% for {} per cent, or {}% for {} times the best", text, text, text,
+                            share * 100, 1 + share));
   return 1 + share;
 }
 
@@ -157,6 +162,8 @@ void print_text(const Spec& spec, const Matrix& matrix, const dispatch::Cover& c
 
 int show(const CoverOptions& options) {
   const double limit = limit_of(options.within);
+  // Before the device is asked for: that may make the folder of the default store.
+  require_store(options.common.store_path());
   const Target target = target_for(options.path, options.common, TargetNeed::device_or_named);
   const Spec spec = load_spec_for(options.path, options.common, target);
   const std::vector<Record> records = stored_records(spec, options.common, target);
