@@ -139,8 +139,11 @@ void print_text(const Spec& spec, const Matrix& matrix, const dispatch::Cover& c
   const char* how = cover.smallest          ? "exact: no smaller set does"
                     : cover.within == cases ? "greedy: a smaller set may do"
                                             : "greedy";
-  fmt::print("{} for {} of {}, within {} of the best ({})\n", counted(cover.configs.size(), "configuration"),
-             cover.within, counted(cases, "case"), percent(limit), how);
+  if (cases == 0)
+    fmt::print("the store has no measurements of these cases on this device\n");
+  else
+    fmt::print("{} for {} of {}, within {} of the best ({})\n", counted(cover.configs.size(), "configuration"),
+               cover.within, counted(cases, "case"), percent(limit), how);
   for (const std::size_t config : cover.configs) {
     fmt::print("{}\n", config_text(spec, matrix.configs[config]));
     for (std::size_t i = 0; i < cases; ++i)

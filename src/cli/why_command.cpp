@@ -97,8 +97,9 @@ int show(const std::string& path, const CommonOptions& options) {
   const std::vector<Record> records = stored_records(spec, options, target);
   if (records.empty())
     for (const std::string& arch : recorded_archs(options.store_path(), spec.kernel.name))
-      tell("note: {} has records of this kernel for {}, which never answer for {}\n", options.store_path().string(),
-           arch, target.device.arch);
+      if (arch != target.device.arch)
+        tell("note: {} has records of this kernel for {}, which never answer for {}\n", options.store_path().string(),
+             arch, target.device.arch);
   const Objective objective(spec);
   std::vector<nlohmann::ordered_json> answers;
   for (const Bindings& problem : spec.cases) {

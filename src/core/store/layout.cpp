@@ -31,11 +31,11 @@ class Listing {
   StoreLayout run() {
     list_records();
     layout_.unreadable_records = layout_.unreadable.size();
-    for (const StoreEntry& folder : entries("artifacts"))
+    for (const StoreEntry& folder : entries(store_ / "artifacts"))
       if (folder.folder && folder.name.size() == 2)
         for (const StoreEntry& file : entries(folder.path)) add_file(file);
-    for (const StoreEntry& file : entries("sources")) add_file(file);
-    for (const StoreEntry& job : entries("studies")) {
+    for (const StoreEntry& file : entries(store_ / "sources")) add_file(file);
+    for (const StoreEntry& job : entries(store_ / "studies")) {
       StudyFolder study{job.path, 0, 0};
       std::uint64_t ignored = 0;
       if (!job.folder || !is_path_component(job.name) || !link_on_the_way(store_, job.path).empty() ||
@@ -48,10 +48,10 @@ class Listing {
   }
 
  private:
-  std::vector<StoreEntry> entries(const fs::path& folder) { return store_entries(store_ / folder, layout_.unreadable); }
+  std::vector<StoreEntry> entries(const fs::path& folder) { return store_entries(folder, layout_.unreadable); }
 
   void list_records() {
-    for (const StoreEntry& arch : entries("records")) {
+    for (const StoreEntry& arch : entries(store_ / "records")) {
       if (!arch.folder || !is_path_component(arch.name)) continue;
       for (const StoreEntry& kernel : entries(arch.path)) {
         if (!kernel.folder || !is_path_component(kernel.name)) continue;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/parallel.hpp"
+#include "base/text.hpp"
 #include "core/store/piece_reader.hpp"
 #include "xtune/error.hpp"
 
@@ -18,6 +19,8 @@ namespace {
 
 constexpr std::uint64_t piece_bytes = 4u << 20;
 constexpr std::size_t read_bytes = 512u << 10;  // stays in the processor's cache
+constexpr std::size_t longest_line = 256u << 20;
+constexpr std::uint64_t longest_file = std::uint64_t{1} << 32;  // as read_records has it
 
 /// Lines that begin in [begin, end) of a source.
 struct Piece {
@@ -83,12 +86,21 @@ void read_piece(const RecordSource& source, const Piece& piece, std::vector<char
       skipping = false;
       line = search = newline + 1;
     }
+    if (skipping) {
+      // No line has begun yet, and what another piece's line goes on with is not kept.
+      position = next + got, filled = 0;
+      if (got == 0 || position >= piece.end) return;
+      continue;
+    }
     const std::uint64_t offset = position + static_cast<std::uint64_t>(line - buffer.data());
-    if (!skipping && offset >= piece.end) return;
+    if (offset >= piece.end) return;
     filled = static_cast<std::size_t>(end - line);
     if (got == 0) {
-      if (filled && !skipping)
-        rows.warnings.emplace_back(rows.lines + 1, "the last line is torn (its writer was stopped); dropped");
+      if (filled) rows.warnings.emplace_back(rows.lines + 1, "the last line is torn (its writer was stopped); dropped");
+      return;
+    }
+    if (filled > longest_line) {
+      rows.warnings.emplace_back(rows.lines + 1, "skipped: the line is longer than " + human_bytes(longest_line));
       return;
     }
     std::memmove(buffer.data(), line, filled);
@@ -103,6 +115,9 @@ std::vector<Piece> pieces_of(const std::vector<RecordSource>& sources, std::vect
     try {
       const std::uint64_t size = File(sources[i]).size(), begin = std::min(sources[i].offset, size),
                           end = begin + std::min(sources[i].bytes, size - begin);
+      if (end - begin > longest_file)
+        throw Error(ErrorKind::io,
+                    "cannot read " + sources[i].name + ": it is larger than the limit of " + human_bytes(longest_file));
       for (std::uint64_t at = begin; at < end; at += piece_bytes)
         pieces.push_back({i, at, std::min(at + piece_bytes, end), at == begin});
     } catch (const Error& error) {

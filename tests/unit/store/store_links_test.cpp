@@ -69,6 +69,19 @@ TEST_CASE("readers, ls, verify and gc see the same records, whichever part of th
   CHECK(ArtifactCache(store).find(linked.named.key));
 }
 
+TEST_CASE("a store is the same by a relative path") {
+  Linked linked;
+  linked.away("records/sm_90");
+  const fs::path relative = fs::proximate(linked.store.path());
+  REQUIRE(relative.is_relative());
+  CHECK(summary_of(relative).parts.size() == 1);
+  CHECK(verify_store(relative, false).artifacts == 1);
+  const TemporaryDirectory into;
+  CHECK(merge_store(into.path(), relative).artifacts == 1);
+  age_all(linked.store.path(), 3);
+  CHECK(collect_garbage(relative, {}, system_clock().unix_time_ms()).removed.empty());
+}
+
 TEST_CASE("gc removes nothing behind a link, and says so once") {
   Linked linked;
   const fs::path store = linked.store.path();

@@ -201,6 +201,25 @@ TEST_CASE("large files are cut into pieces at line ends, and no line is lost or 
   }
 }
 
+TEST_CASE("a line or file of absurd size is named, not kept, and the rest is read") {
+  const TemporaryDirectory store;
+  const std::filesystem::path path = write_records(store.path(), {example_record(64, 1)});
+  const std::uint64_t before = std::filesystem::file_size(path);
+  // Zeros that take no space on the disk.
+  std::filesystem::resize_file(path, before + (std::uint64_t{300} << 20));
+  std::ofstream(path, std::ios::app) << "\n" << to_json(example_record(32, 2)).dump() << "\n";
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+  CHECK(view.records() == 2);
+  REQUIRE(view.warnings().size() == 1);
+  CHECK(view.warnings()[0] == path.string() + ":3: skipped: the line is longer than 256 MiB");
+
+  std::filesystem::resize_file(path, std::uint64_t{5} << 30);
+  const StoreView none = StoreView::load(store.path(), "sm_90", "gemm");
+  CHECK(none.records() == 0);
+  CHECK(none.unreadable() == 1);
+  CHECK(none.warnings() == read_records(store.path(), "sm_90", "gemm").warnings);
+}
+
 TEST_CASE("a part of a file can be a source, as a bundle has it") {
   const TemporaryDirectory store;
   const std::filesystem::path path = write_records(store.path(), random_records(11, 50));
