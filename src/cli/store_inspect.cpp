@@ -123,6 +123,7 @@ int collect(const GcFlags& flags) {
     json["kept_bytes"] = report.kept_bytes;
     json["record_bytes"] = report.record_bytes;
     json["excess_bytes"] = report.excess_bytes;
+    json["failed"] = report.failed;
     print_json(json);
   }
   if (flags.dry_run && !flags.common.json())
@@ -132,7 +133,7 @@ int collect(const GcFlags& flags) {
     fmt::print("{}: {} {}, {}; artifacts that stay: {}\n", printable(flags.common.path().string()),
                flags.dry_run ? "would remove" : "removed", counted(report.removed.size(), "file"),
                human_bytes(report.bytes), human_bytes(report.kept_bytes));
-  return tell_missed_size(options, report) ? own_failure : done;
+  return tell_missed_size(options, report) || report.failed > 0 || report.nothing_read ? own_failure : done;
 }
 
 }  // namespace

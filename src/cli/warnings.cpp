@@ -11,7 +11,7 @@ namespace {
 
 // The same text for whatever a cause befalls: an artifact, a record file, a line of it.
 std::string cause_of(const std::string& warning) {
-  static const std::regex particulars(R"([0-9a-f]{64}|[^/\s]+\.jsonl(\.damaged)?(:[0-9]+)?)");
+  static const std::regex particulars(R"(([0-9a-f]{2}/)?[0-9a-f]{64}|[^/\s]+\.jsonl(\.damaged)?(:[0-9]+)?)");
   return std::regex_replace(warning, particulars, "*");
 }
 

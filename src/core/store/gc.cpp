@@ -58,6 +58,7 @@ class Collection {
   GcReport run() {
     StoreLayout layout = layout_of(store_);
     for (const Unreadable& one : layout.unreadable) report_.warnings.push_back(one.text());
+    report_.nothing_read = !layout.unreadable.empty() && layout.records.empty() && layout.artifacts.empty();
     // Records first: what only those that go have named is unnamed then.
     std::erase_if(layout.records,
                   [&](const RecordFile& file) { return options_.records && remove_records(file.path); });
@@ -144,6 +145,7 @@ class Collection {
     }
     std::error_code error;
     if (!options_.dry_run && fs::remove_all(path, error) == static_cast<std::uintmax_t>(-1)) {
+      ++report_.failed;
       report_.warnings.push_back("cannot remove " + printable(path.string()) + ": " + error.message());
       return false;
     }

@@ -27,6 +27,8 @@ struct GcReport {
   std::uint64_t kept_bytes = 0;       ///< of the artifacts that stay, with their sources
   std::uint64_t record_bytes = 0;     ///< of the records that stay
   std::uint64_t excess_bytes = 0;     ///< of kept_bytes beyond max_bytes: what could not go
+  std::uint64_t failed = 0;           ///< files that should have gone and could not be removed
+  bool nothing_read = false;          ///< there is something, and none of it could be read
   std::vector<std::string> warnings;  ///< what could not be removed, or not be decided
 };
 

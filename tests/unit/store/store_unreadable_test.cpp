@@ -55,6 +55,7 @@ TEST_CASE("a store without rights is no empty store") {
   CHECK(report.damage[0].what == "cannot be read: Permission denied");
   std::vector<std::string> warnings;
   CHECK_THROWS_WITH_AS(winners_of(store, {}, warnings), doctest::Contains(reason.c_str()), Error);
+  CHECK(collect_garbage(store, {}, system_clock().unix_time_ms()).nothing_read);
   CHECK(has(read_records(store, "sm_90", "gemm").warnings, "Permission denied"));
 }
 
@@ -127,6 +128,11 @@ TEST_CASE("repair of a store that may not be written names the damage, then why 
   CHECK_FALSE(report.sound());
   REQUIRE(report.not_repaired.size() == 1);
   CHECK(report.not_repaired[0].find("Permission denied") != std::string::npos);
+  GcOptions options;
+  options.max_bytes = 0;
+  const GcReport collected = collect_garbage(store, options, system_clock().unix_time_ms());
+  CHECK(collected.failed == 3);
+  CHECK(collected.excess_bytes == collected.kept_bytes);
 }
 
 TEST_CASE("gc counts no artifact as unnamed where records cannot be read, but those of closed studies do not matter") {
