@@ -158,12 +158,12 @@ class Kernel {
   }
 
   /// The same kernel for problems with these sizes, which are then not taken from scalars. Throws
-  /// Error(invalid_argument) for a name that is no problem size of the spec. Keep it: making one costs more than a
-  /// call.
+  /// Error(invalid_argument) for a name that is no problem size of the spec, and for a value of another type than the
+  /// size has there (an integer is good for a float). Keep it: making one costs more than a call.
   Kernel for_problem(const Bindings& sizes) const;
 
   /// What a call would run on this problem and the calling thread's device; loads nothing. The sizes of for_problem
-  /// need not be said again. Throws as a call.
+  /// need not be said again, nor any of a kernel that Result::kernel() made. Throws as a call.
   Choice choice(const Bindings& problem = {}) const;
 
   /// Does now what the first call on this problem would do, but launches nothing: before a timed part, or before a

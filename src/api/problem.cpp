@@ -9,15 +9,14 @@
 #include "base/text.hpp"
 #include "core/run/tuning.hpp"
 #include "core/space/bindings_text.hpp"
+#include "dispatch/arguments.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
 namespace {
 
 Value like(const std::string& name, const Value& value, const Value& own) {
-  if (value.index() == own.index()) return value;
-  if (std::holds_alternative<double>(own) && std::holds_alternative<std::int64_t>(value))
-    return static_cast<double>(std::get<std::int64_t>(value));
+  if (auto like = dispatch::size_like(value, own)) return std::move(*like);
   throw Error(ErrorKind::invalid_argument, fmt::format("problem: {} is {} '{}', and the spec has {}", name,
                                                        type_name(value), to_text(value), type_name(own)));
 }

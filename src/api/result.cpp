@@ -31,6 +31,13 @@ void read(const std::filesystem::path& path, const std::function<void(const nloh
   }
 }
 
+/// "" is the working folder to the file system, and an oversight of the caller's.
+void require_folder(const std::filesystem::path& folder, const char* who) {
+  if (folder.empty())
+    throw Error(ErrorKind::invalid_argument,
+                std::string(who) + ": the folder has no name; \".\" is the working folder");
+}
+
 /// Of a file that a foreign folder names: never outside it.
 std::filesystem::path binary_path(const std::filesystem::path& folder, const std::string& format) {
   const bool plain = !format.empty() && format.size() <= 16 &&
@@ -55,6 +62,7 @@ const Measurement& Result::best() const {
 }
 
 void Result::save(const std::filesystem::path& folder) const {
+  require_folder(folder, "Result::save");
   nlohmann::ordered_json best_config = best_config_json(*this);
   if (binary) {
     write_file_atomically(binary_path(folder, binary->format), binary->binary);
@@ -66,6 +74,7 @@ void Result::save(const std::filesystem::path& folder) const {
 }
 
 Result Result::load(const std::filesystem::path& folder) {
+  require_folder(folder, "Result::load");
   Result result;
   std::string digest;
   read(folder / best_file, [&](const nlohmann::json& json) {

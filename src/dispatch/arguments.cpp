@@ -116,16 +116,33 @@ std::vector<std::size_t> ArgumentPlan::sizes() const {
   return sizes;
 }
 
+std::optional<Value> size_like(const Value& value, const Value& own) {
+  if (value.index() == own.index()) return value;
+  if (std::holds_alternative<double>(own) && std::holds_alternative<std::int64_t>(value))
+    return static_cast<double>(std::get<std::int64_t>(value));
+  return std::nullopt;
+}
+
+Value ArgumentPlan::size(const std::string& name, const Value& value) const {
+  const Value& own = spec_.cases.front().at(name);
+  if (auto like = size_like(value, own)) return std::move(*like);
+  const std::string takes = type_name(own);
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("{}: the problem size '{}' is the {} '{}', and the spec has {} {}", spec_.kernel.name, name,
+                          type_name(value), printable(to_text(value), 80), takes == "integer" ? "an" : "a", takes));
+}
+
 detail::Binding ArgumentPlan::bind(const Bindings& fixed) const {
   const Bindings& names = spec_.cases.front();
   std::vector<std::string> known;
   for (const auto& [name, value] : names) known.push_back(name);
   detail::Binding binding;
-  binding.fixed = fixed;
-  for (const auto& [name, value] : fixed)
+  for (const auto& [name, value] : fixed) {
     if (!names.contains(name))
       throw Error(ErrorKind::invalid_argument,
                   spec_.kernel.name + " has no problem size '" + printable(name, 80) + "'" + did_you_mean(name, known));
+    binding.fixed.emplace(name, size(name, value));
+  }
   for (const std::string& name : known) {
     if (fixed.contains(name)) continue;
     const auto source =

@@ -38,6 +38,10 @@ namespace dispatch {
 inline constexpr std::size_t most_arguments = 64;
 inline constexpr std::size_t most_sizes = 16;
 
+/// A problem size as one of the type of the spec's `own`: itself, or the float of an integer; nullopt: it is of another
+/// type.
+std::optional<Value> size_like(const Value& value, const Value& own);
+
 /// Whether xtune fills it in: a scalar whose value depends on a tuning parameter.
 bool is_filled(const Spec& spec, const ArgSpec& argument);
 
@@ -55,7 +59,7 @@ class ArgumentPlan {
   const ArgSpec& passed(std::size_t index) const { return *passed_[index]; }
   std::vector<std::size_t> sizes() const;  ///< bytes of each argument, in kernel order
 
-  /// Throws Error(invalid_argument) for a name that is no problem size.
+  /// Throws Error(invalid_argument) for a name that is no problem size and for a value of another type than the spec's.
   detail::Binding bind(const Bindings& fixed) const;
   /// The problem of a call. Throws Error(invalid_argument) where names are missing or a value is none.
   Bindings problem(const detail::Binding& binding, const void* const* values) const;
@@ -72,6 +76,7 @@ class ArgumentPlan {
                     std::optional<std::size_t> accessible) const;
 
  private:
+  Value size(const std::string& name, const Value& value) const;
   std::string place(std::size_t index) const;  ///< "gemm: argument 2, 'B'"
 
   const Spec& spec_;

@@ -10,7 +10,7 @@ namespace detail {
 std::shared_ptr<const Binding> KernelState::bind(const Bindings& fixed) {
   Binding binding = plan_.bind(fixed);
   const std::lock_guard lock(bindings_mutex_);
-  auto& known = bindings_[fixed];
+  auto& known = bindings_[binding.fixed];
   if (!known) {
     binding.id = bindings_.size();
     known = std::make_shared<const Binding>(std::move(binding));

@@ -172,7 +172,8 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
 Bindings KernelState::whole(const Binding& binding, const Bindings& sizes) const {
   Bindings problem = binding.fixed;
   for (const auto& [name, value] : sizes) problem.insert_or_assign(name, value);
-  plan_.bind(problem);  // complains of names that are none
+  if (parts_.fixed) problem.insert(parts_.fixed->problem.begin(), parts_.fixed->problem.end());
+  problem = plan_.bind(problem).fixed;
   for (const auto& [name, value] : parts_.spec.cases.front())
     if (!problem.contains(name))
       throw Error(ErrorKind::invalid_argument, fmt::format("{}: the problem size '{}' is missing", this->name(), name));

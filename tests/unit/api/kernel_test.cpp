@@ -77,6 +77,8 @@ TEST_CASE("the winner is called as it was measured, with no compiler and no stor
   CHECK(choice.kind == Choice::Kind::exact);
   CHECK(choice.config == result.best().config);
   CHECK(choice.measured_for == result.problem);
+  CHECK(loaded.kernel().choice().measured_for == result.problem);  // the sizes are the result's own
+  loaded.kernel().prepare();
 }
 
 TEST_CASE("a winner's kernel is for its problem, and says so") {

@@ -118,6 +118,11 @@ TEST_CASE("damaged and foreign folders are refused") {
   CHECK(has(refused(ErrorKind::nothing_valid, [&] { Result().save(folder.path()); }), "no configuration"));
 }
 
+TEST_CASE("an empty folder name is the caller's mistake") {
+  CHECK(has(refused(ErrorKind::invalid_argument, [] { example().save(""); }), "Result::save: the folder has no name"));
+  CHECK(has(refused(ErrorKind::invalid_argument, [] { Result::load(""); }), "Result::load: the folder has no name"));
+}
+
 TEST_CASE("compile_all compiles what it is given, in order") {
   CompileSettings settings;
   settings.backend = "host";

@@ -245,6 +245,32 @@ TEST_CASE("sizes come from scalars or from for_problem") {
   CHECK(shop.runtime->launches().back().launch.grid[0] == 2);
 }
 
+TEST_CASE("a size of another type is refused where it is said") {
+  Shop shop;
+  const Kernel kernel = shop.kernel();
+  const auto wrong = [&](const auto& call) { return error_of(ErrorKind::invalid_argument, call); };
+  const std::string text = wrong([&] { kernel.for_problem({{"N", "4096"}}); });
+  CHECK(holds(text, "scale: the problem size 'N' is the string '4096', and the spec has an integer"));
+  CHECK(holds(wrong([&] { kernel.for_problem({{"N", 64.5}}); }), "'N' is the float '64.5'"));
+  CHECK(holds(wrong([&] { kernel.for_problem({{"N", true}}); }), "'N' is the boolean 'true'"));
+  CHECK(holds(wrong([&] { kernel.choice({{"N", "4096"}}); }), "'N' is the string"));
+  CHECK(holds(wrong([&] { kernel.prepare({{"N", "4096"}}); }), "'N' is the string"));
+}
+
+TEST_CASE("a size that is a float takes an integer for one") {
+  Shop shop;
+  Spec spec = shop.spec();
+  for (Bindings& each : spec.cases) each.emplace("SCALE", 2.0);
+  dispatch::Parts parts;
+  parts.spec = spec;
+  parts.runtime = shop.runtime;
+  parts.open_toolchain = [&] { return std::make_unique<FakeToolchain>(shop.compiled); };
+  const Kernel kernel = dispatch::make_kernel(std::move(parts), shop.settings);
+  kernel.for_problem({{"SCALE", std::int64_t{2}}}).prepare({{"N", std::int64_t{64}}});
+  kernel.for_problem({{"SCALE", 2.0}}).prepare({{"N", std::int64_t{64}}});
+  CHECK(shop.runtime->loads == 1);
+}
+
 TEST_CASE("a size that nothing tells is an error that names it") {
   Shop shop;
   Spec spec = shop.spec();
