@@ -186,7 +186,8 @@ class Kernel {
 };
 
 /// The kernel of a spec file. Makes no context. Throws Error: invalid_spec, io, unavailable where the backend has no
-/// driver, unsupported for a kernel that takes more than 64 arguments or a tensor map.
+/// driver, unsupported for what no call can launch: a spec of a whole program or of a Kokkos unit (`xtune run` tunes
+/// these), a kernel that takes more than 64 arguments or a tensor map.
 Kernel load(const std::filesystem::path& spec, const LoadSettings& settings = {});
 /// Of a spec built in code; it may be changed or go afterwards. settings.defines are not looked at.
 Kernel load(const Tunable& tunable, const LoadSettings& settings = {});

@@ -139,10 +139,12 @@ struct Result {
   Kernel kernel(bool checked = true) const;
 
   /// Writes best_config.json, latency.json, and kernel.cu and the binary (kernel.cubin, kernel.hsaco, kernel.so) where
-  /// they are known; other files of the folder stay. Throws Error(nothing_valid) without a winner, Error(io).
+  /// they are known; other files of the folder stay. Throws Error(nothing_valid) without a winner,
+  /// Error(invalid_argument) for an empty path, Error(io).
   void save(const std::filesystem::path& folder) const;
-  /// Reads what save wrote. measurements holds what latency.json holds. Throws Error(io) that names the file and what
-  /// is wrong with it; a binary that is not the one saved is refused.
+  /// Reads what save wrote. measurements holds what latency.json holds. Throws Error(invalid_argument) for an empty
+  /// path; Error(io) that names the file and what is wrong with it: values, a binary or a source that are not those
+  /// that were saved are refused.
   static Result load(const std::filesystem::path& folder);
 };
 

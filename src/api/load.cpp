@@ -28,6 +28,7 @@ std::string usable_backend() {
 }  // namespace
 
 Kernel load(const Tunable& tunable, const LoadSettings& settings) {
+  dispatch::require_kernel(spec_of(tunable));
   const std::string name = settings.backend == "auto" ? usable_backend() : settings.backend;
   const std::shared_ptr<Backend> backend = make_backend(name);
   // The copy keeps the files of sources that were given as text.

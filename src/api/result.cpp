@@ -14,14 +14,15 @@ namespace {
 
 constexpr const char* best_file = "best_config.json";
 constexpr const char* latency_file = "latency.json";
+constexpr const char* source_file = "kernel.cu";
 
 std::string dump(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-/// Reads one of the files; whatever is wrong with it is said with its path.
-void read(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& take) {
-  const std::string text = read_file(path);
+/// Takes in one of the files; whatever is wrong with it is said with its path.
+void take_in(const std::filesystem::path& path, const std::string& text,
+             const std::function<void(const nlohmann::json&)>& take) {
   try {
     take(nlohmann::json::parse(text));
   } catch (const nlohmann::json::exception& error) {
@@ -63,11 +64,10 @@ const Measurement& Result::best() const {
 
 void Result::save(const std::filesystem::path& folder) const {
   require_folder(folder, "Result::save");
-  nlohmann::ordered_json best_config = best_config_json(*this);
+  const nlohmann::ordered_json best_config = best_config_json(*this);
   if (binary) {
     write_file_atomically(binary_path(folder, binary->format), binary->binary);
-    if (!binary->source.empty()) write_file_atomically(folder / "kernel.cu", binary->source);
-    best_config["binary"]["sha256"] = sha256(binary->binary);
+    if (!binary->source.empty()) write_file_atomically(folder / source_file, binary->source);
   }
   write_file_atomically(folder / latency_file, dump(latency_json(*this)));
   write_file_atomically(folder / best_file, dump(best_config));
@@ -76,23 +76,26 @@ void Result::save(const std::filesystem::path& folder) const {
 Result Result::load(const std::filesystem::path& folder) {
   require_folder(folder, "Result::load");
   Result result;
-  std::string digest;
-  read(folder / best_file, [&](const nlohmann::json& json) {
-    read_best_config(json, result);
-    if (result.binary) {
-      digest = json.at("binary").at("sha256");
-      binary_path(folder, result.binary->format);
-    }
+  SavedBinary saved;
+  const std::string best = read_file(folder / best_file), latency = read_file(folder / latency_file);
+  take_in(folder / latency_file, latency, [&](const nlohmann::json& json) { read_latency(json, result); });
+  take_in(folder / best_file, best, [&](const nlohmann::json& json) {
+    saved = read_best_config(json, result);
+    if (result.binary) binary_path(folder, result.binary->format);
   });
-  read(folder / latency_file, [&](const nlohmann::json& json) { read_latency(json, result); });
   if (!result.binary) return result;
-  const std::filesystem::path path = binary_path(folder, result.binary->format);
-  result.binary->binary = read_file(path);
-  if (sha256(result.binary->binary) != digest)
-    throw Error(ErrorKind::io, path.string() + " is not the binary that was saved: its SHA-256 differs from " +
-                                   (folder / best_file).string() + "'s");
+  const auto read_saved = [&](const std::filesystem::path& path, const std::string& hash, const char* what) {
+    std::string contents = read_file(path);
+    if (sha256(contents) != hash)
+      throw Error(ErrorKind::io, path.string() + " is not the " + what + " that was saved: its SHA-256 differs from " +
+                                     (folder / best_file).string() + "'s");
+    return contents;
+  };
+  result.binary->binary = read_saved(binary_path(folder, result.binary->format), saved.sha256, "binary");
+  // Whoever ships the folder may leave the source out; one from an earlier result is none of this one's.
   std::error_code ignored;
-  if (std::filesystem::exists(folder / "kernel.cu", ignored)) result.binary->source = read_file(folder / "kernel.cu");
+  if (saved.source_sha256 != sha256("") && std::filesystem::exists(folder / source_file, ignored))
+    result.binary->source = read_saved(folder / source_file, saved.source_sha256, "source");
   return result;
 }
 

@@ -1,11 +1,14 @@
 // A result's plain data to JSON and back; members that are unset are left out.
 #include "api/result_json.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
 #include "api/timing.hpp"
+#include "base/hash.hpp"
 #include "core/record/record_json.hpp"
 #include "xtune/error.hpp"
 
@@ -15,13 +18,29 @@ namespace {
 using Json = nlohmann::json;
 using Ordered = nlohmann::ordered_json;
 
-constexpr int schema = 1;
+constexpr int schema = 2;
 
 void check_schema(const Json& json) {
   const int found = json.at("schema");
   if (found != schema)
     throw Error(ErrorKind::io, "it has schema " + std::to_string(found) + ", and this version of xtune reads schema " +
                                    std::to_string(schema));
+}
+
+/// SHA-256 over all other members, in the order of their names.
+std::string hash_of(Json json) {
+  json.erase("sha256");
+  return sha256(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Ordered sealed(Ordered json) {
+  json["sha256"] = hash_of(Json(json));
+  return json;
+}
+
+void check_seal(const Json& json, const std::string& name) {
+  if (json.at("sha256").get<std::string>() != hash_of(json))
+    throw Error(ErrorKind::io, name + " was changed after it was saved: its SHA-256 is not the one that it says");
 }
 
 Ordered timing_json(const Timing& timing) {
@@ -68,7 +87,7 @@ Ordered measurement_json(const Measurement& measurement) {
   json["compile_s"] = measurement.compile_s;
   json["key"] = measurement.key;
   json["artifact_key"] = measurement.artifact_key;
-  return json;
+  return sealed(std::move(json));
 }
 
 Outcome outcome_from(const std::string& name) {
@@ -76,7 +95,8 @@ Outcome outcome_from(const std::string& name) {
   throw Error(ErrorKind::io, "'" + name + "' is no outcome that this version of xtune knows");
 }
 
-Measurement measurement_from(const Json& json) {
+Measurement measurement_from(const Json& json, const std::string& name) {
+  check_seal(json, name);
   Measurement measurement;
   measurement.config = bindings_from_json(json.at("config"));
   measurement.outcome = outcome_from(json.at("outcome"));
@@ -160,8 +180,10 @@ Ordered best_config_json(const Result& result) {
                       {"block", result.binary->block},
                       {"cluster", result.binary->cluster},
                       {"shared_bytes", result.binary->shared_bytes},
-                      {"arguments", arguments_json(result.binary->arguments)}};
-  return json;
+                      {"arguments", arguments_json(result.binary->arguments)},
+                      {"sha256", sha256(result.binary->binary)},
+                      {"source_sha256", sha256(result.binary->source)}};
+  return sealed(std::move(json));
 }
 
 Ordered latency_json(const Result& result) {
@@ -185,19 +207,27 @@ Ordered latency_json(const Result& result) {
   json["interrupted"] = result.interrupted;
   json["out_of_time"] = result.out_of_time;
   json["warnings"] = result.warnings;
-  return json;
+  return sealed(std::move(json));
 }
 
-void read_best_config(const Json& json, Result& result) {
+SavedBinary read_best_config(const Json& json, Result& result) {
   check_schema(json);
+  const auto is_best = [&](const char* name, const Json& of_latency) {
+    if (json.at(name) != of_latency)
+      throw Error(ErrorKind::io, fmt::format("{} is {}, and the best measurement of latency.json has {}", name,
+                                             json.at(name).dump(), of_latency.dump()));
+  };
+  is_best("config", to_json(result.best().config));
+  is_best("time_ms", result.best().time_ms);
+  is_best("interval_ms", {result.best().timing.low_ms, result.best().timing.high_ms});
+  check_seal(json, "what it says");
   result.kernel_name = json.at("kernel");
   result.problem = bindings_from_json(json.at("problem"));
   const Json& device = json.at("device");
   result.device = {device.at("backend"), device.at("name"), device.at("arch"), device.at("index")};
   result.toolchain = json.at("toolchain");
-  bindings_from_json(json.at("config"));
   const auto found = json.find("binary");
-  if (found == json.end()) return;
+  if (found == json.end()) return {};
   WinningKernel kernel;
   kernel.format = found->at("format");
   kernel.arch = found->at("arch");
@@ -210,16 +240,21 @@ void read_best_config(const Json& json, Result& result) {
   kernel.shared_bytes = found->at("shared_bytes");
   for (const Json& argument : found->at("arguments")) kernel.arguments.push_back(argument_from(argument));
   result.binary = std::move(kernel);
+  return {found->at("sha256"), found->at("source_sha256")};
 }
 
 void read_latency(const Json& json, Result& result) {
   check_schema(json);
-  result.winner = measurement_from(json.at("best"));
+  result.winner = measurement_from(json.at("best"), "best");
   if (const auto across = json.find("across"); across != json.end())
     result.across = Across{across->at("rule"), across->at("score"), across->at("ratio"),
-                           measurement_from(across->at("measurement"))};
-  for (const Json& each : json.at("ties")) result.ties.push_back(measurement_from(each));
-  for (const Json& each : json.at("measurements")) result.measurements.push_back(measurement_from(each));
+                           measurement_from(across->at("measurement"), "across.measurement")};
+  const auto read_list = [&](const std::string& name, std::vector<Measurement>& into) {
+    for (const Json& each : json.at(name))
+      into.push_back(measurement_from(each, name + "[" + std::to_string(into.size()) + "]"));
+  };
+  read_list("ties", result.ties);
+  read_list("measurements", result.measurements);
   for (const auto& [name, count] : json.at("counts").items())
     result.counts[outcome_from(name)] = count.get<std::uint64_t>();
   result.from_store = json.at("from_store");
@@ -230,6 +265,7 @@ void read_latency(const Json& json, Result& result) {
   result.interrupted = json.at("interrupted");
   result.out_of_time = json.at("out_of_time");
   result.warnings = json.at("warnings").get<std::vector<std::string>>();
+  check_seal(json, "what it says");
 }
 
 }  // namespace xtune

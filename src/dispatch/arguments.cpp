@@ -79,11 +79,28 @@ bool is_filled(const Spec& spec, const ArgSpec& argument) {
                      [&](const Parameter& parameter) { return names.contains(parameter.name); });
 }
 
+namespace {
+[[noreturn]] void refuse_calls(const Spec& spec, const std::string& why) {
+  throw Error(ErrorKind::unsupported, spec.kernel.name + " cannot be called from a program: " + why);
+}
+}  // namespace
+
+void require_kernel(const Spec& spec) {
+  const std::string file = spec.path.empty() ? "SPEC" : printable(spec.path.filename().string());
+  if (spec.process)
+    refuse_calls(spec, "its spec describes a whole program ([process]); tune it by `xtune run " + file +
+                           "` and start it with the values that `xtune best " + file + "` tells");
+  if (spec.for_kokkos())
+    refuse_calls(spec, "it is a Kokkos unit ([kernel] backend = \"kokkos\"); tune it by `xtune run " + file +
+                           "`, and compile it into the program with the values that `xtune best " + file + "` tells");
+  if (spec.replays())
+    refuse_calls(spec, "its spec replays recordings ([kernel] backend = \"replay\") and has no kernel to run");
+  if (spec.space_only()) refuse_calls(spec, "its spec describes a space alone ([kernel] source is missing)");
+}
+
 ArgumentPlan::ArgumentPlan(const Spec& spec) : spec_(spec) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorKind::unsupported, spec.kernel.name + " cannot be called from a program: " + why);
-  };
-  if (spec.space_only()) refuse("its spec describes a space alone ([kernel] source is missing)");
+  require_kernel(spec);
+  const auto refuse = [&](const std::string& why) { refuse_calls(spec, why); };
   if (spec.args.size() > most_arguments)
     refuse(fmt::format("it takes {} arguments, and a call at most {}", spec.args.size(), most_arguments));
   std::size_t scalars = 0;

@@ -45,6 +45,10 @@ std::optional<Value> size_like(const Value& value, const Value& own);
 /// Whether xtune fills it in: a scalar whose value depends on a tuning parameter.
 bool is_filled(const Spec& spec, const ArgSpec& argument);
 
+/// Throws Error(unsupported) that says what to do instead where the spec describes something that no call can launch: a
+/// program, a Kokkos unit, recordings, a space alone.
+void require_kernel(const Spec& spec);
+
 /// Immutable, shared by all threads. spec outlives it.
 class ArgumentPlan {
  public:

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.hpp"
 #include "unit/api/tune_fixture.hpp"
 
 namespace xtune {
@@ -98,10 +99,14 @@ TEST_CASE("damaged and foreign folders are refused") {
   std::ofstream(folder.path() / "kernel.cubin", std::ios::app) << "x";
   CHECK(has(refused(ErrorKind::io, load), "SHA-256"));
 
-  const auto changed = [&](const std::function<void(nlohmann::json&)>& change) {
+  const auto changed = [&](const std::function<void(nlohmann::json&)>& change, bool sealed = true) {
     example().save(folder.path());
     nlohmann::json json = nlohmann::json::parse(read_file(folder.path() / "best_config.json"));
     change(json);
+    if (sealed && json.is_object()) {
+      json.erase("sha256");
+      json["sha256"] = sha256(json.dump());
+    }
     std::ofstream(folder.path() / "best_config.json") << json;
     return refused(ErrorKind::io, load);
   };
@@ -113,9 +118,46 @@ TEST_CASE("damaged and foreign folders are refused") {
   CHECK(has(changed([](auto& json) { json["binary"]["arguments"][0]["kind"] = "socket"; }), "knows no such thing"));
   CHECK(has(changed([](auto& json) { json["binary"].erase("arguments"); }), "no saved result"));
   CHECK(has(changed([](auto& json) { json = "text"; }), "no saved result"));
-  std::ofstream(folder.path() / "latency.json") << "{";
+  CHECK(has(changed([](auto& json) { json["time_ms"] = 0.125; }),
+            "best_config.json: time_ms is 0.125, and the best measurement of latency.json has 1.25"));
+  CHECK(has(changed([](auto& json) { json["config"]["BLOCK"] = 32; }), "best_config.json: config is "));
+  CHECK(has(changed([](auto& json) { json["interval_ms"] = {1, 1}; }), "best_config.json: interval_ms is [1,1]"));
+  CHECK(
+      has(changed([](auto& json) { json["problem"]["N"] = 65; }, false), "best_config.json: what it says was changed"));
+  CHECK(has(changed([](auto& json) { json["schema"] = 1; }), "schema 1"));  // which had no hashes
   example().save(folder.path() / "other");
+  std::ofstream(folder.path() / "other/latency.json") << "{";
+  CHECK(has(refused(ErrorKind::io, [&] { Result::load(folder.path() / "other"); }), "latency.json is no saved result"));
   CHECK(has(refused(ErrorKind::nothing_valid, [&] { Result().save(folder.path()); }), "no configuration"));
+}
+
+TEST_CASE("edited times and sources are refused with the place") {
+  const TemporaryDirectory folder;
+  const auto changed = [&](const std::function<void(nlohmann::json&)>& change) {
+    example().save(folder.path());
+    nlohmann::json json = nlohmann::json::parse(read_file(folder.path() / "latency.json"));
+    change(json);
+    std::ofstream(folder.path() / "latency.json") << json;
+    return refused(ErrorKind::io, [&] { Result::load(folder.path()); });
+  };
+  CHECK(has(changed([](auto& json) { json["best"]["time_ms"] = 0.5; }), "latency.json: best was changed"));
+  CHECK(has(changed([](auto& json) { json["ties"][0]["samples_ms"][1] = 9; }), "latency.json: ties[0] was changed"));
+  CHECK(has(changed([](auto& json) { json["measurements"][1]["outcome"] = "ok"; }), "measurements[1] was changed"));
+  CHECK(has(changed([](auto& json) { json["counts"]["ok"] = 5; }), "latency.json: what it says was changed"));
+  CHECK(has(changed([](auto& json) { json["best"].erase("sha256"); }), "no saved result"));
+
+  example().save(folder.path());
+  std::ofstream(folder.path() / "kernel.cu", std::ios::app) << "// more\n";
+  CHECK(
+      has(refused(ErrorKind::io, [&] { Result::load(folder.path()); }), "kernel.cu is not the source that was saved"));
+  std::filesystem::remove(folder.path() / "kernel.cu");
+  CHECK(Result::load(folder.path()).binary->source.empty());
+
+  Result bare = example();
+  bare.binary->source.clear();
+  std::ofstream(folder.path() / "kernel.cu") << "// another result's\n";
+  bare.save(folder.path());
+  CHECK(Result::load(folder.path()).binary->source.empty());
 }
 
 TEST_CASE("an empty folder name is the caller's mistake") {

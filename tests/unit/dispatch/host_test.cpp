@@ -98,6 +98,30 @@ TEST_CASE("host: a program without a store compiles the default configuration") 
   CHECK(y == ramp(100, 3));
 }
 
+TEST_CASE("host: what no call can launch is refused when it is loaded") {
+  const cli_test::Cli cli;
+  const std::string space = "[problem]\nN = 64\n[space.params]\nB = [1, 2]\n";
+  const auto refused = [&](const std::string& file, const std::string& kernel, const std::string& backend) {
+    const fs::path spec = cli.write(file, "[kernel]\nname = \"odd\"\n" + kernel + space);
+    LoadSettings settings;
+    settings.backend = backend;
+    settings.store = cli.path("cache");
+    return error_of(ErrorKind::unsupported, [&] { load(spec, settings); });
+  };
+  cli.write("unit.cpp", "void odd() {}\n");
+  for (const char* backend : {"auto", "host"}) {
+    const std::string program = refused("program.toml", "[process]\nrun = [\"true\", \"{B}\"]\n", backend);
+    CHECK(holds(program, "odd cannot be called from a program: its spec describes a whole program ([process])"));
+    CHECK(holds(program, "`xtune run program.toml`"));
+    const std::string unit = refused(
+        "unit.toml",
+        "backend = \"kokkos\"\nsource = \"unit.cpp\"\n[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [\"N\"]\n",
+        backend);
+    CHECK(holds(unit, "it is a Kokkos unit"));
+    CHECK(holds(unit, "`xtune best unit.toml`"));
+  }
+}
+
 TEST_CASE("host: a captured launch is tuned elsewhere") {
   const Axpy axpy;
   const std::string captures = axpy.cli.path("captures");
