@@ -8,6 +8,7 @@
 #include "api/measurement.hpp"
 #include "core/run/tuner.hpp"
 #include "core/spec/spec.hpp"
+#include "dispatch/causes.hpp"
 #include "xtune/tune.hpp"
 
 namespace xtune {
@@ -37,14 +38,18 @@ class Listener final : public TuneObserver {
   void on_note(const std::string& text) override {
     if (settings_.on_log) settings_.on_log(text);
   }
+  /// Each cause is told once; warnings() has the counts.
   void on_warning(const std::string& text) override {
-    warnings.push_back(text);
-    if (settings_.on_log) settings_.on_log("warning: " + text);
+    if (causes_.add(text) && settings_.on_log) settings_.on_log("warning: " + text);
+  }
+  std::vector<std::string> warnings() const {
+    std::vector<std::string> texts;
+    for (const dispatch::Cause& cause : causes_.all()) texts.push_back(cause.text());
+    return texts;
   }
 
-  std::vector<std::string> warnings;
-
  private:
+  dispatch::Causes causes_;
   const TuneSettings& settings_;
   const Spec& spec_;
   const std::set<std::string>& attempts_;

@@ -1,8 +1,11 @@
 // From a spec, or a Tunable, to a kernel that an application calls.
 #include <string>
 
+#include "api/problem.hpp"
 #include "api/program_finder.hpp"
+#include "api/run_turn.hpp"
 #include "api/tunable_access.hpp"
+#include "api/tune_call.hpp"
 #include "api/worker_toolchain.hpp"
 #include "backends/backend.hpp"
 #include "core/run/check_spec.hpp"
@@ -52,7 +55,9 @@ Kernel load(const Tunable& tunable, const LoadSettings& settings) {
     own.problem = problem;
     own.store = store;
     own.stop = stop;
-    tune(*kept, own);
+    const RunTurn turn(own.stop);
+    TuneCall call(*kept, own);
+    return call.tune_for_calls(choose_problem(call.spec(), own.problem));
   };
   parts.kept = kept;
   return dispatch::make_kernel(std::move(parts), settings);

@@ -7,6 +7,7 @@
 #include "core/candidates/resolve.hpp"
 #include "core/record/metrics.hpp"
 #include "core/record/objective.hpp"
+#include "core/run/protocol.hpp"
 #include "core/spec/template_text.hpp"
 #include "dispatch/arguments.hpp"
 #include "xtune/error.hpp"
@@ -106,10 +107,16 @@ Result result_of(const Spec& spec, const TuneResult& tuned, const Target& target
   return result;
 }
 
+std::optional<Artifact> artifact_of(const std::string& key, const std::filesystem::path& store,
+                                    const std::filesystem::path& scratch) {
+  if (auto artifact = ArtifactCache(store).find(key)) return artifact;
+  return ArtifactCache(scratch_cache(scratch)).find(key);
+}
+
 std::optional<WinningKernel> winning_kernel(const Spec& spec, const Result& result, const Target& target,
-                                            const std::filesystem::path& store) {
+                                            const std::filesystem::path& store, const std::filesystem::path& scratch) {
   if (!result.winner) return std::nullopt;
-  auto artifact = ArtifactCache(store).find(result.winner->artifact_key);
+  auto artifact = artifact_of(result.winner->artifact_key, store, scratch);
   if (!artifact) return std::nullopt;
   // The launch is a matter of the winner's values alone: a space of any one configuration will do.
   const Space space =
@@ -120,9 +127,12 @@ std::optional<WinningKernel> winning_kernel(const Spec& spec, const Result& resu
   for (const Parameter& parameter : spec.parameters) config.push_back(result.winner->config.at(parameter.name));
   const Launch launch = resolver.launch(config);
   WinningKernel kernel;
-  try {
-    kernel.source = read_file(store / "sources" / (result.winner->artifact_key + ".cu"));
-  } catch (const Error&) {  // the binary is what counts
+  for (const std::filesystem::path& place : {store, scratch_cache(scratch)}) {
+    try {
+      kernel.source = read_file(ArtifactCache(place).source_path(result.winner->artifact_key));
+      break;
+    } catch (const Error&) {  // the binary is what counts
+    }
   }
   kernel.binary = std::move(artifact->image);
   kernel.format = artifact->format;

@@ -18,8 +18,13 @@ Resources resources_of(const ResourceUsage& usage, std::int64_t dynamic_shared_b
 Result result_of(const Spec& spec, const TuneResult& tuned, const Target& target,
                  const std::set<std::string>& attempts);
 
-/// The winner's binary and source from the store; nothing where they are not there, or are damaged.
+/// From the store, else from what this run alone kept in its scratch folder, as it does where the store cannot be
+/// written; nullopt where neither has it undamaged.
+std::optional<Artifact> artifact_of(const std::string& key, const std::filesystem::path& store,
+                                    const std::filesystem::path& scratch);
+
+/// The winner's binary and source; nothing where there is no such artifact.
 std::optional<WinningKernel> winning_kernel(const Spec& spec, const Result& result, const Target& target,
-                                            const std::filesystem::path& store);
+                                            const std::filesystem::path& store, const std::filesystem::path& scratch);
 
 }  // namespace xtune

@@ -4,6 +4,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "api/failures.hpp"
 #include "api/result_json.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
@@ -54,11 +55,9 @@ const Measurement& Result::best() const {
   std::string message = "no configuration of '" + kernel_name + "' passed";
   if (interrupted) message += "; the run was interrupted";
   if (out_of_time) message += "; its time was up";
-  for (const Measurement& each : measurements)
-    if (!each.message.empty()) {
-      message += ". The first failure (" + std::string(to_string(each.outcome)) + "): " + each.message;
-      break;
-    }
+  std::vector<Failed> failures;
+  for (const Measurement& each : measurements) failures.push_back({each.outcome, each.message});
+  if (!failures.empty()) message += ": " + failures_text(failures);
   throw Error(ErrorKind::nothing_valid, message);
 }
 

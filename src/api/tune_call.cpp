@@ -3,8 +3,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "api/application_memory.hpp"
 #include "api/attachments.hpp"
+#include "api/failures.hpp"
 #include "api/in_process.hpp"
 #include "api/listener.hpp"
 #include "api/measurement.hpp"
@@ -13,6 +16,8 @@
 #include "api/tunable_access.hpp"
 #include "backends/backend.hpp"
 #include "base/files.hpp"
+#include "core/build/cache.hpp"
+#include "core/record/objective.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/across.hpp"
 #include "core/run/attempt.hpp"
@@ -126,6 +131,46 @@ std::vector<Result> TuneCall::tune(const std::vector<Bindings>& problems) {
   return across ? tune_across(cases, tuned) : results;
 }
 
+dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
+  Case its(*this, problem);
+  const TuneResult tuned = unless_stopped(its, [&] {
+    prepare(its);
+    return run(its, listed_configs(its));
+  });
+  dispatch::Tuned outcome;
+  const Objective objective(its.spec);
+  if (const auto best = best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
+    outcome.winner = *best->record;
+    outcome.artifact = artifact_of(outcome.winner->artifact_key, store_of(its), its.scratch.path());
+    outcome.not_kept = reason_not_kept(its, *outcome.winner);
+    return outcome;
+  }
+  std::vector<Failed> failures;
+  for (const Record& record : tuned.records) {
+    if (record.outcome == Outcome::ok || record.outcome == Outcome::pruned) continue;
+    outcome.failed.insert(record.config);
+    failures.push_back({record.outcome, record.message});
+  }
+  outcome.failures = failures_text(failures);
+  return outcome;
+}
+
+std::string TuneCall::reason_not_kept(const Case& its, const Record& winner) const {
+  if (!settings_.keep) return "TuneSettings::keep is false";
+  if (its.listener.warnings().empty()) return {};
+  const std::filesystem::path store = store_of(its);
+  const std::vector<Record> stored = read_records(store, target_.device.arch, its.spec.kernel.name).records;
+  const bool recorded = std::any_of(stored.begin(), stored.end(), [&](const Record& record) {
+    return record.key == winner.key && record.attempt == winner.attempt;
+  });
+  if (recorded && ArtifactCache(store).find(winner.artifact_key)) return {};
+  const std::vector<std::string> warnings = its.listener.warnings();
+  const auto about = std::find_if(warnings.begin(), warnings.end(), [&](const std::string& warning) {
+    return warning.find((recorded ? store / "artifacts" : store / "records").string()) != std::string::npos;
+  });
+  return about == warnings.end() ? warnings.front() : *about;
+}
+
 /// What is in force for all cases is only known once each has been tuned: their data stay until then.
 std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& cases, std::vector<TuneResult>& tuned) {
   if (!stopped())
@@ -223,8 +268,8 @@ TuneResult TuneCall::run(Case& its, std::vector<Bindings> only) {
 
 Result TuneCall::result_of(Case& its, const TuneResult& tuned) {
   Result result = xtune::result_of(its.spec, tuned, target_, attempts_);
-  result.binary = winning_kernel(its.spec, result, target_, store_of(its));
-  result.warnings = std::move(its.listener.warnings);
+  result.binary = winning_kernel(its.spec, result, target_, store_of(its), its.scratch.path());
+  result.warnings = its.listener.warnings();
   return result;
 }
 

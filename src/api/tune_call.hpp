@@ -10,6 +10,7 @@
 #include "api/stoppable_loop.hpp"
 #include "core/run/tuner.hpp"
 #include "core/spec/spec.hpp"
+#include "dispatch/tuned.hpp"
 #include "xtune/tune.hpp"
 
 namespace xtune {
@@ -25,6 +26,8 @@ class TuneCall {
   /// A result for each; fewer where the stop token ends it. Of several that [objective] across concerns each one names
   /// what serves all.
   std::vector<Result> tune(const std::vector<Bindings>& problems);
+  /// One problem, for calls of the winner.
+  dispatch::Tuned tune_for_calls(const Bindings& problem);
 
  private:
   /// One problem, with what is attached to it made ready.
@@ -36,6 +39,8 @@ class TuneCall {
   std::vector<Bindings> listed_configs(Case& its);
   TuneResult run(Case& its, std::vector<Bindings> only);
   std::filesystem::path store_of(const Case& its) const;
+  /// Why the store does not have the record and its artifact; empty: it does.
+  std::string reason_not_kept(const Case& its, const Record& winner) const;
   Result result_of(Case& its, const TuneResult& tuned);
   std::vector<Result> tune_across(std::vector<std::unique_ptr<Case>>& cases, std::vector<TuneResult>& tuned);
   bool stopped() const { return settings_.stop.stop_requested(); }

@@ -54,7 +54,8 @@ class ForeignMemory {
  public:
   virtual ~ForeignMemory() = default;
   /// How many bytes a kernel may touch from this address on; 0: none, it is no memory of a device; nullopt: not known.
-  virtual std::optional<std::size_t> accessible_bytes(const void* address) noexcept = 0;
+  /// The host backend, where any address of the process may be one's own, looks no further than `wanted`.
+  virtual std::optional<std::size_t> accessible_bytes(const void* address, std::size_t wanted) noexcept = 0;
   /// Whether the stream is being captured into a graph, so that nothing may wait for it.
   virtual bool is_capturing(void* stream) noexcept = 0;
   /// Waits for the stream, then copies. Throws Error(unavailable).

@@ -257,7 +257,16 @@ std::vector<std::uint64_t> ArgumentPlan::buffer_bytes(const Bindings& problem, c
 
 void ArgumentPlan::check_memory(std::size_t index, const void* address, std::uint64_t needed,
                                 std::optional<std::size_t> accessible) const {
-  if (needed == 0 || !accessible || *accessible >= needed) return;
+  if (needed == 0) return;
+  const DType dtype = passed_[index]->dtype;
+  // A complex number is as aligned as its parts.
+  const std::size_t alignment = is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype);
+  if (const auto off = reinterpret_cast<std::uintptr_t>(address) % alignment; off != 0)
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("{}, was given a pointer that is {} beyond a multiple of {}: elements of {} cannot lie there",
+                    place(index), counted(off, "byte"), alignment, to_string(dtype)));
+  if (!accessible || *accessible >= needed) return;
   const std::string why = !address ? "was given a null pointer"
                           : *accessible == 0
                               ? "was given a pointer to memory that the device cannot reach: pass a "

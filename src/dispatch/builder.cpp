@@ -20,6 +20,10 @@ std::optional<Artifact> Builder::find(const std::string& key, const Record* reco
     say_(fmt::format("artifact {} in the {} is not the one that its record measured: not loaded", key, place));
     return false;
   };
+  {
+    const std::lock_guard lock(remembered_mutex_);
+    if (const auto own = remembered_.find(key); own != remembered_.end()) return own->second;
+  }
   if (auto artifact = cache_.find(key); is_right(artifact, "store")) return artifact;
   if (!bundle_) return std::nullopt;
   try {
@@ -28,6 +32,12 @@ std::optional<Artifact> Builder::find(const std::string& key, const Record* reco
     say_(error.what());
   }
   return std::nullopt;
+}
+
+void Builder::remember(Artifact artifact) {
+  const std::lock_guard lock(remembered_mutex_);
+  std::string key = artifact.key;
+  remembered_.insert_or_assign(std::move(key), std::move(artifact));
 }
 
 Toolchain* Builder::toolchain() {
@@ -90,7 +100,9 @@ Build Builder::build(const Spec& spec, const Space& space, const Bindings& probl
   try {
     cache_.insert(build.artifact, request);
   } catch (const Error& error) {
-    say_(fmt::format("a compiled kernel is not kept, and will be compiled again: {}", error.what()));
+    remember(build.artifact);
+    if (!told_not_kept_.exchange(true))
+      say_(fmt::format("what is compiled serves this process alone, as it cannot be stored: {}", error.what()));
   }
   return build;
 }

@@ -1,8 +1,10 @@
 // Compiled kernels for configurations: from the store, and from a compiler only where the store has none.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,6 +46,9 @@ class Builder {
               const Config& config, const Record* record, const std::vector<std::string>& toolchains,
               const std::vector<std::string>& archs);
 
+  /// An artifact that counts as the store's.
+  void remember(Artifact artifact);
+
  private:
   Toolchain* toolchain();
 
@@ -55,6 +60,9 @@ class Builder {
   const std::shared_ptr<const Bundle> bundle_;
   const std::function<std::unique_ptr<Toolchain>()> open_;
   const std::function<void(const std::string&)> say_;
+  mutable std::mutex remembered_mutex_;
+  std::map<std::string, Artifact> remembered_;  ///< by key
+  std::atomic<bool> told_not_kept_{false};
   std::mutex mutex_;
   std::unique_ptr<Toolchain> toolchain_;
   std::string lack_;  ///< why there is no compiler

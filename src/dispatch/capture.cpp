@@ -88,7 +88,7 @@ void Capture::read_all(Runtime& runtime, void* stream, const void* const* values
     if (argument.role == (after ? ArgRole::in : ArgRole::out)) continue;
     const void* address = nullptr;
     __builtin_memcpy(&address, values[i], sizeof address);
-    if (const auto has = runtime.accessible_bytes(address); has && *has < bytes[i])
+    if (const auto has = runtime.accessible_bytes(address, bytes[i]); has && *has < bytes[i])
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("'{}' has {} bytes of the device's memory and needs {}", argument.name, *has, bytes[i]));
     into[i].resize(bytes[i]);

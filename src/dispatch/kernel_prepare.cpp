@@ -1,4 +1,4 @@
-// The first call on a problem: choose, build, load, and tune where that was asked for.
+// The first call on a problem: choose, build and load. Tuning is in kernel_tuning.cpp.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +8,7 @@
 
 #include "core/space/bindings_text.hpp"
 #include "core/spec/template_text.hpp"
-#include "dispatch/kernel_state.hpp"
+#include "dispatch/kernel_case.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::detail {
@@ -18,15 +18,14 @@ using dispatch::Prepared;
 
 namespace {
 constexpr std::size_t most_problems = std::size_t{1} << 16;
-}
 
-struct KernelState::Case {
-  Bindings problem;
-  DeviceInfo device;
-  std::vector<std::string> archs;
-  Spec spec;  ///< narrowed for the problem
-  dispatch::Selection selection;
-};
+Bindings space_bindings(const Space& space, const Config& config) {
+  Bindings bindings;
+  for (std::size_t i = 0; i < space.parameters().size(); ++i)
+    bindings.emplace(space.parameters()[i].name, config.at(i));
+  return bindings;
+}
+}  // namespace
 
 std::vector<std::string> KernelState::archs_for(const DeviceInfo& device) const {
   if (!settings_.arch.empty()) return {settings_.arch};
@@ -36,17 +35,26 @@ std::vector<std::string> KernelState::archs_for(const DeviceInfo& device) const 
 }
 
 KernelState::Case KernelState::case_of(const Bindings& problem) {
-  Case its{problem, runtime_.device(), {}, parts_.spec, {}};
+  Case its{problem, runtime_.device(), {}, parts_.spec, {}, {}};
+  its.failure = failure_of(problem, its.device);
   its.archs = archs_for(its.device);
   if (parts_.narrow) parts_.narrow(its.spec, problem, device_facts(its.device));
   its.selection = selector_.select(its.spec, problem, its.device, its.archs);
-  if (its.selection.record) return its;
+  if (its.selection.record && !its.has_failed(its.selection.choice.config)) return its;
+  if (its.selection.record) {
+    its.selection.record.reset();
+    Choice none;
+    none.reasons = std::move(its.selection.choice.reasons);
+    its.selection.choice = std::move(none);
+    its.selection.choice.reasons.emplace_back("that configuration failed when this problem was tuned");
+  }
   its.selection.choice.config.clear();
   const Space space = make_space(its.spec, problem, device_facts(its.device));
   const std::vector<Config> configs =
       dispatch::default_configs(its.spec, space, problem, its.device, settings_.default_config);
-  for (std::size_t i = 0; i < space.parameters().size(); ++i)
-    its.selection.choice.config.emplace(space.parameters()[i].name, configs.front().at(i));
+  its.selection.choice.config = space_bindings(space, configs.front());
+  if (its.has_failed(its.selection.choice.config))
+    throw dispatch::ProvenWrong(ErrorKind::nothing_valid, its.failure->message);
   its.selection.choice.reasons.push_back("the default configuration: " +
                                          std::string(!settings_.default_config.empty() ? "the one given"
                                                      : its.spec.candidates             ? "what [candidates] rate best"
@@ -72,6 +80,9 @@ Prepared KernelState::load(const Key& key, const Bindings& problem, const Device
 }
 
 Prepared KernelState::make(const Key& key, const Case& its) {
+  if (its.failure)
+    say(fmt::format("{}. It runs {}, which was not tried", its.failure->message,
+                    bindings_text(its.selection.choice.config)));
   const Space space = make_space(its.spec, its.problem, device_facts(its.device));
   const Record* const record = its.selection.record ? &*its.selection.record : nullptr;
   std::vector<Config> configs;
@@ -98,6 +109,7 @@ Prepared KernelState::make(const Key& key, const Case& its) {
     if (auto prepared = attempt(config, record)) return std::move(*prepared);
   for (const Config& config :
        dispatch::default_configs(its.spec, space, its.problem, its.device, settings_.default_config)) {
+    if (its.has_failed(space_bindings(space, config))) continue;
     // With the record: what it does not vouch for may not come in as a default configuration's either.
     auto prepared = attempt(config, record);
     if (!prepared) continue;
@@ -114,31 +126,13 @@ Prepared KernelState::make(const Key& key, const Case& its) {
                                                     bindings_text(its.problem), failures.size(), its.device.name, why));
 }
 
-bool KernelState::wants_tuning(const Choice& choice) const {
-  return parts_.tune && settings_.policy != Policy::lookup &&
-         (choice.kind == Choice::Kind::nearest || choice.kind == Choice::Kind::none);
-}
-
-void KernelState::tune(const Bindings& problem) {
-  try {
-    parts_.tune(problem, runtime_.device(), stop_.get_token());
-  } catch (const std::exception& error) {
-    if (!stop_.stop_requested())
-      say(fmt::format("{}, {}: not tuned: {}", name(), bindings_text(problem), error.what()));
-  } catch (...) {  // of a callback of the application's
-    say(fmt::format("{}, {}: not tuned: a callback threw something that is no std::exception", name(),
-                    bindings_text(problem)));
-  }
-  selector_.refresh();
-}
-
 const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
   const std::lock_guard lock(preparing_);
   if (const Prepared* const entry = table_.find(key, key.hash())) return entry;
   if (parts_.fixed) return table_.put(make_fixed(key, problem));
   try {
     Case its = case_of(problem);
-    const bool tuning = wants_tuning(its.selection.choice);
+    const bool tuning = wants_tuning(its);
     if (tuning && settings_.policy == Policy::tune_once) {
       tune(problem);
       its = case_of(problem);
@@ -152,17 +146,7 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
       return passing.get();
     }
     const Prepared* const entry = table_.put(std::move(prepared));
-    if (tuning && settings_.policy == Policy::tune_in_background) {
-      background_.add([this, key, problem] {
-        try {
-          runtime_.adopt(key.words[0]);
-          tune(problem);
-          if (!stop_.stop_requested()) table_.put(make(key, case_of(problem)));
-        } catch (const std::exception& error) {
-          say(fmt::format("{}, {}: what was tuned is not used: {}", name(), bindings_text(problem), error.what()));
-        }
-      });
-    }
+    if (tuning && settings_.policy == Policy::tune_in_background) tune_in_background(key, problem);
     return entry;
   } catch (const CandidateFailure& failure) {
     throw Error(ErrorKind::nothing_valid, fmt::format("{}, {}: {}", name(), bindings_text(problem), failure.what()));
@@ -211,7 +195,10 @@ void KernelState::prepare(const Binding& binding, const Bindings& sizes) {
                   fmt::format("{}: no call can have {} = {}: the argument's type does not hold it", this->name(), name,
                               to_text(value)));
   const Key key = key_of(binding, values.data());
-  if (!table_.find(key, key.hash())) add(key, called);
+  if (const Prepared* const entry = table_.find(key, key.hash()); !entry)
+    add(key, called);
+  else if (!entry->refusal.empty())
+    fail(*entry, 0);
 }
 
 }  // namespace xtune::detail

@@ -84,7 +84,7 @@ void KernelState::call(const Binding& binding, void* stream, const void* const* 
   else
     status = launch(*entry, stream, values);
   if (status != 0) [[unlikely]]
-    fail(status);
+    fail(*entry, status);
 }
 
 Key KernelState::key_of(const Binding& binding, const void* const* values) noexcept {
@@ -101,6 +101,8 @@ int KernelState::launch(const Prepared& entry, void* stream, const void* const* 
   // The driver takes the addresses of the arguments and only reads them.
   if (entry.as_passed) [[likely]]
     return runtime_.launch(entry.handle, entry.launch, stream, const_cast<void**>(values));
+  if (!entry.handle) [[unlikely]]  // never as_passed
+    return -1;
   void* parameters[dispatch::most_arguments];
   const std::vector<int>& routes = plan_.routes();
   for (std::size_t i = 0; i < routes.size(); ++i)
@@ -110,7 +112,8 @@ int KernelState::launch(const Prepared& entry, void* stream, const void* const* 
   return runtime_.launch(entry.handle, entry.launch, stream, parameters);
 }
 
-void KernelState::fail(int status) const {
+void KernelState::fail(const Prepared& entry, int status) const {
+  if (!entry.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, entry.refusal);
   throw Error(ErrorKind::unavailable, fmt::format("launching {}: {}", name(), runtime_.describe(status)));
 }
 
@@ -120,7 +123,7 @@ void KernelState::check(const Binding& binding, const void* const* values, const
     if (entry.bytes[i] == 0) continue;
     const void* address = nullptr;
     __builtin_memcpy(&address, values[i], sizeof address);
-    plan_.check_memory(i, address, entry.bytes[i], address ? runtime_.accessible_bytes(address) : 0);
+    plan_.check_memory(i, address, entry.bytes[i], address ? runtime_.accessible_bytes(address, entry.bytes[i]) : 0);
   }
 }
 

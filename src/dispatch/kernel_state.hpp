@@ -19,14 +19,12 @@
 #include "dispatch/capture.hpp"
 #include "dispatch/selector.hpp"
 #include "dispatch/table.hpp"
+#include "dispatch/tuned.hpp"
 #include "xtune/kernel.hpp"
 
 namespace xtune {
 
 namespace dispatch {
-
-/// Tunes a problem on a device, into the store. May throw Error; ends soon once it is asked to stop.
-using Tuner = std::function<void(const Bindings& problem, const DeviceInfo& device, const std::stop_token& stop)>;
 
 /// A kernel of one problem alone that is built already.
 struct Fixed {
@@ -86,10 +84,13 @@ class KernelState {
                           const dispatch::Build& build);
   Case case_of(const Bindings& problem);
   std::vector<std::string> archs_for(const DeviceInfo& device) const;
-  bool wants_tuning(const Choice& choice) const;
+  bool wants_tuning(const Case& its) const;
   void tune(const Bindings& problem);
+  void take(const Bindings& problem, const DeviceInfo& device, dispatch::Tuned tuned);
+  void tune_in_background(const dispatch::Key& key, const Bindings& problem);
+  std::shared_ptr<const dispatch::Failure> failure_of(const Bindings& problem, const DeviceInfo& device);
   int launch(const dispatch::Prepared& entry, void* stream, const void* const* values) const noexcept;
-  [[noreturn]] void fail(int status) const;
+  [[noreturn]] void fail(const dispatch::Prepared& entry, int status) const;
   void say(const std::string& message);
 
   const LoadSettings settings_;
@@ -104,6 +105,10 @@ class KernelState {
   dispatch::Table table_;
   std::atomic<const ArgumentType*> fitting_{nullptr};  ///< the types of the last call that was found right
   std::mutex preparing_;
+  std::mutex failures_mutex_;
+  std::map<std::pair<std::string, Bindings>, std::shared_ptr<const dispatch::Failure>>
+      failures_;  ///< by kind of device
+  std::atomic<bool> told_not_kept_{false};
   std::mutex bindings_mutex_;
   std::map<Bindings, std::shared_ptr<const Binding>> bindings_;
   const std::unique_ptr<dispatch::Capture> capture_;  ///< null: none was asked for

@@ -13,6 +13,7 @@
 #include "core/record/record_log.hpp"
 #include "core/record/spec_fit.hpp"
 #include "core/space/bindings_text.hpp"
+#include "dispatch/causes.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::dispatch {
@@ -76,6 +77,10 @@ Selection selection_of(Match match, Record record, double distance, const std::s
   return selection;
 }
 
+std::pair<Choice::Kind, double> rank(const Selection& selection) {
+  return {selection.choice.kind, selection.choice.distance};
+}
+
 }  // namespace
 
 Selector::Selector(const Spec& spec, std::filesystem::path store, std::shared_ptr<const Bundle> bundle,
@@ -99,7 +104,7 @@ std::shared_ptr<const Selector::Stock> Selector::stock_of(const DeviceInfo& devi
   const auto add = [&](const auto& load) {
     try {
       StoreView view = load();
-      for (const std::string& warning : view.warnings()) say_(warning);
+      say_once_a_cause(view.warnings());
       for (const StoreView::Group& group : view.groups()) {
         if (newest.size() >= most_looked_at) break;
         newest.push_back(view.record_of(*view.order(group).front()));
@@ -126,10 +131,35 @@ void Selector::refresh() {
 
 std::vector<std::string> Selector::toolchains(const DeviceInfo& device) { return stock_of(device)->toolchains; }
 
-std::vector<Record> Selector::records_of(const std::string& arch) const {
+void Selector::remember(Record record) {
+  const std::lock_guard lock(mutex_);
+  remembered_.push_back(std::move(record));
+}
+
+std::vector<Record> Selector::remembered(const DeviceInfo& device) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Record> records;
+  std::copy_if(remembered_.begin(), remembered_.end(), std::back_inserter(records),
+               [&](const Record& record) { return record.device.arch == device.arch; });
+  return records;
+}
+
+void Selector::say_once_a_cause(const std::vector<std::string>& warnings) {
+  Causes causes;
+  for (const std::string& warning : warnings) causes.add(warning);
+  for (const Cause& cause : causes.all()) {
+    {
+      const std::lock_guard lock(causes_mutex_);
+      if (!causes_.insert(cause.cause).second) continue;
+    }
+    say_(cause.text());
+  }
+}
+
+std::vector<Record> Selector::records_of(const std::string& arch) {
   try {
     RecordSet read = read_records(store_, arch, spec_.kernel.name);
-    for (const std::string& warning : read.warnings) say_(warning);
+    say_once_a_cause(read.warnings);
     return std::move(read.records);
   } catch (const Error& error) {
     say_(error.what());
@@ -138,7 +168,7 @@ std::vector<Record> Selector::records_of(const std::string& arch) const {
 }
 
 /// As if they had been measured here: only their configurations count.
-std::vector<Record> Selector::records_elsewhere(const DeviceInfo& device) const {
+std::vector<Record> Selector::records_elsewhere(const DeviceInfo& device) {
   std::vector<Record> all;
   for (const std::string& arch : recorded_archs(store_, spec_.kernel.name)) {
     if (arch == device.arch) continue;
@@ -180,9 +210,6 @@ Selection Selector::from_views(const Stock& stock, const Spec& spec, const Bindi
   Selection best;
   for (const StoreView& view : stock.views) {
     Selection next = from_view(view, spec, problem, device, archs);
-    const auto rank = [](const Selection& selection) {
-      return std::pair(selection.choice.kind, selection.choice.distance);
-    };
     if (best.choice.reasons.empty() || rank(next) < rank(best)) std::swap(best, next);
     best.choice.reasons.insert(best.choice.reasons.end(), next.choice.reasons.begin(), next.choice.reasons.end());
   }
@@ -210,6 +237,13 @@ Selection Selector::select(const Spec& spec, const Bindings& problem, const Devi
   Selection selection = spec.objective.goals.empty()
                             ? from_views(*stock_of(device), spec, problem, device, archs)
                             : from_records(records_of(device.arch), spec, problem, device, &archs);
+  if (const std::vector<Record> own = remembered(device); !own.empty()) {
+    Selection mine = from_records(own, spec, problem, device, &archs);
+    if (mine.record && rank(mine) <= rank(selection)) {
+      mine.choice.reasons.emplace_back("measured by this process, and not in the store");
+      std::swap(selection, mine);
+    }
+  }
   if (selection.record || !other_architectures_) return selection;
   Selection abroad = from_records(records_elsewhere(device), spec, problem, device, nullptr);
   if (abroad.record) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,10 @@ class Selector {
   /// Forgets what was read, so that new records count.
   void refresh();
 
+  /// A measurement that answers beside the store's, and before equally near ones: what no store keeps.
+  void remember(Record record);
+  const std::filesystem::path& store() const noexcept { return store_; }
+
  private:
   /// One architecture's, by way of one kind of device.
   struct Stock {
@@ -56,16 +61,20 @@ class Selector {
   /// Of whole records: for goals that are not the time alone, and for those of other architectures.
   Selection from_records(const std::vector<Record>& records, const Spec& spec, const Bindings& problem,
                          const DeviceInfo& device, const std::vector<std::string>* archs) const;
-  std::vector<Record> records_of(const std::string& arch) const;
-  std::vector<Record> records_elsewhere(const DeviceInfo& device) const;
+  std::vector<Record> records_of(const std::string& arch);
+  std::vector<Record> remembered(const DeviceInfo& device) const;
+  void say_once_a_cause(const std::vector<std::string>& warnings);
+  std::vector<Record> records_elsewhere(const DeviceInfo& device);
 
   const Spec& spec_;
   const std::filesystem::path store_;
   const std::shared_ptr<const Bundle> bundle_;
   const bool other_architectures_;
   const std::function<void(const std::string&)> say_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_, causes_mutex_;
   std::map<std::string, std::shared_ptr<const Stock>> stocks_;  ///< by kind of device
+  std::vector<Record> remembered_;
+  std::set<std::string> causes_;  ///< of the warnings that were said
 };
 
 /// What to run where nothing is stored, the most promising first: `given` alone where it is one of the space's, else

@@ -68,7 +68,7 @@ class FakeRuntime final : public Runtime {
     return status;
   }
   std::string describe(int code) override { return "FAKE_" + std::to_string(code); }
-  std::optional<std::size_t> accessible_bytes(const void* address) noexcept override {
+  std::optional<std::size_t> accessible_bytes(const void* address, std::size_t /*wanted*/) noexcept override {
     const auto found = memory.find(address);
     return found == memory.end() ? 0 : found->second;
   }

@@ -72,7 +72,7 @@ class GpuRuntime final : public Runtime {
 
   std::string describe(int status) override { return api_.describe(status); }
 
-  std::optional<std::size_t> accessible_bytes(const void* address) noexcept override {
+  std::optional<std::size_t> accessible_bytes(const void* address, std::size_t /*wanted*/) noexcept override {
     return context_.accessible_bytes(address);
   }
 

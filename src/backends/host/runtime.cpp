@@ -16,6 +16,7 @@
 
 #include "backends/host/cpu.hpp"
 #include "backends/host/engine.hpp"
+#include "backends/host/mapped_memory.hpp"
 #include "core/device/launch_limits.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
@@ -134,9 +135,8 @@ class HostRuntime final : public Runtime {
   }
   std::string describe(int) override { return last_failure(); }
 
-  /// A CPU reaches all memory, and nothing tells how long a piece of it is.
-  std::optional<std::size_t> accessible_bytes(const void* address) noexcept override {
-    return address ? std::nullopt : std::optional<std::size_t>(0);
+  std::optional<std::size_t> accessible_bytes(const void* address, std::size_t wanted) noexcept override {
+    return mapped_bytes(address, wanted);
   }
   bool is_capturing(void*) noexcept override { return false; }
   void read(void* host, const void* device, std::size_t bytes, void*) override { std::memcpy(host, device, bytes); }

@@ -25,6 +25,8 @@ TEST_CASE("a wrong call is refused in checked mode") {
   refused("'x', was given a null pointer", nullptr, out, 64, 2.0F);
   refused("memory that the device cannot reach", static_cast<const float*>(static_cast<const void*>(&shop)), out, 64,
           2.0F);
+  const auto* const odd = static_cast<const void*>(reinterpret_cast<const char*>(in) + 2);
+  refused("'x', was given a pointer that is 2 bytes beyond a multiple of 4: elements of f32", odd, out, 64, 2.0F);
   refused("'x', has 16384 bytes, and this problem needs 20000", in, out, 5000, 2.0F);
   CHECK(holds(error_of(ErrorKind::nothing_valid, [&] { kernel(nullptr, in, out, -1, 2.0F); }), "scale, N=-1"));
   CHECK(shop.runtime->launches().empty());

@@ -41,6 +41,7 @@ TEST_CASE("tune_once tunes a new problem before its first launch, and only then"
   shop.tuner = [&](const Bindings& problem, const DeviceInfo&, const std::stop_token&) {
     ++tuned;
     shop.measure(std::get<std::int64_t>(problem.at("N")), 128, 1.0);
+    return dispatch::Tuned();
   };
   const Kernel kernel = shop.kernel();
   CHECK(shop.call(kernel, 2048).image == "BLOCK=128 ");
@@ -60,6 +61,7 @@ TEST_CASE("what is tuned in the background takes over while others launch") {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return may_go_on; });
     shop.measure(4096, 128, 1.0);
+    return dispatch::Tuned();
   };
   const Kernel kernel = shop.kernel();
   CHECK(shop.call(kernel, 4096).image == "BLOCK=32 ");
@@ -84,7 +86,7 @@ TEST_CASE("what is tuned in the background takes over while others launch") {
 TEST_CASE("tuning that fails is said once and costs no call") {
   Shop shop;
   shop.settings.policy = Policy::tune_in_background;
-  shop.tuner = [](const Bindings&, const DeviceInfo&, const std::stop_token&) {
+  shop.tuner = [](const Bindings&, const DeviceInfo&, const std::stop_token&) -> dispatch::Tuned {
     throw Error(ErrorKind::unavailable, "no tuner here");
   };
   const Kernel kernel = shop.kernel();
@@ -99,7 +101,7 @@ TEST_CASE("a callback that throws no exception of the standard's costs no call e
   for (const Policy policy : {Policy::tune_in_background, Policy::tune_once}) {
     Shop shop;
     shop.settings.policy = policy;
-    shop.tuner = [](const Bindings&, const DeviceInfo&, const std::stop_token&) { throw 5; };
+    shop.tuner = [](const Bindings&, const DeviceInfo&, const std::stop_token&) -> dispatch::Tuned { throw 5; };
     const Kernel kernel = shop.kernel();
     CHECK(shop.call(kernel, 4096).image == "BLOCK=32 ");
     kernel.wait();
@@ -112,7 +114,7 @@ TEST_CASE("a kernel that goes stops its tuning") {
   Shop shop;
   std::atomic<bool> began{false}, saw_stop{false};
   shop.settings.policy = Policy::tune_in_background;
-  shop.tuner = [&](const Bindings&, const DeviceInfo&, const std::stop_token& stop) {
+  shop.tuner = [&](const Bindings&, const DeviceInfo&, const std::stop_token& stop) -> dispatch::Tuned {
     began = true;
     while (!stop.stop_requested()) std::this_thread::yield();
     saw_stop = true;

@@ -1,0 +1,23 @@
+// One problem while it is being prepared.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dispatch/kernel_state.hpp"
+
+namespace xtune::detail {
+
+struct KernelState::Case {
+  Bindings problem;
+  DeviceInfo device;
+  std::vector<std::string> archs;
+  Spec spec;  ///< narrowed for the problem
+  dispatch::Selection selection;
+  std::shared_ptr<const dispatch::Failure> failure;  ///< of a tuning run; null: there was none
+
+  bool has_failed(const Bindings& config) const { return failure && failure->configs.contains(config); }
+};
+
+}  // namespace xtune::detail

@@ -1,0 +1,73 @@
+// Tuning a new problem, before its first call or beside it, and what is done with the outcome.
+#include <fmt/core.h>
+
+#include "core/space/bindings_text.hpp"
+#include "dispatch/kernel_case.hpp"
+
+namespace xtune::detail {
+
+using dispatch::Key;
+using dispatch::Prepared;
+
+bool KernelState::wants_tuning(const Case& its) const {
+  const Choice::Kind kind = its.selection.choice.kind;
+  return parts_.tune && settings_.policy != Policy::lookup && !its.failure &&
+         (kind == Choice::Kind::nearest || kind == Choice::Kind::none);
+}
+
+void KernelState::tune(const Bindings& problem) {
+  try {
+    const DeviceInfo device = runtime_.device();
+    take(problem, device, parts_.tune(problem, device, stop_.get_token()));
+  } catch (const std::exception& error) {
+    if (!stop_.stop_requested())
+      say(fmt::format("{}, {}: not tuned: {}", name(), bindings_text(problem), error.what()));
+  } catch (...) {  // of a callback of the application's
+    say(fmt::format("{}, {}: not tuned: a callback threw something that is no std::exception", name(),
+                    bindings_text(problem)));
+  }
+  selector_.refresh();
+}
+
+void KernelState::take(const Bindings& problem, const DeviceInfo& device, dispatch::Tuned tuned) {
+  if (!tuned.winner) {
+    if (tuned.failed.empty() || stop_.stop_requested()) return;
+    auto failure = std::make_shared<const dispatch::Failure>(dispatch::Failure{
+        std::move(tuned.failed), fmt::format("{}, {}: {}", name(), bindings_text(problem), tuned.failures)});
+    const std::lock_guard lock(failures_mutex_);
+    failures_.insert_or_assign({device.arch + "\n" + device.name, problem}, std::move(failure));
+    return;
+  }
+  if (tuned.not_kept.empty()) return;
+  if (tuned.artifact) builder_.remember(std::move(*tuned.artifact));
+  selector_.remember(std::move(*tuned.winner));
+  if (!told_not_kept_.exchange(true))
+    say(fmt::format("{}: what is tuned serves this process alone, as the store {} does not keep it: {}", name(),
+                    selector_.store().string(), tuned.not_kept));
+}
+
+std::shared_ptr<const dispatch::Failure> KernelState::failure_of(const Bindings& problem, const DeviceInfo& device) {
+  const std::lock_guard lock(failures_mutex_);
+  const auto found = failures_.find({device.arch + "\n" + device.name, problem});
+  return found == failures_.end() ? nullptr : found->second;
+}
+
+void KernelState::tune_in_background(const Key& key, const Bindings& problem) {
+  background_.add([this, key, problem] {
+    try {
+      runtime_.adopt(key.words[0]);
+      tune(problem);
+      if (!stop_.stop_requested()) table_.put(make(key, case_of(problem)));
+    } catch (const dispatch::ProvenWrong& error) {
+      Prepared refused;
+      refused.key = key;
+      refused.as_passed = false;
+      refused.refusal = error.what();
+      table_.put(std::move(refused));
+    } catch (const std::exception& error) {
+      say(fmt::format("{}, {}: what was tuned is not used: {}", name(), bindings_text(problem), error.what()));
+    }
+  });
+}
+
+}  // namespace xtune::detail

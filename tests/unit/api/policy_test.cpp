@@ -1,0 +1,101 @@
+// Kernels that tune what they are called for: with a store that cannot be written, and where nothing passes.
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "unit/api/tune_fixture.hpp"
+#include "xtune/kernel.hpp"
+
+namespace xtune {
+namespace {
+
+using namespace api_test;
+
+struct Caller {
+  std::vector<std::string> messages, log;
+  LoadSettings settings;
+  std::size_t measured = 0;
+
+  explicit Caller(const std::filesystem::path& store) {
+    settings.backend = "host";
+    settings.store = store;
+    settings.policy = Policy::tune_once;
+    settings.on_message = [this](const std::string& text) { messages.push_back(text); };
+    settings.tuning.jobs = 2;
+    settings.tuning.on_log = [this](const std::string& text) { log.push_back(text); };
+    settings.tuning.on_measurement = [this](const Measurement&, const std::string&) { ++measured; };
+  }
+};
+
+void check_saxpy(const Kernel& kernel, int n) {
+  std::vector<float> x(static_cast<std::size_t>(n), 3.0f), y(x.size(), 1.0f);
+  kernel(nullptr, static_cast<const float*>(x.data()), y.data(), 2.0f, n);
+  CHECK(y == std::vector<float>(x.size(), 7.0f));
+}
+
+std::size_t count_of(const std::vector<std::string>& texts, const std::string& part) {
+  std::size_t count = 0;
+  for (const std::string& text : texts) count += text.find(part) != std::string::npos;
+  return count;
+}
+
+TEST_CASE("a winner serves its process where the store cannot be written, or nothing is to be kept") {
+  const TemporaryDirectory folder;
+  std::ofstream(folder.path() / "file") << "in the way";
+  Caller caller(folder.path() / "file/store");
+  std::string why = "cannot make the folder of " + (folder.path() / "file/store/records").string();
+  SUBCASE("a store below a file") {}
+  SUBCASE("nothing is kept") {
+    caller.settings.store = folder.path() / "store";
+    caller.settings.tuning.keep = false;
+    why = "TuneSettings::keep is false";
+  }
+  const Kernel kernel = load(saxpy(), caller.settings);
+  check_saxpy(kernel, 512);
+  CHECK(caller.measured >= 4);
+  const std::size_t before = caller.measured;
+  const Choice choice = kernel.choice({{"N", to_value(512)}});
+  CHECK(choice.kind == Choice::Kind::exact);
+  CHECK(choice.measured_for == Bindings{{"N", to_value(512)}});
+  check_saxpy(kernel, 512);
+  CHECK(caller.measured == before);
+  CHECK(count_of(caller.messages, "serves this process alone") == 1);
+  CHECK(has(caller.messages.back(), "the store " + caller.settings.store.string() + " does not keep it: "));
+  CHECK(has(caller.messages.back(), why));
+}
+
+TEST_CASE("a result has its binary where the store cannot be written, and each cause is told once") {
+  const TemporaryDirectory folder;
+  std::ofstream(folder.path() / "file") << "in the way";
+  TuneSettings settings = host_settings();
+  settings.store = folder.path() / "file/store";
+  std::vector<std::string> log;
+  settings.on_log = [&](const std::string& text) { log.push_back(text); };
+  const Result result = tune(saxpy(), settings);
+  REQUIRE(result.found());
+  REQUIRE(result.binary);
+  CHECK(has(result.binary->source, "saxpy"));
+  check_saxpy(result.kernel(), 1024);
+  CHECK(count_of(log, "cannot make the folder") == 1);
+  CHECK(count_of(result.warnings, "cannot make the folder") == 1);
+  CHECK(count_of(result.warnings, " times)") == 1);
+}
+
+TEST_CASE("where every configuration is wrong nothing is launched, and later calls say so at once") {
+  Caller caller(shared_store());
+  caller.settings.tuning.fresh = true;
+  Tunable wrong = saxpy(256);
+  wrong.check([](const Arguments&) { return false; }, "never");
+  const Kernel kernel = load(wrong, caller.settings);
+  std::vector<float> x(256, 3.0f), y(256, 1.0f);
+  const auto call = [&] { kernel(nullptr, static_cast<const float*>(x.data()), y.data(), 2.0f, 256); };
+  const std::string error = refused(ErrorKind::nothing_valid, call);
+  CHECK(has(error, "saxpy, N=256: none of 4 configurations passed: 4 wrong_result. The first failure (wrong_result)"));
+  const std::size_t before = caller.measured;
+  CHECK(refused(ErrorKind::nothing_valid, call) == error);
+  CHECK(caller.measured == before);
+  CHECK(y == std::vector<float>(256, 1.0f));
+}
+
+}  // namespace
+}  // namespace xtune
