@@ -19,9 +19,11 @@ namespace xtune {
 
 /// What the first call on a new problem does when the store has no measurement of it (nor of its bucket).
 enum class Policy {
-  lookup,              ///< runs the nearest problem's configuration, else the default one
-  tune_once,           ///< tunes it, which takes as long as it takes, then runs the winner
-  tune_in_background,  ///< runs what lookup would, and tunes meanwhile; later calls run the winner
+  lookup,  ///< runs the nearest problem's configuration, else the default one
+  /// Tunes it, which takes as long as it takes, then runs the winner. Where all that was tried fails, the default too,
+  /// this call and later ones are Error(nothing_valid).
+  tune_once,
+  tune_in_background,  ///< runs what lookup would, and tunes meanwhile; later calls are as those of tune_once
 };
 
 /// Where a kernel's configurations come from, and what is done where none is stored.
@@ -45,7 +47,8 @@ struct LoadSettings {
   Bindings default_config;  ///< where nothing is stored; empty: what the spec's [candidates] rate best, else its first
   Bindings defines;         ///< as -D NAME=value does; of specs in files
   /// How to tune where the policy says so. Its problem, backend, devices, store and stop are the kernel's. What a tuner
-  /// throws is said, and costs no call.
+  /// throws is said, and costs no call. A winner that the store does not keep serves as long as the kernel, which is
+  /// said.
   TuneSettings tuning;
   /// A line that somebody should read, from any thread; empty: standard error. Must not throw.
   std::function<void(const std::string&)> on_message;

@@ -56,7 +56,8 @@ struct TuneSettings {
   std::function<void(const TuneProgress&)> on_progress = {};  ///< whenever something ended
   /// A configuration has ended; log is its compiler's output.
   std::function<void(const Measurement&, const std::string& log)> on_measurement = {};
-  std::function<void(const std::string& line)> on_log = {};  ///< notes and warnings, for people
+  /// Notes and warnings, for people; a warning once for each cause, whose count is in Result::warnings.
+  std::function<void(const std::string& line)> on_log = {};
   std::stop_token stop = {};                              ///< ends the run soon; what was measured is returned and kept
   std::uint64_t max_copy_bytes = std::uint64_t{4} << 30;  ///< behind device pointers, to be copied for the worker
 };
