@@ -11,12 +11,9 @@ namespace xtune {
 std::string failures_text(const std::vector<Failed>& failures) {
   std::map<Outcome, std::size_t> counts;
   for (const Failed& failure : failures) ++counts[failure.outcome];
-  std::string text = fmt::format("none of {} configuration{} passed", failures.size(), failures.size() == 1 ? "" : "s");
-  const char* before = ": ";
-  for (const auto& [outcome, count] : counts) {
-    text += fmt::format("{}{} {}", before, count, to_string(outcome));
-    before = ", ";
-  }
+  std::string text;
+  for (const auto& [outcome, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
   const auto first =
       std::find_if(failures.begin(), failures.end(), [](const Failed& failure) { return !failure.message.empty(); });
   if (first != failures.end())

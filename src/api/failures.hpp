@@ -13,7 +13,7 @@ struct Failed {
   std::string message;
 };
 
-/// "none of 3 configurations passed: 2 wrong_result, 1 crashed. The first failure (crashed): ..."
+/// "2 wrong_result, 1 crashed. The first failure (crashed): ..."
 std::string failures_text(const std::vector<Failed>& failures);
 
 }  // namespace xtune

@@ -151,7 +151,7 @@ dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
     outcome.failed.insert(record.config);
     failures.push_back({record.outcome, record.message});
   }
-  outcome.failures = failures_text(failures);
+  outcome.failures = fmt::format("none of {} configurations passed: {}", failures.size(), failures_text(failures));
   return outcome;
 }
 
