@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "api/measurement.hpp"
+#include "base/causes.hpp"
 #include "core/run/tuner.hpp"
 #include "core/spec/spec.hpp"
-#include "dispatch/causes.hpp"
 #include "xtune/tune.hpp"
 
 namespace xtune {
@@ -44,12 +44,12 @@ class Listener final : public TuneObserver {
   }
   std::vector<std::string> warnings() const {
     std::vector<std::string> texts;
-    for (const dispatch::Cause& cause : causes_.all()) texts.push_back(cause.text());
+    for (const Cause& cause : causes_.all()) texts.push_back(cause.text());
     return texts;
   }
 
  private:
-  dispatch::Causes causes_;
+  Causes causes_;
   const TuneSettings& settings_;
   const Spec& spec_;
   const std::set<std::string>& attempts_;

@@ -73,7 +73,7 @@ std::vector<Record> stored_records(const Spec& spec, const CommonOptions& option
 /// read_recordings; what cannot be read is Error(invalid_argument), not a failure of xtune.
 std::vector<Recording> read_given_recordings(const std::filesystem::path& path, const ReadOptions& options = {});
 /// The warnings of a store to standard error, one for each cause: what differs by its line, file or artifact alone is
-/// told once, with how many more there are.
+/// told once, with how many there are.
 void tell_warnings(const std::vector<std::string>& warnings);
 /// "1 parameter", "2 parameters".
 std::string counted(std::uint64_t count, const std::string& what);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/causes.hpp"
 #include "core/candidates/rank.hpp"
 #include "core/device/device_model.hpp"
 #include "core/record/lookup.hpp"
@@ -13,7 +14,6 @@
 #include "core/record/record_log.hpp"
 #include "core/record/spec_fit.hpp"
 #include "core/space/bindings_text.hpp"
-#include "dispatch/causes.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::dispatch {

@@ -1,7 +1,6 @@
 // What a tuning run leaves for later calls: a winner that no store keeps, or the knowledge that nothing passes.
 #include <algorithm>
 
-#include "dispatch/causes.hpp"
 #include "unit/dispatch/shop.hpp"
 
 namespace xtune {
@@ -152,21 +151,6 @@ TEST_CASE("a damaged store is told once for each cause, with a count") {
   CHECK(shop.call(kernel, 4096).image == "BLOCK=128 ");
   REQUIRE(shop.messages.size() == 1);
   CHECK(holds(shop.messages.front(), "(12 times)"));
-}
-
-TEST_CASE("warnings have one cause whatever their place and numbers") {
-  using dispatch::cause_of;
-  CHECK(cause_of("records/a/b.jsonl:12: skipped: no JSON") == cause_of("records/a/c.jsonl:7: skipped: no JSON"));
-  CHECK(cause_of("records/a/b.jsonl:12: skipped: no JSON") != cause_of("records/a/b.jsonl:12: skipped: no key"));
-  CHECK(cause_of("12 of 30 runs are hot") == cause_of("1 of 2 runs are hot"));
-  CHECK(cause_of("gemm: too hot") != cause_of("saxpy: too hot"));
-  dispatch::Causes causes;
-  CHECK(causes.add("/s/a:1: torn"));
-  CHECK_FALSE(causes.add("/s/b:2: torn"));
-  CHECK(causes.add("/s/b:2: cut"));
-  REQUIRE(causes.all().size() == 2);
-  CHECK(causes.all().front().text() == "/s/a:1: torn (2 times)");
-  CHECK(causes.all().back().text() == "/s/b:2: cut");
 }
 
 }  // namespace xtune

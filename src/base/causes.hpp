@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace xtune::dispatch {
+namespace xtune {
 
-/// What is wrong, without where: a leading place ("records/sm_90/a.jsonl:12: ") is left out, and all numbers are alike.
+/// What is wrong, whatever it befell: words with a slash, record files, hashes and numbers are alike.
 std::string cause_of(std::string_view warning);
 
 struct Cause {
@@ -31,4 +31,4 @@ class Causes {
   std::vector<Cause> causes_;
 };
 
-}  // namespace xtune::dispatch
+}  // namespace xtune
