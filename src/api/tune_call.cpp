@@ -165,10 +165,11 @@ std::string TuneCall::reason_not_kept(const Case& its, const Record& winner) con
   });
   if (recorded && ArtifactCache(store).find(winner.artifact_key)) return {};
   const std::vector<std::string> warnings = its.listener.warnings();
-  const auto about = std::find_if(warnings.begin(), warnings.end(), [&](const std::string& warning) {
+  // The last one: before it writes a run reads, and may have complained of that.
+  const auto about = std::find_if(warnings.rbegin(), warnings.rend(), [&](const std::string& warning) {
     return warning.find((recorded ? store / "artifacts" : store / "records").string()) != std::string::npos;
   });
-  return about == warnings.end() ? warnings.front() : *about;
+  return about == warnings.rend() ? warnings.back() : *about;
 }
 
 /// What is in force for all cases is only known once each has been tuned: their data stay until then.
