@@ -155,7 +155,7 @@ void Document::throw_complaints() const {
 
 Error spec_error(const Spec& spec, const Location& at, const std::string& message) {
   std::string_view line;
-  if (spec.text && at.line > 0) {
+  if (spec.text && at.line > 0 && at.file == spec.text_name) {
     line = *spec.text;
     for (std::size_t number = 1; number < at.line && !line.empty(); ++number)
       line.remove_prefix(std::min(line.find('\n'), line.size() - 1) + 1);

@@ -1,5 +1,6 @@
 // [problem] and [[cases]]: the sizes that expressions know by name.
 #include <algorithm>
+#include <optional>
 
 #include "base/text.hpp"
 #include "core/spec/reader.hpp"
@@ -34,7 +35,7 @@ Bindings read_case(const Reader& reader, const TomlNode& node, const Bindings& p
 
 }  // namespace
 
-void read_problem(Reader& reader) {
+void read_problem(Reader& reader, const SuiteEntry* suite) {
   Bindings problem;
   if (const TomlNode* node = reader.document.root().find("problem")) {
     for (const auto& [name, entry] : reader.table(*node, "[problem]").entries) {
@@ -42,18 +43,23 @@ void read_problem(Reader& reader) {
       problem[name] = reader.scalar(entry, name);
     }
   }
-  const TomlNode* const cases = reader.document.root().find("cases");
+  const TomlNode* cases = suite ? suite->table().find("cases") : nullptr;
+  // Errors point into the file that the cases are from.
+  std::optional<Reader> of_suite;
+  if (cases != nullptr) of_suite.emplace(Reader{*suite->document, reader.spec, reader.base_dir});
+  const Reader& from = of_suite ? *of_suite : reader;
+  if (cases == nullptr) cases = reader.document.root().find("cases");
   if (cases == nullptr) {
     reader.spec.cases.push_back(std::move(problem));
     return;
   }
-  if (!cases->is_array()) reader.wrong_type(*cases, "cases", "an array of tables, [[cases]]");
-  if (cases->items.empty()) reader.fail(cases->at, "cases is empty: give at least one case, or none of the key");
+  if (!cases->is_array()) from.wrong_type(*cases, "cases", "an array of tables, [[cases]]");
+  if (cases->items.empty()) from.fail(cases->at, "cases is empty: give at least one case, or none of the key");
   for (const TomlNode& item : cases->items) {
-    Bindings bindings = read_case(reader, item, problem);
+    Bindings bindings = read_case(from, item, problem);
     auto& all = reader.spec.cases;
     if (const auto same = std::find(all.begin(), all.end(), bindings); same != all.end())
-      reader.fail(item.at, "duplicate case: the same problem as case " + std::to_string(same - all.begin() + 1));
+      from.fail(item.at, "duplicate case: the same problem as case " + std::to_string(same - all.begin() + 1));
     all.push_back(std::move(bindings));
   }
 }

@@ -7,10 +7,15 @@ namespace xtune {
 
 namespace {
 
-const TomlNode* section(const Reader& reader, const std::string& name, const std::vector<std::string>& keys) {
-  const TomlNode* const node = reader.document.root().find(name);
+const TomlNode* section_of(const Reader& reader, const TomlNode& table, const std::string& name,
+                           const std::vector<std::string>& keys) {
+  const TomlNode* const node = table.find(name);
   if (node != nullptr) reader.check_keys(reader.table(*node, "[" + name + "]"), "[" + name + "]", keys);
   return node;
+}
+
+const TomlNode* section(const Reader& reader, const std::string& name, const std::vector<std::string>& keys) {
+  return section_of(reader, reader.document.root(), name, keys);
 }
 
 // Hot is the absence of any flush, so the two keys say one thing, and may not say two.
@@ -29,10 +34,11 @@ void read_mode(Reader& reader, const TomlNode& node) {
   if (hot) spec = Flush::none;
 }
 
-void read_measure(Reader& reader) {
-  const TomlNode* const node = section(reader, "measure",
-                                       {"warmup", "rep", "min_rep", "min_time_ms", "max_time_ms", "noise", "timeout_s",
-                                        "wait_s", "energy_ms", "mode", "flush", "statistic", "race", "finals"});
+void read_measure(Reader& reader, const TomlNode& table) {
+  const TomlNode* const node =
+      section_of(reader, table, "measure",
+                 {"warmup", "rep", "min_rep", "min_time_ms", "max_time_ms", "noise", "timeout_s", "wait_s", "energy_ms",
+                  "mode", "flush", "statistic", "race", "finals"});
   if (node == nullptr) return;
   MeasureSpec& spec = reader.spec.measure;
   const auto count = [&](const char* key, int& target, std::int64_t least) {
@@ -68,8 +74,8 @@ void read_measure(Reader& reader) {
   }
 }
 
-void read_search(Reader& reader) {
-  const TomlNode* const node = section(reader, "search", {"strategy", "evals", "seconds", "seed"});
+void read_search(Reader& reader, const TomlNode& table) {
+  const TomlNode* const node = section_of(reader, table, "search", {"strategy", "evals", "seconds", "seed"});
   if (node == nullptr) return;
   SearchSpec& spec = reader.spec.search;
   spec.at = reader.document.at(node->at);
@@ -139,9 +145,13 @@ const std::vector<std::string>& quantity_names() {
   return names;
 }
 
+void read_budget(Reader& reader, const TomlNode& table) {
+  read_measure(reader, table);
+  read_search(reader, table);
+}
+
 void read_settings(Reader& reader) {
-  read_measure(reader);
-  read_search(reader);
+  read_budget(reader, reader.document.root());
   if (const TomlNode* metrics = reader.document.root().find("metrics"))
     for (auto& [name, text] : reader.named_texts(*metrics, "metrics")) {
       const std::vector<std::string> reported = reported_names(reader.spec);

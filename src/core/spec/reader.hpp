@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/spec/document.hpp"
+#include "core/spec/suite.hpp"
 
 namespace xtune {
 
@@ -53,8 +54,9 @@ struct Reader {
 // One function a section, each in the file of its topic. They read document.root() into spec.
 void apply_overlay(Reader& reader, const std::string& backend);  // overlay.cpp
 void check_overlays(const Reader& reader);                       // overlay.cpp
-void read_problem(Reader& reader);                               // read_problem.cpp
-void read_space(Reader& reader);                                 // read_space.cpp
+/// The cases of the suite, where it gives some.
+void read_problem(Reader& reader, const SuiteEntry* suite);  // read_problem.cpp
+void read_space(Reader& reader);                             // read_space.cpp
 /// After apply_defines: drops listed configurations that a pinned parameter excludes. listed: the parameters before.
 void restrict_configs(Reader& reader, const std::vector<Parameter>& listed);                          // read_space.cpp
 void apply_defines(Reader& reader, const std::vector<std::pair<std::string, std::string>>& defines);  // defines.cpp
@@ -66,7 +68,9 @@ LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::st
 DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& what);         // read_args.cpp
 void read_args(Reader& reader);                                                                // read_args.cpp
 void read_validate(Reader& reader);                                                            // read_validate.cpp
-void read_settings(Reader& reader);            ///< measure, search, metrics, candidates, dispatch    read_settings.cpp
+void read_settings(Reader& reader);  ///< measure, search, metrics, candidates, dispatch    read_settings.cpp
+/// [measure] and [search] of this table, over what the spec says so far.                             read_settings.cpp
+void read_budget(Reader& reader, const TomlNode& table);
 void check_expressions(const Reader& reader);  // check_expressions.cpp
 
 /// What a name means to every compiler of kernels, so that -D NAME=value would break each of them: "a word of C++";

@@ -29,6 +29,7 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
   Document document(text, name);
   Spec spec;
   spec.text = std::make_shared<const std::string>(text);
+  spec.text_name = name;
   spec.path = (base_dir / std::filesystem::path(name).filename()).lexically_normal();
   Reader reader{document, spec, base_dir, check_files};
   if (document.root().entries.empty()) reader.fail({1, 1}, "the spec is empty: it needs [kernel] and [space]");
@@ -39,9 +40,10 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
   apply_overlay(reader, options.backend);
   if (document.root().find("on") != nullptr && document.root().find("on")->find(options.backend) != nullptr)
     spec.backend = options.backend;
-  read_problem(reader);
+  read_problem(reader, options.suite);
   read_space(reader);
   const std::vector<Parameter> listed = spec.configs ? spec.parameters : std::vector<Parameter>();
+  if (options.suite) apply_suite_defines(reader, *options.suite);
   apply_defines(reader, options.defines);
   restrict_configs(reader, listed);
   add_filters(reader, options);
@@ -50,6 +52,7 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
   read_args(reader);
   read_validate(reader);
   read_settings(reader);
+  if (options.suite) apply_suite_budget(reader, *options.suite);
   if (spec.space_only()) {
     for (const char* section : {"launch", "args"})
       if (const TomlNode* node = document.root().find(section))

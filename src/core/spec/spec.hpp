@@ -174,6 +174,7 @@ struct Partition {
 struct Spec {
   std::filesystem::path path;
   std::shared_ptr<const std::string> text;  ///< of the file, so that later errors can show its lines; null: from code
+  std::string text_name;                    ///< what places in it call the file
   std::string backend;                      ///< whose [on.<backend>] overlay was applied; empty: none
   KernelSpec kernel;
   std::shared_ptr<const ProcessSpec> process;  ///< a program is tuned; null: a kernel
@@ -202,12 +203,15 @@ struct Spec {
   bool for_kokkos() const noexcept { return kernel.backend == "kokkos"; }
 };
 
+struct SuiteEntry;  // suite.hpp
+
 struct SpecOptions {
   std::vector<std::pair<std::string, std::string>>
       defines;                         ///< -D NAME=value: a problem size, or a parameter pinned to a value
   std::string backend;                 ///< applies [on.<backend>]
   std::vector<std::string> filters{};  ///< --filter: expressions that a configuration must satisfy as well
   Partition partition = {};
+  const SuiteEntry* suite = nullptr;  ///< the spec is read as this entry changes it
 };
 
 /// Reads and checks a spec. Everything a text can tell is checked here, before anything compiles: keys, types, names in
