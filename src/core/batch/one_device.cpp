@@ -1,0 +1,43 @@
+// By a file that appears with the first process.
+#include "core/batch/one_device.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/files.hpp"
+#include "base/host_name.hpp"
+#include "base/text.hpp"
+#include "core/record/record_log.hpp"
+#include "core/run/attempt.hpp"
+#include "core/study/shared_study.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+void require_one_device(const std::filesystem::path& store, const std::string& study, const std::string& component,
+                        const std::string& name, const std::string& arch) {
+  const std::filesystem::path folder = study_folder(store, study) / "components";
+  const std::filesystem::path agreed = folder / path_component(component);
+  const std::filesystem::path own = folder / ("." + new_attempt());
+  const std::string device = printable(name) + " (" + printable(arch) + ")";
+  write_file_atomically(own, device + "\non " + printable(host_name()) + "\n");
+  // As with claims: one process alone succeeds. Without hard links two that begin at once may both.
+  if (::link(own.c_str(), agreed.c_str()) != 0 && errno != EEXIST && read_if_there(agreed).empty())
+    write_file_atomically(agreed, device + "\non " + printable(host_name()) + "\n");
+  std::error_code ignored;
+  std::filesystem::remove(own, ignored);
+  const std::string found = read_file(agreed);
+  const std::size_t end = found.find('\n');
+  if (found.substr(0, end) == device) return;
+  std::string where = end == std::string::npos ? "" : found.substr(end + 1);
+  if (!where.empty() && where.back() == '\n') where.pop_back();
+  throw Error(ErrorKind::unavailable,
+              fmt::format("component {} of this job has {} {} and {} on {}: a result of two types of GPU is none; give "
+                          "each type its own (xtune submit --arch-component ... --arch-component ..., or "
+                          "--constraint, --gres for one type)",
+                          printable(component, 40), found.substr(0, end), where, device, printable(host_name())));
+}
+
+}  // namespace xtune

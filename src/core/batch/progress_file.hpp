@@ -1,0 +1,60 @@
+// What one process of a job tells others of its work: a small file that it rewrites, for `xtune status`.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "core/space/value.hpp"
+
+namespace xtune {
+
+/// One problem of one kernel, as this process sees it.
+struct WorkProgress {
+  std::string spec, kernel, arch, device;
+  Bindings problem;
+  std::string state = "running";  ///< running | done | stopped | failed
+  std::string error;
+  std::uint64_t done = 0, total = 0;  ///< configurations
+  std::optional<double> best_ms;
+  Bindings best;
+};
+
+/// A process of a job.
+struct ProcessProgress {
+  std::string host, attempt, job;  ///< job: of Slurm, where there is one
+  int pid = 0, rank = 0, size = 1, restart = 0;
+  std::string state = "running";  ///< running | done | interrupted | failed
+  std::int64_t unix_time_ms = 0;  ///< when the file was written
+  std::vector<WorkProgress> work;
+};
+
+/// <store>/studies/<study>/progress/<host>-<pid>-<attempt>.json, by rename. What cannot be written is lost, and nothing
+/// else is.
+class ProgressFile {
+ public:
+  static constexpr std::int64_t every_ms = 5000;
+  ProgressFile(const std::filesystem::path& store, const std::string& study, ProcessProgress process, Clock& clock);
+  /// The entry of this spec and problem, new or known.
+  WorkProgress& work(const std::string& spec, const Bindings& problem);
+  /// To be called often: writes at most every five seconds, and at once with `now`.
+  void write(bool now = false) noexcept;
+  /// done, interrupted or failed.
+  void end(const std::string& state) noexcept;
+
+ private:
+  std::filesystem::path path_;
+  ProcessProgress process_;
+  Clock& clock_;
+  std::int64_t written_ms_ = 0;
+};
+
+nlohmann::json to_json(const ProcessProgress& process);
+/// Throws nlohmann::json::exception for what is none.
+ProcessProgress process_progress_from_json(const nlohmann::json& json);
+
+}  // namespace xtune
