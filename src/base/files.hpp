@@ -20,11 +20,11 @@ std::string read_file_part(const std::filesystem::path& path, std::uint64_t offs
 /// (full disk) the temporary file is removed, path is untouched, and Error(io) says why.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
-/// The same for a place that a user names: a link is followed, the permissions of a file that is there stay, and what is
-/// no plain file (a pipe, /dev/stdout) is written into as it is. Throws Error(io).
+/// The same for a place that a user names: a link is followed, the permissions of a file that is there stay, and what
+/// is no plain file (a pipe, /dev/stdout) is written into as it is. Throws Error(io).
 void write_output_file(const std::filesystem::path& path, std::string_view bytes);
 
-/// XTUNE_TMP_DIR, else TMPDIR, else /tmp.
+/// XTUNE_TMP_DIR, else TMPDIR, else SLURM_TMPDIR, else /tmp.
 std::filesystem::path temporary_folder();
 
 /// A fresh private folder in temporary_folder(), removed with its contents on destruction (never throws). Its name

@@ -80,7 +80,7 @@ bool is_abandoned(const fs::path& folder, const std::string& here) {
 }  // namespace
 
 fs::path temporary_folder() {
-  for (const char* name : {"XTUNE_TMP_DIR", "TMPDIR"})
+  for (const char* name : {"XTUNE_TMP_DIR", "TMPDIR", "SLURM_TMPDIR"})
     if (const char* value = std::getenv(name); value && *value) return value;
   return "/tmp";
 }

@@ -2,8 +2,8 @@
 #include "base/files.hpp"
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -167,6 +167,14 @@ TEST_CASE("XTUNE_TMP_DIR wins over TMPDIR, and one that cannot be used says so")
   }
   const Variable none("XTUNE_TMP_DIR", "/proc/none");
   CHECK(contains(io_error([] { TemporaryDirectory(); }), "cannot make a temporary folder in /proc/none"));
+}
+
+TEST_CASE("Where a job has a scratch folder of its own and no TMPDIR, that is taken") {
+  const TemporaryDirectory root;
+  const Variable own("XTUNE_TMP_DIR", ""), tmpdir("TMPDIR", ""), slurm("SLURM_TMPDIR", root.path().c_str());
+  CHECK(temporary_folder() == root.path());
+  const Variable site("TMPDIR", "/elsewhere");
+  CHECK(temporary_folder() == "/elsewhere");
 }
 
 TEST_CASE("folders of processes that are gone are removed, and no others") {
