@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "cli/commands.hpp"
+#include "cli/spec_list.hpp"
 #include "core/candidates/rank.hpp"
 #include "core/run/program_target.hpp"
 #include "report/run_report.hpp"
@@ -102,7 +102,7 @@ void print_text(const std::string& path, const Spec& spec, const std::vector<Che
                counted(space.valid, "valid configuration"));
 }
 
-int check(const std::string& path, const CommonOptions& options) {
+int check_one(const std::string& path, const CommonOptions& options, std::vector<nlohmann::ordered_json>& answers) {
   // Every backend's overlay must be sound, not only that of the device at hand.
   std::vector<std::string> backends{"cuda", "hip", "host"};
   if (options.backend != "auto") backends = {options.backend};
@@ -127,8 +127,22 @@ int check(const std::string& path, const CommonOptions& options) {
   for (const CheckedSpace& space : spaces)
     json["spaces"].push_back(
         {{"backend", space.backend}, {"problem", bindings_json(space.problem)}, {"valid", space.valid}});
-  print_json(json);
+  answers.push_back(std::move(json));
   return done;
+}
+
+int check(const std::vector<std::string>& paths, const CommonOptions& options) {
+  const SpecList list = list_specs(paths);
+  std::vector<std::vector<nlohmann::ordered_json>> answers;
+  const auto check_item = [&](const SpecList::Item& item, std::vector<nlohmann::ordered_json>& own) {
+    return check_one(item.path, options_for(item, options), own);
+  };
+  const int code = for_each_spec(list, in_order(list), answers, check_item);
+  for (auto& own : answers)
+    for (auto& answer : own)
+      if (answer.contains("error")) answer["valid"] = false;
+  if (options.json()) print_answers(list, answers);
+  return code;
 }
 
 }  // namespace
@@ -137,12 +151,12 @@ void add_check_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("check", "checks a spec without compiling anything");
   add_example(*command, "xtune check configs/gemm.toml");
   static CommonOptions options;
-  static std::string path;
-  add_spec_argument(*command, path);
+  static std::vector<std::string> paths;
+  add_specs_argument(*command, paths);
   add_common_options(*command, options);
   command->get_option("--backend")
       ->description("cuda, hip or host: with this backend's overlay; auto: with each in turn");
-  command->callback([&context] { context.exit_code = check(path, options); });
+  command->callback([&context] { context.exit_code = check(paths, options); });
 }
 
 }  // namespace xtune::cli

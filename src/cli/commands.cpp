@@ -46,6 +46,7 @@ SpecOptions CommonOptions::spec_options(const std::string& for_backend) const {
   options.backend = for_backend;
   options.filters = filters;
   options.partition = partition;
+  options.suite = suite;
   for (const std::string& define : defines) {
     const std::size_t equals = define.find('=');
     if (equals == std::string::npos || equals == 0)

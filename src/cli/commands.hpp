@@ -38,10 +38,11 @@ struct CommonOptions {
   std::string backend = "auto";
   std::string arch;
   std::string device = "all";
-  std::vector<std::string> defines;  ///< -D NAME=value
-  std::vector<std::string> filters;  ///< --filter EXPR
-  Partition partition;               ///< of `xtune run` alone
-  std::string store;                 ///< empty: default_store()
+  std::vector<std::string> defines;   ///< -D NAME=value
+  std::vector<std::string> filters;   ///< --filter EXPR
+  Partition partition;                ///< of `xtune run` alone
+  std::string store;                  ///< empty: default_store()
+  const SuiteEntry* suite = nullptr;  ///< the spec is one of a suite, and read as that changes it
 
   bool json() const { return format == "json"; }
   std::filesystem::path store_path() const;

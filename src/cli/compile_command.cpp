@@ -9,7 +9,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
+#include "cli/spec_list.hpp"
 #include "core/candidates/resolve.hpp"
 #include "core/run/services.hpp"
 #include "report/run_report.hpp"
@@ -20,7 +20,8 @@ namespace {
 
 struct CompileOptions {
   CommonOptions common;
-  std::string path;
+  std::vector<std::string> paths;
+  std::string path;  ///< of one of them
   std::uint64_t limit = 400;
   bool sanitize = false;
 };
@@ -184,8 +185,8 @@ void print_text(const std::vector<Row>& rows) {
                                 cells));
 }
 
-nlohmann::ordered_json rows_json(const std::vector<Row>& rows) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+std::vector<nlohmann::ordered_json> rows_json(const std::vector<Row>& rows) {
+  std::vector<nlohmann::ordered_json> list;
   const auto number = [](const auto& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
   };
@@ -218,16 +219,10 @@ std::vector<Target> targets_of(const std::string& path, const CommonOptions& opt
   return targets;
 }
 
-int compile(const CompileOptions& options) {
+int compile_one(const CompileOptions& options, EventLoop& loop, CompileService& compiler, const std::atomic<bool>& stop,
+                std::vector<nlohmann::ordered_json>& answers) {
   // All of them before the first compiles: a misspelt one should not cost minutes.
   const std::vector<Target> targets = targets_of(options.path, options.common);
-  EventLoop loop;
-  std::atomic<bool> stop{false};
-  const auto ask_to_stop = [&stop] { stop = true; };
-  const EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop)};
-  remove_abandoned_temporaries();
-  const TemporaryDirectory temporaries;
-  PooledCompileService compiler(loop, default_jobs(), compile_worker_command(default_jobs(), temporaries.path()));
   CompileRun run(options, loop, compiler);
   int code = done;
   for (const Target& target : targets) {
@@ -241,12 +236,38 @@ int compile(const CompileOptions& options) {
     }
   }
   if (options.common.json())
-    fmt::print("{}\n", rows_json(run.rows()).dump(2));
+    answers = rows_json(run.rows());
   else
     print_text(run.rows());
   if (stop) return interrupted;
   if (code != done) return code;
   return run.any_ok() ? done : nothing_valid;
+}
+
+int compile(const CompileOptions& options) {
+  const SpecList list = list_specs(options.paths);
+  EventLoop loop;
+  std::atomic<bool> stop{false};
+  const auto ask_to_stop = [&stop] { stop = true; };
+  const EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop)};
+  remove_abandoned_temporaries();
+  const TemporaryDirectory temporaries;
+  PooledCompileService compiler(loop, default_jobs(), compile_worker_command(default_jobs(), temporaries.path()));
+  std::vector<std::vector<nlohmann::ordered_json>> answers;
+  const auto compile_item = [&](const SpecList::Item& item, std::vector<nlohmann::ordered_json>& own) {
+    CompileOptions one = options;
+    one.path = item.path;
+    one.common = options_for(item, options.common);
+    return compile_one(one, loop, compiler, stop, own);
+  };
+  const int code = for_each_spec(list, in_order(list), answers, compile_item, [&] { return stop.load(); });
+  if (options.common.json()) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const auto& own : answers)
+      for (const auto& answer : own) all.push_back(answer);
+    print_json(all);
+  }
+  return stop ? static_cast<int>(interrupted) : code;
 }
 
 }  // namespace
@@ -256,7 +277,7 @@ void add_compile_command(CLI::App& app, Context& context) {
       "compile", "compiles configurations without a device and reports registers, spills and shared memory");
   add_example(*command, "xtune compile configs/gemm.toml --backend cuda --arch sm_80,sm_90a --limit 50");
   static CompileOptions options;
-  add_spec_argument(*command, options.path);
+  add_specs_argument(*command, options.paths);
   add_common_options(*command, options.common);
   command->get_option("--backend")
       ->description(

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <string_view>
 
 #include "cli/commands.hpp"
+#include "cli/submit_command.hpp"
 #include "xtune/version.hpp"
 
 namespace {
@@ -56,7 +58,17 @@ int report(const Failure& failure, int argc, char** argv) {
   return failure.exit_code;
 }
 
+/// What follows "--" is sbatch's; returns how many words are left.
+int take_sbatch_options(int argc, char** argv) {
+  if (!is_command(argc, argv, "submit")) return argc;
+  char** const end = argv + argc;
+  char** const dashes = std::find(argv, end, std::string_view("--"));
+  if (dashes != end) cli::sbatch_options().assign(dashes + 1, end);
+  return static_cast<int>(dashes - argv);
+}
+
 int run(int argc, char** argv) {
+  argc = take_sbatch_options(argc, argv);
   CLI::App app{"xtune finds the fastest configuration of a GPU kernel on the GPU you have, and remembers it."};
   app.set_version_flag("--version", std::string("xtune ") + version);
   app.require_subcommand(1);

@@ -2,13 +2,14 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
+#include "cli/run_observer.hpp"
+#include "core/batch/one_device.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/across.hpp"
 #include "core/run/attempt.hpp"
@@ -17,17 +18,9 @@
 
 namespace xtune::cli {
 
-std::vector<EventLoop::Watch> RunCommand::watch_signals(EventLoop& loop) {
-  std::vector<EventLoop::Watch> watches;
-  // USR1 is how batch systems announce the end of the time that a job has (sbatch --signal).
-  for (const int signum : {SIGINT, SIGTERM, SIGHUP, SIGUSR1})
-    watches.push_back(loop.on_signal(signum, [this] { stop_ = true; }));
-  return watches;
-}
-
 /// Finds out whether this is one of several processes of a job, and who of those on one architecture prints.
 void RunCommand::join(const std::string& arch) {
-  rank_ = find_rank();
+  rank_ = session_.rank;
   if (!rank_) return;
   if (!keeps()) {
     tell("warning: {} processes of one job that keep nothing cannot share the work: each does all of it\n",
@@ -35,10 +28,12 @@ void RunCommand::join(const std::string& arch) {
     rank_.reset();
     return;
   }
+  if (const auto component = environment_variable("XTUNE_COMPONENT"); component && !spec_.replays())
+    require_one_device(options_.common.store_path(), rank_->study, *component, target_.device.name, arch);
   const std::filesystem::path study = study_folder(options_.common.store_path(), rank_->study);
-  speaker_ = std::make_unique<Claims>(study / path_component(arch) / "speaker", new_attempt(), system_clock(),
-                                      Claims::Options{HUGE_VAL, 1});
-  speaks_ = speaker_->take(spec_.kernel.name);
+  session_.speakers.push_back(std::make_unique<Claims>(study / path_component(arch) / "speaker", new_attempt(),
+                                                       system_clock(), Claims::Options{HUGE_VAL, 1}));
+  speaks_ = session_.speakers.back()->take(spec_.kernel.name + (options_.common.suite ? "\n" + options_.path : ""));
   if (!speaks_) return;
   tell("one of {} processes ({}), which share the work through {}\n", rank_->size, rank_->launcher,
        printable(options_.common.store_path().string()));
@@ -57,6 +52,7 @@ TuneResult RunCommand::tune_case(const Bindings& problem, EventLoop& loop, Compi
   options.store = keeps() ? options_.common.store_path() : scratch.path() / "store";
   options.scratch = scratch.path();
   options.attempt = new_attempt();
+  options.drain = &session_.drain;
   options.sanitize = options_.sanitize;
   options.fresh = options_.fresh;
   options.retry_failed = options_.retry_failed;
@@ -68,13 +64,35 @@ TuneResult RunCommand::tune_case(const Bindings& problem, EventLoop& loop, Compi
     const SharedStudy::Place place{options.store, target_.device.arch, spec_.kernel.name, problem};
     options.peers = &peers.emplace(loop, system_clock(), place, *rank_, options.attempt);
   }
-  return tune(spec_, problem, target_, options, loop, compiler, benches, clock, printer, stop_);
+  if (keeps() && !session_.progress) session_.keep_progress(options.store);
+  RunObserver observer(printer, session_.progress ? &*session_.progress : nullptr,
+                       session_.rule && !spec_.replays() ? &*session_.rule : nullptr, spec_, options_.path, problem,
+                       target_.device);
+  TuneResult result = tune(spec_, problem, target_, options, loop, compiler, benches, clock, observer, stop_);
+  observer.end(result);
+  return result;
 }
 
-void RunCommand::show(const TuneResult& result, nlohmann::ordered_json json) {
+/// Processes begin at different cases: the fewer work on one at a time, the sooner each learns what its search needs,
+/// and nobody waits for the last configuration of a case as long as there is another case.
+std::vector<std::size_t> RunCommand::case_order() const {
+  std::vector<std::size_t> order(spec_.cases.size());
+  const std::size_t first = session_.rank ? static_cast<std::size_t>(session_.rank->rank) : 0;
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = (first + i) % order.size();
+  return order;
+}
+
+std::vector<nlohmann::ordered_json> RunCommand::results() const {
+  std::vector<nlohmann::ordered_json> list;
+  for (const auto& [number, json] : results_) list.push_back(json);
+  return list;
+}
+
+void RunCommand::show(std::size_t number, const TuneResult& result, nlohmann::ordered_json json) {
+  if (spec_.objective.across != ObjectiveSpec::Across::each) tuned_by_case_.emplace(number, result);
   if (!best_of(result.all(), Objective(spec_).criterion(result.problem, result.device))) code_ = nothing_valid;
   if (options_.common.json())
-    results_.push_back(std::move(json));
+    results_[number] = std::move(json);
   else if (speaks_)
     print_text(result);
 }
@@ -86,7 +104,7 @@ void RunCommand::print_text(const TuneResult& result) const {
 }
 
 bool RunCommand::chooses_across() const {
-  return spec_.objective.across != ObjectiveSpec::Across::each && tuned_.size() > 1 && !stop_;
+  return spec_.objective.across != ObjectiveSpec::Across::each && tuned_by_case_.size() > 1 && !session_.ends();
 }
 
 void RunCommand::show_across() {
@@ -97,20 +115,11 @@ void RunCommand::show_across() {
   const auto choice = choose_across(cases, target_, stored);
   if (!choice) code_ = nothing_valid;
   if (options_.common.json()) {
-    for (std::size_t i = 0; i < results_.size(); ++i) results_[i]["across"] = across_json(spec_, choice, i);
+    for (auto& [number, json] : results_) json["across"] = across_json(spec_, choice, number);
   } else if (speaks_) {
     fmt::print("{}", across_text(spec_, choice));
     std::fflush(stdout);
   }
-}
-
-int RunCommand::finish() const {
-  if (options_.common.json() && speaks_) print_json(results_);
-  if (!stop_) return code_;
-  tell("xtune: interrupted; {}\n", keeps()           ? "what was measured is kept, and the next run goes on from there"
-                                   : spec_.replays() ? "a replay keeps nothing without --store"
-                                                     : "with XTUNE_DISABLE_CACHE nothing is kept");
-  return interrupted;
 }
 
 }  // namespace xtune::cli

@@ -6,6 +6,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "cli/spec_list.hpp"
 #include "core/run/across.hpp"
 #include "core/run/program_target.hpp"
 #include "core/run/services.hpp"
@@ -33,7 +34,8 @@ std::string device_line(const Target& target) {
 
 }  // namespace
 
-RunCommand::RunCommand(const RunOptions& options) : options_(options) {}
+RunCommand::RunCommand(const RunOptions& options, RunSession& session)
+    : options_(options), session_(session), stop_(session.stop) {}
 RunCommand::~RunCommand() = default;
 
 bool RunCommand::replays() const {
@@ -71,8 +73,7 @@ int RunCommand::go() {
   put_before_program();
   if (options_.dry_run) return print_commands();
 
-  EventLoop loop;
-  const std::vector<EventLoop::Watch> watches = watch_signals(loop);
+  EventLoop& loop = session_.loop;
   if (speaks_) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
   remove_abandoned_temporaries();
   const TemporaryDirectory temporaries;
@@ -87,24 +88,25 @@ int RunCommand::go() {
   }
   using enum ProgressPrinter::Verbosity;
   ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all);
-  for (const Bindings& problem : spec_.cases) {
-    const TuneResult result = tune_case(problem, loop, compiler, benches, system_clock(), printer);
+  for (const std::size_t number : case_order()) {
+    const TuneResult result = tune_case(spec_.cases[number], loop, compiler, benches, system_clock(), printer);
     printer.finish();
-    show(result, run_json(spec_, result, options_.rows));
-    if (spec_.objective.across != ObjectiveSpec::Across::each) tuned_.push_back(result);
-    if (stop_) break;
+    show(number, result, run_json(spec_, result, options_.rows));
+    if (session_.ends()) break;
   }
   if (chooses_across()) {
+    for (auto& [number, result] : tuned_by_case_) tuned_.push_back(std::move(result));
     measure_across(
         Objective(spec_), tuned_,
         [&](std::size_t i, const std::vector<Bindings>& missing) {
           return tune_case(tuned_[i].problem, loop, compiler, benches, system_clock(), printer, missing);
         },
-        [this] { return stop_.load(); });
+        [this] { return session_.ends(); });
     printer.finish();
-    if (!stop_) show_across();
+    if (!session_.ends()) show_across();
   }
-  return finish();
+  session_.kept = session_.kept && keeps();
+  return code_;
 }
 
 void add_run_command(CLI::App& app, Context& context) {
@@ -112,7 +114,7 @@ void add_run_command(CLI::App& app, Context& context) {
       "run", "tunes a kernel: compiles, validates and measures configurations, and keeps what it finds");
   add_example(*command, "xtune run configs/gemm.toml -D M=8192 --evals 200");
   static RunOptions options;
-  add_spec_argument(*command, options.path);
+  add_specs_argument(*command, options.paths);
   add_common_options(*command, options.common);
   command->add_option("--strategy", options.strategy, "search strategy, instead of the spec's");
   command
@@ -148,6 +150,13 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_option("--exec-prefix", options.exec_prefix,
                       "[process]: words put before the run command, such as \"numactl -N 0\" or \"ncu -o report\"");
   command->add_flag("--dry-run", options.dry_run, "[process]: print the commands, and run nothing");
+  command
+      ->add_option("--walltime", options.walltime,
+                   "stop by itself before this is over: seconds, 1:00:00, 1-12:00:00, none, or auto: XTUNE_WALLTIME, "
+                   "else what Slurm says of the job")
+      ->capture_default_str();
+  command->add_flag("--requeue", options.requeue,
+                    "where time ends before the work (or SIGUSR1 says so), ask Slurm to start the job again");
   command->add_flag("--fresh", options.fresh, "measure again what the store already answers");
   command->add_flag(
       "--retry-failed", options.retry_failed,
@@ -156,7 +165,7 @@ void add_run_command(CLI::App& app, Context& context) {
   command->callback([&context, command] {
     if (command->count("--top") > 0) options.rows = options.top;
     if (!options.partition.empty()) options.common.partition = parse_partition(options.partition);
-    context.exit_code = RunCommand(options).go();
+    context.exit_code = run_specs(options);
   });
 }
 

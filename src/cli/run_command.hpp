@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -12,6 +13,8 @@
 #include "base/event_loop.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
+#include "core/batch/progress_file.hpp"
+#include "core/batch/walltime.hpp"
 #include "core/record/objective.hpp"
 #include "core/run/tuner.hpp"
 #include "core/study/claims.hpp"
@@ -21,7 +24,8 @@ namespace xtune::cli {
 
 struct RunOptions {
   CommonOptions common;
-  std::string path;
+  std::vector<std::string> paths;
+  std::string path;  ///< of one of them
   std::string log;
   std::string strategy;
   std::string recording;
@@ -31,19 +35,52 @@ struct RunOptions {
   std::size_t rows = 10;
   std::size_t top = 1;  ///< so many are measured in full
   std::string exec_prefix, partition;
-  bool sanitize = false, fresh = false, retry_failed = false, quiet = false, dry_run = false;
+  bool sanitize = false, fresh = false, retry_failed = false, quiet = false, dry_run = false, requeue = false;
+  std::string walltime = "auto";
 };
 
 /// "i/n", "i:n". Throws Error(invalid_argument).
 Partition parse_partition(const std::string& text);
 
-/// One run of the command, on devices or over recordings.
+/// What all specs of one command share.
+struct RunSession {
+  explicit RunSession(const RunOptions& options);
+  /// Tells `xtune status`, where this is a process of a job or of a named study.
+  void keep_progress(const std::filesystem::path& store);
+  bool ends() const { return stop || drain; }
+
+  EventLoop loop;
+  std::atomic<bool> stop{false};   ///< at once
+  std::atomic<bool> drain{false};  ///< begin nothing new: the job's time is nearly over
+  bool again = false;              ///< there is more to do, in another job or another attempt of this one
+  std::vector<EventLoop::Watch> signals;
+  std::optional<StopRule> rule;  ///< of a job with a limit
+  std::int64_t end_ns = 0;       ///< of its time, by system_clock
+  EventLoop::Watch look, beat;
+  std::optional<ProgressFile> progress;
+  std::optional<Rank> rank;  ///< one of several processes of a job
+  bool tells;                ///< of all processes of the job this one says what concerns them all
+  /// Of who tells what came of a spec. A claim lasts as long as its process.
+  std::vector<std::unique_ptr<Claims>> speakers;
+  bool kept = true;  ///< what was measured, in every spec so far
+};
+
+/// All specs of the command, one after the other.
+int run_specs(const RunOptions& options);
+
+/// One spec of the command, on devices or over recordings.
 class RunCommand {
  public:
-  /// options outlive it.
-  explicit RunCommand(const RunOptions& options);
+  /// Both outlive it.
+  RunCommand(const RunOptions& options, RunSession& session);
   ~RunCommand();
+  /// The exit code, done or nothing_valid.
   int go();
+  /// In the order of the cases, those that had their turn.
+  std::vector<nlohmann::ordered_json> results() const;
+  bool speaks() const { return speaks_; }
+  bool shares() const { return rank_.has_value(); }
+  const std::string& arch() const { return target_.device.arch; }
 
  private:
   // run_command.cpp
@@ -59,31 +96,31 @@ class RunCommand {
   int recorded_device() const;
 
   // run_cases.cpp: what both do of each case, and at the end.
-  std::vector<EventLoop::Watch> watch_signals(EventLoop& loop);
   void join(const std::string& arch);
   TuneResult tune_case(const Bindings& problem, EventLoop& loop, CompileService& compiler,
                        const std::vector<BenchService*>& benches, Clock& clock, ProgressPrinter& printer,
                        std::vector<Bindings> only = {});
-  void show(const TuneResult& result, nlohmann::ordered_json json);
+  std::vector<std::size_t> case_order() const;
+  void show(std::size_t number, const TuneResult& result, nlohmann::ordered_json json);
   void print_text(const TuneResult& result) const;
   bool chooses_across() const;
   void show_across();
-  int finish() const;
   /// A replay's records are nobody's measurements: they are kept only where somebody asks for them.
   bool keeps() const { return spec_.replays() ? !options_.common.store.empty() : !cache_disabled_; }
   bool stored_counts() const { return keeps() && !spec_.replays() && !options_.fresh && !options_.sanitize; }
 
   const RunOptions& options_;
+  RunSession& session_;
   Target target_;
   Spec spec_;
-  std::atomic<bool> stop_{false};
+  std::atomic<bool>& stop_;
   int code_ = done;
   bool cache_disabled_ = false;
-  std::optional<Rank> rank_;         ///< one of several processes of a job
-  std::unique_ptr<Claims> speaker_;  ///< of who prints the results of the job
+  std::optional<Rank> rank_;  ///< of those who share the work on this spec
   bool speaks_ = true;
-  std::vector<nlohmann::ordered_json> results_;
-  std::vector<TuneResult> tuned_;  ///< by case
+  std::map<std::size_t, nlohmann::ordered_json> results_;  ///< by case
+  std::map<std::size_t, TuneResult> tuned_by_case_;
+  std::vector<TuneResult> tuned_;  ///< the same in order, once all are there
 };
 
 }  // namespace xtune::cli

@@ -126,7 +126,6 @@ void RunCommand::put_before_program() {
 }
 
 int RunCommand::print_commands() {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
   std::set<std::string> built;
   for (const Bindings& problem : spec_.cases) {
     const Space space = make_space(spec_, problem, device_facts(target_.device));
@@ -142,11 +141,11 @@ int RunCommand::print_commands() {
         print_lines(spec_, commands, built);
         continue;
       }
-      list.push_back(json_of(commands));
-      if (!problem.empty()) list.back()["problem"] = bindings_json(problem);
+      nlohmann::ordered_json json = json_of(commands);
+      if (!problem.empty()) json["problem"] = bindings_json(problem);
+      results_.emplace(results_.size(), std::move(json));
     }
   }
-  if (options_.common.json()) print_json(list);
   return done;
 }
 

@@ -40,10 +40,10 @@ int RunCommand::replay() {
   const std::vector<Recording> recordings = read_given_recordings(
       options_.recording.empty() ? spec_.kernel.recording : std::filesystem::path(options_.recording));
   for (const Recording& recording : recordings) warn_of(recording);
-  EventLoop loop;
-  const std::vector<EventLoop::Watch> watches = watch_signals(loop);
+  EventLoop& loop = session_.loop;
   std::optional<ProgressPrinter> printer;
-  for (const Bindings& problem : spec_.cases) {
+  for (const std::size_t number : case_order()) {
+    const Bindings& problem = spec_.cases[number];
     const Recording& recording =
         replay::choose_recording(recordings, spec_, problem, options_.common.arch, recorded_device());
     target_ = replay::target_of(recording);
@@ -68,14 +68,17 @@ int RunCommand::replay() {
     nlohmann::ordered_json json = run_json(spec_, result, options_.rows);
     json["simulated"] = true;
     json["recording"] = recording.name;
-    show(result, std::move(json));
-    if (spec_.objective.across != ObjectiveSpec::Across::each) tuned_.push_back(result);
+    show(number, result, std::move(json));
     if (!options_.common.json() && speaks_)
       fmt::print("      replayed from {}: the seconds are simulated, nothing was measured\n", recording.name);
-    if (stop_) break;
+    if (session_.ends()) break;
   }
-  if (chooses_across()) show_across();
-  return finish();
+  if (chooses_across()) {
+    for (auto& [number, result] : tuned_by_case_) tuned_.push_back(std::move(result));
+    show_across();
+  }
+  session_.kept = session_.kept && keeps();
+  return code_;
 }
 
 }  // namespace xtune::cli

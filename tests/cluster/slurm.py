@@ -46,12 +46,19 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
 ReturnToService=2
-SchedulerParameters=batch_sched_delay=0,sched_interval=2
+SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=1
+SlurmdTimeout=5
+GresTypes=gpu
 KillWait=3
 MpiDefault=none
-NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=4 RealMemory=1000
-NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=4 RealMemory=1000
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=4 RealMemory=1000 Gres=gpu:h100:2
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=4 RealMemory=1000 Gres=gpu:mi300a:2
 PartitionName=all Nodes=ALL Default=YES State=UP
+"""
+# Devices that are none: what Slurm sets for them in the environment is real.
+GRES = """\
+NodeName=n1 Name=gpu Type=h100 File={folder}/nvidia[0-1] Flags=nvidia_gpu_env
+NodeName=n2 Name=gpu Type=mi300a File={folder}/card[0-1] Flags=amd_gpu_env
 """
 
 
@@ -65,16 +72,32 @@ class Slurm:
         (self.folder / "slurm.conf").write_text(
             CONFIGURATION.format(host=socket.gethostname().split(".")[0], user=pwd.getpwuid(os.getuid()).pw_name,
                                  folder=self.folder, ports=free_ports(3)))
+        (self.folder / "gres.conf").write_text(GRES.format(folder=self.folder))
+        for name in ["nvidia0", "nvidia1", "card0", "card1"]:
+            (self.folder / name).symlink_to("/dev/null")
         os.environ["SLURM_CONF"] = str(self.folder / "slurm.conf")
-        sbin = os.environ.get("PATH", "") + ":/usr/sbin"
+        sbin = self.sbin
         try:
-            for command in [["slurmctld", "-c"], ["slurmd", "-N", "n1"], ["slurmd", "-N", "n2"]]:
-                subprocess.run([shutil.which(command[0], path=sbin), *command[1:]], check=True)
-            self.wait_for(lambda: self.ask("sinfo", "-hN", "-o", "%T").split() == ["idle", "idle"], "two idle nodes")
+            subprocess.run([shutil.which("slurmctld", path=sbin), "-c"], check=True)
+            for node in ["n1", "n2"]:
+                self.start_node(node)
+            self.wait_for_nodes()
         except BaseException:
             self.__exit__()
             raise
         return self
+
+    sbin = os.environ.get("PATH", "") + ":/usr/sbin"
+
+    def start_node(self, node):
+        subprocess.run([shutil.which("slurmd", path=self.sbin), "-N", node], check=True)
+
+    def kill_node(self, node):
+        """Its daemon alone: what runs there goes on, as on a node that has lost the network."""
+        os.kill(int((self.folder / f"{node}.pid").read_text()), signal.SIGKILL)
+
+    def wait_for_nodes(self):
+        self.wait_for(lambda: self.ask("sinfo", "-hN", "-o", "%T").split() == ["idle", "idle"], "two idle nodes")
 
     def __exit__(self, *_):
         for name in ["n1", "n2", "controller"]:

@@ -71,6 +71,10 @@ TuneResult Tuning::go() {
     look_at_peers_later();
   }
   while (!stopping()) {
+    if (draining()) {
+      if (benching() == 0 || !loop_.run_once()) break;
+      continue;
+    }
     pump();
     leave_peers();
     done = in_flight() == 0 && !waits_for_peers() && search_is_over() && !go_on_after_search();
@@ -79,7 +83,7 @@ TuneResult Tuning::go() {
     const std::uint64_t before = answers_;
     if (!loop_.run_once() && answers_ == before) throw Error(ErrorKind::io, "the workers ended without an answer");
   }
-  result_.interrupted = stop_.load();
+  result_.interrupted = stop_.load() || (draining() && !done);
   result_.out_of_time = !result_.interrupted && !left_peers_ && !(done && exhausted());
   try {
     writer_->sync();

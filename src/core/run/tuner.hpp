@@ -28,7 +28,9 @@ struct TuneOptions {
   bool transfer = true;       ///< records of other devices and problems guide the search
   bool retry_failed = false;  ///< try stored crashes and timeouts again
   std::size_t top = 1;        ///< so many of the best are measured in full, whatever the race
-  Peers* peers = nullptr;     ///< other processes at the same search; outlives the run
+  /// Once it is true nothing new is begun: what the device is at is finished and kept, and the run ends.
+  const std::atomic<bool>* drain = nullptr;
+  Peers* peers = nullptr;  ///< other processes at the same search; outlives the run
   /// Not empty: these configurations and no others, each in full; those that the space does not allow are passed over.
   std::vector<Bindings> only;
 };
@@ -68,7 +70,7 @@ struct TuneResult {
   double compile_cpu_s = 0;   ///< CPU time of compile workers and their children
   double compile_wall_s = 0;  ///< from the first compile job's start to the last one's end
   double device_busy_s = 0;   ///< wall clock that bench workers spent on configurations: load, validate, measure
-  bool interrupted = false;
+  bool interrupted = false;   ///< by `stop` or `drain`
   bool out_of_time = false;   ///< [search] seconds ended it
   std::size_t finalists = 0;  ///< 0: one configuration was clearly the best, or no finals were asked for or reached
 };

@@ -95,6 +95,7 @@ class Tuning {
     return spec_.search.seconds && elapsed_s() >= share * *spec_.search.seconds;
   }
   bool stopping() const { return stop_.load(std::memory_order_relaxed) || time_is_up(); }
+  bool draining() const { return options_.drain && options_.drain->load(std::memory_order_relaxed); }
   bool races() const { return spec_.measure.race && !criterion_.score && options_.only.empty(); }
   bool holds_finals() const { return spec_.measure.finals >= 2 && criterion_.times && options_.only.empty(); }
   bool exhausted() const { return blocks_ ? blocks_->over() : path_.exhausted(); }

@@ -1,0 +1,47 @@
+// Keeps the progress file and the slowest configuration.
+#include "cli/run_observer.hpp"
+
+namespace xtune::cli {
+
+RunObserver::RunObserver(ProgressPrinter& printer, ProgressFile* file, StopRule* rule, const Spec& spec,
+                         const std::string& path, const Bindings& problem, const DeviceInfo& device)
+    : printer_(printer), file_(file), rule_(rule), spec_(spec), path_(path), problem_(problem) {
+  if (!file_) return;
+  work().kernel = spec.kernel.name;
+  work().arch = device.arch;
+  work().device = device.name;
+  file_->write(true);
+}
+
+RunObserver::~RunObserver() {
+  if (!file_ || ended_) return;
+  work().state = "failed";
+  file_->write(true);
+}
+
+void RunObserver::on_record(const Record& record, const std::string& log, bool from_store) {
+  if (rule_ && !from_store) rule_->measured(record.bench_s);
+  printer_.on_record(record, log, from_store);
+}
+
+void RunObserver::on_progress(const Progress& progress) {
+  printer_.on_progress(progress);
+  if (!file_) return;
+  WorkProgress& own = work();
+  own.done = progress.done;
+  own.total = progress.total;
+  if (progress.best) {
+    own.best_ms = statistic(progress.best->time_ms, spec_.measure.statistic);
+    own.best = progress.best->config;
+  }
+  file_->write();
+}
+
+void RunObserver::end(const TuneResult& result) {
+  ended_ = true;
+  if (!file_) return;
+  work().state = result.interrupted ? "stopped" : "done";
+  file_->write(true);
+}
+
+}  // namespace xtune::cli

@@ -1,0 +1,40 @@
+// What a run tells while it goes on: the user, `xtune status`, and the rule that stops before the job's end.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/progress.hpp"
+#include "core/batch/progress_file.hpp"
+#include "core/batch/walltime.hpp"
+
+namespace xtune::cli {
+
+/// Passes everything on. file and rule: null for none; they and the printer outlive it.
+class RunObserver final : public TuneObserver {
+ public:
+  RunObserver(ProgressPrinter& printer, ProgressFile* file, StopRule* rule, const Spec& spec, const std::string& path,
+              const Bindings& problem, const DeviceInfo& device);
+  /// A search that ends by an exception has failed.
+  ~RunObserver() override;
+  RunObserver(const RunObserver&) = delete;
+  RunObserver& operator=(const RunObserver&) = delete;
+
+  void on_record(const Record& record, const std::string& log, bool from_store) override;
+  void on_progress(const Progress& progress) override;
+  void on_note(const std::string& text) override { printer_.on_note(text); }
+  void on_warning(const std::string& text) override { printer_.on_warning(text); }
+  void end(const TuneResult& result);
+
+ private:
+  WorkProgress& work() { return file_->work(path_, problem_); }
+  ProgressPrinter& printer_;
+  ProgressFile* file_;
+  StopRule* rule_;
+  const Spec& spec_;
+  std::string path_;
+  Bindings problem_;
+  bool ended_ = false;
+};
+
+}  // namespace xtune::cli

@@ -1,0 +1,216 @@
+// xtune status: how far a job is, from the files that it leaves and from what Slurm says.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/event_loop.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "core/batch/study_status.hpp"
+#include "core/batch/submission.hpp"
+#include "core/batch/walltime.hpp"
+#include "report/run_report.hpp"
+#include "report/table.hpp"
+
+namespace xtune::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct StatusOptions {
+  std::string format = "text", store, what;
+  bool watch = false;
+  double every_s = 5;
+};
+
+/// What is looked at: a submission with its attempts, or one study.
+struct Subject {
+  std::string name;
+  std::optional<Submitted> submission;
+  std::vector<std::string> studies;
+};
+
+Subject subject_of(Submitted submission) {
+  Subject subject{submission.name, std::nullopt, {}};
+  for (int i = 0; i <= submission.restarts; ++i) subject.studies.push_back(attempt_study(submission.name, i));
+  subject.submission = std::move(submission);
+  return subject;
+}
+
+Subject find_subject(const std::filesystem::path& store, const std::string& what) {
+  const std::vector<Submitted> submissions = read_submissions(store);
+  const std::vector<std::string> studies = studies_in(store);
+  for (auto each = submissions.rbegin(); each != submissions.rend(); ++each)
+    if (what.empty() || each->name == what ||
+        std::any_of(each->steps.begin(), each->steps.end(), [&](const auto& step) { return step.job == what; }))
+      return subject_of(*each);
+  for (auto study = studies.rbegin(); study != studies.rend(); ++study) {
+    // Of a job whose number is given, with all its steps and attempts: slurm-17.0, slurm-17.0-r1.
+    const bool of_job = study->starts_with("slurm-" + what + ".");
+    if (what.empty() || *study == what || of_job) {
+      Subject subject{*study, std::nullopt, {*study}};
+      if (of_job) {
+        subject.name = "job " + what;
+        subject.studies.clear();
+        for (const std::string& other : studies)
+          if (other.starts_with("slurm-" + what + ".")) subject.studies.push_back(other);
+      }
+      return subject;
+    }
+  }
+  std::vector<std::string> names = studies;
+  for (const Submitted& each : submissions) names.push_back(each.name);
+  const std::string where = printable(store.string());
+  throw Error(ErrorKind::invalid_argument,
+              what.empty() ? fmt::format("{} has no jobs to show: `xtune submit` makes one, and so do processes that "
+                                         "srun or mpirun starts (--store names another store)",
+                                         where)
+                           : fmt::format("{} has no job, submission or study '{}'{} (--store names another store)",
+                                         where, printable(what, 80), did_you_mean(what, names)));
+}
+
+/// "RUNNING", by job; of what the queue has forgotten the accounting knows, if there is one.
+std::map<std::string, std::string> job_states(const std::vector<std::string>& jobs) {
+  std::map<std::string, std::string> states;
+  std::string list;
+  for (const std::string& job : jobs) list += (list.empty() ? "" : ",") + job;
+  if (list.empty()) return states;
+  const auto read = [&](const std::string& lines) {
+    std::istringstream in(lines);
+    for (std::string line; std::getline(in, line);) {
+      const std::size_t bar = line.find('|');
+      if (bar == std::string::npos) continue;
+      // "17+0", of a heterogeneous job.
+      const std::string job = line.substr(0, line.find_first_of("+|"));
+      states.try_emplace(job, line.substr(bar + 1));
+    }
+  };
+  read(ask_program({"squeue", "-h", "-t", "all", "-j", list, "-o", "%i|%T"}));
+  if (states.size() < jobs.size()) read(ask_program({"sacct", "-n", "-X", "-P", "-j", list, "-o", "JobID,State"}));
+  return states;
+}
+
+Json status_json(const Subject& subject, const StudyStatus& status) {
+  Json json{{"name", subject.name}, {"jobs", Json::array()}, {"work", Json::array()}, {"processes", Json::array()}};
+  if (subject.submission) {
+    std::vector<std::string> jobs;
+    for (const SubmittedStep& step : subject.submission->steps) jobs.push_back(step.job);
+    const auto states = job_states(jobs);
+    for (const SubmittedStep& step : subject.submission->steps) {
+      const auto state = states.find(step.job);
+      json["jobs"].push_back(
+          {{"step", step.step}, {"job", step.job}, {"state", state == states.end() ? Json() : Json(state->second)}});
+    }
+  }
+  for (const WorkProgress& work : status.work) {
+    Json each{{"spec", work.spec}, {"kernel", work.kernel}, {"problem", bindings_json(work.problem)},
+              {"arch", work.arch}, {"device", work.device}, {"state", work.state},
+              {"done", work.done}, {"total", work.total},   {"best", nullptr}};
+    if (work.best_ms) each["best"] = {{"config", bindings_json(work.best)}, {"time_ms", *work.best_ms}};
+    if (!work.error.empty()) each["error"] = work.error;
+    json["work"].push_back(std::move(each));
+  }
+  for (const ProcessStatus& each : status.processes) {
+    const ProcessProgress& process = each.progress;
+    json["processes"].push_back({{"rank", process.rank},
+                                 {"host", process.host},
+                                 {"pid", process.pid},
+                                 {"job", process.job},
+                                 {"restart", process.restart},
+                                 {"state", process.state},
+                                 {"alive", each.alive},
+                                 {"age_s", each.age_s}});
+  }
+  return json;
+}
+
+void print_text(const Json& json, const StudyStatus& status) {
+  fmt::print("{}\n", printable(json["name"].get<std::string>()));
+  for (const Json& job : json["jobs"])
+    fmt::print("  {}: job {}{}\n", job["step"].get<std::string>(), job["job"].get<std::string>(),
+               job["state"].is_null() ? ", of which Slurm knows nothing (any more)"
+                                      : " " + printable(job["state"].get<std::string>(), 40));
+  std::vector<std::vector<std::string>> rows;
+  for (const WorkProgress& work : status.work)
+    rows.push_back({work.arch, work.kernel, bindings_text(work.problem), fmt::format("{}/{}", work.done, work.total),
+                    work.best_ms ? human_time_ms(*work.best_ms) : "-", work.state,
+                    work.best_ms ? bindings_text(work.best) : work.error});
+  if (!rows.empty()) fmt::print("{}", render_table({"arch", "kernel", "problem", "done", "best", "state", ""}, rows));
+  std::size_t alive = 0;
+  for (const ProcessStatus& each : status.processes) alive += each.alive;
+  fmt::print("{} of {} at work\n", alive, counted(status.processes.size(), "process"));
+  for (const ProcessStatus& each : status.processes)
+    if (!each.alive && each.progress.state == "running")
+      fmt::print("  dead: rank {} on {} (pid {}), silent for {}\n", each.progress.rank, printable(each.progress.host),
+                 each.progress.pid, human_seconds(each.age_s));
+}
+
+/// Whether something may still change.
+bool goes_on(const Json& json) {
+  const auto ends = [](const std::string& state) {
+    for (const char* running : {"PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED", "RESIZING"})
+      if (state.starts_with(running)) return false;
+    return true;
+  };
+  for (const Json& job : json["jobs"])
+    if (!job["state"].is_null() && !ends(job["state"])) return true;
+  for (const Json& process : json["processes"])
+    if (process["alive"]) return true;
+  return false;
+}
+
+int status(const StatusOptions& options) {
+  CommonOptions common;
+  common.store = options.store;
+  const std::filesystem::path store = common.store_path();
+  const Subject subject = find_subject(store, options.what);
+  EventLoop loop;
+  bool stopped = false;
+  const auto stop = [&stopped] { stopped = true; };
+  const EventLoop::Watch watches[] = {loop.on_signal(SIGINT, stop), loop.on_signal(SIGTERM, stop)};
+  for (;;) {
+    const StudyStatus found = read_study(store, subject.studies, system_clock().unix_time_ms());
+    const Json json = status_json(subject, found);
+    for (const std::string& warning : found.warnings) tell("warning: {}\n", warning);
+    if (options.format == "json")
+      fmt::print("{}\n", json.dump(options.watch ? -1 : 2, ' ', false, Json::error_handler_t::replace));
+    else
+      print_text(json, found);
+    std::fflush(stdout);
+    if (!options.watch || !goes_on(json)) return done;
+    bool waited = false;
+    const EventLoop::Watch timer =
+        loop.call_after(static_cast<std::uint64_t>(options.every_s * 1e3), [&waited] { waited = true; });
+    while (!waited && !stopped) loop.run_once();
+    if (stopped) return interrupted;
+    if (options.format == "text") fmt::print("\n");
+  }
+}
+
+}  // namespace
+
+void add_status_command(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("status", "shows how far a batch job is: done, best so far, processes, jobs");
+  add_example(*command, "xtune status 4711 --store $SCRATCH/xtune --watch");
+  static StatusOptions options;
+  command->add_option(
+      "job", options.what,
+      "what `xtune submit` printed, a job's number or XTUNE_STUDY; default: the latest submission, else "
+      "the latest study of the store");
+  command->add_option("--format", options.format, "text, or json: with --watch a line each time")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->add_option("--store", options.store, "the job's store; default: XTUNE_CACHE_DIR, else ~/.cache/xtune");
+  command->add_flag("--watch", options.watch, "again and again, until nobody is at work");
+  command->add_option("--every", options.every_s, "seconds between two looks")
+      ->check(positive_seconds())
+      ->capture_default_str();
+  command->callback([&context] { context.exit_code = status(options); });
+}
+
+}  // namespace xtune::cli

@@ -1,0 +1,202 @@
+// xtune submit: a suite as jobs of Slurm: compile, measure on each type of GPU, merge.
+#include "cli/submit_command.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "cli/spec_list.hpp"
+#include "core/batch/submission.hpp"
+#include "core/run/attempt.hpp"
+
+namespace xtune::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+struct SubmitOptions {
+  CommonOptions common;
+  Words paths, components, compile_sbatch;
+  int nodes = 1, gpus_per_node = 0, restarts = 20;
+  std::string compile = "login";
+  bool dry_run = false;
+};
+
+/// The first file's name, the time and something that no other submission has.
+std::string new_name(const std::string& path) {
+  std::string stem = fs::path(path).stem().string();
+  for (char& c : stem)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') c = '-';
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char time[32] = "";
+  std::strftime(time, sizeof time, "%Y%m%d-%H%M%S", &utc);
+  return fmt::format("{}-{}-{}", stem.substr(0, 40), time, new_attempt().substr(0, 4));
+}
+
+Submission submission_of(const SubmitOptions& options) {
+  Submission submission;
+  submission.name = new_name(options.paths.front());
+  submission.store = fs::absolute(options.common.store_path()).lexically_normal();
+  submission.folder = submission_folder(submission.store, submission.name);
+  submission.program = own_executable();
+  for (const std::string& path : options.paths)
+    submission.specs.push_back(fs::absolute(path).lexically_normal().string());
+  submission.sbatch = sbatch_options();
+  submission.compile_sbatch = options.compile_sbatch;
+  submission.compile_job = options.compile == "job";
+  submission.restarts = options.restarts;
+  for (const std::string& text : options.components) submission.components.push_back(parse_component(text));
+  if (submission.components.empty())
+    submission.components.push_back({options.common.arch, options.nodes, options.gpus_per_node, "", "", ""});
+  Words& run = submission.run_arguments;
+  if (options.common.backend != "auto") run.insert(run.end(), {"--backend", options.common.backend});
+  for (const std::string& define : options.common.defines) run.insert(run.end(), {"-D", define});
+  for (const std::string& filter : options.common.filters) run.insert(run.end(), {"--filter", filter});
+  return submission;
+}
+
+/// What is wrong with a spec shall be known now, not when the job starts.
+void check_specs(const SubmitOptions& options) {
+  for (const SpecList::Item& item : list_specs(options.paths).items)
+    read_spec(item.path, options_for(item, options.common), "");
+}
+
+Words sbatch_command(const JobStep& step, const fs::path& script, const std::string& after) {
+  Words words{"sbatch"};
+  // Of the first component of a heterogeneous job, which the others wait for.
+  words.insert(words.end(), step.arguments.begin(), step.arguments.end());
+  if (!after.empty()) words.insert(words.begin() + 1, "--dependency=afterany:" + after);
+  words.push_back(script.string());
+  return words;
+}
+
+int print_scripts(const Submission& submission, const std::vector<JobStep>& steps, const SubmitOptions& options) {
+  nlohmann::ordered_json json{{"name", submission.name}, {"folder", submission.folder.string()}};
+  json["steps"] = nlohmann::ordered_json::array();
+  const Words compile = options.compile == "login" ? compile_command(submission) : Words();
+  if (!compile.empty()) {
+    json["compile_here"] = compile;
+    if (!options.common.json()) fmt::print("# here: {}\n\n", printable(shell_words(compile)));
+  }
+  std::string after;
+  for (const JobStep& step : steps) {
+    const Words command = sbatch_command(step, submission.folder / (step.name + ".sh"), after);
+    after = "<" + step.name + ">";
+    json["steps"].push_back({{"step", step.name}, {"sbatch", command}, {"script", step.script}});
+    if (!options.common.json()) fmt::print("# {}\n{}\n", printable(shell_words(command)), step.script);
+  }
+  if (options.common.json()) print_json(json);
+  return done;
+}
+
+std::string submit_step(const Words& command) {
+  CommandOptions options;
+  options.timeout_ms = 60'000;
+  CommandResult result;
+  try {
+    result = run_command(command, options);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::unavailable,
+                fmt::format("{}; --dry-run prints the scripts for another machine", error.what()));
+  }
+  // "123" or "123;cluster"; what a site's plugin has to say comes before.
+  std::string answer = result.stdout_text.substr(0, result.stdout_text.find_last_not_of(" \n") + 1);
+  answer = answer.substr(answer.rfind('\n') + 1);
+  answer = answer.substr(0, answer.find(';'));
+  if (!result.ok() || answer.empty() || answer.find_first_not_of("0123456789") != std::string::npos)
+    throw Error(ErrorKind::unavailable,
+                fmt::format("{} failed: {}\n{}", printable(shell_words(command), 500),
+                            describe_exit(result.exit_code, result.signal), printable_lines(result.stderr_text, 2000)));
+  return answer;
+}
+
+int submit(const SubmitOptions& options) {
+  check_specs(options);
+  const Submission submission = submission_of(options);
+  const std::vector<JobStep> steps = job_steps(submission);
+  if (options.dry_run) return print_scripts(submission, steps, options);
+  if (options.compile == "login") {
+    const Words compile = compile_command(submission);
+    if (compile.empty())
+      tell("note: no architecture is named (--arch, --arch-component ARCH:...): the job compiles as it goes\n");
+    else if (::isatty(STDERR_FILENO))
+      tell("compiling for {}\n", compile.back());
+    // What does not compile here, for want of a compiler say, does so in the job.
+    if (!compile.empty()) {
+      const CommandResult result = run_command(compile);
+      if (!result.ok())
+        tell("warning: {}: {}; the job compiles what is missing\n", printable(shell_words(compile), 300),
+             printable(result.stderr_text, 500));
+    }
+  }
+  std::vector<SubmittedStep> submitted;
+  nlohmann::ordered_json json{{"name", submission.name}, {"folder", submission.folder.string()}};
+  json["steps"] = nlohmann::ordered_json::array();
+  std::string after;
+  for (const JobStep& step : steps) {
+    const fs::path script = submission.folder / (step.name + ".sh");
+    write_file_atomically(script, step.script);
+    after = submit_step(sbatch_command(step, script, after));
+    submitted.push_back({step.name, after});
+    // After each: where the next is refused, what is queued can still be found.
+    write_submission(submission, submitted);
+    json["steps"].push_back({{"step", step.name}, {"job", after}});
+    if (!options.common.json()) fmt::print("{}: job {}\n", step.name, after);
+  }
+  if (options.common.json())
+    print_json(json);
+  else
+    fmt::print("follow it with: xtune status {} --store {} --watch\n", submission.name,
+               printable(shell_word(submission.store.string())));
+  return done;
+}
+
+}  // namespace
+
+std::vector<std::string>& sbatch_options() {
+  static std::vector<std::string> words;
+  return words;
+}
+
+void add_submit_command(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand(
+      "submit", "tunes specs in a batch job of Slurm: compiles, measures on every type of GPU, merges");
+  add_example(*command, "xtune submit configs/suite.toml --nodes 4 --gpus-per-node 4 -- --time=2:00:00 -A project");
+  static SubmitOptions options;
+  add_specs_argument(*command, options.paths);
+  add_common_options(*command, options.common);
+  const auto count = [&](const char* name, int& target, int least, const char* text) {
+    command->add_option(name, target, text)->check(CLI::Range(least, 1'000'000))->capture_default_str();
+  };
+  count("--nodes", options.nodes, 1, "nodes");
+  count("--gpus-per-node", options.gpus_per_node, 0, "GPUs of each node, and a process for each; 0: one without a GPU");
+  command
+      ->add_option("--arch-component", options.components,
+                   "one type of GPU of several: [ARCH:]nodes=2,gpus-per-node=4,gres=gpu:h100:4,constraint=...,"
+                   "partition=...; each is a component of one heterogeneous job")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--compile", options.compile,
+                   "where to compile for the architectures that are named: login (here, now), job (a job of its own "
+                   "in front), or none (as the measuring goes)")
+      ->check(CLI::IsMember({"login", "job", "none"}))
+      ->capture_default_str();
+  command
+      ->add_option("--cpu-option", options.compile_sbatch,
+                   "an option of sbatch for the jobs that need no GPU: --cpu-option=--partition=cpu; may be repeated")
+      ->allow_extra_args(false);
+  count("--restarts", options.restarts, 0, "how often a job whose time ends is started again");
+  command->add_flag("--dry-run", options.dry_run, "print the scripts, submit nothing");
+  command->callback([&context] { context.exit_code = submit(options); });
+}
+
+}  // namespace xtune::cli

@@ -1,0 +1,97 @@
+// Batch jobs without Slurm: the scripts of submit, status from files alone, time limits.
+#include <doctest/doctest.h>
+
+#include "cli.hpp"
+
+using namespace xtune;
+using namespace xtune::cli_test;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("submit --dry-run prints the scripts and leaves nothing behind") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  const CommandResult run =
+      cli.xtune({"submit", spec, "--backend", "host", "-D", "N=64", "--dry-run", "--arch-component",
+                 "sm_90a:nodes=2,gpus-per-node=4", "--arch-component", "gfx942:gpus-per-node=2", "--compile", "job",
+                 "--format", "json", "--", "--time=1:00:00", "-A", "a b"});
+  CAPTURE(run.stderr_text);
+  REQUIRE(run.exit_code == 0);
+  const json answer = parsed(run);
+  REQUIRE(answer["steps"].size() == 3);
+  CHECK(answer["steps"][1]["sbatch"].dump() ==
+        json{"sbatch", "--dependency=afterany:<compile>", "--parsable",
+             "--output=" + answer["folder"].get<std::string>() + "/measure-%j.log", "--time=1:00:00", "-A", "a b", ":",
+             "--time=1:00:00", "-A", "a b", answer["folder"].get<std::string>() + "/measure.sh"}
+            .dump());
+  CHECK(has(answer["steps"][1]["script"], "-D N=64"));
+  CHECK_FALSE(fs::exists(cli.path("cache") + "/submissions"));
+
+  const CommandResult text = cli.xtune({"submit", spec, "--dry-run"});
+  CHECK(text.exit_code == 0);
+  CHECK(has(text.stdout_text, "#!/bin/bash"));
+  CHECK_FALSE(has(text.stdout_text, "hetjob"));
+}
+
+TEST_CASE("submit refuses a broken spec and says where there is no Slurm") {
+  Cli cli;
+  const std::string broken = cli.write("broken.toml", "[kernel]\nnam = 1\n");
+  CHECK(cli.xtune({"submit", broken, "--dry-run"}).exit_code == 2);
+  CHECK(cli.xtune({"submit", cli.copy_spec("[1]"), "--dry-run", "--arch-component", "node=1"}).exit_code == 2);
+  cli.env.emplace_back("PATH", "/nowhere");
+  const CommandResult none = cli.xtune({"submit", cli.copy_spec("[1]"), "--compile", "none"});
+  CHECK(none.exit_code == 4);
+  CHECK(has(none.stderr_text, "sbatch"));
+  CHECK(has(none.stderr_text, "--dry-run"));
+}
+
+TEST_CASE("status tells of a named study from its files alone") {
+  Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]");
+  const CommandResult none = cli.xtune({"status"});
+  CHECK(none.exit_code == 2);
+  CHECK(has(none.stderr_text, "has no jobs to show"));
+
+  cli.env.emplace_back("XTUNE_STUDY", "tuesday");
+  cli.env.emplace_back("PATH", "/usr/bin:/bin");
+  REQUIRE(cli.run(spec).exit_code == 0);
+  const json status = parsed(cli.xtune({"status", "--format", "json"}));
+  CHECK(status["name"] == "tuesday");
+  REQUIRE(status["work"].size() == 1);
+  CHECK(status["work"][0]["kernel"] == "copy");
+  CHECK(status["work"][0]["done"] == 2);
+  CHECK(status["work"][0]["total"] == 2);
+  CHECK(status["work"][0]["state"] == "done");
+  CHECK(status["work"][0]["best"]["time_ms"] > 0);
+  REQUIRE(status["processes"].size() == 1);
+  CHECK(status["processes"][0]["alive"] == false);
+  CHECK(status["processes"][0]["state"] == "done");
+
+  const CommandResult text = cli.xtune({"status", "tuesday", "--watch"});
+  CHECK(text.exit_code == 0);
+  CHECK(has(text.stdout_text, "2/2"));
+  CHECK(has(text.stdout_text, "0 of 1 process at work"));
+  const CommandResult other = cli.xtune({"status", "tuesdy"});
+  CHECK(other.exit_code == 2);
+  CHECK(has(other.stderr_text, "did you mean 'tuesday'?"));
+}
+
+TEST_CASE("A limit that leaves no time stops before anything is measured, one that leaves enough changes nothing") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]");
+  const CommandResult none = cli.run(spec, {"--walltime", "1"});
+  CHECK(none.exit_code == 130);
+  CHECK(has(none.stderr_text, "stopped before the end of the job's time"));
+  CHECK(cli.stored_records() == 0);
+  const CommandResult enough = cli.run(spec, {"--walltime", "1:00:00"});
+  CHECK(enough.exit_code == 0);
+  CHECK(has(enough.stderr_text, "left (--walltime)"));
+  CHECK(cli.run(spec, {"--walltime", "soon"}).exit_code == 2);
+  const CommandResult requeue = cli.run(spec, {"--walltime", "1", "--requeue", "--fresh"});
+  CHECK(requeue.exit_code == 130);
+  CHECK(has(requeue.stderr_text, "this is no Slurm job"));
+}

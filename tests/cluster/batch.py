@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Batch jobs of xtune under a real Slurm of two emulated nodes: submit, status, time limits, lost nodes, full disks.
+
+  tests/cluster/batch.py --xtune build/dev/src/cli/xtune
+
+Exit code 0 when all hold, 77 where Slurm does not start, else 1. Needs what cluster.py needs; the full disk needs root.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+from trial import BEST, CONFIGS, SRUN, Skip, check, finished, start, run_tests
+
+
+def status(trial, *what):
+    done = subprocess.run([trial.xtune, "status", *what, "--store", str(trial.store), "--format", "json"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    check(done.returncode == 0, f"status ended with {done.returncode}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def submit(trial, slurm, *options):
+    done = subprocess.run([trial.xtune, "submit", str(trial.folder / "copy.toml"), "--backend", "host", "--store",
+                           str(trial.store), "--format", "json", *options], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+    check(done.returncode == 0, f"submit ended with {done.returncode}: {done.stderr}")
+    answer = json.loads(done.stdout)
+    folder = pathlib.Path(answer["folder"])
+    slurm.wait_for(lambda: (folder / "status.json").exists() and not slurm.ask("squeue", "-h"), "the merge", 120)
+    return answer, folder
+
+
+def submitted(trial, slurm):
+    """A suite through submit: two nodes measure, the merge tells what came of it; paths have spaces and quotes."""
+    trial.store = trial.folder / "the user's \"store\" $HOME"
+    (trial.folder / "suite.toml").write_text('[[suite]]\nspec = "copy.toml"\ncases = [{ N = 64 }, { N = 32 }]\n')
+    os.rename(trial.folder / "copy.toml", trial.folder / "it's.toml")
+    (trial.folder / "copy.toml").write_text(
+        '[[suite]]\nspec = "it\'s.toml"\ncases = [{ N = 64 }, { N = 32 }]\n')
+    answer, folder = submit(trial, slurm, "--nodes", "2", "--", "--time=5")
+    results = json.loads((folder / "answers-0.r0.json").read_text())
+    check([each["problem"]["N"] for each in results] == [64, 32], f"answers: {results}")
+    check(all(each["best"]["config"] == BEST for each in results), "another best")
+    told = json.loads((folder / "status.json").read_text())
+    check(sorted((each["problem"]["N"], each["done"], each["state"]) for each in told["work"])
+          == [(32, CONFIGS, "done"), (64, CONFIGS, "done")], f"status: {told['work']}")
+    check(sorted(each["rank"] for each in told["processes"]) == [0, 1], f"processes: {told['processes']}")
+    check(not any(each["alive"] for each in told["processes"]), "a process lives on")
+    check([each["step"] for each in answer["steps"]] == ["measure", "merge"], f"steps: {answer}")
+    again = status(trial, answer["steps"][0]["job"])
+    check(again["name"] == answer["name"] and again["jobs"][0]["state"] == "COMPLETED", f"status: {again['jobs']}")
+
+
+def components(trial, slurm):
+    """A heterogeneous job: each process gets a device of its own by the scheduler's variables, in one store."""
+    _, folder = submit(trial, slurm, "--arch-component", "nodes=1,gpus-per-node=2,gres=gpu:h100:2", "--arch-component",
+                       "nodes=1,gpus-per-node=2,gres=gpu:mi300a:2")
+    told = json.loads((folder / "status.json").read_text())
+    check(len(told["processes"]) == 4, f"processes: {told['processes']}")
+    check((folder / "answers-1.r0.json").exists(), "the second component has no answers")
+    trial.check_complete()
+
+
+def mixed(trial, _):
+    """Four processes on nodes of two architectures make two searches, each as one process would have."""
+    one = trial.folder / "one"
+    alone = [trial.xtune, "run", str(trial.folder / "copy.toml"), "--backend", "host", "--store", str(one), "--quiet"]
+    finished(start(alone), "one process")
+    recording = trial.folder / "recording.jsonl"
+    for path in one.glob("records/*/copy/*.jsonl"):
+        recording.write_text(path.read_text().replace(f'"arch":"{path.parent.parent.name}"', '"arch":"gfx942"'))
+    replay = ["--backend", "replay", "--recording", str(recording)]
+    script = trial.folder / "either.sh"
+    script.write_text('#!/bin/sh\n[ "$SLURM_NODEID" = 0 ] && exec "$@"\nexec "$@" ' + " ".join(replay) + "\n")
+    script.chmod(0o755)
+    plain = [word for word in trial.command("--quiet")]
+    at = plain.index("--backend")
+    del plain[at:at + 2]
+    out = finished(start(SRUN + [str(script)] + plain), "srun")
+    decoder, answers = json.JSONDecoder(), []
+    while out.strip():
+        answer, end = decoder.raw_decode(out.lstrip())
+        answers.append(answer)
+        out = out.lstrip()[end:]
+    check(len(answers) == 2, f"{len(answers)} answers")
+    check(len({answer["device"]["arch"] for answer in answers}) == 2, "one architecture")
+    for answer in answers:
+        check(answer["best"]["config"] == BEST, f"the best is {answer['best']}")
+        check(sum(answer["counts"].values()) == CONFIGS, f"{answer['counts']}")
+    check(len(trial.measured()) == 2 * CONFIGS, f"{len(trial.measured())} records of two architectures")
+
+
+def walltime(trial, slurm):
+    """A run stops by itself before its job's time is over, asks for another attempt, and that one finishes."""
+    trial.slow_down()
+    codes, script = trial.folder / "codes", trial.folder / "job.sh"
+    script.write_text("#!/bin/sh\n[ -n \"$SLURM_RESTART_COUNT\" ] || export XTUNE_WALLTIME=15\n"
+                      "srun -n2 --overcommit " + " ".join(trial.command("--quiet", "--requeue")) +
+                      f"\nrc=$?\necho $rc >> {codes}\n[ $rc = 130 ] && sleep 60\nexit $rc\n")
+    slurm.ask("sbatch", "-n2", "--requeue", "--overcommit", "--open-mode=append", "-o", str(trial.folder / "log"),
+              str(script))
+    restarts = lambda: "Restarts=1" in slurm.ask("scontrol", "show", "job")
+    slurm.wait_for(restarts, "a second attempt", 120)
+    kept = len(trial.measured())
+    check(0 < kept < CONFIGS, f"{kept} were measured in the first attempt")
+    slurm.wait_for(lambda: not slurm.ask("squeue", "-h"), "the end of the job", 180)
+    log = (trial.folder / "log").read_text()
+    check("stopped before the end of the job's time" in log, f"the log says: {log}")
+    check(codes.read_text().split()[-1] == "0", f"exit codes {codes.read_text().split()}")
+    # What was on a device was finished: nothing is measured twice.
+    trial.check_complete(most_twice=0)
+
+
+def lost_node(trial, slurm):
+    """A node is lost, the job starts again elsewhere, and the processes left behind finish late: all is merged."""
+    trial.slow_down()
+    script = trial.folder / "job.sh"
+    script.write_text("#!/bin/sh\nsrun -N$SLURM_NNODES -n$SLURM_NNODES --overcommit " + " ".join(trial.command("--quiet")) + "\n")
+    slurm.ask("sbatch", "-N1-2", "--ntasks-per-node=1", "--exclusive", "--requeue", "--overcommit", "-o",
+              str(trial.folder / "log"), str(script))
+    slurm.wait_for(lambda: len(trial.measured()) >= 4 and len(trial.ranks()) == 2, "two processes at work")
+    told = status(trial)
+    orphan = next(each["pid"] for each in told["processes"] if each["rank"] == 1)
+    os.kill(orphan, signal.SIGSTOP)
+    slurm.kill_node("n2")
+    try:
+        slurm.wait_for(lambda: "Restarts=1" in slurm.ask("scontrol", "show", "job"), "another attempt of the job", 120)
+        slurm.wait_for(lambda: not slurm.ask("squeue", "-h"), "its end", 180)
+        check(set(trial.measured()) == set(range(1, CONFIGS + 1)), f"measured {trial.measured()}")
+    finally:
+        os.kill(orphan, signal.SIGCONT)
+    slurm.wait_for(lambda: not pathlib.Path(f"/proc/{orphan}").exists(), "the end of the process left behind")
+    # At most what it had in hand, and what it took over from the first attempt's other process.
+    trial.check_complete(most_twice=CONFIGS)
+    merged = trial.folder / "merged"
+    for _ in range(2):
+        finished(start([trial.xtune, "store", "merge", str(trial.store), "--into", str(merged)]), "merge")
+    lines = lambda store: sorted(line for path in store.glob("records/*/copy/*.jsonl")
+                                 for line in path.read_text().splitlines() if '"outcome"' in line)
+    check(len(lines(merged)) == len(set(lines(merged))) == len(lines(trial.store)), "merging twice is not merging once")
+    slurm.start_node("n2")
+    slurm.ask("scontrol", "update", "nodename=n2", "state=resume")
+    slurm.wait_for_nodes()
+
+
+def full_disk(trial, slurm):
+    """A full disk is told, what was measured before is kept, and the next run goes on from there."""
+    if os.geteuid() != 0:
+        raise Skip("only root mounts a small disk")
+    trial.slow_down()
+    trial.store.mkdir()
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(trial.store)], stderr=subprocess.PIPE,
+                           text=True)
+    if mount.returncode != 0:
+        raise Skip(f"no small disk here: {mount.stderr.strip()}")
+    try:
+        job = start(SRUN + trial.command("--quiet"))
+        slurm.wait_for(lambda: len(trial.measured()) >= 4, "four measurements")
+        with open(trial.store / "filler", "wb", buffering=0) as filler:
+            try:
+                while filler.write(b"x" * 4096):
+                    pass
+            except OSError:
+                pass
+        out, err = job.communicate(timeout=200)
+        check("No space left on device" in err, f"the run did not say it: {err}")
+        kept = trial.measured()
+        check(4 <= len(kept) < CONFIGS, f"{len(kept)} records are kept")
+        result = json.loads(out)
+        check(sum(result["counts"].values()) >= 4 and result["best"], f"printed {result}, {job.returncode}, {err}")
+        os.unlink(trial.store / "filler")
+        finished(start(SRUN + trial.command("--quiet")), "the second srun")
+        trial.check_complete()
+    finally:
+        slurm.ask("scancel", "--me")
+        slurm.wait_for(lambda: subprocess.run(["umount", str(trial.store)], stderr=subprocess.DEVNULL).returncode == 0,
+                       "the small disk to be idle")
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests([submitted, components, mixed, walltime, lost_node, full_disk], __doc__))
