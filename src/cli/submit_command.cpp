@@ -129,7 +129,7 @@ int submit(const SubmitOptions& options) {
     if (compile.empty())
       tell("note: no architecture is named (--arch, --arch-component ARCH:...): the job compiles as it goes\n");
     else if (::isatty(STDERR_FILENO))
-      tell("compiling for {}\n", compile.back());
+      tell("compiling: {}\n", printable(shell_words(compile), 300));
     // What does not compile here, for want of a compiler say, does so in the job.
     if (!compile.empty()) {
       const CommandResult result = run_command(compile);

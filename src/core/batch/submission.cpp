@@ -169,6 +169,7 @@ Words compile_command(const Submission& submission) {
   Words words{submission.program.string(), "compile"};
   append(words, submission.specs);
   append(words, {"--store", submission.store.string(), "--arch", archs});
+  append(words, submission.run_arguments);
   return words;
 }
 

@@ -29,7 +29,7 @@ struct Submission {
   std::string name;  ///< no other submission of this store has it; letters, digits, '-', '_' and '.' alone
   std::filesystem::path store, folder, program;  ///< absolute; folder: scripts, logs and answers
   std::vector<std::string> specs;                ///< absolute
-  std::vector<std::string> run_arguments;        ///< of `xtune run`: -D and its like
+  std::vector<std::string> run_arguments;        ///< of `xtune run` and `compile`: -D and its like
   std::vector<JobComponent> components;          ///< at least one
   std::vector<std::string> sbatch;               ///< the user's options, for the measuring job
   bool compile_job = false;                      ///< a job of its own compiles first

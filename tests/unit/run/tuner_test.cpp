@@ -330,6 +330,28 @@ TEST_CASE("The stop flag ends the run at once; what was measured is kept, the ne
   CHECK(rest.records.size() == 20);
 }
 
+TEST_CASE("Draining begins nothing new, and keeps what the device is at") {
+  Tuning t;
+  t.parameters = "A = { min = 1, max = 20 }\n";
+  t.bench.turns = 5;
+  std::atomic<bool> drain{false};
+  t.options.drain = &drain;
+  // By the next turn of the loop the device has the sixth in hand.
+  t.observer.also = [&](const Record&) {
+    if (t.observer.records.size() == 5) t.loop.post([&] { drain = true; });
+  };
+  const TuneResult result = t.run();
+  CHECK(result.interrupted);
+  CHECK_FALSE(result.out_of_time);
+  CHECK(t.bench.jobs.size() == 6);
+  CHECK(result.records.size() == 6);
+  CHECK(stored_records(t) == 6);
+  drain = false;
+  t.observer.also = nullptr;
+  CHECK(t.run().from_store == 6);
+  CHECK(t.bench.jobs.size() == 20);
+}
+
 TEST_CASE("A run that was stopped before it began does nothing") {
   Tuning t;
   t.stop = true;
