@@ -58,7 +58,8 @@ RunSession::RunSession(const RunOptions& options) : rank(find_rank()), tells(!ra
   if (!walltime) return;
   rule.emplace(walltime->remaining_s);
   end_ns = system_clock().now_ns() + static_cast<std::int64_t>(walltime->remaining_s * 1e9);
-  if (tells)
+  constexpr double month_s = 30 * 86400;  // what jobs without a limit have is no news
+  if (tells && walltime->remaining_s < month_s)
     tell("{} left ({}): the run stops by itself before\n", human_seconds(std::max(0.0, walltime->remaining_s)),
          walltime->source);
   look_at_clock(*this);

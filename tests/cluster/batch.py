@@ -119,9 +119,9 @@ def lost_node(trial, slurm):
     """A node is lost, the job starts again elsewhere, and the processes left behind finish late: all is merged."""
     trial.slow_down()
     script = trial.folder / "job.sh"
-    script.write_text("#!/bin/sh\nsrun -N$SLURM_NNODES -n$SLURM_NNODES --overcommit " + " ".join(trial.command("--quiet")) + "\n")
-    slurm.ask("sbatch", "-N1-2", "--ntasks-per-node=1", "--exclusive", "--requeue", "--overcommit", "-o",
-              str(trial.folder / "log"), str(script))
+    script.write_text("#!/bin/sh\nsrun -N$SLURM_NNODES -n2 --overcommit " + " ".join(trial.command("--quiet")) + "\n")
+    job = slurm.ask("sbatch", "--parsable", "-N2", "-n2", "--requeue", "--overcommit", "--open-mode=append", "-o",
+                    str(trial.folder / "log"), str(script)).strip()
     slurm.wait_for(lambda: len(trial.measured()) >= 4 and len(trial.ranks()) == 2, "two processes at work")
     told = status(trial)
     orphan = next(each["pid"] for each in told["processes"] if each["rank"] == 1)
@@ -129,6 +129,7 @@ def lost_node(trial, slurm):
     slurm.kill_node("n2")
     try:
         slurm.wait_for(lambda: "Restarts=1" in slurm.ask("scontrol", "show", "job"), "another attempt of the job", 120)
+        slurm.ask("scontrol", "update", f"jobid={job}", "numnodes=1")
         slurm.wait_for(lambda: not slurm.ask("squeue", "-h"), "its end", 180)
         check(set(trial.measured()) == set(range(1, CONFIGS + 1)), f"measured {trial.measured()}")
     finally:
@@ -138,7 +139,7 @@ def lost_node(trial, slurm):
     trial.check_complete(most_twice=CONFIGS)
     merged = trial.folder / "merged"
     for _ in range(2):
-        finished(start([trial.xtune, "store", "merge", str(trial.store), "--into", str(merged)]), "merge")
+        finished(start([trial.xtune, "store", "merge", str(trial.store), "--store", str(merged)]), "merge")
     lines = lambda store: sorted(line for path in store.glob("records/*/copy/*.jsonl")
                                  for line in path.read_text().splitlines() if '"outcome"' in line)
     check(len(lines(merged)) == len(set(lines(merged))) == len(lines(trial.store)), "merging twice is not merging once")
