@@ -349,7 +349,7 @@ TEST_CASE("Draining begins nothing new, and keeps what the device is at") {
   drain = false;
   t.observer.also = nullptr;
   CHECK(t.run().from_store == 6);
-  CHECK(t.bench.jobs.size() == 20);
+  CHECK(t.bench.jobs.size() == 14);
 }
 
 TEST_CASE("A run that was stopped before it began does nothing") {
