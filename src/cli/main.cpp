@@ -76,7 +76,8 @@ int run(int argc, char** argv) {
   app.footer(
       "Example:\n  xtune run configs/gemm.toml\n\nExit codes: 0 done; 1 xtune's own failure; 2 bad arguments or spec; "
       "3 nothing "
-      "valid was found;\n4 device or backend unavailable; 130 interrupted, or out of the job's time, with everything measured so far kept.");
+      "valid was found;\n4 device or backend unavailable; 130 interrupted, or out of the job's time, with everything "
+      "measured so far kept.");
   cli::Context context;
 #define COMMAND(add) cli::add(app, context);
 #include "cli/commands.def"
