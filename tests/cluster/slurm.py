@@ -105,6 +105,18 @@ class Slurm:
                 os.kill(int((self.folder / f"{name}.pid").read_text()), signal.SIGKILL)
             except (OSError, ValueError):
                 pass
+        self.end_steps()
+
+    def end_steps(self):
+        """Of a node that was lost they wait for a daemon that does not come back; they know their configuration."""
+        mine = b"SLURM_CONF=" + str(self.folder / "slurm.conf").encode()
+        for process in pathlib.Path("/proc").iterdir():
+            try:
+                if (process / "comm").read_text().strip() == "slurmstepd" and \
+                        mine in (process / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(process.name), signal.SIGKILL)
+            except (OSError, ValueError):
+                pass
 
     @staticmethod
     def ask(*command):
