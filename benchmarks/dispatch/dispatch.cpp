@@ -52,7 +52,7 @@ class NoDriver final : public Runtime {
                      stream, parameters, nullptr);
   }
   std::string describe(int) override { return ""; }
-  std::optional<std::size_t> accessible_bytes(const void*) noexcept override { return std::nullopt; }
+  std::optional<std::size_t> accessible_bytes(const void*, std::size_t) noexcept override { return std::nullopt; }
   bool is_capturing(void*) noexcept override { return false; }
   void read(void*, const void*, std::size_t, void*) override {}
   void snapshot(void*, const void*, std::size_t) override {}
