@@ -94,6 +94,11 @@ def mixed(trial, _):
     check(len(trial.measured()) == 2 * CONFIGS, f"{len(trial.measured())} records of two architectures")
 
 
+def wait_for_second_attempt(slurm, job):
+    # Of this job: others, of earlier checks, were restarted too.
+    slurm.wait_for(lambda: "Restarts=1" in slurm.ask("scontrol", "show", "job", job), "a second attempt", 120)
+
+
 def walltime(trial, slurm):
     """A run stops by itself before its job's time is over, asks for another attempt, and that one finishes."""
     trial.slow_down()
@@ -101,10 +106,9 @@ def walltime(trial, slurm):
     script.write_text("#!/bin/sh\n[ -n \"$SLURM_RESTART_COUNT\" ] || export XTUNE_WALLTIME=15\n"
                       "srun -n2 --overcommit " + " ".join(trial.command("--quiet", "--requeue")) +
                       f"\nrc=$?\necho $rc >> {codes}\n[ $rc = 130 ] && sleep 60\nexit $rc\n")
-    slurm.ask("sbatch", "-n2", "--requeue", "--overcommit", "--open-mode=append", "-o", str(trial.folder / "log"),
-              str(script))
-    restarts = lambda: "Restarts=1" in slurm.ask("scontrol", "show", "job")
-    slurm.wait_for(restarts, "a second attempt", 120)
+    job = slurm.ask("sbatch", "--parsable", "-n2", "--requeue", "--overcommit", "--open-mode=append", "-o",
+                    str(trial.folder / "log"), str(script)).strip()
+    wait_for_second_attempt(slurm, job)
     kept = len(trial.measured())
     check(0 < kept < CONFIGS, f"{kept} were measured in the first attempt")
     slurm.wait_for(lambda: not slurm.ask("squeue", "-h"), "the end of the job", 180)
@@ -128,7 +132,7 @@ def lost_node(trial, slurm):
     os.kill(orphan, signal.SIGSTOP)
     slurm.kill_node("n2")
     try:
-        slurm.wait_for(lambda: "Restarts=1" in slurm.ask("scontrol", "show", "job"), "another attempt of the job", 120)
+        wait_for_second_attempt(slurm, job)
         slurm.ask("scontrol", "update", f"jobid={job}", "numnodes=1")
         slurm.wait_for(lambda: not slurm.ask("squeue", "-h"), "its end", 180)
         check(set(trial.measured()) == set(range(1, CONFIGS + 1)), f"measured {trial.measured()}")
