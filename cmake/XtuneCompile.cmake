@@ -50,13 +50,14 @@ function(xtune_module name)
   target_link_libraries(xtune_${name} PUBLIC xtune_options ${ARGN})
 endfunction()
 
-# xtune_test(NAME LIB...): the test program test_NAME from every .cpp of the calling folder, as one CTest test.
+# xtune_test(NAME LIB...): the test program test_NAME from every .cpp of the calling folder, as one CTest test, which gets the
+# words of XTUNE_TEST_OPTIONS.
 function(xtune_test name)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   add_executable(test_${name} ${sources})
   target_link_libraries(test_${name} PRIVATE xtune_options xtune_doctest ${ARGN})
   target_include_directories(test_${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  add_test(NAME ${name} COMMAND test_${name})
+  add_test(NAME ${name} COMMAND test_${name} ${XTUNE_TEST_OPTIONS})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
   if(XTUNE_SANITIZE MATCHES "thread")
     set_property(TEST ${name} PROPERTY ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
