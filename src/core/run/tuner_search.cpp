@@ -1,4 +1,5 @@
 // What a run tries: its strategy, and each proposal until it is compiled.
+#include "base/causes.hpp"
 #include "core/run/knowledge.hpp"
 #include "core/run/tuning.hpp"
 #include "core/search/strategy.hpp"
@@ -57,7 +58,9 @@ void Tuning::stop_where_asked() {
 
 std::vector<Record> Tuning::read_store() {
   RecordSet set = read_records(options_.store, target_.device.arch, spec_.kernel.name);
-  for (const std::string& warning : set.warnings) observer_.on_warning(warning);
+  Causes causes;
+  for (const std::string& warning : set.warnings) causes.add(warning);
+  for (const Cause& cause : causes.all()) observer_.on_warning(cause.text());
   return std::move(set.records);
 }
 
