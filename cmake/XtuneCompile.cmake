@@ -58,7 +58,7 @@ function(xtune_test name)
   target_link_libraries(test_${name} PRIVATE xtune_options xtune_doctest ${ARGN})
   target_include_directories(test_${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   add_test(NAME ${name} COMMAND test_${name} ${XTUNE_TEST_OPTIONS})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900)  # of a hang; sanitizers and busy machines take their time
   if(XTUNE_SANITIZE MATCHES "thread")
     set_property(TEST ${name} PROPERTY ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
   elseif(XTUNE_SANITIZE MATCHES "address")
