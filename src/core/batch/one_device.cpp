@@ -2,15 +2,11 @@
 #include "core/batch/one_device.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <cerrno>
-
-#include "base/files.hpp"
 #include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "core/record/record_log.hpp"
-#include "core/run/attempt.hpp"
+#include "core/study/agreement.hpp"
 #include "core/study/shared_study.hpp"
 #include "xtune/error.hpp"
 
@@ -18,17 +14,9 @@ namespace xtune {
 
 void require_one_device(const std::filesystem::path& store, const std::string& study, const std::string& component,
                         const std::string& name, const std::string& arch) {
-  const std::filesystem::path folder = study_folder(store, study) / "components";
-  const std::filesystem::path agreed = folder / path_component(component);
-  const std::filesystem::path own = folder / ("." + new_attempt());
   const std::string device = printable(name) + " (" + printable(arch) + ")";
-  write_file_atomically(own, device + "\non " + printable(host_name()) + "\n");
-  // As with claims: one process alone succeeds. Without hard links two that begin at once may both.
-  if (::link(own.c_str(), agreed.c_str()) != 0 && errno != EEXIST && read_if_there(agreed).empty())
-    write_file_atomically(agreed, device + "\non " + printable(host_name()) + "\n");
-  std::error_code ignored;
-  std::filesystem::remove(own, ignored);
-  const std::string found = read_file(agreed);
+  const std::string found = agree_on(study_folder(store, study) / "components" / path_component(component),
+                                     device + "\non " + printable(host_name()) + "\n");
   const std::size_t end = found.find('\n');
   if (found.substr(0, end) == device) return;
   std::string where = end == std::string::npos ? "" : found.substr(end + 1);

@@ -8,8 +8,7 @@ namespace xtune {
 
 SearchPath::SearchPath(std::unique_ptr<Strategy> strategy, std::size_t window)
     : strategy_(std::move(strategy)),
-      learns_(strategy_->sequence() == nullptr),
-      window_(learns_ ? std::max<std::size_t>(window, 1) : std::numeric_limits<std::size_t>::max()) {}
+      window_(learns() ? std::max<std::size_t>(window, 1) : std::numeric_limits<std::size_t>::max()) {}
 
 std::optional<SearchPath::Proposal> SearchPath::next() {
   while (!exhausted_) {

@@ -28,7 +28,7 @@ class SearchPath {
   /// Once for each proposal, in any order.
   void set_outcome(std::uint64_t number, const Observation& outcome);
   /// Outcomes change the way: proposals made far ahead of them are worth less.
-  bool learns() const noexcept { return learns_; }
+  bool learns() const noexcept { return sequence() == nullptr; }
   /// What it proposes, where outcomes change nothing; else nullptr.
   const Sequence* sequence() const noexcept { return strategy_->sequence(); }
   /// The strategy has seen every outcome and proposes nothing more.
@@ -37,7 +37,6 @@ class SearchPath {
  private:
   bool show_next();
   std::unique_ptr<Strategy> strategy_;
-  bool learns_;
   std::size_t window_;
   std::deque<std::optional<Observation>> outcomes_;  ///< of proposals from shown_ on; unset: not known yet
   std::uint64_t shown_ = 0;

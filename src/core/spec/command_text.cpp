@@ -14,22 +14,8 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// Behind the brace that closes what opens at `start`; quotes hide braces. "{{" is no opening brace.
-std::size_t behind_braces(const Text& text, std::size_t start) {
-  char quote = 0;
-  for (std::size_t i = start + 1; i < text.text.size(); ++i) {
-    const char c = text.text[i];
-    if (quote != 0 && c == '\\')
-      ++i;
-    else if (quote != 0)
-      quote = c == quote ? 0 : quote;
-    else if (c == '"' || c == '\'')
-      quote = c;
-    else if (c == '}')
-      return i + 1;
-  }
-  fail(text, start, "'{' is not closed (a plain brace is written '{{')");
-}
+/// Behind the brace that closes what opens at `start`.
+std::size_t behind_braces(const Text& text, std::size_t start) { return closing_brace(text, start + 1) + 1; }
 
 bool opens_placeholder(const std::string& text, std::size_t at) {
   return text[at] == '{' && (at + 1 == text.size() || text[at + 1] != '{');

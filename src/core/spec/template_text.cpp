@@ -27,7 +27,8 @@ Value value_of(const CompiledText::Part& part, const Lookup& lookup) {
   }
 }
 
-// The brace that closes the expression opened before start; quotes hide braces.
+}  // namespace
+
 std::size_t closing_brace(const Text& text, std::size_t start) {
   char quote = 0;
   for (std::size_t i = start; i < text.text.size(); ++i) {
@@ -43,8 +44,6 @@ std::size_t closing_brace(const Text& text, std::size_t start) {
   }
   fail(text, start - 1, "'{' is not closed (a plain brace is written '{{')");
 }
-
-}  // namespace
 
 Location locate(const Text& text, std::size_t column) {
   Location at = text.at;

@@ -23,6 +23,9 @@ struct TextError : Error {
 
 /// The place of a column (bytes from 0) inside a text.
 Location locate(const Text& text, std::size_t column);
+/// The brace that closes the expression opened just before start; quotes hide braces. Throws TextError at the one that
+/// opens.
+std::size_t closing_brace(const Text& text, std::size_t start);
 
 /// An expression or a template text, parsed once and evaluated many times. Immutable, cheap to copy, safe to share
 /// between threads.

@@ -84,7 +84,7 @@ void Claims::beat() noexcept {
     ++beats_;
     const std::string text = line();
     [[maybe_unused]] const ssize_t written = ::pwrite(fd_, text.data(), text.size(), 0);
-    ::fdatasync(fd_);  // else an NFS client may keep it to itself for half a minute
+    ::fdatasync(fd_);                // else an NFS client may keep it to itself for half a minute
   } catch (const std::bad_alloc&) {  // the next one may do
   }
 }

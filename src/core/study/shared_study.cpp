@@ -1,18 +1,14 @@
 // Puts claims and tails together.
 #include "core/study/shared_study.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <utility>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "core/record/record_log.hpp"
-#include "core/run/attempt.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/study/agreement.hpp"
 
 namespace xtune {
 namespace {
@@ -27,16 +23,7 @@ std::filesystem::path claims_folder(const SharedStudy::Place& place, const std::
 
 /// The first one's time, which all of them take.
 std::int64_t agreed_beginning(const std::filesystem::path& folder, std::int64_t now_unix_ms) {
-  const std::filesystem::path agreed = folder / "began";
-  const std::filesystem::path own = folder / ("began." + new_attempt());
-  write_file_atomically(own, std::to_string(now_unix_ms) + "\n");
-  const int linked = ::link(own.c_str(), agreed.c_str());
-  // No hard links: two that begin at once may disagree by what lies between them.
-  if (linked != 0 && errno != EEXIST && read_if_there(agreed).empty())
-    write_file_atomically(agreed, std::to_string(now_unix_ms) + "\n");
-  std::error_code ignored;
-  std::filesystem::remove(own, ignored);
-  return std::strtoll(read_file(agreed).c_str(), nullptr, 10);
+  return std::strtoll(agree_on(folder / "began", std::to_string(now_unix_ms) + "\n").c_str(), nullptr, 10);
 }
 
 }  // namespace

@@ -275,14 +275,20 @@ TEST_CASE("A tenth of the seconds is left for the finals") {
   CHECK(t.bench.rounds.empty());
 }
 
+/// The same answers, each with a taint.
+template <class Answer, class Job>
+std::function<Answer(const Job&)> tainted(std::function<Answer(const Job&)> respond, const std::string& taint) {
+  return [respond, taint](const Job& job) {
+    Answer answer = respond(job);
+    answer.taints = {taint};
+    return answer;
+  };
+}
+
 TEST_CASE("Tainted finals decide nothing, and are held again") {
   Finale t;
   const auto honest = t.bench.respond_rounds;
-  t.bench.respond_rounds = [&](const RoundsJob& job) {
-    RoundsAnswer answer = honest(job);
-    answer.taints = {"throttled"};
-    return answer;
-  };
+  t.bench.respond_rounds = tainted(honest, "throttled");
   const TuneResult result = t.run();
   REQUIRE_FALSE(result.further.empty());
   CHECK(result.further.front().tainted == std::vector<std::string>{"throttled"});
@@ -297,18 +303,8 @@ TEST_CASE("Tainted finals decide nothing, and are held again") {
 
 TEST_CASE("Where nothing is clean, tainted finals decide, and are not held again") {
   Finale t;
-  const auto job = t.bench.respond;
-  t.bench.respond = [&](const BenchJob& one) {
-    BenchAnswer answer = job(one);
-    answer.taints = {"partitioned"};
-    return answer;
-  };
-  const auto rounds = t.bench.respond_rounds;
-  t.bench.respond_rounds = [&](const RoundsJob& some) {
-    RoundsAnswer answer = rounds(some);
-    answer.taints = {"partitioned"};
-    return answer;
-  };
+  t.bench.respond = tainted(t.bench.respond, "partitioned");
+  t.bench.respond_rounds = tainted(t.bench.respond_rounds, "partitioned");
   const TuneResult result = t.run();
   REQUIRE_FALSE(t.bench.rounds.empty());
   CHECK_FALSE(best_of(result.all())->record->finals.empty());
