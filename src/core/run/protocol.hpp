@@ -28,7 +28,8 @@ struct CompileJob {
   std::filesystem::path cache;  ///< the ArtifactCache's folder
   std::string key;
   CompileRequest request;
-  std::filesystem::path scratch = {};  ///< holds the artifact where the cache cannot; empty: then the job fails
+  std::filesystem::path scratch = {};     ///< holds the artifact where the cache cannot; empty: then the job fails
+  std::optional<double> expected_s = {};  ///< CPU time, for the order of the jobs that wait; the worker is not told
 };
 /// The cache within a scratch folder.
 std::filesystem::path scratch_cache(const std::filesystem::path& scratch);

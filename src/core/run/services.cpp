@@ -114,7 +114,7 @@ PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, Wo
           [this](std::size_t running) { return memory_.admits(running); }) {}
 
 void PooledCompileService::compile(const CompileJob& job, double timeout_s, Callback callback) {
-  pool_.submit(to_json(job), timeout_s, [this, timeout_s, callback = std::move(callback)](const WorkerReply& reply) {
+  const auto take = [this, timeout_s, callback = std::move(callback)](const WorkerReply& reply) {
     throw_if_not_about_the_job(reply);
     CompileAnswer answer;
     if (reply.failure) {
@@ -129,7 +129,8 @@ void PooledCompileService::compile(const CompileJob& job, double timeout_s, Call
       memory_.measured(answer.peak_bytes);
     }
     callback(std::move(answer));
-  });
+  };
+  pool_.submit(to_json(job), timeout_s, take, job.expected_s);
 }
 
 WorkerBenchService::WorkerBenchService(EventLoop& loop, WorkerCommand command, Role role)

@@ -40,7 +40,8 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
       batch_(compiler.parallel() * (alternate_ ? 4 : 2) + 2 * std::max<std::size_t>(benches.size(), 1)),
       on_arch_(read_store()),
       path_(make_search(problem), window()),
-      stored_(options.fresh && options.peers ? std::vector<Record>() : std::move(on_arch_)) {
+      stored_(options.fresh && options.peers ? std::vector<Record>() : std::move(on_arch_)),
+      compile_times_(space_) {
   lanes_.push_back({benches.at(0), target.device});
   for (std::size_t i = 1; i < benches.size() && i <= target.further.size(); ++i)
     lanes_.push_back({benches[i], target.further[i - 1]});
@@ -133,8 +134,10 @@ void Tuning::start_compile(const TrialPtr& trial) {
   waiting.push_back(trial);
   // Configurations that differ in launch-only parameters share one artifact.
   if (waiting.size() > 1) return;
-  compiler_.compile({target_.backend.name, options_.store, key, trial->request, options_.scratch},
-                    spec_.kernel.compile_timeout_s,
+  CompileJob job{target_.backend.name, options_.store, key, trial->request, options_.scratch};
+  if (trial->purpose == Trial::Purpose::search && orders_compiles())
+    job.expected_s = compile_times_.expected_s(space_.value_indices(trial->proposal.index));
+  compiler_.compile(job, spec_.kernel.compile_timeout_s,
                     [this, key](const CompileAnswer& answer) { on_compiled(key, answer); });
 }
 
@@ -147,6 +150,7 @@ void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
   if (!answer.warning.empty() && !std::exchange(warned_of_cache_, true))
     observer_.on_warning(answer.warning + "; what is compiled is kept for this run alone");
   result_.compile_cpu_s += answer.cpu_s;
+  if (!answer.cached) compile_times_.learn(space_.value_indices(trials.front()->proposal.index), answer.cpu_s);
   result_.compile_wall_s = static_cast<double>(clock_.now_ns() - *first_compile_ns_) * 1e-9;
   for (const TrialPtr& trial : trials) {
     trial->request = {};  // a source may be long, and is not needed any more

@@ -13,6 +13,7 @@
 #include "core/record/objective.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/block_walk.hpp"
+#include "core/run/compile_times.hpp"
 #include "core/run/finals.hpp"
 #include "core/run/reference_plan.hpp"
 #include "core/run/search_path.hpp"
@@ -104,8 +105,13 @@ class Tuning {
   std::uint64_t in_flight() const { return compiling_ + ready_.size() + finalists_.size() + benching(); }
   void pump();
   bool may_compile() const { return !alternate_ || (ready_.empty() && benching() == 0 && !batch_closed_); }
-  /// Compilers need not wait for a slow device unless the search does.
-  bool room() const { return (alternate_ || path_.learns() ? in_flight() : compiling_) < batch_; }
+  /// Compilers need not wait for a slow device unless the search does; the more of them wait, the better their order.
+  bool room() const {
+    if (alternate_ || path_.learns()) return in_flight() < batch_;
+    return compiling_ < (orders_compiles() ? 2 : 1) * batch_;
+  }
+  /// Where every configuration is compiled in the end, and none is waited for: the longest first.
+  bool orders_compiles() const { return !path_.learns() && !spec_.search.seconds && !options_.peers; }
   bool may_bench() const { return problem_set_ && (!alternate_ || compiling_ == 0); }
   void start_compile(const TrialPtr& trial);
   void on_compiled(const std::string& key, const CompileAnswer& answer);
@@ -172,6 +178,7 @@ class Tuning {
   std::optional<RecordWriter> writer_;
   std::unordered_map<std::string, std::vector<TrialPtr>> waiting_for_artifact_;
   std::deque<TrialPtr> ready_;
+  CompileTimes compile_times_;
   std::size_t compiling_ = 0;  ///< trials, not jobs: several may wait for one artifact
   bool batch_closed_ = false;  ///< alternating: compiling has ended, the device's turn lasts until ready_ is empty
   bool problem_set_ = false;   ///< the bench service knows inputs and reference

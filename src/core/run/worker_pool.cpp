@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ struct Job {
   std::string frame;
   double timeout_s = 0;
   WorkerProcess::Callback callback;
+  double expected_s = 0;  // infinite: unknown
 };
 
 struct Slot {
@@ -74,8 +76,10 @@ void WorkerPool::State::dispatch() {
     if (!slot) break;
     // The next reply asks again.
     if (const std::size_t running = busy(); admits && running > 0 && !admits(running)) break;
-    slot->job = std::move(queue.front());
-    queue.pop_front();
+    const auto next = std::max_element(queue.begin(), queue.end(),
+                                       [](const Job& a, const Job& b) { return a.expected_s < b.expected_s; });
+    slot->job = std::move(*next);
+    queue.erase(next);
     send(static_cast<std::size_t>(slot - slots.data()));
   }
   if (!queue.empty() && std::all_of(slots.begin(), slots.end(), [](const Slot& slot) { return slot.retired(); }))
@@ -140,9 +144,11 @@ WorkerPool::WorkerPool(EventLoop& loop, std::size_t size, const CommandFactory& 
 
 WorkerPool::~WorkerPool() { state_->cancel(); }
 
-void WorkerPool::submit(const nlohmann::json& message, double timeout_s, Callback callback) {
+void WorkerPool::submit(const nlohmann::json& message, double timeout_s, Callback callback,
+                        std::optional<double> expected_s) {
   if (!callback) throw Error(ErrorKind::invalid_argument, "a job needs a callback");
-  state_->queue.push_back({encode_message(message), timeout_s, std::move(callback)});
+  state_->queue.push_back({encode_message(message), timeout_s, std::move(callback),
+                           expected_s.value_or(std::numeric_limits<double>::infinity())});
   state_->dispatch();
 }
 

@@ -5,15 +5,17 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 
 #include "core/run/worker_process.hpp"
 
 namespace xtune {
 
-/// First come, first served. Processes start when there is work for them, and those already up are used first. A worker
-/// whose process cannot be started three times in a row fails its job with could_not_start and retires; once all have
-/// retired, every queued and later job fails with the last reason. Lives on the loop's thread; callbacks may submit,
-/// cancel_all or destroy the pool.
+/// Of the jobs that wait those of unknown length go first, then the longest, so that the last to run are short and the
+/// workers end together; equals go in the order they came. Processes start when there is work for them, and those
+/// already up are used first. A worker whose process cannot be started three times in a row fails its job with
+/// could_not_start and retires; once all have retired, every queued and later job fails with the last reason. Lives on
+/// the loop's thread; callbacks may submit, cancel_all or destroy the pool.
 class WorkerPool {
  public:
   using Callback = WorkerProcess::Callback;
@@ -30,8 +32,10 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   /// `callback` is called exactly once, never from inside submit(), unless cancel_all() comes first. timeout_s is per
-  /// job, from the moment its worker has it. Throws Error(io) for a message above the limit.
-  void submit(const nlohmann::json& message, double timeout_s, Callback callback);
+  /// job, from the moment its worker has it; expected_s orders the queue and does nothing else. Throws Error(io) for a
+  /// message above the limit.
+  void submit(const nlohmann::json& message, double timeout_s, Callback callback,
+              std::optional<double> expected_s = {});
   /// Kills the busy workers' groups and forgets what is queued; no callback of those jobs is called. The pool stays
   /// usable.
   void cancel_all() noexcept;

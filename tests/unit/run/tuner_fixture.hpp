@@ -121,6 +121,20 @@ struct Tuning {
   Spec spec;
 };
 
+inline const std::string only_a = "A = [1, 2, 3, 4]\n";
+
+inline CompileAnswer compiled(const CompileJob& job) {
+  CompileAnswer answer;
+  answer.artifact.key = job.key;
+  return answer;
+}
+
+inline BenchAnswer measured(double time_ms) {
+  BenchAnswer answer;
+  answer.samples_ms = {time_ms, time_ms, time_ms};
+  return answer;
+}
+
 /// The value of A that a job measures: A = 1 is launched with 32 threads.
 inline int a_of(const BenchJob& job) { return static_cast<int>(job.launch.block[0] / 32); }
 

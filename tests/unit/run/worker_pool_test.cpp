@@ -71,6 +71,20 @@ TEST_CASE("one worker takes jobs in order") {
   CHECK(pool.queued() == 0);
 }
 
+TEST_CASE("of the jobs that wait the longest goes first, after those of unknown length") {
+  EventLoop loop;
+  WorkerPool pool(loop, 1, fake);
+  std::vector<int> order;
+  int i = 0;
+  // The first is in the worker before there is a choice.
+  for (const std::optional<double> expected_s :
+       std::initializer_list<std::optional<double>>{1, 2, 8, std::nullopt, 8, 0.5, std::nullopt, 4})
+    pool.submit(
+        {{"i", i++}}, long_s, [&](WorkerReply reply) { order.push_back(answer_in(reply)["echo"]["i"]); }, expected_s);
+  CHECK(loop.run_until([&] { return order.size() == 8; }));
+  CHECK(order == std::vector<int>{0, 3, 6, 2, 4, 7, 1, 5});
+}
+
 TEST_CASE("as many processes as there are jobs at once, at most the pool's size") {
   EventLoop loop;
   for (const int jobs : {2, 12}) {

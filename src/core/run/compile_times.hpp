@@ -1,0 +1,39 @@
+// How long configurations take to compile, learnt from those that were compiled.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/search/features.hpp"
+
+namespace xtune {
+
+/// Ridge regression of the logarithm of CPU seconds on the configuration's features (`Features::plain`): unrolled code
+/// grows by factors. It need not be exact: a pool of compilers that takes the longest of its queue first ends with
+/// short jobs, so that they all end at about the same time (R. L. Graham, "Bounds on Multiprocessing Timing Anomalies",
+/// SIAM J. Appl. Math. 17 (1969)).
+class CompileTimes {
+ public:
+  /// Before so many compiled nothing is expected.
+  static constexpr std::size_t least_examples = 30;
+
+  explicit CompileTimes(const Space& space) : features_(space) {}
+
+  /// One value index a parameter. Seconds that are not above zero say nothing.
+  void learn(std::span<const std::uint32_t> value_indices, double cpu_s);
+  /// CPU seconds; nullopt: too little is known, or the space has too many features to learn them on the way.
+  std::optional<double> expected_s(std::span<const std::uint32_t> value_indices);
+
+ private:
+  void fit();
+
+  Features features_;
+  std::size_t examples_ = 0, fitted_ = 0;
+  // Of the normal equations; the last column is the constant.
+  std::vector<double> products_, right_, weights_;
+};
+
+}  // namespace xtune
