@@ -1,17 +1,15 @@
-// Tests of the trial of one configuration: poison, guards, restored inputs, the reference and its reuse, rotation.
+// Tests of the trial of one configuration: poison, restored inputs, verdicts, rotation, telemetry.
 #include "core/run/bench_session.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "bench_fixture.hpp"
-#include "core/validate/npy.hpp"
 
 namespace {
 
@@ -34,116 +32,6 @@ TEST_CASE("A right kernel is validated, warmed up and measured with a cold cache
     CHECK(bench.device.launches[i].timed == (i >= 3));  // the last warm-up tells how long a launch is
     CHECK(bench.device.launches[i].flush_bytes == (i >= 3 ? std::size_t{12} << 20 : 0));
   }
-}
-
-TEST_CASE("A kernel that writes before the start of a buffer is wrong, and the buffer is named") {
-  for (const std::ptrdiff_t offset : {std::ptrdiff_t{-1}, -static_cast<std::ptrdiff_t>(guard_bytes)}) {
-    Bench bench;
-    const BenchAnswer answer = bench.run("before", [offset](const FakeLaunch& call) {
-      doubling(call);
-      call.buffer<std::byte>(1)[offset] = std::byte{7};
-      return 1.0;
-    });
-    CHECK(answer.outcome == Outcome::wrong_result);
-    CHECK(answer.stage == "validate");
-    CHECK(answer.message == "y: the kernel wrote before the start of this buffer");
-    CHECK(bench.run("doubling", doubling).outcome == Outcome::ok);
-  }
-}
-
-TEST_CASE("A guarded buffer keeps to itself and to its alignment") {
-  FakeDevice device;
-  GuardedBuffer guarded(device, 10, 256);
-  guarded.renew_guards();
-  guarded.fill(0, 10, std::byte{1});
-  CHECK(guarded.size() == 10);
-  CHECK(guarded.damage() == nullptr);
-  CHECK_THROWS_AS(guarded.fill(10, 1, std::byte{1}), std::out_of_range);
-  CHECK_THROWS_AS(guarded.fill(1, ~std::size_t{0}, std::byte{1}), std::out_of_range);
-  static_cast<std::byte*>(guarded.address())[10] = std::byte{0};
-  CHECK(std::string(guarded.damage()) == "past the end of");
-  guarded.renew_guards();
-  CHECK(guarded.damage() == nullptr);
-  GuardedBuffer bare(device, 10, 0);
-  bare.renew_guards();
-  CHECK(bare.damage() == nullptr);
-}
-
-TEST_CASE("What a kernel computes from beyond a buffer is NaN in every float type, also multiplied by nothing") {
-  for (const DType type : {DType::f8e5m2, DType::f16, DType::bf16, DType::f32, DType::f64, DType::c64}) {
-    FakeDevice device;
-    GuardedBuffer guarded(device, 4 * size_of(type), guard_bytes);
-    guarded.renew_guards();
-    const auto* const first = static_cast<const std::byte*>(guarded.address());
-    for (const std::ptrdiff_t index : {-3, -1, 4, 7})
-      CHECK(std::isnan(decode(type, first + index * static_cast<std::ptrdiff_t>(size_of(type)))));
-  }
-  Bench bench;
-  const BenchAnswer answer = bench.run("reads too much", [](const FakeLaunch& call) {
-    doubling(call);
-    call.buffer<float>(1)[2] += 0 * call.buffer<float>(0)[count];
-    return 1.0;
-  });
-  CHECK(answer.outcome == Outcome::wrong_result);
-  CHECK(answer.message.find("1 NaN where the reference has none") != std::string::npos);
-}
-
-TEST_CASE("A kernel that overruns by a single value, whatever it is, is found") {
-  for (const int value : {0x00, 0xA5, 0xFE, 0xFF}) {
-    Bench bench;
-    CHECK(bench
-              .run("memset",
-                   [value](const FakeLaunch& call) {
-                     doubling(call);
-                     std::memset(call.buffer<float>(1) + count, value, 2);
-                     return 1.0;
-                   })
-              .outcome == Outcome::wrong_result);
-  }
-}
-
-TEST_CASE("A kernel that writes past the end of a buffer is wrong, and the buffer is named") {
-  const auto past_end = [](std::size_t argument, std::size_t offset) {
-    return [=](const FakeLaunch& call) {
-      doubling(call);
-      call.buffer<std::byte>(argument)[count * sizeof(float) + offset] = std::byte{7};
-      return 1.0;
-    };
-  };
-  for (const std::size_t offset : {std::size_t{0}, guard_bytes - 1}) {
-    Bench bench;
-    const BenchAnswer output = bench.run("output", past_end(1, offset));
-    CHECK(output.outcome == Outcome::wrong_result);
-    CHECK(output.stage == "validate");
-    CHECK(output.message.find("y: ") == 0);
-    CHECK(output.samples_ms.empty());
-    const BenchAnswer input = bench.run("input", past_end(0, offset));
-    CHECK(input.outcome == Outcome::wrong_result);
-    CHECK(input.message.find("x: ") == 0);
-  }
-}
-
-TEST_CASE("A buffer whose size is no multiple of anything has its guard right behind the last element") {
-  Bench bench;
-  bench.open.arguments = {buffer("x", ArgRole::in), buffer("y", ArgRole::out), {}};
-  for (ArgumentPlan& plan : bench.open.arguments)
-    if (plan.buffer) {
-      plan.buffer->dtype = DType::u8;
-      plan.buffer->shape = {13};
-    }
-  const auto copy = [](const FakeLaunch& call) {
-    std::copy_n(call.buffer<std::uint8_t>(0), 13, call.buffer<std::uint8_t>(1));
-    return 1.0;
-  };
-  bench.device.kernels[bench.open.reference.artifact.key] = copy;
-  CHECK(bench.run("copy", copy).outcome == Outcome::ok);
-  CHECK(bench
-            .run("one more",
-                 [&](const FakeLaunch& call) {
-                   call.buffer<std::uint8_t>(1)[13] = 1;
-                   return copy(call);
-                 })
-            .message.find("y: ") == 0);
 }
 
 TEST_CASE("Outputs that a kernel leaves unwritten are detected, also when an earlier configuration wrote them right") {
@@ -306,58 +194,6 @@ TEST_CASE("Tolerances follow the reduction length and the data's scale, unless t
   CHECK(bench.run("more", off_by(5e-6f)).outcome == Outcome::ok);
 }
 
-TEST_CASE("The reference runs once; a second session takes it from the scratch folder") {
-  Bench bench;
-  CHECK(bench.run("one", doubling).outcome == Outcome::ok);
-  CHECK(bench.reference_runs == 1);
-  CHECK(bench.run("two", doubling).outcome == Outcome::ok);
-  CHECK(bench.reference_runs == 1);
-  CHECK(bench
-            .run("wrong",
-                 [](const FakeLaunch& call) {
-                   doubling(call);
-                   call.buffer<float>(1)[0] += 1;
-                   return 1.0;
-                 })
-            .outcome == Outcome::wrong_result);
-  CHECK(bench.reference_runs == 1);
-}
-
-TEST_CASE("A reference that was left half written is computed again") {
-  Bench bench;
-  CHECK(bench.run("one", doubling).outcome == Outcome::ok);
-  std::filesystem::remove(bench.open.scratch / "expected-complete");
-  std::ofstream(bench.open.scratch / "expected-1") << "torn";
-  CHECK(bench.run("two", doubling).outcome == Outcome::ok);
-  CHECK(bench.reference_runs == 2);
-}
-
-TEST_CASE("A reference kernel that fails or writes out of bounds is the spec's fault") {
-  const auto error_of = [](Bench& bench) {
-    try {
-      BenchSession session(bench.device, bench.open, bench.clock);
-      session.prepare_reference();
-    } catch (const Error& error) {
-      CHECK(error.kind() == ErrorKind::invalid_spec);
-      CHECK(std::string(error.what()).starts_with("k.toml:9:1: "));
-      return std::string(error.what());
-    }
-    return std::string();
-  };
-  Bench bench;
-  bench.open.reference.at = "k.toml:9:1";
-  const std::string key = bench.open.reference.artifact.key;
-  bench.device.kernels[key] = [](const FakeLaunch&) -> double {
-    throw CandidateFailure(Outcome::launch_failed, "too many resources");
-  };
-  CHECK(error_of(bench).find("too many resources") != std::string::npos);
-  bench.device.kernels[key] = [](const FakeLaunch& call) {
-    call.buffer<float>(1)[count] = 1;
-    return 1.0;
-  };
-  CHECK(error_of(bench).find("past the end of y") != std::string::npos);
-}
-
 TEST_CASE("In-place arguments are restored before every launch and compared with the reference") {
   Bench bench;
   bench.open.arguments = {buffer("z", ArgRole::inout)};
@@ -408,16 +244,6 @@ TEST_CASE("Rotation that the memory cannot hold flushes as well") {
   bench.device.device_info.memory_bytes = 40'000;
   CHECK(bench.run("right", doubling).outcome == Outcome::ok);
   CHECK(bench.device.launches.back().flush_bytes > 0);
-}
-
-TEST_CASE("Under a sanitizer buffers end where the arguments end") {
-  Bench bench;
-  bench.open.sanitize = true;
-  const BenchAnswer answer = bench.run("exact", [](const FakeLaunch& call) {
-    for (Buffer* argument : call.buffers) CHECK(argument->size() == count * sizeof(float));
-    return doubling(call);
-  });
-  CHECK(answer.outcome == Outcome::ok);
 }
 
 TEST_CASE("A failure of the configuration is an answer with its outcome and stage") {
@@ -479,94 +305,6 @@ TEST_CASE("A missing or damaged artifact is an error that says what to do") {
   std::filesystem::permissions(image, std::filesystem::perms::owner_all);
   std::ofstream(image) << "image 0f damaged";
   CHECK(kind_of(damaged) == ErrorKind::io);
-}
-
-TEST_CASE("Without a reference anything but a broken guard passes") {
-  Bench bench;
-  bench.open.reference = {};
-  const BenchAnswer answer = bench.run("anything", [](const FakeLaunch&) { return 2.0; });
-  CHECK(answer.outcome == Outcome::ok);
-  CHECK_FALSE(answer.validation.has_value());
-}
-
-TEST_CASE("A builtin reference computes from the same inputs; its arguments are checked") {
-  Bench bench;
-  bench.open.reference = {};
-  bench.open.reference.kind = ReferenceSpec::Kind::builtin;
-  bench.open.reference.name = "transpose";
-  bench.open.reference.arrays = {{"x", "x"}};
-  for (ArgumentPlan& plan : bench.open.arguments)
-    if (plan.buffer)
-      plan.buffer->shape =
-          plan.buffer->role == ArgRole::in ? std::vector<std::uint64_t>{4, 8} : std::vector<std::uint64_t>{8, 4};
-  const auto transpose = [](const FakeLaunch& call) {
-    for (int i = 0; i < 4; ++i)
-      for (int j = 0; j < 8; ++j) call.buffer<float>(1)[j * 4 + i] = call.buffer<float>(0)[i * 8 + j];
-    return 1.0;
-  };
-  CHECK(bench.run("transpose", transpose).outcome == Outcome::ok);
-  CHECK(bench.run("doubling", doubling).outcome == Outcome::wrong_result);
-  bench.open.reference.at = "k.toml:9:13";
-  bench.open.reference.arrays = {{"x", "nothing"}};
-  std::filesystem::remove(bench.open.scratch / "expected-complete");
-  const auto complaint = [&] {
-    std::filesystem::remove(bench.open.scratch / "expected-complete");
-    try {
-      bench.run("transpose", transpose);
-    } catch (const Error& error) {
-      CHECK(error.kind() == ErrorKind::invalid_spec);
-      return std::string(error.what());
-    }
-    return std::string("accepted");
-  };
-  CHECK(complaint().starts_with("k.toml:9:13: the reference's x = 'nothing'"));
-  bench.open.reference.arrays = {{"x", "x"}};
-  bench.open.arguments[0].buffer->shape = {32};
-  CHECK(complaint().starts_with("k.toml:9:13: reference builtin transpose: x is f32[32]"));
-}
-
-TEST_CASE("A reference command computes from the same inputs, once") {
-  Bench bench;
-  bench.open.reference = {};
-  bench.open.reference.kind = ReferenceSpec::Kind::command;
-  bench.open.reference.command = {"/bin/sh", "-c", "cp $XTUNE_INPUTS/x.npy $XTUNE_OUTPUTS/y.npy; echo run >> runs"};
-  bench.open.reference.folder = bench.folder.path();
-  bench.open.reference.at = "k.toml:9:13";
-  const auto copy = [](const FakeLaunch& call) {
-    std::copy_n(call.buffer<float>(0), count, call.buffer<float>(1));
-    return 1.0;
-  };
-  CHECK(bench.run("copy", copy).outcome == Outcome::ok);
-  CHECK(bench.run("doubling", doubling).outcome == Outcome::wrong_result);
-  CHECK(read_file(bench.folder.path() / "runs") == "run\n");
-  bench.open.reference.command = {"/bin/sh", "-c", "exit 4"};
-  std::filesystem::remove(bench.open.scratch / "expected-complete");
-  CHECK_THROWS_WITH_AS(bench.run("copy", copy),
-                       "k.toml:9:13: the reference command '/bin/sh -c exit 4' ended with exit code 4", Error);
-}
-
-TEST_CASE("A file of another shape or type is refused at the place of the argument, or of the reference") {
-  Bench bench;
-  const std::filesystem::path file = bench.folder.path() / "x.npy";
-  write_npy(file, {DType::f32, {count + 1}, std::vector<std::byte>(4 * (count + 1))});
-  const auto complaint = [&] {
-    try {
-      bench.run("doubling", doubling);
-    } catch (const Error& error) {
-      CHECK(error.kind() == ErrorKind::invalid_spec);
-      return std::string(error.what());
-    }
-    return std::string("accepted");
-  };
-  bench.open.arguments[0].buffer->file = file;
-  bench.open.arguments[0].buffer->at = "k.toml:20:1";
-  CHECK(complaint().starts_with("k.toml:20:1: " + file.string() + " holds f32[33], but argument 'x' is f32[32]"));
-  bench.open.arguments[0].buffer->file.clear();
-  bench.open.reference = {};
-  bench.open.reference.kind = ReferenceSpec::Kind::file;
-  bench.open.reference.file = file;
-  bench.open.reference.at = "k.toml:9:13";
-  CHECK(complaint().starts_with("k.toml:9:13: " + file.string() + " holds f32[33]"));
 }
 
 TEST_CASE("What disturbs the device taints the answer, and its state is in the telemetry") {

@@ -1,0 +1,154 @@
+// Tests of what a trial is compared with: a kernel, a builtin, a command or a file, computed once.
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "bench_fixture.hpp"
+#include "core/validate/npy.hpp"
+
+namespace {
+
+using namespace xtune;
+using namespace xtune::fakes;
+
+}  // namespace
+
+TEST_CASE("The reference runs once; a second session takes it from the scratch folder") {
+  Bench bench;
+  CHECK(bench.run("one", doubling).outcome == Outcome::ok);
+  CHECK(bench.reference_runs == 1);
+  CHECK(bench.run("two", doubling).outcome == Outcome::ok);
+  CHECK(bench.reference_runs == 1);
+  CHECK(bench
+            .run("wrong",
+                 [](const FakeLaunch& call) {
+                   doubling(call);
+                   call.buffer<float>(1)[0] += 1;
+                   return 1.0;
+                 })
+            .outcome == Outcome::wrong_result);
+  CHECK(bench.reference_runs == 1);
+}
+
+TEST_CASE("A reference that was left half written is computed again") {
+  Bench bench;
+  CHECK(bench.run("one", doubling).outcome == Outcome::ok);
+  std::filesystem::remove(bench.open.scratch / "expected-complete");
+  std::ofstream(bench.open.scratch / "expected-1") << "torn";
+  CHECK(bench.run("two", doubling).outcome == Outcome::ok);
+  CHECK(bench.reference_runs == 2);
+}
+
+TEST_CASE("A reference kernel that fails or writes out of bounds is the spec's fault") {
+  const auto error_of = [](Bench& bench) {
+    try {
+      BenchSession session(bench.device, bench.open, bench.clock);
+      session.prepare_reference();
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::invalid_spec);
+      CHECK(std::string(error.what()).starts_with("k.toml:9:1: "));
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  Bench bench;
+  bench.open.reference.at = "k.toml:9:1";
+  const std::string key = bench.open.reference.artifact.key;
+  bench.device.kernels[key] = [](const FakeLaunch&) -> double {
+    throw CandidateFailure(Outcome::launch_failed, "too many resources");
+  };
+  CHECK(error_of(bench).find("too many resources") != std::string::npos);
+  bench.device.kernels[key] = [](const FakeLaunch& call) {
+    call.buffer<float>(1)[count] = 1;
+    return 1.0;
+  };
+  CHECK(error_of(bench).find("past the end of y") != std::string::npos);
+}
+
+TEST_CASE("Without a reference anything but a broken guard passes") {
+  Bench bench;
+  bench.open.reference = {};
+  const BenchAnswer answer = bench.run("anything", [](const FakeLaunch&) { return 2.0; });
+  CHECK(answer.outcome == Outcome::ok);
+  CHECK_FALSE(answer.validation.has_value());
+}
+
+TEST_CASE("A builtin reference computes from the same inputs; its arguments are checked") {
+  Bench bench;
+  bench.open.reference = {};
+  bench.open.reference.kind = ReferenceSpec::Kind::builtin;
+  bench.open.reference.name = "transpose";
+  bench.open.reference.arrays = {{"x", "x"}};
+  for (ArgumentPlan& plan : bench.open.arguments)
+    if (plan.buffer)
+      plan.buffer->shape =
+          plan.buffer->role == ArgRole::in ? std::vector<std::uint64_t>{4, 8} : std::vector<std::uint64_t>{8, 4};
+  const auto transpose = [](const FakeLaunch& call) {
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 8; ++j) call.buffer<float>(1)[j * 4 + i] = call.buffer<float>(0)[i * 8 + j];
+    return 1.0;
+  };
+  CHECK(bench.run("transpose", transpose).outcome == Outcome::ok);
+  CHECK(bench.run("doubling", doubling).outcome == Outcome::wrong_result);
+  bench.open.reference.at = "k.toml:9:13";
+  bench.open.reference.arrays = {{"x", "nothing"}};
+  std::filesystem::remove(bench.open.scratch / "expected-complete");
+  const auto complaint = [&] {
+    std::filesystem::remove(bench.open.scratch / "expected-complete");
+    try {
+      bench.run("transpose", transpose);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::invalid_spec);
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  CHECK(complaint().starts_with("k.toml:9:13: the reference's x = 'nothing'"));
+  bench.open.reference.arrays = {{"x", "x"}};
+  bench.open.arguments[0].buffer->shape = {32};
+  CHECK(complaint().starts_with("k.toml:9:13: reference builtin transpose: x is f32[32]"));
+}
+
+TEST_CASE("A reference command computes from the same inputs, once") {
+  Bench bench;
+  bench.open.reference = {};
+  bench.open.reference.kind = ReferenceSpec::Kind::command;
+  bench.open.reference.command = {"/bin/sh", "-c", "cp $XTUNE_INPUTS/x.npy $XTUNE_OUTPUTS/y.npy; echo run >> runs"};
+  bench.open.reference.folder = bench.folder.path();
+  bench.open.reference.at = "k.toml:9:13";
+  const auto copy = [](const FakeLaunch& call) {
+    std::copy_n(call.buffer<float>(0), count, call.buffer<float>(1));
+    return 1.0;
+  };
+  CHECK(bench.run("copy", copy).outcome == Outcome::ok);
+  CHECK(bench.run("doubling", doubling).outcome == Outcome::wrong_result);
+  CHECK(read_file(bench.folder.path() / "runs") == "run\n");
+  bench.open.reference.command = {"/bin/sh", "-c", "exit 4"};
+  std::filesystem::remove(bench.open.scratch / "expected-complete");
+  CHECK_THROWS_WITH_AS(bench.run("copy", copy),
+                       "k.toml:9:13: the reference command '/bin/sh -c exit 4' ended with exit code 4", Error);
+}
+
+TEST_CASE("A file of another shape or type is refused at the place of the argument, or of the reference") {
+  Bench bench;
+  const std::filesystem::path file = bench.folder.path() / "x.npy";
+  write_npy(file, {DType::f32, {count + 1}, std::vector<std::byte>(4 * (count + 1))});
+  const auto complaint = [&] {
+    try {
+      bench.run("doubling", doubling);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::invalid_spec);
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  bench.open.arguments[0].buffer->file = file;
+  bench.open.arguments[0].buffer->at = "k.toml:20:1";
+  CHECK(complaint().starts_with("k.toml:20:1: " + file.string() + " holds f32[33], but argument 'x' is f32[32]"));
+  bench.open.arguments[0].buffer->file.clear();
+  bench.open.reference = {};
+  bench.open.reference.kind = ReferenceSpec::Kind::file;
+  bench.open.reference.file = file;
+  bench.open.reference.at = "k.toml:9:13";
+  CHECK(complaint().starts_with("k.toml:9:13: " + file.string() + " holds f32[33]"));
+}
