@@ -19,7 +19,9 @@ namespace xtune {
 
 /// What the first call on a new problem does when the store has no measurement of it (nor of its bucket).
 enum class Policy {
-  lookup,  ///< runs the nearest problem's configuration, else the default one
+  /// Runs the nearest problem's configuration, else the default one; none that the store knows to fail: where only such
+  /// ones are left, Error(nothing_valid).
+  lookup,
   /// Tunes it, which takes as long as it takes, then runs the winner. Where all that was tried fails, the default too,
   /// this call and later ones are Error(nothing_valid).
   tune_once,

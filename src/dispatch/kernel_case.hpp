@@ -17,6 +17,8 @@ struct KernelState::Case {
   dispatch::Selection selection;
   std::shared_ptr<const dispatch::Failure> failure;  ///< of a tuning run; null: there was none
 
+  std::string refusal;  ///< not empty: why nothing may be launched
+
   bool has_failed(const Bindings& config) const { return failure && failure->configs.contains(config); }
 };
 

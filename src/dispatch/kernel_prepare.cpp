@@ -35,7 +35,7 @@ std::vector<std::string> KernelState::archs_for(const DeviceInfo& device) const 
 }
 
 KernelState::Case KernelState::case_of(const Bindings& problem) {
-  Case its{problem, runtime_.device(), {}, parts_.spec, {}, {}};
+  Case its{problem, runtime_.device(), {}, parts_.spec, {}, {}, {}};
   its.failure = failure_of(problem, its.device);
   its.archs = archs_for(its.device);
   if (parts_.narrow) parts_.narrow(its.spec, problem, device_facts(its.device));
@@ -54,7 +54,14 @@ KernelState::Case KernelState::case_of(const Bindings& problem) {
       dispatch::default_configs(its.spec, space, problem, its.device, settings_.default_config);
   its.selection.choice.config = space_bindings(space, configs.front());
   if (its.has_failed(its.selection.choice.config))
-    throw dispatch::ProvenWrong(ErrorKind::nothing_valid, its.failure->message);
+    its.refusal = its.failure->message;
+  else if (const std::string objection =
+               selector_.objection_to(its.selection.choice.config, its.spec, problem, its.device, its.archs);
+           !objection.empty())
+    its.refusal = fmt::format(
+        "{}, {}: nothing that was measured may answer, and the default configuration {}, so it is not run. Tune the "
+        "problem (xtune run, or a policy that tunes), or name another one in LoadSettings::default_config",
+        name(), bindings_text(problem), objection);
   its.selection.choice.reasons.push_back("the default configuration: " +
                                          std::string(!settings_.default_config.empty() ? "the one given"
                                                      : its.spec.candidates             ? "what [candidates] rate best"
@@ -80,6 +87,7 @@ Prepared KernelState::load(const Key& key, const Bindings& problem, const Device
 }
 
 Prepared KernelState::make(const Key& key, const Case& its) {
+  if (!its.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, its.refusal);
   if (its.failure)
     say(fmt::format("{}. It runs {}, which was not tried", its.failure->message,
                     bindings_text(its.selection.choice.config)));
@@ -109,7 +117,13 @@ Prepared KernelState::make(const Key& key, const Case& its) {
     if (auto prepared = attempt(config, record)) return std::move(*prepared);
   for (const Config& config :
        dispatch::default_configs(its.spec, space, its.problem, its.device, settings_.default_config)) {
-    if (its.has_failed(space_bindings(space, config))) continue;
+    const Bindings bindings = space_bindings(space, config);
+    if (its.has_failed(bindings)) continue;
+    if (std::string against = selector_.objection_to(bindings, its.spec, its.problem, its.device, its.archs);
+        !against.empty()) {
+      failures.push_back(std::move(against));
+      continue;
+    }
     // With the record: what it does not vouch for may not come in as a default configuration's either.
     auto prepared = attempt(config, record);
     if (!prepared) continue;
@@ -136,6 +150,10 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
     if (tuning && settings_.policy == Policy::tune_once) {
       tune(problem);
       its = case_of(problem);
+    }
+    if (tuning && settings_.policy == Policy::tune_in_background && !its.refusal.empty()) {
+      refuse(key, its.refusal);
+      tune_in_background(key, problem);
     }
     Prepared prepared = make(key, its);
     if (table_.size() >= most_problems) {
@@ -166,7 +184,11 @@ Bindings KernelState::whole(const Binding& binding, const Bindings& sizes) const
 
 Choice KernelState::choice(const Binding& binding, const Bindings& sizes) {
   const Bindings problem = whole(binding, sizes);
-  if (!parts_.fixed) return case_of(problem).selection.choice;
+  if (!parts_.fixed) {
+    Case its = case_of(problem);
+    if (!its.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, its.refusal);
+    return std::move(its.selection.choice);
+  }
   require_fixed(problem);
   return parts_.fixed->choice;
 }

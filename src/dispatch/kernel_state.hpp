@@ -87,6 +87,7 @@ class KernelState {
   bool wants_tuning(const Case& its) const;
   void tune(const Bindings& problem);
   void take(const Bindings& problem, const DeviceInfo& device, dispatch::Tuned tuned);
+  void refuse(const dispatch::Key& key, const std::string& why);
   void tune_in_background(const dispatch::Key& key, const Bindings& problem);
   std::shared_ptr<const dispatch::Failure> failure_of(const Bindings& problem, const DeviceInfo& device);
   int launch(const dispatch::Prepared& entry, void* stream, const void* const* values) const noexcept;

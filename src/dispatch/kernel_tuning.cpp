@@ -52,6 +52,15 @@ std::shared_ptr<const dispatch::Failure> KernelState::failure_of(const Bindings&
   return found == failures_.end() ? nullptr : found->second;
 }
 
+/// Calls for it throw that, until something else is put in its place.
+void KernelState::refuse(const Key& key, const std::string& why) {
+  Prepared refused;
+  refused.key = key;
+  refused.as_passed = false;
+  refused.refusal = why;
+  table_.put(std::move(refused));
+}
+
 void KernelState::tune_in_background(const Key& key, const Bindings& problem) {
   background_.add([this, key, problem] {
     try {
@@ -59,11 +68,7 @@ void KernelState::tune_in_background(const Key& key, const Bindings& problem) {
       tune(problem);
       if (!stop_.stop_requested()) table_.put(make(key, case_of(problem)));
     } catch (const dispatch::ProvenWrong& error) {
-      Prepared refused;
-      refused.key = key;
-      refused.as_passed = false;
-      refused.refusal = error.what();
-      table_.put(std::move(refused));
+      refuse(key, error.what());
     } catch (const std::exception& error) {
       say(fmt::format("{}, {}: what was tuned is not used: {}", name(), bindings_text(problem), error.what()));
     }

@@ -33,39 +33,6 @@ Choice::Kind kind_of(Match match) {
   return Choice::Kind::none;
 }
 
-/// What today's spec says of records, each held against its own compiler: which one made an artifact does not matter to
-/// who only runs it.
-class Today {
- public:
-  Today(const Spec& spec, const Bindings& problem, const DeviceInfo& device, const std::vector<std::string>& archs)
-      : spec_(spec), problem_(problem), device_(device), archs_(archs) {}
-
-  std::string obstacle(const Record& record) { return fit(archs_.front(), record.toolchain).obstacle(record); }
-
-  std::vector<std::string> differences(const Record& record) {
-    std::vector<std::string> differences;
-    for (const std::string& arch : archs_) {
-      std::vector<std::string> of_arch = fit(arch, record.toolchain).differences(record);
-      if (of_arch.empty()) return of_arch;
-      if (differences.empty()) differences = std::move(of_arch);
-    }
-    return differences;
-  }
-
- private:
-  SpecFit& fit(const std::string& arch, const std::string& toolchain) {
-    auto& fit = fits_[{arch, toolchain}];
-    if (!fit) fit = std::make_unique<SpecFit>(spec_, problem_, device_, arch, toolchain);
-    return *fit;
-  }
-
-  const Spec& spec_;
-  const Bindings& problem_;
-  const DeviceInfo& device_;
-  const std::vector<std::string>& archs_;
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<SpecFit>> fits_;
-};
-
 Selection selection_of(Match match, Record record, double distance, const std::string& statistic_name) {
   Selection selection;
   selection.choice.kind = kind_of(match);
@@ -91,11 +58,22 @@ Selector::Selector(const Spec& spec, std::filesystem::path store, std::shared_pt
       other_architectures_(other_architectures),
       say_(std::move(say)) {}
 
-std::shared_ptr<const Selector::Stock> Selector::stock_of(const DeviceInfo& device) {
+std::shared_ptr<const Stock> Selector::stock_of(const DeviceInfo& device) {
+  std::vector<std::string> told;
+  std::shared_ptr<const Stock> stock;
+  {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<const Stock>& known = stocks_[device.arch + "\n" + device.name];
+    if (!known) known = read_stock(device, told);
+    stock = known;
+  }
+  // Whoever is told may ask for choices.
+  say_once_a_cause(told);
+  return stock;
+}
+
+std::shared_ptr<const Stock> Selector::read_stock(const DeviceInfo& device, std::vector<std::string>& told) const {
   constexpr std::size_t most_looked_at = 16;
-  const std::lock_guard lock(mutex_);
-  auto& stock = stocks_[device.arch + "\n" + device.name];
-  if (stock) return stock;
   auto fresh = std::make_shared<Stock>();
   StoreViewOptions options;
   options.statistic = spec_.measure.statistic;
@@ -104,14 +82,14 @@ std::shared_ptr<const Selector::Stock> Selector::stock_of(const DeviceInfo& devi
   const auto add = [&](const auto& load) {
     try {
       StoreView view = load();
-      say_once_a_cause(view.warnings());
+      told.insert(told.end(), view.warnings().begin(), view.warnings().end());
       for (const StoreView::Group& group : view.groups()) {
         if (newest.size() >= most_looked_at) break;
         newest.push_back(view.record_of(*view.order(group).front()));
       }
       fresh->views.push_back(std::move(view));
     } catch (const Error& error) {
-      say_(error.what());
+      told.emplace_back(error.what());
     }
   };
   add([&] { return StoreView::load(store_, device.arch, spec_.kernel.name, options); });
@@ -121,7 +99,7 @@ std::shared_ptr<const Selector::Stock> Selector::stock_of(const DeviceInfo& devi
   for (const Record& record : newest)
     if (std::find(fresh->toolchains.begin(), fresh->toolchains.end(), record.toolchain) == fresh->toolchains.end())
       fresh->toolchains.push_back(record.toolchain);
-  return stock = std::move(fresh);
+  return fresh;
 }
 
 void Selector::refresh() {
@@ -182,70 +160,96 @@ std::vector<Record> Selector::records_elsewhere(const DeviceInfo& device) {
   return all;
 }
 
-Selection Selector::from_view(const StoreView& view, const Spec& spec, const Bindings& problem,
-                              const DeviceInfo& device, const std::vector<std::string>& archs) const {
-  Today today(spec, problem, device, archs);
+template <class Ask>
+auto Selector::with_stock(const DeviceInfo& device, const Ask& ask) {
+  constexpr int most_reads = 3;
+  for (int reads = 1;; ++reads) {
+    try {
+      return ask(stock_of(device));
+    } catch (const StockChanged&) {
+      if (reads == most_reads) throw;
+      refresh();
+    }
+  }
+}
+
+std::string Selector::objection_to(const Bindings& config, const Spec& spec, const Bindings& problem,
+                                   const DeviceInfo& device, const std::vector<std::string>& archs) {
+  return with_stock(device, [&](std::shared_ptr<const Stock> stock) {
+    return Query(spec, problem, device, archs, std::move(stock), remembered(device)).objection_to(config);
+  });
+}
+
+Selection Selector::from_view(const StoreView& view, Query& query) const {
   std::optional<Space> space;
   StoreView::Rules rules;
-  rules.allowed = [&](const StoredConfig& config) {
-    if (!space) space = make_space(spec, problem, device_facts(device));
-    return config_in(*space, view.config_of(config)).has_value();
+  rules.allowed = [&](const StoredConfig& stored) {
+    if (!space) space = make_space(query.spec, query.problem, device_facts(query.device));
+    const Bindings config = view.config_of(stored);
+    return config_in(*space, config) && query.objection_to(config).empty();
   };
-  rules.holds = [&](const StoredConfig& config) { return today.differences(view.record_of(config)).empty(); };
-  const StoreView::Found found = view.find(problem, device, rules);
-  if (found.match == Match::none) {
-    Selection none;
-    none.choice.reasons.push_back(view.explain(found, problem, device));
-    return none;
-  }
-  Selection selection =
-      selection_of(found.match, view.record_of(*found.config), found.distance, spec.measure.statistic);
-  selection.choice.reasons.push_back(view.explain(found, problem, device));
+  rules.holds = [&](const StoredConfig& config) { return query.today.differences(query.read(view, config)).empty(); };
+  const StoreView::Found found = view.find(query.problem, query.device, rules);
+  Selection selection;
+  if (found.match != Match::none)
+    selection =
+        selection_of(found.match, query.read(view, *found.config), found.distance, query.spec.measure.statistic);
+  selection.choice.reasons.push_back(view.explain(found, query.problem, query.device));
   return selection;
 }
 
 /// The store's own measurement goes before an equally near one of the bundle.
-Selection Selector::from_views(const Stock& stock, const Spec& spec, const Bindings& problem, const DeviceInfo& device,
-                               const std::vector<std::string>& archs) const {
+Selection Selector::from_views(Query& query) const {
   Selection best;
-  for (const StoreView& view : stock.views) {
-    Selection next = from_view(view, spec, problem, device, archs);
+  for (const StoreView& view : query.stock().views) {
+    Selection next = from_view(view, query);
     if (best.choice.reasons.empty() || rank(next) < rank(best)) std::swap(best, next);
     best.choice.reasons.insert(best.choice.reasons.end(), next.choice.reasons.begin(), next.choice.reasons.end());
   }
   return best;
 }
 
-Selection Selector::from_records(const std::vector<Record>& records, const Spec& spec, const Bindings& problem,
-                                 const DeviceInfo& device, const std::vector<std::string>* archs) const {
-  const std::vector<std::string> any{device.arch};
-  Today today(spec, problem, device, archs ? *archs : any);
+Selection Selector::from_records(const std::vector<Record>& records, Query& query, bool any_key) const {
   LookupRules rules;
-  rules.obstacle = [&](const Record& record) { return today.obstacle(record); };
-  if (archs) rules.differences = [&](const Record& record) { return today.differences(record); };
-  rules.bucket = bucket_function(spec, device);
-  LookupResult found = look_up(records, problem, device, Objective(spec).criterion(problem, device), rules);
+  rules.obstacle = [&](const Record& record) {
+    std::string obstacle = query.today.obstacle(record);
+    if (obstacle.empty() && !query.objection_to(record.config).empty()) obstacle = "that failed nearer by";
+    return obstacle;
+  };
+  if (!any_key) rules.differences = [&](const Record& record) { return query.today.differences(record); };
+  rules.bucket = bucket_function(query.spec, query.device);
+  LookupResult found = look_up(records, query.problem, query.device,
+                               Objective(query.spec).criterion(query.problem, query.device), rules);
   Selection selection;
   if (found.record)
-    selection = selection_of(found.match, std::move(*found.record), found.distance, spec.measure.statistic);
+    selection = selection_of(found.match, std::move(*found.record), found.distance, query.spec.measure.statistic);
   selection.choice.reasons = std::move(found.reasons);
   return selection;
 }
 
 Selection Selector::select(const Spec& spec, const Bindings& problem, const DeviceInfo& device,
                            const std::vector<std::string>& archs) {
-  Selection selection = spec.objective.goals.empty()
-                            ? from_views(*stock_of(device), spec, problem, device, archs)
-                            : from_records(records_of(device.arch), spec, problem, device, &archs);
-  if (const std::vector<Record> own = remembered(device); !own.empty()) {
-    Selection mine = from_records(own, spec, problem, device, &archs);
+  return with_stock(device, [&](std::shared_ptr<const Stock> stock) {
+    Query query(spec, problem, device, archs, std::move(stock), remembered(device));
+    Selection selection = from_all(query);
+    for (const std::string& objection : query.objections())
+      selection.choice.reasons.push_back("passed over: " + objection);
+    return selection;
+  });
+}
+
+Selection Selector::from_all(Query& query) {
+  Selection selection = query.spec.objective.goals.empty() ? from_views(query)
+                                                           : from_records(records_of(query.device.arch), query, false);
+  if (!query.own().empty()) {
+    Selection mine = from_records(query.own(), query, false);
     if (mine.record && rank(mine) <= rank(selection)) {
       mine.choice.reasons.emplace_back("measured by this process, and not in the store");
       std::swap(selection, mine);
     }
   }
   if (selection.record || !other_architectures_) return selection;
-  Selection abroad = from_records(records_elsewhere(device), spec, problem, device, nullptr);
+  Selection abroad = from_records(records_elsewhere(query.device), query, true);
   if (abroad.record) {
     // Measured elsewhere, so no answer for this device, however near.
     abroad.choice.kind = Choice::Kind::nearest;

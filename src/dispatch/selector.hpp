@@ -14,6 +14,7 @@
 #include "core/record/record.hpp"
 #include "core/spec/spec.hpp"
 #include "core/store/bundle.hpp"
+#include "dispatch/selection_query.hpp"
 #include "xtune/kernel.hpp"
 
 namespace xtune::dispatch {
@@ -37,6 +38,11 @@ class Selector {
   Selection select(const Spec& spec, const Bindings& problem, const DeviceInfo& device,
                    const std::vector<std::string>& archs);
 
+  /// What measurements say against running a configuration for this problem (core/record/objection.hpp): a clause for
+  /// people, or empty.
+  std::string objection_to(const Bindings& config, const Spec& spec, const Bindings& problem, const DeviceInfo& device,
+                           const std::vector<std::string>& archs);
+
   /// Compilers of this architecture's records, the newest first.
   std::vector<std::string> toolchains(const DeviceInfo& device);
 
@@ -48,19 +54,17 @@ class Selector {
   const std::filesystem::path& store() const noexcept { return store_; }
 
  private:
-  /// One architecture's, by way of one kind of device.
-  struct Stock {
-    std::vector<StoreView> views;  ///< the store's, then the bundle's
-    std::vector<std::string> toolchains;
-  };
+  using Query = SelectionQuery;
   std::shared_ptr<const Stock> stock_of(const DeviceInfo& device);
-  Selection from_view(const StoreView& view, const Spec& spec, const Bindings& problem, const DeviceInfo& device,
-                      const std::vector<std::string>& archs) const;
-  Selection from_views(const Stock& stock, const Spec& spec, const Bindings& problem, const DeviceInfo& device,
-                       const std::vector<std::string>& archs) const;
-  /// Of whole records: for goals that are not the time alone, and for those of other architectures.
-  Selection from_records(const std::vector<Record>& records, const Spec& spec, const Bindings& problem,
-                         const DeviceInfo& device, const std::vector<std::string>* archs) const;
+  std::shared_ptr<const Stock> read_stock(const DeviceInfo& device, std::vector<std::string>& told) const;
+  /// ask(stock), anew where files have changed since they were read.
+  template <class Ask>
+  auto with_stock(const DeviceInfo& device, const Ask& ask);
+  Selection from_all(Query& query);
+  Selection from_view(const StoreView& view, Query& query) const;
+  Selection from_views(Query& query) const;
+  /// Of whole records: for goals that are not the time alone, and for those of other architectures (any_key).
+  Selection from_records(const std::vector<Record>& records, Query& query, bool any_key) const;
   std::vector<Record> records_of(const std::string& arch);
   std::vector<Record> remembered(const DeviceInfo& device) const;
   void say_once_a_cause(const std::vector<std::string>& warnings);

@@ -65,6 +65,10 @@ double StoredConfig::*time_named(const std::string& statistic) {
               "the statistic '" + printable(statistic, 40) + "': it is median, min or mean");
 }
 
+ConfigOrder current_configs(std::span<const StoredConfig* const> configs) {
+  return current_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()));
+}
+
 ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const std::string& statistic) {
   double StoredConfig::*const time = time_named(statistic);
   const Criterion criterion(statistic);
@@ -85,7 +89,7 @@ bool any_ranks(std::span<const StoredConfig* const> configs, const std::string& 
   const auto ranking = std::count_if(configs.begin(), configs.end(), ranks);
   if (ranking == 0 || ranking == std::ssize(configs)) return ranking > 0;
   // One that does not rank may stand in for one that does.
-  const ConfigOrder current = current_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()));
+  const ConfigOrder current = current_configs(configs);
   return std::any_of(current.begin(), current.end(), ranks);
 }
 

@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "core/record/objection.hpp"
 #include "core/record/record_json.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/bindings_text.hpp"
@@ -48,6 +51,10 @@ struct StoreView::State {
   Options options;
   std::unique_ptr<const ConfigGroups> groups;
   std::vector<Realm> realms;
+  std::once_flag suspects_found;
+  std::unordered_map<std::string_view, ConfigOrder> suspects;  ///< by configuration
+
+  void find_suspects();
 
   void index();
   const Realm* realm_of(const DeviceInfo& device) const;
@@ -90,6 +97,17 @@ void StoreView::State::index() {
       if (std::string bucket = options.bucket(*realm.problems[i]); !bucket.empty())
         realm.buckets[std::move(bucket)].push_back(i);
   }
+}
+
+void StoreView::State::find_suspects() {
+  for (const auto& piece : set.pieces)
+    for (const StoredConfig& row : piece)
+      if (failed_when_run(row.outcome, "")) suspects[row.config];
+  if (suspects.empty()) return;
+  for (const auto& piece : set.pieces)
+    for (const StoredConfig& row : piece)
+      if (const auto suspect = suspects.find(row.config); suspect != suspects.end()) suspect->second.push_back(&row);
+  for (auto& [config, rows] : suspects) rows = current_configs(rows);
 }
 
 const Realm* StoreView::State::realm_of(const DeviceInfo& device) const {
@@ -210,6 +228,12 @@ void StoreView::rank_all() const { state_->groups->rank_all(state_->options.thre
 std::uint64_t StoreView::records() const noexcept { return state_->set.records; }
 std::uint64_t StoreView::unreadable() const noexcept { return state_->set.unreadable; }
 const std::vector<std::string>& StoreView::warnings() const noexcept { return state_->set.warnings; }
+const ConfigOrder& StoreView::suspect(std::string_view config) const {
+  static const ConfigOrder none;
+  std::call_once(state_->suspects_found, [this] { state_->find_suspects(); });
+  const auto found = state_->suspects.find(config);
+  return found == state_->suspects.end() ? none : found->second;
+}
 const Bindings& StoreView::problem_of(const StoredConfig& config) const {
   return state_->set.problems[config.problem].sizes;
 }

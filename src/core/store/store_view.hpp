@@ -67,6 +67,11 @@ class StoreView {
   /// One sentence of what was chosen and why, for people.
   std::string explain(const Found& found, const Bindings& problem, const DeviceInfo& device) const;
 
+  /// All measurements that count of a configuration (its bindings_text), of any problem and device, where one of them
+  /// may have failed when it ran (failed_when_run, which knows the stage); else none. The first call goes over all
+  /// rows.
+  const ConfigOrder& suspect(std::string_view config) const;
+
   const Bindings& problem_of(const StoredConfig& config) const;
   const DeviceInfo& device_of(const StoredConfig& config) const;
   Bindings config_of(const StoredConfig& config) const;

@@ -285,6 +285,37 @@ TEST_CASE("a size that nothing tells is an error that names it") {
   CHECK(shop.call(kernel.for_problem({{"N", std::int64_t{4096}}}), 4097).launch.grid[0] == 128);
 }
 
+TEST_CASE("records that change or go while the program runs cost no call") {
+  Shop shop;
+  shop.measure(4096, 128, 1.0);
+  const Kernel kernel = shop.kernel();
+  CHECK(shop.call(kernel, 4096).image == "BLOCK=128 ");
+  SUBCASE("gone") {
+    std::filesystem::remove_all(shop.settings.store);
+    CHECK(shop.call(kernel, 2048).image == "BLOCK=32 ");
+  }
+  SUBCASE("shorter, then with other records") {
+    for (const auto& file : std::filesystem::recursive_directory_iterator(shop.settings.store / "records"))
+      if (file.is_regular_file()) std::filesystem::resize_file(file.path(), 20);
+    shop.measure(4096, 64, 1.0);
+    CHECK(shop.call(kernel, 2048).image == "BLOCK=64 ");
+  }
+  CHECK(shop.call(kernel, 4096).image == "BLOCK=128 ");
+}
+
+TEST_CASE("who is told of a damaged store may ask for a choice") {
+  Shop shop;
+  std::filesystem::create_directories(shop.settings.store);
+  std::ofstream(shop.settings.store / "records") << "no folder";
+  std::optional<Kernel> kernel;
+  std::vector<Choice> choices;
+  shop.settings.on_message = [&](const std::string&) { choices.push_back(kernel->choice({{"N", std::int64_t{64}}})); };
+  kernel = shop.kernel();
+  CHECK(shop.call(*kernel, 4096).image == "BLOCK=32 ");
+  REQUIRE(!choices.empty());
+  CHECK(choices.front().kind == Choice::Kind::none);
+}
+
 TEST_CASE("prepare does all but the launch") {
   Shop shop;
   const Kernel kernel = shop.kernel();

@@ -85,7 +85,7 @@ struct Shop {
 
   /// A record of it in the store, with its artifact.
   void measure(std::int64_t n, std::int64_t block, double time_ms, std::int64_t items = 1,
-               const std::string& arch = "sm_90") {
+               const std::string& arch = "sm_90", Outcome outcome = Outcome::ok) {
     const Spec own = spec();
     DeviceInfo device = runtime->info;
     device.arch = arch;
@@ -106,8 +106,14 @@ struct Shop {
     record.key = key_of(record.key_parts);
     record.problem = problem;
     record.config = resolver.config_bindings(config);
-    record.samples_ms = {time_ms, time_ms, time_ms};
-    record.time_ms = summarize(record.samples_ms);
+    record.outcome = outcome;
+    if (outcome == Outcome::ok) {
+      record.samples_ms = {time_ms, time_ms, time_ms};
+      record.time_ms = summarize(record.samples_ms);
+    } else {
+      record.stage = stage_of_failures;
+      record.message = "y[3] is 7";
+    }
     record.artifact_key = artifact.key;
     record.device = device;
     record.toolchain = toolchain.fingerprint();
@@ -115,6 +121,11 @@ struct Shop {
     record.unix_time_ms = 1000 + written;
     RecordWriter(settings.store, arch, own.kernel.name, record.attempt).append(record);
   }
+  /// The same of one that failed.
+  void fail(std::int64_t n, std::int64_t block, std::int64_t items = 1, Outcome outcome = Outcome::wrong_result) {
+    measure(n, block, 0, items, "sm_90", outcome);
+  }
+  std::string stage_of_failures = "validate";
   int written = 0;
 
   Kernel kernel() {

@@ -1,0 +1,63 @@
+// Finds what records say against a configuration.
+#include "dispatch/selection_query.hpp"
+
+#include <fmt/core.h>
+
+#include <functional>
+#include <optional>
+
+#include "core/record/objection.hpp"
+#include "core/space/bindings_text.hpp"
+
+namespace xtune::dispatch {
+
+Record SelectionQuery::read(const StoreView& view, const StoredConfig& config) {
+  try {
+    return view.record_of(config);
+  } catch (const Error& error) {
+    throw StockChanged(error.kind(), error.what());
+  }
+}
+
+const std::string& SelectionQuery::objection_to(const Bindings& config) {
+  const auto known = objections_.find(config);
+  return known != objections_.end() ? known->second : objections_.emplace(config, find_objection(config)).first->second;
+}
+
+std::vector<std::string> SelectionQuery::objections() const {
+  std::vector<std::string> all;
+  for (const auto& [config, text] : objections_)
+    if (!text.empty()) all.push_back(text);
+  return all;
+}
+
+std::string SelectionQuery::find_objection(const Bindings& config) {
+  const std::string text = bindings_text(config);
+  std::vector<Trial> trials;
+  std::vector<std::function<Record()>> records;
+  for (const StoreView& view : stock_->views)
+    for (const StoredConfig* row : view.suspect(text)) {
+      const bool passed = row->outcome == Outcome::ok;
+      if (!passed && !failed_when_run(row->outcome, "")) continue;
+      trials.push_back({&view.problem_of(*row), &view.device_of(*row), passed, row->unix_time_ms});
+      records.emplace_back([&view, row] { return read(view, *row); });
+    }
+  if (trials.empty()) return {};
+  for (const Record& record : own_)
+    if (record.config == config) {
+      trials.push_back({&record.problem, &record.device, true, record.unix_time_ms});
+      records.emplace_back([&record] { return record; });
+    }
+  const auto holds = [&](std::size_t i) {
+    const Record record = records[i]();
+    return (trials[i].passed || failed_when_run(record.outcome, record.stage)) && today.obstacle(record).empty() &&
+           today.differences(record).empty();
+  };
+  const std::optional<std::size_t> against = objection(trials, problem, device, holds);
+  if (!against) return {};
+  const Record record = records[*against]();
+  return fmt::format("{} failed for {} ({}{}{})", text, bindings_text(record.problem), to_string(record.outcome),
+                     record.message.empty() ? "" : ": ", record.message);
+}
+
+}  // namespace xtune::dispatch

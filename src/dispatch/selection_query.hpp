@@ -1,0 +1,100 @@
+// One question to the records of a store: for which problem, and what today's spec makes of them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/record/record.hpp"
+#include "core/record/spec_fit.hpp"
+#include "core/spec/spec.hpp"
+#include "core/store/store_view.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::dispatch {
+
+/// What is read of one architecture's records, by way of one kind of device.
+struct Stock {
+  std::vector<StoreView> views;  ///< the store's, then the bundle's
+  std::vector<std::string> toolchains;
+};
+
+/// A file of the stock has changed or gone since it was read.
+struct StockChanged : Error {
+  using Error::Error;
+};
+
+/// What today's spec says of records, each held against its own compiler: which one made an artifact does not matter to
+/// who only runs it.
+class Today {
+ public:
+  Today(const Spec& spec, const Bindings& problem, const DeviceInfo& device, const std::vector<std::string>& archs)
+      : spec_(spec), problem_(problem), device_(device), archs_(archs) {}
+
+  std::string obstacle(const Record& record) { return fit(archs_.front(), record.toolchain).obstacle(record); }
+
+  std::vector<std::string> differences(const Record& record) {
+    std::vector<std::string> differences;
+    for (const std::string& arch : archs_) {
+      std::vector<std::string> of_arch = fit(arch, record.toolchain).differences(record);
+      if (of_arch.empty()) return of_arch;
+      if (differences.empty()) differences = std::move(of_arch);
+    }
+    return differences;
+  }
+
+ private:
+  SpecFit& fit(const std::string& arch, const std::string& toolchain) {
+    auto& fit = fits_[{arch, toolchain}];
+    if (!fit) fit = std::make_unique<SpecFit>(spec_, problem_, device_, arch, toolchain);
+    return *fit;
+  }
+
+  const Spec& spec_;
+  const Bindings& problem_;
+  const DeviceInfo& device_;
+  const std::vector<std::string>& archs_;
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<SpecFit>> fits_;
+};
+
+/// What is passed by reference outlives it. One thread at a time.
+class SelectionQuery {
+ public:
+  SelectionQuery(const Spec& spec_, const Bindings& problem_, const DeviceInfo& device_,
+                 const std::vector<std::string>& archs, std::shared_ptr<const Stock> stock, std::vector<Record> own)
+      : spec(spec_),
+        problem(problem_),
+        device(device_),
+        today(spec, problem, device, archs),
+        stock_(std::move(stock)),
+        own_(std::move(own)) {}
+  SelectionQuery(const SelectionQuery&) = delete;
+  SelectionQuery& operator=(const SelectionQuery&) = delete;
+
+  const Spec& spec;
+  const Bindings& problem;
+  const DeviceInfo& device;
+  Today today;
+
+  const Stock& stock() const noexcept { return *stock_; }
+  const std::vector<Record>& own() const noexcept { return own_; }  ///< winners that no store keeps
+
+  /// The whole record. Throws StockChanged.
+  static Record read(const StoreView& view, const StoredConfig& config);
+  /// What measurements say against running a configuration for the problem (core/record/objection.hpp): a clause for
+  /// people, or empty. Throws StockChanged.
+  const std::string& objection_to(const Bindings& config);
+  /// All that objection_to told.
+  std::vector<std::string> objections() const;
+
+ private:
+  std::string find_objection(const Bindings& config);
+
+  const std::shared_ptr<const Stock> stock_;
+  const std::vector<Record> own_;
+  std::map<Bindings, std::string> objections_;  ///< by configuration; empty: none
+};
+
+}  // namespace xtune::dispatch
