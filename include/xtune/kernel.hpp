@@ -52,7 +52,7 @@ struct LoadSettings {
   /// throws is said, and costs no call. A winner that the store does not keep serves as long as the kernel, which is
   /// said.
   TuneSettings tuning;
-  /// A line that somebody should read, from any thread; empty: standard error. Must not throw.
+  /// A line that somebody should read, from any thread; empty: standard error. What it throws is dropped.
   std::function<void(const std::string&)> on_message;
   /// Lives as long as the kernel and all its copies: what the settings borrow.
   std::shared_ptr<const void> kept;
@@ -175,10 +175,14 @@ class Kernel {
   /// stream is captured into a graph, during which a driver may refuse to load anything.
   void prepare(const Bindings& problem = {}) const;
 
-  /// Waits until nothing is left to tune in the background.
+  /// Waits until nothing is left to tune in the background. Throws Error(invalid_argument) in a callback of that
+  /// tuning.
   void wait() const;
 
   const std::string& name() const noexcept;  ///< of the kernel
+
+  Kernel(const Kernel&) = default;             ///< shares everything; a move does the same, and leaves the other fit
+  Kernel& operator=(const Kernel&) = default;  ///< shares everything; a move does the same, and leaves the other fit
 
   /// For the library.
   Kernel(std::shared_ptr<detail::KernelState> state, std::shared_ptr<const detail::Binding> binding) noexcept;

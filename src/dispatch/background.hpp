@@ -7,61 +7,79 @@
 #include <mutex>
 #include <thread>
 
+#include "base/per_process.hpp"
+
 namespace xtune::dispatch {
 
+/// The child of a fork has none of its parent's tasks.
 class Background {
  public:
-  Background() = default;
-  ~Background() { end(); }
-  Background(const Background&) = delete;
-  Background& operator=(const Background&) = delete;
-
   /// The thread starts with the first task. Tasks must not throw.
-  void add(std::function<void()> task) {
-    const std::lock_guard lock(mutex_);
-    if (ending_) return;
-    tasks_.push_back(std::move(task));
-    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-    changed_.notify_all();
-  }
-  /// Until no task is left.
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return tasks_.empty() && !busy_; });
-  }
-  /// Drops what has not begun and waits for what has.
-  void end() {
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-      tasks_.clear();
-    }
-    changed_.notify_all();
-    if (thread_.joinable()) thread_.join();
-  }
+  void add(std::function<void()> task) { worker_.get().add(std::move(task)); }
+  /// Until no task is left. Not from a task.
+  void wait() { worker_.get().wait(); }
+  /// Drops what has not begun and waits for what has. Not from a task.
+  void end() { worker_.get().end(); }
+  /// Whether it is a task that asks.
+  bool is_here() { return worker_.get().is_here(); }
 
  private:
-  void work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return !tasks_.empty() || ending_; });
+  class Worker {
+   public:
+    ~Worker() { end(); }
+
+    void add(std::function<void()> task) {
+      const std::lock_guard lock(mutex_);
       if (ending_) return;
-      const std::function<void()> task = std::move(tasks_.front());
-      tasks_.pop_front();
-      busy_ = true;
-      lock.unlock();
-      task();
-      lock.lock();
-      busy_ = false;
+      tasks_.push_back(std::move(task));
+      if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
       changed_.notify_all();
     }
-  }
+    void wait() {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return tasks_.empty() && !busy_; });
+    }
+    void end() {
+      {
+        const std::lock_guard lock(mutex_);
+        ending_ = true;
+        tasks_.clear();
+      }
+      changed_.notify_all();
+      if (thread_.joinable()) thread_.join();
+    }
+    bool is_here() {
+      const std::lock_guard lock(mutex_);
+      return thread_.get_id() == std::this_thread::get_id();
+    }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  bool busy_ = false, ending_ = false;
-  std::thread thread_;
+   private:
+    void work() {
+      std::unique_lock lock(mutex_);
+      for (;;) {
+        changed_.wait(lock, [this] { return !tasks_.empty() || ending_; });
+        if (ending_) return;
+        {
+          const std::function<void()> task = std::move(tasks_.front());
+          tasks_.pop_front();
+          busy_ = true;
+          lock.unlock();
+          task();
+        }
+        lock.lock();
+        busy_ = false;
+        changed_.notify_all();
+      }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<std::function<void()>> tasks_;
+    bool busy_ = false, ending_ = false;
+    std::thread thread_;
+  };
+
+  PerProcess<Worker> worker_;
 };
 
 }  // namespace xtune::dispatch

@@ -55,7 +55,9 @@ const std::string& Kernel::name() const noexcept { return state_->name(); }
 namespace dispatch {
 
 Kernel make_kernel(Parts parts, LoadSettings settings) {
-  auto state = std::make_shared<detail::KernelState>(std::move(parts), std::move(settings));
+  std::shared_ptr<detail::KernelState> state(
+      std::make_unique<detail::KernelState>(std::move(parts), std::move(settings)).release(),
+      detail::KernelState::destroy);
   auto binding = state->bind(state->untold());
   return {std::move(state), std::move(binding)};
 }

@@ -19,6 +19,18 @@ using dispatch::Prepared;
 namespace {
 constexpr std::size_t most_problems = std::size_t{1} << 16;
 
+/// Marks the calling thread.
+class Preparer {
+ public:
+  explicit Preparer(std::atomic<std::thread::id>& mark) : mark_(mark) { mark_ = std::this_thread::get_id(); }
+  ~Preparer() { mark_ = std::thread::id(); }
+  Preparer(const Preparer&) = delete;
+  Preparer& operator=(const Preparer&) = delete;
+
+ private:
+  std::atomic<std::thread::id>& mark_;
+};
+
 Bindings space_bindings(const Space& space, const Config& config) {
   Bindings bindings;
   for (std::size_t i = 0; i < space.parameters().size(); ++i)
@@ -141,7 +153,13 @@ Prepared KernelState::make(const Key& key, const Case& its) {
 }
 
 const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
+  if (preparer_ == std::this_thread::get_id())
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{}, {}: a callback that was called while another problem is prepared calls the kernel for "
+                            "this new one; call it once the first call has returned",
+                            name(), bindings_text(problem)));
   const std::lock_guard lock(preparing_);
+  const Preparer preparer(preparer_);
   if (const Prepared* const entry = table_.find(key, key.hash())) return entry;
   if (parts_.fixed) return table_.put(make_fixed(key, problem));
   try {

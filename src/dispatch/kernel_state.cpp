@@ -52,13 +52,35 @@ KernelState::~KernelState() {
   background_.end();
 }
 
+void KernelState::wait() {
+  if (background_.is_here())
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{}: a callback of the tuning in the background waits for that tuning; wait on another "
+                            "thread",
+                            name()));
+  background_.wait();
+}
+
+void KernelState::destroy(KernelState* state) {
+  if (state->background_.is_here())
+    std::thread([state] { delete state; }).detach();
+  else
+    delete state;
+}
+
 void KernelState::say(const std::string& message) {
   constexpr std::size_t most_messages = 100;
   {
     const std::lock_guard lock(said_mutex_);
     if (said_.size() >= most_messages || !said_.insert(message).second) return;
   }
-  if (settings_.on_message) return settings_.on_message(message);
+  if (settings_.on_message) {
+    try {
+      settings_.on_message(message);
+    } catch (...) {  // it may not; what it was told of is no reason to fail a call
+    }
+    return;
+  }
   const std::string line = "xtune: " + message + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }

@@ -10,6 +10,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backends/runtime.hpp"
@@ -63,7 +64,10 @@ class KernelState {
   std::shared_ptr<const Binding> bind(const Bindings& fixed);
   Choice choice(const Binding& binding, const Bindings& sizes);
   void prepare(const Binding& binding, const Bindings& sizes);
-  void wait() { background_.wait(); }
+  void wait();
+  /// For who holds the last reference. Where that is a callback of the background's tuning, another thread waits for
+  /// its end.
+  static void destroy(KernelState* state);
   const std::string& name() const noexcept { return parts_.spec.kernel.name; }
   /// Sizes of a fixed problem that no scalar of a call tells.
   Bindings untold() const;
@@ -106,6 +110,7 @@ class KernelState {
   dispatch::Table table_;
   std::atomic<const ArgumentType*> fitting_{nullptr};  ///< the types of the last call that was found right
   std::mutex preparing_;
+  std::atomic<std::thread::id> preparer_{};  ///< who holds it
   std::mutex failures_mutex_;
   std::map<std::pair<std::string, Bindings>, std::shared_ptr<const dispatch::Failure>>
       failures_;  ///< by kind of device

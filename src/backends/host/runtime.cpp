@@ -17,6 +17,7 @@
 #include "backends/host/cpu.hpp"
 #include "backends/host/engine.hpp"
 #include "backends/host/mapped_memory.hpp"
+#include "base/per_process.hpp"
 #include "core/device/launch_limits.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
@@ -70,6 +71,11 @@ class LaunchThread {
   std::thread thread_;
 };
 
+struct LaunchThreads {
+  std::optional<Engine> engine;  ///< with the first launch, on the thread: memory is read without one
+  LaunchThread thread;
+};
+
 /// Why this thread's last launch failed.
 std::string& last_failure() {
   thread_local std::string failure;
@@ -121,10 +127,11 @@ class HostRuntime final : public Runtime {
 
   int launch(void* handle, const Launch& launch, void*, void** parameters) noexcept override {
     std::string failure;
-    thread_.run([&]() noexcept {
+    LaunchThreads& launcher = launcher_.get();
+    launcher.thread.run([&]() noexcept {
       try {
-        if (!engine_) engine_.emplace(info_.shared_per_block_optin);
-        engine_->launch(*static_cast<const KernelLibrary*>(handle), launch, parameters);
+        if (!launcher.engine) launcher.engine.emplace(info_.shared_per_block_optin);
+        launcher.engine->launch(*static_cast<const KernelLibrary*>(handle), launch, parameters);
       } catch (const std::exception& error) {
         failure = error.what();
       }
@@ -144,10 +151,9 @@ class HostRuntime final : public Runtime {
 
  private:
   const DeviceInfo info_;
-  std::optional<Engine> engine_;  ///< with the first launch, on the launch thread: memory is read without one
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<KernelLibrary>> libraries_;
-  LaunchThread thread_;
+  PerProcess<LaunchThreads> launcher_;
 };
 
 }  // namespace

@@ -9,8 +9,9 @@ namespace xtune {
 namespace {
 
 std::mutex mutex;
+/// Never destroyed: when the program ends threads may still tune.
 std::filesystem::path& chosen() {
-  static std::filesystem::path path;
+  static auto& path = *new std::filesystem::path;
   return path;
 }
 

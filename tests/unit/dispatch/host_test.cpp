@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -310,6 +311,30 @@ TEST_CASE("host: a capture that cannot be written is said, and the launch goes o
   REQUIRE_FALSE(messages.empty());
   CHECK(holds(messages.front(), "XTUNE_CAPTURE_COUNT"));
 }
+
+#ifndef __SANITIZE_THREAD__  // which does not do threads after a fork
+TEST_CASE("the child of a fork calls the kernels of its parent") {
+  Axpy axpy;
+  const Kernel kernel = load(axpy.spec, axpy.settings());
+  const std::vector<float> x(1000, 1.0F);
+  const auto calls = [&] {
+    std::vector<float> y(x.size(), 1.0F);
+    kernel(nullptr, x.data(), y.data(), 1000, 2.0F);
+    return y == std::vector<float>(x.size(), 3.0F);
+  };
+  REQUIRE(calls());
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(60);  // ends who hangs
+    _exit(calls() && calls() ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(calls());
+}
+#endif
 
 TEST_CASE("host: xtune cover picks from what was measured") {
   const Axpy axpy;
