@@ -1,6 +1,7 @@
 // Contents of buffers, as given and as looked at.
 #include "xtune/data.hpp"
 
+#include "base/absolute_path.hpp"
 #include "base/text.hpp"
 
 namespace xtune {
@@ -43,7 +44,7 @@ Data Data::bytes(DType dtype, std::span<const std::byte> elements) {
 Data Data::file(const std::filesystem::path& npy) {
   Data data;
   data.kind_ = Kind::file;
-  data.path_ = std::filesystem::absolute(npy).lexically_normal();
+  data.path_ = absolute_path(npy).lexically_normal();
   return data;
 }
 

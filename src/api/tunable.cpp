@@ -5,6 +5,7 @@
 
 #include "api/tunable_access.hpp"
 #include "api/tunable_state.hpp"
+#include "base/absolute_path.hpp"
 #include "base/files.hpp"
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
@@ -21,7 +22,7 @@ std::vector<std::pair<std::string, std::string>> texts_of(const Bindings& define
 }
 
 std::string toml_path(const std::filesystem::path& path) {
-  return toml_quoted(std::filesystem::absolute(path).lexically_normal().string());
+  return toml_quoted(absolute_path(path).lexically_normal().string());
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ Tunable::Tunable(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Tunable::Tunable(std::string name) : state_(std::make_unique<State>()) {
   state_->name = std::move(name);
-  state_->base_dir = std::filesystem::current_path();
+  state_->base_dir = absolute_path("x").parent_path();
   state_->set("kernel", "name", toml_quoted(state_->name));
 }
 
@@ -72,7 +73,7 @@ Tunable Tunable::from_file(const std::filesystem::path& path, const Bindings& de
   auto state = std::make_unique<State>();
   state->text = read_file(path, largest_spec);
   state->text_name = path.string();
-  state->base_dir = std::filesystem::absolute(path).parent_path();
+  state->base_dir = absolute_path(path).parent_path();
   state->defines = texts_of(defines);
   state->name = parse_spec(state->text, state->text_name, state->base_dir, {state->defines, ""}).kernel.name;
   return Tunable(std::move(state));
@@ -82,7 +83,7 @@ Tunable Tunable::from_text(const std::string& toml, const std::filesystem::path&
   auto state = std::make_unique<State>();
   state->text = toml.empty() ? "\n" : toml;
   state->text_name = "(text)";
-  state->base_dir = std::filesystem::absolute(base_dir);
+  state->base_dir = absolute_path(base_dir);
   state->defines = texts_of(defines);
   state->name = parse_spec(state->text, state->text_name, state->base_dir, {state->defines, ""}).kernel.name;
   return Tunable(std::move(state));

@@ -3,6 +3,7 @@
 
 #include "api/tunable_access.hpp"
 #include "api/tunable_state.hpp"
+#include "base/absolute_path.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -22,7 +23,7 @@ std::string reference_source(Tunable::State& state, const ReferenceKernel& detai
     throw Error(ErrorKind::invalid_argument, "reference_kernel: source_file and source exclude each other");
   const std::filesystem::path path =
       details.source.empty() ? details.source_file : state.keep_source(details.source, "reference");
-  return path.empty() ? "" : toml_quoted(std::filesystem::absolute(path).lexically_normal().string());
+  return path.empty() ? "" : toml_quoted(absolute_path(path).lexically_normal().string());
 }
 
 }  // namespace
@@ -93,7 +94,7 @@ Tunable& Tunable::reference_builtin(const std::string& builtin,
 }
 
 Tunable& Tunable::reference_file(const std::filesystem::path& npy, const std::string& output) {
-  State::Entries entries{{"file", toml_quoted(std::filesystem::absolute(npy).lexically_normal().string())}};
+  State::Entries entries{{"file", toml_quoted(absolute_path(npy).lexically_normal().string())}};
   if (!output.empty()) entries.emplace_back("output", toml_quoted(output));
   return set_reference(toml_table(entries));
 }

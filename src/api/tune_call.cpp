@@ -15,6 +15,7 @@
 #include "api/program_finder.hpp"
 #include "api/tunable_access.hpp"
 #include "backends/backend.hpp"
+#include "base/absolute_path.hpp"
 #include "base/files.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/objective.hpp"
@@ -104,6 +105,7 @@ struct TuneCall::Case {
 TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
     : tunable_(tunable),
       settings_(settings),
+      kept_in_(absolute_path(settings.store.empty() ? default_store() : settings.store)),
       target_(target_of(settings)),
       base_(spec_of(tunable, target_.backend.name)),
       stoppable_(settings.stop) {
@@ -241,7 +243,7 @@ std::vector<Bindings> TuneCall::listed_configs(Case& its) {
 
 std::filesystem::path TuneCall::store_of(const Case& its) const {
   if (!settings_.keep) return its.scratch.path() / "store";
-  return settings_.store.empty() ? default_store() : std::filesystem::absolute(settings_.store);
+  return kept_in_;
 }
 
 TuneResult TuneCall::run(Case& its, std::vector<Bindings> only) {

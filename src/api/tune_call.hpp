@@ -1,6 +1,7 @@
 // One call of tune or tune_cases: a target, and runs of the tuner on it.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <set>
@@ -47,6 +48,7 @@ class TuneCall {
 
   const Tunable& tunable_;
   const TuneSettings& settings_;
+  const std::filesystem::path kept_in_;  ///< the store, wherever callbacks change to
   const Target target_;
   Spec base_;
   StoppableLoop stoppable_;

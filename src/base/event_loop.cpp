@@ -1,9 +1,11 @@
 // Timers, signals and posted calls over libuv.
 #include "base/event_loop.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <uv.h>
 
+#include <cerrno>
 #include <csignal>
 #include <mutex>
 #include <string>
@@ -14,6 +16,20 @@
 #include "xtune/error.hpp"
 
 namespace xtune {
+
+namespace {
+
+/// libuv ends the program where it gets a standard stream's number for one of its own files.
+void fill_standard_streams() {
+  for (int stream = 0; stream <= 2; ++stream)
+    if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF) {
+      // The lowest free number is this one, or one that another thread has just freed.
+      const int fd = ::open("/dev/null", O_RDWR);
+      if (fd > 2) ::close(fd);
+    }
+}
+
+}  // namespace
 
 struct EventLoop::State {
   uv_loop_t loop;
@@ -113,6 +129,7 @@ bool waits_for_children(uv_loop_t* loop) noexcept {
 }  // namespace
 
 EventLoop::EventLoop() : state_(std::make_unique<State>()) {
+  fill_standard_streams();
   if (const int failed = uv_loop_init(&state_->loop))
     throw Error(ErrorKind::io, std::string("cannot make an event loop: ") + uv_strerror(failed));
   child_signal().first_use();

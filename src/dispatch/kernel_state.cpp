@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/absolute_path.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 
@@ -17,7 +18,7 @@ using dispatch::Prepared;
 namespace {
 
 std::filesystem::path store_of(const LoadSettings& settings) {
-  return settings.store.empty() ? default_store() : std::filesystem::absolute(settings.store);
+  return absolute_path(settings.store.empty() ? default_store() : settings.store);
 }
 
 std::shared_ptr<const Bundle> bundle_of(const LoadSettings& settings, const std::string& kernel) {

@@ -81,6 +81,39 @@ TEST_CASE("a result has its binary where the store cannot be written, and each c
   CHECK(count_of(result.warnings, " times)") == 1);
 }
 
+TEST_CASE("a relative store stays where it was when the kernel was loaded") {
+  const TemporaryDirectory folder, elsewhere;
+  const std::filesystem::path here = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  Caller caller("store");
+  const Kernel kernel = load(saxpy(512), caller.settings);
+  std::filesystem::current_path(elsewhere.path());
+  check_saxpy(kernel, 512);
+  std::filesystem::current_path(here);
+  CHECK(std::filesystem::exists(folder.path() / "store/records"));
+  CHECK(std::filesystem::is_empty(elsewhere.path()));
+  CHECK(kernel.choice({{"N", to_value(512)}}).kind == Choice::Kind::exact);
+}
+
+TEST_CASE("a callback that changes the working folder moves no store, and a folder that is gone is an error") {
+  const TemporaryDirectory folder, elsewhere;
+  const std::filesystem::path here = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  TuneSettings settings = host_settings();
+  settings.store = "store";
+  settings.on_progress = [&](const TuneProgress&) { std::filesystem::current_path(elsewhere.path()); };
+  const Result result = tune(saxpy(), settings);
+  CHECK(result.binary);
+  CHECK(result.warnings.empty());
+  CHECK(std::filesystem::is_empty(elsewhere.path()));
+  std::filesystem::current_path(folder.path());
+  std::filesystem::remove_all(folder.path());
+  const std::string error = refused(ErrorKind::io, [] { Tunable("k"); });
+  CHECK(has(error, "cannot tell which folder this process works in"));
+  CHECK(has(refused(ErrorKind::io, [&] { load(saxpy(), Caller("store").settings); }), "which folder"));
+  std::filesystem::current_path(here);
+}
+
 TEST_CASE("where every configuration is wrong nothing is launched, and later calls say so at once") {
   Caller caller(shared_store());
   caller.settings.tuning.fresh = true;

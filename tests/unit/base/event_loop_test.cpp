@@ -2,6 +2,8 @@
 #include "base/event_loop.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -145,6 +147,24 @@ TEST_CASE("an exception leaves through run, and the loop stays usable") {
   CHECK(loop.run_until([&] { return later; }));
   loop.post([] { throw std::runtime_error("from a post"); });
   CHECK_THROWS_WITH(loop.run_once(), "from a post");
+}
+
+TEST_CASE("a process without standard streams may have a loop") {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    for (const int stream : {0, 1, 2}) ::close(stream);
+    {
+      EventLoop loop;
+      bool later = false;
+      const auto timer = loop.call_after(1, [&] { later = true; });
+      loop.run_until([&] { return later; });
+    }
+    _exit(::fcntl(2, F_GETFD) == 0 ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 TEST_CASE("two loops of one thread both get a signal") {

@@ -1,0 +1,22 @@
+// Paths that start at the working folder, which may be gone.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+/// Throws Error(io) for a relative path where the working folder has been removed or cannot be read.
+inline std::filesystem::path absolute_path(const std::filesystem::path& path) {
+  std::error_code failed;
+  std::filesystem::path whole = std::filesystem::absolute(path, failed);
+  if (failed)
+    throw Error(ErrorKind::io, "cannot tell which folder this process works in (" + failed.message() + "), at which '" +
+                                   path.string() + "' starts: change to one that is there");
+  return whole;
+}
+
+}  // namespace xtune
