@@ -23,7 +23,7 @@ std::filesystem::path store_of(const LoadSettings& settings) {
 
 std::shared_ptr<const Bundle> bundle_of(const LoadSettings& settings, const std::string& kernel) {
   if (settings.bundle.empty()) return nullptr;
-  auto bundle = std::make_shared<const Bundle>(settings.bundle);
+  auto bundle = std::make_shared<const Bundle>(absolute_path(settings.bundle));
   const std::vector<Bundle::Part>& parts = bundle->parts();
   if (std::none_of(parts.begin(), parts.end(), [&](const Bundle::Part& part) { return part.kernel == kernel; }))
     throw Error(ErrorKind::invalid_argument,

@@ -115,6 +115,8 @@ std::vector<Piece> pieces_of(const std::vector<RecordSource>& sources, std::vect
     try {
       const std::uint64_t size = File(sources[i]).size(), begin = std::min(sources[i].offset, size),
                           end = begin + std::min(sources[i].bytes, size - begin);
+      if (sources[i].bytes != UINT64_MAX && end - begin < sources[i].bytes)
+        throw Error(ErrorKind::io, "cannot read " + sources[i].name + ": it is shorter than it was");
       if (end - begin > longest_file)
         throw Error(ErrorKind::io,
                     "cannot read " + sources[i].name + ": it is larger than the limit of " + human_bytes(longest_file));

@@ -137,6 +137,25 @@ TEST_CASE("a bundle answers beside an empty store, and the store before it") {
   CHECK(holds(error_of(ErrorKind::io, [&] { shop.kernel(); }), "absent"));
 }
 
+TEST_CASE("a bundle is found wherever the program changes to, and it is told where it is no longer the same") {
+  Shop shop;
+  shop.measure(4096, 128, 1.0);
+  const std::filesystem::path here = std::filesystem::current_path();
+  write_bundle(shop.settings.store, shop.folder.path() / "winners.xtune", {});
+  std::filesystem::current_path(shop.folder.path());
+  shop.settings.store = shop.folder.path() / "empty";
+  shop.settings.bundle = "winners.xtune";
+  const Kernel kernel = shop.kernel(), later = shop.kernel();
+  std::filesystem::current_path(here);
+  CHECK(shop.call(kernel, 4096).image == "BLOCK=128 ");
+  CHECK(shop.messages.empty());
+  std::filesystem::resize_file(shop.folder.path() / "winners.xtune", 10);
+  CHECK(shop.call(later, 4096).image == "BLOCK=32 ");
+  REQUIRE_FALSE(shop.messages.empty());
+  CHECK(holds(shop.messages.front(), "winners.xtune"));
+  CHECK(holds(shop.messages.front(), "it is shorter than it was"));
+}
+
 TEST_CASE("a bundle that holds other kernels says which") {
   Shop shop;
   shop.measure(4096, 128, 1.0);
