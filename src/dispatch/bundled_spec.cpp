@@ -116,6 +116,7 @@ fs::path unpack_spec(const BundledSpec& spec, const fs::path& folder) {
 namespace xtune::detail {
 
 OpenedSpec open_bundled_spec(const std::filesystem::path& path, std::string kernel) {
+  if (path.empty()) throw Error(ErrorKind::invalid_argument, "load_bundle: the path is empty: name a bundle's file");
   const Bundle bundle(path);
   const std::vector<std::string> kernels = bundle.specs();
   if (kernel.empty() && kernels.size() == 1) kernel = kernels.front();

@@ -56,6 +56,9 @@ Capture::Capture(const Spec& spec, const ArgumentPlan& plan, Narrow narrow, std:
       launches_left_(limit("XTUNE_CAPTURE_COUNT", 8, say_)),
       bytes_left_(limit("XTUNE_CAPTURE_MB", 1024, say_) << 20) {
   if (folder_.empty()) folder_ = "xtune-capture";
+  // It stays there when the program changes to another folder. Where this one is gone, writing tells.
+  std::error_code failed;
+  if (std::filesystem::path whole = std::filesystem::absolute(folder_, failed); !failed) folder_ = std::move(whole);
 }
 
 bool Capture::wants(const Bindings& problem, const std::vector<std::uint64_t>& bytes) {

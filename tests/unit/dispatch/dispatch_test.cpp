@@ -165,6 +165,7 @@ TEST_CASE("a bundle that holds other kernels says which") {
   shop.name = "other";
   CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { shop.kernel(); }),
               "has nothing of the kernel 'other'; it has scale (sm_90)"));
+  CHECK(holds(error_of(ErrorKind::invalid_argument, [] { load_bundle(""); }), "load_bundle: the path is empty"));
   CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { load_bundle(bundle); }), "measurements of scale (sm_90)"));
 }
 

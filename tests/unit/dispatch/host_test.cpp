@@ -153,11 +153,14 @@ TEST_CASE("host: a captured launch is tuned elsewhere") {
   const Axpy axpy;
   const std::string captures = axpy.cli.path("captures");
   {
-    const Variable pattern("XTUNE_CAPTURE", "gemm*,ax*"), folder("XTUNE_CAPTURE_DIR", captures);
+    const Variable pattern("XTUNE_CAPTURE", "gemm*,ax*"), folder("XTUNE_CAPTURE_DIR", "captures");
     LoadSettings settings = axpy.settings();
     std::vector<std::string> messages;
     settings.on_message = [&](const std::string& text) { messages.push_back(text); };
+    const fs::path here = fs::current_path();
+    fs::current_path(fs::path(captures).parent_path());
     const Kernel kernel = load(fs::path(axpy.spec), settings);
+    fs::current_path(here);  // the captures stay where they were asked for
     const std::vector<float> x = ramp(100, 1);
     for (int i = 0; i < 3; ++i) {
       std::vector<float> y = ramp(100, 0.5F);
