@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 
@@ -10,6 +11,17 @@
 #include "core/space/bindings_text.hpp"
 
 namespace xtune::dispatch {
+
+namespace {
+
+/// A part of the key that an application's data, reference or check made: a kernel that is loaded has none of these,
+/// and a failure with other data is one of the same code.
+bool is_attached(const std::string& difference) {
+  return difference.starts_with("buffers: ") || difference.starts_with("reference: given ") ||
+         (difference.starts_with("check: ") && difference.ends_with(" -> (none)"));
+}
+
+}  // namespace
 
 Record SelectionQuery::read(const StoreView& view, const StoredConfig& config) {
   try {
@@ -50,8 +62,10 @@ std::string SelectionQuery::find_objection(const Bindings& config) {
     }
   const auto holds = [&](std::size_t i) {
     const Record record = records[i]();
-    return (trials[i].passed || failed_when_run(record.outcome, record.stage)) && today.obstacle(record).empty() &&
-           today.differences(record).empty();
+    if (!trials[i].passed && !failed_when_run(record.outcome, record.stage)) return false;
+    if (!today.obstacle(record).empty()) return false;
+    const std::vector<std::string> differences = today.differences(record);
+    return std::all_of(differences.begin(), differences.end(), is_attached);
   };
   const std::optional<std::size_t> against = objection(trials, problem, device, holds);
   if (!against) return {};

@@ -81,6 +81,31 @@ TEST_CASE("a result has its binary where the store cannot be written, and each c
   CHECK(count_of(result.warnings, " times)") == 1);
 }
 
+TEST_CASE("what an application's own reference or check found wrong is not launched by another run of it") {
+  const TemporaryDirectory folder;
+  Tunable wrong = saxpy(256);
+  SUBCASE("a check") {
+    wrong.check([](const Arguments&) { return false; }, "never");
+  }
+  SUBCASE("a reference, and data") {
+    wrong.data("x", std::vector<float>(256, 1.0f));
+    wrong.reference([](const Arguments&) { return std::vector<float>(256, -1.0f); });
+  }
+  TuneSettings settings = host_settings();
+  settings.store = folder.path();
+  CHECK_FALSE(tune(wrong, settings).found());
+  Caller caller(folder.path());
+  caller.settings.policy = Policy::lookup;
+  const Kernel kernel = load(wrong, caller.settings);
+  for (const int n : {256, 1000}) {
+    std::vector<float> x(1000, 3.0f), y(1000, 1.0f);
+    const std::string error = refused(ErrorKind::nothing_valid,
+                                      [&] { kernel(nullptr, static_cast<const float*>(x.data()), y.data(), 2.0f, n); });
+    CHECK(has(error, "failed for N=256 (wrong_result"));
+    CHECK(y == std::vector<float>(1000, 1.0f));
+  }
+}
+
 TEST_CASE("a relative store stays where it was when the kernel was loaded") {
   const TemporaryDirectory folder, elsewhere;
   const std::filesystem::path here = std::filesystem::current_path();
