@@ -12,6 +12,7 @@
 #include <fstream>
 #include <utility>
 
+#include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "base/write_signals.hpp"
 #include "xtune/error.hpp"
@@ -121,10 +122,8 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   fs::create_directories(folder, failed);
   if (failed) fail("create the folder", folder, failed.message());
   // Host and process in the name: on a shared file system several machines may write the same path at once.
-  char host[65] = {};
-  ::gethostname(host, sizeof host - 1);
   const fs::path temporary =
-      folder / ("." + std::string(host) + "-" + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp");
+      folder / ("." + host_name() + "-" + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp");
   Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file.get() < 0) fail("write in the folder", folder, std::strerror(errno));
   int reason = write_and_sync(file, bytes);

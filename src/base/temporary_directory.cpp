@@ -12,6 +12,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
@@ -36,11 +37,9 @@ std::string start_time(const std::string& pid) {
 
 /// Process ids mean something only here: in this boot of this machine, and in this container.
 std::string machine() {
-  char host[256] = {};
-  ::gethostname(host, sizeof host - 1);
   std::error_code ignored;
   const std::string container = fs::read_symlink("/proc/self/ns/pid", ignored).string();
-  return sha256(std::string(host) + "\n" + read_if_there("/proc/sys/kernel/random/boot_id") + "\n" + container)
+  return sha256(host_name() + "\n" + read_if_there("/proc/sys/kernel/random/boot_id") + "\n" + container)
       .substr(0, 8);
 }
 

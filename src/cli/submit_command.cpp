@@ -12,7 +12,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
-#include "core/batch/submission.hpp"
+#include "core/batch/job_scripts.hpp"
 #include "core/run/attempt.hpp"
 
 namespace xtune::cli {

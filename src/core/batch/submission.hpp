@@ -1,29 +1,13 @@
-// A batch job that tunes a suite: what was asked for, the scripts that Slurm runs, and where both are kept.
+// A batch job that tunes a suite: what was asked for, and what is kept of it in the store.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "core/batch/job_component.hpp"
+
 namespace xtune {
-
-/// Nodes of one GPU type: a component of a heterogeneous job where there are several.
-struct JobComponent {
-  std::string arch;  ///< to compile for before the job; empty: compiled as it goes
-  int nodes = 1;
-  int gpus_per_node = 0;  ///< and processes; 0: one process a node, no GPU
-  std::string gres, constraint, partition;
-};
-
-/// "sm_90a:nodes=2,gpus-per-node=4,gres=gpu:h100:4,constraint=h100,partition=gh"; the architecture and every key may be
-/// left out. Throws Error(invalid_argument).
-JobComponent parse_component(const std::string& text);
-
-struct JobStep {
-  std::string name;                    ///< compile | measure | merge
-  std::string script;                  ///< text
-  std::vector<std::string> arguments;  ///< of sbatch, in front of the script; the dependency is not among them
-};
 
 struct Submission {
   std::string name;  ///< no other submission of this store has it; letters, digits, '-', '_' and '.' alone
@@ -37,16 +21,8 @@ struct Submission {
   int restarts = 20;                             ///< a job whose time ends is started again so often
 };
 
-/// compile where it was asked for, measure, merge; the later ones wait for those before, however these end.
-std::vector<JobStep> job_steps(const Submission& submission);
-/// `xtune compile` of everything, as the compile step runs it; empty: no architecture is named.
-std::vector<std::string> compile_command(const Submission& submission);
 /// The studies of the attempts of a submission: "<name>.r0", "<name>.r1" ...
 std::string attempt_study(const std::string& name, int restart);
-
-/// 'as a shell reads it': one word, whatever is in it.
-std::string shell_word(const std::string& text);
-std::string shell_words(const std::vector<std::string>& words);
 
 /// What is kept of a submission in <folder>/submission.json.
 struct SubmittedStep {

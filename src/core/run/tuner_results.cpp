@@ -1,9 +1,8 @@
 // What comes of a trial: its record, stored and told.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "core/run/tuning.hpp"
 #include "xtune/error.hpp"
@@ -49,9 +48,7 @@ void Tuning::on_benched(const TrialPtr& trial, Lane& lane, const BenchAnswer& an
 }
 
 void Tuning::stamp(Record& record) const {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  record.host = host;
+  record.host = host_name();
   record.attempt = options_.attempt;
   record.unix_time_ms = clock_.unix_time_ms();
 }

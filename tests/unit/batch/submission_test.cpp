@@ -5,6 +5,7 @@
 
 #include "base/files.hpp"
 #include "base/subprocess.hpp"
+#include "core/batch/job_scripts.hpp"
 #include "core/batch/one_device.hpp"
 #include "xtune/error.hpp"
 
