@@ -189,7 +189,7 @@ std::vector<Recording> read_given_recordings(const std::filesystem::path& path, 
 }
 
 std::string counted(std::uint64_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.ends_with('s') ? "es" : "s");
 }
 
 void warn_of(const Recording& recording) {

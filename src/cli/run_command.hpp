@@ -13,6 +13,7 @@
 #include "base/event_loop.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
+#include "core/batch/job_end.hpp"
 #include "core/batch/progress_file.hpp"
 #include "core/batch/walltime.hpp"
 #include "core/record/objective.hpp"
@@ -54,8 +55,12 @@ struct RunSession {
   std::atomic<bool> drain{false};  ///< begin nothing new: the job's time is nearly over
   bool again = false;              ///< there is more to do, in another job or another attempt of this one
   std::vector<EventLoop::Watch> signals;
-  std::optional<StopRule> rule;  ///< of a job with a limit
-  std::int64_t end_ns = 0;       ///< of its time, by system_clock
+  std::optional<StopRule> rule;        ///< of a job that has a limit, or may have one
+  std::optional<std::int64_t> end_ns;  ///< of its time, by system_clock; nullopt: none, or not heard of yet
+  bool one_asks = false;               ///< of all processes of the job, when that is
+  bool listens = false;                ///< this one has not heard yet
+  std::int64_t ask_ns = 0;             ///< when it asks for itself, by system_clock
+  std::optional<JobEnd> job_end;       ///< where it is told; known with the store
   EventLoop::Watch look, beat;
   std::optional<ProgressFile> progress;
   std::optional<Rank> rank;  ///< one of several processes of a job

@@ -1,13 +1,8 @@
 // xtune run of one spec or several: what they share, in which order they are run, and the answer.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <csignal>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "base/host_name.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
@@ -18,69 +13,6 @@
 namespace xtune::cli {
 
 using Answers = std::vector<std::vector<nlohmann::ordered_json>>;
-
-namespace {
-
-constexpr std::uint64_t look_every_ms = 250;
-
-double left_s(const RunSession& session) {
-  return static_cast<double>(session.end_ns - system_clock().now_ns()) * 1e-9;
-}
-
-/// Asks again and again: what has been measured meanwhile moves the end of the search.
-void look_at_clock(RunSession& session) {
-  const StopRule::Step step = session.rule->at(left_s(session));
-  if (step != StopRule::Step::go_on && !session.drain) {
-    session.drain = session.again = true;
-    if (session.tells)
-      tell("{} of the job's time are left, of which {} are for what is under way: nothing new is begun\n",
-           human_seconds(std::max(0.0, left_s(session))), human_seconds(session.rule->reserve_s()));
-  }
-  if (step == StopRule::Step::stop) session.stop = true;
-  session.look = session.loop.call_after(look_every_ms, [&session] { look_at_clock(session); });
-}
-
-void beat_later(RunSession& session) {
-  session.beat = session.loop.call_after(ProgressFile::every_ms, [&session] {
-    session.progress->write();
-    beat_later(session);
-  });
-}
-
-}  // namespace
-
-RunSession::RunSession(const RunOptions& options) : rank(find_rank()), tells(!rank || rank->rank == 0) {
-  for (const int signum : {SIGINT, SIGTERM, SIGHUP}) signals.push_back(loop.on_signal(signum, [this] { stop = true; }));
-  // How batch systems announce the end of the time that a job has (sbatch --signal).
-  signals.push_back(loop.on_signal(SIGUSR1, [this] { stop = again = true; }));
-  if (options.dry_run) return;
-  const auto walltime = find_walltime(options.walltime, system_clock().unix_time_ms());
-  if (!walltime) return;
-  rule.emplace(walltime->remaining_s);
-  end_ns = system_clock().now_ns() + static_cast<std::int64_t>(walltime->remaining_s * 1e9);
-  constexpr double month_s = 30 * 86400;  // what jobs without a limit have is no news
-  if (tells && walltime->remaining_s < month_s)
-    tell("{} left ({}): the run stops by itself before\n", human_seconds(std::max(0.0, walltime->remaining_s)),
-         walltime->source);
-  look_at_clock(*this);
-}
-
-void RunSession::keep_progress(const std::filesystem::path& store) {
-  const auto named = environment_variable("XTUNE_STUDY");
-  if (!rank && (!named || *named == "off")) return;
-  ProcessProgress process;
-  process.host = host_name();
-  process.pid = getpid();
-  process.attempt = new_attempt();
-  process.job = environment_variable("SLURM_JOB_ID").value_or("");
-  process.restart = std::atoi(environment_variable("SLURM_RESTART_COUNT").value_or("0").c_str());
-  if (rank) {
-    process.rank = rank->rank;
-    process.size = rank->size;
-  }
-  progress.emplace(store, rank ? rank->study : *named, std::move(process), system_clock());
-  beat_later(*this);
-}
 
 namespace {
 

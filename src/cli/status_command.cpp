@@ -85,8 +85,8 @@ std::map<std::string, std::string> job_states(const std::vector<std::string>& jo
     for (std::string line; std::getline(in, line);) {
       const std::size_t bar = line.find('|');
       if (bar == std::string::npos) continue;
-      // "17+0", of a heterogeneous job.
-      const std::string job = line.substr(0, line.find_first_of("+|"));
+      // "17+0", of a heterogeneous job; "17_1", "17_[2-4]", of an array.
+      const std::string job = line.substr(0, line.find_first_of("+_|"));
       states.try_emplace(job, line.substr(bar + 1));
     }
   };

@@ -8,11 +8,14 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "backends/backend.hpp"
 #include "base/files.hpp"
+#include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
 #include "core/batch/job_scripts.hpp"
+#include "core/batch/sbatch_options.hpp"
 #include "core/run/attempt.hpp"
 
 namespace xtune::cli {
@@ -64,8 +67,19 @@ Submission submission_of(const SubmitOptions& options) {
   return submission;
 }
 
-/// What is wrong with a spec shall be known now, not when the job starts.
-void check_specs(const SubmitOptions& options) {
+/// What is wrong with options or a spec shall be known now, not when the job starts.
+void check(const SubmitOptions& options, const CLI::App& command) {
+  for (const char* option : {"--nodes", "--gpus-per-node", "--arch"})
+    if (!options.components.empty() && command.count(option) > 0)
+      throw Error(ErrorKind::invalid_argument, fmt::format("{} and --arch-component: say it in each component, "
+                                                           "[ARCH:]nodes=2,gpus-per-node=4,...",
+                                                           option));
+  if (command.count("--device") > 0)
+    throw Error(ErrorKind::invalid_argument,
+                "--device: each process of the job has the devices that Slurm gives it (--gpus-per-node)");
+  check_sbatch_options(sbatch_options(), "behind --");
+  check_sbatch_options(options.compile_sbatch, "--cpu-option");
+  if (options.common.backend != "auto" && options.common.backend != "replay") make_backend(options.common.backend);
   for (const SpecList::Item& item : list_specs(options.paths).items)
     read_spec(item.path, options_for(item, options.common), "");
 }
@@ -85,14 +99,14 @@ int print_scripts(const Submission& submission, const std::vector<JobStep>& step
   const Words compile = options.compile == "login" ? compile_command(submission) : Words();
   if (!compile.empty()) {
     json["compile_here"] = compile;
-    if (!options.common.json()) fmt::print("# here: {}\n\n", printable(shell_words(compile)));
+    if (!options.common.json()) fmt::print("# here: {}\n\n", printable(command_line(compile)));
   }
   std::string after;
   for (const JobStep& step : steps) {
     const Words command = sbatch_command(step, submission.folder / (step.name + ".sh"), after);
     after = "<" + step.name + ">";
     json["steps"].push_back({{"step", step.name}, {"sbatch", command}, {"script", step.script}});
-    if (!options.common.json()) fmt::print("# {}\n{}\n", printable(shell_words(command)), step.script);
+    if (!options.common.json()) fmt::print("# {}\n{}\n", printable(command_line(command)), step.script);
   }
   if (options.common.json()) print_json(json);
   return done;
@@ -114,13 +128,25 @@ std::string submit_step(const Words& command) {
   answer = answer.substr(0, answer.find(';'));
   if (!result.ok() || answer.empty() || answer.find_first_not_of("0123456789") != std::string::npos)
     throw Error(ErrorKind::unavailable,
-                fmt::format("{} failed: {}\n{}", printable(shell_words(command), 500),
-                            describe_exit(result.exit_code, result.signal), printable_lines(result.stderr_text, 2000)));
+                fmt::format("{} {}\n{}", printable(command_line(command), 500),
+                            result.ok() ? "told no number of a job:" + printable(" " + answer, 80)
+                                        : "failed: " + describe_exit(result.exit_code, result.signal),
+                            printable_lines(result.stderr_text, 2000)));
   return answer;
 }
 
-int submit(const SubmitOptions& options) {
-  check_specs(options);
+/// Steps that are queued stay there when a later one is refused: the measuring is worth more than its merge.
+std::string queued_text(const std::vector<SubmittedStep>& queued) {
+  std::string steps, jobs;
+  for (const SubmittedStep& each : queued) {
+    steps += (steps.empty() ? "" : ", ") + each.step + ": job " + each.job;
+    jobs += " " + each.job;
+  }
+  return steps.empty() ? "" : fmt::format("\nalready queued are {}; `scancel{}` takes them back", steps, jobs);
+}
+
+int submit(const SubmitOptions& options, const CLI::App& command) {
+  check(options, command);
   const Submission submission = submission_of(options);
   const std::vector<JobStep> steps = job_steps(submission);
   if (options.dry_run) return print_scripts(submission, steps, options);
@@ -129,12 +155,12 @@ int submit(const SubmitOptions& options) {
     if (compile.empty())
       tell("note: no architecture is named (--arch, --arch-component ARCH:...): the job compiles as it goes\n");
     else if (::isatty(STDERR_FILENO))
-      tell("compiling: {}\n", printable(shell_words(compile), 300));
+      tell("compiling: {}\n", printable(command_line(compile), 300));
     // What does not compile here, for want of a compiler say, does so in the job.
     if (!compile.empty()) {
       const CommandResult result = run_command(compile);
       if (!result.ok())
-        tell("warning: {}: {}; the job compiles what is missing\n", printable(shell_words(compile), 300),
+        tell("warning: {}: {}; the job compiles what is missing\n", printable(command_line(compile), 300),
              printable(result.stderr_text, 500));
     }
   }
@@ -145,7 +171,11 @@ int submit(const SubmitOptions& options) {
   for (const JobStep& step : steps) {
     const fs::path script = submission.folder / (step.name + ".sh");
     write_file_atomically(script, step.script);
-    after = submit_step(sbatch_command(step, script, after));
+    try {
+      after = submit_step(sbatch_command(step, script, after));
+    } catch (const Error& error) {
+      throw Error(error.kind(), error.what() + queued_text(submitted));
+    }
     submitted.push_back({step.name, after});
     // After each: where the next is refused, what is queued can still be found.
     write_submission(submission, submitted);
@@ -156,7 +186,7 @@ int submit(const SubmitOptions& options) {
     print_json(json);
   else
     fmt::print("follow it with: xtune status {} --store {} --watch\n", submission.name,
-               printable(shell_word(submission.store.string())));
+               printable(command_line({submission.store.string()})));
   return done;
 }
 
@@ -196,7 +226,7 @@ void add_submit_command(CLI::App& app, Context& context) {
       ->allow_extra_args(false);
   count("--restarts", options.restarts, 0, "how often a job whose time ends is started again");
   command->add_flag("--dry-run", options.dry_run, "print the scripts, submit nothing");
-  command->callback([&context] { context.exit_code = submit(options); });
+  command->callback([&context, command] { context.exit_code = submit(options, *command); });
 }
 
 }  // namespace xtune::cli

@@ -49,6 +49,46 @@ TEST_CASE("submit refuses a broken spec and says where there is no Slurm") {
   CHECK(has(none.stderr_text, "--dry-run"));
 }
 
+TEST_CASE("submit refuses what sbatch would misread and options that would say nothing") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  const auto refused = [&](std::vector<std::string> more, const std::string& why) {
+    more.insert(more.begin(), {"submit", spec, "--dry-run"});
+    const CommandResult run = cli.xtune(more);
+    CHECK(run.exit_code == 2);
+    CHECK_MESSAGE(has(run.stderr_text, why), run.stderr_text);
+  };
+  refused({"--nodes", "2", "--arch-component", "nodes=1"}, "--nodes and --arch-component");
+  refused({"--gpus-per-node", "2", "--arch-component", "nodes=1"}, "--gpus-per-node and");
+  refused({"--arch", "sm_90", "--arch-component", "nodes=1"}, "--arch and");
+  refused({"--device", "1"}, "the devices that Slurm gives it");
+  refused({"--backend", "hots"}, "did you mean 'host'?");
+  refused({"--cpu-option=job.sh"}, "--cpu-option: 'job.sh'");
+  refused({"--", "--time=5", "job.sh"}, "sbatch would take it for the script");
+}
+
+TEST_CASE("What is queued already is told where a later step is refused") {
+  Cli cli;
+  const std::string bin = cli.path("bin");
+  const std::string spec = cli.copy_spec("[1]");
+  fs::create_directories(bin);
+  // An sbatch that takes one job, and one that answers without a number.
+  write_file_atomically(bin + "/sbatch", "#!/bin/sh\n[ -e " + cli.path("once") + " ] && exit 7\necho 4711 > " +
+                                             cli.path("once") + "\necho 4711\n");
+  fs::permissions(bin + "/sbatch", fs::perms::owner_all);
+  cli.env.emplace_back("PATH", bin + ":/usr/bin:/bin");
+  const CommandResult second = cli.xtune({"submit", spec, "--backend", "host"});
+  CHECK(second.exit_code == 4);
+  CHECK(has(second.stderr_text, "failed: exit code 7"));
+  CHECK(has(second.stderr_text, "already queued are measure: job 4711; `scancel 4711` takes them back"));
+  write_file_atomically(bin + "/sbatch", "#!/bin/sh\necho would start tomorrow\n");
+  fs::permissions(bin + "/sbatch", fs::perms::owner_all);
+  const CommandResult test = cli.xtune({"submit", spec, "--backend", "host"});
+  CHECK(test.exit_code == 4);
+  CHECK(has(test.stderr_text, "told no number of a job: would start tomorrow"));
+  CHECK_FALSE(has(test.stderr_text, "already queued"));
+}
+
 TEST_CASE("status tells of a named study from its files alone") {
   Cli cli;
   const std::string spec = cli.copy_spec("[1, 2]");
@@ -87,6 +127,8 @@ TEST_CASE("A limit that leaves no time stops before anything is measured, one th
   CHECK(none.exit_code == 130);
   CHECK(has(none.stderr_text, "stopped before the end of the job's time"));
   CHECK(cli.stored_records() == 0);
+  // More nanoseconds than 64 bits count.
+  CHECK(cli.run(spec, {"--walltime", "99999999999999", "--evals", "1"}).exit_code == 0);
   const CommandResult enough = cli.run(spec, {"--walltime", "1:00:00"});
   CHECK(enough.exit_code == 0);
   CHECK(has(enough.stderr_text, "left (--walltime)"));

@@ -94,6 +94,34 @@ def mixed(trial, _):
     check(len(trial.measured()) == 2 * CONFIGS, f"{len(trial.measured())} records of two architectures")
 
 
+def one_question(trial, slurm):
+    """Of four processes one asks the controller how much time is left, and all stop before it is over."""
+    trial.slow_down()
+    asked, folder = trial.folder / "asked", trial.folder / "bin"
+    folder.mkdir()
+    (folder / "squeue").write_text(f"#!/bin/sh\necho \"$*\" >> {asked}\necho 0:15\n")
+    (folder / "squeue").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+    job = subprocess.Popen(SRUN + ["--export=ALL", *trial.command("--quiet")], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, env=environment)
+    out, err = job.communicate(timeout=120)
+    check(job.returncode == 130, f"srun ended with {job.returncode}: {err}")
+    check(err.count("15.0 s left (squeue)") == 1 and err.count("stopped before the end") == 4, f"they said: {err}")
+    check(len(asked.read_text().splitlines()) == 1, f"asked: {asked.read_text()}")
+    kept = len(trial.measured())
+    check(0 < kept < CONFIGS, f"{kept} were measured")
+    told = status(trial)
+    check([each["state"] for each in told["processes"]] == ["interrupted"] * 4, f"processes: {told['processes']}")
+
+
+def bare_environment(trial, slurm):
+    """Sites that ask for --export=NONE: the processes know their submission all the same."""
+    answer, folder = submit(trial, slurm, "--nodes", "2", "--", "--export=NONE")
+    told = json.loads((folder / "status.json").read_text())
+    check(len(told["processes"]) == 2 and told["name"] == answer["name"], f"processes: {told['processes']}")
+    trial.check_complete()
+
+
 def wait_for_second_attempt(slurm, job):
     # Of this job: others, of earlier checks, were restarted too.
     slurm.wait_for(lambda: "Restarts=1" in slurm.ask("scontrol", "show", "job", job), "a second attempt", 120)
@@ -187,4 +215,4 @@ def full_disk(trial, slurm):
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([submitted, components, mixed, walltime, lost_node, full_disk], __doc__))
+    sys.exit(run_tests([submitted, bare_environment, components, mixed, one_question, walltime, lost_node, full_disk], __doc__))

@@ -4,7 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <string_view>
+
+#include "base/shell_words.hpp"
+#include "core/batch/sbatch_options.hpp"
 
 namespace xtune {
 namespace {
@@ -31,7 +33,12 @@ std::string component_lines(const JobComponent& component) {
   return lines;
 }
 
+std::string word_of(const std::string& text) { return command_line({text}); }
+
 void append(Words& to, const Words& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+// Where a site passes no environment on, bash knows a PATH and keeps it to itself.
+const std::string begin = "set -u\nexport PATH\n";
 
 std::string header(const Submission& submission, const std::string& step) {
   return fmt::format("#!/bin/bash\n#SBATCH --job-name=xtune-{}-{}\n", step, submission.name);
@@ -39,7 +46,7 @@ std::string header(const Submission& submission, const std::string& step) {
 
 // Found on the measuring nodes as on this one: the program by its own path, whatever their PATH.
 std::string compile_script(const Submission& submission) {
-  return header(submission, "compile") + "#SBATCH --ntasks=1\nset -u\n" + shell_words(compile_command(submission)) +
+  return header(submission, "compile") + "#SBATCH --ntasks=1\n" + begin + command_line(compile_command(submission)) +
          "\n";
 }
 
@@ -50,28 +57,23 @@ std::string measure_script(const Submission& submission) {
   text += "#SBATCH --signal=USR1@60\n#SBATCH --requeue\n#SBATCH --open-mode=append\n";
   for (std::size_t i = 0; i < submission.components.size(); ++i)
     text += (i > 0 ? "#SBATCH hetjob\n" : "") + component_lines(submission.components[i]);
-  text += "set -u\n";
+  text += begin;
   text += "attempt=${SLURM_RESTART_COUNT:-0}\n";
-  text += "export XTUNE_STUDY=" + shell_word(submission.name) + ".r$attempt\n";
-  text += "folder=" + shell_word(submission.folder.string()) + "\n";
-  // One question for all processes. A heterogeneous job ends with the first of its components.
-  text +=
-      "if [ -z \"${XTUNE_WALLTIME:-}\" ] && [ -z \"${SLURM_JOB_END_TIME:-}\" ]; then\n"
-      "  left=$(squeue -h -j \"$SLURM_JOB_ID\" -o %L | grep '^[0-9]' | sort -V | head -n 1)\n"
-      "  export XTUNE_WALLTIME=\"${left:-none}\"\n"
-      "fi\n"
-      "pids=()\n";
+  text += "export XTUNE_STUDY=" + word_of(submission.name) + ".r$attempt\n";
+  text += "folder=" + word_of(submission.folder.string()) + "\n";
+  text += "pids=()\n";
   Words run{submission.program.string(), "run"};
   append(run, submission.specs);
   append(run, {"--store", submission.store.string(), "--format", "json"});
   append(run, submission.run_arguments);
   const bool heterogeneous = submission.components.size() > 1;
   for (std::size_t i = 0; i < submission.components.size(); ++i) {
-    Words srun{"srun", "--kill-on-bad-exit=0", "--wait=0", "--no-kill"};
+    // --export: after sbatch --export=NONE srun would pass nothing on, the study's name neither.
+    Words srun{"srun", "--export=ALL", "--kill-on-bad-exit=0", "--wait=0", "--no-kill"};
     if (heterogeneous) srun.push_back(fmt::format("--het-group={}", i));
     if (submission.components[i].gpus_per_node > 0) srun.push_back("--gpus-per-task=1");
     text += fmt::format("XTUNE_COMPONENT={} {} {} > \"$folder/answers-{}.r$attempt.json\" &\npids+=($!)\n", i,
-                        shell_words(srun), shell_words(run), i);
+                        command_line(srun), command_line(run), i);
   }
   text +=
       "trap 'kill -TERM \"${pids[@]}\" 2>/dev/null; wait; exit 143' TERM\n"
@@ -92,10 +94,10 @@ std::string measure_script(const Submission& submission) {
 }
 
 std::string merge_script(const Submission& submission) {
-  const std::string program = shell_word(submission.program.string());
-  const std::string store = shell_word(submission.store.string()), name = shell_word(submission.name);
-  return header(submission, "merge") + "#SBATCH --ntasks=1\nset -u\n" +
-         "folder=" + shell_word(submission.folder.string()) + "\n" +
+  const std::string program = word_of(submission.program.string());
+  const std::string store = word_of(submission.store.string()), name = word_of(submission.name);
+  return header(submission, "merge") + "#SBATCH --ntasks=1\n" + begin +
+         "folder=" + word_of(submission.folder.string()) + "\n" +
          fmt::format("{} store verify --store {} > \"$folder/verify.txt\" 2>&1\n", program, store) +
          fmt::format("{} status {} --store {} --format json > \"$folder/status.json\"\n", program, name, store) +
          fmt::format("{} status {} --store {}\n", program, name, store);
@@ -117,11 +119,14 @@ Words compile_command(const Submission& submission) {
 
 std::vector<JobStep> job_steps(const Submission& submission) {
   std::vector<JobStep> steps;
+  // Who pays is the same for all steps; --cpu-option says it otherwise.
+  const Words account = account_option(submission.sbatch);
   const auto log = [&](const std::string& step) {
     return "--output=" + log_pattern(submission.folder / (step + "-")) + "%j.log";
   };
   if (submission.compile_job && !compile_command(submission).empty()) {
     steps.push_back({"compile", compile_script(submission), {"--parsable", log("compile")}});
+    append(steps.back().arguments, account);
     append(steps.back().arguments, submission.compile_sbatch);
   }
   steps.push_back({"measure", measure_script(submission), {"--parsable", log("measure")}});
@@ -132,22 +137,9 @@ std::vector<JobStep> job_steps(const Submission& submission) {
     append(steps.back().arguments, submission.sbatch);
   }
   steps.push_back({"merge", merge_script(submission), {"--parsable", log("merge")}});
+  append(steps.back().arguments, account);
   append(steps.back().arguments, submission.compile_sbatch);
   return steps;
-}
-
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
-  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
-  return word + "'";
-}
-
-std::string shell_words(const Words& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
-  return line;
 }
 
 }  // namespace xtune

@@ -19,8 +19,4 @@ std::vector<JobStep> job_steps(const Submission& submission);
 /// `xtune compile` of everything, as the compile step runs it; empty: no architecture is named.
 std::vector<std::string> compile_command(const Submission& submission);
 
-/// 'as a shell reads it': one word, whatever is in it.
-std::string shell_word(const std::string& text);
-std::string shell_words(const std::vector<std::string>& words);
-
 }  // namespace xtune

@@ -24,6 +24,12 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return value;
 }
 
+/// SLURM_JOB_END_TIME, in Unix seconds; Slurm's 0 is no time.
+std::optional<std::int64_t> told_end(const ReadVariable& get) {
+  const auto unix_s = whole_number(get("SLURM_JOB_END_TIME").value_or(""));
+  return unix_s == 0 ? std::nullopt : unix_s;
+}
+
 /// The least of the durations, one a line: a heterogeneous job has one for each component, and ends with the first.
 std::optional<double> least_duration(const std::string& lines) {
   std::optional<double> least;
@@ -73,6 +79,10 @@ std::string ask_program(const std::vector<std::string>& argv) {
   }
 }
 
+bool only_squeue_knows(const std::string& given, const ReadVariable& get) {
+  return given == "auto" && !get("XTUNE_WALLTIME") && whole_number(get("SLURM_JOB_ID").value_or("")) && !told_end(get);
+}
+
 std::optional<Walltime> find_walltime(const std::string& given, std::int64_t unix_time_ms, const ReadVariable& get,
                                       const AskProgram& ask) {
   if (given == "none") return std::nullopt;
@@ -89,16 +99,16 @@ std::optional<Walltime> find_walltime(const std::string& given, std::int64_t uni
     return Walltime{*seconds, source};
   }
   const auto job = get("SLURM_JOB_ID");
-  if (!job) return std::nullopt;
-  if (const auto end = get("SLURM_JOB_END_TIME"))
-    if (const auto unix_s = whole_number(*end))
-      return Walltime{static_cast<double>(*unix_s) - static_cast<double>(unix_time_ms) * 1e-3, "SLURM_JOB_END_TIME"};
+  if (!job || !whole_number(*job)) return std::nullopt;
+  if (const auto unix_s = told_end(get))
+    return Walltime{static_cast<double>(*unix_s) - static_cast<double>(unix_time_ms) * 1e-3, "SLURM_JOB_END_TIME"};
   if (const auto left = least_duration(ask({"squeue", "-h", "-j", *job, "-o", "%L"}))) return Walltime{*left, "squeue"};
   return std::nullopt;
 }
 
-StopRule::StopRule(double remaining_s) noexcept
-    : margin_s_(std::clamp(margin_share * remaining_s, least_margin_s, most_margin_s)) {}
+void StopRule::limit(double remaining_s) noexcept {
+  margin_s_ = std::clamp(margin_share * remaining_s, least_margin_s, most_margin_s);
+}
 
 void StopRule::measured(double device_s) noexcept { slowest_s_ = std::max(slowest_s_, device_s); }
 

@@ -32,6 +32,8 @@ std::string ask_program(const std::vector<std::string>& argv);  ///< for 10 s at
 std::optional<Walltime> find_walltime(const std::string& given, std::int64_t unix_time_ms,
                                       const ReadVariable& get = environment_variable,
                                       const AskProgram& ask = ask_program);
+/// Whether find_walltime would ask `squeue`.
+bool only_squeue_knows(const std::string& given, const ReadVariable& get = environment_variable);
 
 /// When to stop, by what configurations have cost so far. Pure.
 class StopRule {
@@ -41,14 +43,16 @@ class StopRule {
     drain,  ///< begin nothing new: what is on the device still fits
     stop    ///< it does not end in time: give it up
   };
-  explicit StopRule(double remaining_s) noexcept;
+  explicit StopRule(double remaining_s) noexcept { limit(remaining_s); }
+  /// What is left is known, or known better.
+  void limit(double remaining_s) noexcept;
   void measured(double device_s) noexcept;  ///< one configuration
   /// Kept for what is on the device, twice the slowest configuration so far, and for writing it all down.
   double reserve_s() const noexcept { return margin_s_ + 2 * slowest_s_; }
   Step at(double remaining_s) const noexcept;
 
  private:
-  double margin_s_, slowest_s_ = 0;
+  double margin_s_ = 0, slowest_s_ = 0;
 };
 
 }  // namespace xtune

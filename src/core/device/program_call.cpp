@@ -1,7 +1,5 @@
-// Call texts, and command lines as people read them.
+// Call texts, and units of time.
 #include "core/device/program_call.hpp"
-
-#include <algorithm>
 
 namespace xtune {
 
@@ -36,22 +34,6 @@ std::vector<std::string> from_call_texts(const std::vector<std::string>& texts, 
   std::vector<std::string> words;
   for (const std::string& text : texts) words.push_back(from_call_text(text, places));
   return words;
-}
-
-std::string shell_quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
-std::string command_line(const std::vector<std::string>& words) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    line += !word.empty() && word.find_first_not_of(plain) == std::string::npos ? word : shell_quoted(word);
-  }
-  return line;
 }
 
 double milliseconds_in(std::string_view unit) noexcept {

@@ -43,11 +43,6 @@ std::string to_call_text(std::string_view plain);
 std::string from_call_text(std::string_view text, const ProgramPlaces& places);
 std::vector<std::string> from_call_texts(const std::vector<std::string>& texts, const ProgramPlaces& places);
 
-/// As a person would type it into a shell: words with anything but letters, digits and @%+=:,./_- in single quotes.
-std::string command_line(const std::vector<std::string>& words);
-/// In single quotes, whatever it holds.
-std::string shell_quoted(std::string_view text);
-
 /// How many milliseconds a unit of time has: 1e-3 for "us"; 0: it is none.
 double milliseconds_in(std::string_view unit) noexcept;
 

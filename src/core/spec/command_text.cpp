@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/shell_words.hpp"
 #include "core/device/program_call.hpp"
 
 namespace xtune {
@@ -105,7 +106,11 @@ std::optional<Text> several(const Text& word) {
   return Text{word.text.substr(0, word.text.size() - ending.size()) + "}", word.at};
 }
 
-CompiledText compiled(const Text& word) { return CompiledText::template_text(several(word).value_or(word)); }
+CompiledText compiled(const Text& word) {
+  if (const std::size_t zero = word.text.find('\0'); zero != std::string::npos)
+    fail(word, zero, "a zero byte cannot be passed to a program");
+  return CompiledText::template_text(several(word).value_or(word));
+}
 
 bool stands_for_place(const CompiledText::Part& part) { return !part.expression.empty() && is_place(part.text.text); }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <climits>
 #include <cstdlib>
 #include <string_view>
 
@@ -38,8 +39,24 @@ int number_of(const ReadVariable& get, const char* name, int least) {
     if (parsed.ec == std::errc() && parsed.ptr == end && value >= least) return value;
   }
   throw Error(ErrorKind::invalid_argument,
-              fmt::format("{} is {}, which is no {}: unset it, or set XTUNE_STUDY=off to run on one's own", name,
-                          text ? "\"" + printable(*text, 40) + "\"" : "not set", least > 0 ? "count" : "rank"));
+              fmt::format("{} is \"{}\", which is no {}: unset it, or set XTUNE_STUDY=off to run on one's own", name,
+                          printable(text.value_or(""), 40), least > 0 ? "count" : "rank"));
+}
+
+int size_of(const ReadVariable& get, const Launcher& launcher, int rank) {
+  if (!*launcher.size) return rank < 2 ? 2 : rank < INT_MAX ? rank + 1 : rank;
+  if (!get(launcher.size))
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} is set, and {} is not set: unset both, or set XTUNE_STUDY=off to run on one's own",
+                            launcher.rank, launcher.size));
+  return number_of(get, launcher.size, 1);
+}
+
+/// srun --mpi=pmi2 leaves PMI's variables beside Slurm's own, which tell more. MPICH's mpirun starts one task of srun
+/// a node, and several processes of it.
+bool is_of_srun(const ReadVariable& get, const Launcher& launcher) {
+  return std::string_view(launcher.name) == "PMI" && get("SLURM_STEP_ID") && get("SLURM_NTASKS") &&
+         get(launcher.rank) == get("SLURM_PROCID") && get(launcher.size) == get("SLURM_NTASKS");
 }
 
 /// Of "4(x2),3" the number of this node's tasks: all nodes' are the same as far as anybody needs to know, so the
@@ -57,11 +74,14 @@ int largest_of(std::string_view counts) {
 }
 
 /// A job that was requeued is another study: what its first attempt claimed must not hold up the second.
+std::string attempt_of_slurm(const ReadVariable& get) {
+  const auto count = get("SLURM_RESTART_COUNT");
+  return count ? "-r" + *count : "";
+}
+
 std::string study_of_slurm(const ReadVariable& get, const std::string& job) {
-  std::string study = "slurm-" + job;
-  for (const char* name : {"SLURM_STEP_ID", "SLURM_RESTART_COUNT"})
-    if (const auto value = get(name)) study += (name[6] == 'S' ? "." : "-r") + *value;
-  return study;
+  const auto step = get("SLURM_STEP_ID");
+  return "slurm-" + job + (step ? "." + *step : "");
 }
 
 }  // namespace
@@ -77,15 +97,16 @@ std::optional<Rank> find_rank(const ReadVariable& get) {
   for (const Launcher& launcher : launchers) {
     const bool slurm = std::string_view(launcher.name) == "Slurm";
     // A batch script's own shell has a rank and a size too; only steps have several processes.
-    if (!get(launcher.rank) || (slurm && !get("SLURM_STEP_ID"))) continue;
+    if (!get(launcher.rank) || (slurm && !get("SLURM_STEP_ID")) || is_of_srun(get, launcher)) continue;
     Rank rank;
     rank.launcher = launcher.name;
     rank.rank = number_of(get, launcher.rank, 0);
-    rank.size = *launcher.size ? number_of(get, launcher.size, 1) : std::max(rank.rank + 1, 2);
+    rank.size = size_of(get, launcher, rank.rank);
     if (rank.rank >= rank.size)
       throw Error(ErrorKind::invalid_argument,
-                  fmt::format("{}={} among {}={} processes: unset both, or set XTUNE_STUDY=off to run on one's own",
-                              launcher.rank, rank.rank, launcher.size, rank.size));
+                  fmt::format("{}={} among {}{}{} processes: unset {}, or set XTUNE_STUDY=off to run on one's own",
+                              launcher.rank, rank.rank, launcher.size, *launcher.size ? "=" : "", rank.size,
+                              *launcher.size ? "both" : "it"));
     if (rank.size == 1) return std::nullopt;
     const std::optional<std::string> job = get(launcher.job);
     if (slurm) {
@@ -96,11 +117,11 @@ std::optional<Rank> find_rank(const ReadVariable& get) {
     if (named)
       rank.study = *named;
     else if (slurm && job)
-      rank.study = study_of_slurm(get, *job);
+      rank.study = study_of_slurm(get, *job) + attempt_of_slurm(get);
     else if (job)
-      rank.study = launcher.name + ("-" + *job);
+      rank.study = launcher.name + ("-" + *job) + attempt_of_slurm(get);
     else if (const auto allocation = get("SLURM_JOB_ID"))
-      rank.study = fmt::format("{}-in-slurm-{}", launcher.name, *allocation);
+      rank.study = fmt::format("{}-in-slurm-{}{}", launcher.name, *allocation, attempt_of_slurm(get));
     else
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("{} started {} processes and does not say of which job they are: name it, as in "

@@ -3,10 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "base/files.hpp"
+#include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
 #include "core/batch/job_scripts.hpp"
 #include "core/batch/one_device.hpp"
+#include "core/batch/sbatch_options.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
@@ -75,12 +79,13 @@ TEST_CASE("Scripts are good shell, with each foreign word one word") {
   CHECK(has(steps[0].script, "--arch sm_90a,gfx942"));
   CHECK(has(steps[1].script, "#SBATCH hetjob\n#SBATCH --nodes=1\n"));
   CHECK(has(steps[1].script, "--gres=gpu:h100:4"));
-  CHECK(has(steps[1].script, "srun --kill-on-bad-exit=0 --wait=0 --no-kill --het-group=1 --gpus-per-task=1"));
+  CHECK(has(steps[1].script,
+            "srun --export=ALL --kill-on-bad-exit=0 --wait=0 --no-kill --het-group=1 --gpus-per-task=1"));
   CHECK(steps[1].arguments.size() == 2 + 3 + 1 + 3);
 
   // What the shell makes of the words is what they were.
   const std::vector<std::string> words{"it's", "a b", "$HOME", "`id`", "\"", "", "x\ny", "*"};
-  const CommandResult echo = run_command({"bash", "-c", "printf '%s|' " + shell_words(words)});
+  const CommandResult echo = run_command({"bash", "-c", "printf '%s|' " + command_line(words)});
   CHECK(echo.stdout_text == "it's|a b|$HOME|`id`|\"||x\ny|*|");
 }
 
@@ -92,6 +97,31 @@ TEST_CASE("One component is no heterogeneous job; without an architecture nothin
   CHECK_FALSE(has(steps[0].script, "het"));
   CHECK_FALSE(has(steps[0].script, "gpu"));
   CHECK(compile_command(submission).empty());
+}
+
+TEST_CASE("Options of sbatch are options; the account is that of all steps") {
+  const auto refused = [](const std::vector<std::string>& words, const std::string& why) {
+    CHECK_THROWS_WITH_AS(check_sbatch_options(words, "behind --"), doctest::Contains(why.c_str()), Error);
+  };
+  check_sbatch_options({}, "behind --");
+  check_sbatch_options({"--time=5", "-A", "a project", "-t5", "--qos", "high", "--exclusive", "-H"}, "behind --");
+  refused({"job.sh"}, "behind --: 'job.sh' is no option");
+  refused({"--time=5", "job.sh"}, "'job.sh'");
+  refused({"-A", "project", "job.sh"}, "'job.sh'");
+  refused({"--time=5", ":", "--time=6"}, "':'");
+  refused({"--", "job.sh"}, "'--'");
+  refused({"--time=5", ""}, "''");
+
+  using Words = std::vector<std::string>;
+  CHECK(account_option({"--time=5", "-A", "a project"}) == Words{"--account=a project"});
+  CHECK(account_option({"-Ap"}) == Words{"--account=p"});
+  CHECK(account_option({"--account", "p"}) == Words{"--account=p"});
+  CHECK(account_option({"--account=p", "--account=q"}) == Words{"--account=q"});
+  CHECK(account_option({"--accounting", "-A"}).empty());
+
+  const std::vector<JobStep> steps = job_steps(evil("/tmp"));
+  for (const JobStep& step : {steps.front(), steps.back()})
+    CHECK(std::count(step.arguments.begin(), step.arguments.end(), "--account=a project") == 1);
 }
 
 TEST_CASE("A submission is found again") {

@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "base/files.hpp"
+#include "core/batch/job_end.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
@@ -89,4 +91,58 @@ TEST_CASE("The reserve is twice the slowest configuration and a margin") {
   CHECK(rule.at(15) == Step::stop);
   CHECK(StopRule(10).reserve_s() == 2);
   CHECK(StopRule(1e6).reserve_s() == 60);
+}
+
+TEST_CASE("Only squeue knows where neither option nor variable tells") {
+  const auto only = [](const std::string& given, const std::map<std::string, std::string>& variables) {
+    return only_squeue_knows(given, [&](const char* name) {
+      const auto found = variables.find(name);
+      return found == variables.end() ? std::nullopt : std::optional(found->second);
+    });
+  };
+  CHECK(only("auto", {{"SLURM_JOB_ID", "7"}}));
+  CHECK(only("auto", {{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_END_TIME", "soon"}}));
+  CHECK_FALSE(only("auto", {}));
+  CHECK_FALSE(only("auto", {{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_END_TIME", "1000600"}}));
+  CHECK_FALSE(only("auto", {{"SLURM_JOB_ID", "7"}, {"XTUNE_WALLTIME", "5"}}));
+  CHECK_FALSE(only("none", {{"SLURM_JOB_ID", "7"}}));
+  CHECK_FALSE(only("auto", {{"SLURM_JOB_ID", "--help"}}));
+}
+
+TEST_CASE("Nonsense of a job's variables is no limit, and no option of squeue") {
+  Job option{{{"SLURM_JOB_ID", "-v"}}, "0\n"};
+  CHECK_FALSE(option.walltime());
+  CHECK(option.asked.empty());
+  Job never{{{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_END_TIME", "0"}}, "1:00\n"};
+  CHECK(never.walltime()->remaining_s == 60);
+}
+
+TEST_CASE("One process of a job tells the others when it ends") {
+  const TemporaryDirectory store;
+  std::map<std::string, std::string> variables{{"SLURM_JOB_ID", "7"}};
+  const auto get = [&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  };
+  const JobEnd first(store.path(), "a study", get), other(store.path(), "a study", get);
+  CHECK_FALSE(other.heard(1'000'000));
+  first.tell(Walltime{60, "squeue"}, 1'000'000);
+  // Ten seconds later, on another node.
+  REQUIRE(other.heard(1'010'000));
+  CHECK(other.heard(1'010'000)->walltime->remaining_s == 50);
+  first.tell(std::nullopt, 1'010'000);
+  REQUIRE(other.heard(1'010'000));
+  CHECK_FALSE(other.heard(1'010'000)->walltime);
+
+  variables["SLURM_RESTART_COUNT"] = "1";
+  CHECK_FALSE(JobEnd(store.path(), "a study", get).heard(1'010'000));
+
+  for (const auto& file : std::filesystem::recursive_directory_iterator(store.path()))
+    if (file.is_regular_file())
+      for (const char* damaged : {"", "12", "x\n", "12x\n", "99999999999999999999\n"}) {
+        write_file_atomically(file.path(), damaged);
+        CHECK_MESSAGE(!other.heard(1'010'000), damaged);
+      }
+  // Nobody can be told there, and nobody is harmed.
+  JobEnd("/proc/nowhere", "s", get).tell(std::nullopt, 0);
 }

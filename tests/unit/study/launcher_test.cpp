@@ -74,6 +74,18 @@ TEST_CASE("Open MPI within a Slurm job is Open MPI's to number; a requeued job i
   CHECK(rank_of(with(srun, {{"SLURM_RESTART_COUNT", "1"}}))->study == "slurm-17.2-r1");
 }
 
+TEST_CASE("PMI's variables of srun --mpi=pmi2 are Slurm's; those of an mpirun on Slurm's nodes are not") {
+  const auto pmi2 = rank_of(with(srun, {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"PMI_JOBID", "17.2"}}));
+  CHECK(pmi2->launcher == "Slurm");
+  CHECK(pmi2->study == "slurm-17.2");
+  CHECK(pmi2->local_size == 2);
+  const auto hydra =
+      rank_of(with(srun, {{"PMI_RANK", "3"}, {"PMI_SIZE", "16"}, {"PMI_JOBID", "kvs"}, {"SLURM_RESTART_COUNT", "2"}}));
+  CHECK(hydra->launcher == "PMI");
+  CHECK(hydra->size == 16);
+  CHECK(hydra->study == "PMI-kvs-r2");
+}
+
 TEST_CASE("One process, a batch script, and XTUNE_STUDY=off are nobody's peers") {
   CHECK_FALSE(rank_of({}));
   CHECK_FALSE(rank_of(with(srun, {{"SLURM_NTASKS", "1"}, {"SLURM_PROCID", "0"}})));
@@ -90,4 +102,8 @@ TEST_CASE("Variables that make no sense are named, with what to do") {
   CHECK(complaint(with(srun, {{"SLURM_NTASKS", "99999999999"}})).find("SLURM_NTASKS") != std::string::npos);
   CHECK(complaint({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}}).find("XTUNE_STUDY=") != std::string::npos);
   CHECK(complaint({{"PMI_RANK", "0"}}).find("PMI_SIZE is not set") != std::string::npos);
+  CHECK(complaint({{"PMI_RANK", "0"}}).find("unset both") != std::string::npos);
+  CHECK(
+      complaint({{"PMIX_RANK", "2147483647"}, {"PMIX_NAMESPACE", "x"}}).find("among 2147483647 processes: unset it") !=
+      std::string::npos);
 }

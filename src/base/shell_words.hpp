@@ -1,0 +1,15 @@
+// Words as a shell reads them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xtune {
+
+/// In single quotes: one word, whatever it holds.
+std::string shell_quoted(std::string_view text);
+/// As a person would type it: words with anything but letters, digits and @%+=:,./_- in single quotes.
+std::string command_line(const std::vector<std::string>& words);
+
+}  // namespace xtune

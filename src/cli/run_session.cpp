@@ -1,0 +1,110 @@
+// What the specs of one command share: signals, the end of the job's time, and the word to `xtune status`.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+
+#include "base/host_name.hpp"
+#include "base/text.hpp"
+#include "cli/run_command.hpp"
+#include "core/run/attempt.hpp"
+
+namespace xtune::cli {
+namespace {
+
+constexpr std::uint64_t look_every_ms = 250;
+
+std::int64_t now_ns() { return system_clock().now_ns(); }
+double left_s(const RunSession& session) {
+  return session.end_ns ? static_cast<double>(*session.end_ns - now_ns()) * 1e-9 : HUGE_VAL;
+}
+
+void set_limit(RunSession& session, const Walltime& walltime) {
+  constexpr double century_s = 100 * 365.25 * 86400;  // nanoseconds of three are as many as 64 bits count
+  const double remaining_s = std::clamp(walltime.remaining_s, -century_s, century_s);
+  session.end_ns = now_ns() + static_cast<std::int64_t>(remaining_s * 1e9);
+  session.rule->limit(remaining_s);
+  constexpr double month_s = 30 * 86400;  // what jobs without a limit have is no news
+  if (session.tells && remaining_s < month_s)
+    tell("{} left ({}): the run stops by itself before\n", human_seconds(std::max(0.0, remaining_s)), walltime.source);
+}
+
+/// A process that is not the first one hears of the job's end, or loses its patience.
+void listen(RunSession& session) {
+  std::optional<JobEnd::Heard> heard;
+  if (session.job_end) heard = session.job_end->heard(system_clock().unix_time_ms());
+  if (!heard && now_ns() >= session.ask_ns) {
+    heard.emplace(JobEnd::Heard{find_walltime("auto", system_clock().unix_time_ms())});
+    if (session.job_end) session.job_end->tell(heard->walltime, system_clock().unix_time_ms());
+  }
+  if (!heard) return;
+  session.listens = false;
+  if (heard->walltime) set_limit(session, *heard->walltime);
+}
+
+/// Asks again and again: what has been measured meanwhile moves the end of the search.
+void look_at_clock(RunSession& session) {
+  if (session.listens) listen(session);
+  const StopRule::Step step = session.rule->at(left_s(session));
+  if (step != StopRule::Step::go_on && !session.drain) {
+    session.drain = session.again = true;
+    if (session.tells)
+      tell("{} of the job's time are left, of which {} are for what is under way: nothing new is begun\n",
+           human_seconds(std::max(0.0, left_s(session))), human_seconds(session.rule->reserve_s()));
+  }
+  if (step == StopRule::Step::stop) session.stop = true;
+  session.look = session.loop.call_after(look_every_ms, [&session] { look_at_clock(session); });
+}
+
+void beat_later(RunSession& session) {
+  session.beat = session.loop.call_after(ProgressFile::every_ms, [&session] {
+    session.progress->write();
+    beat_later(session);
+  });
+}
+
+}  // namespace
+
+RunSession::RunSession(const RunOptions& options) : rank(find_rank()), tells(!rank || rank->rank == 0) {
+  for (const int signum : {SIGINT, SIGTERM, SIGHUP}) signals.push_back(loop.on_signal(signum, [this] { stop = true; }));
+  // How batch systems announce the end of the time that a job has (sbatch --signal).
+  signals.push_back(loop.on_signal(SIGUSR1, [this] { stop = again = true; }));
+  if (options.dry_run) return;
+  one_asks = rank && only_squeue_knows(options.walltime);
+  listens = one_asks && rank->rank > 0;
+  std::optional<Walltime> walltime;
+  if (listens)
+    ask_ns = now_ns() + static_cast<std::int64_t>(JobEnd::patience_s(rank->rank) * 1e9);
+  else
+    walltime = find_walltime(options.walltime, system_clock().unix_time_ms());
+  if (!walltime && !listens) return;
+  rule.emplace(HUGE_VAL);
+  if (walltime) set_limit(*this, *walltime);
+  look_at_clock(*this);
+}
+
+void RunSession::keep_progress(const std::filesystem::path& store) {
+  const auto named = environment_variable("XTUNE_STUDY");
+  if (!rank && (!named || *named == "off")) return;
+  if (one_asks) {
+    job_end.emplace(store, rank->study);
+    if (!listens)
+      job_end->tell(end_ns ? std::optional(Walltime{left_s(*this), ""}) : std::nullopt, system_clock().unix_time_ms());
+  }
+  ProcessProgress process;
+  process.host = host_name();
+  process.pid = getpid();
+  process.attempt = new_attempt();
+  process.job = environment_variable("SLURM_JOB_ID").value_or("");
+  process.restart = std::atoi(environment_variable("SLURM_RESTART_COUNT").value_or("0").c_str());
+  if (rank) {
+    process.rank = rank->rank;
+    process.size = rank->size;
+  }
+  progress.emplace(store, rank ? rank->study : *named, std::move(process), system_clock());
+  beat_later(*this);
+}
+
+}  // namespace xtune::cli
