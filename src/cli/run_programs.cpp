@@ -5,12 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
 #include "core/candidates/resolve.hpp"
 #include "core/device/program_call.hpp"
 #include "core/spec/process_spec.hpp"
 #include "report/run_report.hpp"
+#include "report/table.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::cli {
@@ -77,7 +79,7 @@ nlohmann::ordered_json json_of(const Commands& commands) {
 void print_lines(const Spec& spec, const Commands& commands, std::set<std::string>& built) {
   const std::string config = config_text(spec, commands.config);
   if (!commands.rejected.empty()) {
-    fmt::print("# {}: rejected: {}\n", config, printable(commands.rejected));
+    fmt::print("# {}: rejected: {}\n", config, one_line(commands.rejected));
     return;
   }
   if (!commands.build.options.empty() && built.insert(commands.artifact_key).second)
@@ -132,7 +134,7 @@ int RunCommand::print_commands() {
     const CandidateResolver resolver(spec_, space, problem, target_.device, target_.arch, target_.backend.toolchain,
                                      false);
     const std::uint64_t count = std::min(space.size(), spec_.search.evals.value_or(default_printed));
-    if (!options_.common.json() && !problem.empty()) fmt::print("# problem: {}\n", bindings_text(problem));
+    if (!options_.common.json() && !problem.empty()) fmt::print("# problem: {}\n", one_line(bindings_text(problem)));
     if (count < space.size())
       tell("{} of {} configurations, in the order of the space (--evals says how many)\n", count, space.size());
     for (std::uint64_t index = 0; index < count; ++index) {

@@ -107,7 +107,7 @@ std::string config_text(const Spec& spec, const Bindings& config) {
   for (const Parameter& parameter : spec.parameters)
     if (const auto found = config.find(parameter.name); found != config.end())
       text += (text.empty() ? "" : " ") + parameter.name + "=" + to_text(found->second);
-  return text;
+  return one_line(text);
 }
 
 std::string metrics_text(const Spec& spec, const Record& record) {

@@ -206,6 +206,17 @@ TEST_CASE("--filter and --partition cut the space; the parts have it all") {
   CHECK(cli.xtune({"run", spec, "--filter", "SLOW > 5"}).exit_code == 3);
 }
 
+TEST_CASE("--dry-run prints commands that a shell may read: a value's line break ends no comment") {
+  const Programs cli;
+  const std::string touched = cli.path("touched");
+  const std::string spec = cli.write("breaks.toml", "[kernel]\nname = \"breaks\"\n[space.params]\nV = [\"x\\ntouch " +
+                                                        touched + "\"]\n[process]\nrun = \"true {V}\"\n");
+  const CommandResult result = cli.xtune({"run", spec, "--dry-run"});
+  REQUIRE(result.exit_code == 0);
+  CHECK(run_command({"sh", "-c", result.stdout_text}).ok());
+  CHECK_FALSE(fs::exists(touched));
+}
+
 TEST_CASE("--dry-run prints the commands and runs nothing") {
   const Programs cli;
   const std::string spec = cli.spec();

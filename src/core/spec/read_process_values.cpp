@@ -1,12 +1,27 @@
 // [process] time and metrics: where the numbers of a program are found.
 #include <algorithm>
 #include <regex>
+#include <string_view>
 
 #include "core/spec/process_reader.hpp"
 
 namespace xtune {
 
 namespace {
+
+/// Otherwise it would be found out by the first run only.
+bool is_json_path(const std::string& path) {
+  if (path.starts_with('/')) return true;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (path[i] != '"' && path[i] != '[') continue;
+    const std::size_t close = path.find(path[i] == '"' ? '"' : ']', i + 1);
+    if (close == std::string::npos) return false;
+    const std::string_view inside = std::string_view(path).substr(i + 1, close - i - 1);
+    if (path[i] == '[' && (inside.empty() || inside.find('"') != std::string_view::npos)) return false;
+    i = close;
+  }
+  return true;
+}
 
 ProgramValue read_value(const Reader& reader, const TomlNode& node, const std::string& what, bool time) {
   ProgramValue value;
@@ -21,6 +36,10 @@ ProgramValue read_value(const Reader& reader, const TomlNode& node, const std::s
   value.where = reader.text(where, what + "." + forms[0]);
   if (value.where.empty()) reader.fail(where.at, what + "." + forms[0] + " is empty");
   if (forms[0] == "regex") check_regex(reader, where, what + ".regex");
+  if (forms[0] == "json" && !is_json_path(value.where))
+    reader.fail(where.at, what + ".json: '" + value.where +
+                              "' has a quote or a bracket that is never closed, or no index in brackets; write "
+                              "results[0].time, \"a key\".time, or a pointer, /results/0/time");
   value.form = forms[0] == "json"  ? ProgramValue::Form::json
                : forms[0] == "csv" ? ProgramValue::Form::csv
                                    : ProgramValue::Form::regex;

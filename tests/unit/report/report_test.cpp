@@ -64,6 +64,7 @@ TEST_CASE("Metrics see problem, parameters, device and time; one that fails is n
 
 TEST_CASE("Configurations print in the spec's order") {
   CHECK(config_text(spec_with(""), record_of(1, 1).config) == "B=2 A=1");
+  CHECK(one_line("rm\n\t\x1b[31m") == "rm\\n\\t\\x1b[31m");
   CHECK(bindings_text(record_of(1, 1).config) == "A=1 B=2");
   CHECK(bindings_text({}).empty());
 }
@@ -164,4 +165,6 @@ TEST_CASE("Tables align numbers right and text left, by code points") {
   CHECK(render_table({"µ"}, {{"ab"}}) == "µ\n--\nab\n");
   CHECK(render_table({"a", "b"}, {{"1"}}) == "a  b\n-  -\n1\n");
   CHECK(render_table({"a"}, {}) == "a\n-\n");
+  // A value may hold anything, and stays one cell.
+  CHECK(render_table({"a", "b"}, {{"x\ny\tz", "1"}}) == "a        b\n-------  -\nx\\ny\\tz  1\n");
 }

@@ -161,6 +161,12 @@ TEST_CASE("what is wrong with [process] is told at its place") {
   refused(changed("regex = \"time ([0-9.]+)\"", "regex = \"time ([0-9\""), "\"time ([0-9\"",
           "is no regular expression");
   refused(changed("unit = \"us\"", "unit = \"GB\""), "\"GB\"", "is no unit of time");
+  for (const char* path : {"[", "a[", "a[0", "a[]", "'a.b", "a['b']"}) {
+    std::string text = path;
+    std::replace(text.begin(), text.end(), '\'', '"');
+    CAPTURE(path);
+    refused(changed("{ csv = \"speed\" }", "{ json = '" + text + "' }"), "'" + text, "never closed");
+  }
   refused(changed("{ csv = \"speed\" }", "{ csv = \"speed\", json = \"s\" }"), "{ csv", "exactly one of json");
   refused(changed("speed = {", "TILE = {"), "TILE = { csv", "is a metric, and a parameter");
   refused(changed("speed = {", "registers = {"), "registers = {", "measures of kernels");
