@@ -92,7 +92,9 @@ std::vector<std::string> fields_of(std::string_view line) {
 }
 
 /// The header is the first line that has the column: what comes before is none of the table.
-double from_csv(const ProgramValue& value, const std::string& text) {
+double from_csv(const ProgramValue& value, const std::string& text_or_marked) {
+  std::string_view text = text_or_marked;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark is no part of a name
   std::optional<std::size_t> column;
   std::size_t columns = 0;
   std::vector<std::string> cells, first;

@@ -4,12 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <tuple>
 
 #include "base/files.hpp"
 #include "base/host_name.hpp"
+#include "base/process_gone.hpp"
 #include "base/text.hpp"
 #include "core/record/record_log.hpp"
 #include "core/study/shared_study.hpp"
@@ -19,9 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_gone(const ProcessProgress& process) {
-  return process.host == host_name() && process.pid > 0 && ::kill(process.pid, 0) != 0 && errno == ESRCH;
-}
+bool is_gone(const ProcessProgress& process) { return process.host == host_name() && process_is_gone(process.pid); }
 
 void add(WorkProgress& to, const WorkProgress& from) {
   to.done = std::max(to.done, from.done);

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <sstream>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/host_name.hpp"
+#include "base/process_gone.hpp"
 #include "base/text.hpp"
 #include "core/record/record_log.hpp"
 #include "xtune/error.hpp"
@@ -42,7 +42,7 @@ bool is_gone(const std::string& heartbeat) {
   pid_t pid = 0;
   if (!(words >> owner >> host >> pid >> beat)) return false;
   if (beat == ended) return true;
-  return pid > 0 && host == host_component() && ::kill(pid, 0) != 0 && errno == ESRCH;
+  return host == host_component() && process_is_gone(pid);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "base/files.hpp"
 #include "base/find_program.hpp"
+#include "base/process_gone.hpp"
 #include "base/text.hpp"
 
 using namespace xtune;
@@ -92,4 +93,17 @@ TEST_CASE("texts of several lines: what can be printed, and the end of them") {
   CHECK(end_of("one\ntwo\nthree", 9) == "two\nthree");
   CHECK(end_of("one\ntwo\nthree", 8) == "three");
   CHECK(end_of("abcdef", 3) == "def");
+}
+
+TEST_CASE("A process is gone once it has ended, whether its parent has asked about it or not") {
+  CHECK_FALSE(process_is_gone(::getpid()));
+  CHECK_FALSE(process_is_gone(1));
+  CHECK_FALSE(process_is_gone(0));
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t info{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) == 0);
+  CHECK(process_is_gone(child));  // a zombie, which has the number still
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  CHECK(process_is_gone(child));
 }
