@@ -10,6 +10,7 @@
 #include "cli/run_command.hpp"
 #include "core/candidates/resolve.hpp"
 #include "core/device/program_call.hpp"
+#include "core/run/program_target.hpp"
 #include "core/spec/process_spec.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
@@ -121,10 +122,12 @@ void RunCommand::put_before_program() {
     throw Error(ErrorKind::unsupported, "--sanitize is about kernels; a program's build command says how it is built");
   if (options_.exec_prefix.empty()) return;
   ProcessSpec process = *spec_.process;
-  process.exec_prefix.clear();
-  for (const Text& word : split_command({options_.exec_prefix, Location{"--exec-prefix", 0, 0}}))
-    process.exec_prefix.emplace_back(word);
+  process.exec_prefix = {};
+  process.exec_prefix.at = Location{"--exec-prefix", 0, 0};
+  for (const Text& word : split_command({options_.exec_prefix, process.exec_prefix.at}))
+    process.exec_prefix.words.emplace_back(word);
   spec_.process = std::make_shared<const ProcessSpec>(std::move(process));
+  require_programs(spec_);
 }
 
 int RunCommand::print_commands() {

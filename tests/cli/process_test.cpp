@@ -244,6 +244,9 @@ TEST_CASE("--exec-prefix goes before the run command, and its times are not the 
   const CommandResult bad = cli.xtune({"run", spec, "--exec-prefix", "a | b"});
   CHECK(bad.exit_code == 2);
   CHECK(says(bad.stderr_text, "--exec-prefix: '|' would need a shell"));
+  const CommandResult missing = cli.xtune({"run", spec, "--exec-prefix", "no-such-wrapper -x"});
+  CHECK(missing.exit_code == 4);
+  CHECK(says(missing.stderr_text, "--exec-prefix: no-such-wrapper is in no folder of PATH"));
 }
 
 TEST_CASE("values cannot break out of their word, with a shell and without") {

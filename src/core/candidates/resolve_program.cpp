@@ -95,8 +95,7 @@ ProgramCall CandidateResolver::State::program_call(const Config& config) const {
   call_texts(process.build, config);
   for (const auto& [name, word] : process.build_env) call_text(word, config);
   ProgramCall call;
-  for (const CommandWord& word : process.exec_prefix)
-    each_word({&word}, config, [&](const CommandWord& each, const Lookup& names) { each.expand(names, call.words); });
+  call.words = call_texts(process.exec_prefix, config);
   for (std::string& word : call_texts(process.run, config)) call.words.push_back(std::move(word));
   if (call.words.empty()) throw NoValue(process.run.at, "process.run has no words for this configuration");
   call.check = call_texts(process.check, config);

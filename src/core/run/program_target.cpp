@@ -80,6 +80,11 @@ std::string build_fingerprint(const Spec& spec) {
   return text;
 }
 
+void require_programs(const Spec& spec) {
+  const ProcessSpec& process = *spec.process;
+  for (const ProcessCommand* command : {&process.exec_prefix, &process.run, &process.check}) found(spec, *command);
+}
+
 Target choose_target(const Spec& spec, const TargetOptions& options) {
   if (!spec.process) {
     if (options.backend == "process")
@@ -99,8 +104,7 @@ Target choose_target(const Spec& spec, const TargetOptions& options) {
       process.device == "host" ? commands : as_process(find_backend(process.device, options.fresh), commands);
   target.backend.toolchain = build_fingerprint(spec);
   if (options.need == TargetNeed::device) {
-    found(spec, process.run);
-    found(spec, process.check);
+    require_programs(spec);
     if (target.backend.devices.empty())
       throw Error(ErrorKind::unavailable, fmt::format("{}: no device for the program: {}", to_string(process.at),
                                                       target.backend.device_reason));

@@ -16,4 +16,8 @@ Target choose_target(const Spec& spec, const TargetOptions& options);
 /// Throws Error(unavailable) at the command's place for a program that is not here.
 std::string build_fingerprint(const Spec& spec);
 
+/// Throws Error(unavailable), at its place, for a program that [process] exec_prefix, run or check name and that is not
+/// here; what depends on the configuration is found out later.
+void require_programs(const Spec& spec);
+
 }  // namespace xtune

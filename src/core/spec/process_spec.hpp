@@ -29,8 +29,8 @@ struct ProcessCommand {
 
 struct ProcessSpec {
   Location at;
-  ProcessCommand build, run, check;  ///< build and check may not be given
-  std::vector<CommandWord> exec_prefix;
+  ProcessCommand build, run, check;                            ///< build and check may not be given
+  ProcessCommand exec_prefix;                                  ///< words before those of run; no shell
   std::filesystem::path folder;                                ///< absolute: where all of them are started
   std::vector<std::filesystem::path> sources;                  ///< absolute: whose contents the build depends on
   std::vector<std::string> environment;                        ///< names of variables that build and run depend on

@@ -126,8 +126,10 @@ void read_process(Reader& reader) {
   spec.build = read_command(reader, *node, "build", shell);
   spec.run = read_command(reader, *node, "run", shell);
   spec.check = read_command(reader, *node, "check", shell);
-  if (const TomlNode* prefix = node->find("exec_prefix"))
-    spec.exec_prefix = read_words(reader, *prefix, "process.exec_prefix");
+  if (const TomlNode* prefix = node->find("exec_prefix")) {
+    spec.exec_prefix.words = read_words(reader, *prefix, "process.exec_prefix");
+    spec.exec_prefix.at = reader.document.at(prefix->at);
+  }
   spec.folder = read_folder(reader, *node);
   if (const TomlNode* sources = node->find("sources"))
     for (const TomlNode& item : reader.array(*sources, "process.sources").items)

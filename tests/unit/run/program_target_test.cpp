@@ -79,6 +79,24 @@ TEST_CASE("a build's program that is not here is told at the command's place") {
   CHECK(says(failure("run = '{out}'\nbuild = './none {out}'\n"), "./none is no program that may be executed"));
 }
 
+TEST_CASE("each program that a run starts is looked for, at its place") {
+  const Job job;
+  const auto failure = [&](const std::string& process) {
+    try {
+      require_programs(job.spec(process));
+      return std::string("none");
+    } catch (const Error& error) {
+      return std::string(to_string(error.kind())) + ": " + error.what();
+    }
+  };
+  CHECK(says(failure("run = 'no-such-program {A}'\n"), "no-such-program is in no folder of PATH"));
+  CHECK(says(failure("run = '{CC}'\ncheck = 'no-such-check'\n"), "no-such-check is in no folder of PATH"));
+  CHECK(failure("run = '{CC}'\nexec_prefix = 'no-such-wrapper -x'\n") ==
+        "unavailable: p.toml:8:15: no-such-wrapper is in no folder of PATH: install it, load its module, or give its "
+        "path");
+  CHECK(failure("run = '{CC}'\nexec_prefix = 'env A={A}'\n") == "none");
+}
+
 TEST_CASE("backends of kernels run no programs, and the process backend no kernels") {
   const Job job;
   TargetOptions options;
