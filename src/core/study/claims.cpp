@@ -110,7 +110,7 @@ bool Claims::take(const std::string& name) {
   if (known.owner == owner_) return true;
   // A key of a record may be of any length and characters.
   const std::string stem = sha256(name).substr(0, 40);
-  for (;; ++known.generation, known.owner.clear(), known.doomed = false) {
+  for (;; ++known.generation, known.owner.clear()) {
     const fs::path claim = folder_ / "claims" / fmt::format("{}.{}", stem, known.generation);
     if (known.owner.empty()) {
       if (try_link(claim)) {
@@ -121,17 +121,17 @@ bool Claims::take(const std::string& name) {
       if (known.owner == owner_) return true;
     }
     // Where there are no hard links it may be made and not written yet; one that stays empty is nobody's.
-    if (alive(known.owner.empty() ? "?" + stem : known.owner)) return false;
-    if (!std::exchange(known.doomed, true)) return false;
+    if (!has_left(known.owner.empty() ? "?" + stem : known.owner)) return false;
   }
 }
 
-bool Claims::alive(const std::string& owner) {
+/// It is dead, and what it wrote has been read since that was seen.
+bool Claims::has_left(const std::string& owner) {
   const std::int64_t now = clock_.now_ns();
-  const auto [found, is_new] = sights_.try_emplace(owner, Sight{"", now, now, false});
+  const auto [found, is_new] = sights_.try_emplace(owner, Sight{"", now, now});
   Sight& sight = found->second;
-  if (sight.dead) return false;
-  if (!is_new && static_cast<double>(now - sight.looked_ns) < options_.look_s * 1e9) return true;
+  if (sight.dead_at) return reads_ > *sight.dead_at;
+  if (!is_new && static_cast<double>(now - sight.looked_ns) < options_.look_s * 1e9) return false;
   sight.looked_ns = now;
   // Opened anew each time: so NFS asks its server (close-to-open consistency).
   const std::string text = read_if_there(folder_ / "ranks" / path_component(owner));
@@ -139,8 +139,8 @@ bool Claims::alive(const std::string& owner) {
     sight.text = text;
     sight.changed_ns = now;
   }
-  sight.dead = is_gone(text) || static_cast<double>(now - sight.changed_ns) > options_.lease_s * 1e9;
-  return !sight.dead;
+  if (is_gone(text) || static_cast<double>(now - sight.changed_ns) > options_.lease_s * 1e9) sight.dead_at = reads_;
+  return false;
 }
 
 std::set<std::string> Claims::owners() const {

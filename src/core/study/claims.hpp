@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -14,8 +15,8 @@ namespace xtune {
 
 /// A claim is a hard link to its owner's heartbeat file: link() succeeds for one process alone, on NFS too (RFC 1813,
 /// section 3.3.15). An owner whose heart has not beaten for lease_s, that has ended, or whose process is gone from this
-/// host loses its claims to whoever asks twice: in between is the time to read what it last wrote. Where there are no
-/// hard links a claim is a file made with O_EXCL.
+/// host loses its claims to whoever has read what it wrote since it was found so: what it had claimed it may have done.
+/// Where there are no hard links a claim is a file made with O_EXCL.
 ///
 /// <folder>/ranks/<owner>            "owner host pid beat", rewritten every few seconds
 /// <folder>/claims/<name>.<n>        of the n-th owner; the largest n counts
@@ -36,6 +37,9 @@ class Claims {
 
   /// Whether it is ours, now or since before. Throws Error(io).
   bool take(const std::string& name);
+  /// To be called before what others wrote is read, all of it: until then nothing of an owner that was found dead is
+  /// given away.
+  void about_to_read() noexcept { ++reads_; }
   /// To be called every few seconds. A filesystem that refuses it costs claims, later, and no exception.
   void beat() noexcept;
   /// All that ever took part, this one too. Reads a folder. Throws Error(io).
@@ -46,10 +50,10 @@ class Claims {
     std::string text;         ///< of the heartbeat, as it was last
     std::int64_t changed_ns;  ///< when it was seen to be another, by this process' clock
     std::int64_t looked_ns;
-    bool dead = false;
+    std::optional<std::uint64_t> dead_at = {};  ///< reads_ when it was found dead
   };
   bool try_link(const std::filesystem::path& claim);
-  bool alive(const std::string& owner);
+  bool has_left(const std::string& owner);
   std::string line() const;
 
   std::filesystem::path folder_, own_;
@@ -57,12 +61,11 @@ class Claims {
   Clock& clock_;
   Options options_;
   int fd_ = -1;
-  std::uint64_t beats_ = 0;
+  std::uint64_t beats_ = 0, reads_ = 0;
   std::unordered_map<std::string, Sight> sights_;
   struct Known {
     int generation = 0;
-    std::string owner;    ///< of that generation; empty: not read yet
-    bool doomed = false;  ///< the owner was found dead
+    std::string owner;  ///< of that generation; empty: not read yet
   };
   std::unordered_map<std::string, Known> known_;
 };

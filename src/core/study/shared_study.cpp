@@ -52,6 +52,7 @@ void SharedStudy::beat_later() {
 }
 
 std::vector<Record> SharedStudy::news() {
+  claims_.about_to_read();
   std::set<std::string> others = claims_.owners();
   others.erase(attempt_);
   std::vector<Record> records = tail_.read(others);
