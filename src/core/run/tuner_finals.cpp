@@ -86,7 +86,9 @@ bool Tuning::start_finals() {
   // Where what disturbs does not go away (a part of a partitioned device), finals held again are no better.
   const Tainted tainted = finalists.front()->tainted.empty() ? Tainted::never : Tainted::too;
   if (take_stored_finals(keys, tainted)) return false;
-  FinalsElsewhere held{{}, keys, stored_.finals().size(), "finals"};
+  FinalsElsewhere held{{}, keys, "finals"};
+  // In an order of their own: who has read a part of the finals that another is just storing ranks by them.
+  std::sort(keys.begin(), keys.end());
   for (const std::string& key : keys) held.claim += " " + key;
   for (const Record* record : finalists) {
     const TrialPtr trial = make_trial(index_of(space_, record->config).value());
@@ -106,11 +108,11 @@ bool Tuning::start_finals() {
 }
 
 /// Those that were held of just these, and decide what this run asks. A fresh run has none of other days'.
-bool Tuning::take_stored_finals(const std::vector<std::string>& keys, Tainted tainted, std::size_t since) {
+bool Tuning::take_stored_finals(const std::vector<std::string>& keys, Tainted tainted, std::int64_t since_unix_ms) {
   if (options_.fresh && !options_.peers) return false;
   std::vector<const Record*> stored;
-  for (std::size_t i = since; i < stored_.finals().size(); ++i)
-    if (criterion_.decided_by(stored_.finals()[i])) stored.push_back(&stored_.finals()[i]);
+  for (const Record& record : stored_.finals())
+    if (record.unix_time_ms >= since_unix_ms && criterion_.decided_by(record)) stored.push_back(&record);
   const std::vector<std::string> ids = finals_of(stored, keys, tainted);
   if (ids.empty()) return false;
   for (const Record& record : stored_.finals())

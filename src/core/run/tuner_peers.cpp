@@ -94,7 +94,7 @@ void Tuning::look_at_peers() {
   }
   if (!finals_elsewhere_) return;
   // Theirs are this search's, disturbed or not: nobody holds them twice.
-  if (take_stored_finals(finals_elsewhere_->keys, Tainted::too, finals_elsewhere_->known)) {
+  if (take_stored_finals(finals_elsewhere_->keys, Tainted::too, options_.peers->began_unix_ms())) {
     finals_elsewhere_.reset();
   } else if (options_.peers->take(finals_elsewhere_->claim)) {
     const FinalsElsewhere left = *std::exchange(finals_elsewhere_, std::nullopt);

@@ -149,7 +149,7 @@ class Tuning {
   bool go_on_after_search();
   bool settle();
   bool start_finals();
-  bool take_stored_finals(const std::vector<std::string>& keys, Tainted tainted, std::size_t since = 0);
+  bool take_stored_finals(const std::vector<std::string>& keys, Tainted tainted, std::int64_t since_unix_ms = 0);
   std::vector<const Record*> contenders() const;
   void hold_finals();
   void on_finals(std::vector<FinalistResult> results, const std::vector<std::string>& taints);
@@ -228,7 +228,6 @@ class Tuning {
   struct FinalsElsewhere {
     std::vector<TrialPtr> finalists;
     std::vector<std::string> keys;
-    std::size_t known = 0;  ///< records of finals before them
     std::string claim;
   };
   std::optional<FinalsElsewhere> finals_elsewhere_;  ///< another process holds them
