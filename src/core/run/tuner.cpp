@@ -150,7 +150,8 @@ void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
   if (!answer.warning.empty() && !std::exchange(warned_of_cache_, true))
     observer_.on_warning(answer.warning + "; what is compiled is kept for this run alone");
   result_.compile_cpu_s += answer.cpu_s;
-  if (!answer.cached) compile_times_.learn(space_.value_indices(trials.front()->proposal.index), answer.cpu_s);
+  if (orders_compiles() && !answer.cached)
+    compile_times_.learn(space_.value_indices(trials.front()->proposal.index), answer.cpu_s);
   result_.compile_wall_s = static_cast<double>(clock_.now_ns() - *first_compile_ns_) * 1e-9;
   for (const TrialPtr& trial : trials) {
     trial->request = {};  // a source may be long, and is not needed any more
