@@ -10,7 +10,7 @@
 #include "api/run_turn.hpp"
 #include "api/stoppable_loop.hpp"
 #include "api/tunable_access.hpp"
-#include "base/absolute_path.hpp"
+#include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "core/candidates/resolve.hpp"
 #include "core/run/services.hpp"
@@ -56,7 +56,7 @@ class Compilation {
  public:
   Compilation(const Setting& setting, const CompileSettings& settings, std::size_t jobs)
       : setting_(setting),
-        store_(absolute_path(settings.store.empty() ? default_store() : settings.store)),
+        store_(chosen_store(settings.store)),
         resolver_(setting.spec, setting.space, setting.problem, setting.target.device, setting.target.arch,
                   setting.target.backend.toolchain, false),
         stoppable_(settings.stop),

@@ -8,8 +8,7 @@
 #include "api/tune_call.hpp"
 #include "api/worker_toolchain.hpp"
 #include "backends/backend.hpp"
-#include "base/absolute_path.hpp"
-#include "base/files.hpp"
+#include "base/chosen_store.hpp"
 #include "core/run/check_spec.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "xtune/kernel.hpp"
@@ -50,8 +49,8 @@ Kernel load(const Tunable& tunable, const LoadSettings& settings) {
     apply_predicates(*kept, spec, problem, facts);
   };
   parts.tune = [kept, tuning = settings.tuning,
-                store = absolute_path(settings.store.empty() ? default_store() : settings.store)](
-                   const Bindings& problem, const DeviceInfo& device, const std::stop_token& stop) {
+                store = chosen_store(settings.store)](const Bindings& problem, const DeviceInfo& device,
+                                                      const std::stop_token& stop) {
     TuneSettings own = tuning;
     own.backend = device.backend;
     own.devices = {device.index};

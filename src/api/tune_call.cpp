@@ -15,7 +15,7 @@
 #include "api/program_finder.hpp"
 #include "api/tunable_access.hpp"
 #include "backends/backend.hpp"
-#include "base/absolute_path.hpp"
+#include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/objective.hpp"
@@ -105,7 +105,7 @@ struct TuneCall::Case {
 TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
     : tunable_(tunable),
       settings_(settings),
-      kept_in_(absolute_path(settings.store.empty() ? default_store() : settings.store)),
+      kept_in_(chosen_store(settings.store)),
       target_(target_of(settings)),
       base_(spec_of(tunable, target_.backend.name)),
       stoppable_(settings.stop) {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "backends/backend.hpp"
-#include "base/files.hpp"
+#include "base/chosen_store.hpp"
 #include "base/text.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/check_spec.hpp"
@@ -38,7 +38,7 @@ int exit_code_of(ErrorKind kind) noexcept {
 }
 
 std::filesystem::path CommonOptions::store_path() const {
-  return store.empty() ? default_store() : std::filesystem::absolute(store);
+  return chosen_store(store);
 }
 
 SpecOptions CommonOptions::spec_options(const std::string& for_backend) const {

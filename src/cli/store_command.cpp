@@ -1,7 +1,7 @@
 // xtune store: looks after a store. What its subcommands share.
 #include <charconv>
 
-#include "base/files.hpp"
+#include "base/chosen_store.hpp"
 #include "base/text.hpp"
 #include "cli/store_commands.hpp"
 
@@ -33,7 +33,7 @@ std::uint64_t byte_count(const std::string& option, const std::string& text) {
 }
 
 std::filesystem::path StoreOptions::path() const {
-  return store.empty() ? default_store() : std::filesystem::absolute(store);
+  return chosen_store(store);
 }
 
 void add_store_options(CLI::App& command, StoreOptions& options) {

@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "base/absolute_path.hpp"
-#include "base/files.hpp"
+#include "base/chosen_store.hpp"
 #include "base/text.hpp"
 
 namespace xtune::detail {
@@ -16,10 +16,6 @@ using dispatch::Key;
 using dispatch::Prepared;
 
 namespace {
-
-std::filesystem::path store_of(const LoadSettings& settings) {
-  return absolute_path(settings.store.empty() ? default_store() : settings.store);
-}
 
 std::shared_ptr<const Bundle> bundle_of(const LoadSettings& settings, const std::string& kernel) {
   if (settings.bundle.empty()) return nullptr;
@@ -40,9 +36,9 @@ KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
       plan_(parts_.spec),
       runtime_(*parts_.runtime),
       bundle_(bundle_of(settings_, parts_.spec.kernel.name)),
-      selector_(parts_.spec, store_of(settings_), bundle_, settings_.other_architectures,
+      selector_(parts_.spec, chosen_store(settings_.store), bundle_, settings_.other_architectures,
                 [this](const std::string& text) { say(text); }),
-      builder_(store_of(settings_), bundle_, settings_.compile ? parts_.open_toolchain : nullptr,
+      builder_(chosen_store(settings_.store), bundle_, settings_.compile ? parts_.open_toolchain : nullptr,
                [this](const std::string& text) { say(text); }),
       capture_(parts_.fixed ? nullptr
                             : dispatch::Capture::from_environment(parts_.spec, plan_, parts_.narrow,

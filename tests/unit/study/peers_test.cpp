@@ -12,6 +12,7 @@
 
 #include "core/record/record_log.hpp"
 #include "core/study/shared_study.hpp"
+#include "fakes/running_clock.hpp"
 #include "unit/run/tuner_fixture.hpp"
 
 namespace {
@@ -19,14 +20,6 @@ namespace {
 using namespace xtune;
 using fakes::a_of;
 using fakes::Tuning;
-
-/// Runs, so that the silence of an owner is noticed, and tells the day of the fixtures' clock.
-struct Running final : Clock {
-  fakes::FakeClock& day;
-  explicit Running(fakes::FakeClock& clock) : day(clock) {}
-  std::int64_t now_ns() override { return system_clock().now_ns(); }
-  std::int64_t unix_time_ms() override { return day.unix_time_ms(); }
-};
 
 /// Processes of one job, with one store.
 struct Job {
@@ -66,7 +59,7 @@ struct Job {
     rank.size = static_cast<int>(processes.size());
     rank.study = "job";
     try {
-      Running clock(each.clock);
+      fakes::RunningClock clock(each.clock);
       SharedStudy peers(each.loop, clock, {folder.path(), "sm_90", "k", {{"N", std::int64_t{8}}}}, rank,
                         each.options.attempt);
       each.options.peers = &peers;
