@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <string_view>
+
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
@@ -16,6 +18,13 @@ bool may_take_next(const std::string& option) {
   return option.starts_with("--") ? option.find('=') == std::string::npos : option.size() == 2;
 }
 
+/// -a, --array, or a beginning of it that getopt_long(3) takes for it.
+bool makes_array(const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  return name.starts_with("--") ? name.size() >= 4 && std::string_view("--array").starts_with(name)
+                                : name.starts_with("-a");
+}
+
 }  // namespace
 
 void check_sbatch_options(const std::vector<std::string>& words, const std::string& source) {
@@ -27,6 +36,11 @@ void check_sbatch_options(const std::vector<std::string>& words, const std::stri
           fmt::format("{}: '{}' is no option, and sbatch would take it for the script; xtune submit writes that "
                       "itself, and takes only options of sbatch there, such as --time=2:00:00",
                       source, printable(word, 80)));
+    if (makes_array(word))
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{}: {} would do the whole submission once for each index of the array; more processes "
+                              "at one search are what --nodes and --gpus-per-node give",
+                              source, printable(word, 80)));
     value_may_follow = is_option(word) && may_take_next(word);
   }
 }

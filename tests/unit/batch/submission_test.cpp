@@ -105,6 +105,9 @@ TEST_CASE("Options of sbatch are options; the account is that of all steps") {
   };
   check_sbatch_options({}, "behind --");
   check_sbatch_options({"--time=5", "-A", "a project", "-t5", "--qos", "high", "--exclusive", "-H"}, "behind --");
+  check_sbatch_options({"--account=a", "--acctg-freq=30", "-A", "array"}, "behind --");
+  for (const char* array : {"--array=0-3", "--array", "--arr=0-3", "-a0-3", "-a"})
+    refused({"--time=5", array, "0-3"}, "once for each index");
   refused({"job.sh"}, "behind --: 'job.sh' is no option");
   refused({"--time=5", "job.sh"}, "'job.sh'");
   refused({"-A", "project", "job.sh"}, "'job.sh'");
