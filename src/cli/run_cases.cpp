@@ -77,8 +77,7 @@ TuneResult RunCommand::tune_case(const Bindings& problem, EventLoop& loop, Compi
 /// and nobody waits for the last configuration of a case as long as there is another case.
 std::vector<std::size_t> RunCommand::case_order() const {
   std::vector<std::size_t> order(spec_.cases.size());
-  const std::size_t first = session_.rank ? static_cast<std::size_t>(session_.rank->rank) : 0;
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = (first + i) % order.size();
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = (session_.first_case + i) % order.size();
   return order;
 }
 

@@ -63,8 +63,9 @@ struct RunSession {
   std::optional<JobEnd> job_end;       ///< where it is told; known with the store
   EventLoop::Watch look, beat;
   std::optional<ProgressFile> progress;
-  std::optional<Rank> rank;  ///< one of several processes of a job
-  bool tells;                ///< of all processes of the job this one says what concerns them all
+  std::optional<Rank> rank;    ///< one of several processes of a job
+  std::size_t first_case = 0;  ///< of each spec that this process begins at, if it has as many
+  bool tells;                  ///< of all processes of the job this one says what concerns them all
   /// Of who tells what came of a spec. A claim lasts as long as its process.
   std::vector<std::unique_ptr<Claims>> speakers;
   bool kept = true;  ///< what was measured, in every spec so far

@@ -33,14 +33,13 @@ void requeue(const RunSession& session) {
   if (!why.empty()) tell("warning: scontrol requeue {}: {}; start the job again by hand\n", *job, why);
 }
 
-/// Each process begins at another spec, as with cases (RunCommand::case_order).
-std::vector<std::size_t> order_of(const SpecList& list, const RunSession& session) {
+/// Each process begins at another spec, and where there are more processes than specs at another case of it.
+std::vector<std::size_t> begin_elsewhere(const SpecList& list, RunSession& session) {
   std::vector<std::size_t> order = in_order(list);
-  if (session.rank && !order.empty())
-    std::rotate(
-        order.begin(),
-        order.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(session.rank->rank) % order.size()),
-        order.end());
+  if (!session.rank || order.empty()) return order;
+  const auto rank = static_cast<std::size_t>(session.rank->rank);
+  std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(rank % order.size()), order.end());
+  session.first_case = rank / order.size();
   return order;
 }
 
@@ -86,7 +85,8 @@ int run_specs(const RunOptions& options) {
     own = run.results();
     return code;
   };
-  const int code = for_each_spec(list, order_of(list, session), answers, run_one, [&] { return session.ends(); });
+  const int code =
+      for_each_spec(list, begin_elsewhere(list, session), answers, run_one, [&] { return session.ends(); });
   if (options.common.json() && printer.prints(options, session, list.several)) {
     if (options.dry_run && !list.several)
       print_json(nlohmann::ordered_json(answers.front()));

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -109,6 +110,16 @@ struct Cli {
       count += lines > 0 ? static_cast<std::size_t>(lines) - 1 : 0;
     }
     return count;
+  }
+  /// The records of the store, in no order.
+  std::vector<json> records() const {
+    std::vector<json> list;
+    for (const std::string& text : stored_texts()) {
+      std::istringstream lines(text);
+      for (std::string line; std::getline(lines, line);)
+        if (json record = json::parse(line); record.contains("outcome")) list.push_back(std::move(record));
+    }
+    return list;
   }
 };
 

@@ -24,18 +24,13 @@ TEST_CASE("A run with one of each fault ends, every outcome is the right one, an
 
   std::map<std::string, std::string> outcome, stage;
   std::map<std::string, int> times;
-  for (const auto& file : fs::recursive_directory_iterator(cli.path("cache") + "/records")) {
-    if (!file.is_regular_file()) continue;
-    std::ifstream in(file.path());
-    for (std::string line; std::getline(in, line);) {
-      const json record = json::parse(line);
-      if (!record.contains("config") || record["config"]["WORK"] != 1) continue;
-      if (record.contains("finals")) continue;  // where noise hides how much faster it is
-      const std::string fault = record["config"]["FAULT"];
-      outcome[fault] = record["outcome"];
-      stage[fault] = record["stage"];
-      ++times[fault];
-    }
+  for (const json& record : cli.records()) {
+    if (record["config"]["WORK"] != 1) continue;
+    if (record.contains("finals")) continue;  // where noise hides how much faster it is
+    const std::string fault = record["config"]["FAULT"];
+    outcome[fault] = record["outcome"];
+    stage[fault] = record["stage"];
+    ++times[fault];
   }
   CAPTURE(read_file(cli.path("log.txt")));
   CHECK(outcome == std::map<std::string, std::string>{{"none", "ok"},

@@ -55,18 +55,6 @@ struct Programs : Cli {
 
 bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
-/// The messages of the store's failures.
-std::vector<json> stored(const Cli& cli) {
-  std::vector<json> records;
-  for (const auto& file : fs::recursive_directory_iterator(cli.path("cache") + "/records")) {
-    if (file.path().extension() != ".jsonl") continue;
-    std::ifstream in(file.path());
-    for (std::string line; std::getline(in, line);)
-      if (json record = json::parse(line); record.contains("outcome")) records.push_back(std::move(record));
-  }
-  return records;
-}
-
 }  // namespace
 
 TEST_CASE("a C++ program is built with g++, run, and its fastest configuration found and remembered") {
@@ -137,7 +125,7 @@ TEST_CASE("failures of programs are data: exit code, standard error and what was
   const json result = cli.tune(cli.spec("", "[1, 8, 9]"));
   CHECK(result["counts"] == json{{"ok", 3}, {"launch_failed", 3}, {"wrong_result", 3}});
   bool closed = false, silent = false;
-  for (const json& record : stored(cli)) {
+  for (const json& record : cli.records()) {
     const std::string message = record.value("message", "");
     if (record["config"]["WAY"] == 9) {
       CHECK(message == "the program ended with exit code 7: way 9 is closed");

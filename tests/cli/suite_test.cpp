@@ -54,6 +54,27 @@ TEST_CASE("One spec that fails costs none of the others; the exit code is the wo
   CHECK(result[4]["best"]["config"] == json{{"VARIANT", 2}});
 }
 
+TEST_CASE("Processes of a job begin at as many different cases as there are") {
+  for (const auto& [rank, first] : {std::pair("0", 64), {"1", 256}, {"2", 128}, {"3", 512}, {"4", 64}}) {
+    Cli cli;
+    cli.copy_spec("[1]");
+    const std::string suite = cli.write("suite.toml",
+                                        "[[suite]]\nspec = \"copy.toml\"\ncases = [{ N = 64 }, { N = 128 }]\n"
+                                        "[[suite]]\nspec = \"copy.toml\"\ncases = [{ N = 256 }, { N = 512 }]\n");
+    for (const auto& [name, value] : {std::pair("PROCID", rank), {"NTASKS", "5"}, {"JOB_ID", "7"}, {"STEP_ID", "0"}})
+      cli.env.emplace_back("SLURM_" + std::string(name), value);
+    const CommandResult run = cli.run(suite, {"--walltime", "none"});
+    CAPTURE(run.stderr_text);
+    REQUIRE(run.exit_code == 0);
+    const std::vector<json> records = cli.records();
+    REQUIRE(records.size() == 4);
+    const auto earliest = std::min_element(records.begin(), records.end(), [](const json& a, const json& b) {
+      return a["unix_time_ms"] < b["unix_time_ms"];
+    });
+    CHECK((*earliest)["problem"] == json{{"N", first}});
+  }
+}
+
 TEST_CASE("Several files are run one after the other; one entry is a list too") {
   const Cli cli;
   const std::string copy = cli.copy_spec("[1]");
