@@ -3,12 +3,12 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "backends/backend.hpp"
+#include "fakes/device_data.hpp"
 
 namespace xtune::conformance {
 
@@ -42,26 +42,15 @@ Artifact compile(const Target& t, const CompileRequest& request);
 /// The failure that this must end in; the test fails when it does not.
 CandidateFailure failing_compile(const Target& t, const CompileRequest& request);
 
+using fakes::download;
 template <class T>
 std::unique_ptr<Buffer> upload(const Target& t, const std::vector<T>& values) {
-  auto buffer = t.device->allocate(values.size() * sizeof(T));
-  buffer->write(0, std::as_bytes(std::span(values)));
-  return buffer;
-}
-template <class T>
-std::vector<T> download(Buffer& buffer) {
-  std::vector<T> values(buffer.size() / sizeof(T));
-  buffer.read(0, std::as_writable_bytes(std::span(values)));
-  return values;
+  return fakes::upload(*t.device, values);
 }
 
 template <class T>
 KernelArgument argument(T value) {
-  static_assert(std::is_arithmetic_v<T>);
-  ScalarArgument scalar;
-  std::memcpy(scalar.bytes.data(), &value, sizeof value);
-  scalar.size = sizeof value;
-  return scalar;
+  return fakes::scalar(value);
 }
 inline KernelArgument argument(const std::unique_ptr<Buffer>& buffer) { return buffer.get(); }
 

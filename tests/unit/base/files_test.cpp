@@ -7,50 +7,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "fakes/environment_variable.hpp"
+#include "fakes/io_error.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
+using fakes::io_error;
 namespace fs = std::filesystem;
 
 namespace {
-
-template <class Function>
-std::string io_error(Function function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::io);
-    return error.what();
-  }
-  return "no error";
-}
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::size_t entries(const fs::path& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
-
-// Sets an environment variable and puts the old value back.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    value ? setenv(name, value, 1) : unsetenv(name);
-  }
-  ~Variable() { old_ ? setenv(name_, old_->c_str(), 1) : unsetenv(name_); }
-
- private:
-  const char* name_;
-  std::optional<std::string> old_;
-};
 
 }  // namespace
 
@@ -212,9 +189,9 @@ TEST_CASE("the default store follows the environment") {
   CHECK(default_store() == "/c");
   const Variable no_cache("XTUNE_CACHE_DIR", "");
   CHECK(default_store() == "/x/xtune");
-  const Variable no_xdg("XDG_CACHE_HOME", nullptr);
+  const Variable no_xdg("XDG_CACHE_HOME", std::nullopt);
   CHECK(default_store() == "/h/.cache/xtune");
-  const Variable no_home("HOME", nullptr);
+  const Variable no_home("HOME", std::nullopt);
   CHECK(default_store().parent_path() == "/t");
 }
 

@@ -9,9 +9,11 @@
 #include <thread>
 
 #include "base/random.hpp"
+#include "fakes/io_error.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
+using fakes::io_error;
 using nlohmann::json;
 
 namespace {
@@ -30,17 +32,6 @@ std::string framed(const std::string& payload) {
   std::string frame = "XTW1";
   for (int i = 0; i < 4; ++i) frame += static_cast<char>(payload.size() >> (8 * i));
   return frame + payload;
-}
-
-template <class Function>
-std::string io_error(Function function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::io);
-    return error.what();
-  }
-  return "no error";
 }
 
 std::string decode_error(const std::string& bytes) {

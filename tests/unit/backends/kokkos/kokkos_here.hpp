@@ -3,13 +3,13 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "backends/backend.hpp"
 #include "base/files.hpp"
+#include "fakes/device_data.hpp"
 #include "fakes/environment_variable.hpp"
 
 namespace xtune::kokkos_test {
@@ -59,24 +59,8 @@ CandidateFailure failure_of(const Action& action) {
   return {Outcome::ok, ""};
 }
 
-template <class T>
-std::unique_ptr<Buffer> upload(Device& device, const std::vector<T>& values) {
-  auto buffer = device.allocate(values.size() * sizeof(T));
-  buffer->write(0, std::as_bytes(std::span(values)));
-  return buffer;
-}
-template <class T>
-std::vector<T> download(Buffer& buffer) {
-  std::vector<T> values(buffer.size() / sizeof(T));
-  buffer.read(0, std::as_writable_bytes(std::span(values)));
-  return values;
-}
-template <class T>
-KernelArgument scalar(T value) {
-  ScalarArgument scalar;
-  std::memcpy(scalar.bytes.data(), &value, sizeof value);
-  scalar.size = sizeof value;
-  return scalar;
-}
+using fakes::download;
+using fakes::scalar;
+using fakes::upload;
 
 }  // namespace xtune::kokkos_test
