@@ -17,6 +17,8 @@ class Peers {
   /// Whether this process shall do it, now or since before; false: another one does, as long as it lives. Throws
   /// Error(io).
   virtual bool take(const std::string& name) = 0;
+  /// This process has stored one more record: before anybody takes over from it, they must have read that.
+  virtual void stored_one() noexcept = 0;
   /// What the others have stored since this was asked last, in no order. Throws Error(io).
   virtual std::vector<Record> news() = 0;
   /// Processes that were started, this one too; some may be of other architectures, or be gone.

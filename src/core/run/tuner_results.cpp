@@ -58,6 +58,7 @@ void Tuning::store(const Record& record) {
   try {
     writer_->append(record);
     news_here_ = true;
+    if (options_.peers) options_.peers->stored_one();
   } catch (const Error& error) {
     untold_ = true;
     observer_.on_warning(error.what());

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -35,14 +36,23 @@ std::string host_component() { return path_component(host_name()); }
 
 std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
-/// Whether the process of a heartbeat is certainly gone: its host is this one, and has no such process.
-bool is_gone(const std::string& heartbeat) {
-  std::istringstream words(heartbeat);
+struct Heartbeat {
   std::string owner, host, beat;
   pid_t pid = 0;
-  if (!(words >> owner >> host >> pid >> beat)) return false;
-  if (beat == ended) return true;
-  return host == host_component() && process_is_gone(pid);
+  std::uint64_t records = 0;
+};
+
+/// nullopt: half a line, or none.
+std::optional<Heartbeat> read_heartbeat(const std::string& text) {
+  std::istringstream words(text);
+  Heartbeat read;
+  if (!(words >> read.owner >> read.host >> read.pid >> read.beat >> read.records)) return std::nullopt;
+  return read;
+}
+
+/// Whether its process is certainly gone: it said so, or its host is this one, and has no such process.
+bool is_gone(const Heartbeat& read) {
+  return read.beat == ended || (read.host == host_component() && process_is_gone(read.pid));
 }
 
 }  // namespace
@@ -68,15 +78,16 @@ Claims::Claims(fs::path folder, std::string owner, Clock& clock, Options options
 
 Claims::~Claims() {
   // In place: links lead here. A line of the same length, so that no reader sees half of two.
-  std::string text = fmt::format("{} {} {} {}", owner_, host_component(), getpid(), ended);
-  text.resize(line().size() - 1, ' ');
-  text += '\n';
+  const std::string text = heartbeat(ended);
   [[maybe_unused]] const ssize_t written = ::pwrite(fd_, text.data(), text.size(), 0);
   ::close(fd_);
 }
 
-std::string Claims::line() const {
-  return fmt::format("{} {} {} {:012}\n", owner_, host_component(), getpid(), beats_);
+std::string Claims::line() const { return heartbeat(fmt::format("{:012}", beats_)); }
+
+/// beat: 12 characters at most.
+std::string Claims::heartbeat(const std::string& beat) const {
+  return fmt::format("{} {} {} {:12} {:012}\n", owner_, host_component(), getpid(), beat, stored_);
 }
 
 void Claims::beat() noexcept {
@@ -125,12 +136,17 @@ bool Claims::take(const std::string& name) {
   }
 }
 
-/// It is dead, and what it wrote has been read since that was seen.
+/// It is dead, and what it stored has been read since that was seen.
 bool Claims::has_left(const std::string& owner) {
   const std::int64_t now = clock_.now_ns();
   const auto [found, is_new] = sights_.try_emplace(owner, Sight{"", now, now});
   Sight& sight = found->second;
-  if (sight.dead_at) return reads_ > *sight.dead_at;
+  if (sight.dead_at) {
+    const auto read = read_of_.find(owner);
+    const bool has_all = sight.told <= (read == read_of_.end() ? 0 : read->second);
+    return reads_ > *sight.dead_at &&
+           (has_all || static_cast<double>(now - sight.dead_since_ns) > options_.patience_s * 1e9);
+  }
   if (!is_new && static_cast<double>(now - sight.looked_ns) < options_.look_s * 1e9) return false;
   sight.looked_ns = now;
   // Opened anew each time: so NFS asks its server (close-to-open consistency).
@@ -139,7 +155,12 @@ bool Claims::has_left(const std::string& owner) {
     sight.text = text;
     sight.changed_ns = now;
   }
-  if (is_gone(text) || static_cast<double>(now - sight.changed_ns) > options_.lease_s * 1e9) sight.dead_at = reads_;
+  const std::optional<Heartbeat> read = read_heartbeat(text);
+  if ((read && is_gone(*read)) || static_cast<double>(now - sight.changed_ns) > options_.lease_s * 1e9) {
+    sight.dead_at = reads_;
+    sight.dead_since_ns = now;
+    sight.told = read ? read->records : 0;
+  }
   return false;
 }
 

@@ -1,6 +1,7 @@
 // Reads on from where it stopped, file by file.
 #include "core/study/record_tail.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -18,8 +19,9 @@ std::vector<Record> RecordTail::read(const std::set<std::string>& attempts) {
   for (const std::filesystem::path& path : record_files(store_, arch_, kernel_, warnings)) {
     // <host>-<pid>-<attempt>, and ".2" where that was taken.
     const std::string stem = path.stem().string();
-    const std::string attempt = stem.substr(stem.rfind('-') + 1);
-    if (!attempts.contains(attempt.substr(0, attempt.find('.')))) continue;
+    std::string attempt = stem.substr(stem.rfind('-') + 1);
+    attempt.resize(std::min(attempt.size(), attempt.find('.')));
+    if (!attempts.contains(attempt)) continue;
     File& file = files_[path];
     std::error_code error;
     const std::uint64_t size = std::filesystem::file_size(path, error);
@@ -30,6 +32,7 @@ std::vector<Record> RecordTail::read(const std::set<std::string>& attempts) {
       RecordLine line = read_record_line(rest.substr(0, end));
       if (line.kind == RecordLine::Kind::record) records.push_back(std::move(*line.record));
       file.newer = line.kind == RecordLine::Kind::newer;
+      lines_[attempt] += line.kind == RecordLine::Kind::record || line.kind == RecordLine::Kind::damaged;
       file.read_bytes += end + 1;
       rest.remove_prefix(end + 1);
     }

@@ -19,6 +19,8 @@ class RecordTail {
   /// The whole lines that these attempts have appended since the last call; damaged lines, and files of a newer xtune
   /// from their header on, are passed over. Throws Error(io) where a file that is there cannot be read.
   std::vector<Record> read(const std::set<std::string>& attempts);
+  /// Whole lines of each attempt so far, headers left out, damaged ones too.
+  const std::map<std::string, std::uint64_t>& lines() const noexcept { return lines_; }
 
  private:
   struct File {
@@ -28,6 +30,7 @@ class RecordTail {
   std::filesystem::path store_;
   std::string arch_, kernel_;
   std::map<std::filesystem::path, File> files_;
+  std::map<std::string, std::uint64_t> lines_;
 };
 
 }  // namespace xtune

@@ -56,6 +56,7 @@ std::vector<Record> SharedStudy::news() {
   std::set<std::string> others = claims_.owners();
   others.erase(attempt_);
   std::vector<Record> records = tail_.read(others);
+  for (const auto& [owner, lines] : tail_.lines()) claims_.have_read(owner, lines);
   std::erase_if(records, [this](const Record& record) { return record.problem != problem_; });
   return records;
 }

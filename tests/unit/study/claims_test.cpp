@@ -99,6 +99,36 @@ TEST_CASE("An owner that has ended loses its claims, one that is silent too, one
   CHECK_FALSE(take_in_two_looks(heir, "another"));
 }
 
+TEST_CASE("Before all that an owner told of has been read nobody takes over from it, unless it cannot be found") {
+  const TemporaryDirectory folder;
+  fakes::FakeClock clock;
+  Claims silent(folder.path(), "silent", clock), heir(folder.path(), "heir", clock);
+  {
+    Claims ended(folder.path(), "ended", clock);
+    CHECK(ended.take("of the ended"));
+    for (int i = 0; i < 3; ++i) ended.have_stored_one();
+  }
+  CHECK(silent.take("of the silent"));
+  silent.have_stored_one();
+  silent.beat();
+  silent.have_stored_one();  // of which it does not come to tell
+  const auto look = [&](const std::string& name) {
+    heir.about_to_read();
+    return heir.take(name);
+  };
+  heir.have_read("ended", 2);
+  for (int i = 0; i < 5; ++i) CHECK_FALSE(look("of the ended"));
+  heir.have_read("ended", 3);
+  CHECK(look("of the ended"));
+  CHECK_FALSE(look("of the silent"));
+  clock.advance_s(31);
+  for (int i = 0; i < 5; ++i) CHECK_FALSE(look("of the silent"));
+  clock.advance_s(89);
+  CHECK_FALSE(look("of the silent"));
+  clock.advance_s(2);
+  CHECK(look("of the silent"));
+}
+
 TEST_CASE("A killed process of this host loses its claims at once") {
   const TemporaryDirectory folder;
   const pid_t child = fork();

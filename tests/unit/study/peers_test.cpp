@@ -188,6 +188,40 @@ TEST_CASE("A fresh run asks the records of its own job alone") {
   for (const TuneResult& result : job.results) CHECK(result.records.size() == 8);
 }
 
+TEST_CASE("What a process stored last is waited for where the filesystem shows it late") {
+  const TemporaryDirectory folder;
+  EventLoop loop;
+  fakes::FakeClock clock;
+  const SharedStudy::Place place{folder.path(), "sm_90", "k", {}};
+  Rank rank;
+  rank.size = 2;
+  rank.study = "job";
+  SharedStudy heir(loop, clock, place, rank, "heir");
+  std::filesystem::path written;
+  {
+    SharedStudy ended(loop, clock, place, rank, "ended");
+    RecordWriter writer(folder.path(), "sm_90", "k", "ended");
+    CHECK(ended.take("a"));
+    Record record;
+    record.kernel = "k";
+    record.key = "of a";
+    record.outcome = Outcome::rejected;
+    record.device.arch = "sm_90";
+    writer.append(record);
+    ended.stored_one();
+    written = writer.path();
+  }
+  const std::filesystem::path hidden = folder.path() / "hidden";
+  std::filesystem::rename(written, hidden);
+  for (int look = 0; look < 5; ++look) {
+    CHECK(heir.news().empty());
+    CHECK_FALSE(heir.take("a"));
+  }
+  std::filesystem::rename(hidden, written);
+  CHECK(heir.news().size() == 1);
+  CHECK(heir.take("a"));
+}
+
 TEST_CASE("A store that cannot hold claims is an error that says what to do") {
   Job job(2, "A = { min = 1, max = 8 }\n");
   std::filesystem::create_directories(job.folder.path());

@@ -47,6 +47,7 @@ TEST_CASE("Each whole line is read once, however it came to the file") {
   CHECK(tail.read({"one"}).empty());
   std::ofstream(writer.path(), std::ios::app) << line.substr(20) << "damaged\n" << line;
   CHECK(keys(tail.read({"one"})) == Keys{"b", "b"});
+  CHECK(tail.lines() == std::map<std::string, std::uint64_t>{{"one", 5}});  // the damaged one too
 }
 
 TEST_CASE("Other attempts' files are left alone, and those of a newer version") {
