@@ -37,6 +37,7 @@ struct Seat final : Peers {
     claims += known.insert(name).second;
     return board.try_emplace(name, own).first->second == own;
   }
+  void leave() noexcept override {}
   void stored_one() noexcept override {}
   std::vector<Record> news() override { return {}; }
   std::size_t size() const noexcept override { return count; }

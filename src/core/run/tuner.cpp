@@ -67,6 +67,7 @@ TuneResult Tuning::go() {
   } abandon{*this};
   bool done = false;
   if (options_.peers) {
+    peers_.emplace(*options_.peers, [this](const std::string& text) { observer_.on_warning(text); });
     share_in_blocks();
     look_at_peers();
     look_at_peers_later();
@@ -85,7 +86,7 @@ TuneResult Tuning::go() {
     if (!loop_.run_once() && answers_ == before) throw Error(ErrorKind::io, "the workers ended without an answer");
   }
   result_.interrupted = stop_.load() || (draining() && !done);
-  result_.out_of_time = !result_.interrupted && !left_peers_ && !(done && exhausted());
+  result_.out_of_time = !result_.interrupted && !(done && exhausted());
   try {
     writer_->sync();
   } catch (const Error& error) {

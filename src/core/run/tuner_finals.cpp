@@ -100,7 +100,7 @@ bool Tuning::start_finals() {
     trial->record.dynamic_shared_bytes = trial->launch.shared_bytes;
     held.finalists.push_back(trial);
   }
-  if (options_.peers && !options_.peers->take(held.claim))
+  if (peers_ && !peers_->take(held.claim))
     finals_elsewhere_ = std::move(held);
   else
     for (const TrialPtr& trial : held.finalists) start_compile(trial);

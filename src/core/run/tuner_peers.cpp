@@ -36,7 +36,7 @@ void Tuning::share_in_blocks() {
   const Sequence* const sequence = path_.sequence();
   if (!sequence || sequence->size() == 0) return;
   // Who has the same first key goes through the same sequence, measures alike, and on the same kind of device.
-  blocks_.emplace(*sequence, *options_.peers,
+  blocks_.emplace(*sequence, *peers_,
                   fmt::format("{} of {}", make_trial(sequence->at(0))->record.key, sequence->size()));
 }
 
@@ -51,19 +51,19 @@ bool Tuning::waits_for_peers() const {
   return !elsewhere_.empty() || finals_elsewhere_.has_value() || (blocks_ && !search_cut_ && !blocks_->over());
 }
 
-/// What it measured and could not store the others wait for, until it ends; it must not wait for them.
+/// What it measured and could not store the others wait for, until it gives it up; it must not wait for them. Whatever
+/// it has not heard of it does itself then, as if there were nobody else.
 void Tuning::leave_peers() {
-  if (!untold_ || !waits_for_peers() || in_flight() > 0) return;
+  if (!untold_ || !waits_for_peers() || in_flight() > 0 || peers_->has_left()) return;
   observer_.on_warning(
-      "what was measured here could not be stored, so the other processes of the job will measure it "
-      "again; this one answers from what it knows, and does not wait for them");
-  left_peers_ = search_cut_ = true;
-  elsewhere_.clear();
-  finals_elsewhere_.reset();
+      "what was measured here could not be stored, so the other processes of the job will measure it again, and this "
+      "one does not wait for theirs: it goes on by itself");
+  peers_->leave();
+  look_at_peers();
 }
 
 bool Tuning::ours(const TrialPtr& trial, const std::string& claim) {
-  if (!options_.peers || options_.peers->take(claim)) return true;
+  if (!peers_ || peers_->take(claim)) return true;
   elsewhere_.push_back({trial, claim});
   return false;
 }
@@ -77,14 +77,14 @@ void Tuning::look_at_peers_later() {
 
 void Tuning::look_at_peers() {
   tell_peers();
-  std::vector<Record> news = options_.peers->news();
+  std::vector<Record> news = peers_->news();
   if (blocks_) consider_news(news);
   for (Record& record : news) stored_.add(std::move(record));
   if (blocks_ && !search_cut_) look_at_blocks();
   for (Elsewhere& each : std::exchange(elsewhere_, {})) {
     if (has_come(each.trial)) {
       ++answers_;
-    } else if (!options_.peers->take(each.claim)) {
+    } else if (!peers_->take(each.claim)) {
       elsewhere_.push_back(std::move(each));
     } else if (each.trial->purpose == Trial::Purpose::settle) {
       start_compile(each.trial);
@@ -96,7 +96,7 @@ void Tuning::look_at_peers() {
   // Theirs are this search's, disturbed or not: nobody holds them twice.
   if (take_stored_finals(finals_elsewhere_->keys, Tainted::too, options_.peers->began_unix_ms())) {
     finals_elsewhere_.reset();
-  } else if (options_.peers->take(finals_elsewhere_->claim)) {
+  } else if (peers_->take(finals_elsewhere_->claim)) {
     const FinalsElsewhere left = *std::exchange(finals_elsewhere_, std::nullopt);
     for (const TrialPtr& trial : left.finalists) start_compile(trial);
   }

@@ -224,6 +224,7 @@ class Tuning {
     TrialPtr trial;
     std::string claim;
   };
+  std::optional<LeavablePeers> peers_;
   std::vector<Elsewhere> elsewhere_;  ///< other processes are at it
   struct FinalsElsewhere {
     std::vector<TrialPtr> finalists;
@@ -234,7 +235,6 @@ class Tuning {
   std::optional<BlockWalk> blocks_;                  ///< the way of a search that does not learn, where there are peers
   bool untold_ = false;     ///< a record could not be stored: the others will not come to know it
   bool news_here_ = false;  ///< records were stored since the others were told
-  bool left_peers_ = false;
   EventLoop::Watch next_look_, next_turn_;
   std::vector<TrialPtr> finalists_;  ///< compiled
   std::unique_ptr<Finals> finals_;

@@ -77,10 +77,18 @@ Claims::Claims(fs::path folder, std::string owner, Clock& clock, Options options
 }
 
 Claims::~Claims() {
-  // In place: links lead here. A line of the same length, so that no reader sees half of two.
-  const std::string text = heartbeat(ended);
-  [[maybe_unused]] const ssize_t written = ::pwrite(fd_, text.data(), text.size(), 0);
+  end();
   ::close(fd_);
+}
+
+void Claims::end() noexcept {
+  if (std::exchange(ended_, true)) return;
+  try {
+    // In place: links lead here. A line of the same length, so that no reader sees half of two.
+    const std::string text = heartbeat(ended);
+    [[maybe_unused]] const ssize_t written = ::pwrite(fd_, text.data(), text.size(), 0);
+  } catch (const std::bad_alloc&) {  // then it ends with the process
+  }
 }
 
 std::string Claims::line() const { return heartbeat(fmt::format("{:012}", beats_)); }
@@ -91,6 +99,7 @@ std::string Claims::heartbeat(const std::string& beat) const {
 }
 
 void Claims::beat() noexcept {
+  if (ended_) return;
   try {
     ++beats_;
     const std::string text = line();

@@ -32,7 +32,7 @@ class Claims {
   Claims(std::filesystem::path folder, std::string owner, Clock& clock, Options options);
   Claims(std::filesystem::path folder, std::string owner, Clock& clock)
       : Claims(std::move(folder), std::move(owner), clock, Options()) {}
-  /// The claims end, unless the process does first, which comes to the same.
+  /// Ends them, unless the process does first, which comes to the same.
   ~Claims();
   Claims(const Claims&) = delete;
   Claims& operator=(const Claims&) = delete;
@@ -48,6 +48,8 @@ class Claims {
   void have_stored_one() noexcept { ++stored_; }
   /// To be called every few seconds. A filesystem that refuses it costs claims, later, and no exception.
   void beat() noexcept;
+  /// Gives up all of them; nothing is to be taken any more.
+  void end() noexcept;
   /// All that ever took part, this one too. Reads a folder. Throws Error(io).
   std::set<std::string> owners() const;
 
@@ -70,6 +72,7 @@ class Claims {
   Clock& clock_;
   Options options_;
   int fd_ = -1;
+  bool ended_ = false;
   std::uint64_t beats_ = 0, reads_ = 0, stored_ = 0;
   std::unordered_map<std::string, std::uint64_t> read_of_;
   std::unordered_map<std::string, Sight> sights_;

@@ -29,6 +29,7 @@ class SharedStudy final : public Peers {
   /// attempt: of the records that this process writes there. Throws Error(io).
   SharedStudy(EventLoop& loop, Clock& clock, const Place& place, const Rank& rank, std::string attempt);
   bool take(const std::string& name) override { return claims_.take(name); }
+  void leave() noexcept override { claims_.end(); }
   void stored_one() noexcept override { claims_.have_stored_one(); }
   std::vector<Record> news() override;
   std::size_t size() const noexcept override { return size_; }

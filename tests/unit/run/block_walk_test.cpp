@@ -38,6 +38,7 @@ struct Seat final : Peers {
     if (board.gone.contains(owner)) owner = own;
     return owner == own;
   }
+  void leave() noexcept override {}
   void stored_one() noexcept override {}
   std::vector<Record> news() override { return {}; }
   std::size_t size() const noexcept override { return count; }

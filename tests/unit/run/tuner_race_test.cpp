@@ -261,6 +261,7 @@ namespace {
 struct Another final : Peers {
   std::vector<Record> measured;
   bool take(const std::string& /*name*/) override { return true; }
+  void leave() noexcept override {}
   void stored_one() noexcept override {}
   std::vector<Record> news() override { return std::exchange(measured, {}); }
   std::size_t size() const noexcept override { return 2; }

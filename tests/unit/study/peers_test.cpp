@@ -230,7 +230,7 @@ TEST_CASE("A store that cannot hold claims is an error that says what to do") {
   for (const std::string& failure : job.failures) CHECK(failure.find("studies") != std::string::npos);
 }
 
-TEST_CASE("Who cannot store what it measured waits for nobody, and the others measure it") {
+TEST_CASE("Who cannot store what it measured waits for nobody and does the rest itself; the others measure it too") {
   Job job(3, "A = { min = 1, max = 96 }\n", "[search]\nstrategy = \"exhaustive\"\n");
   job.cannot_store = {0, 1};  // each would wait for the other one
   job.run();
@@ -240,11 +240,46 @@ TEST_CASE("Who cannot store what it measured waits for nobody, and the others me
     CHECK_FALSE(job.results[i].out_of_time);
     for (const std::string& text : job.processes[i]->observer.warnings)
       left += text.find("does not wait") != std::string::npos;
+    CHECK(job.results[i].records.size() == 96);
+    CHECK(best_a(job.results[i]) == 7);
   }
   CHECK(left >= 1);
-  CHECK(job.results[2].records.size() == 96);
-  CHECK(best_a(job.results[2]) == 7);
   std::set<std::string> stored;
   for (const Record& record : read_records(job.folder.path(), "sm_90", "k").records) stored.insert(record.key);
   CHECK(stored.size() == 96);
+}
+
+TEST_CASE("Where nobody can store anything each process does all of it") {
+  for (const std::string strategy : {"exhaustive", "local"}) {
+    CAPTURE(strategy);
+    Job job(3, "A = { min = 1, max = 40 }\n", "[search]\nstrategy = \"" + strategy + "\"\nevals = 40\n");
+    job.cannot_store = {0, 1, 2};
+    for (const auto& each : job.processes) each->finals = 2;
+    job.run();
+    for (std::size_t i = 0; i < 3; ++i) {
+      CHECK(job.failures[i] == "");
+      CHECK_FALSE(job.results[i].out_of_time);
+      CHECK(job.results[i].records.size() == 40);
+      CHECK(best_a(job.results[i]) == 7);
+    }
+  }
+}
+
+TEST_CASE("A study that is removed leaves each process to go on by itself") {
+  for (const std::string strategy : {"exhaustive", "local"}) {
+    CAPTURE(strategy);
+    Job job(3, "A = { min = 1, max = 96 }\n", "[search]\nstrategy = \"" + strategy + "\"\nevals = 96\n");
+    std::atomic<int> records = 0;
+    for (const auto& each : job.processes)
+      each->observer.also = [&](const Record&) {
+        std::error_code ignored;
+        if (++records == 9) std::filesystem::remove_all(job.folder.path() / "studies", ignored);
+      };
+    job.run();
+    for (std::size_t i = 0; i < 3; ++i) {
+      CHECK(job.failures[i] == "");
+      CHECK(job.results[i].records.size() == 96);
+      CHECK(best_a(job.results[i]) == 7);
+    }
+  }
 }
