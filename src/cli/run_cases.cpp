@@ -20,14 +20,24 @@ namespace xtune::cli {
 
 /// Finds out whether this is one of several processes of a job, and who of those on one architecture prints.
 void RunCommand::join(const std::string& arch) {
-  rank_ = session_.rank;
-  if (!rank_) return;
-  if (!keeps()) {
-    tell("warning: {} processes of one job that keep nothing cannot share the work: each does all of it\n",
-         rank_->size);
+  if (!session_.rank) return;
+  const int size = session_.rank->size;
+  if (!keeps())
+    return tell("warning: {} processes of one job that keep nothing cannot share the work: each does all of it\n",
+                size);
+  try {
+    join_study(arch);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::io) throw;
     rank_.reset();
-    return;
+    speaks_ = true;
+    tell("warning: {}; each of the {} processes of the job does all of the work\n", error.what(), size);
   }
+}
+
+void RunCommand::join_study(const std::string& arch) {
+  session_.take_seat(options_.common.store_path());
+  rank_ = session_.rank;
   if (const auto component = environment_variable("XTUNE_COMPONENT"); component && !spec_.replays())
     require_one_device(options_.common.store_path(), rank_->study, *component, target_.device.name, arch);
   const std::filesystem::path study = study_folder(options_.common.store_path(), rank_->study);
@@ -62,7 +72,11 @@ TuneResult RunCommand::tune_case(const Bindings& problem, EventLoop& loop, Compi
   std::optional<SharedStudy> peers;
   if (rank_) {
     const SharedStudy::Place place{options.store, target_.device.arch, spec_.kernel.name, problem};
-    options.peers = &peers.emplace(loop, system_clock(), place, *rank_, options.attempt);
+    try {
+      options.peers = &peers.emplace(loop, system_clock(), place, *rank_, options.attempt);
+    } catch (const Error& error) {
+      tell("warning: {}; this process does all of this case\n", error.what());
+    }
   }
   if (keeps() && !session_.progress) session_.keep_progress(options.store);
   RunObserver observer(printer, session_.progress ? &*session_.progress : nullptr,

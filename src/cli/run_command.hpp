@@ -46,6 +46,8 @@ Partition parse_partition(const std::string& text);
 /// What all specs of one command share.
 struct RunSession {
   explicit RunSession(const RunOptions& options);
+  /// Of the processes that share a search: which run of its name this is. Once; throws Error(io).
+  void take_seat(const std::filesystem::path& store);
   /// Tells `xtune status`, where this is a process of a job or of a named study.
   void keep_progress(const std::filesystem::path& store);
   bool ends() const { return stop || drain; }
@@ -63,7 +65,8 @@ struct RunSession {
   std::optional<JobEnd> job_end;       ///< where it is told; known with the store
   EventLoop::Watch look, beat;
   std::optional<ProgressFile> progress;
-  std::optional<Rank> rank;    ///< one of several processes of a job
+  std::optional<Rank> rank;  ///< one of several processes of a job
+  bool seated = false;
   std::size_t first_case = 0;  ///< of each spec that this process begins at, if it has as many
   bool tells;                  ///< of all processes of the job this one says what concerns them all
   /// Of who tells what came of a spec. A claim lasts as long as its process.
@@ -103,6 +106,7 @@ class RunCommand {
 
   // run_cases.cpp: what both do of each case, and at the end.
   void join(const std::string& arch);
+  void join_study(const std::string& arch);
   TuneResult tune_case(const Bindings& problem, EventLoop& loop, CompileService& compiler,
                        const std::vector<BenchService*>& benches, Clock& clock, ProgressPrinter& printer,
                        std::vector<Bindings> only = {});

@@ -1,15 +1,18 @@
 // What the specs of one command share: signals, the end of the job's time, and the word to `xtune status`.
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 #include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
 #include "core/run/attempt.hpp"
+#include "core/study/seat.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -83,6 +86,13 @@ RunSession::RunSession(const RunOptions& options) : rank(find_rank()), tells(!ra
   rule.emplace(HUGE_VAL);
   if (walltime) set_limit(*this, *walltime);
   look_at_clock(*this);
+}
+
+void RunSession::take_seat(const std::filesystem::path& store) {
+  if (!rank || std::exchange(seated, true)) return;
+  // Components of a heterogeneous job are steps of their own, each with ranks from zero.
+  const std::string component = environment_variable("XTUNE_COMPONENT").value_or("");
+  rank->study = xtune::take_seat(store, rank->study, fmt::format("{}-{}-of-{}", component, rank->rank, rank->size));
 }
 
 void RunSession::keep_progress(const std::filesystem::path& store) {

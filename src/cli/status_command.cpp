@@ -14,6 +14,7 @@
 #include "core/batch/study_status.hpp"
 #include "core/batch/submission.hpp"
 #include "core/batch/walltime.hpp"
+#include "core/study/seat.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
 
@@ -52,7 +53,7 @@ Subject find_subject(const std::filesystem::path& store, const std::string& what
   for (auto study = studies.rbegin(); study != studies.rend(); ++study) {
     // Of a job whose number is given, with all its steps and attempts: slurm-17.0, slurm-17.0-r1.
     const bool of_job = study->starts_with("slurm-" + what + ".");
-    if (what.empty() || *study == what || of_job) {
+    if (what.empty() || is_run_of(*study, what) || of_job) {
       Subject subject{*study, std::nullopt, {*study}};
       if (of_job) {
         subject.name = "job " + what;

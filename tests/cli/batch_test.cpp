@@ -10,6 +10,13 @@ namespace {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+/// The first process of a job of mpirun, whose second one never comes.
+void be_one_of_two(Cli& cli) {
+  cli.env.emplace_back("OMPI_COMM_WORLD_RANK", "0");
+  cli.env.emplace_back("OMPI_COMM_WORLD_SIZE", "2");
+  cli.env.emplace_back("XTUNE_STUDY", "nightly");
+}
+
 }  // namespace
 
 TEST_CASE("submit --dry-run prints the scripts and leaves nothing behind") {
@@ -136,4 +143,35 @@ TEST_CASE("A limit that leaves no time stops before anything is measured, one th
   const CommandResult requeue = cli.run(spec, {"--walltime", "1", "--requeue", "--fresh"});
   CHECK(requeue.exit_code == 130);
   CHECK(has(requeue.stderr_text, "this is no Slurm job"));
+}
+
+TEST_CASE("A job whose name was used before is another run, with answers of its own") {
+  Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]");
+  be_one_of_two(cli);
+  const auto run = [&](const std::vector<std::string>& more) {
+    const CommandResult result = cli.run(spec, more);
+    CAPTURE(result.stderr_text);
+    REQUIRE(result.exit_code == 0);
+    return parsed(result);
+  };
+  CHECK(run({})["from_store"] == 0);
+  CHECK(run({})["from_store"] == 2);
+  CHECK(run({"--fresh"})["from_store"] == 0);
+  CHECK(cli.stored_records() == 4);
+  const CommandResult status = cli.xtune({"status", "nightly"});
+  CHECK(status.exit_code == 0);
+  CHECK(has(status.stdout_text, "nightly+3"));
+}
+
+TEST_CASE("Processes of a job whose store cannot be written do all of the work each") {
+  Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]");
+  be_one_of_two(cli);
+  fs::create_directories(cli.path("cache"));
+  cli.write("cache/studies", "in the way");
+  const CommandResult run = cli.run(spec);
+  CHECK(run.exit_code == 0);
+  CHECK(parsed(run)["counts"] == json{{"ok", 2}});
+  CHECK(has(run.stderr_text, "does all of the work"));
 }

@@ -45,9 +45,6 @@ Summary summary_from_json(const Json& json) {
   return summary;
 }
 
-// No timer here tells less than a nanosecond; the digits beyond it would be half of a record's text.
-double to_nanoseconds(double time_ms) { return std::isfinite(time_ms) ? std::round(time_ms * 1e6) / 1e6 : time_ms; }
-
 void put(Json& json, const char* name, const std::string& text) {
   if (!text.empty()) json[name] = printable(text);
 }
@@ -87,6 +84,14 @@ Outcome outcome_of(const Json& json) {
 }
 
 }  // namespace
+
+double kept_time_ms(double time_ms) noexcept {
+  if (!std::isfinite(time_ms) || std::abs(time_ms) >= 1e-2) return std::round(time_ms * 1e6) / 1e6;
+  const double digit = std::floor(std::log10(std::abs(time_ms)));
+  if (digit < -18) return time_ms;  // of which no power of ten is exact; zero too
+  const double scale = std::pow(10.0, 4 - digit);
+  return std::round(time_ms * scale) / scale;
+}
 
 bool is_sanitized(const Record& record) {
   return std::find(record.key_parts.begin(), record.key_parts.end(), KeyParts::value_type("sanitize", "true")) !=
@@ -131,7 +136,7 @@ Json to_json(const Record& record) {
   put(json, "bench_s", record.bench_s);
   if (!record.samples_ms.empty()) {
     Json& samples = json["samples_ms"] = Json::array();
-    for (const double sample : record.samples_ms) samples.push_back(number_to_json(to_nanoseconds(sample)));
+    for (const double sample : record.samples_ms) samples.push_back(number_to_json(kept_time_ms(sample)));
   }
   for (const auto& [name, values] : record.reported) {
     Json& list = json["reported"][printable(name)] = Json::array();

@@ -30,7 +30,7 @@ struct Record {
   std::string stage;               ///< where it ended: "space", "compile", "load", "run", "validate", "measure"
   std::string message;             ///< empty when ok
   std::string log;                 ///< of a failure while it ran: the end of what was written to standard error
-  std::vector<double> samples_ms;  ///< as JSON, rounded to nanoseconds
+  std::vector<double> samples_ms;  ///< as JSON, rounded by kept_time_ms
   Summary time_ms;                 ///< all zero unless ok or pruned
   /// What a program reports beside its time: the metric, and its value at each of the samples.
   std::vector<std::pair<std::string, std::vector<double>>> reported;
@@ -58,6 +58,10 @@ struct Record {
   double compile_cpu_s = 0;
   double bench_s = 0;  ///< wall clock of the bench worker
 };
+
+/// A sample as records keep it: to the nanosecond, and below 10 us to five digits, since programs may report times of a
+/// single operation. More digits would be half of a record's text, and no timer tells them.
+double kept_time_ms(double time_ms) noexcept;
 
 /// Neither of them: what a search goes by.
 inline bool is_first(const Record& record) { return !record.drift && record.finals.empty(); }

@@ -8,14 +8,13 @@
 
 #include "base/text.hpp"
 #include "core/measure/finals.hpp"
+#include "core/record/record.hpp"
 
 namespace xtune {
 namespace {
 
 constexpr std::size_t rounds_a_request = 5;
 constexpr int most_mysteries = 3;
-
-double to_nanoseconds(double time_ms) { return std::round(time_ms * 1e6) / 1e6; }
 
 }  // namespace
 
@@ -82,7 +81,7 @@ void Finals::take(const std::vector<std::size_t>& who, const RoundsAnswer& answe
     for (const std::vector<double>& series : answer.samples_ms) rounds = std::min(rounds, series.size());
     for (std::size_t place = 0; place < who.size(); ++place)
       for (std::size_t i = 0; i < rounds; ++i)
-        results_[who[place]].samples_ms.push_back(to_nanoseconds(answer.samples_ms[place][i]));
+        results_[who[place]].samples_ms.push_back(kept_time_ms(answer.samples_ms[place][i]));
     round_ += rounds;
     if (rounds == 0 && answer.outcome == Outcome::ok) mysteries_ = most_mysteries;
   }

@@ -14,7 +14,7 @@ namespace xtune {
 struct FinalistResult {
   Outcome outcome = Outcome::ok;
   std::string message, log;        ///< of a failure
-  std::vector<double> samples_ms;  ///< by round, to the nanosecond, as records keep them; empty: it failed
+  std::vector<double> samples_ms;  ///< by round, rounded as records keep them; empty: it failed
 };
 
 /// How finalists compare.

@@ -1,6 +1,8 @@
 // The tuner's loop: propose, look into the store, compile, bench, record, observe; and what it compiles.
 #include "core/run/tuner.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -92,6 +94,9 @@ TuneResult Tuning::go() {
   } catch (const Error& error) {
     observer_.on_warning(error.what());
   }
+  if (not_stored_ > 1)
+    observer_.on_warning(
+        fmt::format("{} records could not be stored: later runs will measure them again", not_stored_));
   result_.total_s = elapsed_s();
   report();
   return std::move(result_);

@@ -1,6 +1,7 @@
 // What comes of a trial: its record, stored and told.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/host_name.hpp"
 #include "base/text.hpp"
@@ -61,7 +62,8 @@ void Tuning::store(const Record& record) {
     if (options_.peers) options_.peers->stored_one();
   } catch (const Error& error) {
     untold_ = true;
-    observer_.on_warning(error.what());
+    ++not_stored_;
+    if (std::exchange(store_failure_, error.what()) != error.what()) observer_.on_warning(error.what());
   }
 }
 

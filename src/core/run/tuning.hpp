@@ -234,6 +234,8 @@ class Tuning {
   std::optional<FinalsElsewhere> finals_elsewhere_;  ///< another process holds them
   std::optional<BlockWalk> blocks_;                  ///< the way of a search that does not learn, where there are peers
   bool untold_ = false;     ///< a record could not be stored: the others will not come to know it
+  std::uint64_t not_stored_ = 0;
+  std::string store_failure_;  ///< told last
   bool news_here_ = false;  ///< records were stored since the others were told
   EventLoop::Watch next_look_, next_turn_;
   std::vector<TrialPtr> finalists_;  ///< compiled

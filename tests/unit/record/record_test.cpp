@@ -88,12 +88,12 @@ TEST_CASE("reasons of taint are a list; the one text of earlier versions is stil
   CHECK(refusal(json).find("record field 'tainted'") == 0);
 }
 
-TEST_CASE("samples are kept to the nanosecond, their summary in full") {
+TEST_CASE("samples are kept rounded, their summary in full") {
   Record record = example_record(1, 1);
-  record.samples_ms = {0.012345678901, 1e9 + 0.25, 0.0000004};
+  record.samples_ms = {0.012345678901, 1e9 + 0.25, 0.000000412345678};
   record.time_ms.median = 0.012345678901;
   const Record read = record_from_json(Json::parse(to_json(record).dump()));
-  CHECK(read.samples_ms == std::vector<double>{0.012346, 1e9 + 0.25, 0});
+  CHECK(read.samples_ms == std::vector<double>{0.012346, 1e9 + 0.25, 0.00000041235});
   CHECK(read.time_ms.median == 0.012345678901);
 }
 
@@ -180,4 +180,17 @@ TEST_CASE("random changes to a record's text never do worse than an error") {
     }
   }
   CHECK(accepted > 0);
+}
+
+TEST_CASE("Samples keep nanoseconds, and of what is shorter five digits") {
+  const auto kept = [](double time_ms) { return nlohmann::json(kept_time_ms(time_ms)).dump(); };
+  CHECK(kept(12.34567891) == "12.345679");
+  CHECK(kept(0.0123456789) == "0.012346");
+  CHECK(kept(0.00255512345) == "0.0025551");
+  CHECK(kept(1.4212345e-6) == "1.4212e-06");
+  CHECK(kept(3.0512345e-7) == "3.0512e-07");
+  CHECK(kept(1e-320) == nlohmann::json(1e-320).dump());
+  CHECK(kept(0) == "0.0");
+  CHECK(std::isinf(kept_time_ms(HUGE_VAL)));
+  CHECK(std::isnan(kept_time_ms(NAN)));
 }

@@ -1,6 +1,7 @@
 // Tests of what a run says of its store.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -19,4 +20,15 @@ TEST_CASE("Damaged records are told once, with a count, and what is sound is kep
   CHECK(again.from_store == 6);
   REQUIRE(t.observer.warnings.size() == 1);
   CHECK(t.observer.warnings.front().find("(40 times)") != std::string::npos);
+}
+
+TEST_CASE("A store that takes no record is told once, and at the end how many it lacks") {
+  xtune::fakes::Tuning t;
+  t.options.store = "/dev/null/store";
+  const xtune::TuneResult result = t.run();
+  CHECK(result.records.size() == 6);
+  const auto& warnings = t.observer.warnings;
+  CHECK(std::count_if(warnings.begin(), warnings.end(),
+                      [](const std::string& text) { return text.find(".jsonl") != std::string::npos; }) == 1);
+  CHECK(warnings.back().rfind("6 records could not be stored", 0) == 0);
 }
