@@ -10,6 +10,8 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "core/spec/command_text.hpp"
+#include "core/spec/reader.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -20,9 +22,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_values = 100'000;
 constexpr int most_depth = 32;
 
-class Reader {
+class KbenchReader {
  public:
-  explicit Reader(const fs::path& path) : path_(path) {}
+  explicit KbenchReader(const fs::path& path) : path_(path) {}
 
   KbenchFile read(const std::string& text) const {
     const YAML::Node root = YAML::Load(text);
@@ -121,6 +123,12 @@ class Reader {
     return distinct;
   }
 
+  void check_name(const YAML::Node& node, const std::string& name) const {
+    std::string complaint = identifier_complaint(name);
+    if (complaint.empty()) complaint = place_complaint(name);
+    if (!complaint.empty()) fail(node, fmt::format("parameter '{}' {}", printable(name, 80), complaint));
+  }
+
   KbenchGroup read_group(const YAML::Node& node) const {
     if (!node.IsMap()) fail(node, "params: a group maps names to values");
     KbenchGroup group;
@@ -130,11 +138,7 @@ class Reader {
       Parameter parameter;
       parameter.compile_time = !name.starts_with('$');
       parameter.name = parameter.compile_time ? name : name.substr(1);
-      const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-      if (parameter.name.empty() || std::isdigit(static_cast<unsigned char>(parameter.name[0])) ||
-          !std::all_of(parameter.name.begin(), parameter.name.end(), part))
-        fail(entry.first,
-             fmt::format("'{}' is no name that a spec can have: letters, digits and _", printable(name, 80)));
+      check_name(entry.first, parameter.name);
       parameter.values = values_of(entry.second, parameter.name);
       group.parameters.push_back(std::move(parameter));
     }
@@ -175,7 +179,7 @@ class Reader {
 }  // namespace
 
 KbenchFile read_kbench(const std::string& text, const fs::path& path) {
-  const Reader reader(path);
+  const KbenchReader reader(path);
   try {
     return reader.read(text);
   } catch (const YAML::Exception& error) {

@@ -138,6 +138,11 @@ void each_part(const CompiledText& text, const Lookup& lookup, const Plain& plai
 
 bool is_place(std::string_view expression) noexcept { return expression == "out" || expression == "tmp"; }
 
+std::string place_complaint(std::string_view name) {
+  return is_place(name) ? "is a place in the commands of [process], {" + std::string(name) + "}: choose another name"
+                        : "";
+}
+
 std::vector<Text> split_command(const Text& command) { return Splitter(command).words(); }
 
 CommandWord::CommandWord(const Text& word) : text_(compiled(word)), several_(several(word).has_value()) {

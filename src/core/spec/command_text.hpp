@@ -48,5 +48,7 @@ class ShellText {
 
 /// The places that call texts name.
 bool is_place(std::string_view expression) noexcept;
+/// Why commands could not name it, to follow "parameter 'out' "; empty: they can.
+std::string place_complaint(std::string_view name);
 
 }  // namespace xtune

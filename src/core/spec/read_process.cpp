@@ -84,6 +84,16 @@ std::filesystem::path read_folder(const Reader& reader, const TomlNode& process)
   return path;
 }
 
+// Else the commands would be given the place, and never the value.
+void refuse_place_names(const Reader& reader) {
+  if (const TomlNode* problem = reader.document.root().find("problem"))
+    for (const auto& [name, node] : problem->entries)
+      if (is_place(name)) reader.fail(node.key_at, "problem name '" + name + "' " + place_complaint(name));
+  for (std::size_t i = 0; i < reader.spec.parameters.size(); ++i)
+    if (const std::string& name = reader.spec.parameters[i].name; is_place(name))
+      reader.document.fail(reader.spec.parameters_at[i], "parameter '" + name + "' " + place_complaint(name));
+}
+
 // A parameter that the build does not name has no part in what is built.
 void find_launch_only(const Reader& reader, const TomlNode& process, const ProcessSpec& spec) {
   std::vector<const CommandWord*> texts = spec.build.texts();
@@ -118,6 +128,7 @@ void read_process(Reader& reader) {
                     {"build", "run", "check", "expect", "shell", "exec_prefix", "folder", "sources", "environment",
                      "env", "build_env", "time", "metrics", "device", "timeout_s"});
   exclude_kernels(reader, *node);
+  refuse_place_names(reader);
   if (node->find("run") == nullptr) reader.fail(node->at, "[process] has no run, the command that is timed");
   const TomlNode* const shell_node = node->find("shell");
   const bool shell = shell_node != nullptr && reader.boolean(*shell_node, "process.shell");

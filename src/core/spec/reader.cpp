@@ -140,16 +140,19 @@ std::size_t Reader::choice(const TomlNode& node, const std::string& what, const 
 }
 
 void Reader::check_identifier(Position at, const std::string& name, const std::string& what) const {
+  const std::string complaint = identifier_complaint(name);
+  if (!complaint.empty()) document.complain(at, what + " '" + name + "' " + complaint);
+}
+
+std::string identifier_complaint(const std::string& name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const bool valid = !name.empty() && letter(name.front()) &&
                      std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+  if (!valid) return "is no C identifier: letters, digits and _, not starting with a digit";
   const std::vector<std::string> reserved{"and",  "or",    "not",    "in",     "true",   "false",
                                           "True", "False", "device", "time_s", "time_ms"};
-  if (!valid)
-    document.complain(at,
-                      what + " '" + name + "' is no C identifier: letters, digits and _, not starting with a digit");
-  else if (std::find(reserved.begin(), reserved.end(), name) != reserved.end())
-    document.complain(at, what + " '" + name + "' has a meaning of its own in expressions: choose another name");
+  if (std::find(reserved.begin(), reserved.end(), name) == reserved.end()) return "";
+  return "has a meaning of its own in expressions: choose another name";
 }
 
 }  // namespace xtune

@@ -47,9 +47,13 @@ struct Reader {
   std::filesystem::path existing_file(const TomlNode& node, const std::string& what) const;
   /// One of words, by its position.
   std::size_t choice(const TomlNode& node, const std::string& what, const std::vector<std::string>& words) const;
-  /// Complains unless name is a C identifier that the expression language does not take for its own.
+  /// Complains of what identifier_complaint says.
   void check_identifier(Position at, const std::string& name, const std::string& what) const;
 };
+
+/// Why no spec can have the name, to follow "parameter 'x' ": it is no C identifier, or the expression language takes
+/// it for its own. Empty: a spec can.
+std::string identifier_complaint(const std::string& name);
 
 // One function a section, each in the file of its topic. They read document.root() into spec.
 void apply_overlay(Reader& reader, const std::string& backend);  // overlay.cpp

@@ -124,6 +124,22 @@ TEST_CASE("the file's variables are the environment's; options go into the build
         ":2:7: file: the environment has no XTUNE_TEST_ROOT: set it to where the benchmarks are");
 }
 
+TEST_CASE("a name that no spec can have is told where the file has it") {
+  const Import import;
+  const std::string head = "name: g\nfile: a b.mojo\nparams:\n  A: 1\n  ";
+  for (const char* name : {"out", "tmp", "$out"}) {
+    CAPTURE(name);
+    CHECK(import.failure(head + name + ": [1, 2]\n").starts_with(":5:3: parameter '"));
+    CHECK(import.failure(head + name + ": [1, 2]\n").find("is a place in the commands of [process]") !=
+          std::string::npos);
+  }
+  for (const char* name : {"device", "and", "\"true\"", "time_ms"}) {
+    CAPTURE(name);
+    CHECK(import.failure(head + name + ": [1, 2]\n").find("has a meaning of its own in expressions") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("what is no kbench file says where and why") {
   const Import import;
   const std::string head = "name: g\nfile: a b.mojo\n";
@@ -132,7 +148,7 @@ TEST_CASE("what is no kbench file says where and why") {
   CHECK(import.failure("name: g\nparams: {M: 1}\n").find("there is no file") != std::string::npos);
   CHECK(import.failure(head).find("there are no params") != std::string::npos);
   CHECK(import.failure(head + "param: {M: 1}\n") == ":3:1: unknown key 'param' (did you mean 'params'?)");
-  CHECK(import.failure(head + "params: {a-b: 1}\n").find("'a-b' is no name that a spec can have") != std::string::npos);
+  CHECK(import.failure(head + "params: {a-b: 1}\n").find("parameter 'a-b' is no C identifier") != std::string::npos);
   CHECK(import.failure(head + "params: {M: []}\n").find("M has no values") != std::string::npos);
   CHECK(import.failure(head + "params: {M: {a: 1}}\n").find("a value is a number or a word") != std::string::npos);
   CHECK(import.failure(head + "params: {M: 1}\nrules: [\"M >\"]\n").find(":4:9: the rule 'M >'") != std::string::npos);

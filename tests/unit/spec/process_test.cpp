@@ -175,6 +175,13 @@ TEST_CASE("what is wrong with [process] is told at its place") {
           "compile_time = false, and process.build names it");
 }
 
+TEST_CASE("names of parameters and problem sizes are none of those of places") {
+  refused(changed("TILE = ", "out = "),
+          "out =", "parameter 'out' is a place in the commands of [process], {out}: choose another name");
+  refused(changed("N = 64", "tmp = 64"),
+          "tmp =", "problem name 'tmp' is a place in the commands of [process], {tmp}: choose another name");
+}
+
 TEST_CASE("a kernel's sections do not go with a program") {
   refused(program + "[launch]\ngrid = [1]\n", "[launch]", "[process] tunes a program");
   refused(program + "[validate]\nrtol = 1\n", "[validate]", "judged by check and expect");
