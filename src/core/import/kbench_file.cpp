@@ -38,8 +38,7 @@ class KbenchReader {
         fail(entry.first, "unknown key '" + printable(key, 80) + "'" + did_you_mean(key, known));
     }
     KbenchFile read{root["name"].as<std::string>(), benchmark_file(root["file"]), {}, {}};
-    if (root["rules"])
-      for (std::size_t i = 0; i < root["rules"].size(); ++i) read.rules.push_back(rule_of(root["rules"][i]));
+    if (root["rules"]) read.rules = rules_of(root["rules"]);
     read.families = families(root);
     return read;
   }
@@ -78,7 +77,17 @@ class KbenchReader {
     fail(node, fmt::format("file: {} does not exist", printable(file)));
   }
 
+  std::vector<Expression> rules_of(const YAML::Node& node) const {
+    if (node.IsScalar())
+      fail(node, fmt::format("rules is a list: write rules: [\"{}\"]", printable(node.as<std::string>(), 200)));
+    if (!node.IsSequence() && !node.IsNull()) fail(node, "rules is a list of expressions, each a text");
+    std::vector<Expression> rules;
+    for (std::size_t i = 0; i < node.size(); ++i) rules.push_back(rule_of(node[i]));
+    return rules;
+  }
+
   Expression rule_of(const YAML::Node& node) const {
+    if (!node.IsScalar()) fail(node, "rules is a list of expressions, each a text");
     std::string text = node.as<std::string>();
     std::erase(text, '$');
     try {

@@ -152,6 +152,12 @@ TEST_CASE("what is no kbench file says where and why") {
   CHECK(import.failure(head + "params: {M: []}\n").find("M has no values") != std::string::npos);
   CHECK(import.failure(head + "params: {M: {a: 1}}\n").find("a value is a number or a word") != std::string::npos);
   CHECK(import.failure(head + "params: {M: 1}\nrules: [\"M >\"]\n").find(":4:9: the rule 'M >'") != std::string::npos);
+  const std::string rules = head + "params: {M: 1}\nrules:";
+  CHECK(import.failure(rules + " M > 0\n") == ":4:8: rules is a list: write rules: [\"M > 0\"]");
+  CHECK(import.failure(rules + " {a: M > 0}\n") == ":4:8: rules is a list of expressions, each a text");
+  CHECK(import.failure(rules + " [{a: M > 0}]\n") == ":4:9: rules is a list of expressions, each a text");
+  CHECK(import.failure(rules + "\n- ~\n") == ":5:3: rules is a list of expressions, each a text");
+  CHECK(import.failure(rules + "\n") == "no failure");
   CHECK(import.failure("name: g\nfile: none.mojo\nparams: {M: 1}\n").find(":2:7: file: none.mojo does not exist") !=
         std::string::npos);
   CHECK(import
