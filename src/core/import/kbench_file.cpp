@@ -156,7 +156,7 @@ class KbenchReader {
 
   std::vector<KbenchFamily> families(const YAML::Node& root) const {
     const YAML::Node params = root["params"];
-    if (!params) fail(root, "there are no params: nothing to tune");
+    if (!params || params.IsNull()) fail(params ? params : root, "there are no params: nothing to tune");
     std::vector<YAML::Node> nodes;
     if (params.IsSequence())
       for (std::size_t i = 0; i < params.size(); ++i) nodes.push_back(params[i]);
@@ -173,6 +173,9 @@ class KbenchReader {
       else
         same->groups.push_back(std::move(group));
     }
+    if (std::all_of(families.begin(), families.end(),
+                    [](const KbenchFamily& family) { return family.groups.front().parameters.empty(); }))
+      fail(params, "there are no params: nothing to tune");
     return families;
   }
 
