@@ -4,9 +4,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
-#include "core/build/source_closure.hpp"
 #include "core/candidates/resolve_state.hpp"
 #include "core/spec/process_spec.hpp"
 
@@ -19,32 +17,7 @@ constexpr const char* run_variables[] = {"GOMP_CPU_AFFINITY", "KMP_AFFINITY",  "
                                          "MKL_NUM_THREADS",   "OMP_PLACES",    "OMP_NUM_THREADS",     "OMP_PROC_BIND",
                                          "OMP_SCHEDULE",      "OMP_STACKSIZE", "OPENBLAS_NUM_THREADS"};
 
-bool is_cpp(const std::filesystem::path& path) {
-  static const std::set<std::string> endings{".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".hip",
-                                             ".h", ".hh", ".hpp", ".hxx", ".C",  ".H",   ".inc"};
-  return endings.contains(path.extension().string());
-}
-
 }  // namespace
-
-/// "name digest" of each source, those that its files of C and C++ include by a name in quotes with them: a manifest to
-/// be read in the store, and what the artifact's key knows of the sources.
-std::string source_manifest(const ProcessSpec& process) {
-  std::string manifest;
-  for (const std::filesystem::path& path : process.sources) {
-    const std::string text = read_file(path);
-    std::string content = text;
-    if (is_cpp(path)) {
-      CompileRequest request;
-      request.source_name = path.string();
-      request.source = text;
-      request.include_dirs = {path.parent_path().string()};
-      content = source_closure(request).canonical_text;
-    }
-    manifest += path.lexically_relative(process.folder).string() + " sha256:" + sha256(content) + "\n";
-  }
-  return manifest;
-}
 
 template <class Use>
 void CandidateResolver::State::each_word(const std::vector<const CommandWord*>& words, const Config& config,

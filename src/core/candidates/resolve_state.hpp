@@ -28,7 +28,7 @@ struct CompiledLaunch {
 
 struct ProcessCommand;
 class CommandWord;
-// In resolve_program.cpp: what keys know of sources, and of a call.
+// What keys know of sources (resolve_sources.cpp), and of a call (resolve_program.cpp).
 std::string source_manifest(const ProcessSpec& process);
 std::string call_key_text(const ProgramCall& call, const ProcessSpec& process);
 

@@ -61,6 +61,43 @@ struct Job {
 
 using Words = std::vector<std::string>;
 
+/// A program whose source lies in sub/src and is built in sub; headers lie elsewhere.
+struct Tree {
+  TemporaryDirectory own;
+  std::string build;
+  bool shell;
+  explicit Tree(std::string build_, bool shell_ = false) : build(std::move(build_)), shell(shell_) {
+    write("src/main.cpp", "#include \"near.hpp\"\n#include <angled.hpp>\n#include <vector>\nint main() {}\n");
+    write("src/deep/near.hpp", "#include \"far.hpp\"\n");
+    for (const char* folder : {"inc/", "other/", "b c/"})
+      for (const char* header : {"far.hpp", "angled.hpp"}) write(std::string(folder) + header, "1");
+  }
+  void write(const std::string& name, const std::string& text) const {
+    write_file_atomically(own.path() / "sub" / name, text);
+  }
+  std::string key() const {
+    std::string text =
+        "[kernel]\nname = \"p\"\n[space.params]\nD = [\"inc\", \"other\"]\n[process]\nfolder = \"sub\"\n"
+        "run = \"./p\"\nsources = [\"sub/src/main.cpp\"]\n";
+    text += "build = '''" + build + " src/main.cpp -o {out}'''\nshell = " + (shell ? "true" : "false") + "\n";
+    const Spec spec = parse_spec(text, "p.toml", own.path());
+    const Space space = make_space(spec, spec.cases[0], {});
+    DeviceInfo device;
+    device.backend = "process";
+    const CandidateResolver resolver(spec, space, spec.cases[0], device, "x86_64", "cc 1", false);
+    return resolver.artifact_key(resolver.compile_request({std::string("inc")}));
+  }
+  /// Whether the key knows what the header holds.
+  bool knows(const std::string& header) const {
+    const std::string before = key();
+    write(header, "2");
+    const bool differs = key() != before;
+    write(header, "1");
+    CHECK(key() == before);
+    return differs;
+  }
+};
+
 }  // namespace
 
 TEST_CASE("a configuration's build and call are words in which the places stay") {
@@ -91,6 +128,44 @@ TEST_CASE("an artifact's key knows what sources hold, included ones too, and not
   const Config config = program.config(8, "", 1);
   CHECK(program.artifact(config) == elsewhere.artifact(config));
   CHECK(program.artifact(config) != changed.artifact(config));
+}
+
+TEST_CASE("headers that an include path of the build command leads to are part of its key") {
+  for (const char* path : {"-Iinc", "-I inc", "-I ./inc", "-I../sub/inc", "'-Iinc'", "-O2 -Xcompiler -Iinc -D{D}"})
+    for (const bool shell : {false, true}) {
+      CAPTURE(path);
+      CAPTURE(shell);
+      const Tree tree(std::string("cc -Isrc/deep ") + path, shell);
+      CHECK(tree.knows("inc/far.hpp"));
+      CHECK(tree.knows("inc/angled.hpp"));
+      CHECK_FALSE(tree.knows("other/far.hpp"));
+    }
+  for (const char* path : {"-iquoteinc", "-iquote inc"}) {
+    CAPTURE(path);
+    const Tree tree(std::string("cc -iquote src/deep ") + path);
+    CHECK(tree.knows("inc/far.hpp"));
+    CHECK_FALSE(tree.knows("inc/angled.hpp"));
+  }
+  CHECK(Tree("cc -Isrc/deep '-Ib c'").knows("b c/far.hpp"));
+  CHECK(Tree("true; cc -Isrc/deep -I\"b c\"&& true", true).knows("b c/far.hpp"));
+  CHECK(Tree("cc -Isrc/deep -isystem inc").knows("inc/angled.hpp"));
+  CHECK(Tree("cc -include inc/far.hpp").knows("inc/far.hpp"));
+}
+
+TEST_CASE("include paths are searched as a compiler does, where no configuration decides them") {
+  const Tree tree("cc -isystem other -Isrc/deep -I inc -I other -iquote 'b c'");
+  CHECK(tree.knows("b c/far.hpp"));
+  CHECK_FALSE(tree.knows("b c/angled.hpp"));
+  CHECK(tree.knows("inc/angled.hpp"));
+  CHECK_FALSE(tree.knows("inc/far.hpp"));
+  CHECK_FALSE(tree.knows("other/angled.hpp"));
+  tree.write("src/deep/far.hpp", "1");
+  CHECK(tree.knows("src/deep/far.hpp"));
+  CHECK_FALSE(tree.knows("b c/far.hpp"));
+  for (const char* path : {"-I{D}", "-I {D}", "{'-I' + D}", "{D...}", "-I none", "-I ''"}) {
+    CAPTURE(path);
+    CHECK_FALSE(Tree(std::string("cc -Isrc/deep ") + path).knows("inc/far.hpp"));
+  }
 }
 
 TEST_CASE("a text without a value rejects its configuration, and has a key all the same") {

@@ -1,0 +1,97 @@
+// What the key of a program's build knows of its sources.
+#include <filesystem>
+#include <set>
+#include <string_view>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "core/build/source_closure.hpp"
+#include "core/candidates/resolve_state.hpp"
+#include "core/spec/process_spec.hpp"
+
+namespace xtune {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Stands for what only a configuration knows: no command holds a zero byte.
+constexpr char unknown = '\0';
+
+bool is_cpp(const fs::path& path) {
+  static const std::set<std::string> endings{".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".hip",
+                                             ".h", ".hh", ".hpp", ".hxx", ".C",  ".H",   ".inc"};
+  return endings.contains(path.extension().string());
+}
+
+std::string known_text(const CommandWord& word) {
+  std::string text;
+  for (const CompiledText::Part& part : word.text().parts()) {
+    text += part.before;
+    if (!part.expression.empty()) text += unknown;
+  }
+  return text;
+}
+
+/// As a shell cuts them, but with nothing expanded.
+std::vector<std::string> shell_words(std::string_view line) {
+  std::vector<std::string> words(1);
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote != 0 && c == quote)
+      quote = 0;
+    else if (quote == 0 && (c == '\'' || c == '"'))
+      quote = c;
+    else if (quote != '\'' && c == '\\' && i + 1 < line.size())
+      words.back() += line[++i];
+    else if (quote == 0 && std::string_view(" \t\n;&|()<>").find(c) != std::string_view::npos)
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  std::erase(words, "");
+  return words;
+}
+
+/// Those of the build command, where no configuration decides them; folders from the one in which it is started.
+IncludeOptions include_paths(const ProcessSpec& process) {
+  std::vector<std::string> words;
+  for (const CommandWord* word : process.build.texts()) words.push_back(known_text(*word));
+  if (process.build.shell) words = shell_words(words.front());
+  IncludeOptions found = include_options(words);
+  for (std::vector<std::string>* paths : {&found.folders, &found.quoted, &found.forced})
+    std::erase_if(*paths, [](const std::string& path) { return path.empty() || path.find(unknown) != path.npos; });
+  for (std::vector<std::string>* folders : {&found.folders, &found.quoted})
+    for (std::string& folder : *folders) folder = (process.folder / folder).string();
+  if (!found.forced.empty()) found.quoted.push_back(process.folder.string());
+  return found;
+}
+
+}  // namespace
+
+/// "name digest" of each source, with the files that those of C and C++ include, as far as their own folders and the
+/// include paths of the build lead to them: a manifest to be read in the store, and what the artifact's key knows of
+/// the sources.
+std::string source_manifest(const ProcessSpec& process) {
+  const IncludeOptions paths = include_paths(process);
+  ScannedFiles read;
+  std::string manifest;
+  for (const fs::path& path : process.sources) {
+    const std::string text = read_file(path);
+    std::string content = text;
+    if (is_cpp(path)) {
+      CompileRequest request;
+      request.source_name = path.string();
+      request.source = text;
+      for (const std::string& file : paths.forced) request.source += "\n#include \"" + file + "\"\n";
+      request.include_dirs = paths.folders;
+      request.include_dirs.push_back(path.parent_path().string());
+      content = source_closure_text(request, paths.quoted, read);
+    }
+    manifest += path.lexically_relative(process.folder).string() + " sha256:" + sha256(content) + "\n";
+  }
+  return manifest;
+}
+
+}  // namespace xtune
