@@ -35,7 +35,7 @@ class Splitter {
       start_ = at_;
       std::string word;
       while (at_ < source_.size() && !is_blank(source_[at_])) piece(word);
-      words_.push_back({std::move(word), locate(command_, start_)});
+      words_.push_back({std::move(word), locate(command_, start_), command_.escaped});
     }
     return std::move(words_);
   }
@@ -103,13 +103,29 @@ std::optional<Text> several(const Text& word) {
   if (word.text.size() <= ending.size() + 1 || !opens_placeholder(word.text, 0) || !word.text.ends_with(ending) ||
       behind_braces(word, 0) != word.text.size())
     return std::nullopt;
-  return Text{word.text.substr(0, word.text.size() - ending.size()) + "}", word.at};
+  return Text{word.text.substr(0, word.text.size() - ending.size()) + "}", word.at, word.escaped};
+}
+
+/// Complains of the first placeholder with dots: why follows "{FLAGS...} becomes several words".
+const Text& without_dots(const Text& text, const std::string& why) {
+  for (std::size_t i = 0; i < text.text.size(); ++i) {
+    if (text.text.compare(i, 2, "{{") == 0) {
+      ++i;
+    } else if (text.text[i] == '{') {
+      const std::size_t end = behind_braces(text, i);
+      const std::string inner = text.text.substr(i + 1, end - i - 2);
+      if (inner.ends_with("...")) fail(text, i, "{" + inner + "} becomes several words" + why);
+      i = end - 1;
+    }
+  }
+  return text;
 }
 
 CompiledText compiled(const Text& word) {
   if (const std::size_t zero = word.text.find('\0'); zero != std::string::npos)
     fail(word, zero, "a zero byte cannot be passed to a program");
-  return CompiledText::template_text(several(word).value_or(word));
+  if (const std::optional<Text> words = several(word)) return CompiledText::template_text(*words);
+  return CompiledText::template_text(without_dots(word, ": it cannot be a part of one"));
 }
 
 bool stands_for_place(const CompiledText::Part& part) { return !part.expression.empty() && is_place(part.text.text); }
@@ -179,7 +195,8 @@ void CommandWord::expand(const Lookup& lookup, std::vector<std::string>& to) con
   to.push_back(std::move(word));
 }
 
-ShellText::ShellText(const Text& text) : word_(text) {
+ShellText::ShellText(const Text& text)
+    : word_(without_dots(text, ", which does not go with shell = true: write it without the dots, as one word")) {
   // The shell's own quotes: in them a value would no longer stand for itself.
   char quote = 0;
   const std::string& source = text.text;

@@ -25,6 +25,7 @@ struct TomlNode {
   Position at;                     ///< the value
   Position key_at;                 ///< its key, when it is a table's entry; else the value
   Position content_at;             ///< text: the first character inside the quotes; else the value
+  bool escaped = false;            ///< text: in double quotes, on one line
   Value value = false;             ///< boolean, integer, floating and text
   std::vector<TomlNode> items;     ///< array
   std::vector<TomlEntry> entries;  ///< table, in the order of the file

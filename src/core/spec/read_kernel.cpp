@@ -98,7 +98,7 @@ void read_kernel(Reader& reader) {
     spec.source = reader.existing_file(*source, "kernel.source");
     spec.source_at = reader.document.at(source->at);
   }
-  spec.entry = {spec.name, reader.document.at(name->content_at)};
+  spec.entry = reader.placed_text(*name, "kernel.name");
   if (const TomlNode* entry = kernel->find("entry")) {
     if (reader.text(*entry, "kernel.entry").empty())
       reader.fail(entry->at, "kernel.entry is empty: give the name of the __global__ function");

@@ -36,8 +36,7 @@ std::vector<CommandWord> read_words(const Reader& reader, const TomlNode& node, 
     if (node.is_array())
       for (const Text& word : reader.expressions(node, what)) words.emplace_back(word);
     else
-      for (const Text& word : split_command({reader.text(node, what), reader.document.at(node.content_at)}))
-        words.emplace_back(word);
+      for (const Text& word : split_command(reader.placed_text(node, what))) words.emplace_back(word);
     return words;
   });
 }
@@ -50,7 +49,7 @@ ProcessCommand read_command(const Reader& reader, const TomlNode& process, const
   command.at = reader.document.at(node->at);
   if (shell) {
     if (node->is_array()) reader.fail(node->at, what + ": with shell = true it is one text, as /bin/sh reads it");
-    const Text text{reader.text(*node, what), reader.document.at(node->content_at)};
+    const Text text = reader.placed_text(*node, what);
     command.shell = compiled(reader, [&] { return ShellText(text); });
     if (text.text.find_first_not_of(" \t\n") != std::string::npos) return command;
   } else {

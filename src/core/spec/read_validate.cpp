@@ -74,7 +74,7 @@ void read_file_reference(const Reader& reader, const TomlNode& node, ReferenceSp
 std::vector<Text> read_command(const Reader& reader, const TomlNode& node) {
   if (node.is_array()) return reader.expressions(node, "command");
   try {
-    return split_command({reader.text(node, "command"), reader.document.at(node.content_at)});
+    return split_command(reader.placed_text(node, "command"));
   } catch (const TextError& error) {
     reader.document.fail(error.at, error.message + R"(, or give the words as a list: ["sh", "-c", "..."])");
   }

@@ -69,6 +69,10 @@ std::string Reader::text(const TomlNode& node, const std::string& what) const {
   return std::get<std::string>(node.value);
 }
 
+Text Reader::placed_text(const TomlNode& node, const std::string& what) const {
+  return {text(node, what), document.at(node.content_at), node.escaped};
+}
+
 bool Reader::boolean(const TomlNode& node, const std::string& what) const {
   if (node.kind != TomlNode::Kind::boolean) wrong_type(node, what, "true or false");
   return std::get<bool>(node.value);
@@ -101,7 +105,7 @@ Value Reader::scalar(const TomlNode& node, const std::string& what) const {
 }
 
 Text Reader::expression(const TomlNode& node, const std::string& what) const {
-  if (node.kind == TomlNode::Kind::text) return {text(node, what), document.at(node.content_at)};
+  if (node.kind == TomlNode::Kind::text) return placed_text(node, what);
   if (node.is_table() || node.is_array() || node.kind == TomlNode::Kind::time)
     wrong_type(node, what, "a string or a number");
   return {to_text(scalar(node, what)), document.at(node.at)};

@@ -31,6 +31,7 @@ struct Reader {
   const TomlNode& table(const TomlNode& node, const std::string& what) const;
   const TomlNode& array(const TomlNode& node, const std::string& what) const;
   std::string text(const TomlNode& node, const std::string& what) const;
+  Text placed_text(const TomlNode& node, const std::string& what) const;  ///< a string, with its place
   bool boolean(const TomlNode& node, const std::string& what) const;
   std::int64_t integer(const TomlNode& node, const std::string& what, std::int64_t least,
                        std::int64_t most = std::numeric_limits<std::int64_t>::max()) const;

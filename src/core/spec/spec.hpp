@@ -31,6 +31,7 @@ std::string to_string(const Location& at);  ///< "gemm.toml:12:9", or the file a
 struct Text {
   std::string text;
   Location at;
+  bool escaped = false;  ///< it stands in one line, where line breaks, quotes and backslashes have a backslash
 };
 
 struct KernelSpec {

@@ -48,10 +48,13 @@ std::size_t closing_brace(const Text& text, std::size_t start) {
 Location locate(const Text& text, std::size_t column) {
   Location at = text.at;
   for (std::size_t i = 0; i < column && i < text.text.size(); ++i) {
-    if (text.text[i] == '\n') {
+    const char c = text.text[i];
+    if (text.escaped && std::string_view("\n\r\t\"\\").find(c) != std::string_view::npos) {
+      at.column += 2;
+    } else if (c == '\n') {
       ++at.line;
       at.column = 1;
-    } else if ((text.text[i] & 0xC0) != 0x80) {
+    } else if ((c & 0xC0) != 0x80) {
       ++at.column;
     }
   }
@@ -80,7 +83,7 @@ CompiledText CompiledText::template_text(const Text& text) {
       fail(text, i, "'}' without '{' (a plain brace is written '}}')");
     } else if (c == '{') {
       const std::size_t end = closing_brace(text, i + 1);
-      const Text inner{source.substr(i + 1, end - i - 1), locate(text, i + 1)};
+      const Text inner{source.substr(i + 1, end - i - 1), locate(text, i + 1), text.escaped};
       compiled.parts_.push_back({std::move(plain), inner, {parse(inner)}});
       plain.clear();
       i = end;

@@ -45,6 +45,8 @@ class TreeBuilder {
       node.kind = TomlNode::Kind::text;
       node.value = std::string(text->get());
       node.content_at = content_position(node.at);
+      const std::string_view quotes = quotes_at(node.at);
+      node.escaped = quotes.starts_with('"') && quotes != "\"\"\"";
     } else if (const auto* integer = source.as_integer()) {
       node.kind = TomlNode::Kind::integer;
       node.value = integer->get();
@@ -84,9 +86,13 @@ class TreeBuilder {
     return offset;
   }
 
+  std::string_view quotes_at(Position at) const {
+    return std::string_view(text_).substr(std::min(offset_of(at), text_.size()), 3);
+  }
+
   Position content_position(Position at) const {
     const std::size_t offset = offset_of(at);
-    const std::string_view quotes = std::string_view(text_).substr(std::min(offset, text_.size()), 3);
+    const std::string_view quotes = quotes_at(at);
     if (quotes != "\"\"\"" && quotes != "'''") return {at.line, at.column + 1};
     const std::string_view next = std::string_view(text_).substr(std::min(offset + 3, text_.size()), 2);
     if (next.substr(0, 1) == "\n" || next == "\r\n") return {at.line + 1, 1};

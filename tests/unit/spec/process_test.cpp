@@ -175,6 +175,24 @@ TEST_CASE("what is wrong with [process] is told at its place") {
           "compile_time = false, and process.build names it");
 }
 
+TEST_CASE("{X...} goes with no shell, and is a word by itself") {
+  const std::string run = "run = \"{out} --n {N} --threads {THREADS}\"";
+  refused(changed(run, "run = \"{out} x{FLAGS...}\""), "{FLAGS...}\"",
+          "{FLAGS...} becomes several words: it cannot be a part of one");
+  const std::string shell = edited("{FLAGS...}", "{FLAGS}", changed(run, "shell = true\n" + run));
+  refused(edited("--n {N}", "{FLAGS...}", shell), "{FLAGS...}",
+          "{FLAGS...} becomes several words, which does not go with shell = true");
+  refused(edited(run, "run = '''\n{out} a\n {FLAGS...}'''", shell), "{FLAGS...}", "becomes several words");
+  refused(edited("--n {N}", "'a\\n\\\\' {N} {FLAGS...}", shell), "{FLAGS...}", "becomes several words");
+}
+
+TEST_CASE("escapes of TOML move no place") {
+  const std::string run = "run = \"{out} --n {N} --threads {THREADS}\"";
+  refused(changed(run, "run = \"{out} --a='b\\n\\\"' {M}\""), "M}\"", "unknown name 'M' in a command");
+  refused(changed(run, "run = [\"{out}\", \"a\\n\\\"{M}\"]"), "M}\"", "unknown name 'M' in a command");
+  refused(changed(run, "run = ['{out}', 'a\\n\\\"{M}']"), "M}'", "unknown name 'M' in a command");
+}
+
 TEST_CASE("names of parameters and problem sizes are none of those of places") {
   refused(changed("TILE = ", "out = "),
           "out =", "parameter 'out' is a place in the commands of [process], {out}: choose another name");
