@@ -72,21 +72,47 @@ double from_json(const ProgramValue& value, const std::string& text) {
   throw NoNumber(fmt::format("the path '{}' leads to a {}, not to a number", value.where, at.type_name()));
 }
 
-std::vector<std::string> fields_of(std::string_view line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
-      fields.back() += line[++i];
-    } else if (c == '"') {
+/// Use(c, quoted) for each character of a record but the quotes around fields. RFC 4180: a field is quoted that opens
+/// with a quote, blanks apart, and in it a quote is doubled. Ends where use does not want more; returns whether the
+/// last quote was left open.
+template <class Use>
+bool each_character(std::string_view text, const Use& use) {
+  bool quoted = false, opening = true;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool doubled = quoted && text.substr(i).starts_with("\"\"");
+    if (text[i] == '"' && !doubled && (quoted || opening)) {
       quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back() += c;
+      opening = false;
+      continue;
     }
+    if (doubled) ++i;
+    if (!use(text[i], quoted, i)) return quoted;
+    opening = !quoted && (text[i] == ',' || (opening && text[i] == ' '));
   }
+  return quoted;
+}
+
+/// A line, or more where a quoted field holds line ends. A quote that nothing closes is none that opened.
+std::size_t record_length(std::string_view text) {
+  const std::size_t line = std::min(text.find('\n'), text.size());
+  std::size_t length = text.size();
+  const bool open = each_character(text, [&](char c, bool quoted, std::size_t at) {
+    if (c != '\n' || quoted) return true;
+    length = at;
+    return false;
+  });
+  return open ? line : length;
+}
+
+std::vector<std::string> fields_of(std::string_view record) {
+  std::vector<std::string> fields(1);
+  each_character(record, [&](char c, bool quoted, std::size_t) {
+    if (c == ',' && !quoted)
+      fields.emplace_back();
+    else
+      fields.back() += c;
+    return true;
+  });
   for (std::string& field : fields) field = trimmed(field);
   return fields;
 }
@@ -98,19 +124,21 @@ double from_csv(const ProgramValue& value, const std::string& text_or_marked) {
   std::optional<std::size_t> column;
   std::size_t columns = 0;
   std::vector<std::string> cells, first;
-  each_line(text, [&](std::string_view line) {
-    if (line.find(',') == std::string_view::npos && !column && trimmed(line) != value.where) return;
-    const std::vector<std::string> fields = fields_of(line);
+  while (!text.empty()) {
+    const std::size_t length = column ? record_length(text) : std::min(text.find('\n'), text.size());
+    const std::string_view record = text.substr(0, length);
+    text.remove_prefix(std::min(length + 1, text.size()));
+    if (trimmed(record).empty()) continue;
+    if (record.find(',') == std::string_view::npos && !column && trimmed(record) != value.where) continue;
+    const std::vector<std::string> fields = fields_of(record);
     if (first.empty()) first = fields;
-    if (!column) {
-      const auto found = std::find(fields.begin(), fields.end(), value.where);
-      if (found == fields.end()) return;
+    if (column) {
+      if (fields.size() == columns) cells.push_back(fields[*column]);
+    } else if (const auto found = std::find(fields.begin(), fields.end(), value.where); found != fields.end()) {
       column = static_cast<std::size_t>(found - fields.begin());
       columns = fields.size();
-    } else if (fields.size() == columns && !fields[*column].empty()) {
-      cells.push_back(fields[*column]);
     }
-  });
+  }
   if (!column)
     throw NoNumber(
         fmt::format("no line of comma-separated names has '{}'{}", value.where, did_you_mean(value.where, first)));
@@ -119,7 +147,9 @@ double from_csv(const ProgramValue& value, const std::string& text_or_marked) {
   if (row < 0 || row >= rows)
     throw NoNumber(fmt::format("the column '{}' has {} value{}, and row {} is wanted", value.where, rows,
                                rows == 1 ? "" : "s", value.row));
-  return number_of(value, cells[static_cast<std::size_t>(row)]);
+  const std::string& cell = cells[static_cast<std::size_t>(row)];
+  if (cell.empty()) throw NoNumber(fmt::format("the column '{}' is empty in row {}", value.where, row));
+  return number_of(value, cell);
 }
 
 double from_regex(const ProgramValue& value, const std::string& text) {

@@ -73,6 +73,27 @@ TEST_CASE("a CSV column counts by its name, the last row unless another is asked
   CHECK(read_number(time_at(Form::csv, "time"), "\xEF\xBB\xBFtime,n\n4,1\n") == 4);
 }
 
+TEST_CASE("an empty cell of CSV is no number, and no other row stands in for it") {
+  const std::string text = "name,t (ms)\na,5\nb,\n";
+  for (const int row : {-1, 1})
+    CHECK(says(complaint(time_at(Form::csv, "t (ms)", "", row), text), "the column 't (ms)' is empty in row 1"));
+  CHECK(says(complaint(time_at(Form::csv, "t"), "name,t\na,\"\"\n"), "is empty in row 0"));
+  CHECK(read_number(time_at(Form::csv, "t (ms)", "", 0), text) == 5);
+  CHECK(read_number(time_at(Form::csv, "t (ms)", "", -2), text) == 5);
+  CHECK(says(complaint(time_at(Form::csv, "t (ms)"), "name,t (ms)\n\n"), "has 0 values"));
+}
+
+TEST_CASE("a quoted field of CSV may hold line ends, commas and quotes") {
+  const std::string text = "\"name\",t (ms)\r\n\"a, \"\"b\"\"\n9,9\",5\r\n \"c\",\"7\"\r\n";
+  CHECK(read_number(time_at(Form::csv, "t (ms)"), text) == 7);
+  CHECK(read_number(time_at(Form::csv, "t (ms)", "", 0), text) == 5);
+  CHECK(read_number(time_at(Form::csv, "t"), "t,name\n4,\"a\nb\"") == 4);
+  // A quote inside of a word opens nothing, and one that is never closed ends with its line.
+  CHECK(read_number(time_at(Form::csv, "t"), "it's 5\" wide, yes\nname,t\n5\" pipe,4\n") == 4);
+  CHECK(read_number(time_at(Form::csv, "t"), "\"broken\nname,t\na,4\n") == 4);
+  CHECK(read_number(time_at(Form::csv, "t"), "name,t\na,4\n\"broken\n") == 4);
+}
+
 TEST_CASE("a regular expression's first group counts, on the last line that matches") {
   const std::string text = "step 1: 5.0 ms\nstep 2: 4.0 ms\ntotal\n";
   CHECK(read_number(time_at(Form::regex, "step \\d+: ([0-9.]+)"), text) == 4);
