@@ -79,7 +79,10 @@ class ProcessToolchain final : public Toolchain {
                                  ? "the build made a folder of {out}, which is to be one file"
                                  : "the build ended well and left no file at {out}",
                              log);
-    return read_file(out);
+    std::string image = read_file(out);
+    if (image.empty())
+      throw CandidateFailure(Outcome::compile_failed, "the build ended well and left an empty file at {out}", log);
+    return image;
   }
 };
 
