@@ -13,36 +13,59 @@
 namespace xtune::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct KbenchCommand {
   std::string path, folder = ".", name, build_opts, device = "host", format = "text";
 };
 
-int import_file(const KbenchCommand& command) {
+KbenchOptions options_of(const KbenchCommand& command) {
   KbenchOptions options;
   options.device = command.device;
   for (const Text& word : split_command({command.build_opts, Location{"--build-opts", 0, 0}}))
     options.build_opts.push_back(word.text);
+  return options;
+}
+
+/// How many configurations the spec has, whose list of them lies in the folder. A spec that is written is one that
+/// works.
+std::uint64_t counted_configs(const KbenchCommand& command, const KbenchSpec& each, const fs::path& folder) {
+  try {
+    if (!each.configs.empty()) write_file_atomically(folder / (each.stem + ".configs.csv"), each.configs);
+    const Spec spec = parse_spec(each.spec, each.stem + ".toml", folder);
+    return make_space(spec, spec.cases.front(), {}).size();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::io) throw;
+    if (error.kind() == ErrorKind::nothing_valid)
+      throw Error(error.kind(), command.path + ": the rules leave no configuration");
+    throw Error(error.kind(), command.path + ": it makes no spec that works: " + error.what());
+  }
+}
+
+int import_file(const KbenchCommand& command) {
+  const KbenchOptions options = options_of(command);
   std::string text;
   try {
     text = read_file(command.path, std::uint64_t{16} << 20);
   } catch (const Error& error) {
     throw Error(ErrorKind::invalid_argument, error.what());
   }
-  const std::filesystem::path folder = command.folder;
-  const std::string stem =
-      file_stem(command.name.empty() ? std::filesystem::path(command.path).stem().string() : command.name);
+  const std::string stem = file_stem(command.name.empty() ? fs::path(command.path).stem().string() : command.name);
+  const std::vector<KbenchSpec> specs = import_kbench(text, command.path, stem, options);
+  std::vector<std::uint64_t> configs;
+  const TemporaryDirectory trial;
+  for (const KbenchSpec& each : specs) configs.push_back(counted_configs(command, each, trial.path()));
+  const fs::path folder = command.folder;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const KbenchSpec& each : import_kbench(text, command.path, stem, options)) {
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const KbenchSpec& each = specs[i];
+    const fs::path path = folder / (each.stem + ".toml");
     if (!each.configs.empty()) write_file_atomically(folder / (each.stem + ".configs.csv"), each.configs);
-    const std::filesystem::path path = folder / (each.stem + ".toml");
-    // Last, and only when it is sound: a spec that is there is one that works.
-    const Spec spec = parse_spec(each.spec, path.string(), folder);
     write_file_atomically(path, each.spec);
-    const std::uint64_t configs = make_space(spec, spec.cases.front(), {}).size();
-    list.push_back({{"spec", path.string()}, {"kernel", spec.kernel.name}, {"configs", configs}});
+    list.push_back({{"spec", path.string()}, {"kernel", each.kernel}, {"configs", configs[i]}});
     if (command.format == "text")
-      fmt::print("{}: {} of {}; `xtune run {}` tunes it\n", path.string(), counted(configs, "configuration"),
-                 spec.kernel.name, path.string());
+      fmt::print("{}: {} of {}; `xtune run {}` tunes it\n", path.string(), counted(configs[i], "configuration"),
+                 each.kernel, path.string());
   }
   if (command.format == "json") print_json(list);
   return done;

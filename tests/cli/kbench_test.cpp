@@ -43,5 +43,18 @@ TEST_CASE("what is no kbench file is a bad argument, and leaves no spec") {
   CHECK(bad.exit_code == 2);
   CHECK(bad.stderr_text.find("bad.yaml:") != std::string::npos);
   CHECK_FALSE(fs::exists(cli.path("out")));
-  CHECK(cli.xtune({"import", "kbench", cli.path("none.yaml")}).exit_code == 2);
+  // What is wrong with the last of several specs keeps the others from being written as well.
+  cli.write("b.mojo", "def main(): pass\n");
+  const std::string yaml =
+      "name: b\nfile: b.mojo\nparams:\n- {M: [1]}\n- {M: [2]}\n- {D: [a, b]}\nrules:\n- D > 0.75\n";
+  const CommandResult rule = cli.xtune({"import", "kbench", cli.write("rule.yaml", yaml), "-o", cli.path("out")});
+  CHECK(rule.exit_code == 2);
+  CHECK(rule.stderr_text.find("rule.yaml: it makes no spec that works: ") != std::string::npos);
+  CHECK(rule.stderr_text.find("cannot use > on a string and a float") != std::string::npos);
+  CHECK(rule.stdout_text.empty());
+  const std::string none = "name: b\nfile: b.mojo\nparams: {M: [1]}\nrules: [M > 1]\n";
+  CHECK(cli.xtune({"import", "kbench", cli.write("none.yaml", none), "-o", cli.path("out")})
+            .stderr_text.find("none.yaml: the rules leave no configuration") != std::string::npos);
+  CHECK_FALSE(fs::exists(cli.path("out")));
+  CHECK(cli.xtune({"import", "kbench", cli.path("nowhere.yaml")}).exit_code == 2);
 }

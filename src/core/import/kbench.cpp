@@ -30,10 +30,11 @@ class Writer {
     const std::vector<Parameter> parameters = united(family);
     KbenchSpec result;
     result.stem = stem;
+    result.kernel = kernel_name();
     if (family.groups.size() > 1) result.configs = listed(family, parameters);
     std::string text = "# From kbench's " + printable(path_.filename().string()) + ".\n";
     std::replace(text.begin(), text.end() - 1, '\n', ' ');
-    text += "[kernel]\nname = " + toml_string(kernel_name()) + "\n\n[space]\n";
+    text += "[kernel]\nname = " + toml_string(result.kernel) + "\n\n[space]\n";
     if (!result.configs.empty())
       text += "configs = " + toml_string(stem + ".configs.csv") + "\n";
     else
@@ -45,23 +46,16 @@ class Writer {
   }
 
  private:
-  /// Values of all groups; those that are words in one are words in all.
+  /// Values of all groups, of one type.
   static std::vector<Parameter> united(const KbenchFamily& family) {
     std::vector<Parameter> parameters = family.groups.front().parameters;
     for (Parameter& parameter : parameters) {
       std::vector<Value> all;
-      bool alike = true;
-      for (const KbenchGroup& group : family.groups)
-        for (const Value& value : own_values(group, parameter.name)) {
-          alike = alike && (all.empty() || all.front().index() == value.index());
-          all.push_back(value);
-        }
-      parameter.values.clear();
-      for (const Value& each : all) {
-        const Value value = alike ? each : Value(to_text(each));
-        if (std::find(parameter.values.begin(), parameter.values.end(), value) == parameter.values.end())
-          parameter.values.push_back(value);
+      for (const KbenchGroup& group : family.groups) {
+        const std::vector<Value>& own = own_values(group, parameter.name);
+        all.insert(all.end(), own.begin(), own.end());
       }
+      parameter.values = alike(all);
     }
     return parameters;
   }
@@ -85,10 +79,9 @@ class Writer {
     for (const KbenchGroup& group : family.groups) {
       std::vector<Parameter> own = parameters;
       for (Parameter& parameter : own) {
-        const bool words = std::holds_alternative<std::string>(parameter.values.front());
+        const Value one = parameter.values.front();
         parameter.values.clear();
-        for (const Value& value : own_values(group, parameter.name))
-          parameter.values.push_back(words ? Value(to_text(value)) : value);
+        for (const Value& value : own_values(group, parameter.name)) parameter.values.push_back(as_type_of(one, value));
       }
       std::vector<Expression> constraints;
       for (const Expression& rule : file_.rules)

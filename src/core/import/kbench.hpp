@@ -12,9 +12,10 @@ struct KbenchOptions {
   std::string device = "host";          ///< [process] device
 };
 
-/// One spec, and the list of its configurations where they are no plain product (`stem`.configs.csv); else empty.
+/// One spec, of a kernel of that name, and the list of its configurations where they are no plain product
+/// (`stem`.configs.csv); else empty.
 struct KbenchSpec {
-  std::string stem, spec, configs;
+  std::string stem, kernel, spec, configs;
 };
 
 /// text: name, file, params (a mapping, or a list of mappings: each is a product of its values, and they follow each

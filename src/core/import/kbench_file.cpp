@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <set>
+#include <unordered_set>
 
 #include "base/text.hpp"
 #include "core/spec/command_text.hpp"
@@ -105,31 +108,28 @@ class KbenchReader {
     for (std::size_t i = 0; i < node.size(); ++i) flatten(node[i], to, depth + 1);
   }
 
+  static std::optional<Value> number_of(const std::string& word) {
+    try {
+      const Value value = Expression::parse(word).evaluate([](std::string_view) { return nullptr; });
+      const auto* const floating = std::get_if<double>(&value);
+      if (std::holds_alternative<std::int64_t>(value) || (floating && std::isfinite(*floating))) return value;
+    } catch (const ExpressionError&) {
+    }
+    return std::nullopt;
+  }
+
   /// As kbench takes them: all of them arithmetic, or all of them words. What Python calls True is a word for -D.
   std::vector<Value> values_of(const YAML::Node& node, const std::string& name) const {
     std::vector<YAML::Node> items;
     flatten(node, items);
     std::vector<Value> numbers, words;
-    bool arithmetic = true;
     for (const YAML::Node& item : items) {
       if (!item.IsScalar()) fail(item, fmt::format("{}: a value is a number or a word", name));
-      const std::string word = item.as<std::string>();
-      words.emplace_back(word);
-      try {
-        const Value value = Expression::parse(word).evaluate([](std::string_view) { return nullptr; });
-        arithmetic = arithmetic &&
-                     (std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value)) &&
-                     (numbers.empty() || numbers.front().index() == value.index());
-        numbers.push_back(value);
-      } catch (const ExpressionError&) {
-        arithmetic = false;
-      }
+      words.emplace_back(item.as<std::string>());
+      if (const auto number = number_of(item.as<std::string>())) numbers.push_back(*number);
     }
-    std::vector<Value> distinct;
-    for (const Value& value : arithmetic ? numbers : words)
-      if (std::find(distinct.begin(), distinct.end(), value) == distinct.end()) distinct.push_back(value);
-    if (distinct.empty()) fail(node, name + " has no values");
-    return distinct;
+    if (words.empty()) fail(node, name + " has no values");
+    return alike(numbers.size() == words.size() ? numbers : words);
   }
 
   void check_name(const YAML::Node& node, const std::string& name) const {
@@ -189,6 +189,23 @@ class KbenchReader {
 };
 
 }  // namespace
+
+Value as_type_of(const Value& other, const Value& value) {
+  if (std::holds_alternative<std::string>(other)) return to_text(value);
+  const auto* const integer = std::get_if<std::int64_t>(&value);
+  return integer && std::holds_alternative<double>(other) ? Value(static_cast<double>(*integer)) : value;
+}
+
+std::vector<Value> alike(const std::vector<Value>& values) {
+  // In the order of the alternatives of Value: what is to the right can say all that is to the left.
+  const Value widest = *std::max_element(values.begin(), values.end(),
+                                         [](const Value& a, const Value& b) { return a.index() < b.index(); });
+  std::vector<Value> result;
+  std::unordered_set<Value> seen;
+  for (const Value& value : values)
+    if (Value same = as_type_of(widest, value); seen.insert(same).second) result.push_back(std::move(same));
+  return result;
+}
 
 KbenchFile read_kbench(const std::string& text, const fs::path& path) {
   const KbenchReader reader(path);

@@ -27,6 +27,11 @@ struct KbenchFile {
   std::vector<KbenchFamily> families;
 };
 
+/// All of one type, each once: words where one is a word, else floats where one is a float. values: not empty.
+std::vector<Value> alike(const std::vector<Value>& values);
+/// The value, as alike makes it beside one of the other's type.
+Value as_type_of(const Value& other, const Value& value);
+
 /// As import_kbench (kbench.hpp) says.
 KbenchFile read_kbench(const std::string& text, const std::filesystem::path& path);
 

@@ -101,6 +101,24 @@ TEST_CASE("values that are words in one group are words in all") {
         std::vector<Value>{std::string("4"), std::string("8"), std::string("4x4")});
 }
 
+TEST_CASE("integers and floats of a name are all floats, in one group and in several") {
+  const Import import;
+  const std::vector<Value> floats{0.5, 1.0, 2.0};
+  const auto one =
+      import.specs("name: g\nfile: a b.mojo\nparams: {B: [0.5, 1, 4/2, 1.0], C: [8/2, 7//2]}\nrules: [B > 0.75]\n");
+  CHECK(import.parsed(one[0]).parameters[0].values == floats);
+  CHECK(import.parsed(one[0]).parameters[1].values == std::vector<Value>{4.0, 3.0});
+  CHECK(size_of(import.parsed(one[0])) == 4);
+  const auto two =
+      import.specs("name: g\nfile: a b.mojo\nparams:\n- {B: [0.5, 1]}\n- {B: [1, 2]}\nrules: [B > 0.75]\n");
+  CHECK(import.parsed(two[0]).parameters[0].values == floats);
+  CHECK(size_of(import.parsed(two[0])) == 2);
+  const auto words = import.specs("name: g\nfile: a b.mojo\nparams: {B: [0.5, 1, two, 2**3], C: [1e999, 1]}\n");
+  CHECK(import.parsed(words[0]).parameters[0].values ==
+        std::vector<Value>{std::string("0.5"), std::string("1"), std::string("two"), std::string("2**3")});
+  CHECK(import.parsed(words[0]).parameters[1].values == std::vector<Value>{std::string("1e999"), std::string("1")});
+}
+
 TEST_CASE("a Python benchmark is run without a build") {
   const Import import;
   const Spec spec = import.parsed(import.specs("name: g\nfile: bench.py\nparams: {M: [1, 2], $x: 3}\n")[0]);
