@@ -30,16 +30,20 @@ class KbenchReader {
   explicit KbenchReader(const fs::path& path) : path_(path) {}
 
   KbenchFile read(const std::string& text) const {
-    const YAML::Node root = YAML::Load(text);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) fail(documents[1], "a second document, behind ---: a kbench file is one");
+    const YAML::Node root = documents.empty() ? YAML::Node() : documents.front();
     if (!root.IsMap()) fail(root, "a kbench file is a mapping with name, file and params");
-    for (const char* key : {"name", "file"})
-      if (!root[key] || !root[key].IsScalar()) fail(root, std::string("there is no ") + key);
+    std::set<std::string> keys;
     for (const auto& entry : root) {
-      const std::string key = entry.first.as<std::string>();
+      const std::string key = key_of(entry.first);
+      if (!keys.insert(key).second) fail(entry.first, "'" + key + "' is there twice");
       const std::vector<std::string> known{"name", "file", "params", "rules"};
       if (std::find(known.begin(), known.end(), key) == known.end() && key != "metadata")
         fail(entry.first, "unknown key '" + printable(key, 80) + "'" + did_you_mean(key, known));
     }
+    for (const char* key : {"name", "file"})
+      if (!root[key] || !root[key].IsScalar()) fail(root, std::string("there is no ") + key);
     KbenchFile read{root["name"].as<std::string>(), benchmark_file(root["file"]), {}, {}};
     if (root["rules"]) read.rules = rules_of(root["rules"]);
     read.families = families(root);
@@ -85,7 +89,7 @@ class KbenchReader {
       fail(node, fmt::format("rules is a list: write rules: [\"{}\"]", printable(node.as<std::string>(), 200)));
     if (!node.IsSequence() && !node.IsNull()) fail(node, "rules is a list of expressions, each a text");
     std::vector<Expression> rules;
-    for (std::size_t i = 0; i < node.size(); ++i) rules.push_back(rule_of(node[i]));
+    for (const YAML::Node& rule : list_of(node)) rules.push_back(rule_of(rule));
     return rules;
   }
 
@@ -105,7 +109,7 @@ class KbenchReader {
     if (to.size() >= most_values) fail(node, fmt::format("more than {} values", most_values));
     if (depth > most_depth) fail(node, fmt::format("a list in a list, more than {} deep", most_depth));
     if (!node.IsSequence()) return to.push_back(node);
-    for (std::size_t i = 0; i < node.size(); ++i) flatten(node[i], to, depth + 1);
+    for (const YAML::Node& item : list_of(node)) flatten(item, to, depth + 1);
   }
 
   static std::optional<Value> number_of(const std::string& word) {
@@ -138,17 +142,59 @@ class KbenchReader {
     if (!complaint.empty()) fail(node, fmt::format("parameter '{}' {}", printable(name, 80), complaint));
   }
 
-  KbenchGroup read_group(const YAML::Node& node) const {
-    if (!node.IsMap()) fail(node, "params: a group maps names to values");
-    KbenchGroup group;
+  std::string key_of(const YAML::Node& node) const {
+    if (!node.IsScalar()) fail(node, "a key is a word");
+    return node.as<std::string>();
+  }
+
+  using Entries = std::vector<std::pair<YAML::Node, YAML::Node>>;
+
+  /// As YAML 1.1 merges: what `<<` brings in comes first, and has what it names itself instead. left: how many more
+  /// entries are looked at.
+  Entries entries_of(const YAML::Node& node, std::size_t& left, int depth = 0) const {
+    if (!node.IsMap())
+      fail(node, depth > 0 ? "<< merges a mapping, or a list of them" : "params: a group maps names to values");
+    if (depth > most_depth) fail(node, fmt::format("merges of merges, more than {} deep", most_depth));
+    Entries merged, own;
+    std::set<std::string> names;
     for (const auto& entry : node) {
-      std::string name = entry.first.as<std::string>();
+      if (left-- == 0) fail(node, fmt::format("more than {} values", most_values));
+      const std::string key = key_of(entry.first);
+      if (key == "<<" && entry.first.Tag() != "!")
+        for (const YAML::Node& from : entry.second.IsSequence() ? list_of(entry.second) : std::vector{entry.second})
+          for (auto& one : entries_of(from, left, depth + 1)) merged.push_back(std::move(one));
+      else if (names.insert(key).second)
+        own.emplace_back(entry.first, entry.second);
+      else
+        fail(entry.first, "'" + printable(key, 80) + "' is there twice");
+    }
+    Entries entries;
+    for (auto& one : merged)
+      if (names.insert(key_of(one.first)).second) entries.push_back(std::move(one));
+    entries.insert(entries.end(), own.begin(), own.end());
+    return entries;
+  }
+
+  static std::vector<YAML::Node> list_of(const YAML::Node& node) {
+    std::vector<YAML::Node> items;
+    for (std::size_t i = 0; i < node.size(); ++i) items.push_back(node[i]);
+    return items;
+  }
+
+  KbenchGroup read_group(const YAML::Node& node) const {
+    KbenchGroup group;
+    std::set<std::string> names;
+    std::size_t left = most_values;
+    for (const auto& [key, values] : entries_of(node, left)) {
+      const std::string name = key_of(key);
       if (name == "metadata") continue;
       Parameter parameter;
       parameter.compile_time = !name.starts_with('$');
       parameter.name = parameter.compile_time ? name : name.substr(1);
-      check_name(entry.first, parameter.name);
-      parameter.values = values_of(entry.second, parameter.name);
+      check_name(key, parameter.name);
+      if (!names.insert(parameter.name).second)
+        fail(key, "'" + parameter.name + "' is there twice, with $ and without");
+      parameter.values = values_of(values, parameter.name);
       group.parameters.push_back(std::move(parameter));
     }
     return group;
@@ -157,13 +203,8 @@ class KbenchReader {
   std::vector<KbenchFamily> families(const YAML::Node& root) const {
     const YAML::Node params = root["params"];
     if (!params || params.IsNull()) fail(params ? params : root, "there are no params: nothing to tune");
-    std::vector<YAML::Node> nodes;
-    if (params.IsSequence())
-      for (std::size_t i = 0; i < params.size(); ++i) nodes.push_back(params[i]);
-    else
-      nodes.push_back(params);
     std::vector<KbenchFamily> families;
-    for (const YAML::Node& node : nodes) {
+    for (const YAML::Node& node : params.IsSequence() ? list_of(params) : std::vector{params}) {
       KbenchGroup group = read_group(node);
       const auto same = std::find_if(families.begin(), families.end(), [&](const KbenchFamily& family) {
         return names_of(family.groups.front()) == names_of(group);

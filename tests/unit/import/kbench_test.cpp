@@ -158,6 +158,39 @@ TEST_CASE("a name that no spec can have is told where the file has it") {
   }
 }
 
+TEST_CASE("merge keys merge, and what the mapping says itself counts") {
+  const Import import;
+  const std::string head = "name: g\nfile: a b.mojo\n";
+  const auto specs = import.specs(
+      head + "params:\n- &a {M: [1, 2], $N: 3, metadata: {x: 1}}\n- &b {M: 7, <<: *a}\n- {<<: [*b, *a], $N: [4, 5]}\n");
+  REQUIRE(specs.size() == 1);
+  CHECK(import.parsed(specs[0]).parameters[0].values ==
+        std::vector<Value>{std::int64_t{1}, std::int64_t{2}, std::int64_t{7}});
+  CHECK(size_of(import.parsed(specs[0])) == 5);
+  CHECK(import.failure(head + "params: {<<: 3}\n") == ":3:14: << merges a mapping, or a list of them");
+  CHECK(import.failure(head + "params: &a {<<: *a}\n").find("merges of merges, more than 32 deep") !=
+        std::string::npos);
+  std::string bomb = head + "metadata:\n- &a0 {M: 1}\n";
+  for (int i = 1; i < 30; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    bomb += "- &a" + std::to_string(i) + " {<<: [" + before + ", " + before + "]}\n";
+  }
+  CHECK(import.failure(bomb + "params: {<<: *a29}\n").find("more than 100000 values") != std::string::npos);
+}
+
+TEST_CASE("keys that are there twice, and further documents, are told where they are") {
+  const Import import;
+  const std::string head = "name: g\nfile: a b.mojo\nparams:\n  A: 1\n";
+  CHECK(import.failure(head + "  A: [3, 4]\n") == ":5:3: 'A' is there twice");
+  CHECK(import.failure(head + "  $A: [3, 4]\n") == ":5:3: 'A' is there twice, with $ and without");
+  CHECK(import.failure(head + "params: {A: 2}\n") == ":5:1: 'params' is there twice");
+  CHECK(import.failure(head + "  ? [a]\n  : 3\n") == ":5:5: a key is a word");
+  CHECK(import.failure(head + "? [a]\n: 3\n") == ":5:3: a key is a word");
+  CHECK(import.failure(head + "---\nname: z\n").find(": a second document, behind ---: a kbench file is one") !=
+        std::string::npos);
+  CHECK(import.failure("---\n" + head + "...\n") == "no failure");
+}
+
 TEST_CASE("what is no kbench file says where and why") {
   const Import import;
   const std::string head = "name: g\nfile: a b.mojo\n";
