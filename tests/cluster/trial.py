@@ -113,7 +113,7 @@ class Trial:
         pids = []
         for path in self.store.glob("studies/*/*/copy/*/ranks/*"):
             words = path.read_text().split()
-            if len(words) == 4 and words[3] != "ended":
+            if len(words) == 5 and words[3] != "ended":
                 pids.append(int(words[2]))
         return pids
 
