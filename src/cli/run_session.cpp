@@ -91,8 +91,9 @@ RunSession::RunSession(const RunOptions& options) : rank(find_rank()), tells(!ra
 void RunSession::take_seat(const std::filesystem::path& store) {
   if (!rank || std::exchange(seated, true)) return;
   // Components of a heterogeneous job are steps of their own, each with ranks from zero.
-  const std::string component = environment_variable("XTUNE_COMPONENT").value_or("");
-  rank->study = xtune::take_seat(store, rank->study, fmt::format("{}-{}-of-{}", component, rank->rank, rank->size));
+  const auto component = environment_variable("XTUNE_COMPONENT");
+  rank->study = xtune::take_seat(store, rank->study,
+                                 fmt::format("{}{}-of-{}", component ? *component + "." : "", rank->rank, rank->size));
 }
 
 void RunSession::keep_progress(const std::filesystem::path& store) {
