@@ -11,5 +11,8 @@ namespace xtune {
 std::string shell_quoted(std::string_view text);
 /// As a person would type it: words with anything but letters, digits and @%+=:,./_- in single quotes.
 std::string command_line(const std::vector<std::string>& words);
+/// The words of a line as a shell cuts them, but with nothing expanded; what stands between words (";", "|", "<") is
+/// left out.
+std::vector<std::string> shell_words(std::string_view line);
 
 }  // namespace xtune

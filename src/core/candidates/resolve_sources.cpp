@@ -1,10 +1,11 @@
 // What the key of a program's build knows of its sources.
 #include <filesystem>
 #include <set>
-#include <string_view>
+#include <string>
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/shell_words.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/candidates/resolve_state.hpp"
 #include "core/spec/process_spec.hpp"
@@ -31,27 +32,6 @@ std::string known_text(const CommandWord& word) {
     if (!part.expression.empty()) text += unknown;
   }
   return text;
-}
-
-/// As a shell cuts them, but with nothing expanded.
-std::vector<std::string> shell_words(std::string_view line) {
-  std::vector<std::string> words(1);
-  char quote = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quote != 0 && c == quote)
-      quote = 0;
-    else if (quote == 0 && (c == '\'' || c == '"'))
-      quote = c;
-    else if (quote != '\'' && c == '\\' && i + 1 < line.size())
-      words.back() += line[++i];
-    else if (quote == 0 && std::string_view(" \t\n;&|()<>").find(c) != std::string_view::npos)
-      words.emplace_back();
-    else
-      words.back() += c;
-  }
-  std::erase(words, "");
-  return words;
 }
 
 /// Those of the build command, where no configuration decides them; folders from the one in which it is started.
