@@ -1,6 +1,7 @@
-// SHA-256, through Crypto++, which uses the processor's own instructions where it has them.
+// Both through Crypto++, which uses the processor's own instructions where it has them.
 #include "base/hash.hpp"
 
+#include <cryptopp/crc.h>
 #include <cryptopp/sha.h>
 
 #include <array>
@@ -19,6 +20,16 @@ std::string sha256(std::string_view bytes) {
     hex += digits[byte & 15];
   }
   return hex;
+}
+
+std::uint32_t crc32c(std::string_view bytes) {
+  CryptoPP::CRC32C sum;
+  sum.Update(reinterpret_cast<const CryptoPP::byte*>(bytes.data()), bytes.size());
+  std::array<CryptoPP::byte, CryptoPP::CRC32C::DIGESTSIZE> digest{};
+  sum.Final(digest.data());
+  std::uint32_t number = 0;  // the digest has its least byte first
+  for (std::size_t i = digest.size(); i-- > 0;) number = number << 8 | digest[i];
+  return number;
 }
 
 }  // namespace xtune

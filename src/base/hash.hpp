@@ -1,7 +1,8 @@
-// SHA-256, through Crypto++.
+// Hashes and checksums, through Crypto++.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,5 +11,8 @@ namespace xtune {
 
 /// Lower-case hex, 64 characters, as sha256sum prints it.
 std::string sha256(std::string_view bytes);
+
+/// CRC-32C (Castagnoli), which finds every error of up to 32 neighbouring bits.
+std::uint32_t crc32c(std::string_view bytes);
 
 }  // namespace xtune

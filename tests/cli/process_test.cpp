@@ -367,3 +367,28 @@ TEST_CASE("a store of programs is verified, exported and replayed like any other
   CHECK(replayed["counts"] == json{{"ok", 6}});
   CHECK(replayed["best"]["config"] == json{{"SLOW", 1}, {"WAY", 1}});
 }
+
+TEST_CASE("A flipped bit in a stored time makes no winner: best passes over it, and verify names it") {
+  const Programs cli;
+  const std::string spec = cli.write("folder.toml",
+                                     "[kernel]\nname = \"t\"\n[space.params]\nA = [5, 6]\n[process]\n"
+                                     "run = \"echo took {A} ms\"\ntime = { regex = 'took ([0-9.]+) ms' }\n"
+                                     "[measure]\nrep = 1\nrace = false\nfinals = 0\n");
+  REQUIRE(cli.tune(spec)["best"]["config"] == json{{"A", 5}});
+  fs::path file;
+  for (const auto& entry : fs::recursive_directory_iterator(cli.path("cache") + "/records"))
+    if (entry.is_regular_file()) file = entry.path();
+  const std::string whole = read_file(file), median = "\"median\":6.0";
+  REQUIRE(says(whole, median));
+  for (const char* flipped : {"\"median\":4.0", "\"median\":-4.0", "\"median\":0.0"}) {
+    std::string text = whole;
+    std::ofstream(file, std::ios::trunc) << text.replace(text.find(median), median.size(), flipped);
+    const CommandResult best = cli.xtune({"best", spec, "--format", "json"});
+    CHECK(json::parse(best.stdout_text)["best"]["config"] == json{{"A", 5}});
+    CHECK(says(best.stderr_text, "its checksum does not match"));
+    const CommandResult verified = cli.xtune({"store", "verify"});
+    CHECK(verified.exit_code == 1);
+    CHECK(says(verified.stdout_text, "its checksum does not match"));
+  }
+  CHECK(cli.tune(spec)["from_store"] == 1);  // what was damaged is measured again
+}

@@ -16,6 +16,7 @@
 #include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
+#include "core/record/record_check.hpp"
 #include "core/record/store_entries.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
@@ -162,14 +163,14 @@ void RecordWriter::append(const Record& record) {
   if (record.artifact_sha256.empty())
     if (const std::string& sha256 = state_->image_sha256(record.artifact_key); !sha256.empty())
       json["artifact_sha256"] = sha256;
-  const std::string line = json.dump() + "\n";
+  const std::string line = with_checksum(json.dump()) + "\n";
   if (state_->fd < 0) state_->open();
   if (state_->good_bytes == 0) {
     const Json header = {{"xtune_records", Record::schema},      {"xtune", version},
                          {"kernel", printable(state_->kernel)},  {"arch", printable(state_->arch)},
                          {"host", printable(host_name())},       {"pid", getpid()},
                          {"attempt", printable(state_->attempt)}};
-    state_->write_line(header.dump() + "\n");
+    state_->write_line(with_checksum(header.dump()) + "\n");
   }
   state_->write_line(line);
 }
@@ -223,9 +224,13 @@ void read_lines(const std::string& name, std::string_view text, RecordSet& set) 
 
 RecordLine read_record_line(std::string_view line) {
   RecordLine result;
-  const Json json = Json::parse(line, nullptr, false);
+  const Checksum checksum = checksum_of(line);
+  const Json json = checksum == Checksum::wrong ? Json() : Json::parse(line, nullptr, false);
   if (json.is_discarded()) {
     result.why = "not JSON";
+  } else if (checksum == Checksum::wrong ||
+             (checksum == Checksum::none && json.is_object() && json.contains("checksum"))) {
+    result.why = "its checksum does not match: it was changed after it was written";
   } else if (const auto schema = header_schema(json)) {
     result.kind = *schema > Record::schema ? RecordLine::Kind::newer : RecordLine::Kind::header;
     if (*schema > Record::schema)
@@ -233,7 +238,11 @@ RecordLine read_record_line(std::string_view line) {
           fmt::format("written by a newer xtune (record version {}, this one reads up to {})", *schema, Record::schema);
   } else {
     try {
-      result.record = record_from_json(json);
+      Record record = record_from_json(json);
+      result.why = checksum == Checksum::right ? time_damage(record) : summary_damage(record);
+      if (result.why.empty() && checksum == Checksum::none) result.why = key_damage(record);
+      if (!result.why.empty()) return result;
+      result.record = std::move(record);
       result.kind = RecordLine::Kind::record;
     } catch (const Error& error) {
       result.why = error.what();

@@ -66,7 +66,8 @@ struct RecordLine {
   std::optional<Record> record;
   std::string why;  ///< of damaged and newer lines
 };
-/// line without its newline.
+/// line without its newline. A line with a checksum must match it and have sound times; one without must have a summary
+/// that follows from its samples, and a key that matches (record_check.hpp). Else it is damaged.
 RecordLine read_record_line(std::string_view line);
 
 /// The same of one record file's text; name stands for the file in warnings.

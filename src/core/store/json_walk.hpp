@@ -118,4 +118,18 @@ bool visit_members(std::string_view object, const Visit& visit) {
   return walk.ended();
 }
 
+/// Walks [["name","value"],...]: visit(name, value), the value as its JSON text. False: it is no such list.
+template <class Visit>
+bool visit_pairs(std::string_view list, const Visit& visit) {
+  JsonWalk walk(list);
+  if (!walk.take('[')) return false;
+  for (std::string_view name, value; !walk.take(']'); walk.take(',')) {
+    if (!walk.take('[') || !walk.take_string(name) || !walk.take(',') || !walk.next_is('"') ||
+        !walk.take_value(value) || !walk.take(']') || (!walk.next_is(',') && !walk.next_is(']')))
+      return false;
+    visit(name, value);
+  }
+  return walk.ended();
+}
+
 }  // namespace xtune

@@ -11,6 +11,7 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
+#include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/layout.hpp"
 #include "core/store/merge_source.hpp"
@@ -86,7 +87,7 @@ class Merge {
   void write_records(const Folder& folder, const std::set<std::string>& lines) {
     if (lines.empty()) return;
     const nlohmann::json header = {{"xtune_records", Record::schema}, {"xtune", version}, {"merged", true}};
-    std::string text = header.dump() + "\n";
+    std::string text = with_checksum(header.dump()) + "\n";
     for (const std::string& line : lines) text.append(line).append("\n");
     const fs::path place = store_ / "records" / folder.first / folder.second,
                    path = place / ("merged-" + sha256(text).substr(0, 32) + ".jsonl");

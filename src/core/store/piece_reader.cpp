@@ -4,10 +4,14 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.hpp"
 #include "core/build/artifact_json.hpp"
+#include "core/candidates/resolve.hpp"
+#include "core/record/record_check.hpp"
 #include "core/record/record_json.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/store/json_walk.hpp"
 #include "core/store/plain_values.hpp"
 #include "core/store/record_scan.hpp"
 
@@ -92,18 +96,55 @@ bool PieceReader::find_device(std::string_view json) {
   return true;
 }
 
+// Whether a line without a checksum certainly is what read_record_line calls sound.
+bool PieceReader::is_consistent(const ScannedRecord& record) {
+  const bool timed = record.outcome == Outcome::ok || record.outcome == Outcome::pruned;
+  if (timed && !record.samples_ms.empty()) {
+    samples_.clear();
+    if (!plain_numbers(record.samples_ms, samples_) || !follows_from(record.time_ms, samples_)) return false;
+  }
+  if (record.key_parts.empty()) return true;
+  // What is printed otherwise than it was hashed has another hash, and is left to the reader of whole records.
+  if (record.key.size() != 64 || sha256(record.key_parts) != record.key) return false;
+  const auto part = [&](std::vector<std::string>& known, std::uint32_t number, const auto& make) -> const std::string& {
+    if (known.size() <= number) known.resize(number + 1);
+    if (known[number].empty()) known[number] = Json(make()).dump();
+    return known[number];
+  };
+  bool same = true, imported = false;
+  const auto visit = [&](std::string_view name, std::string_view value) {
+    const auto is = [&](const auto& text) { same = same && value == text; };
+    if (name == "artifact")
+      is('"' + std::string(record.artifact_key) + '"');
+    else if (name == "recorded by")
+      imported = true;
+    else if (name == "config" || (imported && name == "problem"))
+      is(Json(name == "config" ? record.config : record.problem).dump());
+    else if (imported && name == "device")
+      is(Json(rows_.devices[device_].name).dump());
+    else if (name == "problem")
+      is(part(problem_parts_, problem_, [&] { return problem_part(rows_.problems[problem_].sizes); }));
+    else if (name == "device")
+      is(part(device_parts_, device_, [&] { return device_part(rows_.devices[device_]); }));
+    else if (name == "runtime" && value != R"("[]")")
+      same = same && runtime_matches(Json::parse(value).get<std::string>(), plain_bindings(record.config)->values);
+  };
+  return visit_pairs(record.key_parts, visit) && same;
+}
+
 bool PieceReader::add(const ScannedRecord& from, std::string_view line) {
   text_.clear();
   if (!find_problem(from.problem) || !find_device(from.device) || !append_plain_text(from.config, text_)) return false;
+  if (!from.has_checksum && !is_consistent(from)) return false;
   if (!from.finals.empty() && !is_sound(from)) return false;
   rows_.sanitized += from.sanitized;
   if (from.outcome == Outcome::pruned || from.drift || from.sanitized) return true;
   StoredConfig row;
   row.outcome = from.outcome;
   row.tainted = from.tainted;
-  row.count = from.count;
-  row.min_ms = from.min_ms, row.median_ms = from.median_ms, row.mean_ms = from.mean_ms;
-  row.low_ms = from.low_ms, row.high_ms = from.high_ms;
+  row.count = from.time_ms.count;
+  row.min_ms = from.time_ms.min, row.median_ms = from.time_ms.median, row.mean_ms = from.time_ms.mean;
+  row.low_ms = from.time_ms.low, row.high_ms = from.time_ms.high;
   row.unix_time_ms = from.unix_time_ms;
   row.problem = problem_, row.device = device_;
   row.key = keep(from.key);
@@ -160,10 +201,8 @@ void PieceReader::add(const Record& record, std::string_view line) {
   plain.outcome = record.outcome;
   plain.tainted = !record.tainted.empty(), plain.drift = record.drift;
   plain.sanitized = is_sanitized(record);
-  const Summary& time = record.time_ms;
-  plain.count = time.count;
-  plain.min_ms = time.min, plain.median_ms = time.median, plain.mean_ms = time.mean;
-  plain.low_ms = time.low, plain.high_ms = time.high;
+  plain.time_ms = record.time_ms;
+  plain.has_checksum = true;  // it was checked as a whole
   plain.unix_time_ms = record.unix_time_ms;
   if (add(plain, line)) return;
   // Its configuration needs more than a scan; the text is all that the row lacks.

@@ -40,6 +40,7 @@ class PieceReader {
   bool unusual_line(std::string_view line, bool& header);
   void add(const Record& record, std::string_view line);
   bool add(const ScannedRecord& from, std::string_view line);
+  bool is_consistent(const ScannedRecord& record);
   bool find_problem(std::string_view json);
   bool find_device(std::string_view json);
   std::string_view keep(std::string_view text);
@@ -48,8 +49,10 @@ class PieceReader {
   const bool is_first_;
   PieceRows& rows_;
   std::string text_;
-  std::string_view last_problem_, last_device_;  ///< as JSON
-  std::uint32_t problem_ = 0, device_ = 0;       ///< their numbers
+  std::vector<double> samples_;
+  std::vector<std::string> problem_parts_, device_parts_;  ///< by number, as JSON; empty: not made yet
+  std::string_view last_problem_, last_device_;            ///< as JSON
+  std::uint32_t problem_ = 0, device_ = 0;                 ///< their numbers
   std::uint64_t offset_ = 0;
 };
 

@@ -1,6 +1,8 @@
 // Numbers are taken only in the form that a JSON writer gives them; whatever else is left to the JSON reader.
 #include "core/store/plain_values.hpp"
 
+#include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/store/json_walk.hpp"
@@ -71,6 +73,22 @@ std::optional<PlainBindings> plain_bindings(std::string_view object) {
     return true;
   });
   return plain;
+}
+
+bool plain_numbers(std::string_view list, std::vector<double>& numbers) {
+  if (list.size() < 2 || list.front() != '[') return false;
+  const char* at = list.data() + 1;
+  const char* const end = list.data() + list.size();
+  if (*at == ']') return at + 1 == end;
+  for (double number = 0; at != end;) {
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || next == end || !std::isfinite(number)) return false;
+    numbers.push_back(number);
+    at = next + 1;
+    if (*next == ']') return at == end;
+    if (*next != ',') return false;
+  }
+  return false;
 }
 
 bool is_number_list(std::string_view list) {

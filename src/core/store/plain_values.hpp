@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/space/value.hpp"
 
@@ -20,6 +21,9 @@ std::optional<PlainBindings> plain_bindings(std::string_view object);
 /// Appends the bindings_text of a flat JSON object whose members are sorted by name. False: it takes a JSON reader, and
 /// text is worthless.
 bool append_plain_text(std::string_view object, std::string& text);
+
+/// Appends the numbers of a JSON list of finite numbers. False: a JSON reader tells.
+bool plain_numbers(std::string_view list, std::vector<double>& numbers);
 
 /// Whether it certainly is a JSON list of finite numbers, or an object of integers. False: a JSON reader tells.
 bool is_number_list(std::string_view list);

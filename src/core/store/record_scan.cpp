@@ -2,10 +2,12 @@
 // which is an order of magnitude faster than parsing it.
 #include "core/store/record_scan.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "core/record/record.hpp"
+#include "core/record/record_check.hpp"
 #include "core/store/json_walk.hpp"
 
 namespace xtune {
@@ -27,39 +29,52 @@ bool read_boolean(std::string_view value, bool& flag) {
   return flag || value == "false";
 }
 
-bool read_times(std::string_view value, ScannedRecord& record) {
+bool read_times(std::string_view value, Summary& times) {
   unsigned found = 0;
   const auto visit = [&](std::string_view name, std::string_view text, bool is_text) {
     const auto number = [&](double& member) { return ++found, scan_number(text, member); };
     std::int64_t count = 0;
     if (is_text) return false;
-    if (name == "median") return number(record.median_ms);
-    if (name == "min") return number(record.min_ms);
-    if (name == "mean") return number(record.mean_ms);
-    if (name == "low") return number(record.low_ms);
-    if (name == "high") return number(record.high_ms);
+    if (name == "median") return number(times.median);
+    if (name == "min") return number(times.min);
+    if (name == "mean") return number(times.mean);
+    if (name == "low") return number(times.low);
+    if (name == "high") return number(times.high);
+    if (name == "q1") return number(times.q1);
+    if (name == "q3") return number(times.q3);
+    if (name == "max") return number(times.max);
     if (name != "count") return true;
     if (!scan_number(text, count) || count < 0) return false;
-    record.count = static_cast<std::uint64_t>(count);
+    times.count = static_cast<std::size_t>(count);
     return true;
   };
-  return visit_members(value, visit) && found == 5;
+  return visit_members(value, visit) && found == 8;
+}
+
+bool has_sound_times(const ScannedRecord& record) {
+  const Summary& time = record.time_ms;
+  if (time.count == 0 || (record.outcome != Outcome::ok && record.outcome != Outcome::pruned)) return true;
+  return std::min({time.min, time.q1, time.median, time.q3, time.mean, time.max, time.low, time.high}) > 0;
 }
 
 // [["name","value"],...]: the ends of its pairs are looked for, as the texts of the values are most of it. In a string
 // a quote has a backslash before it, so that what looks like the end of the list followed by a name is just that.
-bool take_key_parts(JsonWalk& walk, bool& sanitized) {
+bool take_key_parts(JsonWalk& walk, ScannedRecord& record) {
   constexpr std::string_view pair = R"(["sanitize","true")";
   if (walk.take("[]")) return true;
   if (!walk.take("[[\"")) return false;
   const char* const begin = walk.rest().data();
+  const auto end_list = [&] {
+    record.key_parts = {begin - 3, static_cast<std::size_t>(walk.rest().data() + 1 - (begin - 3))};
+    return walk.take(']');
+  };
   for (const char* close; (close = walk.find(']'));) {
     walk.take_through(close);
-    if (std::string_view(begin - 2, close).ends_with(pair)) sanitized = true;
+    if (std::string_view(begin - 2, close).ends_with(pair)) record.sanitized = true;
     const std::string_view rest = walk.rest();
     if (!rest.starts_with(']')) continue;
     if (rest == "]}" || (rest.size() > 3 && rest.starts_with("],\"") && rest[3] >= 'a' && rest[3] <= 'z'))
-      return walk.take(']');
+      return end_list();
   }
   return false;
 }
@@ -85,6 +100,7 @@ bool read_member(std::string_view name, std::string_view value, ScannedRecord& r
       if (name == "attempt") return read_text(value, record.attempt);
       return true;
     case 'c':
+      if (name == "checksum") return record.has_checksum;
       return name != "config" || (required(config) && read_object(value, record.config));
     case 'd':
       if (name == "device") return required(device) && read_object(value, record.device);
@@ -108,7 +124,7 @@ bool read_member(std::string_view name, std::string_view value, ScannedRecord& r
       if (name == "samples_ms") return record.samples_ms = value, value.front() == '[';
       return name != "schema" || (required(schema) && value == "1");
     case 't':
-      if (name == "time_ms") return read_times(value, record);
+      if (name == "time_ms") return read_times(value, record.time_ms);
       if (name == "tainted") return record.tainted = value != "[]", value.front() == '[' || value.front() == '"';
       return true;
     case 'u':
@@ -128,12 +144,14 @@ static_assert(Record::schema == 1, "read_member knows this version's text");
 bool scan_record(std::string_view line, ScannedRecord& record, std::string_view known_device) {
   record = {};
   JsonWalk walk(line);
-  if (!walk.take('{')) return false;
+  const Checksum checksum = checksum_of(line);
+  record.has_checksum = checksum == Checksum::right;
+  if (checksum == Checksum::wrong || !walk.take('{')) return false;
   unsigned found = 0;
   for (std::string_view name, value; !walk.take('}'); walk.take(',')) {
     if (!walk.take_string(name) || name.empty() || !walk.take(':')) return false;
     if (name == "key_parts") {
-      if (!take_key_parts(walk, record.sanitized)) return false;
+      if (!take_key_parts(walk, record)) return false;
     } else if (name == "device" && !known_device.empty() && walk.take(known_device)) {
       record.device = known_device;
       found |= device;
@@ -142,7 +160,7 @@ bool scan_record(std::string_view line, ScannedRecord& record, std::string_view 
     }
     if (!walk.next_is(',') && !walk.next_is('}')) return false;
   }
-  return walk.ended() && found == 255;
+  return walk.ended() && found == 255 && has_sound_times(record);
 }
 
 bool scan_number(std::string_view text, double& number) {

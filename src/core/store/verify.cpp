@@ -18,8 +18,7 @@
 #include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
-#include "core/build/keys.hpp"
-#include "core/candidates/resolve.hpp"
+#include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/layout.hpp"
 #include "xtune/error.hpp"
@@ -34,26 +33,10 @@ constexpr std::uint64_t longest_file = std::uint64_t{1} << 32;
 // A writer on another machine is not seen; one that has been silent for so long is taken for ended.
 constexpr std::int64_t silent_ms = 3'600'000;
 
-// Texts are made printable when they are stored; what such a one was made of cannot be told.
-bool is_as_stored(const std::string& text) {
-  return text.find("\\x") == std::string::npos && text.find('?') == std::string::npos;
-}
-
-// What is wrong with a record's key, of what can be made again from the record itself; empty: nothing.
-std::string key_damage(const Record& record) {
-  if (record.key_parts.empty() || !is_artifact_key(record.key)) return {};
-  bool as_stored = true;
-  for (const auto& [name, value] : record.key_parts) as_stored = as_stored && is_as_stored(value);
-  if (as_stored && key_of(record.key_parts) != record.key) return "its key is not the hash of its key_parts";
-  const auto differs = [&](const char* name, const std::string& today) {
-    const auto part = std::find_if(record.key_parts.begin(), record.key_parts.end(),
-                                   [&](const auto& each) { return each.first == name; });
-    return part != record.key_parts.end() && is_as_stored(part->second) && is_as_stored(today) && part->second != today;
-  };
-  if (differs("artifact", record.artifact_key)) return "its artifact_key is not the one in its key_parts";
-  if (differs("problem", problem_part(record.problem))) return "its problem is not the one in its key_parts";
-  if (differs("device", device_part(record.device))) return "its device is not the one in its key_parts";
-  return {};
+// A line with a checksum is not held against its own members when it is read; here it is, as its writer may have erred.
+std::string own_damage(const Record& record) {
+  const std::string wrong = summary_damage(record);
+  return wrong.empty() ? key_damage(record) : wrong;
 }
 
 struct Lines {
@@ -92,7 +75,7 @@ Lines read_lines(std::string_view text) {
       continue;
     }
     if (read.kind == RecordLine::Kind::record) {
-      if (const std::string wrong = key_damage(*read.record); !wrong.empty()) {
+      if (const std::string wrong = own_damage(*read.record); !wrong.empty()) {
         damaged(wrong);
         continue;
       }

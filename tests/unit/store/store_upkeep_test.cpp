@@ -46,6 +46,8 @@ TEST_CASE("verify finds every kind of damage by its line, and repair keeps all t
   const std::size_t at = wrong_key.find("M=");
   REQUIRE(at != std::string::npos);
   wrong_key.replace(at, 2, "M:");
+  // As earlier versions wrote it, so that the key is what is wrong.
+  wrong_key.replace(wrong_key.find(",\"checksum\""), std::string::npos, "}\n");
   const std::size_t second = text.find('\n', text.find('\n') + 1) + 1;
   text.insert(second, std::string("\0\0\0", 3) + "{\"half\":\n" + wrong_key + "{\"schema\":1}\n");
   write_text(path, text + "{\"schema\":1,\"torn");

@@ -1,0 +1,127 @@
+// A line with a checksum is what its writer wrote. A line without one is from an earlier version or another program.
+#include "core/record/record_check.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/hash.hpp"
+#include "core/candidates/resolve.hpp"
+#include "core/record/record_json.hpp"
+
+namespace xtune {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view opening = ",\"checksum\":\"", closing = "\"}";
+constexpr std::size_t digits = 8, tail = opening.size() + digits + closing.size();
+
+std::string checksum_text(std::string_view text) { return fmt::format("{:08x}", crc32c(text)); }
+
+bool is_time(double time_ms) { return std::isfinite(time_ms) && time_ms > 0; }
+
+bool has_times(const Record& record) { return record.outcome == Outcome::ok || record.outcome == Outcome::pruned; }
+
+/// How far a summary of samples may lie from that of their stored digits (kept_time_ms): order statistics and means
+/// move by no more than the samples do. Earlier versions kept six decimals of short times too.
+double digit_of(std::span<const double> samples_ms, double largest_ms) {
+  constexpr double decimal = 6e-7, share = 6e-5;
+  const bool by_decimals = std::all_of(samples_ms.begin(), samples_ms.end(),
+                                       [](double sample) { return std::round(sample * 1e6) / 1e6 == sample; });
+  return (by_decimals ? decimal : std::min(decimal, largest_ms * share)) + largest_ms * 1e-12;
+}
+
+// Texts are made printable when they are stored, after which the original text is unknown.
+bool is_as_stored(const std::string& text) {
+  return text.find("\\x") == std::string::npos && text.find('?') == std::string::npos;
+}
+
+const std::string* part_of(const Record& record, std::string_view name) {
+  const auto part = std::find_if(record.key_parts.begin(), record.key_parts.end(),
+                                 [&](const auto& each) { return each.first == name; });
+  return part != record.key_parts.end() && is_as_stored(part->second) ? &part->second : nullptr;
+}
+
+bool differs(const Record& record, const char* name, const std::string& own) {
+  const std::string* const part = part_of(record, name);
+  return part && is_as_stored(own) && *part != own;
+}
+
+}  // namespace
+
+std::string with_checksum(std::string object) {
+  object.pop_back();  // the closing brace
+  const std::string sum = checksum_text(object);
+  return object.append(opening).append(sum).append(closing);
+}
+
+Checksum checksum_of(std::string_view line) {
+  if (line.size() <= tail || !line.ends_with(closing)) return Checksum::none;
+  const std::string_view text = line.substr(0, line.size() - tail);
+  if (line.substr(text.size(), opening.size()) != opening) return Checksum::none;
+  return line.substr(text.size() + opening.size(), digits) == checksum_text(text) ? Checksum::right : Checksum::wrong;
+}
+
+bool follows_from(const Summary& summary, std::span<const double> samples_ms) {
+  const auto is_sample = [](double sample) { return std::isfinite(sample) && sample >= 0; };  // 0: its digits are lost
+  if (samples_ms.size() != summary.count || !std::all_of(samples_ms.begin(), samples_ms.end(), is_sample)) return false;
+  const Summary made = summarize(samples_ms);
+  const double digit = digit_of(samples_ms, made.max);
+  for (const auto member : {&Summary::min, &Summary::q1, &Summary::median, &Summary::q3, &Summary::mean, &Summary::max,
+                            &Summary::low, &Summary::high})
+    if (!(std::abs(summary.*member - made.*member) <= digit)) return false;
+  return true;
+}
+
+std::string time_damage(const Record& record) {
+  const Summary& time = record.time_ms;
+  if (!has_times(record) || time.count == 0) return {};
+  const std::array times{time.min, time.q1, time.median, time.q3, time.mean, time.max, time.low, time.high};
+  return std::all_of(times.begin(), times.end(), is_time) ? "" : "a time in time_ms is not above zero, or not finite";
+}
+
+std::string summary_damage(const Record& record) {
+  if (!has_times(record)) return {};
+  if (std::string wrong = time_damage(record); !wrong.empty() || record.samples_ms.empty()) return wrong;
+  return follows_from(record.time_ms, record.samples_ms) ? "" : "its time_ms does not follow from its samples_ms";
+}
+
+bool runtime_matches(const std::string& part, const Bindings& config) {
+  const Json items = Json::parse(part, nullptr, false);
+  if (!items.is_array()) return false;
+  Bindings own;
+  for (const Json& item : items) {
+    if (!item.is_string()) return false;
+    const auto& text = item.get_ref<const std::string&>();
+    const auto found = config.find(text.substr(0, text.find('=')));
+    if (found == config.end()) return false;
+    own.insert(*found);
+  }
+  const std::string expected = problem_part(own);  // which writes any bindings as keys have them
+  return !is_as_stored(expected) || part == expected;
+}
+
+std::string key_damage(const Record& record) {
+  constexpr std::size_t hash_length = 64;
+  if (record.key_parts.empty() || record.key.size() != hash_length) return {};
+  const bool as_stored = std::all_of(record.key_parts.begin(), record.key_parts.end(),
+                                     [](const auto& part) { return is_as_stored(part.second); });
+  if (as_stored && key_of(record.key_parts) != record.key) return "its key is not the hash of its key_parts";
+  const bool imported = part_of(record, "recorded by");
+  if (differs(record, "artifact", record.artifact_key)) return "its artifact_key is not the one in its key_parts";
+  if (differs(record, "problem", imported ? to_json(record.problem).dump() : problem_part(record.problem)))
+    return "its problem is not the one in its key_parts";
+  if (differs(record, "device", imported ? record.device.name : device_part(record.device)))
+    return "its device is not the one in its key_parts";
+  const std::string* const runtime = part_of(record, "runtime");
+  if (differs(record, "config", to_json(record.config).dump()) ||
+      (runtime && !runtime_matches(*runtime, record.config)))
+    return "its configuration is not the one in its key_parts";
+  return {};
+}
+
+}  // namespace xtune

@@ -1,0 +1,36 @@
+// What a record's line proves about itself: by its checksum, or else by members that follow from each other.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/record/record.hpp"
+
+namespace xtune {
+
+/// Of a line: whether it ends in a checksum member, and whether that is the line's.
+enum class Checksum { none, right, wrong };
+
+/// Adds to the text of a JSON object, as its last member, the CRC-32C of the text before that member's comma:
+/// ,"checksum":"1a2b3c4d"}. The object has at least one member.
+std::string with_checksum(std::string object);
+/// line without its newline.
+Checksum checksum_of(std::string_view line);
+
+/// What is wrong with a record's times, of ok and pruned ones; empty: nothing. Times are finite and above zero.
+std::string time_damage(const Record& record);
+/// The same, and that the summary follows from the samples.
+std::string summary_damage(const Record& record);
+/// Whether a summary is what summarize makes of the samples, but for the digits that kept_time_ms cuts off them.
+bool follows_from(const Summary& summary, std::span<const double> samples_ms);
+
+/// Whether the text of a key's part "runtime" holds parameters of this configuration with their values.
+bool runtime_matches(const std::string& part, const Bindings& config);
+
+/// What is wrong with a record's key, as far as the record can show it; empty: nothing. The key is the hash of
+/// key_parts; the parts artifact, runtime, problem and device are those of the record's own members. A record without
+/// key_parts, or whose key is not the length of a hash, is not checked.
+std::string key_damage(const Record& record);
+
+}  // namespace xtune
