@@ -6,9 +6,9 @@
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/stored_answers.hpp"
 #include "core/record/across.hpp"
 #include "core/record/objective.hpp"
-#include "core/record/spec_fit.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -93,25 +93,24 @@ class AcrossAnswer {
 int show(const std::string& path, const CommonOptions& options) {
   const Target target = target_for(path, options, TargetNeed::device_or_named);
   const Spec spec = load_spec_for(path, options, target);
-  const std::vector<Record> records = stored_records(spec, options, target);
-  const Objective objective(spec);
+  const bool across = spec.objective.across != ObjectiveSpec::Across::each && spec.cases.size() > 1;
+  const StoredAnswers stored(spec, options, target, across);
   std::vector<nlohmann::ordered_json> answers;
   bool all = true;
   for (const Bindings& problem : spec.cases) {
     SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
-    const LookupResult found =
-        look_up(records, problem, target.device, objective.criterion(problem, target.device), fit.rules());
+    const LookupResult found = stored.look_up(problem, fit);
     all = all && found.record;
     if (options.json())
       answers.push_back(answer_json(spec, problem, found));
     else
       print_text(spec, problem, found);
   }
-  if (spec.objective.across != ObjectiveSpec::Across::each && spec.cases.size() > 1) {
-    const AcrossAnswer across(spec, target, records);
-    all = all && across.found();
-    for (std::size_t i = 0; i < answers.size(); ++i) answers[i]["across"] = across.json(i);
-    if (!options.json()) fmt::print("{}", across.text());
+  if (across) {
+    const AcrossAnswer answer(spec, target, stored.records());
+    all = all && answer.found();
+    for (std::size_t i = 0; i < answers.size(); ++i) answers[i]["across"] = answer.json(i);
+    if (!options.json()) fmt::print("{}", answer.text());
   }
   if (options.json()) print_json(answers);
   return all ? done : nothing_valid;

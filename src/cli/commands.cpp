@@ -13,6 +13,7 @@
 #include "backends/backend.hpp"
 #include "base/chosen_store.hpp"
 #include "base/text.hpp"
+#include "cli/stored_answers.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/check_spec.hpp"
 #include "core/run/program_target.hpp"
@@ -37,9 +38,7 @@ int exit_code_of(ErrorKind kind) noexcept {
   return own_failure;
 }
 
-std::filesystem::path CommonOptions::store_path() const {
-  return chosen_store(store);
-}
+std::filesystem::path CommonOptions::store_path() const { return chosen_store(store); }
 
 SpecOptions CommonOptions::spec_options(const std::string& for_backend) const {
   SpecOptions options;
@@ -170,10 +169,14 @@ void tell_notes(const Spec& spec) {
   for (const std::string& note : spec.notes) tell("{}\n", note);
 }
 
-std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target) {
+void tell_missing_store(const CommonOptions& options) {
   std::error_code ignored;
   if (!std::filesystem::exists(options.store_path(), ignored))
     tell("note: the store {} does not exist\n", printable(options.store_path().string()));
+}
+
+std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target) {
+  tell_missing_store(options);
   RecordSet set = read_records(options.store_path(), target.device.arch, spec.kernel.name);
   tell_warnings(set.warnings);
   return std::move(set.records);

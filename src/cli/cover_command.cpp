@@ -6,12 +6,12 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "core/record/lookup.hpp"
+#include "cli/stored_answers.hpp"
 #include "core/record/objective.hpp"
-#include "core/record/spec_fit.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/store/layout.hpp"
 #include "dispatch/cover.hpp"
@@ -58,7 +58,30 @@ double ratio_of(double score, double best) {
   return std::isfinite(ratio) && ratio > 0 ? std::max(ratio, 1.0) : std::numeric_limits<double>::infinity();
 }
 
-Matrix matrix_of(const Spec& spec, const std::vector<Bindings>& problems, const std::vector<Record>& records,
+/// The configurations of a problem that may answer, best first, with what ranks them.
+using Scores = std::vector<std::pair<Bindings, double>>;
+
+Scores scores_of(const Bindings& problem, const std::vector<Record>& records, const Target& target, const SpecFit& fit,
+                 const Criterion& criterion) {
+  std::vector<const Record*> own;
+  for (const Record& record : records)
+    if (record.problem == problem && same_device(record.device, target.device) && !is_sanitized(record) &&
+        fit.obstacle(record).empty())
+      own.push_back(&record);
+  Scores scores;
+  for (const Record* record : ranked(own, criterion)) scores.emplace_back(record->config, criterion.of(*record));
+  return scores;
+}
+
+Scores scores_of(const Bindings& problem, const StoreView& view, const Target& target, const SpecFit& fit) {
+  Scores scores;
+  const auto obstacle = [&](const Record& record) { return fit.obstacle(record); };
+  for (const StoredConfig* config : view.ranked(problem, target.device, obstacle))
+    scores.emplace_back(config_bindings(*config), config->time_ms);
+  return scores;
+}
+
+Matrix matrix_of(const Spec& spec, const std::vector<Bindings>& problems, const StoredAnswers& stored,
                  const Target& target) {
   Matrix matrix;
   std::map<Bindings, std::size_t> numbers;
@@ -66,19 +89,12 @@ Matrix matrix_of(const Spec& spec, const std::vector<Bindings>& problems, const 
   const Objective objective(spec);
   for (const Bindings& problem : problems) {
     const SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
-    const Criterion criterion = objective.criterion(problem, target.device);
-    std::vector<const Record*> own;
-    for (const Record& record : records)
-      if (record.problem == problem && same_device(record.device, target.device) && !is_sanitized(record) &&
-          fit.obstacle(record).empty())
-        own.push_back(&record);
+    const Scores scores =
+        stored.view() ? scores_of(problem, *stored.view(), target, fit)
+                      : scores_of(problem, stored.records(), target, fit, objective.criterion(problem, target.device));
     std::map<std::size_t, double> row;
-    double best = 0;
-    for (const Record* record : ranked(own, criterion)) {
-      const double score = criterion.of(*record);
-      if (row.empty()) best = score;
-      row.emplace(numbers.emplace(record->config, numbers.size()).first->second, ratio_of(score, best));
-    }
+    for (const auto& [config, score] : scores)
+      row.emplace(numbers.emplace(config, numbers.size()).first->second, ratio_of(score, scores.front().second));
     (row.empty() ? matrix.without : matrix.problems).push_back(problem);
     if (!row.empty()) rows.push_back(std::move(row));
   }
@@ -92,16 +108,18 @@ Matrix matrix_of(const Spec& spec, const std::vector<Bindings>& problems, const 
   return matrix;
 }
 
-std::vector<Bindings> problems_of(const Spec& spec, const std::vector<Record>& records, bool stored) {
+std::vector<Bindings> problems_of(const Spec& spec, const StoredAnswers& answers, bool stored) {
   if (!stored) return spec.cases;
-  std::map<Bindings, bool> seen;
-  for (const Record& record : records)
-    if (std::equal(record.problem.begin(), record.problem.end(), spec.cases.front().begin(), spec.cases.front().end(),
+  std::set<Bindings> problems;
+  const auto add = [&](const Bindings& problem) {
+    if (std::equal(problem.begin(), problem.end(), spec.cases.front().begin(), spec.cases.front().end(),
                    [](const auto& a, const auto& b) { return a.first == b.first; }))
-      seen[record.problem] = true;
-  std::vector<Bindings> problems;
-  for (const auto& [problem, is_there] : seen) problems.push_back(problem);
-  return problems;
+      problems.insert(problem);
+  };
+  if (const StoreView* const view = answers.view())
+    for (const NamedProblem& problem : view->problems()) add(problem.sizes);
+  for (const Record& record : answers.records()) add(record.problem);
+  return {problems.begin(), problems.end()};
 }
 
 std::string method_of(const dispatch::Cover& cover) {
@@ -169,8 +187,8 @@ int show(const CoverOptions& options) {
   require_store(options.common.store_path());
   const Target target = target_for(options.path, options.common, TargetNeed::device_or_named);
   const Spec spec = load_spec_for(options.path, options.common, target);
-  const std::vector<Record> records = stored_records(spec, options.common, target);
-  const Matrix matrix = matrix_of(spec, problems_of(spec, records, options.stored), records, target);
+  const StoredAnswers stored(spec, options.common, target);
+  const Matrix matrix = matrix_of(spec, problems_of(spec, stored, options.stored), stored, target);
   const dispatch::Cover cover = dispatch::smallest_cover(matrix.ratios, limit, options.most);
   if (options.common.json())
     print_json(cover_json(spec, matrix, cover, limit));

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "cli/commands.hpp"
+#include "cli/stored_answers.hpp"
 #include "core/candidates/resolve.hpp"
-#include "core/record/objective.hpp"
 #include "core/record/record_log.hpp"
-#include "core/record/spec_fit.hpp"
+#include "core/space/bindings_text.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -25,38 +26,65 @@ struct Verdicts {
   std::string example_config;
 };
 
-/// The stored record of the same configuration whose key differs in the fewest parts.
-std::vector<std::string> nearest_difference(const std::vector<const Record*>& records, const KeyParts& parts) {
-  std::vector<std::string> best;
-  for (const Record* record : records) {
-    std::vector<std::string> difference = key_difference(parts, record->key_parts);
-    if (best.empty() || difference.size() < best.size()) best = std::move(difference);
+/// What is stored of one configuration that the spec asks for.
+struct Measured {
+  std::vector<const StoredConfig*> rows;
+  std::vector<const Record*> records;  ///< where there are no rows
+
+  bool empty() const { return rows.empty() && records.empty(); }
+  bool has(const std::string& key) const {
+    const KeyDigest digest(key);
+    return std::any_of(rows.begin(), rows.end(), [&](const auto* row) { return row->key == digest; }) ||
+           std::any_of(records.begin(), records.end(), [&](const auto* record) { return record->key == key; });
   }
+};
+
+/// By the configuration's text.
+using MeasuredConfigs = std::unordered_map<std::string, Measured>;
+
+void find(MeasuredConfigs& asked, const StoredAnswers& stored) {
+  for (const Record& record : stored.records())
+    if (const auto found = asked.find(bindings_text(record.config)); found != asked.end())
+      found->second.records.push_back(&record);
+  if (!stored.view()) return;
+  stored.view()->each_row([&](const StoredConfig& row) {
+    if (const auto found = asked.find(config_text(row)); found != asked.end()) found->second.rows.push_back(&row);
+  });
+}
+
+/// Of the stored record whose key differs in the fewest parts.
+std::vector<std::string> nearest_difference(const Measured& measured, const StoreView* view, const KeyParts& parts) {
+  std::vector<std::string> best;
+  const auto add = [&](const Record& record) {
+    std::vector<std::string> difference = key_difference(parts, record.key_parts);
+    if (best.empty() || difference.size() < best.size()) best = std::move(difference);
+  };
+  for (const Record* record : measured.records) add(*record);
+  for (const StoredConfig* row : measured.rows) add(view->record_of(*row));
   return best;
 }
 
-Verdicts judge(const Spec& spec, const Space& space, const CandidateResolver& resolver,
-               const std::vector<Record>& records) {
-  std::map<Bindings, std::vector<const Record*>> by_config;
-  for (const Record& record : records) by_config[record.config].push_back(&record);
+Verdicts judge(const Spec& spec, const Space& space, const CandidateResolver& resolver, const StoredAnswers& stored) {
   Verdicts verdicts;
   verdicts.asked = std::min(space.size(), most_configs);
+  MeasuredConfigs asked;
+  for (std::uint64_t i = 0; i < verdicts.asked; ++i) asked[bindings_text(resolver.config_bindings(space.at(i)))];
+  find(asked, stored);
   for (std::uint64_t i = 0; i < verdicts.asked; ++i) {
     const Config config = space.at(i);
     const Bindings named = resolver.config_bindings(config);
-    const auto found = by_config.find(named);
-    if (found == by_config.end()) {
+    const Measured& measured = asked.at(bindings_text(named));
+    if (measured.empty()) {
       ++verdicts.never;
       continue;
     }
     const KeyParts parts =
         resolver.measurement_key_parts(config, resolver.artifact_key(resolver.compile_request(config)));
-    const std::string key = key_of(parts);
-    if (std::any_of(found->second.begin(), found->second.end(), [&](const Record* r) { return r->key == key; })) {
+    if (measured.has(key_of(parts))) {
       ++verdicts.stored;
       continue;
     }
-    const std::vector<std::string> difference = nearest_difference(found->second, parts);
+    const std::vector<std::string> difference = nearest_difference(measured, stored.view(), parts);
     ++verdicts.differing[part_names(difference)];
     if (verdicts.example.empty()) {
       verdicts.example = difference;
@@ -94,21 +122,19 @@ void print_text(const Bindings& problem, const Verdicts& verdicts, const LookupR
 int show(const std::string& path, const CommonOptions& options) {
   const Target target = target_for(path, options, TargetNeed::device_or_named);
   const Spec spec = load_spec_for(path, options, target);
-  const std::vector<Record> records = stored_records(spec, options, target);
-  if (records.empty())
+  const StoredAnswers stored(spec, options, target);
+  if (stored.empty())
     for (const std::string& arch : recorded_archs(options.store_path(), spec.kernel.name))
       if (arch != target.device.arch)
         tell("note: {} has records of this kernel for {}, which never answer for {}\n", options.store_path().string(),
              arch, target.device.arch);
-  const Objective objective(spec);
   std::vector<nlohmann::ordered_json> answers;
   for (const Bindings& problem : spec.cases) {
     const Space space = make_space(spec, problem, device_facts(target.device));
     const CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false);
-    const Verdicts verdicts = judge(spec, space, resolver, records);
+    const Verdicts verdicts = judge(spec, space, resolver, stored);
     SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
-    const LookupResult lookup =
-        look_up(records, problem, target.device, objective.criterion(problem, target.device), fit.rules());
+    const LookupResult lookup = stored.look_up(problem, fit);
     if (options.json())
       answers.push_back(verdicts_json(problem, verdicts, lookup));
     else

@@ -20,90 +20,61 @@ std::optional<double> size_of_value(const Value& value) {
   return std::nullopt;
 }
 
-struct Group {
-  std::vector<const Record*> records;  // of one problem, on one device
-  double distance = 0;
-  bool exact_device = false;
-  bool in_bucket = false;
-};
-
 std::string describe(const DeviceInfo& device) {
   return fmt::format("{} ({}, {})", device.name, device.arch, device.backend);
 }
 
-// The records by problem and device, nearest first; those that cannot answer are left out and counted in `reasons`.
-std::vector<Group> groups_of(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
-                             const LookupRules& rules, std::vector<std::string>& reasons) {
-  std::map<std::tuple<std::string, std::string, int>, Group> groups;
-  std::size_t other_arch = 0, other_backend = 0, other_problem = 0, of_sanitizer = 0;
-  for (const Record& record : records) {
-    if (record.device.arch != device.arch) {
-      ++other_arch;
-    } else if (record.device.backend != device.backend) {
-      ++other_backend;
-    } else if (is_sanitized(record)) {
-      ++of_sanitizer;
-    } else if (const auto distance = shape_distance(record.problem, problem); !distance) {
-      ++other_problem;
-    } else {
-      Group& group = groups[{bindings_text(record.problem), record.device.name, record.device.compute_units}];
-      group.records.push_back(&record);
-      group.distance = *distance;
-      group.exact_device = same_device(record.device, device);
-    }
-  }
-  const auto tell = [&](std::size_t count, const std::string& what) {
-    if (count) reasons.push_back(fmt::format("{} records {}: never served as this one's", count, what));
-  };
-  tell(other_arch, "of another architecture than " + device.arch);
-  tell(other_backend, "of another backend than " + device.backend);
-  tell(of_sanitizer, "of kernels built with --sanitize");
-  tell(other_problem, "of problems with other dimensions");
-  std::vector<Group> sorted;
-  const std::string bucket = rules.bucket ? rules.bucket(problem) : "";
-  for (auto& [name, group] : groups) {
-    group.in_bucket = !bucket.empty() && rules.bucket(group.records.front()->problem) == bucket;
-    sorted.push_back(std::move(group));
-  }
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Group& a, const Group& b) {
-    const auto rank = [](const Group& group) {
-      return std::tuple(group.distance != 0, !group.in_bucket, group.distance, !group.exact_device);
-    };
-    return rank(a) < rank(b);
-  });
-  return sorted;
-}
+struct Group {
+  std::vector<const Record*> records;  // of one problem, on one device
+  double distance = 0;
+  bool exact_device = false;
+};
 
-// Takes those out that may not answer, and tells how many and why.
-void leave_out(std::vector<const Record*>& records, const LookupRules& rules, const std::string& what,
-               std::vector<std::string>& reasons) {
-  if (!rules.obstacle) return;
-  std::map<std::string, std::size_t> counts;
-  std::erase_if(records, [&](const Record* record) {
-    const std::string obstacle = rules.obstacle(*record);
-    if (!obstacle.empty()) ++counts[obstacle];
-    return !obstacle.empty();
-  });
-  for (const auto& [obstacle, count] : counts)
-    reasons.push_back(fmt::format("{}: {} records {}: left out", what, count, obstacle));
+LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion& criterion, const LookupRules& rules) {
+  LookupGroup::Order order;
+  if (rules.obstacle)
+    std::erase_if(records, [&](const Record* record) {
+      const std::string obstacle = rules.obstacle(*record);
+      if (!obstacle.empty()) ++order.left_out[obstacle];
+      return !obstacle.empty();
+    });
+  order.left = records.size();
+  const std::vector<const Record*> best = ranked(records, criterion);
+  order.ranked = best.size();
+  order.record = [best](std::size_t i) -> const Record& { return *best[i]; };
+  return order;
 }
 
 struct Choice {
-  const Record* record = nullptr;
+  std::optional<Record> record;
   std::vector<std::string> differences;
   std::size_t passed_over = 0;  // faster ones whose key differs
 };
 
 // Of records in their order: the first whose key holds, else the first.
-Choice choose(const std::vector<const Record*>& order, const LookupRules& rules) {
-  Choice first{order.front(), {}, 0};
-  if (!rules.differences) return first;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    std::vector<std::string> differences = rules.differences(*order[i]);
-    if (differences.empty()) return {order[i], {}, i};
-    if (i == 0) first.differences = std::move(differences);
+Choice choose(const LookupGroup::Order& order, const LookupRules& rules) {
+  if (!rules.differences) return {order.record(0), {}, 0};
+  Choice first;
+  for (std::size_t i = 0; i < order.ranked; ++i) {
+    const Record& record = order.record(i);
+    std::vector<std::string> differences = rules.differences(record);
+    if (differences.empty()) return {record, {}, i};
+    if (i == 0) first = {record, std::move(differences), 0};
   }
   return first;
+}
+
+std::vector<std::string> reasons_of(const LookupCounts& counts, const DeviceInfo& device) {
+  std::vector<std::string> reasons;
+  if (counts.records == 0) reasons.push_back("no records of this kernel on " + device.arch);
+  const auto tell = [&](std::size_t count, const std::string& what) {
+    if (count) reasons.push_back(fmt::format("{} records {}: never served as this one's", count, what));
+  };
+  tell(counts.other_arch, "of another architecture than " + device.arch);
+  tell(counts.other_backend, "of another backend than " + device.backend);
+  tell(counts.sanitized, "of kernels built with --sanitize");
+  tell(counts.other_problem, "of problems with other dimensions");
+  return reasons;
 }
 
 }  // namespace
@@ -135,46 +106,80 @@ const char* to_string(Match match) noexcept {
   return "unknown";
 }
 
-LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
-                     const Criterion& criterion, const LookupRules& rules) {
+LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts, const Bindings& problem,
+                     const DeviceInfo& device, const Criterion& criterion, const LookupRules& rules) {
   LookupResult result;
-  if (records.empty()) result.reasons.push_back("no records of this kernel on " + device.arch);
-  for (Group& group : groups_of(records, problem, device, rules, result.reasons)) {
-    const Record& first = *group.records.front();
-    const bool exact = group.distance == 0 && group.exact_device;
-    const std::string what = fmt::format("problem {} on {}, distance {:.3g}", bindings_text(first.problem),
-                                         describe(first.device), group.distance);
+  result.reasons = reasons_of(counts, device);
+  const std::string bucket = rules.bucket ? rules.bucket(problem) : "";
+  for (LookupGroup& group : groups) group.in_bucket = !bucket.empty() && rules.bucket(*group.problem) == bucket;
+  std::stable_sort(groups.begin(), groups.end(), [](const LookupGroup& a, const LookupGroup& b) {
+    const auto rank = [](const LookupGroup& group) {
+      return std::tuple(group.distance != 0, !group.in_bucket, group.distance, !group.exact_device);
+    };
+    return rank(a) < rank(b);
+  });
+  for (const LookupGroup& group : groups) {
+    const std::string what = fmt::format("problem {} on {}, distance {:.3g}", bindings_text(*group.problem),
+                                         describe(*group.device), group.distance);
+    const auto tell = [&](const std::string& text) { result.reasons.push_back(what + ": " + text); };
     if (result.match != Match::none) {
-      result.reasons.push_back(what + ": further away, not taken");
+      tell("further away, not taken");
       continue;
     }
-    leave_out(group.records, rules, what, result.reasons);
-    const std::vector<const Record*> order = ranked(group.records, criterion);
-    if (order.empty()) {
-      if (!group.records.empty())
-        result.reasons.push_back(fmt::format("{}: {} records, none of them ok", what, group.records.size()));
+    const LookupGroup::Order order = group.rank();
+    for (const auto& [obstacle, count] : order.left_out) tell(fmt::format("{} records {}: left out", count, obstacle));
+    if (order.ranked == 0) {
+      if (order.left > 0) tell(fmt::format("{} records, none of them ok", order.left));
       continue;
     }
     Choice choice = choose(order, rules);
-    const Record& taken = *choice.record;
+    const bool exact = group.distance == 0 && group.exact_device;
     result.match = exact ? Match::exact : group.in_bucket && group.distance != 0 ? Match::bucket : Match::nearest;
-    result.record = taken;
     result.distance = group.distance;
-    result.differences = std::move(choice.differences);
-    result.reasons.push_back(
-        fmt::format("{}: taken as the {} match, {}{}", what, to_string(result.match),
-                    human_time_ms(statistic(taken.time_ms, criterion.statistic)),
-                    taken.tainted.empty() ? "" : fmt::format("; tainted: {}", fmt::join(taken.tainted, "; "))));
+    const Record& taken = *choice.record;
+    tell(fmt::format("taken as the {} match, {}{}", to_string(result.match),
+                     human_time_ms(statistic(taken.time_ms, criterion.statistic)),
+                     taken.tainted.empty() ? "" : fmt::format("; tainted: {}", fmt::join(taken.tainted, "; "))));
     if (choice.passed_over > 0)
-      result.reasons.push_back(
-          fmt::format("{}: {} records passed over, measured under a key that is no longer this "
-                      "spec's",
-                      what, choice.passed_over));
-    if (!result.differences.empty())
-      result.reasons.push_back(fmt::format("{}: measured under another key than this spec's; what differs: {}", what,
-                                           part_names(result.differences)));
+      tell(fmt::format("{} records passed over, measured under a key that is no longer this spec's",
+                       choice.passed_over));
+    if (!choice.differences.empty())
+      tell(
+          fmt::format("measured under another key than this spec's; what differs: {}", part_names(choice.differences)));
+    result.differences = std::move(choice.differences);
+    result.record = std::move(choice.record);
   }
   return result;
+}
+
+LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
+                     const Criterion& criterion, const LookupRules& rules) {
+  std::map<std::tuple<std::string, std::string, int>, Group> by_problem;
+  LookupCounts counts;
+  counts.records = records.size();
+  for (const Record& record : records) {
+    if (record.device.arch != device.arch) {
+      ++counts.other_arch;
+    } else if (record.device.backend != device.backend) {
+      ++counts.other_backend;
+    } else if (is_sanitized(record)) {
+      ++counts.sanitized;
+    } else if (const auto distance = shape_distance(record.problem, problem); !distance) {
+      ++counts.other_problem;
+    } else {
+      Group& group = by_problem[{bindings_text(record.problem), record.device.name, record.device.compute_units}];
+      group.records.push_back(&record);
+      group.distance = *distance;
+      group.exact_device = same_device(record.device, device);
+    }
+  }
+  std::vector<LookupGroup> groups;
+  for (const auto& [name, group] : by_problem) {
+    const Record& first = *group.records.front();
+    groups.push_back({&first.problem, &first.device, group.distance, group.exact_device, false,
+                      [&records = group.records, &criterion, &rules] { return order_of(records, criterion, rules); }});
+  }
+  return look_up(std::move(groups), counts, problem, device, criterion, rules);
 }
 
 }  // namespace xtune

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +20,8 @@ std::optional<double> shape_distance(const Bindings& a, const Bindings& b);
 
 /// What is asked of each record before it may answer; each may be empty. SpecFit makes them from a spec.
 struct LookupRules {
-  /// Why a record may not answer ("whose parameters are not this spec's"), or empty.
+  /// Why a record may not answer ("whose parameters are not this spec's"), or empty. Looks at its configuration, and
+  /// may be called in several threads at once.
   std::function<std::string(const Record&)> obstacle;
   /// How its key differs from the one that its configuration would have today, as key_difference tells; empty: not at
   /// all. A record whose key still holds goes before a faster one whose key does not.
@@ -37,6 +39,30 @@ struct LookupResult {
   std::vector<std::string> differences;  ///< how the record's key differs from today's, a line each
   std::vector<std::string> reasons;      ///< what was considered and why it was taken or not, a line each
 };
+
+/// Records of one problem on one kind of device, as look_up asks for them. What it points to outlives it.
+struct LookupGroup {
+  const Bindings* problem = nullptr;
+  const DeviceInfo* device = nullptr;
+  double distance = 0;  ///< shape_distance to the problem that is asked for
+  bool exact_device = false, in_bucket = false;
+
+  struct Order {
+    std::map<std::string, std::size_t> left_out;       ///< obstacle -> records
+    std::size_t left = 0;                              ///< records without an obstacle
+    std::size_t ranked = 0;                            ///< of these, those that may answer
+    std::function<const Record&(std::size_t)> record;  ///< by rank; valid until the next call
+  };
+  std::function<Order()> rank;  ///< called once at most
+};
+/// Records that are in no group, and why.
+struct LookupCounts {
+  std::size_t records = 0;  ///< all, those in groups too
+  std::size_t other_arch = 0, other_backend = 0, sanitized = 0, other_problem = 0;
+};
+/// What all lookups share: goes through the groups, which may be in any order but stay in theirs where they are equal.
+LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts, const Bindings& problem,
+                     const DeviceInfo& device, const Criterion& criterion, const LookupRules& rules);
 
 /// exact (this problem, this device) > the nearest problem of its bucket > the nearest problem by shape on the same
 /// architecture > none. Records of sanitized kernels never answer: their times are not the kernel's.

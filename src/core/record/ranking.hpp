@@ -2,12 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -40,17 +41,21 @@ inline bool counts_before(const RankFacts& a, const RankFacts& b) {
 /// An Item is a pointer; Access tells of it: facts(item) -> RankFacts and config_text(item).
 template <class Access, class Item>
 std::vector<Item> current_records(const std::vector<Item>& items) {
-  std::unordered_map<std::string_view, std::size_t> by_key;
-  by_key.reserve(items.size());
+  // Open addressing, as there may be millions of keys: a slot has the place of its key's item, and one.
+  std::vector<std::uint32_t> slots(std::bit_ceil(items.size() * 2 + 1));
   std::vector<Item> result;
   for (const Item item : items) {
     const RankFacts facts = Access::facts(item);
     if (facts.outcome == Outcome::pruned || facts.drift) continue;
-    const auto [place, is_new] = by_key.emplace(facts.key, result.size());
-    if (is_new)
+    std::size_t slot = std::hash<std::string_view>()(facts.key) & (slots.size() - 1);
+    while (slots[slot] && Access::facts(result[slots[slot] - 1]).key != facts.key)
+      slot = (slot + 1) & (slots.size() - 1);
+    if (slots[slot] == 0) {
       result.push_back(item);
-    else if (counts_before(facts, Access::facts(result[place->second])))
-      result[place->second] = item;
+      slots[slot] = static_cast<std::uint32_t>(result.size());
+    } else if (Item& known = result[slots[slot] - 1]; counts_before(facts, Access::facts(known))) {
+      known = item;
+    }
   }
   return result;
 }
@@ -89,23 +94,24 @@ void settle_finals(std::vector<Item>& order, const Decided& decided, const Settl
 template <class Access, class Item, class Score, class Decided, class Settled>
 std::vector<Item> rank_records(const std::vector<Item>& items, const Score& score, const Decided& decided,
                                const Settled& settled) {
-  using ConfigText = decltype(Access::config_text(std::declval<Item>()));
   struct Rank {
-    bool tainted;
     double score;
-    ConfigText config;
-    std::string_view key;
     Item item;
+    bool tainted;
   };
   std::vector<Rank> ranks;
   for (const Item item : current_records<Access>(items)) {
     const RankFacts facts = Access::facts(item);
     if (facts.outcome != Outcome::ok) continue;
     const double value = score(item);
-    if (std::isfinite(value)) ranks.push_back({facts.tainted, value, Access::config_text(item), facts.key, item});
+    if (std::isfinite(value)) ranks.push_back({value, item, facts.tainted});
   }
   std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) {
-    return std::tie(a.tainted, a.score, a.config, a.key) < std::tie(b.tainted, b.score, b.config, b.key);
+    if (a.tainted != b.tainted) return b.tainted;
+    if (a.score != b.score) return a.score < b.score;
+    if (a.item == b.item) return false;
+    const auto left = Access::config_text(a.item), right = Access::config_text(b.item);
+    return left != right ? left < right : Access::facts(a.item).key < Access::facts(b.item).key;
   });
   std::vector<Item> order;
   order.reserve(ranks.size());

@@ -16,6 +16,7 @@
 #include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
+#include "core/record/line_reader.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/store_entries.hpp"
 #include "xtune/error.hpp"
@@ -191,34 +192,36 @@ std::optional<long> header_schema(const Json& json) {
   return found != json.end() && found->is_number_integer() ? std::optional(found->get<long>()) : std::nullopt;
 }
 
-void read_lines(const std::string& name, std::string_view text, RecordSet& set) {
-  bool has_header = false;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const auto end = text.find('\n');
-    if (end == std::string_view::npos) {
-      set.warnings.push_back(
-          fmt::format("{}:{}: the last line is torn (its writer was stopped); dropped", name, number));
-      return;
+/// Adds the lines of one file to a set.
+class LineCollector {
+ public:
+  LineCollector(const std::string& name, RecordSet& set) : name_(name), set_(set) {}
+
+  /// False: the rest may not be read.
+  bool add(std::string_view text) {
+    ++number_;
+    RecordLine line = read_record_line(text);
+    if (line.kind == RecordLine::Kind::newer) {
+      set_.warnings.push_back(fmt::format("{}: {}; not read", name_, line.why));
+      return false;
     }
-    RecordLine line = read_record_line(text.substr(0, end));
-    text.remove_prefix(end + 1);
-    switch (line.kind) {
-      case RecordLine::Kind::newer:
-        set.warnings.push_back(fmt::format("{}: {}; not read", name, line.why));
-        return;
-      case RecordLine::Kind::header:
-        has_header = true;
-        continue;
-      case RecordLine::Kind::record:
-        set.records.push_back(std::move(*line.record));
-        break;
-      case RecordLine::Kind::damaged:
-        set.warnings.push_back(fmt::format("{}:{}: skipped: {}", name, number, line.why));
-        break;
-    }
-    if (number == 1 && !has_header) set.warnings.push_back(fmt::format("{}: it has no header line", name));
+    if (line.kind == RecordLine::Kind::record) set_.records.push_back(std::move(*line.record));
+    if (line.kind == RecordLine::Kind::damaged)
+      set_.warnings.push_back(fmt::format("{}:{}: skipped: {}", name_, number_, line.why));
+    if (number_ == 1 && line.kind != RecordLine::Kind::header)
+      set_.warnings.push_back(fmt::format("{}: it has no header line", name_));
+    return true;
   }
-}
+  void end(LinesEnd end) {
+    if (const std::string text = text_of(end); !text.empty())
+      set_.warnings.push_back(fmt::format("{}:{}: {}", name_, number_ + 1, text));
+  }
+
+ private:
+  const std::string& name_;
+  RecordSet& set_;
+  std::size_t number_ = 0;
+};
 
 }  // namespace
 
@@ -273,9 +276,14 @@ std::vector<fs::path> record_files(const fs::path& store, const std::string& arc
 
 RecordSet read_records(const fs::path& store, const std::string& arch, const std::string& kernel) {
   RecordSet set;
+  std::vector<char> buffer;
   for (const fs::path& file : record_files(store, arch, kernel, set.warnings)) {
+    const RecordSource source{file, 0, UINT64_MAX, printable(file.string())};
     try {
-      read_lines(printable(file.string()), read_file(file, std::uint64_t{1} << 32), set);
+      LineCollector lines(source.name, set);
+      const auto [begin, end] = range_of(source);
+      lines.end(
+          each_line(source, begin, end, buffer, [&](std::string_view line, std::uint64_t) { return lines.add(line); }));
     } catch (const Error& failure) {
       set.warnings.emplace_back(failure.what());
     }
@@ -285,7 +293,16 @@ RecordSet read_records(const fs::path& store, const std::string& arch, const std
 
 RecordSet parse_records(const std::string& name, std::string_view text) {
   RecordSet set;
-  read_lines(name, text, set);
+  LineCollector lines(name, set);
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) {
+      lines.end(LinesEnd::torn);
+      break;
+    }
+    if (!lines.add(text.substr(0, end))) break;
+    text.remove_prefix(end + 1);
+  }
   return set;
 }
 

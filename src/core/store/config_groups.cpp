@@ -64,8 +64,8 @@ std::vector<std::uint32_t> problems_of(const std::vector<NamedProblem>& problems
 
 }  // namespace
 
-ConfigGroups::ConfigGroups(const RowSet& rows, std::string statistic, unsigned threads)
-    : statistic_(std::move(statistic)) {
+ConfigGroups::ConfigGroups(const RowSet& rows, std::string statistic, bool all, unsigned threads)
+    : statistic_(std::move(statistic)), all_(all) {
   cut(rows, threads);
   orders_ = std::vector<std::atomic<const ConfigOrder*>>(groups_.size());
 }
@@ -92,12 +92,13 @@ void ConfigGroups::cut(const RowSet& rows, unsigned threads) {
   const std::vector<std::uint32_t> problems = problems_of(rows.problems, threads), kinds = kinds_of(rows.devices);
   std::vector<std::size_t> ends(problems.size() + 1);
   for (const auto& piece : rows.pieces)
-    for (const StoredConfig& row : piece) ++ends[problems[row.problem] + 1];
+    for (const StoredConfig& row : piece) ends[problems[row.problem] + 1] += !row.sanitized;
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
   members_.resize(ends.back());
   std::vector<std::size_t> next = ends;
   for (const auto& piece : rows.pieces)
-    for (const StoredConfig& row : piece) members_[next[problems[row.problem]]++] = &row;
+    for (const StoredConfig& row : piece)
+      if (!row.sanitized) members_[next[problems[row.problem]]++] = &row;
   const auto kind = [&](const StoredConfig* row) { return kinds[row->device]; };
   const auto at = [&](std::size_t i) { return members_.begin() + static_cast<std::ptrdiff_t>(i); };
   for (std::size_t problem = 0; problem + 1 < ends.size(); ++problem) {
@@ -110,8 +111,9 @@ void ConfigGroups::cut(const RowSet& rows, unsigned threads) {
       from = to;
     }
   }
+  if (all_) return;
   std::vector<char> ranks(groups_.size());
-  for_each(threads, [&](std::size_t i) { ranks[i] = any_ranks(members_of(i), statistic_); });
+  for_each(threads, [&](std::size_t i) { ranks[i] = any_ranks(members_of(i)); });
   std::vector<ConfigGroup> kept;
   for (std::size_t i = 0; i < groups_.size(); ++i)
     if (ranks[i]) kept.push_back(groups_[i]);

@@ -12,7 +12,7 @@
 
 namespace xtune {
 
-/// Of one problem on one kind of device; some of them rank.
+/// Of one problem on one kind of device, without sanitized ones.
 struct ConfigGroup {
   std::uint32_t problem = 0, device = 0;  ///< in the RowSet
   std::size_t begin = 0, end = 0;
@@ -21,8 +21,8 @@ struct ConfigGroup {
 /// Any number of threads may ask it at once.
 class ConfigGroups {
  public:
-  /// rows outlive it. threads as in for_each_index.
-  ConfigGroups(const RowSet& rows, std::string statistic, unsigned threads);
+  /// rows outlive it. all: groups of which no record ranks too. threads as in for_each_index.
+  ConfigGroups(const RowSet& rows, std::string statistic, bool all, unsigned threads);
   ~ConfigGroups();
   ConfigGroups(const ConfigGroups&) = delete;
   ConfigGroups& operator=(const ConfigGroups&) = delete;
@@ -30,17 +30,20 @@ class ConfigGroups {
   /// By the problem's text, then the device's name.
   const std::vector<ConfigGroup>& all() const noexcept { return groups_; }
 
-  /// Best first, never empty. The first time it costs what ranking costs, then an atomic load.
+  /// Best first; empty only where all groups were asked for. The first time it costs what ranking costs, then an atomic
+  /// load.
   const ConfigOrder& order(std::size_t group) const;
   void rank_all(unsigned threads) const;
+  /// Those that rank and those that do not, in the order of the rows.
+  std::span<const StoredConfig* const> members_of(std::size_t group) const;
 
  private:
   template <class Work>
   void for_each(unsigned threads, const Work& work) const;
-  std::span<const StoredConfig* const> members_of(std::size_t group) const;
   void cut(const RowSet& rows, unsigned threads);
 
   const std::string statistic_;
+  const bool all_;
   std::vector<const StoredConfig*> members_;  ///< group by group, each in the order of the rows
   std::vector<ConfigGroup> groups_;
   /// Null until somebody asked. Where two threads rank one group at once, the second order is thrown away.

@@ -11,14 +11,11 @@ namespace xtune {
 
 using ConfigOrder = std::vector<const StoredConfig*>;
 
-/// The time that a statistic ("median", "min", "mean") ranks by. Throws Error(invalid_argument) for another.
-double StoredConfig::*time_named(const std::string& statistic);
-
 /// Of each key the one that counts, as current_records has it; in no order.
 ConfigOrder current_configs(std::span<const StoredConfig* const> configs);
-/// Those that may answer, best first, as ranked() has them.
+/// Those that may answer, best first, as ranked() has them. statistic: that of the rows' times.
 ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const std::string& statistic);
 /// Whether that has any, which costs less than to rank them.
-bool any_ranks(std::span<const StoredConfig* const> configs, const std::string& statistic);
+bool any_ranks(std::span<const StoredConfig* const> configs);
 
 }  // namespace xtune

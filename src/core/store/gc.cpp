@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <unordered_set>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "core/record/record_log.hpp"
 #include "core/store/layout.hpp"
 #include "core/store/store_view.hpp"
 #include "xtune/error.hpp"
@@ -20,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t day_ms = 86'400'000;
 
 struct Named {
-  std::set<std::string, std::less<>> all, best;
+  std::unordered_set<KeyDigest, KeyDigestHash> all, best;
   bool known = true;  ///< every record file was read
 };
 
@@ -28,25 +27,20 @@ Named named_by_records(const StoreLayout& layout, std::vector<std::string>& warn
   Named named;
   named.known = layout.unreadable_records == 0;
   std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> kernels;
-  for (const RecordFile& file : layout.records) {
-    const std::string name = printable(file.path.string());
-    kernels[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, name});
-    try {
-      const RecordSet set = parse_records(name, read_file(file.path, std::uint64_t{1} << 32));
-      for (const Record& record : set.records) named.all.insert(record.artifact_key);
-      for (const std::string& warning : set.warnings)
-        if (warning.ends_with("; not read")) named.known = false, warnings.push_back(warning);
-    } catch (const Error& error) {
-      named.known = false;
-      warnings.emplace_back(error.what());
-    }
+  for (const RecordFile& file : layout.records)
+    kernels[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, printable(file.path.string())});
+  StoreView::Options options;
+  options.all = true;  // an artifact is named by a record that answers nothing, too
+  for (auto& [kernel, sources] : kernels) {
+    const StoreView view = StoreView::load(std::move(sources), options);
+    warnings.insert(warnings.end(), view.unread().begin(), view.unread().end());
+    named.known = named.known && view.unread().empty();
+    view.each_row([&](const StoredConfig& row) { named.all.insert(row.artifact_key); });
+    view.rank_all();
+    for (const StoreView::Group& group : view.groups())
+      if (const ConfigOrder& order = view.order(group); !order.empty()) named.best.insert(order.front()->artifact_key);
   }
   if (!named.known) warnings.emplace_back("not every record could be read: no artifact counts as unnamed");
-  for (auto& [kernel, sources] : kernels) {
-    const StoreView view = StoreView::load(std::move(sources));
-    view.rank_all();
-    for (const StoreView::Group& group : view.groups()) named.best.emplace(view.order(group).front()->artifact_key);
-  }
   return named;
 }
 
@@ -83,7 +77,7 @@ class Collection {
     if (options_.older_than_ms && age_ms > *options_.older_than_ms) return "old";
     if (age_ms <= day_ms) return "";
     if (!artifact.second.has_metadata) return "unfinished";
-    return named.known && !named.all.contains(artifact.first) ? "named by no record" : "";
+    return named.known && !named.all.contains(KeyDigest(artifact.first)) ? "named by no record" : "";
   }
 
   void shrink(const Artifacts& artifacts, const Named& named) {
@@ -91,7 +85,8 @@ class Collection {
     for (const auto& artifact : artifacts)
       if (artifact.second.link.empty() && !being_written(artifact.second)) order.push_back(&artifact);
     const auto rank = [&](const Artifacts::value_type* artifact) {
-      return std::tuple(named.best.contains(artifact->first), artifact->second.unix_time_ms, artifact->first);
+      return std::tuple(named.best.contains(KeyDigest(artifact->first)), artifact->second.unix_time_ms,
+                        artifact->first);
     };
     std::sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
     for (const auto* artifact : order) {

@@ -1,7 +1,9 @@
 // A line is scanned; where it is not of the plain form, the reader of whole records tells what it is.
 #include "core/store/piece_reader.hpp"
 
+#include <cmath>
 #include <cstring>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "base/hash.hpp"
@@ -20,6 +22,13 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// Whether the part "runtime" of a key, as JSON text, holds parameters of this configuration.
+bool has_runtime(std::string_view config, std::string_view part) {
+  const std::optional<PlainBindings> plain = plain_bindings(config);
+  const Json text = Json::parse(part, nullptr, false);
+  return plain && text.is_string() && runtime_matches(text.get<std::string>(), plain->values);
+}
+
 /// Whether what finals are judged by can be read.
 bool is_sound(const ScannedRecord& from) {
   try {
@@ -34,8 +43,8 @@ bool is_sound(const ScannedRecord& from) {
 
 }  // namespace
 
-PieceReader::PieceReader(std::uint32_t source, bool is_first, PieceRows& rows)
-    : source_(source), is_first_(is_first), rows_(rows) {
+PieceReader::PieceReader(std::uint32_t source, bool is_first, const RowOptions& options, PieceRows& rows)
+    : source_(source), is_first_(is_first), options_(options), rows_(rows) {
   rows_.texts = std::make_unique<TextArena>(64u << 10);
 }
 
@@ -53,6 +62,23 @@ std::string_view PieceReader::keep(std::string_view text) {
   auto* const place = static_cast<char*>(rows_.texts->allocate(text.size(), 1));
   std::memcpy(place, text.data(), text.size());
   return {place, text.size()};
+}
+
+const std::string_view* PieceReader::keep_shared(const std::string_view* last, std::string_view text) {
+  if (last && *last == text) return last;
+  void* const place = rows_.texts->allocate(sizeof(std::string_view), alignof(std::string_view));
+  return new (place) std::string_view(keep(text));
+}
+
+const FinalsEvidence* PieceReader::evidence_of(const ScannedRecord& from) {
+  if (from.finals.empty()) return nullptr;
+  void* const place = rows_.texts->allocate(sizeof(FinalsEvidence), alignof(FinalsEvidence));
+  return new (place) FinalsEvidence{keep(from.finals), keep(from.finals_by), keep(from.samples_ms), keep(from.usage)};
+}
+
+void PieceReader::keep_config(StoredConfig& row) {
+  row.names = names_ = keep_shared(names_, names_text_);
+  row.values = keep(values_text_);
 }
 
 bool PieceReader::find_problem(std::string_view json) {
@@ -127,35 +153,32 @@ bool PieceReader::is_consistent(const ScannedRecord& record) {
     else if (name == "device")
       is(part(device_parts_, device_, [&] { return device_part(rows_.devices[device_]); }));
     else if (name == "runtime" && value != R"("[]")")
-      same = same && runtime_matches(Json::parse(value).get<std::string>(), plain_bindings(record.config)->values);
+      same = same && has_runtime(record.config, value);
   };
   return visit_pairs(record.key_parts, visit) && same;
 }
 
 bool PieceReader::add(const ScannedRecord& from, std::string_view line) {
-  text_.clear();
-  if (!find_problem(from.problem) || !find_device(from.device) || !append_plain_text(from.config, text_)) return false;
+  if (!find_problem(from.problem) || !find_device(from.device)) return false;
+  if (!split_plain(from.config, names_text_, values_text_)) return false;
   if (!from.has_checksum && !is_consistent(from)) return false;
   if (!from.finals.empty() && !is_sound(from)) return false;
   rows_.sanitized += from.sanitized;
-  if (from.outcome == Outcome::pruned || from.drift || from.sanitized) return true;
+  if (!options_.all && (from.outcome == Outcome::pruned || from.drift || from.sanitized)) return true;
   StoredConfig row;
+  keep_config(row);
   row.outcome = from.outcome;
-  row.tainted = from.tainted;
-  row.count = from.time_ms.count;
-  row.min_ms = from.time_ms.min, row.median_ms = from.time_ms.median, row.mean_ms = from.time_ms.mean;
-  row.low_ms = from.time_ms.low, row.high_ms = from.time_ms.high;
+  row.tainted = from.tainted, row.drift = from.drift, row.sanitized = from.sanitized;
+  row.median_ms = from.time_ms.median;
+  row.time_ms = from.time_ms.count == 0 ? HUGE_VAL : statistic(from.time_ms, options_.statistic);
   row.unix_time_ms = from.unix_time_ms;
   row.problem = problem_, row.device = device_;
-  row.key = keep(from.key);
-  row.attempt = keep(from.attempt);
-  row.finals = keep(from.finals), row.finals_by = keep(from.finals_by);
-  row.config = keep(text_);
-  row.config_json = keep(from.config);
-  row.artifact_key = keep(from.artifact_key);
-  if (!from.finals.empty()) row.samples_ms = keep(from.samples_ms), row.usage = keep(from.usage);
+  row.key = KeyDigest(from.key);
+  row.artifact_key = KeyDigest(from.artifact_key);
+  row.attempt = attempt_ = keep_shared(attempt_, from.attempt);
+  row.finals = evidence_of(from);
   row.file = source_;
-  row.offset = offset_, row.bytes = line.size();
+  row.offset = offset_, row.bytes = static_cast<std::uint32_t>(line.size());
   rows_.rows.push_back(row);
   return true;
 }
@@ -172,7 +195,7 @@ bool PieceReader::unusual_line(std::string_view line, bool& header) {
   switch (read.kind) {
     case RecordLine::Kind::newer:
       rows_.warnings.emplace_back(0, read.why + "; not read");
-      rows_.ended = true;
+      rows_.unread = rows_.ended = true;
       return false;
     case RecordLine::Kind::header:
       return header = true;
@@ -204,13 +227,13 @@ void PieceReader::add(const Record& record, std::string_view line) {
   plain.time_ms = record.time_ms;
   plain.has_checksum = true;  // it was checked as a whole
   plain.unix_time_ms = record.unix_time_ms;
-  if (add(plain, line)) return;
-  // Its configuration needs more than a scan; the text is all that the row lacks.
-  plain.config = "{}";
   const std::size_t rows = rows_.rows.size();
+  if (add(plain, line)) return;
+  // Its configuration needs more than a scan; that is all that the row lacks.
+  plain.config = "{}";
   if (!add(plain, line) || rows_.rows.size() == rows) return;
-  rows_.rows.back().config = keep(bindings_text(record.config));
-  rows_.rows.back().config_json = keep(config);
+  rows_.rows.back().names = nullptr;
+  rows_.rows.back().values = keep(config);
 }
 
 }  // namespace xtune

@@ -24,13 +24,15 @@ struct PieceRows {
   std::unique_ptr<TextArena> texts;
   std::uint64_t records = 0, sanitized = 0, lines = 0;
   std::vector<std::pair<std::uint64_t, std::string>> warnings;  ///< line from 1 within the piece; 0: of the file
-  bool ended = false;  ///< by a header of a newer version: the source's later pieces do not count
+  bool unread = false;  ///< the last warning stands for the rest of the piece, or of the source
+  bool ended = false;   ///< by a header of a newer version: the source's later pieces do not count
 };
 
 class PieceReader {
  public:
-  /// source: the number that rows get; is_first: whether the piece is the first of its source. rows outlives it.
-  PieceReader(std::uint32_t source, bool is_first, PieceRows& rows);
+  /// source: the number that rows get; is_first: whether the piece is the first of its source. options and rows outlive
+  /// it.
+  PieceReader(std::uint32_t source, bool is_first, const RowOptions& options, PieceRows& rows);
 
   /// A line without its newline, and where it begins. False: reading is over.
   bool line(std::string_view line, std::uint64_t offset);
@@ -43,12 +45,18 @@ class PieceReader {
   bool is_consistent(const ScannedRecord& record);
   bool find_problem(std::string_view json);
   bool find_device(std::string_view json);
+  void keep_config(StoredConfig& row);
+  const FinalsEvidence* evidence_of(const ScannedRecord& from);
   std::string_view keep(std::string_view text);
+  const std::string_view* keep_shared(const std::string_view* last, std::string_view text);
 
   const std::uint32_t source_;
   const bool is_first_;
+  const RowOptions& options_;
   PieceRows& rows_;
-  std::string text_;
+  std::string names_text_, values_text_;       ///< of the line's configuration
+  const std::string_view* names_ = nullptr;    ///< those of the last row
+  const std::string_view* attempt_ = nullptr;  ///< likewise
   std::vector<double> samples_;
   std::vector<std::string> problem_parts_, device_parts_;  ///< by number, as JSON; empty: not made yet
   std::string_view last_problem_, last_device_;            ///< as JSON

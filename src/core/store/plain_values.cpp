@@ -1,6 +1,7 @@
 // Numbers are taken only in the form that a JSON writer gives them; whatever else is left to the JSON reader.
 #include "core/store/plain_values.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -10,20 +11,6 @@
 
 namespace xtune {
 namespace {
-
-std::optional<Value> plain_value(std::string_view value, bool is_text) {
-  std::int64_t integer = 0;
-  double number = 0;
-  if (is_text) return Value(std::string(value));
-  if (value == "true" || value == "false") return Value(value == "true");
-  if (scan_number(value, integer)) {
-    if (std::to_string(integer) == value) return Value(integer);
-  } else if (value.find_first_of(".eE") != std::string_view::npos && scan_number(value, number) &&
-             nlohmann::json::accept(value)) {
-    return Value(number);
-  }
-  return std::nullopt;
-}
 
 // A JSON number without an exponent, short enough to be finite.
 bool take_number(const char*& at, const char* end) {
@@ -45,7 +32,64 @@ bool take_number(const char*& at, const char* end) {
   return at - begin < longest;
 }
 
+// A JSON integer of 64 bits for certain.
+bool is_short_integer(std::string_view text) {
+  if (text == "-0") return false;
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const bool digits = std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return digits && !text.empty() && text.size() <= 18 && (text.front() != '0' || text.size() == 1);
+}
+
+std::optional<Value> plain_number(std::string_view value) {
+  std::int64_t integer = 0;
+  double number = 0;
+  if (scan_number(value, integer)) {
+    if (std::to_string(integer) == value) return Value(integer);
+  } else if (value.find_first_of(".eE") != std::string_view::npos && scan_number(value, number) &&
+             nlohmann::json::accept(value)) {
+    return Value(number);
+  }
+  return std::nullopt;
+}
+
+std::optional<Value> plain_value(std::string_view value, bool is_text) {
+  if (is_text) return Value(std::string(value));
+  if (value == "true" || value == "false") return Value(value == "true");
+  return plain_number(value);
+}
+
 }  // namespace
+
+std::optional<Value> plain_value(std::string_view json) {
+  const bool is_text = json.size() >= 2 && json.front() == '"';
+  return plain_value(is_text ? json.substr(1, json.size() - 2) : json, is_text);
+}
+
+void append_value_text(std::string_view json, std::string& text) {
+  if (json.starts_with('"'))
+    text += json.substr(1, json.size() - 2);
+  else if (json == "true" || json == "false" || is_short_integer(json))
+    text += json;
+  else
+    text += to_text(*plain_number(json));
+}
+
+bool split_plain(std::string_view object, std::string& names, std::string& values) {
+  names.clear(), values.clear();
+  std::string_view before;
+  return visit_members(object, [&](std::string_view name, std::string_view value, bool is_text) {
+    if (name.empty() || (!before.empty() && !(before < name))) return false;
+    before = name;
+    if (!is_text && value != "true" && value != "false" && !is_short_integer(value) && !plain_number(value))
+      return false;
+    if (!names.empty()) names += ',', values += ',';
+    names.append("\"").append(name).append("\"");
+    if (is_text) values += '"';
+    values += value;
+    if (is_text) values += '"';
+    return true;
+  });
+}
 
 bool append_plain_text(std::string_view object, std::string& text) {
   std::string_view before;

@@ -10,6 +10,16 @@
 
 namespace xtune {
 
+/// The value of a JSON string with its quotes, number or boolean in plain form. nullopt: it takes a JSON reader, or it
+/// is damaged.
+std::optional<Value> plain_value(std::string_view json);
+/// Appends the to_text of such a value, which plain_value can read.
+void append_value_text(std::string_view json, std::string& text);
+
+/// Takes a flat JSON object whose members are sorted by name and plain apart: "A","B" and 1,true. False: it takes a
+/// JSON reader, and the texts are worthless.
+bool split_plain(std::string_view object, std::string& names, std::string& values);
+
 /// What bindings_from_json would read of a flat JSON object, and its bindings_text. nullopt: it takes a JSON reader, or
 /// it is damaged.
 struct PlainBindings {

@@ -10,18 +10,11 @@
 #include <vector>
 
 #include "core/device/device_info.hpp"
+#include "core/record/line_reader.hpp"
 #include "core/space/value.hpp"
 #include "core/store/stored_config.hpp"
 
 namespace xtune {
-
-/// Where record lines lie: all of a file, or `bytes` of it from `offset` on.
-struct RecordSource {
-  std::filesystem::path path;
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = UINT64_MAX;  ///< at most; the end of the file ends it too
-  std::string name;                  ///< in warnings
-};
 
 /// A problem's sizes with their bindings_text, which lies in the RowSet.
 struct NamedProblem {
@@ -31,8 +24,14 @@ struct NamedProblem {
 
 using TextArena = std::pmr::monotonic_buffer_resource;
 
+struct RowOptions {
+  std::string statistic = "median";  ///< what StoredConfig::time_ms is
+  bool all = false;                  ///< with pruned, drift and sanitized records, which never answer
+  unsigned threads = 0;              ///< 0: as many as the machine has, 8 at most
+};
+
 struct RowSet {
-  /// By piece: in the order of the sources, then of lines; without pruned, drift, sanitized ones.
+  /// By piece: in the order of the sources, then of lines.
   std::vector<std::vector<StoredConfig>> pieces;
   std::vector<NamedProblem> problems;  ///< nearly always each once
   std::vector<DeviceInfo> devices;     ///< likewise
@@ -40,11 +39,12 @@ struct RowSet {
   std::uint64_t sanitized = 0;
   std::uint64_t unreadable = 0;       ///< sources of which nothing could be read
   std::vector<std::string> warnings;  ///< as read_records has them
+  std::vector<std::string> unread;    ///< those of them that stand for more than a line: a file, or its rest
   std::vector<std::unique_ptr<TextArena>> texts;
 };
 
-/// threads = 0: as many as the machine has, 8 at most. Reads the same records as read_records does, but for damage in
-/// what it passes over.
-RowSet read_rows(const std::vector<RecordSource>& sources, unsigned threads = 0);
+/// Reads the same records as read_records does; but in lines without a checksum, damage in what it passes over stays
+/// unnoticed.
+RowSet read_rows(const std::vector<RecordSource>& sources, const RowOptions& options = {});
 
 }  // namespace xtune

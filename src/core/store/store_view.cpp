@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "base/files.hpp"
+#include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "core/record/objection.hpp"
 #include "core/record/record_json.hpp"
@@ -52,7 +53,7 @@ struct StoreView::State {
   std::unique_ptr<const ConfigGroups> groups;
   std::vector<Realm> realms;
   std::once_flag suspects_found;
-  std::unordered_map<std::string_view, ConfigOrder> suspects;  ///< by configuration
+  std::unordered_map<std::string, ConfigOrder> suspects;  ///< by configuration
 
   void find_suspects();
 
@@ -72,6 +73,8 @@ struct StoreView::State {
   std::optional<Place> first(const Realm& realm, const Bindings& asked, const DeviceInfo& device) const;
   std::vector<Place> all(const Realm& realm, const Bindings& asked, const DeviceInfo& device) const;
   bool answer(const Place& place, const Rules& rules, Found& found) const;
+  ConfigOrder allowed(std::span<const StoredConfig* const> members, const LookupRules& rules,
+                      LookupGroup::Order& order) const;
 };
 
 void StoreView::State::index() {
@@ -102,11 +105,12 @@ void StoreView::State::index() {
 void StoreView::State::find_suspects() {
   for (const auto& piece : set.pieces)
     for (const StoredConfig& row : piece)
-      if (failed_when_run(row.outcome, "")) suspects[row.config];
+      if (failed_when_run(row.outcome, "")) suspects[config_text(row)];
   if (suspects.empty()) return;
   for (const auto& piece : set.pieces)
     for (const StoredConfig& row : piece)
-      if (const auto suspect = suspects.find(row.config); suspect != suspects.end()) suspect->second.push_back(&row);
+      if (const auto suspect = suspects.find(config_text(row)); suspect != suspects.end())
+        suspect->second.push_back(&row);
   for (auto& [config, rows] : suspects) rows = current_configs(rows);
 }
 
@@ -165,6 +169,7 @@ std::vector<StoreView::State::Place> StoreView::State::all(const Realm& realm, c
 
 bool StoreView::State::answer(const Place& place, const Rules& rules, Found& found) const {
   const ConfigOrder* order = &groups->order(place.group);
+  if (order->empty()) return false;
   ConfigOrder allowed;
   if (rules.allowed && !rules.allowed(*order->front())) {
     // What was turned away may have decided the finals of the others.
@@ -199,11 +204,12 @@ StoreView::~StoreView() = default;
 
 StoreView StoreView::load(std::vector<RecordSource> sources, const Options& options) {
   auto state = std::make_unique<State>();
-  time_named(options.statistic);  // refuses what it does not know
+  if (const std::string& name = options.statistic; name != "median" && name != "min" && name != "mean")
+    throw Error(ErrorKind::invalid_argument, "the statistic '" + printable(name, 40) + "': it is median, min or mean");
   state->options = options;
-  state->set = read_rows(sources, options.threads);
+  state->set = read_rows(sources, {options.statistic, options.all, options.threads});
   state->sources = std::move(sources);
-  state->groups = std::make_unique<const ConfigGroups>(state->set, options.statistic, options.threads);
+  state->groups = std::make_unique<const ConfigGroups>(state->set, options.statistic, options.all, options.threads);
   state->index();
   return StoreView(std::move(state));
 }
@@ -228,19 +234,18 @@ void StoreView::rank_all() const { state_->groups->rank_all(state_->options.thre
 std::uint64_t StoreView::records() const noexcept { return state_->set.records; }
 std::uint64_t StoreView::unreadable() const noexcept { return state_->set.unreadable; }
 const std::vector<std::string>& StoreView::warnings() const noexcept { return state_->set.warnings; }
+const std::vector<std::string>& StoreView::unread() const noexcept { return state_->set.unread; }
 const ConfigOrder& StoreView::suspect(std::string_view config) const {
   static const ConfigOrder none;
   std::call_once(state_->suspects_found, [this] { state_->find_suspects(); });
-  const auto found = state_->suspects.find(config);
+  const auto found = state_->suspects.find(std::string(config));
   return found == state_->suspects.end() ? none : found->second;
 }
 const Bindings& StoreView::problem_of(const StoredConfig& config) const {
   return state_->set.problems[config.problem].sizes;
 }
 const DeviceInfo& StoreView::device_of(const StoredConfig& config) const { return state_->set.devices[config.device]; }
-Bindings StoreView::config_of(const StoredConfig& config) const {
-  return bindings_from_json(nlohmann::json::parse(config.config_json));
-}
+Bindings StoreView::config_of(const StoredConfig& config) const { return config_bindings(config); }
 
 StoreView::Found StoreView::find(const Bindings& problem, const DeviceInfo& device) const {
   static const Rules none;
@@ -258,12 +263,99 @@ StoreView::Found StoreView::find(const Bindings& problem, const DeviceInfo& devi
   return {};
 }
 
+// Takes out what may not answer, in several threads, as there may be millions.
+ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> members, const LookupRules& rules,
+                                      LookupGroup::Order& order) const {
+  constexpr std::size_t block = 4096;
+  if (!rules.obstacle) return {members.begin(), members.end()};
+  struct Part {
+    ConfigOrder left;
+    std::map<std::string, std::size_t> left_out;
+  };
+  std::vector<Part> parts((members.size() + block - 1) / block);
+  for_each_index(parts.size(), options.threads, [&](std::size_t i) {
+    Record record;
+    for (const StoredConfig* row : members.subspan(i * block, std::min(block, members.size() - i * block))) {
+      record.config = config_bindings(*row);
+      const std::string obstacle = rules.obstacle(record);
+      if (obstacle.empty())
+        parts[i].left.push_back(row);
+      else
+        ++parts[i].left_out[obstacle];
+    }
+  });
+  ConfigOrder all;
+  for (const Part& part : parts) {
+    all.insert(all.end(), part.left.begin(), part.left.end());
+    for (const auto& [obstacle, count] : part.left_out) order.left_out[obstacle] += count;
+  }
+  return all;
+}
+
+LookupResult StoreView::look_up(const Bindings& problem, const DeviceInfo& device, const LookupRules& rules) const {
+  const RowSet& set = state_->set;
+  LookupCounts counts;
+  counts.records = set.records;
+  std::vector<std::optional<double>> distances;
+  for (const NamedProblem& each : set.problems) distances.push_back(shape_distance(each.sizes, problem));
+  each_row([&](const StoredConfig& row) {
+    const DeviceInfo& own = set.devices[row.device];
+    if (own.arch != device.arch)
+      ++counts.other_arch;
+    else if (own.backend != device.backend)
+      ++counts.other_backend;
+    else if (row.sanitized)
+      ++counts.sanitized;
+    else
+      counts.other_problem += !distances[row.problem];
+  });
+  std::vector<LookupGroup> groups;
+  std::optional<Record> read;
+  for (const Group& group : this->groups()) {
+    const DeviceInfo& own = set.devices[group.device];
+    if (own.arch != device.arch || own.backend != device.backend || !distances[group.problem]) continue;
+    const auto rank = [&, this] {
+      LookupGroup::Order order;
+      const ConfigOrder left = state_->allowed(members(group), rules, order);
+      const ConfigOrder best = rank_configs(left, state_->options.statistic);
+      order.left = left.size(), order.ranked = best.size();
+      order.record = [&read, best, this](std::size_t i) -> const Record& { return read.emplace(record_of(*best[i])); };
+      return order;
+    };
+    groups.push_back(
+        {&set.problems[group.problem].sizes, &own, *distances[group.problem], same_device(own, device), false, rank});
+  }
+  return xtune::look_up(std::move(groups), counts, problem, device, state_->options.statistic, rules);
+}
+
+std::span<const StoredConfig* const> StoreView::members(const Group& group) const {
+  return state_->groups->members_of(static_cast<std::size_t>(&group - groups().data()));
+}
+
+ConfigOrder StoreView::ranked(const Bindings& problem, const DeviceInfo& device,
+                              const std::function<std::string(const Record&)>& obstacle) const {
+  LookupRules rules;
+  rules.obstacle = obstacle;
+  LookupGroup::Order ignored;
+  ConfigOrder own;
+  for (const Group& group : groups()) {
+    if (state_->set.problems[group.problem].sizes != problem) continue;
+    if (!same_device(state_->set.devices[group.device], device)) continue;
+    const ConfigOrder left = state_->allowed(members(group), rules, ignored);
+    own.insert(own.end(), left.begin(), left.end());
+  }
+  return rank_configs(own, state_->options.statistic);
+}
+
+const std::vector<NamedProblem>& StoreView::problems() const noexcept { return state_->set.problems; }
+const std::vector<std::vector<StoredConfig>>& StoreView::rows() const noexcept { return state_->set.pieces; }
+
 std::string StoreView::explain(const Found& found, const Bindings& problem, const DeviceInfo& device) const {
   if (!found.config)
     return fmt::format("none: no stored configuration may answer for {} on {} ({}, {})", bindings_text(problem),
                        device.name, device.arch, device.backend);
-  std::string text = fmt::format("{}: {}, {}", to_string(found.match), found.config->config,
-                                 human_time_ms(found.config->*time_named(state_->options.statistic)));
+  std::string text = fmt::format("{}: {}, {}", to_string(found.match), config_text(*found.config),
+                                 human_time_ms(found.config->time_ms));
   if (problem_of(*found.config) != problem)
     text +=
         fmt::format(", measured for {} (distance {:.3g})", bindings_text(problem_of(*found.config)), found.distance);
@@ -278,7 +370,7 @@ Record StoreView::record_of(const StoredConfig& config) const {
   const RecordSource& source = state_->sources[config.file];
   const std::string line = read_file_part(source.path, config.offset, config.bytes);
   RecordLine read = read_record_line(line);
-  if (read.kind != RecordLine::Kind::record || read.record->key != config.key)
+  if (read.kind != RecordLine::Kind::record || KeyDigest(read.record->key) != config.key)
     throw Error(ErrorKind::io, fmt::format("{}: it has changed since it was read; load it again", source.name));
   return std::move(*read.record);
 }

@@ -1,10 +1,12 @@
 // A store's records of one kernel on one architecture, read for choosing among them: fast to load, faster to ask.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@ struct StoreViewOptions {
   /// be in several threads.
   std::function<std::string(const Bindings& problem)> bucket = {};
   unsigned threads = 0;  ///< that read; 0: as the machine has, 8 at most
+  bool all = false;      ///< with pruned, drift and sanitized records, for look_up and each_row
 };
 
 /// Immutable once made; any number of threads may ask it at once. What it hands out lives as long as it does.
@@ -36,10 +39,11 @@ class StoreView {
   StoreView& operator=(StoreView&&) noexcept;
   ~StoreView();
 
-  /// The configurations of one problem on one kind of device that may answer: at least one.
+  /// The configurations of one problem on one kind of device: at least one that may answer, or with Options::all any.
   using Group = ConfigGroup;
   const std::vector<Group>& groups() const noexcept;  ///< by the problem's text, then the device's name
-  /// Best first, as ranked() has them. They are ranked when they are first asked for, here or by find.
+  /// Best first, as ranked() has them; empty only with Options::all. They are ranked when they are first asked for,
+  /// here or by find.
   const ConfigOrder& order(const Group& group) const;
   void rank_all() const;  ///< for who wants all groups' orders: in several threads
 
@@ -67,6 +71,23 @@ class StoreView {
   /// One sentence of what was chosen and why, for people.
   std::string explain(const Found& found, const Bindings& problem, const DeviceInfo& device) const;
 
+  /// What look_up answers of all these records, with its reasons; needs Options::all. The criterion is the options'
+  /// statistic. obstacle gets a record of which nothing but the configuration is set.
+  LookupResult look_up(const Bindings& problem, const DeviceInfo& device, const LookupRules& rules) const;
+  /// Those of this very problem on this kind of device, without those that have an obstacle (as in LookupRules), best
+  /// first, as ranked() has them.
+  ConfigOrder ranked(const Bindings& problem, const DeviceInfo& device,
+                     const std::function<std::string(const Record&)>& obstacle) const;
+  /// Of all records, nearly always each once.
+  const std::vector<NamedProblem>& problems() const noexcept;
+  /// visit(const StoredConfig&) each row, in the order of files and lines.
+  template <class Visit>
+  void each_row(const Visit& visit) const {
+    for (const auto& piece : rows()) std::for_each(piece.begin(), piece.end(), visit);
+  }
+  /// The rows of a group, in the same order.
+  std::span<const StoredConfig* const> members(const Group& group) const;
+
   /// All measurements that count of a configuration (its bindings_text), of any problem and device, where one of them
   /// may have failed when it ran (failed_when_run, which knows the stage); else none. The first call goes over all
   /// rows.
@@ -81,8 +102,11 @@ class StoreView {
   std::uint64_t records() const noexcept;     ///< all that were read, also those that never answer
   std::uint64_t unreadable() const noexcept;  ///< files that could not be read; warnings() says why
   const std::vector<std::string>& warnings() const noexcept;
+  /// The warnings that stand for a file that was not read, or not to its end.
+  const std::vector<std::string>& unread() const noexcept;
 
  private:
+  const std::vector<std::vector<StoredConfig>>& rows() const noexcept;
   struct State;
   explicit StoreView(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

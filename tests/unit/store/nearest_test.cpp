@@ -145,14 +145,14 @@ TEST_CASE("threads that ask first, all at once, get the same orders") {
         threads.emplace_back([&] {
           for (const StoreView::Group& group : view.groups()) {
             std::vector<std::string>& texts = own.emplace_back();
-            for (const StoredConfig* config : view.order(group)) texts.emplace_back(config->config);
+            for (const StoredConfig* config : view.order(group)) texts.emplace_back(config_text(*config));
           }
         });
     }
     std::vector<std::vector<std::string>> texts;
     for (const StoreView::Group& group : expected.groups()) {
       texts.emplace_back();
-      for (const StoredConfig* config : expected.order(group)) texts.back().emplace_back(config->config);
+      for (const StoredConfig* config : expected.order(group)) texts.back().emplace_back(config_text(*config));
     }
     for (const auto& own : orders) CHECK(own == texts);
   }

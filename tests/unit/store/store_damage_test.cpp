@@ -60,7 +60,7 @@ TEST_CASE("the scanning reader finds sound and damaged what the reader of whole 
   SUBCASE("with checksums") { path = write_records(store.path(), {keyed_records()[0]}); }
   SUBCASE("without") { path = write_old(store.path(), {keyed_records()[0]}), step = 7; }
   const std::string whole = read_file(path);
-  const RowSet undamaged = read_rows({{path, 0, UINT64_MAX, "file"}}, 1);
+  const RowSet undamaged = read_rows({{path, 0, UINT64_MAX, "file"}}, {.threads = 1});
   const StoredConfig& own = undamaged.pieces.at(0).at(0);
   std::size_t damaged = 0, sound = 0;
   for (std::size_t bit = (whole.find('\n') + 1) * 8; bit < (whole.size() - 1) * 8; bit += step) {
@@ -69,14 +69,14 @@ TEST_CASE("the scanning reader finds sound and damaged what the reader of whole 
     if (text[bit / 8] == '\n') continue;
     const RecordSet expected = parse_records("file", text);
     write_text(path, text);
-    const RowSet rows = read_rows({{path, 0, UINT64_MAX, "file"}}, 1);
+    const RowSet rows = read_rows({{path, 0, UINT64_MAX, "file"}}, {.threads = 1});
     CAPTURE(text);
     ++(expected.records.empty() ? damaged : sound);
     if (rows.records > expected.records.size()) {
       // Damage in what choosing passes over, as a line of an earlier version may have it.
       CHECK(checksum_of(text.substr(text.find('\n') + 1, text.size() - text.find('\n') - 2)) == Checksum::none);
       const StoredConfig& row = rows.pieces.at(0).at(0);
-      CHECK((row.key == own.key && row.config == own.config && row.median_ms == own.median_ms &&
+      CHECK((row.key == own.key && config_text(row) == config_text(own) && row.median_ms == own.median_ms &&
              row.outcome == own.outcome));
       continue;
     }
@@ -128,7 +128,7 @@ TEST_CASE("a damaged time wins nowhere: it is skipped, named, moved aside and ke
   CHECK(view.warnings() == std::vector{skipped});
   const StoreView::Found found = view.find(keyed_records()[0].problem, example_device());
   REQUIRE(found.config);
-  CHECK(found.config->config == "BLOCK=16 RASTER=4");
+  CHECK(config_text(*found.config) == "BLOCK=16 RASTER=4");
   CHECK(view.order(view.groups().at(0)).size() == 2);
 
   CHECK(merge_store(other.path(), store.path()).records == 2);

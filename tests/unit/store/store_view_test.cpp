@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/files.hpp"
+#include "core/space/bindings_text.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
@@ -88,7 +89,13 @@ TEST_CASE("it ranks as ranked does") {
           same.push_back(&record);
       std::vector<std::string> expected, actual;
       for (const Record* record : ranked(same)) expected.push_back(json_of(*record));
-      for (const StoredConfig* config : view.order(group)) actual.push_back(json_of(view.record_of(*config)));
+      for (const StoredConfig* config : view.order(group)) {
+        const Record record = view.record_of(*config);
+        actual.push_back(json_of(record));
+        CHECK(config_text(*config) == bindings_text(record.config));
+        CHECK(config->key == KeyDigest(record.key));
+        CHECK(config->artifact_key == KeyDigest(record.artifact_key));
+      }
       CHECK(actual == expected);
     }
   }
@@ -111,7 +118,7 @@ TEST_CASE("rules turn away and prefer as they do in look_up") {
     // Which finals are left to judge is another question where the first may answer and one behind it may not.
     StoreView::Rules rules;
     rules.allowed = [&](const StoredConfig& config) { return allowed(view.config_of(config)); };
-    rules.holds = [&](const StoredConfig& config) { return holds(std::string(config.artifact_key)); };
+    rules.holds = [&](const StoredConfig& config) { return holds(view.record_of(config).artifact_key); };
     std::vector<Record> without_finals = records;
     std::erase_if(without_finals, [](const Record& record) { return !record.finals.empty(); });
     const TemporaryDirectory plain;
@@ -201,7 +208,68 @@ TEST_CASE("large files are cut into pieces at line ends, and no line is lost or 
   }
 }
 
-TEST_CASE("a line or file of absurd size is named, not kept, and the rest is read") {
+TEST_CASE("look_up answers for the same reasons as it does of whole records, with and without rules") {
+  for (std::uint64_t seed = 300; seed < 330; ++seed) {
+    CAPTURE(seed);
+    const TemporaryDirectory store;
+    write_records(store.path(), random_records(seed, 120));
+    const std::vector<Record> records = read_records(store.path(), "sm_90", "gemm").records;
+    StoreViewOptions options{seed % 2 ? "median" : "mean"};
+    options.all = true;
+    const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+    LookupRules rules;
+    if (seed % 3) rules.bucket = bucket_of;
+    if (seed % 5)
+      rules.obstacle = [](const Record& record) {
+        return std::get<std::int64_t>(record.config.at("BLOCK")) > 32 ? "" : "that are too small";
+      };
+    if (seed % 7)
+      rules.differences = [](const Record& record) {
+        return record.artifact_key.front() > 'c' ? std::vector<std::string>() : std::vector<std::string>{"launch: a"};
+      };
+    DeviceInfo other = example_device();
+    other.backend = "hip";
+    for (const Bindings& problem : asked_problems())
+      for (const DeviceInfo& device : {example_device(), other}) {
+        const LookupResult expected = look_up(records, problem, device, options.statistic, rules),
+                           found = view.look_up(problem, device, rules);
+        REQUIRE(found.match == expected.match);
+        CHECK(found.reasons == expected.reasons);
+        CHECK(found.differences == expected.differences);
+        CHECK(found.distance == expected.distance);
+        REQUIRE(found.record.has_value() == expected.record.has_value());
+        if (found.record) CHECK(json_of(*found.record) == json_of(*expected.record));
+        std::vector<const Record*> own;
+        for (const Record& record : records)
+          if (record.problem == problem && same_device(record.device, device) && !is_sanitized(record) &&
+              (!rules.obstacle || rules.obstacle(record).empty()))
+            own.push_back(&record);
+        std::vector<std::string> expected_order, order;
+        for (const Record* record : ranked(own, options.statistic)) expected_order.push_back(json_of(*record));
+        for (const StoredConfig* config : view.ranked(problem, device, rules.obstacle))
+          order.push_back(json_of(view.record_of(*config)));
+        CHECK(order == expected_order);
+      }
+  }
+}
+
+TEST_CASE("with all records, each one is a row, also of what never answers") {
+  const TemporaryDirectory store;
+  const std::vector<Record> records = random_records(41, 200);
+  write_records(store.path(), records);
+  StoreViewOptions options;
+  options.all = true;
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+  std::size_t row = 0, sanitized = 0;
+  view.each_row([&](const StoredConfig& config) {
+    CHECK(json_of(view.record_of(config)) == json_of(records.at(row++)));
+    sanitized += config.sanitized;
+  });
+  CHECK(row == records.size());
+  CHECK(sanitized == static_cast<std::size_t>(std::count_if(records.begin(), records.end(), is_sanitized)));
+}
+
+TEST_CASE("a line of absurd size is named, not kept, and the rest is read") {
   const TemporaryDirectory store;
   const std::filesystem::path path = write_records(store.path(), {example_record(64, 1)});
   const std::uint64_t before = std::filesystem::file_size(path);
@@ -212,12 +280,22 @@ TEST_CASE("a line or file of absurd size is named, not kept, and the rest is rea
   CHECK(view.records() == 2);
   REQUIRE(view.warnings().size() == 1);
   CHECK(view.warnings()[0] == path.string() + ":3: skipped: the line is longer than 256 MiB");
+}
 
-  std::filesystem::resize_file(path, std::uint64_t{5} << 30);
-  const StoreView none = StoreView::load(store.path(), "sm_90", "gemm");
-  CHECK(none.records() == 0);
-  CHECK(none.unreadable() == 1);
-  CHECK(none.warnings() == read_records(store.path(), "sm_90", "gemm").warnings);
+TEST_CASE("places beyond 4 GiB are found") {
+  const TemporaryDirectory store;
+  const Record first = example_record(64, 1), second = example_record(32, 2);
+  const std::filesystem::path path = write_records(store.path(), {first});
+  constexpr std::uint64_t place = (std::uint64_t{4} << 30) + 100;
+  std::filesystem::resize_file(path, place);  // zeros that take no space on the disk
+  std::ofstream(path, std::ios::app) << "\n" << to_json(second).dump() << "\n";
+  const RecordSource end{path, place + 1, UINT64_MAX, "end"};
+  const StoreView view = StoreView::load({end});
+  REQUIRE(view.records() == 1);
+  const StoreView::Found found = view.find(second.problem, example_device());
+  REQUIRE(found.config);
+  CHECK(found.config->offset == place + 1);
+  CHECK(json_of(view.record_of(*found.config)) == json_of(second));
 }
 
 TEST_CASE("a part of a file can be a source, as a bundle has it") {

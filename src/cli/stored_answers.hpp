@@ -1,0 +1,39 @@
+// What a store holds for a spec, as the commands that only look things up ask for it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "core/record/lookup.hpp"
+#include "core/record/objective.hpp"
+#include "core/record/spec_fit.hpp"
+#include "core/store/store_view.hpp"
+
+namespace xtune::cli {
+
+/// Says on stderr that the store does not exist, where it does not.
+void tell_missing_store(const CommonOptions& options);
+
+/// The records of the spec's kernel on the target's architecture. Where nothing but a statistic of the time ranks,
+/// they are rows of a StoreView, some 200 bytes each; else whole records, of which there should not be a million.
+class StoredAnswers {
+ public:
+  /// Tells on standard error what is damaged, and of a missing store. spec and target outlive it. whole: the command
+  /// needs whole records whatever ranks.
+  StoredAnswers(const Spec& spec, const CommonOptions& options, const Target& target, bool whole = false);
+
+  LookupResult look_up(const Bindings& problem, SpecFit& fit) const;
+  bool empty() const;
+
+  const StoreView* view() const { return view_ ? &*view_ : nullptr; }  ///< null: records() has them
+  const std::vector<Record>& records() const { return records_; }
+
+ private:
+  const Spec& spec_;
+  const Target& target_;
+  std::optional<StoreView> view_;
+  std::vector<Record> records_;
+};
+
+}  // namespace xtune::cli
