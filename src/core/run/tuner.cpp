@@ -40,7 +40,7 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
       alternate_(is_cpu(target.device)),
       // Each device has one configuration at hand and one waiting.
       batch_(compiler.parallel() * (alternate_ ? 4 : 2) + 2 * std::max<std::size_t>(benches.size(), 1)),
-      on_arch_(read_store()),
+      on_arch_(read_store(problem)),
       path_(make_search(problem), window()),
       stored_(options.fresh && options.peers ? std::vector<Record>() : std::move(on_arch_)),
       compile_times_(space_) {

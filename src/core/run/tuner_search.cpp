@@ -1,8 +1,12 @@
 // What a run tries: its strategy, and each proposal until it is compiled.
+#include <algorithm>
+#include <limits>
+
 #include "base/causes.hpp"
 #include "core/run/knowledge.hpp"
 #include "core/run/tuning.hpp"
 #include "core/search/strategy.hpp"
+#include "core/store/selected_records.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -56,8 +60,24 @@ void Tuning::stop_where_asked() {
   if (stop_.load()) throw Error(ErrorKind::interrupted, "stopped while the space was built; nothing was measured yet");
 }
 
-std::vector<Record> Tuning::read_store() {
-  RecordSet set = read_records(options_.store, target_.device.arch, spec_.kernel.name);
+/// Those of this problem on this kind of device; and where a search learns, those that may guide it (add_sources).
+std::vector<Record> Tuning::read_store(const Bindings& problem) {
+  const auto is_own = [&](const StoreView& view, const StoredConfig& row) {
+    return same_device(view.device_of(row), target_.device) && view.problem_of(row) == problem;
+  };
+  const bool guided = options_.transfer && options_.only.empty() &&
+                      !make_strategy(spec_.search.strategy, space_, spec_.search.seed, evals_)->sequence();
+  std::int64_t first_own_ms = std::numeric_limits<std::int64_t>::max();
+  RecordSet set = read_selected_records(
+      options_.store, target_.device.arch, spec_.kernel.name,
+      [&](const StoreView& view, const StoredConfig& row) {
+        return is_own(view, row) || (guided && row.unix_time_ms < first_own_ms);
+      },
+      [&](const StoreView& view) {
+        view.each_row([&](const StoredConfig& row) {
+          if (is_own(view, row)) first_own_ms = std::min(first_own_ms, row.unix_time_ms);
+        });
+      });
   Causes causes;
   for (const std::string& warning : set.warnings) causes.add(warning);
   for (const Cause& cause : causes.all()) observer_.on_warning(cause.text());

@@ -68,7 +68,7 @@ class Tuning {
 
  private:
   // tuner_search.cpp: what is tried.
-  std::vector<Record> read_store();
+  std::vector<Record> read_store(const Bindings& problem);
   std::unique_ptr<Strategy> make_search(const Bindings& problem);
   void stop_where_asked();
   TrialPtr make_trial(std::uint64_t index);
@@ -171,7 +171,7 @@ class Tuning {
   const std::uint64_t evals_;
   const bool alternate_;
   const std::size_t batch_;      ///< configurations in flight at most; see room()
-  std::vector<Record> on_arch_;  ///< the store's, of this kernel and architecture; moved into stored_
+  std::vector<Record> on_arch_;  ///< what read_store gave; moved into stored_
   SearchPath path_;
 
   StoredResults stored_;
@@ -233,10 +233,10 @@ class Tuning {
   };
   std::optional<FinalsElsewhere> finals_elsewhere_;  ///< another process holds them
   std::optional<BlockWalk> blocks_;                  ///< the way of a search that does not learn, where there are peers
-  bool untold_ = false;     ///< a record could not be stored: the others will not come to know it
+  bool untold_ = false;  ///< a record could not be stored: the others will not come to know it
   std::uint64_t not_stored_ = 0;
   std::string store_failure_;  ///< told last
-  bool news_here_ = false;  ///< records were stored since the others were told
+  bool news_here_ = false;     ///< records were stored since the others were told
   EventLoop::Watch next_look_, next_turn_;
   std::vector<TrialPtr> finalists_;  ///< compiled
   std::unique_ptr<Finals> finals_;
