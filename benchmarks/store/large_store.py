@@ -109,7 +109,8 @@ def main():
             (folder / "copy.toml").write_text(text, encoding="utf-8")
             template = SPEC.format(problems="[problem]\nN = 4096", parameters=parameter("A", 1))
             (folder / "template.toml").write_text(template, encoding="utf-8")
-            first = [options.xtune, "run", folder / "template.toml", "--backend", "host", "--quiet", "--store", folder / "store"]
+            first = [options.xtune, "run", folder / "template.toml", "--backend", "host", "--quiet", "--store",
+                     folder / "store"]
             done = subprocess.run(first, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             if done.returncode != 0:
                 sys.exit(done.stdout)
