@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/host_name.hpp"
+#include "base/process_gone.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
 #include "core/run/attempt.hpp"
@@ -107,6 +108,7 @@ void RunSession::keep_progress(const std::filesystem::path& store) {
   ProcessProgress process;
   process.host = host_name();
   process.pid = getpid();
+  process.pid_scope = pid_scope();
   process.attempt = new_attempt();
   process.job = environment_variable("SLURM_JOB_ID").value_or("");
   process.restart = std::atoi(environment_variable("SLURM_RESTART_COUNT").value_or("0").c_str());
