@@ -19,11 +19,13 @@ using Json = nlohmann::ordered_json;
 
 int merge(const StoreOptions& options, const std::vector<std::string>& others) {
   MergeReport all;
+  bool nothing_read = false;  // of the records of one of them
   for (const std::string& other : others) {
     const MergeReport one = merge_store(options.path(), other);
     all.records += one.records, all.artifacts += one.artifacts;
     all.known_records += one.known_records, all.known_artifacts += one.known_artifacts;
     all.refused += one.refused;
+    nothing_read = nothing_read || (one.unread > 0 && one.records + one.known_records == 0);
     all.warnings.insert(all.warnings.end(), one.warnings.begin(), one.warnings.end());
   }
   tell_warnings(all.warnings);
@@ -39,7 +41,7 @@ int merge(const StoreOptions& options, const std::vector<std::string>& others) {
     fmt::print("{}: {} and {} came, {} and {} were there before\n", printable(options.path().string()),
                counted(all.records, "record"), counted(all.artifacts, "artifact"), counted(all.known_records, "record"),
                counted(all.known_artifacts, "artifact"));
-  return all.refused ? own_failure : done;
+  return all.refused || nothing_read ? own_failure : done;
 }
 
 struct ShipFlags {

@@ -8,6 +8,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/json_error.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/finals.hpp"
@@ -146,18 +147,21 @@ Bundle::Bundle(fs::path path) : path_(std::move(path)) {
       const Place place = place_of(part);
       if (part.at("sha256") != sha256(read_file_part(path_, place.offset, place.bytes)))
         throw fail("the records of " + printable(name.kernel, 80) + " are not those that were packed");
-      records_[{name.arch, name.kernel}] = place;
+      if (!records_.emplace(std::pair(name.arch, name.kernel), place).second)
+        throw fail("it lists the records of " + printable(name.kernel, 80) + " on " + printable(name.arch, 80) +
+                   " twice");
       parts_.push_back(std::move(name));
     }
     for (const Json& part : index.at("artifacts"))
-      artifacts_[part.at("key")] = {place_of(part), part.at("metadata").dump()};
+      if (!artifacts_.emplace(part.at("key"), Packed{place_of(part), part.at("metadata").dump()}).second)
+        throw fail("it lists the artifact " + printable(part.at("key").get<std::string>(), 80) + " twice");
     for (const Json& spec : index.value("specs", Json::array())) {
       PackedSpec& packed = specs_[spec.at("kernel")];
       packed.spec = spec.at("spec");
       for (const Json& file : spec.at("files")) packed.files[file.at("name")] = {place_of(file), file.at("sha256")};
     }
   } catch (const Json::exception& damage) {
-    throw fail(printable(damage.what(), 200));
+    throw fail(json_error_text(damage));
   }
 }
 
