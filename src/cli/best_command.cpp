@@ -14,7 +14,8 @@
 namespace xtune::cli {
 namespace {
 
-nlohmann::ordered_json answer_json(const Spec& spec, const Bindings& problem, const LookupResult& found) {
+nlohmann::ordered_json answer_json(const Spec& spec, const Bindings& problem, const DeviceInfo& device,
+                                   const LookupResult& found) {
   nlohmann::ordered_json json{
       {"kernel", spec.kernel.name}, {"problem", bindings_json(problem)}, {"match", to_string(found.match)}};
   json["best"] = nullptr;
@@ -23,12 +24,14 @@ nlohmann::ordered_json answer_json(const Spec& spec, const Bindings& problem, co
     json["measured_for"] = bindings_json(found.record->problem);
     json["measured_on"] = found.record->device.name;
     json["differences"] = found.differences;
+    json["stale"] = nullptr;
+    if (found.stale) json["stale"] = {{"driver", {{"measured", found.record->device.driver}, {"now", device.driver}}}};
   }
   json["reasons"] = found.reasons;
   return json;
 }
 
-void print_text(const Spec& spec, const Bindings& problem, const LookupResult& found) {
+void print_text(const Spec& spec, const Bindings& problem, const DeviceInfo& device, const LookupResult& found) {
   if (!problem.empty()) fmt::print("problem: {}\n", bindings_text(problem));
   if (found.record) {
     const Record& record = *found.record;
@@ -39,8 +42,10 @@ void print_text(const Spec& spec, const Bindings& problem, const LookupResult& f
     fmt::print("\n");
     if (!spec.objective.goals.empty()) fmt::print("  {}\n", objective_text(spec, record));
     if (!record.tainted.empty()) fmt::print("  tainted: {}\n", fmt::join(record.tainted, "; "));
-    if (!found.differences.empty())
-      fmt::print("  measured with another {} than this spec has now; `xtune run` measures anew\n",
+    if (found.stale)
+      fmt::print("  stale: {}; `xtune run` measures again\n", driver_change(record.device, device));
+    else if (!found.differences.empty())
+      fmt::print("  measured with another {} than this spec has now; `xtune run` measures again\n",
                  part_names(found.differences));
   } else {
     fmt::print("none: nothing stored that may answer; `xtune run` measures\n");
@@ -56,11 +61,11 @@ class AcrossAnswer {
     for (const Bindings& problem : spec.cases)
       fits.push_back(std::make_unique<SpecFit>(spec, problem, target.device, target.arch, target.backend.toolchain));
     // What this spec would measure today goes first; where that is nothing, what it once was, and how it differs.
-    for (const bool any_key : {false, true}) {
+    for (const KeyFit worst : {KeyFit::holds, KeyFit::stale, KeyFit::differs}) {
       std::vector<CaseRecords> cases;
       for (std::size_t i = 0; i < fits.size(); ++i)
-        cases.push_back({spec.cases[i], target.device,
-                         answering(records, spec.cases[i], target.device, fits[i]->rules(), any_key)});
+        cases.push_back(
+            {spec.cases[i], target.device, answering(records, spec.cases[i], target.device, fits[i]->rules(), worst)});
       choice_ = choose_across(Objective(spec), spec.objective.across, cases);
       if (choice_) break;
     }
@@ -74,8 +79,8 @@ class AcrossAnswer {
     if (!choice_) return text + "      `xtune run` measures what the store lacks\n";
     for (std::size_t i = 0; i < differences_.size(); ++i)
       if (!differences_[i].empty())
-        text += fmt::format("      {}: measured with another {} than this spec has now\n",
-                            bindings_text(spec_.cases[i]), part_names(differences_[i]));
+        text += fmt::format("      {}: measured with another {} than now\n", bindings_text(spec_.cases[i]),
+                            part_names(differences_[i]));
     return text;
   }
   nlohmann::ordered_json json(std::size_t index) const {
@@ -103,9 +108,9 @@ int show(const std::string& path, const CommonOptions& options) {
         look_up(records, problem, target.device, objective.criterion(problem, target.device), fit.rules());
     all = all && found.record;
     if (options.json())
-      answers.push_back(answer_json(spec, problem, found));
+      answers.push_back(answer_json(spec, problem, target.device, found));
     else
-      print_text(spec, problem, found);
+      print_text(spec, problem, target.device, found);
   }
   if (spec.objective.across != ObjectiveSpec::Across::each && spec.cases.size() > 1) {
     const AcrossAnswer across(spec, target, records);

@@ -49,6 +49,8 @@ struct Matrix {
   std::vector<Bindings> problems, without;  ///< with measurements of their own, and without
   std::vector<Bindings> configs;
   std::vector<std::vector<double>> ratios;
+  /// Problems that were measured only with another driver than the device has now: with which.
+  std::vector<std::pair<Bindings, DeviceInfo>> stale;
 };
 
 /// Goals that are maximised have negative scores.
@@ -72,6 +74,11 @@ Matrix matrix_of(const Spec& spec, const std::vector<Bindings>& problems, const 
       if (record.problem == problem && same_device(record.device, target.device) && !is_sanitized(record) &&
           fit.obstacle(record).empty())
         own.push_back(&record);
+    const auto is_current = [&](const Record* record) { return same_driver(record->device, target.device); };
+    if (std::any_of(own.begin(), own.end(), is_current))
+      std::erase_if(own, [&](const Record* record) { return !is_current(record); });
+    else if (!own.empty())
+      matrix.stale.emplace_back(problem, own.front()->device);
     std::map<std::size_t, double> row;
     double best = 0;
     for (const Record* record : ranked(own, criterion)) {
@@ -109,7 +116,8 @@ std::string method_of(const dispatch::Cover& cover) {
   return "greedy";
 }
 
-nlohmann::ordered_json cover_json(const Spec& spec, const Matrix& matrix, const dispatch::Cover& cover, double limit) {
+nlohmann::ordered_json cover_json(const Spec& spec, const Matrix& matrix, const dispatch::Cover& cover, double limit,
+                                  const DeviceInfo& now) {
   nlohmann::ordered_json json{{"kernel", spec.kernel.name},
                               {"within", limit - 1},
                               {"method", method_of(cover)},
@@ -125,6 +133,10 @@ nlohmann::ordered_json cover_json(const Spec& spec, const Matrix& matrix, const 
                           {"within", cover.ratio[i] <= limit}});
     json["configs"].push_back({{"config", bindings_json(matrix.configs[config])}, {"serves", std::move(serves)}});
   }
+  json["stale"] = nlohmann::ordered_json::array();
+  for (const auto& [problem, device] : matrix.stale)
+    json["stale"].push_back(
+        {{"problem", bindings_json(problem)}, {"driver", {{"measured", device.driver}, {"now", now.driver}}}});
   json["not_measured"] = nlohmann::ordered_json::array();
   for (const Bindings& problem : matrix.without) json["not_measured"].push_back(bindings_json(problem));
   return json;
@@ -134,7 +146,8 @@ std::string percent(double ratio) {
   return std::isfinite(ratio) ? fmt::format("{:.1f} %", (ratio - 1) * 100) : "not measured";
 }
 
-void print_text(const Spec& spec, const Matrix& matrix, const dispatch::Cover& cover, double limit, std::size_t most) {
+void print_text(const Spec& spec, const Matrix& matrix, const dispatch::Cover& cover, double limit, std::size_t most,
+                const DeviceInfo& now) {
   const std::size_t cases = matrix.problems.size();
   const char* how = cover.smallest          ? "exact: no smaller set does"
                     : cover.within == cases ? "greedy: a smaller set may do"
@@ -154,6 +167,8 @@ void print_text(const Spec& spec, const Matrix& matrix, const dispatch::Cover& c
   }
   for (std::size_t i = 0; i < cases; ++i)
     if (!cover.served_by[i]) fmt::print("{}: none of these was measured\n", bindings_text(matrix.problems[i]));
+  for (const auto& [problem, device] : matrix.stale)
+    fmt::print("{}: stale: {}; `xtune run` measures again\n", bindings_text(problem), driver_change(device, now));
   for (const Bindings& problem : matrix.without)
     fmt::print("{}: nothing measured; `xtune run` measures it\n", bindings_text(problem));
   if (cover.too_many)
@@ -173,9 +188,9 @@ int show(const CoverOptions& options) {
   const Matrix matrix = matrix_of(spec, problems_of(spec, records, options.stored), records, target);
   const dispatch::Cover cover = dispatch::smallest_cover(matrix.ratios, limit, options.most);
   if (options.common.json())
-    print_json(cover_json(spec, matrix, cover, limit));
+    print_json(cover_json(spec, matrix, cover, limit, target.device));
   else
-    print_text(spec, matrix, cover, limit, options.most);
+    print_text(spec, matrix, cover, limit, options.most, target.device);
   return !matrix.problems.empty() && matrix.without.empty() && cover.within == matrix.problems.size() ? done
                                                                                                       : nothing_valid;
 }

@@ -42,14 +42,22 @@ int list(const StoreOptions& options) {
   }
   fmt::print("{}\n", printable(options.path().string()));
   for (const StorePart& part : summary.parts)
-    fmt::print("  {:<12} {:<24} {:>9}, {} answered on {}; newest {}, {}\n", printable(part.arch, 60),
+    fmt::print("  {:<12} {:<24} {:>9}, {} answered{}; newest {}, {}\n", printable(part.arch, 60),
                printable(part.kernel, 80), counted(part.records, "record"), counted(part.answers, "problem"),
-               part.devices.empty() ? "no device" : printable(fmt::format("{}", fmt::join(part.devices, ", ")), 200),
+               part.devices.empty() ? "" : " on " + printable(fmt::format("{}", fmt::join(part.devices, ", ")), 200),
                date_of(part.newest_unix_ms), human_bytes(part.bytes));
   if (summary.parts.empty()) fmt::print("  no records{}\n", summary.unreadable ? " that can be read" : "");
   fmt::print("  {}, {} with their sources\n", counted(summary.artifacts, "artifact"),
              human_bytes(summary.artifact_bytes));
   return summary.nothing_read() ? own_failure : done;
+}
+
+std::string repair_hint(const VerifyReport& report) {
+  const auto movable = static_cast<std::size_t>(
+      std::count_if(report.damage.begin(), report.damage.end(), [](const StoreDamage& one) { return one.movable; }));
+  if (movable == 0) return "; --repair cannot move any of it aside: see to the files yourself";
+  if (movable < report.damage.size()) return fmt::format("; --repair can move {} of them aside", movable);
+  return "; --repair moves them aside";
 }
 
 int verify(const StoreOptions& options, bool repair) {
@@ -79,7 +87,7 @@ int verify(const StoreOptions& options, bool repair) {
         : repair ? fmt::format("{}, of which {} could not be repaired", counted(report.damage.size(), "damaged piece"),
                                std::count_if(report.damage.begin(), report.damage.end(),
                                              [](const StoreDamage& one) { return !one.repaired; }))
-                 : counted(report.damage.size(), "damaged piece") + "; --repair moves them aside");
+                 : counted(report.damage.size(), "damaged piece") + repair_hint(report));
   }
   return report.sound() ? done : own_failure;
 }

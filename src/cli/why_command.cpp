@@ -25,17 +25,22 @@ struct Verdicts {
   std::string example_config;
 };
 
-/// The stored record of the same configuration whose key differs in the fewest parts.
-std::vector<std::string> nearest_difference(const std::vector<const Record*>& records, const KeyParts& parts) {
-  std::vector<std::string> best;
+/// How the stored record of the same configuration differs whose key does so in the fewest parts; empty: not at all.
+std::vector<std::string> nearest_difference(const std::vector<const Record*>& records, const KeyParts& parts,
+                                            const DeviceInfo& device) {
+  const std::string key = key_of(parts);
+  std::optional<std::vector<std::string>> best;
   for (const Record* record : records) {
+    if (record->key == key) return {};
     std::vector<std::string> difference = key_difference(parts, record->key_parts);
-    if (best.empty() || difference.size() < best.size()) best = std::move(difference);
+    if (same_driver(record->device, device))
+      std::erase_if(difference, [](const std::string& line) { return line.starts_with("driver: "); });
+    if (!best || difference.size() < best->size()) best = std::move(difference);
   }
-  return best;
+  return std::move(*best);
 }
 
-Verdicts judge(const Spec& spec, const Space& space, const CandidateResolver& resolver,
+Verdicts judge(const Spec& spec, const Space& space, const CandidateResolver& resolver, const DeviceInfo& device,
                const std::vector<Record>& records) {
   std::map<Bindings, std::vector<const Record*>> by_config;
   for (const Record& record : records) by_config[record.config].push_back(&record);
@@ -51,12 +56,11 @@ Verdicts judge(const Spec& spec, const Space& space, const CandidateResolver& re
     }
     const KeyParts parts =
         resolver.measurement_key_parts(config, resolver.artifact_key(resolver.compile_request(config)));
-    const std::string key = key_of(parts);
-    if (std::any_of(found->second.begin(), found->second.end(), [&](const Record* r) { return r->key == key; })) {
+    const std::vector<std::string> difference = nearest_difference(found->second, parts, device);
+    if (difference.empty()) {
       ++verdicts.stored;
       continue;
     }
-    const std::vector<std::string> difference = nearest_difference(found->second, parts);
     ++verdicts.differing[part_names(difference)];
     if (verdicts.example.empty()) {
       verdicts.example = difference;
@@ -105,7 +109,7 @@ int show(const std::string& path, const CommonOptions& options) {
   for (const Bindings& problem : spec.cases) {
     const Space space = make_space(spec, problem, device_facts(target.device));
     const CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false);
-    const Verdicts verdicts = judge(spec, space, resolver, records);
+    const Verdicts verdicts = judge(spec, space, resolver, target.device, records);
     SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
     const LookupResult lookup =
         look_up(records, problem, target.device, objective.criterion(problem, target.device), fit.rules());

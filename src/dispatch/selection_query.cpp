@@ -14,10 +14,11 @@ namespace xtune::dispatch {
 
 namespace {
 
-/// A part of the key that an application's data, reference or check made: a kernel that is loaded has none of these,
-/// and a failure with other data is one of the same code.
-bool is_attached(const std::string& difference) {
-  return difference.starts_with("buffers: ") || difference.starts_with("reference: given ") ||
+/// A part of the key that an application's data, reference or check made, or the driver: a kernel that is loaded has
+/// none of the former, and a failure with other data or another driver is one of the same code.
+bool is_same_code(const std::string& difference) {
+  return difference.starts_with("driver: ") || difference.starts_with("buffers: ") ||
+         difference.starts_with("reference: given ") ||
          (difference.starts_with("check: ") && difference.ends_with(" -> (none)"));
 }
 
@@ -65,7 +66,7 @@ std::string SelectionQuery::find_objection(const Bindings& config) {
     if (!trials[i].passed && !failed_when_run(record.outcome, record.stage)) return false;
     if (!today.obstacle(record).empty()) return false;
     const std::vector<std::string> differences = today.differences(record);
-    return std::all_of(differences.begin(), differences.end(), is_attached);
+    return std::all_of(differences.begin(), differences.end(), is_same_code);
   };
   const std::optional<std::size_t> against = objection(trials, problem, device, holds);
   if (!against) return {};

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 
 #include "core/device/device_info.hpp"
@@ -73,6 +74,9 @@ void add_platform_facts(const HipCalls& calls, int index, DeviceInfo& info) {
   int version = 0;
   if (calls.hipDriverGetVersion(&version) == hipSuccess)
     info.driver = fmt::format("{}.{}.{}", version / 10000000, version / 100000 % 100, version % 100000);
+  std::ifstream file("/sys/module/amdgpu/version");  // AMD's own module has one, the kernel's has not
+  if (std::string module_version; !info.driver.empty() && file >> module_version)
+    info.driver += " (amdgpu " + module_version + ")";
   info.shared_per_block_optin = info.shared_per_block;  // all of the LDS, without opting in
   info.shared_per_compute_unit = optional_attribute(calls, index, hipDeviceAttributeMaxSharedMemoryPerMultiprocessor);
   if (info.shared_per_compute_unit < info.shared_per_block) info.shared_per_compute_unit = info.shared_per_block;

@@ -6,6 +6,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/json_error.hpp"
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
 #include "xtune/error.hpp"
@@ -39,7 +40,7 @@ Metadata read_metadata(const std::string& key, std::string_view text) {
       throw fail("'" + printable(metadata.artifact.format, 20) + "' is no format");
     return metadata;
   } catch (const Json::exception& error) {
-    throw fail("its metadata are damaged: " + printable(error.what(), 200));
+    throw fail("its metadata are damaged: " + json_error_text(error));
   }
 }
 

@@ -57,7 +57,7 @@ class CandidateResolver {
   std::vector<std::pair<std::string, ToleranceRule>> tolerances() const;
 
   /// Artifact key, problem, launch-only parameters, arguments, seed, launch, validation, protocol, device (backend,
-  /// vendor, arch, name, compute units). A launch that cannot be resolved counts by its message.
+  /// vendor, arch, name, compute units), driver. A launch that cannot be resolved counts by its message.
   KeyParts measurement_key_parts(const Config& config, const std::string& artifact_key) const;
 
   /// The same for a reference kernel. Its launch is its own, else the tuned kernel's in `config`. One configuration

@@ -204,6 +204,7 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
       if (spec.validate.repeat > 0) parts.emplace_back("repeat", std::to_string(spec.validate.repeat));
       parts.emplace_back("protocol", protocol_text(spec.measure));
       parts.emplace_back("device", device_part(state_->device));
+      if (!state_->device.driver.empty()) parts.emplace_back("driver", state_->device.driver);
       state_->constant_parts = std::move(parts);
     }
   }

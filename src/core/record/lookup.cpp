@@ -94,16 +94,17 @@ struct Choice {
   std::size_t passed_over = 0;  // faster ones whose key differs
 };
 
-// Of records in their order: the first whose key holds, else the first.
+// Of records in their order: the first whose key holds, else the first stale one, else the first.
 Choice choose(const std::vector<const Record*>& order, const LookupRules& rules) {
-  Choice first{order.front(), {}, 0};
-  if (!rules.differences) return first;
+  if (!rules.differences) return {order.front(), {}, 0};
+  Choice choice;
   for (std::size_t i = 0; i < order.size(); ++i) {
     std::vector<std::string> differences = rules.differences(*order[i]);
     if (differences.empty()) return {order[i], {}, i};
-    if (i == 0) first.differences = std::move(differences);
+    if (!choice.record || key_fit(differences) < key_fit(choice.differences))
+      choice = {order[i], std::move(differences), 0};
   }
-  return first;
+  return choice;
 }
 
 }  // namespace
@@ -161,6 +162,7 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
     result.record = taken;
     result.distance = group.distance;
     result.differences = std::move(choice.differences);
+    result.stale = key_fit(result.differences) == KeyFit::stale;
     result.reasons.push_back(
         fmt::format("{}: taken as the {} match, {}{}", what, to_string(result.match),
                     human_time_ms(statistic(taken.time_ms, criterion.statistic)),
@@ -170,7 +172,10 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
           fmt::format("{}: {} records passed over, measured under a key that is no longer this "
                       "spec's",
                       what, choice.passed_over));
-    if (!result.differences.empty())
+    if (result.stale)
+      result.reasons.push_back(
+          fmt::format("{}: stale: {}; `xtune run` measures again", what, driver_change(taken.device, device)));
+    else if (!result.differences.empty())
       result.reasons.push_back(fmt::format("{}: measured under another key than this spec's; what differs: {}", what,
                                            part_names(result.differences)));
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/record/best.hpp"
+#include "core/record/key_fit.hpp"
 
 namespace xtune {
 
@@ -21,8 +22,9 @@ std::optional<double> shape_distance(const Bindings& a, const Bindings& b);
 struct LookupRules {
   /// Why a record may not answer ("whose parameters are not this spec's"), or empty.
   std::function<std::string(const Record&)> obstacle;
-  /// How its key differs from the one that its configuration would have today, as key_difference tells; empty: not at
-  /// all. A record whose key still holds goes before a faster one whose key does not.
+  /// How its key differs from the one that its configuration would have today, as key_difference returns it; empty: not
+  /// at all. A record whose key holds goes before a faster one that is stale, that one before any that differs
+  /// (KeyFit).
   std::function<std::vector<std::string>(const Record&)> differences;
   /// The bucket of a problem, as the spec's dispatch key has it; empty: none. Records of the same bucket go before
   /// nearer ones of another.
@@ -35,6 +37,7 @@ struct LookupResult {
   std::optional<Record> record;
   double distance = 0;                   ///< bucket, nearest: shape_distance
   std::vector<std::string> differences;  ///< how the record's key differs from today's, a line each
+  bool stale = false;                    ///< measured with another driver; nothing else differs
   std::vector<std::string> reasons;      ///< what was considered and why it was taken or not, a line each
 };
 

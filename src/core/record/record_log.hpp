@@ -21,7 +21,8 @@ std::optional<std::string> name_of_component(const std::string& component);
 bool is_path_component(std::string_view component);
 
 /// Writes one file that no other process writes. The file appears with the first append. Each record is one write() of
-/// one line, so that a kill loses at most the line in flight. Not thread-safe. A file-size limit (ulimit -f) is an
+/// one line, so that a kill loses at most the line in flight. Where the file is removed or replaced by another process,
+/// the line in flight and those that follow go to a new one. Not thread-safe. A file-size limit (ulimit -f) is an
 /// error like a full disk where the process ignores SIGXFSZ; else the signal ends it.
 class RecordWriter {
  public:

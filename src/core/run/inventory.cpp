@@ -13,6 +13,7 @@
 #include "backends/backend.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/json_error.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/record/record_json.hpp"
@@ -84,7 +85,7 @@ BackendState ask(const std::string& name) {
     text = text.substr(0, text.find_last_not_of('\n') + 1);
     return backend_state_from_json(nlohmann::json::parse(text.substr(text.rfind('\n') + 1)));
   } catch (const nlohmann::json::exception& error) {
-    return failed_probe(name, std::string("its answer cannot be read: ") + error.what());
+    return failed_probe(name, "its answer cannot be read: " + json_error_text(error));
   }
 }
 

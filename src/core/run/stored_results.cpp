@@ -2,6 +2,7 @@
 #include "core/run/stored_results.hpp"
 
 #include "core/record/best.hpp"
+#include "core/record/key_fit.hpp"
 
 namespace xtune {
 namespace {
@@ -39,7 +40,8 @@ Record StoredResults::take(const std::string& key) { return std::move(first_.ext
 std::vector<const Record*> StoredResults::ok_of(const Bindings& problem, const DeviceInfo& device) const {
   std::vector<const Record*> found;
   for (const auto& [key, record] : first_)
-    if (record.outcome == Outcome::ok && record.problem == problem && same_device(record.device, device))
+    if (record.outcome == Outcome::ok && record.problem == problem && same_device(record.device, device) &&
+        same_driver(record.device, device))
       found.push_back(&record);
   return found;
 }

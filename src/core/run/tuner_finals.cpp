@@ -150,7 +150,8 @@ void Tuning::on_finals(std::vector<FinalistResult> results, const std::vector<st
   ++answers_;
   first().busy = false;
   result_.device_busy_s += finals_->busy_s();
-  const std::int64_t now_ms = clock_.unix_time_ms();
+  std::int64_t now_ms = 0;  // of all of them: their finals are one measurement
+  for (const TrialPtr& finalist : finalists_) now_ms = std::max(now_ms, stamps_.next(finalist->record.key));
   const std::string id = options_.attempt + "-" + finalists_.front()->record.key.substr(0, 8);
   for (std::size_t i = 0; i < results.size(); ++i) {
     FinalistResult& result = results[i];

@@ -48,10 +48,10 @@ void Tuning::on_benched(const TrialPtr& trial, Lane& lane, const BenchAnswer& an
   follow_drift();
 }
 
-void Tuning::stamp(Record& record) const {
+void Tuning::stamp(Record& record) {
   record.host = host_name();
   record.attempt = options_.attempt;
-  record.unix_time_ms = clock_.unix_time_ms();
+  record.unix_time_ms = stamps_.next(record.key);
 }
 
 /// A store that cannot be written must not cost the user the run.

@@ -1,5 +1,6 @@
 // What a run tries: its strategy, and each proposal until it is compiled.
 #include "base/causes.hpp"
+#include "core/record/future_records.hpp"
 #include "core/run/knowledge.hpp"
 #include "core/run/tuning.hpp"
 #include "core/search/strategy.hpp"
@@ -61,6 +62,13 @@ std::vector<Record> Tuning::read_store() {
   Causes causes;
   for (const std::string& warning : set.warnings) causes.add(warning);
   for (const Cause& cause : causes.all()) observer_.on_warning(cause.text());
+  FutureRecords future(clock_.unix_time_ms());
+  for (const Record& record : set.records) {
+    stamps_.learn(record);
+    future.look_at(record);
+  }
+  if (const std::string text = future.text(); !text.empty())
+    observer_.on_warning(text + ": a clock was wrong then, or is now; what this run measures counts as newer");
   return std::move(set.records);
 }
 

@@ -18,6 +18,7 @@
 #include "core/run/reference_plan.hpp"
 #include "core/run/search_path.hpp"
 #include "core/run/stored_results.hpp"
+#include "core/run/time_stamps.hpp"
 #include "core/run/tuner.hpp"
 
 namespace xtune {
@@ -123,7 +124,7 @@ class Tuning {
   void fill(Record& record, const Trial& trial, const Lane& lane, const BenchAnswer& answer) const;
   void on_benched(const TrialPtr& trial, Lane& lane, const BenchAnswer& answer);
   void finish(Trial& trial, const std::string& log);
-  void stamp(Record& record) const;
+  void stamp(Record& record);
   void store(const Record& record);
   void take(const Trial& trial, Record record, const std::string& log, bool from_store);
   void report();
@@ -161,6 +162,7 @@ class Tuning {
   CompileService& compiler_;
   std::vector<Lane> lanes_;
   Clock& clock_;
+  TimeStamps stamps_;
   TuneObserver& observer_;
   const std::atomic<bool>& stop_;
   const std::int64_t start_ns_;
@@ -233,10 +235,10 @@ class Tuning {
   };
   std::optional<FinalsElsewhere> finals_elsewhere_;  ///< another process holds them
   std::optional<BlockWalk> blocks_;                  ///< the way of a search that does not learn, where there are peers
-  bool untold_ = false;     ///< a record could not be stored: the others will not come to know it
+  bool untold_ = false;  ///< a record could not be stored: the others will not come to know it
   std::uint64_t not_stored_ = 0;
   std::string store_failure_;  ///< told last
-  bool news_here_ = false;  ///< records were stored since the others were told
+  bool news_here_ = false;     ///< records were stored since the others were told
   EventLoop::Watch next_look_, next_turn_;
   std::vector<TrialPtr> finalists_;  ///< compiled
   std::unique_ptr<Finals> finals_;

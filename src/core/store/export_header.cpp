@@ -215,9 +215,11 @@ std::string kernel_text(const std::string& kernel, const std::string& word, std:
       "time_ms;\n};\n";
   text += "\ninline constexpr Winner winners[] = {\n";
   for (const Winner* winner : winners)
-    text += fmt::format("    {{{}, {}, {}, {}, {}}},\n", string_literal(winner->arch),
-                        string_literal(winner->record.device.name), initializer(winner->record.problem, dimensions),
-                        initializer(winner->record.config, parameters), number(winner->record.time_ms.median));
+    text += fmt::format(
+        "    {{{}, {}, {}, {}, {}}},{}\n", string_literal(winner->arch), string_literal(winner->record.device.name),
+        initializer(winner->record.problem, dimensions), initializer(winner->record.config, parameters),
+        number(winner->record.time_ms.median),
+        winner->record.device.driver.empty() ? "" : "  // driver " + in_comment(winner->record.device.driver));
   text += fmt::format("}};\n\n/// What won most often.\ninline constexpr Config default_config = {};\n\n",
                       initializer(most_frequent(winners).record.config, parameters));
   return text + distance_text(dimensions) + choose_text + fmt::format("\n}}  // namespace xtune_best::{}\n", word);

@@ -1,12 +1,14 @@
 // A line is scanned; where it is not of the plain form, the reader of whole records tells what it is.
 #include "core/store/piece_reader.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/hash.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/candidates/resolve.hpp"
+#include "core/record/key_fit.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_json.hpp"
 #include "core/record/record_log.hpp"
@@ -19,6 +21,20 @@ namespace xtune {
 namespace {
 
 using Json = nlohmann::json;
+
+/// The key of a record of an earlier version as record_from_json makes it (add_driver_part); empty: it is as it stands.
+std::string completed_key(const ScannedRecord& record, const std::string& driver) {
+  if (driver.empty() || record.key_parts.empty() || record.key_parts.find("[\"driver\",") != std::string_view::npos)
+    return {};
+  try {
+    auto parts = Json::parse(record.key_parts).get<KeyParts>();
+    std::string key(record.key);
+    add_driver_part(parts, key, driver);
+    return key;
+  } catch (const Json::exception&) {  // whole records tell what is wrong
+    return {};
+  }
+}
 
 /// Whether what finals are judged by can be read.
 bool is_sound(const ScannedRecord& from) {
@@ -138,6 +154,7 @@ bool PieceReader::add(const ScannedRecord& from, std::string_view line) {
   if (!from.has_checksum && !is_consistent(from)) return false;
   if (!from.finals.empty() && !is_sound(from)) return false;
   rows_.sanitized += from.sanitized;
+  rows_.newest_unix_ms = std::max(rows_.newest_unix_ms, from.unix_time_ms);
   if (from.outcome == Outcome::pruned || from.drift || from.sanitized) return true;
   StoredConfig row;
   row.outcome = from.outcome;
@@ -147,7 +164,8 @@ bool PieceReader::add(const ScannedRecord& from, std::string_view line) {
   row.low_ms = from.time_ms.low, row.high_ms = from.time_ms.high;
   row.unix_time_ms = from.unix_time_ms;
   row.problem = problem_, row.device = device_;
-  row.key = keep(from.key);
+  const std::string completed = completed_key(from, rows_.devices[device_].driver);
+  row.key = keep(completed.empty() ? from.key : std::string_view(completed));
   row.attempt = keep(from.attempt);
   row.finals = keep(from.finals), row.finals_by = keep(from.finals_by);
   row.config = keep(text_);

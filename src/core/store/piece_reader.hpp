@@ -23,6 +23,7 @@ struct PieceRows {
   std::vector<DeviceInfo> devices;
   std::unique_ptr<TextArena> texts;
   std::uint64_t records = 0, sanitized = 0, lines = 0;
+  std::int64_t newest_unix_ms = 0;
   std::vector<std::pair<std::uint64_t, std::string>> warnings;  ///< line from 1 within the piece; 0: of the file
   bool ended = false;  ///< by a header of a newer version: the source's later pieces do not count
 };

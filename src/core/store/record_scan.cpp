@@ -62,19 +62,17 @@ bool has_sound_times(const ScannedRecord& record) {
 bool take_key_parts(JsonWalk& walk, ScannedRecord& record) {
   constexpr std::string_view pair = R"(["sanitize","true")";
   if (walk.take("[]")) return true;
-  if (!walk.take("[[\"")) return false;
   const char* const begin = walk.rest().data();
-  const auto end_list = [&] {
-    record.key_parts = {begin - 3, static_cast<std::size_t>(walk.rest().data() + 1 - (begin - 3))};
-    return walk.take(']');
-  };
+  if (!walk.take("[[\"")) return false;
   for (const char* close; (close = walk.find(']'));) {
     walk.take_through(close);
-    if (std::string_view(begin - 2, close).ends_with(pair)) record.sanitized = true;
+    if (std::string_view(begin, close).ends_with(pair)) record.sanitized = true;
     const std::string_view rest = walk.rest();
     if (!rest.starts_with(']')) continue;
-    if (rest == "]}" || (rest.size() > 3 && rest.starts_with("],\"") && rest[3] >= 'a' && rest[3] <= 'z'))
-      return end_list();
+    if (rest == "]}" || (rest.size() > 3 && rest.starts_with("],\"") && rest[3] >= 'a' && rest[3] <= 'z')) {
+      record.key_parts = {begin, rest.data() + 1};
+      return walk.take(']');
+    }
   }
   return false;
 }

@@ -177,13 +177,15 @@ bool StoreView::State::answer(const Place& place, const Rules& rules, Found& fou
   for (std::size_t i = 0; i < order->size(); ++i) {
     const StoredConfig& config = *(*order)[i];
     if (i > 0 && order != &allowed && rules.allowed && !rules.allowed(config)) continue;
-    const bool holds = !rules.holds || rules.holds(config);
-    if (!found.config || holds) found.config = &config, found.holds = holds;
-    if (holds) break;
+    if (!found.config || !rules.fit_at_best || rules.fit_at_best(config) < found.fit) {
+      const KeyFit fit = rules.fit ? rules.fit(config) : KeyFit::holds;
+      if (!found.config || fit < found.fit) found.config = &config, found.fit = fit;
+      if (fit == KeyFit::holds) break;
+    }
     ++found.passed_over;
   }
   if (!found.config) return false;
-  if (!found.holds) found.passed_over = 0;
+  if (found.fit != KeyFit::holds) found.passed_over = 0;
   found.distance = place.distance;
   found.exact_device = place.exact_device;
   found.match = place.distance != 0  ? place.in_bucket ? Match::bucket : Match::nearest
@@ -226,6 +228,7 @@ const ConfigOrder& StoreView::order(const Group& group) const {
 }
 void StoreView::rank_all() const { state_->groups->rank_all(state_->options.threads); }
 std::uint64_t StoreView::records() const noexcept { return state_->set.records; }
+std::int64_t StoreView::newest_unix_ms() const noexcept { return state_->set.newest_unix_ms; }
 std::uint64_t StoreView::unreadable() const noexcept { return state_->set.unreadable; }
 const std::vector<std::string>& StoreView::warnings() const noexcept { return state_->set.warnings; }
 const ConfigOrder& StoreView::suspect(std::string_view config) const {
@@ -268,7 +271,8 @@ std::string StoreView::explain(const Found& found, const Bindings& problem, cons
     text +=
         fmt::format(", measured for {} (distance {:.3g})", bindings_text(problem_of(*found.config)), found.distance);
   if (!found.exact_device) text += ", measured on " + device_of(*found.config).name;
-  if (!found.holds) text += ", of an earlier state of the spec";
+  if (found.fit == KeyFit::stale) text += ", stale: " + driver_change(device_of(*found.config), device);
+  if (found.fit == KeyFit::differs) text += ", of an earlier state of the spec";
   if (found.passed_over) text += fmt::format(", {} faster ones of an earlier state passed over", found.passed_over);
   if (found.config->tainted) text += ", tainted";
   return text;

@@ -46,16 +46,18 @@ class StoreView {
   /// What is asked of a configuration before it may answer; each may be empty.
   struct Rules {
     std::function<bool(const StoredConfig&)> allowed;
-    /// Its key is still what the spec makes of it: such ones go before faster ones.
-    std::function<bool(const StoredConfig&)> holds;
+    /// How its key fits what the spec makes of it: those that fit better go before faster ones.
+    std::function<KeyFit(const StoredConfig&)> fit;
+    /// What `fit` can be at best, where that costs less to find out; empty: it may always hold.
+    std::function<KeyFit(const StoredConfig&)> fit_at_best;
   };
   struct Found {
     Match match = Match::none;
     const StoredConfig* config = nullptr;
     double distance = 0;          ///< shape_distance to the problem it was measured for
     bool exact_device = false;    ///< measured on this kind of device, not merely on its architecture
-    bool holds = true;            ///< as the rule says; true without one
-    std::size_t passed_over = 0;  ///< faster ones whose key no longer holds
+    KeyFit fit = KeyFit::holds;   ///< as the rule says; holds without one
+    std::size_t passed_over = 0;  ///< faster ones whose key does not hold
   };
   /// Answers as look_up does: exact > the nearest of the problem's bucket > nearest by shape, on the device's backend
   /// and architecture alone. Without rules an exact problem is found in constant time, the nearest in about the
@@ -78,8 +80,9 @@ class StoreView {
   /// The whole record, from its file. Throws Error(io) where that has gone or changed.
   Record record_of(const StoredConfig& config) const;
 
-  std::uint64_t records() const noexcept;     ///< all that were read, also those that never answer
-  std::uint64_t unreadable() const noexcept;  ///< files that could not be read; warnings() says why
+  std::uint64_t records() const noexcept;        ///< all that were read, also those that never answer
+  std::int64_t newest_unix_ms() const noexcept;  ///< of the same
+  std::uint64_t unreadable() const noexcept;     ///< files that could not be read; warnings() says why
   const std::vector<std::string>& warnings() const noexcept;
 
  private:

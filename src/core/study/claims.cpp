@@ -26,7 +26,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* ended = "ended";
 
-std::string host_component() { return path_component(host_name()); }
+// Of processes whose ids this one can ask for.
+std::string host_component() { return path_component(host_name() + "-" + pid_scope()); }
 
 [[noreturn]] void fail(const std::string& doing, const fs::path& path, int error) {
   throw Error(ErrorKind::io, fmt::format("cannot {} {}: {}; processes of one job share their work there, and "

@@ -5,6 +5,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/build/keys.hpp"
+#include "core/record/best.hpp"
+#include "core/record/record_log.hpp"
+#include "core/run/time_stamps.hpp"
 #include "tuner_fixture.hpp"
 
 TEST_CASE("Damaged records are told once, with a count, and what is sound is kept") {
@@ -31,4 +35,91 @@ TEST_CASE("A store that takes no record is told once, and at the end how many it
   CHECK(std::count_if(warnings.begin(), warnings.end(),
                       [](const std::string& text) { return text.find(".jsonl") != std::string::npos; }) == 1);
   CHECK(warnings.back().rfind("6 records could not be stored", 0) == 0);
+}
+
+TEST_CASE("After an update of the driver all is measured again, guided by what was measured before") {
+  xtune::fakes::Tuning t;
+  t.parameters = xtune::fakes::only_a;
+  t.target.device.driver = "12.4 (550.54)";
+  t.run();
+  CHECK(t.observer.records.size() == 4);
+  CHECK(t.run().from_store == 4);
+  t.clock.advance_s(1);
+  t.target.device.driver = "13.0 (580.65)";
+  const xtune::TuneResult again = t.run();
+  CHECK(again.from_store == 0);
+  CHECK(again.records.size() == 4);
+  const auto& notes = t.observer.notes;
+  CHECK(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+    return note.find("guided by 4 records of Fake (sm_90), N=8, driver 12.4 (550.54)") != std::string::npos;
+  }));
+  CHECK(t.run().from_store == 4);
+  // A node of the cluster that was not updated yet.
+  t.target.device.driver = "12.4 (550.54)";
+  CHECK(t.run().from_store == 4);
+}
+
+TEST_CASE("Records of versions that had no driver in their keys count with the driver that they name") {
+  xtune::fakes::Tuning t;
+  t.target.device.driver = "13.0 (580.65)";
+  std::vector<xtune::Record> records = t.run().records;
+  std::filesystem::remove_all(t.options.store / "records");
+  xtune::RecordWriter writer(t.options.store, "sm_90", "k", "before");
+  for (xtune::Record& record : records) {
+    std::erase_if(record.key_parts, [](const auto& part) { return part.first == "driver"; });
+    CHECK(xtune::key_of(record.key_parts) != record.key);
+    record.key = xtune::key_of(record.key_parts);
+    writer.append(record);
+  }
+  CHECK(t.run().from_store == 6);
+  t.target.device.driver = "13.1 (590.10)";
+  CHECK(t.run().from_store == 0);
+}
+
+TEST_CASE("What is measured afresh counts, though the store has records of a clock that was ahead") {
+  xtune::fakes::Tuning t;
+  t.parameters = xtune::fakes::only_a;
+  double factor = 1;
+  t.bench.respond = [&factor](const xtune::BenchJob& job) {
+    return xtune::fakes::measured(factor * xtune::fakes::a_of(job));
+  };
+  t.clock.advance_s(86'400);
+  t.run();
+  CHECK(t.observer.warnings.empty());
+  t.clock.advance_s(-86'400);
+  t.options.fresh = true;
+  factor = 10;
+  const xtune::TuneResult fresh = t.run();
+  CHECK(fresh.from_store == 0);
+  REQUIRE(t.observer.warnings.size() == 1);
+  CHECK(t.observer.warnings.front().find("4 records are dated in the future, the newest 2023-11-15 22:13:2") == 0);
+  const auto records = xtune::read_records(t.options.store, "sm_90", "k").records;
+  CHECK(records.size() == 8);
+  const auto best = xtune::best_of(records);
+  REQUIRE(best);
+  CHECK(best->record->time_ms.median == doctest::Approx(10));
+  t.options.fresh = false;
+  const xtune::TuneResult again = t.run();
+  CHECK(again.from_store == 4);
+  for (const xtune::Record& record : again.records) CHECK(record.time_ms.median >= 10);
+}
+
+TEST_CASE("Stamps never go back, and follow what is known of their key") {
+  xtune::fakes::FakeClock clock;
+  const std::int64_t start = clock.unix_time_ms();
+  xtune::TimeStamps stamps(clock);
+  xtune::Record record;
+  record.key = "ahead";
+  record.unix_time_ms = start + 5000;
+  stamps.learn(record);
+  record.key = "before";
+  record.unix_time_ms = start - 5000;
+  stamps.learn(record);
+  CHECK(stamps.next("ahead") == start + 5001);
+  CHECK(stamps.next("ahead") == start + 5002);
+  CHECK(stamps.next("before") == start);
+  clock.advance_s(10);
+  CHECK(stamps.next("ahead") == start + 10'000);
+  clock.advance_s(-9);
+  CHECK(stamps.next("before") == start + 10'000);
 }
