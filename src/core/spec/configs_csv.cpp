@@ -14,7 +14,7 @@
 namespace xtune {
 namespace {
 
-struct Field {
+struct CsvField {
   std::string text;
   std::size_t line = 1, column = 1;  ///< columns in bytes
 };
@@ -25,14 +25,14 @@ class Table {
     if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);  // spreadsheets write a byte order mark
   }
 
-  [[noreturn]] void fail(const Field& at, const std::string& why) const {
+  [[noreturn]] void fail(const CsvField& at, const std::string& why) const {
     throw Error(ErrorKind::invalid_spec, fmt::format("{}:{}:{}: {}", name_, at.line, at.column, why));
   }
 
   /// The fields of the next line that is not empty; none at the end of the text.
-  std::vector<Field> next() {
+  std::vector<CsvField> next() {
     while (!text_.empty() && (text_.front() == '\n' || text_.front() == '\r')) skip_newline();
-    std::vector<Field> fields;
+    std::vector<CsvField> fields;
     if (text_.empty()) return fields;
     std::size_t column = 1;
     for (;;) {
@@ -51,8 +51,8 @@ class Table {
     text_.remove_prefix(1);
   }
 
-  Field field(std::size_t& column) {
-    Field found{{}, line_, column};
+  CsvField field(std::size_t& column) {
+    CsvField found{{}, line_, column};
     if (text_.starts_with('"')) return quoted(std::move(found), column);
     const std::size_t end = std::min(text_.find_first_of(",\r\n"), text_.size());
     std::string_view cell = text_.substr(0, end);
@@ -64,7 +64,7 @@ class Table {
     return found;
   }
 
-  Field quoted(Field found, std::size_t& column) {
+  CsvField quoted(CsvField found, std::size_t& column) {
     text_.remove_prefix(1);
     ++column;
     for (;; ++column) {
@@ -125,10 +125,10 @@ class ValueFinder {
 std::vector<std::size_t> read_header(Table& table, const std::vector<Parameter>& parameters) {
   std::vector<std::string> names;
   for (const Parameter& parameter : parameters) names.push_back(parameter.name);
-  const std::vector<Field> header = table.next();
+  const std::vector<CsvField> header = table.next();
   if (header.empty()) table.fail({}, "the file is empty: its first line names the parameters");
   std::vector<std::size_t> columns;
-  for (const Field& field : header) {
+  for (const CsvField& field : header) {
     const auto found = std::find(names.begin(), names.end(), field.text);
     if (found == names.end())
       table.fail(field, "'" + printable(field.text, 80) + "' is no parameter of [space.params]" +
@@ -162,7 +162,7 @@ std::vector<std::vector<std::uint32_t>> parse_configs(const std::string& text, c
   for (const Parameter& parameter : parameters) finders.emplace_back(parameter);
   std::vector<std::vector<std::uint32_t>> rows;
   std::set<std::vector<std::uint32_t>> seen;
-  for (std::vector<Field> line = table.next(); !line.empty(); line = table.next()) {
+  for (std::vector<CsvField> line = table.next(); !line.empty(); line = table.next()) {
     if (line.size() != columns.size())
       table.fail(line.front(), fmt::format("{} values for {} parameters", line.size(), columns.size()));
     std::vector<std::uint32_t> row(columns.size());
