@@ -1,6 +1,8 @@
 // Tests of the command line itself: help, bad arguments, bad specs, and the commands that measure nothing.
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "cli.hpp"
 
 using namespace xtune;
@@ -456,13 +458,78 @@ TEST_CASE("An architecture that the compiler does not know costs itself, and the
       CHECK(both.exit_code == 4);
       CHECK(has(both.stderr_text, unknown));
       const json rows = parsed(both);
-      REQUIRE(rows.size() == 4);
-      for (const json& row : rows) {
-        CHECK(row["arch"] == known);
-        CHECK(row["outcome"] == "ok");
+      // Two configurations for each of the two, and a summary of all three behind them.
+      REQUIRE(rows.size() == 4 + 3);
+      for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(rows[i]["arch"] == known);
+        CHECK(rows[i]["outcome"] == "ok");
       }
+      CHECK(rows[4] == json{{"arch", known}, {"compiled", 2}, {"configurations", 2}});
+      CHECK(rows[5]["arch"] == unknown);
+      CHECK(rows[5]["compiled"] == 0);
+      CHECK(rows[5]["error"]["kind"] == "unsupported");
       break;
     }
+  }
+}
+
+TEST_CASE(
+    "An architecture for which nothing compiles shows in the exit code, and one without a compiler costs itself") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]");
+  cli.write("copy.cu",
+            "#ifdef __AVX512F__\n#error not this one\n#endif\n"
+            "extern \"C\" __global__ void copy(const float* x, float* y, int n) {\n"
+            "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = x[i];\n}\n");
+  const std::vector<std::string> command{"compile", spec, "--backend", "host", "--arch", "x86_64_v3,x86_64_v4"};
+  const CommandResult text = cli.xtune(command);
+  CAPTURE(text.stderr_text);
+  CHECK(text.exit_code == 3);
+  CHECK(has(text.stdout_text, "\nx86_64_v3: 2 of 2 compiled\nx86_64_v4: 0 of 2 compiled\n"));
+  std::vector<std::string> as_json = command;
+  as_json.insert(as_json.end(), {"--format", "json"});
+  const json rows = parsed(cli.xtune(as_json));
+  REQUIRE(rows.size() == 4 + 2);
+  CHECK(rows[5] == json{{"arch", "x86_64_v4"}, {"compiled", 0}, {"configurations", 2}});
+
+  const json devices = parsed(cli.xtune({"devices", "--format", "json"}));
+  for (const auto& [name, arch] : {std::pair("cuda", "sm_90"), {"hip", "gfx90a"}}) {
+    const bool usable = std::any_of(devices["backends"].begin(), devices["backends"].end(), [&](const json& backend) {
+      return backend["name"] == name && backend["toolchain"] != "";
+    });
+    if (usable) continue;
+    CAPTURE(name);
+    const CommandResult both =
+        cli.xtune({"compile", spec, "--arch", arch + std::string(",x86_64_v3"), "--format", "json"});
+    CHECK(both.exit_code == 4);
+    const json answers = parsed(both);
+    REQUIRE(answers.size() == 2 + 2);
+    CHECK(answers[0]["arch"] == "x86_64_v3");
+    CHECK(answers[2]["error"]["kind"] == "unavailable");
+    CHECK(answers[3]["compiled"] == 2);
+  }
+}
+
+TEST_CASE("compile --limit shows every value, and every case") {
+  const Cli cli;
+  cli.copy_spec("[1, 2, 3]");  // launch-only: they share a binary
+  std::string spec = read_file(cli.path("copy.toml"));
+  spec.insert(spec.find("VARIANT ="), "TILE = [1, 2, 3, 4]\n");
+  cli.write("copy.toml", spec + "\n[[cases]]\nN = 64\n[[cases]]\nN = 128\n");
+  const json rows =
+      parsed(cli.xtune({"compile", cli.path("copy.toml"), "--backend", "host", "--limit", "3", "--format", "json"}));
+  for (const int size : {64, 128}) {
+    std::set<std::string> binaries;
+    std::set<int> tiles, variants;
+    for (const json& row : rows) {
+      if (row["problem"]["N"] != size) continue;
+      binaries.insert(row["key"]);
+      tiles.insert(row["config"]["TILE"].get<int>());
+      variants.insert(row["config"]["VARIANT"].get<int>());
+    }
+    CHECK(binaries.size() == 3);
+    CHECK(tiles.size() == 3);
+    CHECK(variants == std::set<int>{1, 2, 3});
   }
 }
 
