@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
@@ -144,6 +145,31 @@ std::vector<std::size_t> read_header(Table& table, const std::vector<Parameter>&
   return columns;
 }
 
+using Rows = std::vector<std::vector<std::uint32_t>>;
+
+/// The numbers of different rows, found by what the rows hold.
+class RowSet {
+ public:
+  explicit RowSet(const Rows& rows) : numbers_(16, Hash{&rows}, Equal{&rows}) {}
+  /// False: an earlier row is equal.
+  bool insert(std::size_t number) { return numbers_.insert(number).second; }
+
+ private:
+  struct Hash {
+    const Rows* rows;
+    std::size_t operator()(std::size_t number) const {
+      std::uint64_t hash = 0;
+      for (const std::uint32_t value : (*rows)[number]) hash = mix64(hash ^ value);
+      return hash;
+    }
+  };
+  struct Equal {
+    const Rows* rows;
+    bool operator()(std::size_t a, std::size_t b) const { return (*rows)[a] == (*rows)[b]; }
+  };
+  std::unordered_set<std::size_t, Hash, Equal> numbers_;
+};
+
 std::string quoted(const std::string& text) {
   const bool plain = !text.empty() && text.find_first_of(",\"\r\n \t") == std::string::npos;
   if (plain) return text;
@@ -154,14 +180,13 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-std::vector<std::vector<std::uint32_t>> parse_configs(const std::string& text, const std::string& name,
-                                                      const std::vector<Parameter>& parameters) {
+Rows parse_configs(const std::string& text, const std::string& name, const std::vector<Parameter>& parameters) {
   Table table(text, name);
   const std::vector<std::size_t> columns = read_header(table, parameters);
   std::vector<ValueFinder> finders;
   for (const Parameter& parameter : parameters) finders.emplace_back(parameter);
-  std::vector<std::vector<std::uint32_t>> rows;
-  std::set<std::vector<std::uint32_t>> seen;
+  Rows rows;
+  RowSet seen(rows);
   for (std::vector<CsvField> line = table.next(); !line.empty(); line = table.next()) {
     if (line.size() != columns.size())
       table.fail(line.front(), fmt::format("{} values for {} parameters", line.size(), columns.size()));
@@ -177,8 +202,8 @@ std::vector<std::vector<std::uint32_t>> parse_configs(const std::string& text, c
       }
       row[columns[i]] = *index;
     }
-    if (!seen.insert(row).second) table.fail(line.front(), "the configuration is listed twice");
     rows.push_back(std::move(row));
+    if (!seen.insert(rows.size() - 1)) table.fail(line.front(), "the configuration is listed twice");
   }
   if (rows.empty()) table.fail({}, "the file lists no configuration: give one a line after the names");
   return rows;
