@@ -70,6 +70,71 @@ TEST_CASE("Bad arguments exit with 2 and say what is wrong") {
   CHECK(has(cli.xtune({"run", spec, "--backend", "cudda"}).stderr_text, "cuda"));
 }
 
+TEST_CASE("A word that is wrong is named, with the word that was meant") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  const auto expect = [&](const std::vector<std::string>& words, const std::string& message) {
+    const CommandResult result = cli.xtune(words);
+    CAPTURE(result.stderr_text);
+    CHECK(result.exit_code == 2);
+    CHECK(result.stdout_text.empty());
+    CHECK_MESSAGE(result.stderr_text.starts_with("xtune: " + message), message);
+  };
+  expect({"rnu"}, "unknown command 'rnu' (did you mean 'run'?); the commands are run, check");
+  expect({"rnu", spec, "--evals", "5"}, "unknown command 'rnu' (did you mean 'run'?)");
+  expect({"versio"}, "unknown command 'versio' (did you mean 'version'?)");
+  expect({"store", "lss"}, "unknown command 'lss' of `xtune store` (did you mean 'ls'?); the commands are ls, verify");
+  expect({"import", "ktuner", "x"}, "unknown command 'ktuner' of `xtune import`");
+  expect({"run", spec, "--eval", "5"}, "unknown option '--eval' (did you mean '--evals'?)");
+  expect({"run", "--stor=x"}, "unknown option '--stor' (did you mean '--store'?)");
+  expect({"-v"}, "unknown option '-v' (did you mean '-");
+  expect({"devices", "here"}, "unexpected argument 'here'");
+  expect({"run", spec, "--format", "jsno"}, "--format: 'jsno' is not one of text, json (did you mean 'json'?)");
+  expect({"run", spec, "--transfer", "none"}, "--transfer: 'none' is not one of auto, off");
+  const std::string strategy = "[search]\nstrategy = \"";
+  for (const auto& [other, own] : {std::pair("bayes", "bayesian"), {"grid", "exhaustive"}})
+    CHECK(has(cli.xtune({"check", cli.copy_spec("[1]", strategy + other + "\"\n")}).stderr_text,
+              std::string("unknown strategy '") + other + "' (did you mean '" + own + "'?)"));
+
+  const CommandResult as_json = cli.xtune({"rnu", "--format", "json"});
+  CHECK(as_json.exit_code == 2);
+  CHECK(has(parsed(as_json)["error"]["message"], "unknown command 'rnu'"));
+}
+
+TEST_CASE("help and version in every usual spelling") {
+  const Cli cli;
+  const CommandResult nothing = cli.xtune({});
+  CHECK(nothing.exit_code == 2);
+  CHECK(has(nothing.stderr_text, "Usage: xtune"));
+  CHECK(has(cli.xtune({"store"}).stderr_text, "verify"));
+  const std::string help = cli.xtune({"--help"}).stdout_text;
+  for (const auto& [words, same] : std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>>{
+           {{"help"}, {"--help"}},
+           {{"help", "run"}, {"run", "--help"}},
+           {{"help", "store", "ls"}, {"store", "ls", "--help"}},
+           {{"version"}, {"--version"}},
+           {{"-V"}, {"--version"}}}) {
+    const CommandResult one = cli.xtune(words), other = cli.xtune(same);
+    CHECK(one.exit_code == 0);
+    CHECK(one.stdout_text != "");
+    CHECK(one.stdout_text == other.stdout_text);
+  }
+  CHECK(cli.xtune({"help", "rnu"}).exit_code == 2);
+}
+
+TEST_CASE("A problem beyond what the cost model counts is sound") {
+  const Cli cli;
+  const std::string spec = cli.write("huge.toml",
+                                     "[kernel]\nname = \"k\"\n[problem]\nM = 64\nN = 9223372036854775807\nK = 64\n"
+                                     "[space.params]\nB = [16, 32]\n[candidates]\ntemplate = \"matmul\"\n"
+                                     "[candidates.map]\nblock_m = \"B\"\nblock_n = \"B\"\nblock_k = \"B\"\n");
+  const CommandResult check = cli.xtune({"check", spec});
+  CAPTURE(check.stderr_text);
+  CHECK(check.exit_code == 0);
+  CHECK(has(check.stderr_text, "note: " + spec + ":10:12: "));
+  CHECK(has(check.stderr_text, "the field n (columns of C) is 9.22337e+18"));
+}
+
 TEST_CASE("Bad specs exit with 2 and name file, line and column, before anything compiles") {
   const Cli cli;
   const std::string good = read_file(cli.copy_spec());
