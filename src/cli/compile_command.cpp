@@ -237,7 +237,7 @@ int compile_one(const CompileOptions& options, EventLoop& loop, CompileService& 
 
 int compile(const CompileOptions& options) {
   SpecList list = list_specs(options.paths);
-  read_all(list, options.common, TargetNeed::compiler);
+  read_all(list, options.common);
   EventLoop loop;
   std::atomic<bool> stop{false};
   const auto ask_to_stop = [&stop] { stop = true; };

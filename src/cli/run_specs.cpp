@@ -72,7 +72,7 @@ class Printer {
 
 int run_specs(const RunOptions& options) {
   SpecList list = list_specs(options.paths);
-  read_all(list, options.common, TargetNeed::device);
+  read_all(list, options.common);
   RunSession session(options);
   Answers answers;
   Printer printer;

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "base/text.hpp"
-#include "core/run/program_target.hpp"
 
 namespace xtune::cli {
 
@@ -46,31 +45,15 @@ std::string with_path(const std::string& path, const std::string& message) {
   return named ? message : name + ": " + message;
 }
 
-/// Throws what is wrong with the spec, whatever this machine has.
-void read_one(const SpecList::Item& item, const CommonOptions& options, TargetNeed need) {
-  const CommonOptions own = options_for(item, options);
-  const Spec spec = read_spec(item.path, own, "");
-  if (spec.replays() || own.backend == "replay") return;
-  TargetOptions target = own.target_options(need);
-  target.arch = target.arch.substr(0, target.arch.find(','));  // `compile` takes several, all of one spec
-  std::string backend;
-  try {
-    backend = choose_target(spec, for_kernel(spec, target)).backend.name;
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::unavailable || error.kind() == ErrorKind::unsupported) return;
-    throw;
-  }
-  read_spec(item.path, own, backend);
-}
-
 }  // namespace
 
-void read_all(SpecList& list, const CommonOptions& options, TargetNeed need) {
+void read_all(SpecList& list, const CommonOptions& options) {
   if (!list.several) return;
   const Error* first = nullptr;
   for (SpecList::Item& item : list.items) {
     try {
-      read_one(item, options, need);
+      // This reads the overlays of all backends too: which one a run will take makes no difference.
+      read_spec(item.path, options_for(item, options), "");
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::interrupted) throw;
       item.error = error;

@@ -28,11 +28,10 @@ SpecList list_specs(const std::vector<std::string>& paths);
 /// The options as they are for one of them, which outlives the result.
 CommonOptions options_for(const SpecList::Item& item, const CommonOptions& options);
 
-/// Reads and checks the specs of a list of several before anything runs, each as the target reads it that would be
-/// chosen for it, and reports what is wrong with all of them. A file of the command line that is unusable then throws
-/// its Error; an entry of a suite keeps it, and costs only its own turn. What devices or compilers are missing is not
-/// looked at.
-void read_all(SpecList& list, const CommonOptions& options, TargetNeed need);
+/// Reads and checks the specs of a list of several, before anything runs, and reports what is wrong with all of them. A
+/// file of the command line that is unusable then throws its Error; an entry of a suite keeps it, and costs only its
+/// own turn. Devices and compilers that are missing are not looked for.
+void read_all(SpecList& list, const CommonOptions& options);
 
 /// How several runs end together: the worst of what their ends say.
 int worse_code(int a, int b);
