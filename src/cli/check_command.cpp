@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/text.hpp"
 #include "cli/spec_list.hpp"
 #include "core/candidates/rank.hpp"
 #include "core/run/program_target.hpp"
+#include "core/spec/document.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -59,6 +61,7 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
   const bool device_needed =
       std::any_of(specs.begin(), specs.end(), [](const auto& spec) { return asks_for_device(spec.second); });
   if (device_needed) target = target_of(specs.front().second, options);
+  std::vector<std::string> notes;
   bool any_skipped = false, any_by_device = false, plain_done = false;
   for (const auto& [backend, spec] : specs) {
     Bindings facts;
@@ -75,10 +78,13 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
     for (const Bindings& problem : spec.cases) {
       const Space space = make_space(spec, problem, facts);
       // Fields may speak of a device too; for what is checked of them any GPU will do.
-      check_fields(spec, space, problem, facts.empty() ? device_facts(known_device("sm_80").value()) : facts);
+      const auto unranked =
+          check_fields(spec, space, problem, facts.empty() ? device_facts(known_device("sm_80").value()) : facts);
+      if (unranked) add_once(notes, fmt::format("note: {}: runs of this problem start without candidates", *unranked));
       spaces.push_back({backend, problem, space.size()});
     }
   }
+  for (const std::string& note : notes) tell("{}\n", note);
   if (any_skipped && !any_by_device)
     tell(
         "note: constraints ask for facts of a device, and there is none here: --arch names one to check them "
@@ -111,7 +117,10 @@ int check_one(const std::string& path, const CommonOptions& options, std::vector
   if (plain.replays() && options.backend == "auto") backends = {"replay"};
   if (plain.process) backends = {"process"};
   if (plain.for_kokkos() && options.backend == "auto") backends = {"kokkos"};
-  for (const std::string& backend : backends) specs.emplace_back(backend, read_spec(path, options, backend));
+  // Without overlays all of them are the same spec, and one that lists a million configurations takes seconds to read.
+  const bool overlays = Document(*plain.text, plain.text_name).root().find("on") != nullptr;
+  for (const std::string& backend : backends)
+    specs.emplace_back(backend, overlays ? read_spec(path, options, backend) : plain);
   const std::vector<CheckedSpace> spaces = check_spaces(specs, options);
   const Spec& spec = options.backend == "auto" ? plain : specs.front().second;
   if (!options.json()) {

@@ -99,6 +99,7 @@ struct Place {
 Place place_in(const std::string& message);
 
 /// What an option of this kind must be; else the message says what is expected.
+CLI::Validator one_of(std::vector<std::string> words);
 CLI::Validator whole_number(std::uint64_t least);
 CLI::Validator positive_seconds();
 

@@ -113,7 +113,7 @@ void add_import_command(CLI::App& app, Context& context) {
                            "add the records to this store, where they guide searches for the same kernel");
   kernel_tuner->add_option("--name", options.name, "of the written files; default: the cache file's");
   kernel_tuner->add_option("--format", options.format, "text, or json: JSON alone on standard output")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(one_of({"text", "json"}))
       ->capture_default_str();
   kernel_tuner->callback([&context] { context.exit_code = import_kernel_tuner(options); });
   add_import_kbench(*command, context);

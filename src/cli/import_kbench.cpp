@@ -85,10 +85,10 @@ void add_import_kbench(CLI::App& import, Context& context) {
   command->add_option("--build-opts", options.build_opts,
                       "words for `mojo build`, such as \"-O3 --target-accelerator sm_90\"");
   command->add_option("--device", options.device, "what the benchmark runs on: host, cuda or hip")
-      ->check(CLI::IsMember({"host", "cuda", "hip"}))
+      ->check(one_of({"host", "cuda", "hip"}))
       ->capture_default_str();
   command->add_option("--format", options.format, "text, or json: JSON alone on standard output")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(one_of({"text", "json"}))
       ->capture_default_str();
   command->callback([&context] { context.exit_code = import_file(options); });
 }

@@ -1,6 +1,7 @@
 // What xtune run does of each case, and at the end.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "core/run/across.hpp"
 #include "core/run/attempt.hpp"
 #include "core/study/shared_study.hpp"
+#include "report/failures.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -104,6 +106,11 @@ std::vector<nlohmann::ordered_json> RunCommand::results() const {
 void RunCommand::show(std::size_t number, const TuneResult& result, nlohmann::ordered_json json) {
   if (spec_.objective.across != ObjectiveSpec::Across::each) tuned_by_case_.emplace(number, result);
   if (!best_of(result.all(), Objective(spec_).criterion(result.problem, result.device))) code_ = nothing_valid;
+  const std::vector<FailureGroup> failures = failure_groups(result);
+  // Who asks for the sanitizers asks whether they find something.
+  if (options_.sanitize &&
+      std::any_of(failures.begin(), failures.end(), [](const FailureGroup& group) { return group.sanitizer; }))
+    code_ = nothing_valid;
   if (options_.common.json())
     results_[number] = std::move(json);
   else if (speaks_)

@@ -122,7 +122,7 @@ void add_run_command(CLI::App& app, Context& context) {
           "--transfer", options.transfer,
           "auto: stored records of the same kernel on other devices and problems guide the search; off: they do "
           "not")
-      ->check(CLI::IsMember({"auto", "off"}))
+      ->check(one_of({"auto", "off"}))
       ->capture_default_str();
   command->add_option("--recording", options.recording,
                       "with --backend replay: serve this instead of measuring; a Kernel Tuner cache, a record file, or "

@@ -71,7 +71,8 @@ class Printer {
 }  // namespace
 
 int run_specs(const RunOptions& options) {
-  const SpecList list = list_specs(options.paths);
+  SpecList list = list_specs(options.paths);
+  read_all(list, options.common);
   RunSession session(options);
   Answers answers;
   Printer printer;

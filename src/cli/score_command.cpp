@@ -191,14 +191,14 @@ void add_score_command(CLI::App& app, Context& context) {
   command
       ->add_option("--statistic", options.statistic,
                    "rank configurations by this of their samples; default: Kernel Tuner's own time, else the median")
-      ->check(CLI::IsMember({"median", "min", "mean"}));
+      ->check(one_of({"median", "min", "mean"}));
   command->add_flag(
       "--transfer", options.transfer,
       "guide the search on each recording by the others of the same kernel, of other devices or problems");
   command->add_flag("--no-aggregate", options.no_aggregate,
                     "leave out the aggregate score P(t), which takes longer searches");
   command->add_option("--format", options.format, "text, or json: JSON alone on standard output")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(one_of({"text", "json"}))
       ->capture_default_str();
   command->callback([&context] { context.exit_code = run_score(options); });
 }

@@ -204,7 +204,7 @@ void add_status_command(CLI::App& app, Context& context) {
       "what `xtune submit` printed, a job's number or XTUNE_STUDY; default: the latest submission, else "
       "the latest study of the store");
   command->add_option("--format", options.format, "text, or json: with --watch a line each time")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(one_of({"text", "json"}))
       ->capture_default_str();
   command->add_option("--store", options.store, "the job's store; default: XTUNE_CACHE_DIR, else ~/.cache/xtune");
   command->add_flag("--watch", options.watch, "again and again, until nobody is at work");

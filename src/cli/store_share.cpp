@@ -130,7 +130,7 @@ void add_store_export(CLI::App& store, Context& context) {
       ->add_option("--format", flags.form,
                    "json: a list of winners; header: C++ constants and a choice among them; kernel-tuner: all "
                    "measurements of one kernel, device and problem, as Kernel Tuner's T4 results")
-      ->check(CLI::IsMember({"json", "header", "kernel-tuner"}))
+      ->check(one_of({"json", "header", "kernel-tuner"}))
       ->capture_default_str();
   command->add_option("-o,--output", flags.output, "file to write; default: standard output");
   command->add_option("-D", flags.defines, "NAME=value: only of problems with this size; may be repeated")

@@ -218,7 +218,7 @@ void add_submit_command(CLI::App& app, Context& context) {
       ->add_option("--compile", options.compile,
                    "where to compile for the architectures that are named: login (here, now), job (a job of its own "
                    "in front), or none (as the measuring goes)")
-      ->check(CLI::IsMember({"login", "job", "none"}))
+      ->check(one_of({"login", "job", "none"}))
       ->capture_default_str();
   command
       ->add_option("--cpu-option", options.compile_sbatch,

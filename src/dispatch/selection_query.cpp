@@ -46,29 +46,29 @@ std::vector<std::string> SelectionQuery::objections() const {
 
 std::string SelectionQuery::find_objection(const Bindings& config) {
   const std::string text = bindings_text(config);
-  std::vector<Trial> trials;
+  std::vector<PastLaunch> launches;
   std::vector<std::function<Record()>> records;
   for (const StoreView& view : stock_->views)
     for (const StoredConfig* row : view.suspect(text)) {
       const bool passed = row->outcome == Outcome::ok;
       if (!passed && !failed_when_run(row->outcome, "")) continue;
-      trials.push_back({&view.problem_of(*row), &view.device_of(*row), passed, row->unix_time_ms});
+      launches.push_back({&view.problem_of(*row), &view.device_of(*row), passed, row->unix_time_ms});
       records.emplace_back([&view, row] { return read(view, *row); });
     }
-  if (trials.empty()) return {};
+  if (launches.empty()) return {};
   for (const Record& record : own_)
     if (record.config == config) {
-      trials.push_back({&record.problem, &record.device, true, record.unix_time_ms});
+      launches.push_back({&record.problem, &record.device, true, record.unix_time_ms});
       records.emplace_back([&record] { return record; });
     }
   const auto holds = [&](std::size_t i) {
     const Record record = records[i]();
-    if (!trials[i].passed && !failed_when_run(record.outcome, record.stage)) return false;
+    if (!launches[i].passed && !failed_when_run(record.outcome, record.stage)) return false;
     if (!today.obstacle(record).empty()) return false;
     const std::vector<std::string> differences = today.differences(record);
     return std::all_of(differences.begin(), differences.end(), is_same_code);
   };
-  const std::optional<std::size_t> against = objection(trials, problem, device, holds);
+  const std::optional<std::size_t> against = objection(launches, problem, device, holds);
   if (!against) return {};
   const Record record = records[*against]();
   return fmt::format("{} failed for {} ({}{}{})", text, bindings_text(record.problem), to_string(record.outcome),

@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Reader {
+class ClosureReader {
  public:
-  Reader(const CompileRequest& request, const std::vector<std::string>& quoted_dirs, ScannedFiles& known)
+  ClosureReader(const CompileRequest& request, const std::vector<std::string>& quoted_dirs, ScannedFiles& known)
       : include_dirs_(request.include_dirs),
         quoted_dirs_(quoted_dirs),
         known_(known),
@@ -94,13 +94,13 @@ class Reader {
 SourceClosure source_closure(const CompileRequest& request) {
   ScannedFiles known;
   const std::vector<std::string> none;
-  const Reader reader(request, none, known);
+  const ClosureReader reader(request, none, known);
   return {reader.text(), reader.files(), reader.of_toolchain()};
 }
 
 std::string source_closure_text(const CompileRequest& request, const std::vector<std::string>& quoted_dirs,
                                 ScannedFiles& read) {
-  return Reader(request, quoted_dirs, read).text();
+  return ClosureReader(request, quoted_dirs, read).text();
 }
 
 IncludeOptions include_options(const std::vector<std::string>& options) {

@@ -88,16 +88,16 @@ void leave_out(std::vector<const Record*>& records, const LookupRules& rules, co
     reasons.push_back(fmt::format("{}: {} records {}: left out", what, count, obstacle));
 }
 
-struct Choice {
+struct ChosenRecord {
   const Record* record = nullptr;
   std::vector<std::string> differences;
   std::size_t passed_over = 0;  // faster ones whose key differs
 };
 
 // Of records in their order: the first whose key holds, else the first stale one, else the first.
-Choice choose(const std::vector<const Record*>& order, const LookupRules& rules) {
+ChosenRecord choose(const std::vector<const Record*>& order, const LookupRules& rules) {
   if (!rules.differences) return {order.front(), {}, 0};
-  Choice choice;
+  ChosenRecord choice;
   for (std::size_t i = 0; i < order.size(); ++i) {
     std::vector<std::string> differences = rules.differences(*order[i]);
     if (differences.empty()) return {order[i], {}, i};
@@ -156,7 +156,7 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
         result.reasons.push_back(fmt::format("{}: {} records, none of them ok", what, group.records.size()));
       continue;
     }
-    Choice choice = choose(order, rules);
+    ChosenRecord choice = choose(order, rules);
     const Record& taken = *choice.record;
     result.match = exact ? Match::exact : group.in_bucket && group.distance != 0 ? Match::bucket : Match::nearest;
     result.record = taken;

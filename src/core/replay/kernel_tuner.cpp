@@ -45,7 +45,7 @@ const Json* member(const Json& json, const char* name) {
 struct CostReader {
   const Json& entry;
   const std::string& where;
-  Damage& damage;
+  RecordingDamage& damage;
 
   double seconds(const char* name) const {
     const Json* const found = member(entry, name);
@@ -99,7 +99,8 @@ std::string read_times(const Json& entry, RecordedConfig& result) {
   return {};
 }
 
-RecordedConfig read_result(const Json& entry, const std::string& where, Damage& damage, Damage& costs) {
+RecordedConfig read_result(const Json& entry, const std::string& where, RecordingDamage& damage,
+                           RecordingDamage& costs) {
   RecordedConfig result;
   const CostReader cost{entry, where, costs};
   result.compile_s = cost.seconds("compile_time");
@@ -256,7 +257,7 @@ Recording read_kernel_tuner(const std::string& text, const std::string& name) {
   std::vector<Parameter> parameters = read_parameters(reader, cache, names);
   std::vector<RecordedRow> rows;
   std::set<std::vector<std::uint32_t>> seen;
-  Damage damage, costs, repeats;
+  RecordingDamage damage, costs, repeats;
   for (const auto& [key, entry] : cache.at("cache").items()) {
     const std::string where = "entry '" + printable(key, 120) + "'";
     if (!entry.is_object()) reader.fail(where + ": expected an object, got " + printable(entry.dump(), 60));

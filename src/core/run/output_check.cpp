@@ -25,9 +25,9 @@ void restore_in_place(const std::vector<TestArgument>& arguments, BufferSet& set
     if (arguments[i].layout.role == ArgRole::inout) set[i]->write(0, arguments[i].pristine.bytes());
 }
 
-std::optional<Damage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set) {
+std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (const char* const where = set[i]->damage()) return Damage{arguments[i].layout.name, where};
+    if (const char* const where = set[i]->damage()) return GuardDamage{arguments[i].layout.name, where};
   return std::nullopt;
 }
 

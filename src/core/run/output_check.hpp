@@ -30,12 +30,12 @@ void reset(const std::vector<TestArgument>& arguments, BufferSet& set, bool rewr
 /// inout arguments only.
 void restore_in_place(const std::vector<TestArgument>& arguments, BufferSet& set);
 
-struct Damage {
+struct GuardDamage {
   std::string argument;
   const char* where;  ///< as GuardedBuffer::damage tells
 };
 /// The first guard zone that was overwritten.
-std::optional<Damage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set);
+std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set);
 
 /// Judges what one launch on a set that was reset left there. False, with outcome and message in the answer, for a
 /// guard zone that was overwritten or an output that differs from what is expected; the comparison is in the answer

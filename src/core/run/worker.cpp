@@ -101,7 +101,7 @@ int serve(const Channel& channel, Handle handle, bool crash_ends) {
   return 0;
 }
 
-class CompileService {
+class CompileHandler {
  public:
   nlohmann::json operator()(const nlohmann::json& message) {
     const CompileJob job = compile_job_from_json(message);
@@ -162,7 +162,7 @@ class CompileService {
   std::map<std::string, std::unique_ptr<Toolchain>> toolchains_;
 };
 
-class BenchService {
+class BenchHandler {
  public:
   nlohmann::json operator()(const nlohmann::json& message) {
     if (message.at("do") == "open") {
@@ -200,12 +200,12 @@ int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes) {
 #else
   (void)memory_limit_bytes;
 #endif
-  return serve(channel, CompileService(), false);
+  return serve(channel, CompileHandler(), false);
 }
 
 int bench_worker_main(int in, int out) {
   const Channel channel = open_channel(in, out);
-  return serve(channel, BenchService(), true);
+  return serve(channel, BenchHandler(), true);
 }
 
 int probe_worker_main(const std::string& backend) {
