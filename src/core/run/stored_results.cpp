@@ -2,6 +2,7 @@
 #include "core/run/stored_results.hpp"
 
 #include "core/record/best.hpp"
+#include "core/record/stored_shortage.hpp"
 
 namespace xtune {
 namespace {
@@ -20,6 +21,7 @@ StoredResults::StoredResults(std::vector<Record> records) {
 }
 
 void StoredResults::add(Record record) {
+  if (is_stored_shortage(record)) return;
   if (!record.finals.empty()) {
     finals_.push_back(std::move(record));
     return;
