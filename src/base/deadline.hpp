@@ -16,11 +16,11 @@ class TimeAllowance {
  public:
   explicit TimeAllowance(double limit_s) noexcept;
   std::uint64_t next_wait_ms() const noexcept;  ///< how long to wait before the next call of waited(); at least 1
-  /// A wait of next_wait_ms() is over. stopped: whoever is to answer was found stopped, and could not go on. Such waits
+  /// A wait of next_wait_ms() is over. stopped: the process that is to answer was found stopped. Such waits
   /// do not count, up to as much time again as the limit, but at least a minute.
   void waited(bool stopped) noexcept;
   bool is_over() const noexcept { return used_ms_ >= limit_ms_ || was_stopped_too_long(); }
-  /// What is to answer has been stopped for longer than anybody can wait.
+  /// The process that is to answer has been stopped for longer than a run can wait.
   bool was_stopped_too_long() const noexcept { return stopped_ms_ >= longest_stop_ms_; }
 
  private:

@@ -29,8 +29,8 @@ void count_continue_signals() noexcept;
 /// the watch has yet to see.
 std::uint64_t suspensions() noexcept;
 
-/// system_clock() that stands still while this process is suspended, as far as a SuspensionWatch tells (after the first
-/// second). Never goes back.
+/// system_clock() that stands still while this process is suspended, as far as a SuspensionWatch notices (after the
+/// first second). Never goes back.
 Clock& awake_clock();
 
 }  // namespace xtune

@@ -5,7 +5,7 @@
 
 namespace xtune {
 
-/// Whether a record of a failure tells of what its machine lacked at that time: it counts as not there. By these rules:
+/// Whether a stored failure was caused by a lack of its machine: such a record counts as not there. The rules:
 /// - compile_failed, launch_failed, crashed: a build, program or check that "cannot start" for want of processes,
 ///   memory, descriptors, the program itself, or leave to run it (a noexec directory); a line of the message in which
 ///   lack_in_line finds a full disk, a want of processes, or a kill; a build that "left an empty file at {out}", and a
