@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/deadline.hpp"
 #include "base/event_loop.hpp"
 #include "base/subprocess.hpp"
 
@@ -36,7 +37,6 @@ CommandResult run_command(const std::vector<std::string>& argv, const CommandOpt
       text.append(bytes);
     };
   };
-  const std::int64_t start_ns = system_clock().now_ns();
   const double cpu_before_s = children_cpu_s();
 
   EventLoop loop;
@@ -52,18 +52,18 @@ CommandResult run_command(const std::vector<std::string>& argv, const CommandOpt
     result.signal = signal;
     ended = true;
   };
-  Subprocess child(loop, std::move(what));
+  Subprocess child = start_patiently(loop, what);
   child.write(options.stdin_text);
   child.close_stdin();
-  EventLoop::Watch timeout;
+  Deadline timeout;
   if (options.timeout_ms > 0) {
-    timeout = loop.call_after(options.timeout_ms, [&] {
+    timeout = Deadline(loop, static_cast<double>(options.timeout_ms) * 1e-3, child.pid(), [&](bool) {
       result.timed_out = child.running();
       child.kill_group(SIGKILL);
     });
   }
   loop.run_until([&] { return ended; });
-  result.wall_s = static_cast<double>(system_clock().now_ns() - start_ns) * 1e-9;
+  result.wall_s = static_cast<double>(system_clock().now_ns() - child.started_ns()) * 1e-9;
   result.cpu_s = children_cpu_s() - cpu_before_s;
   return result;
 }

@@ -89,7 +89,7 @@ int RunCommand::go() {
   using enum ProgressPrinter::Verbosity;
   ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all);
   for (const std::size_t number : case_order()) {
-    const TuneResult result = tune_case(spec_.cases[number], loop, compiler, benches, system_clock(), printer);
+    const TuneResult result = tune_case(spec_.cases[number], loop, compiler, benches, awake_clock(), printer);
     printer.finish();
     show(number, result, run_json(spec_, result, options_.rows));
     if (session_.ends()) break;
@@ -99,7 +99,7 @@ int RunCommand::go() {
     measure_across(
         Objective(spec_), tuned_,
         [&](std::size_t i, const std::vector<Bindings>& missing) {
-          return tune_case(tuned_[i].problem, loop, compiler, benches, system_clock(), printer, missing);
+          return tune_case(tuned_[i].problem, loop, compiler, benches, awake_clock(), printer, missing);
         },
         [this] { return session_.ends(); });
     printer.finish();

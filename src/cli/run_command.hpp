@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/event_loop.hpp"
+#include "base/suspension.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
 #include "core/batch/job_end.hpp"
@@ -52,6 +53,7 @@ struct RunSession {
   void keep_progress(const std::filesystem::path& store);
   bool ends() const { return stop || drain; }
 
+  SuspensionWatch suspensions;
   EventLoop loop;
   std::atomic<bool> stop{false};   ///< at once
   std::atomic<bool> drain{false};  ///< begin nothing new: the job's time is nearly over

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/record/objection.hpp"
+#include "core/record/stored_shortage.hpp"
 #include "core/space/bindings_text.hpp"
 
 namespace xtune::dispatch {
@@ -63,7 +64,8 @@ std::string SelectionQuery::find_objection(const Bindings& config) {
     }
   const auto holds = [&](std::size_t i) {
     const Record record = records[i]();
-    if (!launches[i].passed && !failed_when_run(record.outcome, record.stage)) return false;
+    if (!launches[i].passed && (!failed_when_run(record.outcome, record.stage) || is_stored_shortage(record)))
+      return false;
     if (!today.obstacle(record).empty()) return false;
     const std::vector<std::string> differences = today.differences(record);
     return std::all_of(differences.begin(), differences.end(), is_same_code);

@@ -24,17 +24,31 @@ void misbehave(const std::string& what) {
   }
   if (what == "hang")
     for (;;) pause();
+  if (what == "kill") raise(SIGKILL);
 }
 
-json compile(const json& message) {
+/// "killed once": the first process to get it is killed, the next ones are not.
+bool is_first_time(const std::string& marker) {
+  if (std::ifstream(marker)) return false;
+  std::ofstream(marker) << "seen";
+  return true;
+}
+
+json compile(const json& message, const std::string& opened_file) {
   const xtune::CompileJob job = xtune::compile_job_from_json(message);
   misbehave(job.key);
+  if (job.key == "killed once" && is_first_time(opened_file + ".killed")) raise(SIGKILL);
   if (job.key == "error") return xtune::error_to_json(xtune::ErrorKind::unsupported, "no such architecture");
   xtune::CompileAnswer answer;
   answer.artifact.key = job.key;
   answer.artifact.usage.registers = 42;
   answer.cpu_s = 0.5;
   if (job.key == "large") answer.peak_bytes = std::uint64_t{3} << 30;
+  if (job.key == "no memory") {
+    answer.outcome = xtune::Outcome::crashed;
+    answer.lack = xtune::Lack::memory;
+    answer.message = "the compiler ran out of memory";
+  }
   if (job.key == "refuse") {
     answer.outcome = xtune::Outcome::compile_failed;
     answer.message = "expected ';'";
@@ -76,6 +90,7 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
   const xtune::BenchJob job = xtune::bench_job_from_json(message);
   if (aftermath == "error") return xtune::error_to_json(xtune::ErrorKind::unavailable, "out of memory");
   misbehave(job.artifact.key);
+  if (job.artifact.key == "killed once" && is_first_time(opened_file + ".killed")) raise(SIGKILL);
   if (job.artifact.key.starts_with("then ")) aftermath = job.artifact.key.substr(5);
   if (job.artifact.key == "error") return xtune::error_to_json(xtune::ErrorKind::io, "artifact is damaged");
   xtune::BenchAnswer answer;
@@ -97,7 +112,8 @@ int main(int argc, char** argv) {
   std::string reference;  // the opened problem's
   xtune::write_message(STDOUT_FILENO, xtune::worker_greeting());
   while (const auto message = xtune::read_message(STDIN_FILENO)) {
-    const json answer = message->contains("do") ? bench(*message, opened_file, reference) : compile(*message);
+    const json answer =
+        message->contains("do") ? bench(*message, opened_file, reference) : compile(*message, opened_file);
     xtune::write_message(STDOUT_FILENO, answer);
     // As a worker whose device is lost: it has answered, and takes its time to end.
     if (answer.value("outcome", "") == "crashed") {

@@ -3,8 +3,10 @@
 
 #include <fmt/core.h>
 
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/compiler_log.hpp"
+#include "core/build/shortage.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
@@ -53,7 +55,7 @@ void require_compiled(const CommandResult& result, const std::string& earlier_lo
                       const std::string& compiler) {
   const std::string log = earlier_log + result.stderr_text;
   if (result.ok() && !result.output_truncated) return;
-  if (!result.ok()) throw_if_not_the_source(compiler, log);
+  if (!result.ok()) throw_if_not_the_source({compiler, log, result.exit_code, result.signal, temporary_folder()});
   // The driver of gcc, and that of clang, outlive the compiler proper and report its end.
   if (result.signal != 0 || log.find("internal compiler error") != std::string::npos ||
       log.find("PLEASE submit a bug report") != std::string::npos)

@@ -20,6 +20,7 @@
 #include "core/build/cache.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/store_entries.hpp"
+#include "core/record/stored_shortage.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
@@ -313,6 +314,7 @@ RecordSet read_records(const fs::path& store, const std::string& arch, const std
       set.warnings.emplace_back(failure.what());
     }
   }
+  std::erase_if(set.records, is_stored_shortage);
   return set;
 }
 

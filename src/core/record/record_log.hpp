@@ -48,7 +48,8 @@ struct RecordSet {
 };
 
 /// Reads every record of one kernel on one architecture; a missing folder is an empty set. A torn last line is dropped
-/// with a warning; a damaged line in the middle is skipped with a warning and the rest is kept.
+/// with a warning; a damaged line in the middle is skipped with a warning and the rest is kept. Failures that the
+/// machine caused (is_stored_shortage) are not among them.
 RecordSet read_records(const std::filesystem::path& store, const std::string& arch, const std::string& kernel);
 /// The record files of one kernel on one architecture, in the order of their names. What cannot be listed is a warning;
 /// a missing folder holds none.

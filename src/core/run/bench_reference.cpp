@@ -96,8 +96,10 @@ void BenchSession::make_kernel_reference() {
     const auto arguments = arguments_for(sets_[0], plan.scalar_arguments);
     program->run({arguments, false, 0});
   } catch (const CandidateFailure& failure) {
-    throw Error(ErrorKind::invalid_spec, fmt::format("the reference kernel '{}' failed ({}): {}", plan.name,
-                                                     to_string(failure.outcome()), failure.what()));
+    const bool of_the_machine = lack_of(failure) != Lack::none;
+    throw Error(of_the_machine ? ErrorKind::io : ErrorKind::invalid_spec,
+                fmt::format("the reference kernel '{}' failed ({}): {}", plan.name, to_string(failure.outcome()),
+                            failure.what()));
   }
   if (const auto damage = damaged_guard(arguments_, sets_[0]))
     throw Error(ErrorKind::invalid_spec,

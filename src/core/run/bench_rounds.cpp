@@ -47,6 +47,7 @@ RoundsAnswer BenchSession::measure_rounds(const RoundsJob& job) {
   } catch (const CandidateFailure& failure) {
     contenders_.clear();
     answer.outcome = failure.outcome();
+    answer.lack = lack_of(failure);
     answer.message = failure.what();
     answer.log = failure.log();
     answer.failed = at;

@@ -126,6 +126,7 @@ BenchAnswer BenchSession::bench(const BenchJob& job) {
     if (answer.outcome == Outcome::wrong_result) answer.samples_ms.clear();
   } catch (const CandidateFailure& failure) {
     answer.outcome = failure.outcome();
+    answer.lack = lack_of(failure);
     answer.message = failure.what();
     answer.log = failure.log();
   }
@@ -163,7 +164,8 @@ void BenchSession::look_at_inputs() {
 }
 
 Sampler BenchSession::sampler(Program& program, const std::vector<ScalarArgument>& scalars) {
-  Sampler::Plan plan{{}, flush_bytes_, {}};
+  Sampler::Plan plan;
+  plan.flush_bytes = flush_bytes_;
   for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scalars));
   if (in_place_)
     plan.restore = [this](std::size_t set) {

@@ -89,7 +89,7 @@ void Finals::take(const std::vector<std::size_t>& who, const RoundsAnswer& answe
     std::optional<std::size_t> culprit = answer.failed;
     if (who.size() == 1) culprit = 0;
     if (culprit) {
-      results_[who.at(*culprit)] = {answer.outcome, answer.message, answer.log, {}};
+      results_[who.at(*culprit)] = {answer.outcome, answer.message, answer.log, {}, answer.lack};
     } else {
       ++mysteries_;
       suspects_ = who;

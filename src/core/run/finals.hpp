@@ -15,6 +15,7 @@ struct FinalistResult {
   Outcome outcome = Outcome::ok;
   std::string message, log;        ///< of a failure
   std::vector<double> samples_ms;  ///< by round, rounded as records keep them; empty: it failed
+  Lack lack = Lack::none;          ///< of the machine, of a failure
 };
 
 /// How finalists compare.

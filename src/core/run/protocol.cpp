@@ -199,13 +199,20 @@ CompileJob compile_job_from_json(const Json& json) {
 std::filesystem::path scratch_cache(const std::filesystem::path& scratch) { return scratch / "cache"; }
 
 Json to_json(const CompileAnswer& answer) {
-  return {{"outcome", to_string(answer.outcome)}, {"message", answer.message}, {"log", answer.log},
-          {"artifact", to_json(answer.artifact)}, {"cached", answer.cached},   {"cpu_s", answer.cpu_s},
-          {"peak_bytes", answer.peak_bytes},      {"warning", answer.warning}};
+  return {{"outcome", to_string(answer.outcome)},
+          {"lack", to_string(answer.lack)},
+          {"message", answer.message},
+          {"log", answer.log},
+          {"artifact", to_json(answer.artifact)},
+          {"cached", answer.cached},
+          {"cpu_s", answer.cpu_s},
+          {"peak_bytes", answer.peak_bytes},
+          {"warning", answer.warning}};
 }
 CompileAnswer compile_answer_from_json(const Json& json) {
   CompileAnswer answer;
   answer.outcome = outcome_at(json);
+  answer.lack = lack_from_string(json.at("lack").get<std::string>());
   answer.message = json.at("message");
   answer.log = json.at("log");
   answer.artifact = artifact_from_json(json.at("artifact"));
@@ -294,14 +301,20 @@ RoundsJob rounds_job_from_json(const Json& json) {
 }
 
 Json to_json(const RoundsAnswer& answer) {
-  Json json = {{"outcome", to_string(answer.outcome)}, {"message", answer.message}, {"log", answer.log},
-               {"samples_ms", answer.samples_ms},      {"taints", answer.taints},   {"busy_s", answer.busy_s}};
+  Json json = {{"outcome", to_string(answer.outcome)},
+               {"lack", to_string(answer.lack)},
+               {"message", answer.message},
+               {"log", answer.log},
+               {"samples_ms", answer.samples_ms},
+               {"taints", answer.taints},
+               {"busy_s", answer.busy_s}};
   if (answer.failed) json["failed"] = *answer.failed;
   return json;
 }
 RoundsAnswer rounds_answer_from_json(const Json& json) {
   RoundsAnswer answer;
   answer.outcome = outcome_at(json);
+  answer.lack = lack_from_string(json.at("lack").get<std::string>());
   answer.message = json.at("message");
   answer.log = json.at("log");
   answer.samples_ms = json.at("samples_ms").get<std::vector<std::vector<double>>>();
@@ -313,6 +326,7 @@ RoundsAnswer rounds_answer_from_json(const Json& json) {
 
 Json to_json(const BenchAnswer& answer) {
   Json json = {{"outcome", to_string(answer.outcome)},
+               {"lack", to_string(answer.lack)},
                {"stage", answer.stage},
                {"message", answer.message},
                {"log", answer.log},
@@ -327,6 +341,7 @@ Json to_json(const BenchAnswer& answer) {
 BenchAnswer bench_answer_from_json(const Json& json) {
   BenchAnswer answer;
   answer.outcome = outcome_at(json);
+  answer.lack = lack_from_string(json.at("lack").get<std::string>());
   answer.stage = json.at("stage");
   answer.message = json.at("message");
   answer.log = json.at("log");

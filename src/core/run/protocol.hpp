@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/build/artifact.hpp"
+#include "core/build/shortage.hpp"
 #include "core/device/device_info.hpp"
 #include "core/measure/device.hpp"
 #include "core/measure/race.hpp"
@@ -35,7 +36,8 @@ struct CompileJob {
 std::filesystem::path scratch_cache(const std::filesystem::path& scratch);
 
 struct CompileAnswer {
-  Outcome outcome = Outcome::ok;  ///< ok or compile_failed
+  Outcome outcome = Outcome::ok;
+  Lack lack = Lack::none;  ///< what the machine lacked: then the outcome is this run's only, and is not stored
   std::string message, log;
   std::string warning;  ///< why the cache could not hold the artifact, which is in the scratch folder then
   Artifact artifact;    ///< without its image
@@ -97,7 +99,8 @@ struct BenchJob {
 };
 struct BenchAnswer {
   Outcome outcome = Outcome::ok;
-  std::string stage;  ///< "load", "run", "validate", "measure"
+  Lack lack = Lack::none;  ///< as of CompileAnswer
+  std::string stage;       ///< "load", "run", "validate", "measure"
   std::string message, log;
   std::vector<double> samples_ms;
   std::optional<Comparison> validation;
@@ -117,6 +120,7 @@ struct RoundsJob {
 };
 struct RoundsAnswer {
   Outcome outcome = Outcome::ok;
+  Lack lack = Lack::none;  ///< as of CompileAnswer
   std::string message, log;
   std::optional<std::size_t> failed;            ///< the job that ended it; unset: none did, or nobody knows which
   std::vector<std::vector<double>> samples_ms;  ///< by job, in the order of the rounds; those of whole rounds alone

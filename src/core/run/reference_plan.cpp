@@ -11,6 +11,14 @@
 #include "xtune/error.hpp"
 
 namespace xtune {
+namespace {
+
+/// A source that is refused, or takes too long, is the spec's. What killed a compiler is not in the spec.
+ErrorKind kind_of_failure(const CompileAnswer& answer) {
+  return answer.lack != Lack::none || answer.outcome == Outcome::crashed ? ErrorKind::io : ErrorKind::invalid_spec;
+}
+
+}  // namespace
 
 ReferenceBuilder::ReferenceBuilder(const Spec& spec, const CandidateResolver& resolver, const Target& target,
                                    std::filesystem::path store, std::filesystem::path scratch)
@@ -67,7 +75,7 @@ void ReferenceBuilder::build(const Config& config, CompileService& compiler, std
   compiler.compile(
       job, spec_.kernel.compile_timeout_s, [plan, at = reference.at, done](const CompileAnswer& answer) mutable {
         if (answer.outcome != Outcome::ok)
-          throw Error(ErrorKind::invalid_spec,
+          throw Error(kind_of_failure(answer),
                       fmt::format("{}: the reference kernel '{}' did not compile ({}): {}\n{}", to_string(at),
                                   plan.name, to_string(answer.outcome), answer.message, printable(answer.log, 4000)));
         plan.artifact = answer.artifact;

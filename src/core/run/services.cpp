@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,14 +39,17 @@ double reference_timeout_s(const OpenJob& problem) {
   const std::string what =
       fmt::format("{}{}the {} '{}' ", plan.at, plan.at.empty() ? "" : ": ", kernel ? "reference kernel" : "reference",
                   plan.name.empty() ? plan.file.string() : plan.name);
-  if (reply.failure->kind == WorkerFailureKind::timed_out)
+  if (reply.failure->kind == WorkerFailureKind::timed_out && !reply.failure->from_outside)
     throw Error(ErrorKind::invalid_spec,
                 fmt::format("{}took longer than {} and was stopped: does it end? A slow one gets more time with a "
                             "larger [measure] timeout_s (now {} s)",
                             what, human_seconds(reference_timeout_s(problem)), problem.measure.timeout_s));
-  throw Error(kernel ? ErrorKind::invalid_spec : ErrorKind::unavailable,
-              fmt::format("{}took its process down: {}{}{}", what, reply.failure->text,
-                          reply.stderr_tail.empty() ? "" : "\n", reply.stderr_tail));
+  // Killed from outside, it may be as right as any.
+  const ErrorKind kind = reply.failure->from_outside ? ErrorKind::io
+                         : kernel                    ? ErrorKind::invalid_spec
+                                                     : ErrorKind::unavailable;
+  throw Error(kind, fmt::format("{}took its process down: {}{}{}", what, reply.failure->text,
+                                reply.stderr_tail.empty() ? "" : "\n", reply.stderr_tail));
 }
 
 Outcome outcome_of(WorkerFailureKind kind) {
@@ -95,7 +99,8 @@ template <class Answer>
 Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
   Answer answer;
   answer.outcome = outcome_of(reply.failure->kind);
-  answer.message = answer.outcome == Outcome::timed_out
+  if (reply.failure->from_outside) answer.lack = Lack::killed;
+  answer.message = answer.outcome == Outcome::timed_out && answer.lack == Lack::none
                        ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
                        : "the kernel took its process down: " + reply.failure->text;
   answer.log = reply.stderr_tail;
@@ -109,28 +114,55 @@ Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
 PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, WorkerCommand command,
                                            std::function<std::uint64_t()> available_bytes)
     : memory_(std::move(available_bytes)),
+      limit_bytes_(command.memory_limit_bytes),
       pool_(
           loop, jobs, [command = std::move(command)](std::size_t) { return command; },
           [this](std::size_t running) { return memory_.admits(running); }) {}
 
+CompileAnswer PooledCompileService::answer_of(const WorkerReply& reply, double timeout_s) {
+  throw_if_not_about_the_job(reply);
+  if (!reply.failure) {
+    throw_if_error(*reply.answer);
+    CompileAnswer answer = compile_answer_from_json(*reply.answer);
+    memory_.measured(answer.peak_bytes);
+    return answer;
+  }
+  CompileAnswer answer;
+  answer.outcome = outcome_of(reply.failure->kind);
+  answer.lack = reply.failure->from_outside ? Lack::killed : Lack::none;
+  answer.message = answer.outcome == Outcome::timed_out && answer.lack == Lack::none
+                       ? fmt::format("the compiler did not end within {} s", timeout_s)
+                       : "the compiler crashed: " + reply.failure->text;
+  answer.log = reply.stderr_tail;
+  answer.artifact.compile_s = reply.wall_s;
+  return answer;
+}
+
+/// Whether a compiler without memory has met xtune's own limit on its address space: what it needs is too much on any
+/// day. Else the machine, or a limit that xtune was started under, had no more for it. Its memory is free again by now.
+bool PooledCompileService::is_own_limit() const {
+  rlimit inherited{};
+  const bool lower =
+      getrlimit(RLIMIT_AS, &inherited) == 0 && inherited.rlim_cur != RLIM_INFINITY && inherited.rlim_cur < limit_bytes_;
+  return limit_bytes_ > 0 && !lower && memory_.available_bytes() >= limit_bytes_;
+}
+
 void PooledCompileService::compile(const CompileJob& job, double timeout_s, Callback callback) {
-  const auto take = [this, timeout_s, callback = std::move(callback)](const WorkerReply& reply) {
-    throw_if_not_about_the_job(reply);
-    CompileAnswer answer;
-    if (reply.failure) {
-      answer.outcome = outcome_of(reply.failure->kind);
-      answer.message = answer.outcome == Outcome::timed_out ? fmt::format("compiling took longer than {} s", timeout_s)
-                                                            : "the compiler crashed: " + reply.failure->text;
-      answer.log = reply.stderr_tail;
-      answer.artifact.compile_s = reply.wall_s;
-    } else {
-      throw_if_error(*reply.answer);
-      answer = compile_answer_from_json(*reply.answer);
-      memory_.measured(answer.peak_bytes);
-    }
+  const nlohmann::json message = to_json(job);
+  const auto take_second = [this, timeout_s, callback](const WorkerReply& reply) {
+    CompileAnswer answer = answer_of(reply, timeout_s);
+    if (answer.lack == Lack::memory && is_own_limit()) answer.lack = Lack::none;
+    if (answer.lack != Lack::none)
+      answer.message += " (also with no other compiler beside it; not stored, so the next run tries it again)";
     callback(std::move(answer));
   };
-  pool_.submit(to_json(job), timeout_s, take, job.expected_s);
+  const auto take_first = [this, message, timeout_s, callback, take_second](const WorkerReply& reply) {
+    CompileAnswer answer = answer_of(reply, timeout_s);
+    const bool may_pass = answer.lack == Lack::memory || answer.lack == Lack::killed;
+    if (may_pass && answer.outcome == Outcome::crashed) return pool_.submit_alone(message, timeout_s, take_second);
+    callback(std::move(answer));
+  };
+  pool_.submit(message, timeout_s, take_first, job.expected_s);
 }
 
 WorkerBenchService::WorkerBenchService(EventLoop& loop, WorkerCommand command, Role role)
@@ -168,6 +200,7 @@ void WorkerBenchService::measure_rounds(const RoundsJob& job, double timeout_s, 
 /// Whether an earlier kernel may have caused this, one that wrote over memory of the process it ran in. A hang costs
 /// its whole time again, so it takes a kernel that was found wrong.
 bool WorkerBenchService::doubtful(const WorkerReply& reply) const {
+  if (reply.failure && reply.failure->from_outside) return reply.failure->kind == WorkerFailureKind::crashed;
   if (!used_ || (reply.failure && reply.failure->kind == WorkerFailureKind::could_not_start)) return false;
   if (reply.failure) return refuted_ || reply.failure->kind != WorkerFailureKind::timed_out;
   return reply.answer->contains("error");
@@ -250,7 +283,8 @@ WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::pa
   const std::uint64_t limit_bytes = std::max<std::uint64_t>(total / (jobs + 1), std::uint64_t{8} << 30);
   return {{worker_program().string(), "worker", "compile", "--memory-limit", std::to_string(limit_bytes)},
           {{"TMPDIR", temporaries.string()}, {"XTUNE_TMP_DIR", temporaries.string()}},
-          {}};
+          {},
+          limit_bytes};
 }
 
 WorkerCommand bench_worker_command(bool sanitize) {

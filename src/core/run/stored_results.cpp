@@ -3,6 +3,7 @@
 
 #include "core/record/best.hpp"
 #include "core/record/key_fit.hpp"
+#include "core/record/stored_shortage.hpp"
 
 namespace xtune {
 namespace {
@@ -21,6 +22,7 @@ StoredResults::StoredResults(std::vector<Record> records) {
 }
 
 void StoredResults::add(Record record) {
+  if (is_stored_shortage(record)) return;
   if (!record.finals.empty()) {
     finals_.push_back(std::move(record));
     return;

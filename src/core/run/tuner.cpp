@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/deadline.hpp"
 #include "core/run/tuning.hpp"
 #include "xtune/error.hpp"
 
@@ -55,11 +56,10 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
 }
 
 TuneResult Tuning::go() {
-  std::vector<EventLoop::Watch> alarms;
+  std::vector<Deadline> alarms;
   if (spec_.search.seconds)
     for (const double share : {share_of_search, 1.0})
-      alarms.push_back(
-          loop_.call_after(static_cast<std::uint64_t>(std::max(0.0, share * *spec_.search.seconds) * 1e3) + 1, [] {}));
+      alarms.emplace_back(loop_, std::max(0.0, share * *spec_.search.seconds) + 1e-3, 0, [](bool) {});
   // Callbacks point at this object: none may come once it is gone, whichever way it goes.
   struct Abandon {
     Tuning& run;
@@ -98,6 +98,9 @@ TuneResult Tuning::go() {
   if (not_stored_ > 1)
     observer_.on_warning(
         fmt::format("{} records could not be stored: later runs will measure them again", not_stored_));
+  if (left_out_ > 1)
+    observer_.on_warning(fmt::format(
+        "{} failures are not stored, since the machine may have caused them: later runs try them again", left_out_));
   result_.total_s = elapsed_s();
   report();
   return std::move(result_);
@@ -176,6 +179,7 @@ void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
     record.compile_s = answer.cached ? 0 : answer.artifact.compile_s;
     record.compile_cpu_s = answer.cpu_s;
     record.usage = answer.artifact.usage;
+    trial->lack = answer.lack;
     record.outcome = answer.outcome;
     record.stage = "compile";
     record.message = answer.message;

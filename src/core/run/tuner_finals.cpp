@@ -171,7 +171,10 @@ void Tuning::on_finals(std::vector<FinalistResult> results, const std::vector<st
     record.compile_s = record.compile_cpu_s = 0;
     stamp(record);
     record.unix_time_ms = now_ms;
-    store(record);
+    if (result.lack == Lack::none)
+      store(record);
+    else
+      leave_out(record);
     observer_.on_record(record, result.log, false);
     result_.further.push_back(std::move(record));
   }

@@ -1,7 +1,10 @@
 // What the bench workers must know before the first configuration: inputs, reference, and the kernel that checks both.
 #include <fmt/core.h>
 
+#include "base/files.hpp"
+#include "core/build/shortage.hpp"
 #include "core/run/tuning.hpp"
+#include "core/spec/process_spec.hpp"
 #include "core/validate/check_kernel.hpp"
 
 namespace xtune {
@@ -25,6 +28,8 @@ void Tuning::compile_check_kernel(std::function<void(std::optional<Artifact>)> d
 /// Once, before the first configuration compiles, so that the device need not wait for its reference behind the whole
 /// queue.
 void Tuning::prepare_bench(const Config& config) {
+  if (spec_.process && spec_.process->build.given())
+    require_programs_allowed(options_.scratch.empty() ? temporary_folder() : options_.scratch);
   reference_ = std::make_unique<ReferenceBuilder>(spec_, resolver_, target_, options_.store, options_.scratch);
   struct Parts {
     std::optional<ReferencePlan> reference;

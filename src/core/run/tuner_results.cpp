@@ -1,4 +1,6 @@
 // What comes of a trial: its record, stored and told.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -6,6 +8,7 @@
 #include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "core/run/tuning.hpp"
+#include "core/space/bindings_text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -39,6 +42,7 @@ void Tuning::on_benched(const TrialPtr& trial, Lane& lane, const BenchAnswer& an
     return leave(lane, answer.message);
   }
   fill(trial->record, *trial, lane, answer);
+  trial->lack = answer.lack;
   if (throne_) {
     ++throne_->races;
     throne_->busy_s += answer.busy_s;
@@ -67,10 +71,22 @@ void Tuning::store(const Record& record) {
   }
 }
 
+/// A failure that the machine may have caused is told to this run's search, and to nobody else.
+void Tuning::leave_out(const Record& record) {
+  untold_ = true;
+  if (++left_out_ == 1)
+    observer_.on_warning(fmt::format("{}: {}: perhaps for a lack of the machine, so it is not stored: {}",
+                                     bindings_text(record.config), to_string(record.outcome),
+                                     printable(record.message, 500)));
+}
+
 /// Stamps and stores a fresh record.
 void Tuning::finish(Trial& trial, const std::string& log) {
   stamp(trial.record);
-  store(trial.record);
+  if (trial.lack == Lack::none)
+    store(trial.record);
+  else
+    leave_out(trial.record);
   take(trial, trial.record, log, false);
 }
 

@@ -39,6 +39,7 @@ struct Trial {
   CompileRequest request;
   Artifact artifact;
   Record record;
+  Lack lack = Lack::none;    ///< what the machine lacked: its record is not stored
   std::size_t replaces = 0;  ///< settle: the place of the record that was pruned, in TuneResult::records
 };
 using TrialPtr = std::shared_ptr<Trial>;
@@ -126,6 +127,7 @@ class Tuning {
   void finish(Trial& trial, const std::string& log);
   void stamp(Record& record);
   void store(const Record& record);
+  void leave_out(const Record& record);
   void take(const Trial& trial, Record record, const std::string& log, bool from_store);
   void report();
 
@@ -237,8 +239,9 @@ class Tuning {
   std::optional<BlockWalk> blocks_;                  ///< the way of a search that does not learn, where there are peers
   bool untold_ = false;  ///< a record could not be stored: the others will not come to know it
   std::uint64_t not_stored_ = 0;
-  std::string store_failure_;  ///< told last
-  bool news_here_ = false;     ///< records were stored since the others were told
+  std::uint64_t left_out_ = 0;  ///< failures that the machine may have caused
+  std::string store_failure_;   ///< told last
+  bool news_here_ = false;      ///< records were stored since the others were told
   EventLoop::Watch next_look_, next_turn_;
   std::vector<TrialPtr> finalists_;  ///< compiled
   std::unique_ptr<Finals> finals_;

@@ -16,6 +16,7 @@
 #include "backends/backend.hpp"
 #include "base/clock.hpp"
 #include "base/memory.hpp"
+#include "base/suspension.hpp"
 #include "core/build/cache.hpp"
 #include "core/run/bench_session.hpp"
 #include "core/run/framing.hpp"
@@ -127,11 +128,14 @@ class CompileHandler {
       answer.artifact.image.clear();
     } catch (const CandidateFailure& failure) {
       answer.outcome = failure.outcome();
+      answer.lack = lack_of(failure);
       answer.message = failure.what();
       answer.log = failure.log();
     } catch (const std::bad_alloc&) {
-      // The limit is each worker's own, so that one configuration exhausts it for nobody else.
+      // The limit is each worker's own, so that one configuration exhausts it for nobody else. Whether it was the
+      // limit, or the machine had no more, the driver knows.
       answer.outcome = Outcome::crashed;
+      answer.lack = Lack::memory;
       answer.message = "the compiler ran out of memory";
     }
     // A refusal takes its time too, which its toolchain does not tell.
@@ -182,7 +186,7 @@ class BenchHandler {
   void open(OpenJob job) {
     session_.reset();
     if (!device_) device_ = make_backend(job.backend)->open_device(job.device);
-    session_ = std::make_unique<BenchSession>(*device_, std::move(job), system_clock());
+    session_ = std::make_unique<BenchSession>(*device_, std::move(job), awake_clock());
   }
   std::unique_ptr<Device> device_;
   std::unique_ptr<BenchSession> session_;
@@ -205,6 +209,8 @@ int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes) {
 
 int bench_worker_main(int in, int out) {
   const Channel channel = open_channel(in, out);
+  const SuspensionWatch watch;
+  count_continue_signals();
   return serve(channel, BenchHandler(), true);
 }
 

@@ -22,6 +22,7 @@
 #include "core/record/future_records.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
+#include "core/record/stored_shortage.hpp"
 #include "core/store/layout.hpp"
 #include "xtune/error.hpp"
 
@@ -49,7 +50,8 @@ struct Lines {
   bool torn = false;                                          ///< the last of the damage is a line without an end
   std::vector<std::pair<std::string, std::string>> measured;  ///< artifact, the hash of its image
   std::uint64_t records = 0;
-  std::string future;  ///< records with a date after now, for people
+  std::string future;           ///< records with a date after now, for people
+  std::uint64_t shortages = 0;  ///< of them, what an earlier version blamed a configuration for
 };
 
 Lines read_lines(std::string_view text, std::int64_t now_ms) {
@@ -84,6 +86,7 @@ Lines read_lines(std::string_view text, std::int64_t now_ms) {
         continue;
       }
       future.look_at(*read.record);
+      lines.shortages += is_stored_shortage(*read.record);
       if (!read.record->artifact_sha256.empty())
         lines.measured.emplace_back(read.record->artifact_key, read.record->artifact_sha256);
     }
@@ -156,6 +159,11 @@ class Verification {
       return;
     }
     report_.records += lines.records;
+    if (lines.shortages > 0)
+      report_.notes.push_back(
+          fmt::format("{}: {} failures that its machine caused, which an earlier version stored: "
+                      "they count as not there",
+                      name, lines.shortages));
     for (const auto& [key, sha256] : lines.measured) measured_[key].insert(sha256);
     if (!lines.future.empty())
       report_.notes.push_back(name + ": " + lines.future + ": a clock was wrong then, or is now");

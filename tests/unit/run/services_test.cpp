@@ -99,6 +99,53 @@ TEST_CASE("A compiler that crashes or hangs costs its own job") {
   CHECK(compile(workers, service, "ok").outcome == Outcome::ok);
 }
 
+TEST_CASE("A compiler that is killed from outside is tried once more, and then not blamed") {
+  Workers workers;
+  PooledCompileService service(workers.loop, 2, workers.command);
+  const CompileAnswer second = compile(workers, service, "killed once");
+  CHECK(second.outcome == Outcome::ok);
+  CHECK(second.lack == Lack::none);
+  const CompileAnswer killed = compile(workers, service, "kill");
+  CHECK(killed.outcome == Outcome::crashed);
+  CHECK(killed.lack == Lack::killed);
+  CHECK(killed.message.find("signal 9") != std::string::npos);
+  CHECK(killed.message.find("not stored") != std::string::npos);
+  // What is the source's own is not tried twice, and stays its own.
+  CHECK(compile(workers, service, "crash").lack == Lack::none);
+  CHECK(compile(workers, service, "hang", 0.05).lack == Lack::none);
+}
+
+TEST_CASE("A compiler without memory is to blame where it met its own limit, with memory to spare") {
+  Workers workers;
+  workers.command.memory_limit_bytes = std::uint64_t{8} << 30;
+  const auto lack = [&](std::uint64_t available_bytes) {
+    PooledCompileService service(workers.loop, 2, workers.command, [=] { return available_bytes; });
+    const CompileAnswer answer = compile(workers, service, "no memory");
+    CHECK(answer.outcome == Outcome::crashed);
+    return answer.lack;
+  };
+  CHECK(lack(std::uint64_t{9} << 30) == Lack::none);
+  CHECK(lack(std::uint64_t{7} << 30) == Lack::memory);
+  workers.command.memory_limit_bytes = 0;
+  CHECK(lack(std::uint64_t{9} << 30) == Lack::memory);
+}
+
+TEST_CASE("A kernel's worker that is killed from outside is tried once more, and then not blamed") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  CHECK(bench(workers, service, "killed once").outcome == Outcome::ok);
+  const BenchAnswer killed = bench(workers, service, "kill");
+  CHECK(killed.outcome == Outcome::crashed);
+  CHECK(killed.lack == Lack::killed);
+  CHECK(bench(workers, service, "crash").lack == Lack::none);
+  CHECK(bench(workers, service, "hang", 0.05).lack == Lack::none);
+  OpenJob problem;
+  problem.reference.kind = ReferenceSpec::Kind::kernel;
+  problem.reference.name = "kill";
+  service.set_problem(problem);
+  CHECK(error_of([&] { bench(workers, service, "ok"); }).first == ErrorKind::io);
+}
+
 TEST_CASE("An error of xtune's own comes out of the loop with its kind") {
   Workers workers;
   PooledCompileService compiler(workers.loop, 1, workers.command);

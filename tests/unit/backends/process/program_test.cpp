@@ -11,6 +11,9 @@
 #include "backends/process/run_program.hpp"
 #include "base/descendants.hpp"
 #include "base/files.hpp"
+#include "core/build/shortage.hpp"
+#include "fakes/environment_variable.hpp"
+#include "fakes/limited_directory.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -212,12 +215,15 @@ TEST_CASE("builds: the file at {out} is the image; failures tell what the compil
   request.defines = {{"WORD", "made"}};
   CHECK(failure("printf \"$WORD\" > {out}") == "image made");
   CHECK(failure("true") == "compile_failed: the build ended well and left no file at {out}");
-  CHECK(failure(": > {out}") == "compile_failed: the build ended well and left an empty file at {out}");
+  CHECK(failure(": > {out}") == "compile_failed: the build ended well and left {out} empty");
   CHECK(failure("mkdir {out}") == "compile_failed: the build made a folder of {out}, which is to be one file");
   CHECK(failure("echo 'a.cpp:3:1: error: no such thing' >&2; exit 1") ==
         "compile_failed: the build ended with exit code 1: a.cpp:3:1: error: no such thing");
   CHECK(says(failure("kill -SEGV $$"), "crashed: /bin/sh crashed: killed by signal 11"));
   CHECK_THROWS_AS(failure("echo 'cc: No space left on device' >&2; exit 1"), Error);
+  CHECK_THROWS_AS(failure("echo 'cp: No space left on device' >&2; : > {out}"), Error);
+  CHECK_THROWS_AS(failure("echo 'sh: 0: Cannot fork' >&2"), Error);
+  CHECK_THROWS_AS(failure("kill -KILL $$"), ShortageFailure);
   request.options.clear();
   CHECK(toolchain->compile(request).image.empty());
   request.options = {"no-such-compiler", "{out}"};
@@ -232,4 +238,51 @@ TEST_CASE("the process backend takes no kernels, and is none of those that auto 
   CHECK_THROWS_AS(backend->open_runtime(), Error);
   CHECK_THROWS_AS(backend->open_device(0)->load({}, {}), Error);
   CHECK_THROWS_AS(backend->open_device(0)->allocate(16), Error);
+}
+
+TEST_CASE("a full temporary directory ends a build, whatever the build says of itself") {
+  const fakes::LimitedDirectory full("size=256k");
+  if (!full.mounted()) {
+    MESSAGE("skipped: this user cannot mount");
+    return;
+  }
+  const Variable place("XTUNE_TMP_DIR", full.path().string());
+  const auto toolchain = make_backend("process")->open_toolchain();
+  CompileRequest request;
+  request.folder = full.path().string();
+  for (const char* script : {"head -c 1000000 /dev/zero > {out}; true", "echo word > {out}", "exit 1"}) {
+    CAPTURE(script);
+    request.options = {"/bin/sh", "-c", script};
+    CHECK_THROWS_WITH_AS(toolchain->compile(request), doctest::Contains("XTUNE_TMP_DIR"), Error);
+  }
+}
+
+TEST_CASE("a program is not run where no programs are allowed, and no configuration is blamed") {
+  const fakes::LimitedDirectory forbids("noexec,size=8m");
+  if (!forbids.mounted()) {
+    MESSAGE("skipped: this user cannot mount");
+    return;
+  }
+  const Variable place("XTUNE_TMP_DIR", forbids.path().string());
+  Shell shell("");
+  shell.call.words = {"{out}"};
+  CHECK_THROWS_WITH_AS(shell.load("#!/bin/sh\necho time 1\n")->run({}), doctest::Contains("XTUNE_TMP_DIR"), Error);
+}
+
+TEST_CASE("a program that fails for want of room or processes is not the configuration's failure for certain") {
+  const auto lack = [](const Shell& shell) {
+    try {
+      shell.run();
+    } catch (const CandidateFailure& failure) {
+      return std::string(to_string(failure.outcome())) + " " + to_string(lack_of(failure));
+    }
+    return std::string();
+  };
+  CHECK(lack(Shell("echo 'sh: 0: Cannot fork' >&2; exit 2")) == "launch_failed unclear");
+  CHECK(lack(Shell("echo 'p: No space left on device' >&2; exit 1")) == "launch_failed unclear");
+  CHECK(lack(Shell("echo 'std::bad_alloc' >&2; exit 1")) == "launch_failed none");
+  CHECK(lack(Shell("kill -SEGV $$")) == "crashed none");
+  Shell missing("");
+  missing.call.words = {"./no-such-program"};
+  CHECK(lack(missing) == "launch_failed unclear");
 }
