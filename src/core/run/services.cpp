@@ -14,6 +14,7 @@
 #include "backends/host/sanitizer.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "core/run/inventory.hpp"
 #include "core/run/program.hpp"
 
 namespace xtune {
@@ -114,7 +115,7 @@ PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, Wo
           [this](std::size_t running) { return memory_.admits(running); }) {}
 
 void PooledCompileService::compile(const CompileJob& job, double timeout_s, Callback callback) {
-  const auto take = [this, timeout_s, callback = std::move(callback)](const WorkerReply& reply) {
+  const auto take = [this, timeout_s, backend = job.backend, callback = std::move(callback)](const WorkerReply& reply) {
     throw_if_not_about_the_job(reply);
     CompileAnswer answer;
     if (reply.failure) {
@@ -124,6 +125,7 @@ void PooledCompileService::compile(const CompileJob& job, double timeout_s, Call
       answer.log = reply.stderr_tail;
       answer.artifact.compile_s = reply.wall_s;
     } else {
+      if (reply.answer->value("toolchain_changed", false)) forget_backend(backend);
       throw_if_error(*reply.answer);
       answer = compile_answer_from_json(*reply.answer);
       memory_.measured(answer.peak_bytes);
