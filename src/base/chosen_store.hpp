@@ -13,4 +13,7 @@ inline std::filesystem::path chosen_store(const std::filesystem::path& given) {
   return absolute_path(given.empty() ? default_store() : given);
 }
 
+/// XTUNE_DISABLE_CACHE. Throws Error(invalid_argument) for a value that is neither yes nor no.
+bool cache_disabled();
+
 }  // namespace xtune

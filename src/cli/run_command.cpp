@@ -1,9 +1,9 @@
 // xtune run: tune every case of a spec on a device.
 #include "cli/run_command.hpp"
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
@@ -15,21 +15,13 @@
 namespace xtune::cli {
 namespace {
 
-bool cache_disabled() {
-  const char* const value = std::getenv("XTUNE_DISABLE_CACHE");
-  const std::string text = value ? value : "";
-  for (const char* no : {"", "0", "false", "no", "off"})
-    if (text == no) return false;
-  for (const char* yes : {"1", "true", "yes", "on"})
-    if (text == yes) return true;
-  throw Error(ErrorKind::invalid_argument,
-              "XTUNE_DISABLE_CACHE='" + printable(text, 80) + "': set it to 1 to keep nothing, or to 0");
-}
-
 std::string device_line(const Target& target) {
   const std::string count = target.further.empty() ? "" : fmt::format("{} x ", target.further.size() + 1);
-  return fmt::format("{} on {}{} ({}), compiler {}", target.backend.name, count, target.device.name, target.arch,
-                     target.backend.toolchain);
+  std::string line = fmt::format("{} on {}{} ({}), compiler {}", target.backend.name, count, target.device.name,
+                                 target.arch, target.backend.toolchain);
+  // Who expects the GPU must not take the CPU's times for its own.
+  for (const std::string& failure : target.failed) line += "; not used: " + printable(failure, 300);
+  return line;
 }
 
 }  // namespace

@@ -91,6 +91,7 @@ TEST_CASE("A run finds the best; a second run answers from the store and starts 
     CHECK(parsed(other.run(same))["from_store"] == 0);
     CHECK(parsed(other.run(same))["from_store"] == 0);
     CHECK_FALSE(fs::exists(other.path("cache") + "/records"));
+    CHECK_FALSE(fs::exists(other.path("cache")));
     CHECK(fs::is_empty(other.path("tmp")));
   }
 }

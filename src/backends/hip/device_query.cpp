@@ -7,8 +7,8 @@
 #include <fstream>
 #include <memory>
 
+#include "base/not_installed.hpp"
 #include "core/device/device_info.hpp"
-#include "xtune/error.hpp"
 #if defined(__HIP_PLATFORM_NVIDIA__)
 #include "backends/cuda/device_query.hpp"
 #endif
@@ -140,12 +140,17 @@ DeviceInfo query_device(const HipCalls& calls, int index) {
 
 DeviceList list_devices() {
   DeviceList list;
+  bool none = false;
   try {
     const HipCalls& calls = hip_calls();
-    const int count = initialise(calls);
+    int count = 0;
+    const hipError_t status = calls.hipGetDeviceCount(&count);
+    none = status == hipErrorNoDevice || (status == hipSuccess && count == 0);
+    count = initialise(calls);
     for (int index = 0; index < count; ++index) list.devices.push_back(query_device(calls, index));
   } catch (const std::exception& error) {
     list.reason = error.what();
+    list.failed = !none && dynamic_cast<const NotInstalled*>(&error) == nullptr;
   }
   return list;
 }

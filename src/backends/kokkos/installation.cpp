@@ -12,6 +12,7 @@
 
 #include "backends/host/compiler.hpp"
 #include "backends/kokkos/runtime_texts.hpp"
+#include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/subprocess.hpp"
@@ -202,7 +203,8 @@ Installation ask_cmake() {
 
 Installation find_installation() {
   const fs::path memory = default_store() / "kokkos" / (question() + ".json");
-  if (auto known = remembered(memory)) return *known;
+  const bool remembers = !cache_disabled();
+  if (auto known = remembers ? remembered(memory) : std::nullopt) return *known;
   Installation kokkos = ask_cmake();
   const fs::path headers = headers_of(kokkos.flags);
   if (headers.empty())
@@ -219,10 +221,10 @@ Installation find_installation() {
   kokkos.compiler_is_clang = compiler.is_clang;
   const std::string state = state_of(kokkos.config, kokkos.flags, kokkos.compiler);
   kokkos.headers_digest = state.substr(state.find(' ') + 1, 12);
-  try {
-    write_file_atomically(memory, to_json(kokkos, state).dump(2));
-  } catch (const Error&) {  // an unwritable cache stops nobody
-  }
+  if (remembers) try {
+      write_file_atomically(memory, to_json(kokkos, state).dump(2));
+    } catch (const Error&) {  // an unwritable cache stops nobody
+    }
   return kokkos;
 }
 

@@ -9,6 +9,7 @@
 #include "base/json_error.hpp"
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
+#include "core/build/keyed_files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -90,19 +91,25 @@ std::string artifact_source_sha256(const std::string& key, std::string_view meta
   return read_metadata(key, metadata).source_sha256;
 }
 
-std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256) {
+std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256, const KeyedFiles* files) {
   Json json = to_json(artifact);
   json["sha256"] = sha256(artifact.image);
   json["image_bytes"] = artifact.image.size();
   if (!source_sha256.empty()) json["source_sha256"] = source_sha256;
+  if (files && !files->files.empty()) {
+    Json& list = json["files"] = Json::array();
+    for (const KeyedFile& file : files->files) list.push_back({printable(file.path), file.sha256});
+  }
   return json.dump();
 }
 
 ArtifactCache::ArtifactCache(std::filesystem::path store) : store_(std::move(store)) {}
 
-std::optional<Artifact> ArtifactCache::find(const std::string& key) const {
+std::optional<Artifact> ArtifactCache::find(const std::string& key, const std::string& toolchain) const {
   try {
-    return read(key);
+    Artifact found = read(key);
+    if (!toolchain.empty() && !found.toolchain.empty() && found.toolchain != printable(toolchain)) return std::nullopt;
+    return found;
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -130,7 +137,8 @@ void ArtifactCache::insert(const Artifact& artifact, const CompileRequest& reque
   write_file_atomically(image_path(artifact), artifact.image);
   const std::string source = source_text(artifact, request);
   write_file_atomically(source_path(artifact.key), source);
-  write_file_atomically(entry_path(artifact.key, "json"), artifact_metadata(artifact, sha256(source)));
+  write_file_atomically(entry_path(artifact.key, "json"),
+                        artifact_metadata(artifact, sha256(source), request.files.get()));
 }
 
 std::filesystem::path ArtifactCache::image_path(const Artifact& artifact) const {

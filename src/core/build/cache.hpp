@@ -20,8 +20,9 @@ bool is_artifact_format(std::string_view format) noexcept;
 Artifact checked_artifact(const std::string& key, std::string_view metadata, std::string image);
 /// The image's format, as the metadata name it. Throws as checked_artifact.
 std::string artifact_format(const std::string& key, std::string_view metadata);
-/// The .json of an artifact. source_sha256: of its file in sources/; empty: it has none.
-std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256 = "");
+/// The .json of an artifact. source_sha256: of its file in sources/; empty: it has none. files: what it was made from.
+std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256 = "",
+                              const KeyedFiles* files = nullptr);
 /// What the metadata say of that file; empty: nothing, as those of earlier versions. Throws as checked_artifact.
 std::string artifact_source_sha256(const std::string& key, std::string_view metadata);
 
@@ -30,8 +31,9 @@ class ArtifactCache {
  public:
   explicit ArtifactCache(std::filesystem::path store);
 
-  /// nullopt: not there. A damaged entry (missing image, wrong image hash, bad JSON) counts as not there.
-  std::optional<Artifact> find(const std::string& key) const;
+  /// nullopt: not there. A damaged entry (missing image, wrong image hash, bad JSON) counts as not there, and so does
+  /// one that another compiler than `toolchain` made; empty: any will do, as it will where the metadata name none.
+  std::optional<Artifact> find(const std::string& key, const std::string& toolchain = "") const;
   /// The same, but throws Error(io) that says what is missing or damaged.
   Artifact read(const std::string& key) const;
   /// SHA-256 of the image as the metadata have it, which is not read; empty where there is no sound entry's.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/build/artifact_json.hpp"
+#include "core/build/keyed_files.hpp"
 #include "core/record/record_json.hpp"
 
 namespace xtune {
@@ -81,6 +82,20 @@ ArgumentLayout layout_from_json(const Json& json) {
   return layout;
 }
 
+Json files_to_json(const KeyedFiles& keyed) {
+  Json files = Json::array();
+  for (const KeyedFile& file : keyed.files) files.push_back({file.path, file.state, file.sha256, file.recent});
+  return {{"files", files}, {"absent", keyed.absent}, {"unknown", keyed.unknown}};
+}
+KeyedFiles files_from_json(const Json& json) {
+  KeyedFiles keyed;
+  for (const Json& file : json.at("files"))
+    keyed.files.push_back({file.at(0), file.at(1), file.at(2), file.at(3).get<bool>()});
+  keyed.absent = json.at("absent").get<std::vector<std::string>>();
+  keyed.unknown = json.at("unknown").get<std::vector<std::string>>();
+  return keyed;
+}
+
 Json request_to_json(const CompileRequest& request) {
   return {{"source_name", request.source_name},
           {"source", request.source},
@@ -90,7 +105,9 @@ Json request_to_json(const CompileRequest& request) {
           {"defines", request.defines},
           {"arch", request.arch},
           {"sanitize", request.sanitize},
-          {"folder", request.folder}};
+          {"folder", request.folder},
+          {"toolchain", request.toolchain},
+          {"files", request.files ? files_to_json(*request.files) : Json()}};
 }
 CompileRequest request_from_json(const Json& json) {
   CompileRequest request;
@@ -103,6 +120,9 @@ CompileRequest request_from_json(const Json& json) {
   request.arch = json.at("arch");
   request.sanitize = json.at("sanitize");
   request.folder = json.at("folder");
+  request.toolchain = json.at("toolchain");
+  if (const Json& files = json.at("files"); !files.is_null())
+    request.files = std::make_shared<const KeyedFiles>(files_from_json(files));
   return request;
 }
 

@@ -15,6 +15,7 @@
 #include "backends/host/sanitizer.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "core/run/inventory.hpp"
 #include "core/run/program.hpp"
 
 namespace xtune {
@@ -119,9 +120,10 @@ PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, Wo
           loop, jobs, [command = std::move(command)](std::size_t) { return command; },
           [this](std::size_t running) { return memory_.admits(running); }) {}
 
-CompileAnswer PooledCompileService::answer_of(const WorkerReply& reply, double timeout_s) {
+CompileAnswer PooledCompileService::answer_of(const WorkerReply& reply, const std::string& backend, double timeout_s) {
   throw_if_not_about_the_job(reply);
   if (!reply.failure) {
+    if (reply.answer->value("toolchain_changed", false)) forget_backend(backend);
     throw_if_error(*reply.answer);
     CompileAnswer answer = compile_answer_from_json(*reply.answer);
     memory_.measured(answer.peak_bytes);
@@ -149,15 +151,16 @@ bool PooledCompileService::is_own_limit() const {
 
 void PooledCompileService::compile(const CompileJob& job, double timeout_s, Callback callback) {
   const nlohmann::json message = to_json(job);
-  const auto take_second = [this, timeout_s, callback](const WorkerReply& reply) {
-    CompileAnswer answer = answer_of(reply, timeout_s);
+  const auto take_second = [this, timeout_s, backend = job.backend, callback](const WorkerReply& reply) {
+    CompileAnswer answer = answer_of(reply, backend, timeout_s);
     if (answer.lack == Lack::memory && is_own_limit()) answer.lack = Lack::none;
     if (answer.lack != Lack::none)
       answer.message += " (also with no other compiler beside it; not stored, so the next run tries it again)";
     callback(std::move(answer));
   };
-  const auto take_first = [this, message, timeout_s, callback, take_second](const WorkerReply& reply) {
-    CompileAnswer answer = answer_of(reply, timeout_s);
+  const auto take_first = [this, message, timeout_s, backend = job.backend, callback,
+                           take_second](const WorkerReply& reply) {
+    CompileAnswer answer = answer_of(reply, backend, timeout_s);
     const bool may_pass = answer.lack == Lack::memory || answer.lack == Lack::killed;
     if (may_pass && answer.outcome == Outcome::crashed) return pool_.submit_alone(message, timeout_s, take_second);
     callback(std::move(answer));

@@ -56,7 +56,7 @@ class PooledCompileService final : public CompileService {
   void cancel_all() override { pool_.cancel_all(); }
 
  private:
-  CompileAnswer answer_of(const WorkerReply& reply, double timeout_s);
+  CompileAnswer answer_of(const WorkerReply& reply, const std::string& backend, double timeout_s);
   bool is_own_limit() const;
   JobMemory memory_;
   const std::uint64_t limit_bytes_;

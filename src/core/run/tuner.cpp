@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/deadline.hpp"
+#include "core/build/keyed_files.hpp"
 #include "core/run/tuning.hpp"
 #include "xtune/error.hpp"
 
@@ -159,6 +160,8 @@ void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
   compiling_ -= trials.size();
   if (!answer.warning.empty() && !std::exchange(warned_of_cache_, true))
     observer_.on_warning(answer.warning + "; what is compiled is kept for this run alone");
+  // A worker that compiled looked itself; one that was killed did not.
+  if (answer.outcome != Outcome::ok && trials.front()->request.files) throw_if_changed(*trials.front()->request.files);
   result_.compile_cpu_s += answer.cpu_s;
   if (orders_compiles() && !answer.cached)
     compile_times_.learn(space_.value_indices(trials.front()->proposal.index), answer.cpu_s);

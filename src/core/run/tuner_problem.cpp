@@ -12,7 +12,8 @@ namespace xtune {
 /// Reading every output back would take longer than most measurements do.
 void Tuning::compile_check_kernel(std::function<void(std::optional<Artifact>)> done) {
   if (!target_.own_memory) return done(std::nullopt);
-  const CompileRequest request = check_request(target_.arch);
+  CompileRequest request = check_request(target_.arch);
+  request.toolchain = target_.backend.toolchain;
   const CompileJob job{target_.backend.name, options_.store, resolver_.artifact_key(request), request,
                        options_.scratch};
   compiler_.compile(job, spec_.kernel.compile_timeout_s, [this, done](const CompileAnswer& answer) {

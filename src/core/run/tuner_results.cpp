@@ -58,8 +58,9 @@ void Tuning::stamp(Record& record) {
   record.unix_time_ms = stamps_.next(record.key);
 }
 
-/// A store that cannot be written must not cost the user the run.
+/// A store that cannot be written must not cost the user the run. What a record's key does not describe is not stored.
 void Tuning::store(const Record& record) {
+  resolver_.throw_if_data_changed();
   try {
     writer_->append(record);
     news_here_ = true;

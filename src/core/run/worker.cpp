@@ -18,6 +18,7 @@
 #include "base/memory.hpp"
 #include "base/suspension.hpp"
 #include "core/build/cache.hpp"
+#include "core/build/checked_compile.hpp"
 #include "core/run/bench_session.hpp"
 #include "core/run/framing.hpp"
 #include "core/run/inventory.hpp"
@@ -87,6 +88,9 @@ int serve(const Channel& channel, Handle handle, bool crash_ends) {
     nlohmann::json answer;
     try {
       answer = handle(*message);
+    } catch (const ToolchainChanged& error) {
+      answer = error_to_json(error.kind(), error.what());
+      answer["toolchain_changed"] = true;
     } catch (const Error& error) {
       answer = error_to_json(error.kind(), error.what());
     } catch (const nlohmann::json::exception& error) {
@@ -109,8 +113,9 @@ class CompileHandler {
     CompileAnswer answer;
     ArtifactCache cache(job.cache);
     // The image too: an entry whose image is missing or damaged must not pass for compiled.
-    auto found = cache.find(job.key);
-    if (!found && !job.scratch.empty()) found = ArtifactCache(scratch_cache(job.scratch)).find(job.key);
+    auto found = cache.find(job.key, job.request.toolchain);
+    if (!found && !job.scratch.empty())
+      found = ArtifactCache(scratch_cache(job.scratch)).find(job.key, job.request.toolchain);
     if (found) {
       answer.artifact = std::move(*found);
       answer.artifact.image.clear();
@@ -120,7 +125,7 @@ class CompileHandler {
     const double start_s = cpu_seconds();
     const std::int64_t start_ns = system_clock().now_ns();
     try {
-      answer.artifact = toolchain(job.backend).compile(job.request);
+      answer.artifact = compile(job);
       answer.artifact.key = job.key;
       answer.artifact.backend = job.backend;
       insert(cache, job, answer);
@@ -158,10 +163,10 @@ class CompileHandler {
     }
   }
 
-  Toolchain& toolchain(const std::string& backend) {
-    auto& slot = toolchains_[backend];
-    if (!slot) slot = make_backend(backend)->open_toolchain();
-    return *slot;
+  Artifact compile(const CompileJob& job) {
+    auto& slot = toolchains_[job.backend];
+    if (!slot) slot = make_backend(job.backend)->open_toolchain();
+    return compile_checked(*slot, job.request);
   }
   std::map<std::string, std::unique_ptr<Toolchain>> toolchains_;
 };
