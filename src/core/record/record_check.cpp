@@ -85,7 +85,8 @@ std::string time_damage(const Record& record) {
 }
 
 std::string summary_damage(const Record& record) {
-  if (!has_times(record)) return {};
+  // Without a summary it answers nothing; recordings that are made by hand have samples only.
+  if (!has_times(record) || record.time_ms.count == 0) return {};
   if (std::string wrong = time_damage(record); !wrong.empty() || record.samples_ms.empty()) return wrong;
   return follows_from(record.time_ms, record.samples_ms) ? "" : "its time_ms does not follow from its samples_ms";
 }

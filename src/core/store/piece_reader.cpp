@@ -115,7 +115,7 @@ bool PieceReader::find_device(std::string_view json) {
 // Whether a line without a checksum certainly is what read_record_line calls sound.
 bool PieceReader::is_consistent(const ScannedRecord& record) {
   const bool timed = record.outcome == Outcome::ok || record.outcome == Outcome::pruned;
-  if (timed && !record.samples_ms.empty()) {
+  if (timed && record.time_ms.count != 0 && !record.samples_ms.empty()) {
     samples_.clear();
     if (!plain_numbers(record.samples_ms, samples_) || !follows_from(record.time_ms, samples_)) return false;
   }
