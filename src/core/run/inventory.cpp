@@ -9,12 +9,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "backends/backend.hpp"
+#include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "core/record/record_json.hpp"
 #include "core/run/program.hpp"
 #include "xtune/error.hpp"
@@ -59,8 +62,9 @@ std::string machine_state(const std::string& backend) {
   return text;
 }
 
-std::filesystem::path memory_path(const std::string& backend) {
-  return default_store() / "inventory" / (backend + "-" + sha256(machine_state(backend)).substr(0, 16) + ".json");
+std::optional<std::filesystem::path> memory_path(const std::string& backend) {
+  return place_in_default_store(std::filesystem::path("inventory") /
+                                (backend + "-" + sha256(machine_state(backend)).substr(0, 16) + ".json"));
 }
 
 BackendState failed_probe(const std::string& name, const std::string& reason) {
@@ -138,17 +142,17 @@ BackendState backend_state_from_json(const nlohmann::json& json) {
 BackendState find_backend(const std::string& name, bool fresh) {
   // Which Kokkos there is changes with files that only CMake knows how to find; the backend remembers what CMake said.
   if (name == "kokkos") return ask(name);
-  const std::filesystem::path memory = memory_path(name);
+  const auto memory = memory_path(name);
   std::error_code ignored;
-  if (!fresh && std::filesystem::exists(memory, ignored)) try {
-      return backend_state_from_json(nlohmann::json::parse(read_file(memory, 1 << 20)));
+  if (!fresh && memory && std::filesystem::exists(*memory, ignored)) try {
+      return backend_state_from_json(nlohmann::json::parse(read_trusted_file(*memory, 1 << 20)));
     } catch (const std::exception&) {
       // Damaged or of another version: ask again and write it anew.
     }
   BackendState state = ask(name);
   // A probe that failed may succeed the next time; it is not remembered. Nor must an unwritable cache stop anybody.
-  if (!state.device_reason.starts_with("asking the driver failed")) try {
-      write_file_atomically(memory, to_json(state).dump());
+  if (memory && !state.device_reason.starts_with("asking the driver failed")) try {
+      write_file_atomically(*memory, to_json(state).dump());
     } catch (const Error&) {
     }
   return state;

@@ -122,7 +122,7 @@ class Verification {
     try {
       text = read_file(file.path, longest_file);
     } catch (const Error& error) {
-      report_.damage.push_back({name, error.what(), false});
+      if (!is_gone(file.path)) report_.damage.push_back({name, error.what(), false});
       return;
     }
     const Lines lines = read_lines(text);
@@ -145,6 +145,12 @@ class Verification {
     const bool repaired = !written && repair(file.path, [&] { move_lines(file.path, lines, text.size()); });
     for (const auto& [number, what] : lines.damage)
       report_.damage.push_back({fmt::format("{}:{}", name, number), what, repaired});
+  }
+
+  // It was there when the store was listed: `store gc` has removed it since, an artifact's metadata before the rest.
+  static bool is_gone(const fs::path& path) {
+    std::error_code ignored;
+    return fs::symlink_status(path, ignored).type() == fs::file_type::not_found;
   }
 
   // Whether the change was asked for and made.
@@ -191,6 +197,7 @@ class Verification {
     std::string wrong = image_damage(key);
     if (!wrong.empty()) wrong = image_damage(key);
     if (wrong.empty()) return check_source(key);
+    if (is_gone(cache_.entry_path(key, "json"))) return;
     // The metadata last in coming go first: without them there is no artifact.
     bool repaired = repair_;
     for (const bool metadata : {true, false})
@@ -230,7 +237,7 @@ class Verification {
     } catch (const Error& error) {
       wrong = error.what();
     }
-    if (wrong.empty()) return;
+    if (wrong.empty() || is_gone(cache_.entry_path(key, "json"))) return;
     const bool repaired = repair(path, [&] { fs::rename(path, path.string() + ".damaged"); });
     report_.damage.push_back({where, wrong, repaired});
   }
