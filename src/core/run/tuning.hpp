@@ -15,6 +15,7 @@
 #include "core/run/block_walk.hpp"
 #include "core/run/compile_times.hpp"
 #include "core/run/finals.hpp"
+#include "core/run/rebuilding_bench.hpp"
 #include "core/run/reference_plan.hpp"
 #include "core/run/search_path.hpp"
 #include "core/run/stored_results.hpp"
@@ -115,7 +116,9 @@ class Tuning {
   bool may_bench() const { return problem_set_ && (!alternate_ || compiling_ == 0); }
   void start_compile(const TrialPtr& trial);
   void on_compiled(const std::string& key, const CompileAnswer& answer);
-  void compile_check_kernel(std::function<void(std::optional<Artifact>)> done);
+  using CheckKernel = std::pair<std::optional<Artifact>, std::shared_ptr<const CompileJob>>;
+  void compile_check_kernel(std::function<void(CheckKernel)> done);
+  CompileJob compile_job(const std::string& key, CompileRequest request) const;
   void prepare_bench(const Config& config);
   BenchJob job_of(const Trial& trial) const;
 
@@ -159,6 +162,7 @@ class Tuning {
   const TuneOptions& options_;
   EventLoop& loop_;
   CompileService& compiler_;
+  std::vector<std::unique_ptr<RebuildingBench>> benches_;  ///< of the lanes
   std::vector<Lane> lanes_;
   Clock& clock_;
   TuneObserver& observer_;
@@ -233,10 +237,10 @@ class Tuning {
   };
   std::optional<FinalsElsewhere> finals_elsewhere_;  ///< another process holds them
   std::optional<BlockWalk> blocks_;                  ///< the way of a search that does not learn, where there are peers
-  bool untold_ = false;     ///< a record could not be stored: the others will not come to know it
+  bool untold_ = false;  ///< a record could not be stored: the others will not come to know it
   std::uint64_t not_stored_ = 0;
   std::string store_failure_;  ///< told last
-  bool news_here_ = false;  ///< records were stored since the others were told
+  bool news_here_ = false;     ///< records were stored since the others were told
   EventLoop::Watch next_look_, next_turn_;
   std::vector<TrialPtr> finalists_;  ///< compiled
   std::unique_ptr<Finals> finals_;

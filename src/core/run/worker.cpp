@@ -86,6 +86,8 @@ int serve(const Channel& channel, Handle handle, bool crash_ends) {
     nlohmann::json answer;
     try {
       answer = handle(*message);
+    } catch (const MissingArtifact& error) {
+      answer = error_to_json(error);
     } catch (const Error& error) {
       answer = error_to_json(error.kind(), error.what());
     } catch (const nlohmann::json::exception& error) {
@@ -111,6 +113,8 @@ class CompileService {
     auto found = cache.find(job.key);
     if (!found && !job.scratch.empty()) found = ArtifactCache(scratch_cache(job.scratch)).find(job.key);
     if (found) {
+      cache.mark_used(job.key);
+      if (job.keep_in_scratch) ArtifactCache(scratch_cache(job.scratch)).insert(*found, job.request);
       answer.artifact = std::move(*found);
       answer.artifact.image.clear();
       answer.cached = true;
@@ -145,6 +149,7 @@ class CompileService {
  private:
   /// A store that is full, read-only or somebody else's costs the run its memory, not its result.
   static void insert(ArtifactCache& cache, const CompileJob& job, CompileAnswer& answer) {
+    if (job.keep_in_scratch) ArtifactCache(scratch_cache(job.scratch)).insert(answer.artifact, job.request);
     try {
       cache.insert(answer.artifact, job.request);
     } catch (const Error& error) {
