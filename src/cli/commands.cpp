@@ -37,9 +37,7 @@ int exit_code_of(ErrorKind kind) noexcept {
   return own_failure;
 }
 
-std::filesystem::path CommonOptions::store_path() const {
-  return chosen_store(store);
-}
+std::filesystem::path CommonOptions::store_path() const { return chosen_store(store); }
 
 SpecOptions CommonOptions::spec_options(const std::string& for_backend) const {
   SpecOptions options;
@@ -197,6 +195,11 @@ void warn_of(const Recording& recording) {
   if (recording.damage.count > 0)
     tell("warning: {}: {} of {} configurations are damaged and count as failed, first {}\n", recording.name,
          recording.damage.count, recording.space.size(), recording.damage.first);
+}
+
+void write_text(std::FILE* stream, const std::string& text) {
+  const std::string shown = printable(text);
+  std::fwrite(shown.data(), 1, shown.size(), stream);
 }
 
 void print_json(const nlohmann::ordered_json& json) {

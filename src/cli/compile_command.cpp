@@ -180,9 +180,9 @@ void print_text(const std::vector<Row>& rows) {
                      cell(row.usage.spilled_bytes), cell(shared_of(row)),
                      row.cached ? "cached" : fmt::format("{:.2f} s", row.seconds),
                      row.message.substr(0, row.message.find('\n'))});
-  fmt::print("{}", render_table({"arch", "configuration", "outcome", "registers", "spilled bytes", "shared bytes",
-                                 "compile", ""},
-                                cells));
+  print_out("{}", render_table(
+                      {"arch", "configuration", "outcome", "registers", "spilled bytes", "shared bytes", "compile", ""},
+                      cells));
 }
 
 std::vector<nlohmann::ordered_json> rows_json(const std::vector<Row>& rows) {

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 
 #include "cli/commands.hpp"
@@ -85,8 +86,12 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // Help and version are "errors" with code 0.
-    if (app.exit(error) == 0) return cli::done;
+    // Help and version are "errors" with code 0. Messages quote the command line.
+    std::ostringstream out, err;
+    const int code = app.exit(error, out, err);
+    cli::print_out("{}", out.str());
+    cli::tell("{}", err.str());
+    if (code == 0) return cli::done;
     return report({to_string(ErrorKind::invalid_argument), error.what(), cli::bad_arguments}, argc, argv);
   } catch (const Error& error) {
     cli::tell("xtune: {}\n", error.what());
@@ -109,12 +114,12 @@ int main(int argc, char** argv) {
     const int code = run(argc, argv);
     // What was flushed earlier, and failed, shows in the stream's state alone.
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-      std::fputs("xtune: standard output cannot be written\n", stderr);
+      cli::tell("xtune: standard output cannot be written\n");
       return xtune::cli::own_failure;
     }
     return code;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "xtune: %s\n", error.what());
+    cli::tell("xtune: {}\n", error.what());
     return xtune::cli::own_failure;
   }
 }

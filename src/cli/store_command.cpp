@@ -32,9 +32,7 @@ std::uint64_t byte_count(const std::string& option, const std::string& text) {
                 "a number of bytes, or one with K, M, G or T, such as 10G");
 }
 
-std::filesystem::path StoreOptions::path() const {
-  return chosen_store(store);
-}
+std::filesystem::path StoreOptions::path() const { return chosen_store(store); }
 
 void add_store_options(CLI::App& command, StoreOptions& options) {
   command.add_option("--store", options.store,
