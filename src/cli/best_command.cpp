@@ -32,25 +32,25 @@ nlohmann::ordered_json answer_json(const Spec& spec, const Bindings& problem, co
 }
 
 void print_text(const Spec& spec, const Bindings& problem, const DeviceInfo& device, const LookupResult& found) {
-  if (!problem.empty()) fmt::print("problem: {}\n", bindings_text(problem));
+  if (!problem.empty()) print_out("problem: {}\n", bindings_text(problem));
   if (found.record) {
     const Record& record = *found.record;
-    fmt::print("{}: {}\n  {} on {}", to_string(found.match), config_text(spec, record.config),
-               human_time_ms(statistic(record.time_ms, spec.measure.statistic)), record.device.name);
-    if (record.problem != problem) fmt::print(", measured for {}", bindings_text(record.problem));
-    if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) fmt::print(" ({})", metrics);
-    fmt::print("\n");
-    if (!spec.objective.goals.empty()) fmt::print("  {}\n", objective_text(spec, record));
-    if (!record.tainted.empty()) fmt::print("  tainted: {}\n", fmt::join(record.tainted, "; "));
+    print_out("{}: {}\n  {} on {}", to_string(found.match), config_text(spec, record.config),
+              human_time_ms(statistic(record.time_ms, spec.measure.statistic)), record.device.name);
+    if (record.problem != problem) print_out(", measured for {}", bindings_text(record.problem));
+    if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) print_out(" ({})", metrics);
+    print_out("\n");
+    if (!spec.objective.goals.empty()) print_out("  {}\n", objective_text(spec, record));
+    if (!record.tainted.empty()) print_out("  tainted: {}\n", fmt::join(record.tainted, "; "));
     if (found.stale)
-      fmt::print("  stale: {}; `xtune run` measures again\n", driver_change(record.device, device));
+      print_out("  stale: {}; `xtune run` measures again\n", driver_change(record.device, device));
     else if (!found.differences.empty())
-      fmt::print("  measured with another {} than this spec has now; `xtune run` measures again\n",
-                 part_names(found.differences));
+      print_out("  measured with another {} than this spec has now; `xtune run` measures again\n",
+                part_names(found.differences));
   } else {
-    fmt::print("none: nothing stored that may answer; `xtune run` measures\n");
+    print_out("none: nothing stored that may answer; `xtune run` measures\n");
   }
-  for (const std::string& reason : found.reasons) fmt::print("  {}\n", reason);
+  for (const std::string& reason : found.reasons) print_out("  {}\n", reason);
 }
 
 /// [objective] across: the configuration that the store has for all cases together.
@@ -116,7 +116,7 @@ int show(const std::string& path, const CommonOptions& options) {
     const AcrossAnswer across(spec, target, records);
     all = all && across.found();
     for (std::size_t i = 0; i < answers.size(); ++i) answers[i]["across"] = across.json(i);
-    if (!options.json()) fmt::print("{}", across.text());
+    if (!options.json()) print_out("{}", across.text());
   }
   if (options.json()) print_json(answers);
   return all ? done : nothing_valid;

@@ -143,10 +143,10 @@ nlohmann::ordered_json ranking_json(const Spec& spec, const Space& space, const 
 
 void print_ranking(const Space& space, const Bindings& problem, const DeviceModel& device, const RankOptions& options,
                    const Ranking& ranking) {
-  if (!problem.empty()) fmt::print("problem: {}\n", bindings_text(problem));
-  fmt::print("device: {} ({}); {} of {} configurations scored{}, {} of them do not fit\n\n", device.info.name,
-             device.info.arch, ranking.scored, space.size(), ranking.whole ? "" : " (a sample, improved)",
-             ranking.unfit);
+  if (!problem.empty()) print_out("problem: {}\n", bindings_text(problem));
+  print_out("device: {} ({}); {} of {} configurations scored{}, {} of them do not fit\n\n", device.info.name,
+            device.info.arch, ranking.scored, space.size(), ranking.whole ? "" : " (a sample, improved)",
+            ranking.unfit);
   const bool model = options.mode == RankMode::model;
   std::vector<std::string> header{"#"};
   for (const Parameter& parameter : space.parameters())
@@ -162,7 +162,7 @@ void print_ranking(const Space& space, const Bindings& problem, const DeviceMode
     row.push_back(config.reason);
     rows.push_back(std::move(row));
   }
-  fmt::print("{}", render_table(header, rows));
+  print_out("{}", render_table(header, rows));
 }
 
 /// The sizes of a bare template: -D M=4096.

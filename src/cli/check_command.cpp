@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
 #include "core/candidates/rank.hpp"
+#include "core/candidates/resolve.hpp"
 #include "core/run/program_target.hpp"
 #include "core/spec/document.hpp"
 #include "report/run_report.hpp"
@@ -53,6 +54,15 @@ std::optional<Target> target_of(const Spec& spec, const CommonOptions& options) 
   return target;
 }
 
+/// What a run refuses of buffers before it compiles anything. Shapes may ask for a device's facts; where none is known,
+/// any GPU's do. How much memory there is is a matter of the machine that runs it.
+void check_arguments(const Spec& spec, const Space& space, const Bindings& problem,
+                     const std::optional<Target>& target) {
+  constexpr std::uint64_t any_machine_bytes = std::uint64_t{1} << 62;
+  const DeviceInfo device = target ? target->device : known_device("sm_80").value();
+  CandidateResolver(spec, space, problem, device, device.arch, "", false).layouts(any_machine_bytes);
+}
+
 /// Every space that can be constructed here; throws what is wrong with one, as a run would.
 std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, Spec>>& specs,
                                        const CommonOptions& options) {
@@ -81,6 +91,7 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
       const auto unranked =
           check_fields(spec, space, problem, facts.empty() ? device_facts(known_device("sm_80").value()) : facts);
       if (unranked) add_once(notes, fmt::format("note: {}: runs of this problem start without candidates", *unranked));
+      if (!spec.space_only() && !spec.replays()) check_arguments(spec, space, problem, target);
       spaces.push_back({backend, problem, space.size()});
     }
   }
@@ -93,19 +104,19 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
 }
 
 void print_text(const std::string& path, const Spec& spec, const std::vector<CheckedSpace>& spaces) {
-  fmt::print("{}: {} '{}' is sound: {}, {}, {}, {}{}\n", path, spec.process ? "program" : "kernel", spec.kernel.name,
-             counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
-             counted(spec.cases.size(), "case"), counted(spec.args.size(), "argument"),
-             spec.replays()      ? " (a replay: nothing to compile)"
-             : spec.process      ? " (a program)"
-             : spec.space_only() ? " (a space alone: nothing to compile)"
-                                 : "");
+  print_out("{}: {} '{}' is sound: {}, {}, {}, {}{}\n", path, spec.process ? "program" : "kernel", spec.kernel.name,
+            counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
+            counted(spec.cases.size(), "case"), counted(spec.args.size(), "argument"),
+            spec.replays()      ? " (a replay: nothing to compile)"
+            : spec.process      ? " (a program)"
+            : spec.space_only() ? " (a space alone: nothing to compile)"
+                                : "");
   if (spec.configs)
-    fmt::print("  {} {} listed as valid\n", counted(spec.configs->size(), "configuration"),
-               spec.configs->size() == 1 ? "is" : "are");
+    print_out("  {} {} listed as valid\n", counted(spec.configs->size(), "configuration"),
+              spec.configs->size() == 1 ? "is" : "are");
   for (const CheckedSpace& space : spaces)
-    fmt::print("  {}{}{}: {}\n", space.backend, space.problem.empty() ? "" : ", ", bindings_text(space.problem),
-               counted(space.valid, "valid configuration"));
+    print_out("  {}{}{}: {}\n", space.backend, space.problem.empty() ? "" : ", ", bindings_text(space.problem),
+              counted(space.valid, "valid configuration"));
 }
 
 int check_one(const std::string& path, const CommonOptions& options, std::vector<nlohmann::ordered_json>& answers) {

@@ -199,6 +199,11 @@ void warn_of(const Recording& recording) {
          recording.damage.count, recording.space.size(), recording.damage.first);
 }
 
+void write_text(std::FILE* stream, const std::string& text) {
+  const std::string shown = printable(text);
+  std::fwrite(shown.data(), 1, shown.size(), stream);
+}
+
 void print_json(const nlohmann::ordered_json& json) {
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }

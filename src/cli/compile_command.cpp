@@ -138,12 +138,12 @@ void print_text(const CompileReport& report) {
                      swept.cached ? "cached" : fmt::format("{:.2f} s", swept.seconds), first_line(swept.message)});
     if (report.several_cases) cells.back().insert(cells.back().begin() + 1, bindings_text(problem));
   }
-  fmt::print("{}", render_table(header, cells));
+  print_out("{}", render_table(header, cells));
   for (const ArchSummary& each : report.archs)
     if (each.error)
-      fmt::print("{}: {}\n", each.arch, printable(first_line(each.error->what())));
+      print_out("{}: {}\n", each.arch, printable(first_line(each.error->what())));
     else
-      fmt::print("{}: {} of {} compiled\n", each.arch, each.compiled, each.configurations);
+      print_out("{}: {} of {} compiled\n", each.arch, each.compiled, each.configurations);
 }
 
 nlohmann::ordered_json row_json(const Row& row, bool several_cases) {

@@ -153,26 +153,26 @@ void print_text(const Spec& spec, const Matrix& matrix, const dispatch::Cover& c
                     : cover.within == cases ? "greedy: a smaller set may do"
                                             : "greedy";
   if (cases == 0)
-    fmt::print("the store has no measurements of these cases on this device\n");
+    print_out("the store has no measurements of these cases on this device\n");
   else
-    fmt::print("{} for {} of {}, within {} of the best ({})\n", counted(cover.configs.size(), "configuration"),
-               cover.within, counted(cases, "case"), percent(limit), how);
+    print_out("{} for {} of {}, within {} of the best ({})\n", counted(cover.configs.size(), "configuration"),
+              cover.within, counted(cases, "case"), percent(limit), how);
   for (const std::size_t config : cover.configs) {
-    fmt::print("{}\n", config_text(spec, matrix.configs[config]));
+    print_out("{}\n", config_text(spec, matrix.configs[config]));
     for (std::size_t i = 0; i < cases; ++i)
       if (cover.served_by[i] == config)
-        fmt::print("  {}: {} above its best{}\n",
-                   matrix.problems[i].empty() ? "(no sizes)" : bindings_text(matrix.problems[i]),
-                   percent(cover.ratio[i]), cover.ratio[i] <= limit ? "" : ", beyond the limit");
+        print_out("  {}: {} above its best{}\n",
+                  matrix.problems[i].empty() ? "(no sizes)" : bindings_text(matrix.problems[i]),
+                  percent(cover.ratio[i]), cover.ratio[i] <= limit ? "" : ", beyond the limit");
   }
   for (std::size_t i = 0; i < cases; ++i)
-    if (!cover.served_by[i]) fmt::print("{}: none of these was measured\n", bindings_text(matrix.problems[i]));
+    if (!cover.served_by[i]) print_out("{}: none of these was measured\n", bindings_text(matrix.problems[i]));
   for (const auto& [problem, device] : matrix.stale)
-    fmt::print("{}: stale: {}; `xtune run` measures again\n", bindings_text(problem), driver_change(device, now));
+    print_out("{}: stale: {}; `xtune run` measures again\n", bindings_text(problem), driver_change(device, now));
   for (const Bindings& problem : matrix.without)
-    fmt::print("{}: nothing measured; `xtune run` measures it\n", bindings_text(problem));
+    print_out("{}: nothing measured; `xtune run` measures it\n", bindings_text(problem));
   if (cover.too_many)
-    fmt::print(
+    print_out(
         "no {} serve all cases: --max-configs or --within must grow, or more configurations be measured on all "
         "cases\n",
         counted(most, "configuration"));

@@ -80,11 +80,11 @@ int import_kernel_tuner(const ImportOptions& options) {
   std::string text;
   for (const auto& [outcome, count] : counts)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
-  fmt::print("{}: {} configurations of {} on {} ({})\n", options.path, recording.space.size(),
-             kernel_name_of(recording, stem), recording.device.name, text);
-  if (!spec.empty()) fmt::print("  {}, {}.configs.csv and {}.jsonl beside it\n", spec.string(), stem, stem);
+  print_out("{}: {} configurations of {} on {} ({})\n", options.path, recording.space.size(),
+            kernel_name_of(recording, stem), recording.device.name, text);
+  if (!spec.empty()) print_out("  {}, {}.configs.csv and {}.jsonl beside it\n", spec.string(), stem, stem);
   if (!stored.empty())
-    fmt::print("  {}: records of the architecture {} in the store\n", stored.string(), recording.device.arch);
+    print_out("  {}: records of the architecture {} in the store\n", stored.string(), recording.device.arch);
   return done;
 }
 

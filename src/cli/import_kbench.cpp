@@ -64,8 +64,8 @@ int import_file(const KbenchCommand& command) {
     write_file_atomically(path, each.spec);
     list.push_back({{"spec", path.string()}, {"kernel", each.kernel}, {"configs", configs[i]}});
     if (command.format == "text")
-      fmt::print("{}: {} of {}; `xtune run {}` tunes it\n", path.string(), counted(configs[i], "configuration"),
-                 each.kernel, path.string());
+      print_out("{}: {} of {}; `xtune run {}` tunes it\n", path.string(), counted(configs[i], "configuration"),
+                each.kernel, path.string());
   }
   if (command.format == "json") print_json(list);
   return done;

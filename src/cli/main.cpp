@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 
 #include "cli/command_line.hpp"
@@ -134,12 +135,12 @@ int main(int argc, char** argv) {
     const int code = run(argc, argv);
     // What was flushed earlier, and failed, shows in the stream's state alone.
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-      std::fputs("xtune: standard output cannot be written\n", stderr);
+      cli::tell("xtune: standard output cannot be written\n");
       return xtune::cli::own_failure;
     }
     return code;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "xtune: %s\n", error.what());
+    cli::tell("xtune: {}\n", error.what());
     return xtune::cli::own_failure;
   }
 }

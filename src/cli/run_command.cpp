@@ -66,7 +66,7 @@ int RunCommand::go() {
   if (options_.dry_run) return print_commands();
 
   EventLoop& loop = session_.loop;
-  if (speaks_) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
+  if (tells_progress()) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
   remove_abandoned_temporaries();
   const TemporaryDirectory temporaries;
   const std::size_t jobs = default_jobs(rank_ ? rank_->local_size : 1);

@@ -154,8 +154,8 @@ void print_tables(const std::vector<Recording>& recordings, const ScoreOptions& 
         add(score, recordings[i].name, score.spaces[i].found, score.spaces[i].aggregate, false);
     add(score, recordings.size() > 1 ? "mean" : recordings.front().name, score.mean, score.aggregate, true);
   }
-  fmt::print("optimum / best found after so many evaluations, mean of {} repeats\n{}", options.repeats,
-             render_table(header, rows));
+  print_out("optimum / best found after so many evaluations, mean of {} repeats\n{}", options.repeats,
+            render_table(header, rows));
 }
 
 int run_score(const ScoreCommand& command) {

@@ -38,9 +38,9 @@ int merge(const StoreOptions& options, const std::vector<std::string>& others) {
                     {"refused", all.refused},
                     {"left_out", all.warnings}});
   else
-    fmt::print("{}: {} and {} came, {} and {} were there before\n", printable(options.path().string()),
-               counted(all.records, "record"), counted(all.artifacts, "artifact"), counted(all.known_records, "record"),
-               counted(all.known_artifacts, "artifact"));
+    print_out("{}: {} and {} came, {} and {} were there before\n", printable(options.path().string()),
+              counted(all.records, "record"), counted(all.artifacts, "artifact"), counted(all.known_records, "record"),
+              counted(all.known_artifacts, "artifact"));
   return all.refused || nothing_read ? own_failure : done;
 }
 
@@ -99,8 +99,8 @@ int bundle(const ShipFlags& flags) {
                     {"bytes", report.bytes},
                     {"left_out", report.warnings}});
   else
-    fmt::print("{}: {}, {}, {}\n", printable(flags.output), counted(report.records, "record"),
-               counted(report.artifacts, "artifact"), human_bytes(report.bytes));
+    print_out("{}: {}, {}, {}\n", printable(flags.output), counted(report.records, "record"),
+              counted(report.artifacts, "artifact"), human_bytes(report.bytes));
   return done;
 }
 

@@ -83,16 +83,16 @@ nlohmann::ordered_json verdicts_json(const Bindings& problem, const Verdicts& ve
 }
 
 void print_text(const Bindings& problem, const Verdicts& verdicts, const LookupResult& lookup) {
-  if (!problem.empty()) fmt::print("problem: {}\n", bindings_text(problem));
-  fmt::print("{} configurations: {} stored, {} never measured here\n", verdicts.asked, verdicts.stored, verdicts.never);
+  if (!problem.empty()) print_out("problem: {}\n", bindings_text(problem));
+  print_out("{} configurations: {} stored, {} never measured here\n", verdicts.asked, verdicts.stored, verdicts.never);
   for (const auto& [parts, count] : verdicts.differing)
-    fmt::print("  {} measured under another key; what differs: {}\n", count, parts);
+    print_out("  {} measured under another key; what differs: {}\n", count, parts);
   if (!verdicts.example.empty()) {
-    fmt::print("  for example {}:\n", verdicts.example_config);
-    for (const std::string& difference : verdicts.example) fmt::print("    {}\n", difference);
+    print_out("  for example {}:\n", verdicts.example_config);
+    for (const std::string& difference : verdicts.example) print_out("    {}\n", difference);
   }
-  fmt::print("lookup: {}\n", to_string(lookup.match));
-  for (const std::string& reason : lookup.reasons) fmt::print("  {}\n", reason);
+  print_out("lookup: {}\n", to_string(lookup.match));
+  for (const std::string& reason : lookup.reasons) print_out("  {}\n", reason);
 }
 
 int show(const std::string& path, const CommonOptions& options) {

@@ -70,6 +70,7 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
   }
   if (message.at("do") == "reference") {
     misbehave(reference);
+    if (reference == "missing") return xtune::error_to_json(xtune::MissingArtifact(reference, "the store"));
     if (reference == "error") return xtune::error_to_json(xtune::ErrorKind::invalid_spec, "k.toml:9:1: out of bounds");
     return {{"prepared", true}};
   }
@@ -81,6 +82,7 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
       for (const std::size_t index : round) {
         const std::string& key = job.jobs[index].artifact.key;
         misbehave(key);
+        if (key == "missing") return xtune::error_to_json(xtune::MissingArtifact(key, "the store"));
         if (key == "fault") answer.outcome = xtune::Outcome::crashed, answer.failed = index;
         answer.samples_ms[index].push_back(static_cast<double>(key.size()));
       }
@@ -91,6 +93,7 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
   if (aftermath == "error") return xtune::error_to_json(xtune::ErrorKind::unavailable, "out of memory");
   misbehave(job.artifact.key);
   if (job.artifact.key == "killed once" && is_first_time(opened_file + ".killed")) raise(SIGKILL);
+  if (job.artifact.key == "missing") return xtune::error_to_json(xtune::MissingArtifact("missing", "the store"));
   if (job.artifact.key.starts_with("then ")) aftermath = job.artifact.key.substr(5);
   if (job.artifact.key == "error") return xtune::error_to_json(xtune::ErrorKind::io, "artifact is damaged");
   xtune::BenchAnswer answer;

@@ -32,22 +32,28 @@ class ArtifactCache {
   explicit ArtifactCache(std::filesystem::path store);
 
   /// nullopt: not there. A damaged entry (missing image, wrong image hash, bad JSON) counts as not there, and so does
-  /// one that another compiler than `toolchain` made; empty: any will do, as it will where the metadata name none.
+  /// one that another compiler than `toolchain` made (empty: any will do, as it will where the metadata name none), and
+  /// one that others than trusted users can change (base/trust.hpp): it, or a directory on the way from the store to
+  /// it.
   std::optional<Artifact> find(const std::string& key, const std::string& toolchain = "") const;
-  /// The same, but throws Error(io) that says what is missing or damaged.
+  /// The same, but throws Error(io) that says what is missing, damaged or not to be trusted.
   Artifact read(const std::string& key) const;
   /// SHA-256 of the image as the metadata have it, which is not read; empty where there is no sound entry's.
   std::string image_sha256(const std::string& key) const;
   /// Writes the image, the source as it was compiled (readable, with the flags as a comment) and the metadata.
-  /// Replaces a damaged entry of the same key. Throws Error(io), Error(invalid_argument) for a key or format that is no
-  /// file name.
+  /// Replaces a damaged entry of the same key. Throws Error(io), also for a directory that is not to be trusted,
+  /// Error(invalid_argument) for a key or format that is no file name.
   void insert(const Artifact& artifact, const CompileRequest& request);
+  /// For gc, which removes what was used longest ago first: the time of the entry's metadata becomes now. Where that
+  /// cannot be, or was so lately, nothing happens.
+  void mark_used(const std::string& key) const noexcept;
   std::filesystem::path image_path(const Artifact& artifact) const;
   /// <store>/artifacts/<aa>/<key>.<ending>; a key that is none is Error(invalid_argument).
   std::filesystem::path entry_path(const std::string& key, const std::string& ending) const;
   std::filesystem::path source_path(const std::string& key) const;
 
  private:
+  void require_trusted_way(const std::string& key) const;
   std::filesystem::path store_;
 };
 

@@ -182,7 +182,7 @@ std::vector<ScalarArgument> CandidateResolver::scalars(const Config& config) con
   return result;
 }
 
-std::vector<ArgumentLayout> CandidateResolver::layouts() const {
+std::vector<ArgumentLayout> CandidateResolver::layouts(std::uint64_t limit_bytes) const {
   std::vector<ArgumentLayout> result;
   const Lookup names = [this](std::string_view name) { return state_->constant(name); };
   for (const ArgSpec& argument : state_->spec.args) {
@@ -197,7 +197,7 @@ std::vector<ArgumentLayout> CandidateResolver::layouts() const {
       layout.shape.push_back(static_cast<std::uint64_t>(extent));
     }
     try {
-      layout_bytes(layout);
+      layout_bytes(layout, limit_bytes);
     } catch (const Error& error) {
       fail_at(argument.at, error.what());
     }

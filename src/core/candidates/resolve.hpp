@@ -52,8 +52,9 @@ class CandidateResolver {
   /// usage: what the compiler reported, nullptr before compiling.
   std::optional<std::string> limit_violation(const Launch& launch, const ResourceUsage* usage) const;
 
-  /// The buffer arguments, in kernel order. Throws Error(invalid_spec) for a shape that is zero, negative or too large.
-  std::vector<ArgumentLayout> layouts() const;
+  /// The buffer arguments, in kernel order. Throws Error(invalid_spec) for a shape that is zero, negative or larger
+  /// than limit_bytes (0: this machine's memory).
+  std::vector<ArgumentLayout> layouts(std::uint64_t limit_bytes = 0) const;
   /// What the spec says of the tolerance of each output. Throws Error(invalid_spec) for a negative reduction length.
   std::vector<std::pair<std::string, ToleranceRule>> tolerances() const;
 

@@ -17,6 +17,7 @@
 #include "base/host_name.hpp"
 #include "base/process_gone.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/store_entries.hpp"
@@ -111,13 +112,11 @@ struct RecordWriter::State {
   }
 
   void open() {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) fail("make the folder of", error.value());
+    if (const std::error_code error = make_directories(folder)) fail("make the folder of", error.value());
     // A process id comes back, on this host or in another container of its name: the next free name is taken.
     for (int copy = 1; fd < 0; ++copy) {
       path = folder / (stem + (copy > 1 ? "." + std::to_string(copy) : "") + ".jsonl");
-      fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
       if (fd < 0 && (errno != EEXIST || copy == 10000)) fail("create", errno);
     }
   }
@@ -290,6 +289,11 @@ std::vector<fs::path> record_files(const fs::path& store, const std::string& arc
   std::vector<fs::path> files;
   std::vector<Unreadable> unreadable;
   const fs::path folder = store / "records" / path_component(arch) / path_component(kernel);
+  for (const fs::path& above : {folder.parent_path().parent_path(), folder.parent_path()})
+    if (std::string why = why_refused(above); !why.empty()) {
+      warnings.push_back(Unreadable{above, std::move(why)}.text());
+      return files;
+    }
   for (StoreEntry& file : store_entries(folder, unreadable)) {
     if (file.name.starts_with('.') || !file.name.ends_with(".jsonl")) continue;
     if (file.folder)

@@ -53,6 +53,8 @@ void BenchSession::prepare_device_check() {
   if (!job_.check_kernel) return;
   try {
     device_check_ = std::make_unique<DeviceCheck>(device_, with_image(*job_.check_kernel), arguments_);
+  } catch (const MissingArtifact&) {
+    throw;  // the driver makes it again
   } catch (const Error&) {
   } catch (const CandidateFailure&) {  // where the device is lost, whatever comes next will tell
   }

@@ -105,10 +105,12 @@ std::vector<KernelArgument> BenchSession::arguments_for(BufferSet& set,
 }
 
 Artifact BenchSession::with_image(const Artifact& artifact) const {
-  if (auto found = cache_.find(artifact.key)) return *found;
+  if (auto found = cache_.find(artifact.key)) {
+    cache_.mark_used(artifact.key);
+    return *found;
+  }
   if (auto found = ArtifactCache(scratch_cache(job_.scratch)).find(artifact.key)) return *found;
-  throw Error(ErrorKind::io, "artifact " + artifact.key + " is missing from or damaged in " + job_.cache.string() +
-                                 "; run again to compile it anew");
+  throw MissingArtifact(artifact.key, job_.cache);
 }
 
 BenchAnswer BenchSession::bench(const BenchJob& job) {

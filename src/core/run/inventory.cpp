@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "backends/backend.hpp"
 #include "base/chosen_store.hpp"
@@ -20,6 +21,7 @@
 #include "base/not_installed.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "core/build/keyed_files.hpp"
 #include "core/record/record_json.hpp"
 #include "core/run/program.hpp"
@@ -102,8 +104,9 @@ std::string machine_state(const std::string& backend) {
   return text;
 }
 
-std::filesystem::path memory_path(const std::string& backend) {
-  return default_store() / "inventory" / (backend + "-" + sha256(machine_state(backend)).substr(0, 16) + ".json");
+std::optional<std::filesystem::path> memory_path(const std::string& backend) {
+  return place_in_default_store(std::filesystem::path("inventory") /
+                                (backend + "-" + sha256(machine_state(backend)).substr(0, 16) + ".json"));
 }
 
 BackendState failed_probe(const std::string& name, const std::string& reason) {
@@ -192,17 +195,17 @@ BackendState backend_state_from_json(const nlohmann::json& json) {
 BackendState find_backend(const std::string& name, bool fresh) {
   // Which Kokkos there is changes with files that only CMake knows how to find; the backend remembers what CMake said.
   if (name == "kokkos" || cache_disabled()) return ask(name);
-  const std::filesystem::path memory = memory_path(name);
+  const auto memory = memory_path(name);
   std::error_code ignored;
-  if (!fresh && std::filesystem::exists(memory, ignored)) try {
-      return backend_state_from_json(nlohmann::json::parse(read_file(memory, 1 << 20)));
+  if (!fresh && memory && std::filesystem::exists(*memory, ignored)) try {
+      return backend_state_from_json(nlohmann::json::parse(read_trusted_file(*memory, 1 << 20)));
     } catch (const std::exception&) {
       // Damaged or of another version: ask again and write it anew.
     }
   BackendState state = ask(name);
   // A call that failed may succeed the next time. Nor must an unwritable cache stop anybody.
-  if (!state.device_failed && !state.toolchain_failed) try {
-      write_file_atomically(memory, to_json(state).dump());
+  if (memory && !state.device_failed && !state.toolchain_failed) try {
+      write_file_atomically(*memory, to_json(state).dump());
     } catch (const Error&) {
     }
   return state;
@@ -211,7 +214,7 @@ BackendState find_backend(const std::string& name, bool fresh) {
 void forget_backend(const std::string& name) noexcept {
   try {
     std::error_code ignored;
-    std::filesystem::remove(memory_path(name), ignored);
+    if (const auto memory = memory_path(name)) std::filesystem::remove(*memory, ignored);
   } catch (const std::exception&) {  // no memory: the next run finds the same, and says the same
   }
 }

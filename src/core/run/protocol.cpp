@@ -4,7 +4,9 @@
 #include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/build/keyed_files.hpp"
 #include "core/record/record_json.hpp"
@@ -210,11 +212,16 @@ Json to_json(const CompileJob& job) {
           {"cache", job.cache.string()},
           {"key", job.key},
           {"request", request_to_json(job.request)},
-          {"scratch", job.scratch.string()}};
+          {"scratch", job.scratch.string()},
+          {"keep_in_scratch", job.keep_in_scratch}};
 }
 CompileJob compile_job_from_json(const Json& json) {
-  return {json.at("backend"), json.at("cache").get<std::string>(), json.at("key"),
-          request_from_json(json.at("request")), json.at("scratch").get<std::string>()};
+  return {json.at("backend"),
+          json.at("cache").get<std::string>(),
+          json.at("key"),
+          request_from_json(json.at("request")),
+          json.at("scratch").get<std::string>(),
+          json.at("keep_in_scratch")};
 }
 std::filesystem::path scratch_cache(const std::filesystem::path& scratch) { return scratch / "cache"; }
 
@@ -378,9 +385,23 @@ Json error_to_json(ErrorKind kind, const std::string& message) {
   return {{"error", to_string(kind)}, {"message", message}};
 }
 
+Json error_to_json(const MissingArtifact& error) {
+  Json json = error_to_json(error.kind(), error.what());
+  json["missing_artifact"] = error.key();
+  return json;
+}
+
+std::string missing_artifact_in(const Json& answer) { return answer.value("missing_artifact", ""); }
+
+MissingArtifact::MissingArtifact(std::string key, const std::filesystem::path& cache)
+    : Error(ErrorKind::io, "artifact " + printable(key, 80) + " is missing from or damaged in " +
+                               printable(cache.string()) + "; run again to compile it again"),
+      key_(std::move(key)) {}
+
 void throw_if_error(const Json& answer) {
   const auto error = answer.find("error");
   if (error == answer.end()) return;
+  if (std::string key = missing_artifact_in(answer); !key.empty()) throw MissingArtifact(std::move(key), "the store");
   const std::string name = *error;
   for (const ErrorKind kind : {ErrorKind::invalid_spec, ErrorKind::invalid_argument, ErrorKind::unavailable,
                                ErrorKind::unsupported, ErrorKind::nothing_valid, ErrorKind::io, ErrorKind::interrupted})

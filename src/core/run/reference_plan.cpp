@@ -72,6 +72,7 @@ void ReferenceBuilder::build(const Config& config, CompileService& compiler, std
   plan.scalar_arguments = resolver_.scalars(config);
   const CompileRequest request = resolver_.reference_request(config);
   const CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request, scratch_};
+  plan.compile_job = std::make_shared<CompileJob>(job);
   compiler.compile(
       job, spec_.kernel.compile_timeout_s, [plan, at = reference.at, done](const CompileAnswer& answer) mutable {
         if (answer.outcome != Outcome::ok)

@@ -110,6 +110,24 @@ Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
   return answer;
 }
 
+/// Nothing was launched.
+template <class Answer>
+Answer answer_of_missing(std::string key, std::string message) {
+  Answer answer;
+  answer.outcome = Outcome::crashed;
+  answer.message = std::move(message);
+  answer.missing_artifact = std::move(key);
+  return answer;
+}
+
+/// False: the problem could not be opened for another reason.
+template <class Answer>
+bool answered_as_missing(const Error& error, const std::function<void(Answer)>& callback) {
+  const auto* const missing = dynamic_cast<const MissingArtifact*>(&error);
+  if (missing) callback(answer_of_missing<Answer>(missing->key(), missing->what()));
+  return missing != nullptr;
+}
+
 }  // namespace
 
 PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, WorkerCommand command,
@@ -179,6 +197,7 @@ void WorkerBenchService::set_problem(OpenJob job) {
 
 void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback callback) {
   const auto refused = [this, callback](const Error& error) {
+    if (answered_as_missing(error, callback)) return;
     if (role_ == Role::first) throw error;
     worker_.interrupt();
     BenchAnswer answer;
@@ -196,8 +215,10 @@ void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback c
 }
 
 void WorkerBenchService::measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) {
-  ask<RoundsAnswer>(to_json(job), timeout_s, OnDoubt::accept, rounds_answer_from_json, std::move(callback),
-                    [](const Error& error) { throw error; });
+  const auto refused = [callback](const Error& error) {
+    if (!answered_as_missing(error, callback)) throw error;
+  };
+  ask<RoundsAnswer>(to_json(job), timeout_s, OnDoubt::accept, rounds_answer_from_json, std::move(callback), refused);
 }
 
 /// Whether an earlier kernel may have caused this, one that wrote over memory of the process it ran in. A hang costs
@@ -206,7 +227,7 @@ bool WorkerBenchService::doubtful(const WorkerReply& reply) const {
   if (reply.failure && reply.failure->from_outside) return reply.failure->kind == WorkerFailureKind::crashed;
   if (!used_ || (reply.failure && reply.failure->kind == WorkerFailureKind::could_not_start)) return false;
   if (reply.failure) return refuted_ || reply.failure->kind != WorkerFailureKind::timed_out;
-  return reply.answer->contains("error");
+  return reply.answer->contains("error") && missing_artifact_in(*reply.answer).empty();
 }
 
 template <class Answer>
@@ -226,6 +247,8 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt o
                       Answer answer;
                       if (reply.failure) {
                         answer = answer_of_failure<Answer>(reply, timeout_s);
+                      } else if (std::string key = missing_artifact_in(*reply.answer); !key.empty()) {
+                        answer = answer_of_missing<Answer>(std::move(key), reply.answer->at("message"));
                       } else {
                         throw_if_error(*reply.answer);
                         answer = read(*reply.answer);

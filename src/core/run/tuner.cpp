@@ -47,9 +47,10 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
       path_(make_search(problem), window()),
       stored_(options.fresh && options.peers ? std::vector<Record>() : std::move(on_arch_)),
       compile_times_(space_) {
-  lanes_.push_back({benches.at(0), target.device});
-  for (std::size_t i = 1; i < benches.size() && i <= target.further.size(); ++i)
-    lanes_.push_back({benches[i], target.further[i - 1]});
+  for (std::size_t i = 0; i < benches.size() && i <= target.further.size(); ++i) {
+    benches_.push_back(std::make_unique<RebuildingBench>(*benches[i], compiler_, spec.kernel.compile_timeout_s));
+    lanes_.push_back({benches_.back().get(), i == 0 ? target.device : target.further[i - 1]});
+  }
   result_.problem = problem;
   result_.device = target.device;
   result_.space_size = space_.size();
@@ -112,6 +113,7 @@ bool Tuning::search_is_over() {
   if (!search_cut_ && holds_finals() && time_is_up(share_of_search)) {
     search_cut_ = true;
     compiler_.cancel_all();
+    for (const auto& bench : benches_) bench->compile_after_all();
     waiting_for_artifact_.clear();
     ready_.clear();
     elsewhere_.clear();
@@ -145,7 +147,7 @@ void Tuning::start_compile(const TrialPtr& trial) {
   waiting.push_back(trial);
   // Configurations that differ in launch-only parameters share one artifact.
   if (waiting.size() > 1) return;
-  CompileJob job{target_.backend.name, options_.store, key, trial->request, options_.scratch};
+  CompileJob job = compile_job(key, trial->request);
   if (trial->purpose == Trial::Purpose::search && orders_compiles())
     job.expected_s = compile_times_.expected_s(space_.value_indices(trial->proposal.index));
   compiler_.compile(job, spec_.kernel.compile_timeout_s,
@@ -201,8 +203,16 @@ void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
   }
 }
 
+CompileJob Tuning::compile_job(const std::string& key, CompileRequest request) const {
+  return {target_.backend.name, options_.store, key, std::move(request), options_.scratch};
+}
+
 BenchJob Tuning::job_of(const Trial& trial) const {
-  return {trial.artifact, trial.launch, resolver_.scalars(trial.config), std::nullopt, trial.record.config};
+  BenchJob job{trial.artifact, trial.launch, resolver_.scalars(trial.config), std::nullopt, trial.record.config};
+  job.compile_job = [this, key = trial.record.artifact_key, config = trial.config] {
+    return compile_job(key, resolver_.compile_request(config));
+  };
+  return job;
 }
 
 TuneResult tune(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,

@@ -15,6 +15,7 @@
 #include "core/run/block_walk.hpp"
 #include "core/run/compile_times.hpp"
 #include "core/run/finals.hpp"
+#include "core/run/rebuilding_bench.hpp"
 #include "core/run/reference_plan.hpp"
 #include "core/run/search_path.hpp"
 #include "core/run/stored_results.hpp"
@@ -117,7 +118,9 @@ class Tuning {
   bool may_bench() const { return problem_set_ && (!alternate_ || compiling_ == 0); }
   void start_compile(const TrialPtr& trial);
   void on_compiled(const std::string& key, const CompileAnswer& answer);
-  void compile_check_kernel(std::function<void(std::optional<Artifact>)> done);
+  using CheckKernel = std::pair<std::optional<Artifact>, std::shared_ptr<const CompileJob>>;
+  void compile_check_kernel(std::function<void(CheckKernel)> done);
+  CompileJob compile_job(const std::string& key, CompileRequest request) const;
   void prepare_bench(const Config& config);
   BenchJob job_of(const Trial& trial) const;
 
@@ -162,6 +165,7 @@ class Tuning {
   const TuneOptions& options_;
   EventLoop& loop_;
   CompileService& compiler_;
+  std::vector<std::unique_ptr<RebuildingBench>> benches_;  ///< of the lanes
   std::vector<Lane> lanes_;
   Clock& clock_;
   TimeStamps stamps_;

@@ -91,6 +91,8 @@ int serve(const Channel& channel, Handle handle, bool crash_ends) {
     } catch (const ToolchainChanged& error) {
       answer = error_to_json(error.kind(), error.what());
       answer["toolchain_changed"] = true;
+    } catch (const MissingArtifact& error) {
+      answer = error_to_json(error);
     } catch (const Error& error) {
       answer = error_to_json(error.kind(), error.what());
     } catch (const nlohmann::json::exception& error) {
@@ -117,6 +119,8 @@ class CompileHandler {
     if (!found && !job.scratch.empty())
       found = ArtifactCache(scratch_cache(job.scratch)).find(job.key, job.request.toolchain);
     if (found) {
+      cache.mark_used(job.key);
+      if (job.keep_in_scratch) ArtifactCache(scratch_cache(job.scratch)).insert(*found, job.request);
       answer.artifact = std::move(*found);
       answer.artifact.image.clear();
       answer.cached = true;
@@ -154,6 +158,7 @@ class CompileHandler {
  private:
   /// A store that is full, read-only or somebody else's costs the run its memory, not its result.
   static void insert(ArtifactCache& cache, const CompileJob& job, CompileAnswer& answer) {
+    if (job.keep_in_scratch) ArtifactCache(scratch_cache(job.scratch)).insert(answer.artifact, job.request);
     try {
       cache.insert(answer.artifact, job.request);
     } catch (const Error& error) {

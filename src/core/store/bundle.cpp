@@ -10,6 +10,7 @@
 #include "base/hash.hpp"
 #include "base/json_error.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/record_log.hpp"
@@ -119,6 +120,12 @@ Bundle::Bundle(fs::path path) : path_(std::move(path)) {
   const auto fail = [&](const std::string& why) {
     return Error(ErrorKind::io, printable(path_.string()) + " is no bundle of xtune, or a damaged one: " + why);
   };
+  struct stat info {};
+  if (::stat(path_.c_str(), &info) == 0)
+    if (const std::string why = why_writable(info); !why.empty())
+      throw Error(ErrorKind::io, printable(path_.string()) + ": " + why +
+                                     ", and xtune runs the code that it holds. If you trust what is in it, run chmod "
+                                     "go-w on it or on a copy");
   std::error_code error;
   const std::uint64_t size = fs::file_size(path_, error);
   const std::string start = read_file_part(path_, 0, error ? 0 : std::min<std::uint64_t>(size, longest_header));

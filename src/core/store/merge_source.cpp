@@ -1,8 +1,11 @@
 // Stores are read through their layout, but not behind links; a bundle's names become path components.
 #include "core/store/merge_source.hpp"
 
+#include <sys/stat.h>
+
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/bundle.hpp"
@@ -18,7 +21,7 @@ constexpr std::uint64_t longest_file = std::uint64_t{1} << 32;
 
 class StoreSource final : public MergeSource {
  public:
-  explicit StoreSource(const fs::path& store) : store_(store), cache_(store), layout_(layout_of(store)) {}
+  explicit StoreSource(const fs::path& store) : store_(store), cache_(store), layout_(layout_of(store, Owners::any)) {}
 
   std::uint64_t each_file(const std::function<void(const Folder&, const std::string&, std::string)>& visit,
                           std::vector<std::string>& warnings) override {
@@ -93,6 +96,15 @@ class BundleSource final : public MergeSource {
   const std::string name_;
 };
 
+/// Whoever made it, the user chose to take from it; but no third one is to have a say.
+void require_unwritable(const fs::path& store) {
+  struct stat info {};
+  if (::stat(store.c_str(), &info) != 0) return;
+  if (const std::string why = why_writable(info); !why.empty())
+    throw Error(ErrorKind::io, printable(store.string()) + ": " + why +
+                                   ", so anybody of them may have put code there; merge a copy that you trust");
+}
+
 }  // namespace
 
 std::unique_ptr<MergeSource> open_merge_source(const fs::path& path) {
@@ -105,6 +117,7 @@ std::unique_ptr<MergeSource> open_merge_source(const fs::path& path) {
       !fs::exists(fs::symlink_status(path / "artifacts", error)))
     throw Error(ErrorKind::invalid_argument,
                 printable(path.string()) + " is not a store: it has neither records nor artifacts");
+  require_unwritable(path);
   return std::make_unique<StoreSource>(path);
 }
 

@@ -149,8 +149,7 @@ class Verification {
       text = read_file(file.path, longest_file);
     } catch (const Error& error) {
       // Removed since it was listed, as `xtune store gc` does: that is no damage.
-      if (std::error_code ignored; fs::symlink_status(file.path, ignored).type() != fs::file_type::not_found)
-        report_.damage.push_back({name, error.what(), false, false});
+      if (!is_gone(file.path)) report_.damage.push_back({name, error.what(), false, false});
       return;
     }
     const Lines lines = read_lines(text, now_ms_);
@@ -180,6 +179,12 @@ class Verification {
     const bool repaired = !written && repair(file.path, [&] { move_lines(file.path, lines, text.size()); });
     for (const auto& [number, what] : lines.damage)
       report_.damage.push_back({fmt::format("{}:{}", name, number), what, repaired});
+  }
+
+  // It was there when the store was listed: `store gc` has removed it since, an artifact's metadata before the rest.
+  static bool is_gone(const fs::path& path) {
+    std::error_code ignored;
+    return fs::symlink_status(path, ignored).type() == fs::file_type::not_found;
   }
 
   // Whether the change was asked for and made.
@@ -238,7 +243,7 @@ class Verification {
     // Replaced while it was read, it is sound the next time.
     std::string wrong = image_damage(key);
     if (!wrong.empty()) wrong = image_damage(key);
-    if (is_gone(key)) return;
+    if (artifact_is_gone(key)) return;
     ++report_.artifacts;
     if (wrong.empty()) return check_source(key);
     // The metadata last in coming go first: without them there is no artifact.
@@ -264,10 +269,7 @@ class Verification {
   }
 
   // Whether it was removed since it was listed. The metadata go first (gc.cpp): without them there is no artifact.
-  bool is_gone(const std::string& key) const {
-    std::error_code ignored;
-    return fs::symlink_status(cache_.entry_path(key, "json"), ignored).type() == fs::file_type::not_found;
-  }
+  bool artifact_is_gone(const std::string& key) const { return is_gone(cache_.entry_path(key, "json")); }
 
   void check_source(const std::string& key) {
     const fs::path path = cache_.source_path(key);
@@ -286,7 +288,7 @@ class Verification {
     } catch (const Error& error) {
       wrong = error.what();
     }
-    if (wrong.empty() || is_gone(key)) return;
+    if (wrong.empty() || artifact_is_gone(key)) return;
     const bool repaired = repair(path, [&] { fs::rename(path, path.string() + ".damaged"); });
     report_.damage.push_back({where, wrong, repaired});
   }

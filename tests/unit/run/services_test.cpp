@@ -303,6 +303,34 @@ TEST_CASE("A problem that cannot be prepared ends the run with the reason") {
   CHECK(text.find("preparing inputs") != std::string::npos);
 }
 
+TEST_CASE("An artifact that the store lost is named, and costs neither the worker nor the run") {
+  for (const auto role : {WorkerBenchService::Role::first, WorkerBenchService::Role::further}) {
+    Workers workers;
+    WorkerBenchService service(workers.loop, workers.command, role);
+    OpenJob problem;
+    problem.reference.kind = ReferenceSpec::Kind::kernel;
+    problem.reference.name = "missing";
+    service.set_problem(problem);
+    const BenchAnswer without_reference = bench(workers, service, "ok");
+    CHECK(without_reference.missing_artifact == "missing");
+    CHECK_FALSE(without_reference.no_device);
+    problem.reference.name = "ok";
+    service.set_problem(problem);
+    CHECK(bench(workers, service, "ok").missing_artifact.empty());
+    CHECK(bench(workers, service, "missing").missing_artifact == "missing");
+    RoundsJob job;
+    job.jobs.resize(1);
+    job.jobs.front().artifact.key = "missing";
+    job.rounds = {{0}};
+    std::optional<RoundsAnswer> answer;
+    service.measure_rounds(job, 60, [&](const RoundsAnswer& given) { answer = given; });
+    REQUIRE(workers.loop.run_until([&] { return answer.has_value(); }));
+    CHECK(answer->missing_artifact == "missing");
+    CHECK(bench(workers, service, "ok").samples_ms.size() == 3);
+    CHECK(workers.times_opened() == 2);
+  }
+}
+
 TEST_CASE("A further device that does not open is told as an answer, and may be asked again") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command, WorkerBenchService::Role::further);
