@@ -39,8 +39,7 @@ std::string start_time(const std::string& pid) {
 std::string machine() {
   std::error_code ignored;
   const std::string container = fs::read_symlink("/proc/self/ns/pid", ignored).string();
-  return sha256(host_name() + "\n" + read_if_there("/proc/sys/kernel/random/boot_id") + "\n" + container)
-      .substr(0, 8);
+  return sha256(host_name() + "\n" + read_if_there("/proc/sys/kernel/random/boot_id") + "\n" + container).substr(0, 8);
 }
 
 constexpr std::string_view unknown_start = "0";
@@ -94,6 +93,7 @@ TemporaryDirectory::TemporaryDirectory() {
                                    std::strerror(errno) + " (XTUNE_TMP_DIR names another place)");
   }
   path_ = name;
+  ::chmod(name.c_str(), S_IRWXU);  // whatever the umask has taken away
 }
 
 TemporaryDirectory::~TemporaryDirectory() {

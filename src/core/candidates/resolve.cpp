@@ -192,8 +192,10 @@ std::vector<ArgumentLayout> CandidateResolver::layouts() const {
     }
     try {
       layout_bytes(layout);
+      check_input_file(layout);
     } catch (const Error& error) {
-      fail_at(argument.at, error.what());
+      if (error.kind() == ErrorKind::invalid_argument) fail_at(argument.at, error.what());
+      throw Error(error.kind(), layout.at + ": " + error.what());
     }
     result.push_back(std::move(layout));
   }

@@ -14,9 +14,9 @@ namespace xtune {
 
 namespace {
 
-constexpr std::uint64_t data_file_limit = std::uint64_t{1} << 40;
-
-std::string short_digest(const std::string& bytes) { return "sha256:" + sha256(bytes).substr(0, 32); }
+std::string short_file_digest(const std::filesystem::path& path) {
+  return "sha256:" + sha256_of_file(path).substr(0, 32);
+}
 
 // Strings in quotes, so that "1" is not 1.
 std::string typed_text(const Value& value) {
@@ -79,9 +79,8 @@ const char* name_of(Fill fill) {
 std::string buffers_text(const std::vector<ArgumentLayout>& layouts) {
   std::vector<std::string> items;
   for (const ArgumentLayout& layout : layouts)
-    items.push_back(fmt::format(
-        "{} {} {} {}", layout.name, name_of(layout.role), describe(layout.dtype, layout.shape),
-        layout.file.empty() ? name_of(layout.fill) : short_digest(read_file(layout.file, data_file_limit))));
+    items.push_back(fmt::format("{} {} {} {}", layout.name, name_of(layout.role), describe(layout.dtype, layout.shape),
+                                layout.file.empty() ? name_of(layout.fill) : short_file_digest(layout.file)));
   return canonical_list(items);
 }
 
@@ -114,7 +113,7 @@ std::string reference_text(const Spec& spec, const std::string& source_digest) {
       return fmt::format("builtin {} {} {}", reference.name, reference.output, canonical_list(items));
     }
     case ReferenceSpec::Kind::file:
-      return fmt::format("file {} {}", reference.output, short_digest(read_file(reference.file, data_file_limit)));
+      return fmt::format("file {} {}", reference.output, short_file_digest(reference.file));
     case ReferenceSpec::Kind::command: {
       // The words, and what the files that they name hold.
       std::vector<std::string> items;
@@ -122,8 +121,7 @@ std::string reference_text(const Spec& spec, const std::string& source_digest) {
         items.push_back(word.text);
         const std::filesystem::path file = spec.path.parent_path() / word.text;
         std::error_code error;
-        if (std::filesystem::is_regular_file(file, error))
-          items.push_back(short_digest(read_file(file, data_file_limit)));
+        if (std::filesystem::is_regular_file(file, error)) items.push_back(short_file_digest(file));
       }
       return "command " + canonical_list(items);
     }
