@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -126,6 +127,7 @@ class Tuning {
   void stamp(Record& record) const;
   void store(const Record& record);
   void take(const Trial& trial, Record record, const std::string& log, bool from_store);
+  void consider_best(std::size_t place);
   void report();
 
   // tuner_devices.cpp: who measures what.
@@ -149,10 +151,12 @@ class Tuning {
   bool go_on_after_search();
   bool settle();
   bool start_finals();
+  bool have_met(const std::vector<std::string>& keys) const;
   bool take_stored_finals(const std::vector<std::string>& keys, Tainted tainted, std::int64_t since_unix_ms = 0);
   std::vector<const Record*> contenders() const;
   void hold_finals();
   void on_finals(std::vector<FinalistResult> results, const std::vector<std::string>& taints);
+  void refute(const Record& wrong);
 
   const Spec& spec_;
   const Target& target_;
@@ -233,14 +237,16 @@ class Tuning {
   };
   std::optional<FinalsElsewhere> finals_elsewhere_;  ///< another process holds them
   std::optional<BlockWalk> blocks_;                  ///< the way of a search that does not learn, where there are peers
-  bool untold_ = false;     ///< a record could not be stored: the others will not come to know it
+  bool untold_ = false;  ///< a record could not be stored: the others will not come to know it
   std::uint64_t not_stored_ = 0;
   std::string store_failure_;  ///< told last
-  bool news_here_ = false;  ///< records were stored since the others were told
+  bool news_here_ = false;     ///< records were stored since the others were told
   EventLoop::Watch next_look_, next_turn_;
   std::vector<TrialPtr> finalists_;  ///< compiled
   std::unique_ptr<Finals> finals_;
   bool finals_begun_ = false;
+  int finals_held_ = 0;
+  std::set<std::string> met_;  ///< keys of those that passed the last finals of this run
   TuneResult result_;
 };
 
