@@ -28,10 +28,12 @@ double children_cpu_s() noexcept {
 CommandResult run_command(const std::vector<std::string>& argv, const CommandOptions& options) {
   CommandResult result;
   bool ended = false;
-  const auto keep = [&](std::string& text) {
-    return [&text, &result, limit = options.output_limit_bytes](std::string_view bytes) {
+  const std::uint64_t stderr_limit =
+      options.stderr_limit_bytes ? options.stderr_limit_bytes : options.output_limit_bytes;
+  const auto keep = [&](std::string& text, std::uint64_t limit) {
+    return [&, limit, all = options.output_limit_bytes](std::string_view bytes) {
       if (text.size() + bytes.size() > limit) {
-        result.output_truncated = true;
+        result.output_truncated = result.output_truncated || limit == all;
         bytes = bytes.substr(0, limit - text.size());
       }
       text.append(bytes);
@@ -45,8 +47,8 @@ CommandResult run_command(const std::vector<std::string>& argv, const CommandOpt
   what.env = options.env;
   what.cwd = options.cwd;
   what.own_group = options.own_group;
-  what.on_stdout = keep(result.stdout_text);
-  what.on_stderr = keep(result.stderr_text);
+  what.on_stdout = keep(result.stdout_text, options.output_limit_bytes);
+  what.on_stderr = keep(result.stderr_text, stderr_limit);
   what.on_exit = [&](int exit_code, int signal) {
     result.exit_code = exit_code;
     result.signal = signal;

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/descendants.hpp"
 #include "base/event_loop.hpp"
 #include "base/machine_state.hpp"
 #include "base/spawn.hpp"
@@ -156,7 +157,10 @@ void Subprocess::State::finish_if_all_read() noexcept {
 }
 
 void Subprocess::State::send_signal(int signum) const noexcept {
-  if (!exited) ::kill(own_group ? -process.pid : process.pid, signum);
+  if (exited) return;
+  // First, while its children are still known by it: one that has made a session of its own is in another group.
+  if (own_group && signum == SIGKILL) loop->guarded([this] { kill_tree(process.pid); });
+  ::kill(own_group ? -process.pid : process.pid, signum);
 }
 
 void Subprocess::State::write(std::string bytes) {

@@ -89,6 +89,7 @@ struct CommandOptions {
   std::uint64_t timeout_ms = 0;
   /// Of stdout and of stderr each; what comes after is dropped.
   std::uint64_t output_limit_bytes = std::uint64_t{64} << 20;
+  std::uint64_t stderr_limit_bytes = 0;  ///< of stderr, instead; 0: output_limit_bytes
   bool own_group = true;  ///< false: stays in the caller's group, so that killing the caller's kills it too
 };
 
@@ -96,7 +97,7 @@ struct CommandResult {
   int exit_code = 0;  ///< -1 when a signal ended it
   int signal = 0;
   bool timed_out = false;
-  bool output_truncated = false;
+  bool output_truncated = false;  ///< at output_limit_bytes
   std::string stdout_text;
   std::string stderr_text;
   double wall_s = 0;

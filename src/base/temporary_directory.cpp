@@ -93,6 +93,7 @@ TemporaryDirectory::TemporaryDirectory() {
                                    std::strerror(errno) + " (XTUNE_TMP_DIR names another place)");
   }
   path_ = name;
+  ::chmod(name.c_str(), S_IRWXU);  // whatever the umask has taken away
 }
 
 TemporaryDirectory::~TemporaryDirectory() {

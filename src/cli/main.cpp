@@ -1,6 +1,7 @@
 // The xtune program: parses the command line, runs one command, turns errors into messages and exit codes.
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -22,6 +23,12 @@ namespace {
 void open_standard_streams() {
   for (int fd = 0; fd <= 2; ++fd)
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd) return;
+}
+
+/// With a umask that denies the owner, no process of a run could read what another has written.
+void let_owner_use_own_files() {
+  const mode_t mask = umask(S_IRWXG | S_IRWXO);
+  umask(mask & ~mode_t{S_IRWXU});
 }
 
 using namespace xtune;
@@ -128,6 +135,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   open_standard_streams();
+  let_owner_use_own_files();
   // A reader that has gone and a file at its size limit are errors of the write.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);

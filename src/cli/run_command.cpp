@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/chosen_store.hpp"
+#include "base/descendants.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
@@ -69,13 +70,15 @@ int RunCommand::go() {
   if (tells_progress()) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
   remove_abandoned_temporaries();
   const TemporaryDirectory temporaries;
+  const Descendants descendants;  // none of them outlives the run, or writes into the directory that is being removed
   const std::size_t jobs = default_jobs(rank_ ? rank_->local_size : 1);
   PooledCompileService compiler(loop, jobs, compile_worker_command(jobs, temporaries.path()));
   std::vector<std::unique_ptr<WorkerBenchService>> workers;
   std::vector<BenchService*> benches;
   for (std::size_t i = 0; i <= target_.further.size(); ++i) {
     const auto role = i == 0 ? WorkerBenchService::Role::first : WorkerBenchService::Role::further;
-    workers.push_back(std::make_unique<WorkerBenchService>(loop, bench_worker_command(options_.sanitize), role));
+    workers.push_back(
+        std::make_unique<WorkerBenchService>(loop, bench_worker_command(options_.sanitize, temporaries.path()), role));
     benches.push_back(workers.back().get());
   }
   using enum ProgressPrinter::Verbosity;

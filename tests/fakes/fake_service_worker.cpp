@@ -105,7 +105,9 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
     answer.outcome = job.artifact.key == "fault" ? xtune::Outcome::crashed : xtune::Outcome::wrong_result;
     answer.stage = "run";
   }
-  return to_json(answer);
+  json message_back = to_json(answer);
+  if (job.artifact.key == "leak") message_back[xtune::grown_member] = true;
+  return message_back;
 }
 
 }  // namespace

@@ -13,6 +13,13 @@
 
 namespace xtune::host {
 
+namespace {
+
+// The first errors are those that matter; templates can make them long.
+constexpr std::uint64_t log_bytes = std::uint64_t{256} << 10;
+
+}  // namespace
+
 std::string function_name(const std::string& entry) {
   std::string name = entry.substr(0, entry.find('<'));
   while (!name.empty() && name.back() == ' ') name.pop_back();
@@ -49,7 +56,8 @@ CommandResult run_compiler(const std::vector<std::string>& arguments, std::strin
   options.cwd = folder.string();
   options.env = {{"TMPDIR", folder.string()}, {"LC_ALL", "C"}};
   options.stdin_text = std::move(input);
-  options.output_limit_bytes = std::uint64_t{256} << 20;
+  options.output_limit_bytes = std::uint64_t{256} << 20;  // of a source whose includes are read
+  options.stderr_limit_bytes = log_bytes;
   return run_command(arguments, options);
 }
 

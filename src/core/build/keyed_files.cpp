@@ -60,7 +60,7 @@ bool settle(KeyedFile& file) {
     if (same && !file.recent) return false;
     const bool recent = is_recent(file.path);
     try {
-      if (sha256(read_file(file.path, limit_bytes)) != file.sha256) fail_changed(file.path);
+      if (sha256_of_file(file.path) != file.sha256) fail_changed(file.path);
     } catch (const Error&) {  // gone, or unreadable
       fail_changed(file.path);
     }
@@ -95,16 +95,34 @@ std::string file_state(const std::filesystem::path& path) {
   return text;
 }
 
-std::string read_keyed(const std::filesystem::path& path, KeyedFiles& to) {
+namespace {
+
+/// Appends a file whose digest `digest` takes, again where the file changed meanwhile.
+template <class Digest>
+void append(const std::filesystem::path& path, KeyedFiles& to, const Digest& digest) {
   for (int attempt = 0; attempt < attempts; ++attempt) {
     KeyedFile file{path.string(), file_state(path), {}, is_recent(path)};
-    std::string text = read_file(path, limit_bytes);
+    file.sha256 = digest();
     if (file_state(path) != file.state) continue;
-    file.sha256 = sha256(text);
     to.files.push_back(std::move(file));
-    return text;
+    return;
   }
   fail_unsteady(path.string());
+}
+
+}  // namespace
+
+std::string read_keyed(const std::filesystem::path& path, KeyedFiles& to) {
+  std::string text;
+  append(path, to, [&] {
+    text = read_file(path, limit_bytes);
+    return sha256(text);
+  });
+  return text;
+}
+
+void key_file(const std::filesystem::path& path, KeyedFiles& to) {
+  append(path, to, [&] { return sha256_of_file(path); });
 }
 
 bool settle(KeyedFiles& files) {

@@ -38,6 +38,8 @@ std::string file_state(const std::filesystem::path& path);
 
 /// Reads a file and appends it to `to`. Throws Error(io), also for a file that changes each time it is read.
 std::string read_keyed(const std::filesystem::path& path, KeyedFiles& to);
+/// The same for a file whose text is not needed, which may be larger than the memory: it is read in pieces.
+void key_file(const std::filesystem::path& path, KeyedFiles& to);
 
 /// Compares with the files as they are now, and takes their states where the contents are the same. True: some file was
 /// written or replaced with the same content since, and what it held meanwhile is unknown. Contents are read only where

@@ -198,8 +198,10 @@ std::vector<ArgumentLayout> CandidateResolver::layouts(std::uint64_t limit_bytes
     }
     try {
       layout_bytes(layout, limit_bytes);
+      check_input_file(layout);
     } catch (const Error& error) {
-      fail_at(argument.at, error.what());
+      if (error.kind() == ErrorKind::invalid_argument) fail_at(argument.at, error.what());
+      throw Error(error.kind(), layout.at + ": " + error.what());
     }
     result.push_back(std::move(layout));
   }

@@ -15,8 +15,8 @@ namespace xtune {
 namespace {
 
 /// Of a file that the bench worker reads later.
-std::string short_digest(const std::filesystem::path& path, KeyedFiles& files) {
-  read_keyed(path, files);
+std::string short_file_digest(const std::filesystem::path& path, KeyedFiles& files) {
+  key_file(path, files);
   return "sha256:" + files.files.back().sha256.substr(0, 32);
 }
 
@@ -94,7 +94,7 @@ std::string buffers_text(const std::vector<ArgumentLayout>& layouts, KeyedFiles&
   std::vector<std::string> items;
   for (const ArgumentLayout& layout : layouts)
     items.push_back(fmt::format("{} {} {} {}", layout.name, name_of(layout.role), describe(layout.dtype, layout.shape),
-                                layout.file.empty() ? name_of(layout.fill) : short_digest(layout.file, files)));
+                                layout.file.empty() ? name_of(layout.fill) : short_file_digest(layout.file, files)));
   return canonical_list(items);
 }
 
@@ -127,7 +127,7 @@ std::string reference_text(const Spec& spec, const std::string& source_digest, K
       return fmt::format("builtin {} {} {}", reference.name, reference.output, canonical_list(items));
     }
     case ReferenceSpec::Kind::file:
-      return fmt::format("file {} {}", reference.output, short_digest(reference.file, files));
+      return fmt::format("file {} {}", reference.output, short_file_digest(reference.file, files));
     case ReferenceSpec::Kind::command: {
       // The words, and what the files that they name hold.
       std::vector<std::string> items;
@@ -135,7 +135,7 @@ std::string reference_text(const Spec& spec, const std::string& source_digest, K
         items.push_back(word.text);
         const std::filesystem::path file = spec.path.parent_path() / word.text;
         std::error_code error;
-        if (std::filesystem::is_regular_file(file, error)) items.push_back(short_digest(file, files));
+        if (std::filesystem::is_regular_file(file, error)) items.push_back(short_file_digest(file, files));
       }
       return "command " + canonical_list(items);
     }

@@ -167,13 +167,13 @@ void BenchSession::save_reference() const try {
 }
 
 /// Files of this run alone, read once and soon: nothing is flushed to the disk.
-void BenchSession::leave_outputs() {
+void BenchSession::leave_outputs(const std::string& launch) {
   if (job_.outputs.empty()) return;
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     if (arguments_[i].layout.role == ArgRole::in) continue;
     std::vector<char> bytes(arguments_[i].layout.bytes());
     sets_[0][i]->read(0, std::as_writable_bytes(std::span(bytes)));
-    const std::filesystem::path path = output_path(job_.outputs, i);
+    const std::filesystem::path path = output_path(job_.outputs, launch, i);
     std::ofstream out(path, std::ios::binary | std::ios::trunc);
     if (!out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
       throw Error(ErrorKind::io, path.string() + " cannot be written: is the disk full? (XTUNE_TMP_DIR names another)");

@@ -333,6 +333,7 @@ Json to_json(const RoundsAnswer& answer) {
                {"message", answer.message},
                {"log", answer.log},
                {"samples_ms", answer.samples_ms},
+               {"reported", answer.reported},
                {"taints", answer.taints},
                {"busy_s", answer.busy_s}};
   if (answer.failed) json["failed"] = *answer.failed;
@@ -345,6 +346,7 @@ RoundsAnswer rounds_answer_from_json(const Json& json) {
   answer.message = json.at("message");
   answer.log = json.at("log");
   answer.samples_ms = json.at("samples_ms").get<std::vector<std::vector<double>>>();
+  answer.reported = json.at("reported").get<std::vector<Reported>>();
   answer.taints = json.at("taints").get<std::vector<std::string>>();
   answer.busy_s = json.at("busy_s");
   if (const auto found = json.find("failed"); found != json.end()) answer.failed = found->get<std::size_t>();
@@ -373,7 +375,7 @@ BenchAnswer bench_answer_from_json(const Json& json) {
   answer.message = json.at("message");
   answer.log = json.at("log");
   answer.samples_ms = json.at("samples_ms").get<std::vector<double>>();
-  answer.reported = json.at("reported").get<std::vector<std::pair<std::string, std::vector<double>>>>();
+  answer.reported = json.at("reported").get<Reported>();
   answer.telemetry = telemetry_from_json(json.at("telemetry"));
   answer.taints = json.at("taints").get<std::vector<std::string>>();
   answer.busy_s = json.at("busy_s");

@@ -103,6 +103,9 @@ struct BenchJob {
   Bindings config = {};                          ///< for services that tell somebody; not sent to a worker
   std::function<CompileJob()> compile_job = {};  ///< how the artifact is made; not sent to a worker
 };
+/// What a program reports beside its time: the metric, and its value at each of the samples.
+using Reported = std::vector<std::pair<std::string, std::vector<double>>>;
+
 struct BenchAnswer {
   Outcome outcome = Outcome::ok;
   Lack lack = Lack::none;  ///< as of CompileAnswer
@@ -110,17 +113,19 @@ struct BenchAnswer {
   std::string message, log;
   std::vector<double> samples_ms;
   std::optional<Comparison> validation;
-  /// What a program reports beside the time: the metric, and its value at each of the samples.
-  std::vector<std::pair<std::string, std::vector<double>>> reported;
+  Reported reported;
   Telemetry telemetry;
   std::vector<std::string> taints;  ///< why the samples are suspect, a reason each
   double busy_s = 0;                ///< wall clock of the worker
   bool no_device = false;           ///< the device did not open, message says why; by the service, not by a worker
   std::string missing_artifact;     ///< its key: the store lost it, nothing was measured; by the service
 };
+/// An answer of a bench worker has this member, true, where kernels have left so much memory behind in it that it must
+/// be replaced.
+inline constexpr const char* grown_member = "grown";
 
 /// Driver to bench worker: launch configurations that have passed before again, in turns, so that whatever changes with
-/// time touches all of them alike. Nothing is validated.
+/// time touches all of them alike. After the rounds each is launched once more and its outputs are compared.
 struct RoundsJob {
   std::vector<BenchJob> jobs;                    ///< incumbents are not looked at
   std::vector<std::vector<std::size_t>> rounds;  ///< each the order in which some or all of the jobs are launched once
@@ -130,7 +135,8 @@ struct RoundsAnswer {
   Lack lack = Lack::none;  ///< as of CompileAnswer
   std::string message, log;
   std::optional<std::size_t> failed;            ///< the job that ended it; unset: none did, or nobody knows which
-  std::vector<std::vector<double>> samples_ms;  ///< by job, in the order of the rounds; those of whole rounds alone
+  std::vector<std::vector<double>> samples_ms;  ///< by job, in the order of the rounds, of whole rounds only
+  std::vector<Reported> reported;               ///< by job, of the same runs as samples_ms
   std::vector<std::string> taints;
   double busy_s = 0;             ///< wall clock of the worker
   std::string missing_artifact;  ///< as of BenchAnswer

@@ -37,6 +37,9 @@ class Sampler {
   /// Launches so many times, untimed, unflushed and one behind the other as far as in-place arguments allow.
   void run_on(int launches);
 
+  /// Of a span, one behind the other.
+  int launches() const noexcept { return launches_; }
+
   /// What programs report beside the time, a list for each of their metrics: of each sample so far, in order.
   const std::vector<std::vector<double>>& reported() const noexcept { return reported_; }
 

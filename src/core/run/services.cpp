@@ -254,7 +254,8 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt o
                         answer = read(*reply.answer);
                         refuted_ = refuted_ || (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned);
                         // Its device is lost and it is about to end: the next configuration must not be sent to it.
-                        if (answer.outcome == Outcome::crashed) worker_.interrupt();
+                        if (answer.outcome == Outcome::crashed || reply.answer->value(grown_member, false))
+                          worker_.interrupt();
                         if (answer.log.empty() && answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned)
                           answer.log = reply.stderr_tail;
                       }
@@ -302,20 +303,29 @@ void WorkerBenchService::prepare_reference(std::function<void()> then, Refused r
                   });
 }
 
+namespace {
+
+Environment temporaries_in(const std::filesystem::path& folder) {
+  return {{"TMPDIR", folder.string()}, {"XTUNE_TMP_DIR", folder.string()}};
+}
+
+}  // namespace
+
 WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::path& temporaries) {
   const auto total =
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
   // At least what the vendors' compilers map; they touch far less.
   const std::uint64_t limit_bytes = std::max<std::uint64_t>(total / (jobs + 1), std::uint64_t{8} << 30);
   return {{worker_program().string(), "worker", "compile", "--memory-limit", std::to_string(limit_bytes)},
-          {{"TMPDIR", temporaries.string()}, {"XTUNE_TMP_DIR", temporaries.string()}},
+          temporaries_in(temporaries),
           {},
           limit_bytes};
 }
 
-WorkerCommand bench_worker_command(bool sanitize) {
-  WorkerCommand command{{worker_program().string(), "worker", "bench"}, {}, {}};
-  if (sanitize) command.env = host::sanitizer_environment();
+WorkerCommand bench_worker_command(bool sanitize, const std::filesystem::path& temporaries) {
+  WorkerCommand command{{worker_program().string(), "worker", "bench"}, temporaries_in(temporaries), {}};
+  if (sanitize)
+    for (auto& variable : host::sanitizer_environment()) command.env.push_back(std::move(variable));
   return command;
 }
 

@@ -94,11 +94,11 @@ class WorkerBenchService final : public BenchService {
   bool refuted_ = false;                 ///< one of them did something wrong
 };
 
-/// argv and environment of this program's own workers. A compiler that is killed leaves its temporary files behind:
-/// they go to `temporaries`, a folder that the caller removes. Its address space is limited to a share of the machine's
-/// memory.
+/// argv and environment of this program's own workers. What is killed leaves its temporary files behind: they go to
+/// `temporaries`, a directory that the caller removes. A compiler's address space is limited to a share of the
+/// machine's memory.
 WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::path& temporaries);
-WorkerCommand bench_worker_command(bool sanitize);
+WorkerCommand bench_worker_command(bool sanitize, const std::filesystem::path& temporaries);
 
 /// XTUNE_JOBS: a count, or a fraction of the usable cores; default 0.9 of them, at least 1. Where this process may use
 /// every core of the machine, and so may `sharing` - 1 others, it gets its part of them. Throws

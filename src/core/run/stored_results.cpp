@@ -23,11 +23,9 @@ StoredResults::StoredResults(std::vector<Record> records) {
 
 void StoredResults::add(Record record) {
   if (is_stored_shortage(record)) return;
-  if (!record.finals.empty()) {
-    finals_.push_back(std::move(record));
-    return;
-  }
-  if (!is_first(record)) return;
+  if (!record.finals.empty()) finals_.push_back(record);
+  // Wrong results say of the configuration itself what no earlier record of it outweighs.
+  if (!is_first(record) && record.outcome != Outcome::wrong_result) return;
   Record& slot = first_[record.key];
   if (slot.key.empty() || supersedes(record, slot)) slot = std::move(record);
 }

@@ -100,11 +100,6 @@ void Tuning::take(const Trial& trial, Record record, const std::string& log, boo
   double told = 0;
   if (record.outcome == Outcome::ok) told = criterion_.score ? objective_.search_score(record) : criterion_.of(record);
   if (record.outcome == Outcome::pruned) told = record.time_ms.min;
-  if (const double score = record.outcome == Outcome::ok ? criterion_.of(record) : NAN;
-      std::isfinite(score) && (!best_score_ || score < *best_score_)) {
-    best_score_ = score;
-    best_ = place;
-  }
   if (record.outcome == Outcome::ok && !calibration_.index) calibration_.index = trial.proposal.index;
   if (record.outcome == Outcome::pruned) pruned_.push_back({place, trial.proposal.index});
   if (settled) {
@@ -113,8 +108,16 @@ void Tuning::take(const Trial& trial, Record record, const std::string& log, boo
     if (!blocks_) path_.set_outcome(trial.proposal.number, {trial.proposal.index, record.outcome, told});
     result_.records.push_back(std::move(record));
   }
+  if (result_.records[place].outcome == Outcome::ok) consider_best(place);
   observer_.on_record(result_.records[place], log, from_store);
   report();
+}
+
+void Tuning::consider_best(std::size_t place) {
+  const double score = criterion_.of(result_.records[place]);
+  if (!std::isfinite(score) || (best_score_ && score >= *best_score_)) return;
+  best_score_ = score;
+  best_ = place;
 }
 
 void Tuning::report() {

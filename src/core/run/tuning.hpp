@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -132,6 +133,7 @@ class Tuning {
   void store(const Record& record);
   void leave_out(const Record& record);
   void take(const Trial& trial, Record record, const std::string& log, bool from_store);
+  void consider_best(std::size_t place);
   void report();
 
   // tuner_devices.cpp: who measures what.
@@ -155,10 +157,12 @@ class Tuning {
   bool go_on_after_search();
   bool settle();
   bool start_finals();
+  bool have_met(const std::vector<std::string>& keys) const;
   bool take_stored_finals(const std::vector<std::string>& keys, Tainted tainted, std::int64_t since_unix_ms = 0);
   std::vector<const Record*> contenders() const;
   void hold_finals();
   void on_finals(std::vector<FinalistResult> results, const std::vector<std::string>& taints);
+  void refute(const Record& wrong);
 
   const Spec& spec_;
   const Target& target_;
@@ -250,6 +254,8 @@ class Tuning {
   std::vector<TrialPtr> finalists_;  ///< compiled
   std::unique_ptr<Finals> finals_;
   bool finals_begun_ = false;
+  int finals_held_ = 0;
+  std::set<std::string> met_;  ///< keys of those that passed the last finals of this run
   TuneResult result_;
 };
 

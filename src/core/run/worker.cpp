@@ -2,6 +2,7 @@
 #include "core/run/worker.hpp"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,13 +16,16 @@
 
 #include "backends/backend.hpp"
 #include "base/clock.hpp"
+#include "base/descendants.hpp"
 #include "base/memory.hpp"
 #include "base/suspension.hpp"
+#include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/checked_compile.hpp"
 #include "core/run/bench_session.hpp"
 #include "core/run/framing.hpp"
 #include "core/run/inventory.hpp"
+#include "core/run/memory_watch.hpp"
 #include "core/run/protocol.hpp"
 #include "xtune/error.hpp"
 
@@ -39,12 +43,20 @@ void die_with_driver(int in) {
       if (watched.revents & (POLLHUP | POLLERR | POLLNVAL)) {
         // The loop's own reader may be about to see the end of the pipe and leave in good order.
         std::this_thread::sleep_for(std::chrono::seconds(1));
+        for (const int child : children_of(getpid())) kill_tree(child);
         if (getpgrp() == getpid()) kill(0, SIGKILL);
         _exit(1);
       }
     }
   }).detach();
 }
+
+// For processes that a kernel has started, and that were killed.
+constexpr double stray_wait_s = 5;
+
+// Kernels may leave this much behind in a bench worker, beside a quarter of the arguments' bytes: caches of a runtime,
+// what a sanitizer keeps of freed memory (256 MiB), and its shadow (an eighth).
+constexpr std::uint64_t left_behind_bytes = std::uint64_t{512} << 20;
 
 struct Channel {
   int in, out;
@@ -178,6 +190,7 @@ class CompileHandler {
 
 class BenchHandler {
  public:
+  explicit BenchHandler(int out) : out_(out) {}
   nlohmann::json operator()(const nlohmann::json& message) {
     if (message.at("do") == "open") {
       open(open_job_from_json(message));
@@ -188,18 +201,69 @@ class BenchHandler {
       session_->prepare_reference();
       return {{"prepared", true}};
     }
-    if (message.at("do") == "rounds") return to_json(session_->measure_rounds(rounds_job_from_json(message)));
-    return to_json(session_->bench(bench_job_from_json(message)));
+    session_->prepare_reference();
+    const std::vector<int> earlier = children_of(getpid());
+    const Watching watching(*this, message.at("do") == "rounds");
+    nlohmann::json answer = message.at("do") == "rounds"
+                                ? to_json(session_->measure_rounds(rounds_job_from_json(message)))
+                                : to_json(session_->bench(bench_job_from_json(message)));
+    kill_children_but(earlier, stray_wait_s);  // a kernel's own, which would disturb the next one
+    const std::uint64_t arguments = session_->host_bytes();
+    if (watch_ && held_memory_bytes() > first_bytes_ + arguments + arguments / 4 + left_behind_bytes)
+      answer[grown_member] = true;
+    return answer;
   }
 
  private:
+  /// While kernels run. On a CPU they may take half of the memory that is free; on a GPU they cannot take this
+  /// machine's.
+  struct Watching {
+    Watching(BenchHandler& service, bool rounds) : watch(service.watch_.get()) {
+      if (!watch) return;
+      service.rounds_ = rounds;
+      service.limit_bytes_ = available_memory_bytes() / 2;
+      watch->begin(held_memory_bytes() + service.limit_bytes_);
+    }
+    ~Watching() {
+      if (watch) watch->end();
+    }
+    MemoryWatch* watch;
+  };
+
+  /// Answers in place of the kernel, which may never return, and ends this process.
+  void end_for_memory() {
+    const std::string message = fmt::format(
+        "the kernel took more than {} of memory beside its arguments, half of what was free, and was stopped",
+        human_bytes(limit_bytes_));
+    BenchAnswer answer;
+    RoundsAnswer of_rounds;
+    answer.outcome = of_rounds.outcome = Outcome::crashed;
+    answer.stage = "run";
+    answer.message = of_rounds.message = message;
+    write_message(out_, rounds_ ? to_json(of_rounds) : to_json(answer));
+    for (const int child : children_of(getpid())) kill_tree(child);
+    if (getpgrp() == getpid()) kill(0, SIGKILL);
+    _exit(1);
+  }
+
   void open(OpenJob job) {
     session_.reset();
-    if (!device_) device_ = make_backend(job.backend)->open_device(job.device);
+    if (!device_) {
+      device_ = make_backend(job.backend)->open_device(job.device);
+      first_bytes_ = held_memory_bytes();
+      // Programs are other processes.
+      if (is_cpu(device_->info()) && device_->info().backend != "process")
+        watch_ = std::make_unique<MemoryWatch>(held_memory_bytes, [this](std::uint64_t) { end_for_memory(); });
+    }
     session_ = std::make_unique<BenchSession>(*device_, std::move(job), awake_clock());
   }
   std::unique_ptr<Device> device_;
   std::unique_ptr<BenchSession> session_;
+  const int out_;
+  std::uint64_t first_bytes_ = 0;  ///< held before any problem was opened
+  std::uint64_t limit_bytes_ = 0;  ///< of the kernel that runs
+  bool rounds_ = false;            ///< what is answered is a RoundsAnswer
+  std::unique_ptr<MemoryWatch> watch_;
 };
 
 }  // namespace
@@ -219,9 +283,10 @@ int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes) {
 
 int bench_worker_main(int in, int out) {
   const Channel channel = open_channel(in, out);
+  adopt_orphans();
   const SuspensionWatch watch;
   count_continue_signals();
-  return serve(channel, BenchHandler(), true);
+  return serve(channel, BenchHandler(channel.out), true);
 }
 
 int probe_worker_main(const std::string& backend) {

@@ -70,6 +70,27 @@ struct Setting {
 
 }  // namespace
 
+TEST_CASE("A bench worker that kernels have made large is replaced") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  service.set_problem({});
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(bench(workers, service, "leak").outcome == Outcome::ok);
+  CHECK(workers.times_opened() == 1);
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(workers.times_opened() == 2);
+}
+
+TEST_CASE("Workers' temporary files lie where the run removes them") {
+  for (const WorkerCommand& command :
+       {compile_worker_command(1, "/run/of/mine"), bench_worker_command(false, "/run/of/mine"),
+        bench_worker_command(true, "/run/of/mine")}) {
+    const std::map<std::string, std::string> env(command.env.begin(), command.env.end());
+    CHECK(env.at("TMPDIR") == "/run/of/mine");
+    CHECK(env.at("XTUNE_TMP_DIR") == "/run/of/mine");
+  }
+}
+
 TEST_CASE("Compile answers come back whole; refusals keep message and log") {
   Workers workers;
   PooledCompileService service(workers.loop, 2, workers.command);

@@ -106,7 +106,7 @@ TEST_CASE("a metric that is not found shows what was printed") {
   CHECK(says(Shell("echo time nan").failure(), "wrong_result: the time was not found: it is 'nan'"));
 }
 
-TEST_CASE("what is expected must be in the output, and the check must end well, once for all runs") {
+TEST_CASE("what is expected must be in the output, and the check must end well, of the first run and of the last") {
   Shell shell("echo 'time 1'; echo 'result 42'; echo x >> runs; echo ok > {tmp}/result");
   shell.call.words = {"/bin/sh", "-c", "echo 'time 1'; echo 'result 42'; echo ok > {tmp}/result"};
   shell.call.expect = "^result 42$";
@@ -115,11 +115,33 @@ TEST_CASE("what is expected must be in the output, and the check must end well, 
   program->run({});
   program->run({});
   CHECK(shell.read("checks") == "checked\n");
+  program->check_last_run();
+  program->check_last_run();
+  CHECK(shell.read("checks") == "checked\nchecked\n");
+  program->run({});
+  CHECK(shell.read("checks") == "checked\nchecked\n");
   shell.call.expect = "^result 43$";
   CHECK(says(shell.failure(), "wrong_result: no line of the output matches what is expected, '^result 43$'"));
   shell.call.expect.clear();
   shell.call.check = {"/bin/sh", "-c", "echo 'differs at 7' >&2; exit 1"};
   CHECK(shell.failure() == "wrong_result: the check ended with exit code 1: differs at 7");
+}
+
+TEST_CASE("a program whose results are right once only is wrong") {
+  Shell shell("");
+  shell.call.words = {"/bin/sh", "-c", "echo 'time 1'; test -e ran || echo ok > {tmp}/result; : > ran"};
+  shell.call.check = {"/bin/sh", "-c", "test -s {tmp}/result || { echo 'no result' >&2; exit 1; }"};
+  const auto program = shell.load();
+  program->run({});
+  program->check_last_run();
+  program->run({});
+  try {
+    program->check_last_run();
+    FAIL("it passed");
+  } catch (const CandidateFailure& failed) {
+    CHECK(failed.outcome() == Outcome::wrong_result);
+    CHECK(failed.what() == std::string("the check passed run 1 and, after run 2, ended with exit code 1: no result"));
+  }
 }
 
 TEST_CASE("a file that the program writes is read, and an old one is not taken for this run's") {
