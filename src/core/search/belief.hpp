@@ -3,18 +3,12 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
-#include <cstdint>
 #include <optional>
 #include <vector>
 
-namespace xtune {
+#include "core/search/place.hpp"
 
-/// A configuration as beliefs see it.
-struct Place {
-  std::uint64_t index = 0, way = 0;             ///< way: the values of its switches as one number
-  std::vector<float> point;                     ///< features in units of the length
-  const std::vector<double>* scores = nullptr;  ///< of each source; not owned
-};
+namespace xtune {
 
 /// Normal a priori, in logarithms of time: this device differs from one source by an unknown factor, a surplus for each
 /// way through the kernel and a smooth difference. Without a source all places are alike a priori.

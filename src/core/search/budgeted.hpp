@@ -20,7 +20,7 @@ namespace xtune {
 
 /// A strategy that says only which configuration it wants next; the rest is done here. Where next() has nothing to say,
 /// or names what is known already, an unknown configuration drawn at random fills the place, so proposals never wait.
-/// What the options say to try first comes first, then the opening, where there are sources.
+/// What the options say to try first comes first. Then the sources propose as often as Following allows it.
 class BudgetedSearch : public Strategy {
  public:
   explicit BudgetedSearch(const StrategyOptions& options);

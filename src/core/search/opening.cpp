@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/search/belief.hpp"
+
 namespace xtune {
 
 namespace {

@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "core/search/belief.hpp"
 #include "core/search/features.hpp"
 #include "core/search/guidance.hpp"
 #include "core/search/moves.hpp"
+#include "core/search/place.hpp"
 #include "core/search/result.hpp"
 
 namespace xtune {

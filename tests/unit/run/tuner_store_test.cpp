@@ -43,8 +43,7 @@ TEST_CASE("After an update of the driver all is measured again, guided by what w
   xtune::fakes::Tuning t;
   t.parameters = xtune::fakes::only_a;
   t.target.device.driver = "12.4 (550.54)";
-  t.run();
-  CHECK(t.observer.records.size() == 4);
+  CHECK(t.run().records.size() == 4);
   CHECK(t.run().from_store == 4);
   t.clock.advance_s(1);
   t.target.device.driver = "13.0 (580.65)";
@@ -96,7 +95,7 @@ TEST_CASE("What is measured afresh counts, though the store has records of a clo
   REQUIRE(t.observer.warnings.size() == 1);
   CHECK(t.observer.warnings.front().find("4 records are dated in the future, the newest 2023-11-15 22:13:2") == 0);
   const auto records = xtune::read_records(t.options.store, "sm_90", "k").records;
-  CHECK(records.size() == 8);
+  CHECK(std::count_if(records.begin(), records.end(), xtune::is_first) == 8);
   const auto best = xtune::best_of(records);
   REQUIRE(best);
   CHECK(best->record->time_ms.median == doctest::Approx(10));
