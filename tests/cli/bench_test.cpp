@@ -26,7 +26,7 @@ std::string doubling_spec(const Cli& cli, const std::string& kernel, const std::
                        "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [\"N\"]\n"
                        "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"out\"\n"
                        "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
-                       "[validate]\nreference = { kernel = \"ref\", source = \"ref.cu\", grid = [64] }\n"
+                       "[validate]\nreference = { kernel = \"ref\", source = \"ref.cu\", grid = [64], block = [64] }\n"
                        "[measure]\n" +
                        measure);
 }

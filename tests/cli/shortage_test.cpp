@@ -65,7 +65,7 @@ TEST_CASE("Where no programs are allowed a run ends before it builds, and stores
   Cli cli;
   cli.write("make.sh", ": >> built; printf '#!/bin/sh\\necho took %s ms\\n' $1 > $2; chmod +x $2\n");
   const std::string spec = program_spec(cli, "sh make.sh {T} {out}", "{out}", "20");
-  cli.set("XTUNE_TMP_DIR", forbids.path().string());
+  cli.set("XTUNE_TMP_DIR", (forbids.path() / "mine").string());
   const CommandResult refused = cli.xtune(arguments(spec));
   CAPTURE(refused.stderr_text);
   CHECK(refused.exit_code == 1);

@@ -73,7 +73,7 @@ class ProcessToolchain final : public Toolchain {
         log);
   }
 
-  /// Earlier versions said "left an empty file at {out}", also where a disk was full (core/record/mistaken.hpp).
+  /// Earlier versions said "left an empty file at {out}", also where a disk was full (core/record/stored_shortage.hpp).
   [[noreturn]] static void refuse_empty(const std::string& log) {
     throw_if_not_the_source({"the build ended well and left {out} empty", log});
     throw CandidateFailure(Outcome::compile_failed, "the build ended well and left {out} empty", log);

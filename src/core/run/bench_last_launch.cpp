@@ -44,10 +44,12 @@ bool BenchSession::judge_last_launch(Program& program, Sampler& sampler, BenchAn
   answer.stage = "validate";
   // An input that a measured launch changed is the cause of wrong outputs, not their consequence.
   BenchAnswer inputs;
-  if (judge_inputs(inputs))
+  if (judge_inputs(inputs)) {
     say_when(answer);
-  else
+  } else {
+    answer.stage = "measure";
     answer.message = inputs.message;
+  }
   return false;
 }
 

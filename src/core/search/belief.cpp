@@ -68,8 +68,8 @@ MatrixXd Covariance::under(const Belief& belief, const VectorXd& rows, const Vec
   return sum;
 }
 
-Posterior::Posterior(const Belief& belief, const std::vector<Place>& places, const std::vector<double>& values,
-                     const Covariance& within)
+BeliefPosterior::BeliefPosterior(const Belief& belief, const std::vector<Place>& places,
+                                 const std::vector<double>& values, const Covariance& within)
     : belief_(belief), scores_(static_cast<Index>(places.size())) {
   for (Index k = 0; k < scores_.size(); ++k) scores_[k] = belief.score(places[static_cast<std::size_t>(k)]);
   MatrixXd own = within.under(belief, scores_, scores_);
@@ -81,7 +81,8 @@ Posterior::Posterior(const Belief& belief, const std::vector<Place>& places, con
   log_evidence_ = -0.5 * surprise_.squaredNorm() - answered_.matrixLLT().diagonal().array().log().sum();
 }
 
-void Posterior::add_promise(const Covariance& across, const std::vector<const Place*>& open, VectorXd& promise) const {
+void BeliefPosterior::add_promise(const Covariance& across, const std::vector<const Place*>& open,
+                                  VectorXd& promise) const {
   VectorXd columns(promise.size());
   for (Index j = 0; j < columns.size(); ++j) columns[j] = belief_.score(*open[static_cast<std::size_t>(j)]);
   const MatrixXd to_open = across.under(belief_, scores_, columns);

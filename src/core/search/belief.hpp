@@ -38,10 +38,10 @@ class Covariance {
 
 /// A belief after the results. The first places have values; the others are under way, which makes a belief surer, not
 /// different.
-class Posterior {
+class BeliefPosterior {
  public:
-  Posterior(const Belief& belief, const std::vector<Place>& places, const std::vector<double>& values,
-            const Covariance& within);
+  BeliefPosterior(const Belief& belief, const std::vector<Place>& places, const std::vector<double>& values,
+                  const Covariance& within);
   double log_evidence() const noexcept { return log_evidence_; }
   /// Adds to `promise`, a logarithm for each of `open`, the expected improvement upon 0 times the evidence. across: of
   /// the constructor's places and `open`.

@@ -96,7 +96,7 @@ double Opening::support(std::span<const SearchResult> results) const {
   const Covariance within(rows.places, pointers_to(rows.places));
   double best = -std::numeric_limits<double>::infinity(), none = 0;
   for (const Belief& belief : beliefs_in(guidance_.guides().size())) {
-    const double log_evidence = Posterior(belief, rows.places, rows.values, within).log_evidence();
+    const double log_evidence = BeliefPosterior(belief, rows.places, rows.values, within).log_evidence();
     if (belief.source)
       best = std::max(best, log_evidence);
     else
@@ -127,7 +127,7 @@ std::optional<std::uint64_t> Opening::next(std::span<const SearchResult> results
   if (rows.values.empty()) rows.values.push_back(0);
 
   const Covariance within(rows.places, pointers_to(rows.places)), across(rows.places, open);
-  std::vector<Posterior> posteriors;
+  std::vector<BeliefPosterior> posteriors;
   double most_probable = -std::numeric_limits<double>::infinity();
   for (const Belief& belief : beliefs_in(guidance_.guides().size())) {
     posteriors.emplace_back(belief, rows.places, rows.values, within);
@@ -135,7 +135,7 @@ std::optional<std::uint64_t> Opening::next(std::span<const SearchResult> results
   }
   Eigen::VectorXd promise =
       Eigen::VectorXd::Constant(static_cast<Eigen::Index>(open.size()), -std::numeric_limits<double>::infinity());
-  for (const Posterior& posterior : posteriors)
+  for (const BeliefPosterior& posterior : posteriors)
     if (posterior.log_evidence() > most_probable - negligible) posterior.add_promise(across, open, promise);
   Eigen::Index best = 0;
   promise.maxCoeff(&best);

@@ -18,9 +18,9 @@ constexpr int draws_for_one = 16;
 /// How many times in vain, until the values that are left count as not to be found.
 constexpr int most_vain_choices = 64;
 
-class Sample {
+class SpreadSample {
  public:
-  Sample(const Space& space, std::uint64_t limit, const WorkOf& work_of)
+  SpreadSample(const Space& space, std::uint64_t limit, const WorkOf& work_of)
       : space_(space), limit_(limit), work_of_(work_of), order_(space.size(), seed) {
     for (const Parameter& parameter : space.parameters()) {
       shown_.emplace_back(parameter.values.size(), false);
@@ -126,7 +126,7 @@ std::vector<std::uint64_t> spread_sample(const Space& space, std::uint64_t limit
     std::iota(all.begin(), all.end(), std::uint64_t{0});
     return all;
   }
-  return Sample(space, limit, work_of).draw();
+  return SpreadSample(space, limit, work_of).draw();
 }
 
 }  // namespace xtune

@@ -148,9 +148,9 @@ std::vector<std::size_t> read_header(Table& table, const std::vector<Parameter>&
 using Rows = std::vector<std::vector<std::uint32_t>>;
 
 /// The numbers of different rows, found by what the rows hold.
-class RowSet {
+class SeenRows {
  public:
-  explicit RowSet(const Rows& rows) : numbers_(16, Hash{&rows}, Equal{&rows}) {}
+  explicit SeenRows(const Rows& rows) : numbers_(16, Hash{&rows}, Equal{&rows}) {}
   /// False: an earlier row is equal.
   bool insert(std::size_t number) { return numbers_.insert(number).second; }
 
@@ -186,7 +186,7 @@ Rows parse_configs(const std::string& text, const std::string& name, const std::
   std::vector<ValueFinder> finders;
   for (const Parameter& parameter : parameters) finders.emplace_back(parameter);
   Rows rows;
-  RowSet seen(rows);
+  SeenRows seen(rows);
   for (std::vector<CsvField> line = table.next(); !line.empty(); line = table.next()) {
     if (line.size() != columns.size())
       table.fail(line.front(), fmt::format("{} values for {} parameters", line.size(), columns.size()));

@@ -226,7 +226,10 @@ TEST_CASE("an artifact of a shared store that its record did not measure is refu
       std::string text = read_file(file.path());
       const std::string member = "\"artifact_sha256\":\"" + record.artifact_sha256 + "\",";
       REQUIRE(text.find(member) != std::string::npos);
-      std::ofstream(file.path()) << text.erase(text.find(member), member.size());
+      text.erase(text.find(member), member.size());
+      const std::string checksum = ",\"checksum\":\"12345678\"";
+      for (std::size_t at; (at = text.find(",\"checksum\":")) != std::string::npos;) text.erase(at, checksum.size());
+      std::ofstream(file.path()) << text;
     }
     CHECK(shop.call(shop.kernel(), 4096).image == "something else ");
     CHECK(shop.messages.empty());

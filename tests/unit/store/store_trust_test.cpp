@@ -114,16 +114,20 @@ TEST_CASE("gc removes what was used longest ago first") {
   const TemporaryDirectory store;
   const ArtifactCache cache(store.path());
   const Artifact old = put_artifact(store.path(), "older"), young = put_artifact(store.path(), "newer");
-  write_records(store.path(), {sound_record(old.key), sound_record(young.key)});
+  const Artifact best = put_artifact(store.path(), "best");  // what won goes last, however old
+  write_records(store.path(), {sound_record(old.key), sound_record(young.key), sound_record(best.key, 0.5)});
   age_all(store.path(), 9);
   for (const fs::path& file : {cache.image_path(young), cache.entry_path(young.key, "json")}) age(file, 5);
   cache.mark_used(old.key);
   GcOptions options;
   options.older_than_ms = std::int64_t{7} * 86'400'000;
+  cache.mark_used(best.key);
   CHECK(collect_garbage(store.path(), options, system_clock().unix_time_ms()).removed.empty());
   options.older_than_ms.reset();
-  options.max_bytes = fs::file_size(cache.image_path(old)) + fs::file_size(cache.entry_path(old.key, "json")) +
-                      fs::file_size(cache.source_path(old.key));
+  options.max_bytes = 0;
+  for (const Artifact& kept : {old, best})
+    *options.max_bytes += fs::file_size(cache.image_path(kept)) + fs::file_size(cache.entry_path(kept.key, "json")) +
+                          fs::file_size(cache.source_path(kept.key));
   collect_garbage(store.path(), options, system_clock().unix_time_ms());
   CHECK(cache.find(old.key));
   CHECK_FALSE(cache.find(young.key));

@@ -85,7 +85,10 @@ TEST_CASE("a warp operation exchanges within its mask, and disjoint masks do not
 TEST_CASE("a deadlock names the mask that the kernel gave, not what became of it") {
   BlockRunner runner(stack_bytes);
   const std::string failure = run(runner, 32, [&](unsigned i) {
-    if (i == 16) meet(0x0000ffffu, -1, 0, 0);
+    if (i == 16)
+      meet(0x0000ffffu, -1, 0, 0);
+    else
+      services.barrier(0);
   });
   CHECK_MESSAGE(failure.find("1 of warp 0 wait in a warp operation with mask 0x0000ffff;") != std::string::npos,
                 failure);

@@ -245,7 +245,8 @@ TEST_CASE("builds: the file at {out} is the image; failures tell what the compil
   CHECK_THROWS_AS(failure("echo 'cc: No space left on device' >&2; exit 1"), Error);
   CHECK_THROWS_AS(failure("echo 'cp: No space left on device' >&2; : > {out}"), Error);
   CHECK_THROWS_AS(failure("echo 'sh: 0: Cannot fork' >&2"), Error);
-  CHECK_THROWS_AS(failure("kill -KILL $$"), ShortageFailure);
+  request.options = {"/bin/sh", "-c", "kill -KILL $$"};
+  CHECK_THROWS_AS(toolchain->compile(request), ShortageFailure);
   request.options.clear();
   CHECK(toolchain->compile(request).image.empty());
   request.options = {"no-such-compiler", "{out}"};
