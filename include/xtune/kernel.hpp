@@ -67,11 +67,14 @@ struct Choice {
     nearest,  ///< for the nearest problem by shape
     none,     ///< nothing measured may answer: the default configuration
   };
-  Kind kind = Kind::none;            ///< how good a fit it is
-  Bindings config;                   ///< parameter name -> value
-  Bindings measured_for;             ///< the problem of the measurement; empty: none
-  double time_ms = 0;                ///< as measured there
-  double distance = 0;               ///< of the two problems: the sum over dimensions of |log2(a / b)|
+  Kind kind = Kind::none;  ///< how good a fit it is
+  Bindings config;         ///< parameter name -> value
+  Bindings measured_for;   ///< the problem of the measurement; empty: none
+  double time_ms = 0;      ///< as measured there
+  double distance = 0;     ///< of the two problems: the sum over dimensions of |log2(a / b)|
+  /// Measured with another driver than the device has now: which, and which now; empty: with this one. The
+  /// configuration is sound; its time, and that it is the best, may not hold any more.
+  std::string stale;
   std::vector<std::string> reasons;  ///< what was considered and why it was taken or not, a line each
 };
 const char* to_string(Choice::Kind kind) noexcept;  ///< "exact", "bucket", "nearest", "default"

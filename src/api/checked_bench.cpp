@@ -43,40 +43,56 @@ void CheckedBenchService::set_problem(OpenJob job) {
 
 void CheckedBenchService::bench(const BenchJob& job, double timeout_s, Callback callback) {
   service_.bench(job, timeout_s, [this, job, callback = std::move(callback)](BenchAnswer answer) {
-    if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned) judge(job, answer);
+    std::string wrong;
+    if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned) wrong = complaint(job, "first");
+    if (wrong.empty() && answer.outcome == Outcome::ok) wrong = late_complaint(job, "last");
+    if (!wrong.empty()) {
+      answer.outcome = Outcome::wrong_result;
+      answer.stage = "validate";
+      answer.message = wrong;
+      answer.samples_ms.clear();
+    }
     callback(std::move(answer));
   });
 }
 
 void CheckedBenchService::measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) {
-  service_.measure_rounds(job, timeout_s, std::move(callback));
+  service_.measure_rounds(job, timeout_s, [this, job, callback = std::move(callback)](RoundsAnswer answer) {
+    for (std::size_t i = 0; answer.outcome == Outcome::ok && i < job.jobs.size(); ++i) {
+      answer.message = late_complaint(job.jobs[i], launch_of_round(i));
+      if (answer.message.empty()) continue;
+      answer.outcome = Outcome::wrong_result;
+      answer.failed = i;
+    }
+    callback(std::move(answer));
+  });
 }
 
-void CheckedBenchService::judge(const BenchJob& job, BenchAnswer& answer) const {
+std::string CheckedBenchService::late_complaint(const BenchJob& job, const std::string& launch) const {
+  const std::string wrong = complaint(job, launch);
+  return wrong.empty() ? wrong : wrong + "; the first launch was right, and one after the measured launches was not";
+}
+
+std::string CheckedBenchService::complaint(const BenchJob& job, const std::string& launch) const {
   Arguments arguments = inputs_of(check_.buffers, check_.problem);
   arguments.config = job.config;
   std::vector<std::string> contents(check_.buffers.size());
   for (std::size_t i = 0; i < check_.buffers.size(); ++i) {
     const ArgumentLayout& layout = check_.buffers[i].layout;
     if (layout.role == ArgRole::in) continue;
-    contents[i] = read_file(output_path(folder_, i), layout.bytes());
+    const std::filesystem::path path = output_path(folder_, launch, i);
+    contents[i] = read_file(path, layout.bytes());
     if (contents[i].size() != layout.bytes())
-      throw Error(ErrorKind::io, output_path(folder_, i).string() + " is not as long as the output; was it changed?");
+      throw Error(ErrorKind::io, path.string() + " is not as long as the output; was it changed?");
     arguments.outputs.push_back(view(layout, std::as_bytes(std::span(std::as_const(contents[i])))));
   }
-  std::string complaint;
   try {
-    if (check_.holds(arguments)) return;
-    complaint = "the check says that the outputs are wrong";
+    return check_.holds(arguments) ? "" : "the check says that the outputs are wrong";
   } catch (const std::exception& error) {
-    complaint = std::string("the check: ") + error.what();
+    return std::string("the check: ") + error.what();
   } catch (...) {
-    complaint = "the check threw what is no std::exception";
+    return "the check threw what is no std::exception";
   }
-  answer.outcome = Outcome::wrong_result;
-  answer.stage = "validate";
-  answer.message = complaint;
-  answer.samples_ms.clear();
 }
 
 }  // namespace xtune

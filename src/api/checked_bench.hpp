@@ -28,7 +28,8 @@ struct OutputCheck {
 };
 
 /// Another service, whose answers are ok or pruned only where the check holds too: false, or an exception (its text is
-/// the message), is a wrong result. Outputs come through files in `folder`, which this service has for itself.
+/// the message), is a wrong result: of the first launch, of the one after the measured launches, and of the one after
+/// rounds. Outputs come through files in `folder`, which no other service uses.
 class CheckedBenchService final : public BenchService {
  public:
   /// config_of: which configuration a job is of.
@@ -39,7 +40,9 @@ class CheckedBenchService final : public BenchService {
   void cancel_all() override { service_.cancel_all(); }
 
  private:
-  void judge(const BenchJob& job, BenchAnswer& answer) const;
+  /// What is wrong with what that launch left; empty: nothing.
+  std::string complaint(const BenchJob& job, const std::string& launch) const;
+  std::string late_complaint(const BenchJob& job, const std::string& launch) const;
   BenchService& service_;
   const OutputCheck& check_;
   std::filesystem::path folder_;

@@ -1,8 +1,7 @@
 // Compiling without measuring, for sweeps that the application makes itself.
 #include <fmt/core.h>
 
-#include <map>
-#include <memory>
+#include <optional>
 
 #include "api/measurement.hpp"
 #include "api/problem.hpp"
@@ -13,6 +12,7 @@
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "core/candidates/resolve.hpp"
+#include "core/run/compile_sweep.hpp"
 #include "core/run/services.hpp"
 #include "core/run/tuning.hpp"
 #include "xtune/error.hpp"
@@ -52,98 +52,51 @@ Setting prepare(const Tunable& tunable, const CompileSettings& settings) {
   return {std::move(target), std::move(spec), std::move(problem), std::move(space)};
 }
 
-class Compilation {
- public:
-  Compilation(const Setting& setting, const CompileSettings& settings, std::size_t jobs)
-      : setting_(setting),
-        store_(chosen_store(settings.store)),
-        resolver_(setting.spec, setting.space, setting.problem, setting.target.device, setting.target.arch,
-                  setting.target.backend.toolchain, false),
-        stoppable_(settings.stop),
-        compiler_(stoppable_.loop(), jobs, compile_worker_command(jobs, temporaries_.path())) {}
+CompiledConfig answer_of(SweptConfig&& swept) {
+  CompiledConfig answer;
+  answer.key = std::move(swept.key);
+  answer.outcome = swept.outcome;
+  answer.message = std::move(swept.message);
+  answer.log = std::move(swept.log);
+  answer.resources = resources_of(swept.usage, swept.launch.shared_bytes);
+  answer.seconds = swept.seconds;
+  return answer;
+}
 
-  std::vector<CompiledConfig> go(const std::vector<Bindings>& configs) {
-    // Answers point at this object: none may come once it is gone.
-    struct Abandon {
-      CompileService& compiler;
-      ~Abandon() { compiler.cancel_all(); }
-    } abandon{compiler_};
-    rows_.resize(configs.size());
-    for (std::size_t i = 0; i < configs.size(); ++i) start(i, configs[i]);
-    while (outstanding_ > 0 && !stoppable_.stop()) {
-      const std::size_t before = outstanding_;
-      if (!stoppable_.loop().run_once() && outstanding_ == before)
-        throw Error(ErrorKind::io, "the compile workers ended without an answer");
-    }
-    std::vector<CompiledConfig> done;
-    for (Row& row : rows_)
-      if (row.done) done.push_back(std::move(row.answer));
-    return done;
+std::vector<CompiledConfig> compile(const Setting& setting, const CompileSettings& settings, std::size_t jobs,
+                                    const std::vector<Bindings>& configs) {
+  std::vector<std::optional<std::uint64_t>> indices;
+  std::vector<std::uint64_t> valid;
+  for (const Bindings& config : configs) {
+    indices.push_back(index_of(setting.space, config));
+    if (indices.back()) valid.push_back(*indices.back());
   }
+  const CandidateResolver resolver(setting.spec, setting.space, setting.problem, setting.target.device,
+                                   setting.target.arch, setting.target.backend.toolchain, false);
+  const TemporaryDirectory temporaries;
+  StoppableLoop stoppable(settings.stop);
+  PooledCompileService compiler(stoppable.loop(), jobs, compile_worker_command(jobs, temporaries.path()));
+  CompileSweep sweep(setting.spec, setting.space, resolver, setting.target.backend.name, chosen_store(settings.store),
+                     stoppable.loop(), compiler);
+  std::vector<SweptConfig> swept = sweep.compile(valid, [&] { return stoppable.stop().load(); });
 
- private:
-  struct Row {
+  std::vector<CompiledConfig> done;
+  auto next = swept.begin();
+  for (std::size_t i = 0; i < configs.size(); ++i) {
     CompiledConfig answer;
-    Launch launch;
-    bool done = false;
-  };
-
-  void reject(Row& row, Outcome outcome, const std::string& why) {
-    row.answer.outcome = outcome;
-    row.answer.message = why;
-    row.done = true;
-  }
-
-  void start(std::size_t place, const Bindings& config) {
-    Row& row = rows_[place];
-    row.answer.config = config;
-    const auto index = index_of(setting_.space, config);
-    if (!index) return reject(row, Outcome::rejected, "it is not valid in the space of the spec");
-    const Config values = setting_.space.at(*index);
-    const CompileRequest request = resolver_.compile_request(values);
-    row.answer.key = resolver_.artifact_key(request);
-    try {
-      row.launch = resolver_.launch(values);
-      if (const auto violation = resolver_.limit_violation(row.launch, nullptr))
-        return reject(row, Outcome::rejected, *violation);
-    } catch (const CandidateFailure& failure) {
-      return reject(row, failure.outcome(), failure.what());
+    if (!indices[i]) {
+      answer.outcome = Outcome::rejected;
+      answer.message = "it is not valid in the space of the spec";
+    } else {
+      SweptConfig& own = *next++;
+      if (!own.done) continue;
+      answer = answer_of(std::move(own));
     }
-    // Launch-only parameters share an artifact: one job, several rows.
-    auto& sharing = sharing_[row.answer.key];
-    sharing.push_back(place);
-    if (sharing.size() > 1) return;
-    ++outstanding_;
-    compiler_.compile({setting_.target.backend.name, store_, row.answer.key, request},
-                      setting_.spec.kernel.compile_timeout_s,
-                      [this, key = row.answer.key](const CompileAnswer& answer) {
-                        --outstanding_;
-                        for (const std::size_t each : sharing_[key]) take(rows_[each], answer);
-                      });
+    answer.config = configs[i];
+    done.push_back(std::move(answer));
   }
-
-  void take(Row& row, const CompileAnswer& answer) {
-    row.done = true;
-    row.answer.outcome = answer.outcome;
-    row.answer.message = answer.message;
-    row.answer.log = answer.log;
-    row.answer.resources = resources_of(answer.artifact.usage, row.launch.shared_bytes);
-    row.answer.seconds = answer.cached ? 0 : answer.artifact.compile_s;
-    if (answer.outcome != Outcome::ok) return;
-    if (const auto violation = resolver_.limit_violation(row.launch, &answer.artifact.usage))
-      reject(row, Outcome::rejected, *violation);
-  }
-
-  const Setting& setting_;
-  std::filesystem::path store_;
-  CandidateResolver resolver_;
-  TemporaryDirectory temporaries_;
-  StoppableLoop stoppable_;
-  PooledCompileService compiler_;
-  std::vector<Row> rows_;
-  std::map<std::string, std::vector<std::size_t>> sharing_;
-  std::size_t outstanding_ = 0;
-};
+  return done;
+}
 
 }  // namespace
 
@@ -156,7 +109,7 @@ std::vector<CompiledConfig> compile_all(const Tunable& tunable, const std::vecto
   const Setting setting = prepare(tunable, settings);
   // For what it refuses; what is merely not valid is a row of its own.
   choose_configs(setting.space, configs, [](const std::string&) {});
-  return Compilation(setting, settings, settings.jobs > 0 ? settings.jobs : default_jobs()).go(configs);
+  return compile(setting, settings, settings.jobs > 0 ? settings.jobs : default_jobs(), configs);
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::interrupted || !settings.stop.stop_requested()) throw;
   return {};

@@ -41,7 +41,14 @@ void InProcessBenchService::later(std::function<void()> call) {
 
 void InProcessBenchService::bench(const BenchJob& job, double /*timeout_s*/, Callback callback) {
   later([this, job, callback = std::move(callback)] {
-    BenchAnswer answer = session().bench(job);
+    BenchAnswer answer;
+    try {
+      answer = session().bench(job);
+    } catch (const MissingArtifact& missing) {
+      answer.outcome = Outcome::crashed;
+      answer.missing_artifact = missing.key();
+      return callback(std::move(answer));
+    }
     lost_ = answer.outcome == Outcome::crashed;
     callback(std::move(answer));
   });
@@ -49,7 +56,14 @@ void InProcessBenchService::bench(const BenchJob& job, double /*timeout_s*/, Cal
 
 void InProcessBenchService::measure_rounds(const RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) {
   later([this, job, callback = std::move(callback)] {
-    RoundsAnswer answer = session().measure_rounds(job);
+    RoundsAnswer answer;
+    try {
+      answer = session().measure_rounds(job);
+    } catch (const MissingArtifact& missing) {
+      answer.outcome = Outcome::crashed;
+      answer.missing_artifact = missing.key();
+      return callback(std::move(answer));
+    }
     lost_ = answer.outcome == Outcome::crashed;
     callback(std::move(answer));
   });

@@ -2,6 +2,7 @@
 #include "api/measurement.hpp"
 
 #include "api/timing.hpp"
+#include "api/worker_toolchain.hpp"
 #include "base/files.hpp"
 #include "core/build/cache.hpp"
 #include "core/candidates/resolve.hpp"
@@ -113,11 +114,25 @@ std::optional<Artifact> artifact_of(const std::string& key, const std::filesyste
   return ArtifactCache(scratch_cache(scratch)).find(key);
 }
 
+namespace {
+
+/// What `store gc` took from the store since it was measured, or before a run that the store answered.
+std::optional<Artifact> compiled_again(const Spec& spec, const CandidateResolver& resolver, const Config& config,
+                                       const Target& target) {
+  try {
+    return make_worker_toolchain(target.backend.name, spec.kernel.compile_timeout_s)
+        ->compile(resolver.compile_request(config));
+  } catch (const Error&) {  // the measurements are what counts
+  } catch (const CandidateFailure&) {
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<WinningKernel> winning_kernel(const Spec& spec, const Result& result, const Target& target,
                                             const std::filesystem::path& store, const std::filesystem::path& scratch) {
   if (!result.winner) return std::nullopt;
-  auto artifact = artifact_of(result.winner->artifact_key, store, scratch);
-  if (!artifact) return std::nullopt;
   // The launch is a matter of the winner's values alone: a space of any one configuration will do.
   const Space space =
       Space::listed(spec.parameters, {std::vector<std::uint32_t>(spec.parameters.size(), std::uint32_t{0})});
@@ -125,6 +140,9 @@ std::optional<WinningKernel> winning_kernel(const Spec& spec, const Result& resu
                                    false);
   Config config;
   for (const Parameter& parameter : spec.parameters) config.push_back(result.winner->config.at(parameter.name));
+  auto artifact = artifact_of(result.winner->artifact_key, store, scratch);
+  if (!artifact) artifact = compiled_again(spec, resolver, config, target);
+  if (!artifact) return std::nullopt;
   const Launch launch = resolver.launch(config);
   WinningKernel kernel;
   for (const std::filesystem::path& place : {store, scratch_cache(scratch)}) {

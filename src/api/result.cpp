@@ -8,6 +8,7 @@
 #include "api/result_json.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/json_error.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -27,7 +28,7 @@ void take_in(const std::filesystem::path& path, const std::string& text,
   try {
     take(nlohmann::json::parse(text));
   } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::io, path.string() + " is no saved result: " + error.what());
+    throw Error(ErrorKind::io, path.string() + " is no saved result: " + json_error_text(error));
   } catch (const Error& error) {
     throw Error(ErrorKind::io, path.string() + ": " + error.what());
   }

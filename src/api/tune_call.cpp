@@ -69,7 +69,8 @@ struct Benches {
   std::vector<BenchService*> used;
 
   void add(std::unique_ptr<BenchService> service) { used.push_back(owned.emplace_back(std::move(service)).get()); }
-  void open(const Target& target, const TuneSettings& settings, EventLoop& loop) {
+  void open(const Target& target, const TuneSettings& settings, EventLoop& loop,
+            const std::filesystem::path& temporaries) {
     if (settings.isolation == Isolation::in_process) {
       add(std::make_unique<InProcessBenchService>(
           loop, [name = target.backend.name](int index) { return make_backend(name)->open_device(index); }));
@@ -77,7 +78,7 @@ struct Benches {
     }
     for (std::size_t i = 0; i <= target.further.size(); ++i)
       add(std::make_unique<WorkerBenchService>(
-          loop, bench_worker_command(false),
+          loop, bench_worker_command(false, temporaries),
           i == 0 ? WorkerBenchService::Role::first : WorkerBenchService::Role::further));
   }
   void check_with(const OutputCheck& check, const std::filesystem::path& scratch) {
@@ -263,7 +264,7 @@ TuneResult TuneCall::run(Case& its, std::vector<Bindings> only) {
   const std::size_t jobs = settings_.jobs > 0 ? settings_.jobs : default_jobs();
   PooledCompileService compiler(loop, jobs, compile_worker_command(jobs, temporaries.path()));
   Benches benches;
-  benches.open(target_, settings_, loop);
+  benches.open(target_, settings_, loop, temporaries.path());
   benches.check_with(its.check, its.scratch.path());
   return xtune::tune(its.spec, its.problem, target_, options, loop, compiler, benches.used, system_clock(),
                      its.listener, stoppable_.stop());

@@ -16,6 +16,8 @@ namespace xtune {
 struct DeviceList {
   std::vector<DeviceInfo> devices;
   std::string reason;  ///< "libcuda.so.1 not found: no NVIDIA driver on this node"
+  /// A driver is here and a call to it failed, or its library could not be loaded: the next answer may be another.
+  bool failed = false;
 };
 
 class Backend {

@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <thread>
 
 namespace xtune {
 
@@ -17,6 +20,17 @@ namespace {
 
 // What forks faster than it is killed is given up on.
 constexpr int most_rounds = 1000;
+constexpr double last_wait_s = 5;
+
+/// False: it is no child of this process any more, or did not end in time.
+bool reap(int pid, const std::function<bool()>& in_time) {
+  for (;;) {
+    const int reaped = ::waitpid(pid, nullptr, WNOHANG);
+    if (reaped != 0) return reaped == pid;
+    if (!in_time()) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
 
 }  // namespace
 
@@ -40,8 +54,12 @@ void kill_tree(int pid) {
   ::kill(pid, SIGKILL);
 }
 
-int kill_children_but(const std::vector<int>& spared) {
+int kill_children_but(const std::vector<int>& spared, double wait_s) {
   int killed = 0;
+  const auto start = std::chrono::steady_clock::now();
+  const auto in_time = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < wait_s;
+  };
   for (int round = 0; round < most_rounds; ++round) {
     std::vector<int> strays;
     for (const int child : children_of(::getpid()))
@@ -49,10 +67,15 @@ int kill_children_but(const std::vector<int>& spared) {
     if (strays.empty()) break;
     for (const int stray : strays) {
       kill_tree(stray);
-      if (::waitpid(stray, nullptr, 0) == stray) ++killed;
+      if (reap(stray, in_time)) ++killed;
     }
+    if (!in_time()) break;
   }
   return killed;
 }
+
+Descendants::Descendants() : earlier_(children_of(::getpid())) { adopt_orphans(); }
+
+Descendants::~Descendants() { kill_children_but(earlier_, last_wait_s); }
 
 }  // namespace xtune

@@ -1,6 +1,7 @@
 // The processes that a process has started, directly or not: found, and killed to the last.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 namespace xtune {
@@ -13,10 +14,24 @@ void adopt_orphans() noexcept;
 std::vector<int> children_of(int pid);
 
 /// Kills (SIGKILL) all children of this process but those in `spared`, with all that these have started, until none is
-/// left; reaps them. adopt_orphans() comes first. How many there were.
-int kill_children_but(const std::vector<int>& spared);
+/// left; reaps them. adopt_orphans() comes first. A process that outlives its kill, because it is in a call of a
+/// driver, is waited for as long as wait_s. Returns how many there were.
+int kill_children_but(const std::vector<int>& spared, double wait_s = std::numeric_limits<double>::infinity());
 
 /// Kills what the process has started, and the process; its parent reaps it.
 void kill_tree(int pid);
+
+/// Adopts orphans. On destruction it kills what this process has started since, with all that these have started, as
+/// kill_children_but() does in up to 5 seconds. Not for a process in which others start children, too.
+class Descendants {
+ public:
+  Descendants();
+  ~Descendants();
+  Descendants(const Descendants&) = delete;
+  Descendants& operator=(const Descendants&) = delete;
+
+ private:
+  std::vector<int> earlier_;
+};
 
 }  // namespace xtune

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "xtune/error.hpp"
+#include "base/not_installed.hpp"
 
 namespace xtune {
 namespace {
@@ -19,6 +19,7 @@ std::string loader_words() {
 
 DynamicLibrary DynamicLibrary::open(const std::vector<std::string>& names) {
   std::string reason = "no name given";
+  bool absent = true;
   for (const std::string& name : names) {
     // RTLD_LOCAL: two backends may bring the same symbol; RTLD_NOW: an unresolved symbol is found here and not at its
     // first call.
@@ -29,9 +30,13 @@ DynamicLibrary DynamicLibrary::open(const std::vector<std::string>& names) {
       return library;
     }
     reason = loader_words();
+    // The loader's only word on why; it says so of a library that needs an absent one, too, which is as lasting.
+    absent = absent && reason.find("No such file or directory") != std::string::npos;
   }
-  throw Error(ErrorKind::unavailable,
-              "cannot load " + (names.empty() ? std::string("a library") : names.back()) + ": " + reason);
+  const std::string message =
+      "cannot load " + (names.empty() ? std::string("a library") : names.back()) + ": " + reason;
+  if (absent) throw NotInstalled(message);
+  throw Error(ErrorKind::unavailable, message);
 }
 
 DynamicLibrary::~DynamicLibrary() {

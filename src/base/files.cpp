@@ -2,18 +2,19 @@
 #include "base/files.hpp"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <utility>
 
-#include "base/host_name.hpp"
+#include "base/descriptor.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "base/write_signals.hpp"
 #include "xtune/error.hpp"
 
@@ -25,21 +26,6 @@ namespace fs = std::filesystem;
 [[noreturn]] void fail(const char* doing, const fs::path& path, const std::string& reason) {
   throw Error(ErrorKind::io, std::string("cannot ") + doing + " " + printable(path.string()) + ": " + reason);
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const noexcept { return fd_; }
-  int release() noexcept { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 // Errno of what went wrong, or 0. Closing counts: network file systems report a full disk there.
 int write_and_sync(Descriptor& file, std::string_view bytes) {
@@ -54,6 +40,23 @@ int write_and_sync(Descriptor& file, std::string_view bytes) {
   return ::close(file.release()) == 0 ? 0 : errno;
 }
 
+// 128 bits, in hexadecimal digits.
+std::string random_name() {
+  std::array<unsigned char, 16> bytes{};
+  for (std::size_t filled = 0; filled < bytes.size();) {
+    const ssize_t n = ::getrandom(bytes.data() + filled, bytes.size() - filled, 0);
+    if (n < 0 && errno != EINTR) throw Error(ErrorKind::io, std::string("no random numbers: ") + std::strerror(errno));
+    if (n > 0) filled += static_cast<std::size_t>(n);
+  }
+  std::string name;
+  for (const unsigned char byte : bytes) {
+    constexpr const char* digits = "0123456789abcdef";
+    name += digits[byte / 16U];
+    name += digits[byte % 16U];
+  }
+  return name;
+}
+
 const char* set_variable(const char* name) {
   const char* value = std::getenv(name);
   return value && *value ? value : nullptr;
@@ -63,8 +66,12 @@ const char* set_variable(const char* name) {
 
 std::string read_file(const fs::path& path, std::uint64_t limit_bytes) {
   // Non-blocking, so that opening a FIFO without a writer returns.
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) fail("read", path, std::strerror(errno));
+  return read_all(file, path, limit_bytes);
+}
+
+std::string read_all(const Descriptor& file, const fs::path& path, std::uint64_t limit_bytes) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) fail("read", path, std::strerror(errno));
   if (S_ISDIR(info.st_mode)) fail("read", path, "it is a folder");
@@ -114,18 +121,22 @@ std::string read_file_part(const fs::path& path, std::uint64_t offset, std::uint
   return text;
 }
 
-void write_file_atomically(const fs::path& path, std::string_view bytes) {
-  static std::atomic<unsigned> counter{0};
+namespace {
+
+// Names that nobody can foresee, of files that were not there: where others may make names in the directory, none of
+// theirs is ever opened. rights: less the umask's.
+void write_atomically(const fs::path& path, std::string_view bytes, mode_t rights) {
   if (path.filename().empty()) fail("write", path, "it names no file");
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  if (failed) fail("create the folder", folder, failed.message());
-  // Host and process in the name: on a shared file system several machines may write the same path at once.
-  const fs::path temporary =
-      folder / ("." + host_name() + "-" + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp");
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file.get() < 0) fail("write in the folder", folder, std::strerror(errno));
+  if (const std::error_code failed = make_directories(folder)) fail("create the folder", folder, failed.message());
+  fs::path temporary;
+  Descriptor file(-1);
+  for (int attempt = 0; file.get() < 0; ++attempt) {
+    temporary = folder / ("." + random_name() + ".tmp");
+    file.reset(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, rights));
+    if (file.get() < 0 && (errno != EEXIST || attempt == 100))
+      fail("write in the folder", folder, std::strerror(errno));
+  }
   int reason = write_and_sync(file, bytes);
   if (reason == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;
   if (reason != 0) {
@@ -137,6 +148,10 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() >= 0) ::fsync(directory.get());
 }
+
+}  // namespace
+
+void write_file_atomically(const fs::path& path, std::string_view bytes) { write_atomically(path, bytes, 0644); }
 
 void write_output_file(const std::filesystem::path& path, std::string_view bytes) {
   namespace fs = std::filesystem;
@@ -152,7 +167,7 @@ void write_output_file(const std::filesystem::path& path, std::string_view bytes
   }
   const bool link = fs::is_symlink(fs::symlink_status(path, error));
   const fs::path target = link ? fs::weakly_canonical(path, error) : path;
-  write_file_atomically(target.empty() ? path : target, bytes);
+  write_atomically(target.empty() ? path : target, bytes, 0666);
   if (fs::is_regular_file(there)) fs::permissions(target, there.permissions(), error);
 }
 
@@ -160,7 +175,7 @@ fs::path default_store() {
   if (const char* value = set_variable("XTUNE_CACHE_DIR")) return value;
   if (const char* value = set_variable("XDG_CACHE_HOME")) return fs::path(value) / "xtune";
   if (const char* value = set_variable("HOME")) return fs::path(value) / ".cache" / "xtune";
-  return temporary_folder() / ("xtune-" + std::to_string(::getuid()));
+  return temporary_folder() / ("xtune-" + std::to_string(::geteuid()));
 }
 
 fs::path own_executable() {

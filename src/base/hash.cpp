@@ -5,13 +5,22 @@
 #include <cryptopp/sha.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+#include "base/text.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune {
+namespace {
 
-std::string sha256(std::string_view bytes) {
-  std::array<CryptoPP::byte, CryptoPP::SHA256::DIGESTSIZE> digest{};
-  CryptoPP::SHA256().CalculateDigest(digest.data(), reinterpret_cast<const CryptoPP::byte*>(bytes.data()),
-                                     bytes.size());
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+
+using Digest = std::array<CryptoPP::byte, CryptoPP::SHA256::DIGESTSIZE>;
+
+std::string hex_of(const Digest& digest) {
   constexpr char digits[] = "0123456789abcdef";
   std::string hex;
   hex.reserve(digest.size() * 2);
@@ -20,6 +29,33 @@ std::string sha256(std::string_view bytes) {
     hex += digits[byte & 15];
   }
   return hex;
+}
+
+const CryptoPP::byte* as_bytes(const char* text) { return reinterpret_cast<const CryptoPP::byte*>(text); }
+
+}  // namespace
+
+std::string sha256(std::string_view bytes) {
+  Digest digest{};
+  CryptoPP::SHA256().CalculateDigest(digest.data(), as_bytes(bytes.data()), bytes.size());
+  return hex_of(digest);
+}
+
+std::string sha256_of_file(const std::filesystem::path& path) {
+  const auto fail = [&](const char* why) { throw Error(ErrorKind::io, printable(path.string()) + ": " + why); };
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) fail("is not a regular file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(std::strerror(errno));
+  CryptoPP::SHA256 hash;
+  std::vector<char> piece(piece_bytes);
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0)
+    hash.Update(as_bytes(piece.data()), static_cast<std::size_t>(file.gcount()));
+  if (file.bad()) fail("cannot be read");
+  Digest digest{};
+  hash.Final(digest.data());
+  return hex_of(digest);
 }
 
 std::uint32_t crc32c(std::string_view bytes) {

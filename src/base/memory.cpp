@@ -78,6 +78,11 @@ std::uint64_t available_memory_bytes(const fs::path& root) {
   return available;
 }
 
+std::uint64_t held_memory_bytes() {
+  const std::string status = read_if_there("/proc/self/status");
+  return (field(status, "VmRSS:").value_or(0) + field(status, "VmSwap:").value_or(0)) * 1024;
+}
+
 std::uint64_t peak_memory_bytes() { return field(read_if_there("/proc/self/status"), "VmHWM:").value_or(0) * 1024; }
 
 }  // namespace xtune

@@ -15,4 +15,7 @@ std::uint64_t available_memory_bytes(const std::filesystem::path& root = "/");
 /// getrusage counts the program that started it too). 0: not told.
 std::uint64_t peak_memory_bytes();
 
+/// What this process holds now, in memory and in swap (VmRSS and VmSwap of /proc/self/status). 0: not told.
+std::uint64_t held_memory_bytes();
+
 }  // namespace xtune

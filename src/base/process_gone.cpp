@@ -3,11 +3,22 @@
 
 #include <cerrno>
 #include <csignal>
-#include <string>
+#include <filesystem>
+#include <system_error>
 
 #include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/host_name.hpp"
 
 namespace xtune {
+
+std::string pid_scope() {
+  std::error_code error;
+  const std::string space = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
+  const std::string boot = read_if_there("/proc/sys/kernel/random/boot_id");
+  if (space.empty() || boot.empty()) return {};
+  return sha256(host_name() + "\n" + boot + "\n" + space).substr(0, 8);
+}
 
 bool process_is_gone(int pid) noexcept try {
   if (pid <= 0) return false;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/deadline.hpp"
 #include "base/event_loop.hpp"
 #include "base/subprocess.hpp"
 
@@ -27,16 +28,17 @@ double children_cpu_s() noexcept {
 CommandResult run_command(const std::vector<std::string>& argv, const CommandOptions& options) {
   CommandResult result;
   bool ended = false;
-  const auto keep = [&](std::string& text) {
-    return [&text, &result, limit = options.output_limit_bytes](std::string_view bytes) {
+  const std::uint64_t stderr_limit =
+      options.stderr_limit_bytes ? options.stderr_limit_bytes : options.output_limit_bytes;
+  const auto keep = [&](std::string& text, std::uint64_t limit) {
+    return [&, limit, all = options.output_limit_bytes](std::string_view bytes) {
       if (text.size() + bytes.size() > limit) {
-        result.output_truncated = true;
+        result.output_truncated = result.output_truncated || limit == all;
         bytes = bytes.substr(0, limit - text.size());
       }
       text.append(bytes);
     };
   };
-  const std::int64_t start_ns = system_clock().now_ns();
   const double cpu_before_s = children_cpu_s();
 
   EventLoop loop;
@@ -45,25 +47,25 @@ CommandResult run_command(const std::vector<std::string>& argv, const CommandOpt
   what.env = options.env;
   what.cwd = options.cwd;
   what.own_group = options.own_group;
-  what.on_stdout = keep(result.stdout_text);
-  what.on_stderr = keep(result.stderr_text);
+  what.on_stdout = keep(result.stdout_text, options.output_limit_bytes);
+  what.on_stderr = keep(result.stderr_text, stderr_limit);
   what.on_exit = [&](int exit_code, int signal) {
     result.exit_code = exit_code;
     result.signal = signal;
     ended = true;
   };
-  Subprocess child(loop, std::move(what));
+  Subprocess child = start_patiently(loop, what);
   child.write(options.stdin_text);
   child.close_stdin();
-  EventLoop::Watch timeout;
+  Deadline timeout;
   if (options.timeout_ms > 0) {
-    timeout = loop.call_after(options.timeout_ms, [&] {
+    timeout = Deadline(loop, static_cast<double>(options.timeout_ms) * 1e-3, child.pid(), [&](bool) {
       result.timed_out = child.running();
       child.kill_group(SIGKILL);
     });
   }
   loop.run_until([&] { return ended; });
-  result.wall_s = static_cast<double>(system_clock().now_ns() - start_ns) * 1e-9;
+  result.wall_s = static_cast<double>(system_clock().now_ns() - child.started_ns()) * 1e-9;
   result.cpu_s = children_cpu_s() - cpu_before_s;
   return result;
 }

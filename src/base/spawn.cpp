@@ -44,7 +44,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   struct stat info {};
   if (!options.cwd.empty() && (::stat(options.cwd.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)))
     message += " (there is no folder " + printable(options.cwd) + " to start it in)";
-  throw Error(ErrorKind::unavailable, message);
+  throw CannotStart(-reason, message);
 }
 
 }  // namespace

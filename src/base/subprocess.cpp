@@ -8,10 +8,14 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 #include "base/clock.hpp"
+#include "base/descendants.hpp"
 #include "base/event_loop.hpp"
+#include "base/machine_state.hpp"
 #include "base/spawn.hpp"
 #include "base/write_signals.hpp"
 #include "xtune/error.hpp"
@@ -34,7 +38,7 @@ struct Subprocess::State : std::enable_shared_from_this<Subprocess::State> {
   std::array<char, read_bytes> buffer;
   bool own_group = true, exited = false, detached = false;
   int exit_code = 0, signal = 0;
-  std::int64_t ended_ns = 0;
+  std::int64_t started_ns = 0, ended_ns = 0;
   int open_handles = 0;  // what libuv still holds
   int calls_inside = 0;  // callbacks on the stack: what they captured must outlive them
   std::shared_ptr<State> self;
@@ -76,6 +80,7 @@ void Subprocess::State::start(const SubprocessOptions& options) {
   ChildPipes pipes(options);
   self = shared_from_this();
   ++open_handles;
+  started_ns = system_clock().now_ns();
   try {
     spawn(loop->raw(), process, options, pipes, [](uv_process_t* handle, std::int64_t code, int by_signal) {
       static_cast<State*>(handle->data)->ended(code, by_signal);
@@ -152,7 +157,10 @@ void Subprocess::State::finish_if_all_read() noexcept {
 }
 
 void Subprocess::State::send_signal(int signum) const noexcept {
-  if (!exited) ::kill(own_group ? -process.pid : process.pid, signum);
+  if (exited) return;
+  // First, while its children are still known by it: one that has made a session of its own is in another group.
+  if (own_group && signum == SIGKILL) loop->guarded([this] { kill_tree(process.pid); });
+  ::kill(own_group ? -process.pid : process.pid, signum);
 }
 
 void Subprocess::State::write(std::string bytes) {
@@ -187,7 +195,7 @@ void Subprocess::State::detach() noexcept {
 
 Subprocess::Subprocess(EventLoop& loop, SubprocessOptions options) {
   if (options.argv.empty() || options.argv[0].empty())
-    throw Error(ErrorKind::unavailable, "cannot start a program without a name");
+    throw CannotStart(ENOENT, "cannot start a program without a name");
   auto state = std::make_shared<State>();
   state->loop = &loop;
   state->own_group = options.own_group;
@@ -255,7 +263,21 @@ void Subprocess::kill_group(int signum) noexcept {
 
 int Subprocess::pid() const noexcept { return state_ ? state_->process.pid : 0; }
 
+std::int64_t Subprocess::started_ns() const noexcept { return state_ ? state_->started_ns : 0; }
+
 std::int64_t Subprocess::ended_ns() const noexcept { return state_ ? state_->ended_ns : 0; }
+
+Subprocess start_patiently(EventLoop& loop, const SubprocessOptions& options) {
+  constexpr std::chrono::milliseconds first_wait{10}, longest_wait{640};
+  for (std::chrono::milliseconds wait = first_wait;; wait *= 2) {
+    try {
+      return Subprocess(loop, options);
+    } catch (const CannotStart& failure) {
+      if (!may_pass_soon(failure.reason()) || wait > longest_wait) throw;
+    }
+    std::this_thread::sleep_for(wait);
+  }
+}
 
 bool Subprocess::running() const noexcept {
   if (!state_ || state_->exited) return false;

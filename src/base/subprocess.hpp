@@ -9,9 +9,21 @@
 #include <utility>
 #include <vector>
 
+#include "xtune/error.hpp"
+
 namespace xtune {
 
 class EventLoop;
+
+/// A program could not be started.
+class CannotStart : public Error {
+ public:
+  CannotStart(int reason, const std::string& message) : Error(ErrorKind::unavailable, message), reason_(reason) {}
+  int reason() const noexcept { return reason_; }  ///< errno
+
+ private:
+  int reason_;
+};
 
 using Environment =
     std::vector<std::pair<std::string, std::string>>;  ///< name, value; added to or replacing the parent's
@@ -34,8 +46,8 @@ struct SubprocessOptions {
 class Subprocess {
  public:
   Subprocess() = default;
-  /// Throws Error(unavailable) when the program cannot be started (missing, not executable, no such cwd), naming it and
-  /// the reason.
+  /// Throws CannotStart when the program cannot be started (missing, not executable, no such cwd, too many processes),
+  /// naming it and the reason.
   Subprocess(EventLoop& loop, SubprocessOptions options);
   /// Kills (the group, or without own_group the child); no callback is called any more. Safe inside a callback of this
   /// object.
@@ -55,6 +67,8 @@ class Subprocess {
   void kill_group(int signum) noexcept;
   int pid() const noexcept;       ///< 0 when empty
   bool running() const noexcept;  ///< asks the system: false from its end on, also before on_exit
+  /// When it was started, by system_clock().now_ns().
+  std::int64_t started_ns() const noexcept;
   /// When the system told of its end, by system_clock().now_ns(): on_exit may come later. 0: it has not.
   std::int64_t ended_ns() const noexcept;
 
@@ -63,13 +77,19 @@ class Subprocess {
   std::shared_ptr<State> state_;
 };
 
+/// A Subprocess, also where the system is short of processes, descriptors or memory for a moment, or the program's file
+/// is still being written: tries for about a second, blocking. Throws CannotStart.
+Subprocess start_patiently(EventLoop& loop, const SubprocessOptions& options);
+
 struct CommandOptions {
   Environment env;
   std::string cwd;
   std::string stdin_text;
-  std::uint64_t timeout_ms = 0;  ///< 0: none; then the group is killed (without own_group: the child alone)
+  /// 0: none; then the group is killed (without own_group: the child alone). Counted as a Deadline counts.
+  std::uint64_t timeout_ms = 0;
   /// Of stdout and of stderr each; what comes after is dropped.
   std::uint64_t output_limit_bytes = std::uint64_t{64} << 20;
+  std::uint64_t stderr_limit_bytes = 0;  ///< of stderr, instead; 0: output_limit_bytes
   bool own_group = true;  ///< false: stays in the caller's group, so that killing the caller's kills it too
 };
 
@@ -77,7 +97,7 @@ struct CommandResult {
   int exit_code = 0;  ///< -1 when a signal ended it
   int signal = 0;
   bool timed_out = false;
-  bool output_truncated = false;
+  bool output_truncated = false;  ///< at output_limit_bytes
   std::string stdout_text;
   std::string stderr_text;
   double wall_s = 0;
@@ -87,7 +107,7 @@ struct CommandResult {
 };
 
 /// Runs to the end on a loop of its own; blocks the calling thread. A failing command is a result; throws
-/// Error(unavailable) only when it could not be started.
+/// CannotStart only, when it could not be started.
 CommandResult run_command(const std::vector<std::string>& argv, const CommandOptions& options = {});
 
 /// "exit code 2", "killed by signal 11 (segmentation fault)".

@@ -13,6 +13,7 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/host_name.hpp"
+#include "base/process_gone.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
@@ -35,12 +36,10 @@ std::string start_time(const std::string& pid) {
   return stat.substr(at + 1, stat.find(' ', at + 1) - at - 1);
 }
 
-/// Process ids mean something only here: in this boot of this machine, and in this container.
+/// Process ids mean something only here.
 std::string machine() {
-  std::error_code ignored;
-  const std::string container = fs::read_symlink("/proc/self/ns/pid", ignored).string();
-  return sha256(host_name() + "\n" + read_if_there("/proc/sys/kernel/random/boot_id") + "\n" + container)
-      .substr(0, 8);
+  const std::string scope = pid_scope();
+  return scope.empty() ? sha256(host_name()).substr(0, 8) : scope;
 }
 
 constexpr std::string_view unknown_start = "0";
@@ -94,6 +93,7 @@ TemporaryDirectory::TemporaryDirectory() {
                                    std::strerror(errno) + " (XTUNE_TMP_DIR names another place)");
   }
   path_ = name;
+  ::chmod(name.c_str(), S_IRWXU);  // whatever the umask has taken away
 }
 
 TemporaryDirectory::~TemporaryDirectory() {

@@ -68,6 +68,10 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
       best_distance = distance;
     }
   }
+  if (!best.empty() || word.size() < 3) return best;
+  // The beginning of a longer word: bayes, bayesian.
+  for (const std::string& candidate : candidates)
+    if (candidate.starts_with(word) && (best.empty() || candidate.size() < best.size())) best = candidate;
   return best;
 }
 

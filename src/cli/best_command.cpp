@@ -14,7 +14,8 @@
 namespace xtune::cli {
 namespace {
 
-nlohmann::ordered_json answer_json(const Spec& spec, const Bindings& problem, const LookupResult& found) {
+nlohmann::ordered_json answer_json(const Spec& spec, const Bindings& problem, const DeviceInfo& device,
+                                   const LookupResult& found) {
   nlohmann::ordered_json json{
       {"kernel", spec.kernel.name}, {"problem", bindings_json(problem)}, {"match", to_string(found.match)}};
   json["best"] = nullptr;
@@ -23,29 +24,33 @@ nlohmann::ordered_json answer_json(const Spec& spec, const Bindings& problem, co
     json["measured_for"] = bindings_json(found.record->problem);
     json["measured_on"] = found.record->device.name;
     json["differences"] = found.differences;
+    json["stale"] = nullptr;
+    if (found.stale) json["stale"] = {{"driver", {{"measured", found.record->device.driver}, {"now", device.driver}}}};
   }
   json["reasons"] = found.reasons;
   return json;
 }
 
-void print_text(const Spec& spec, const Bindings& problem, const LookupResult& found) {
-  if (!problem.empty()) fmt::print("problem: {}\n", bindings_text(problem));
+void print_text(const Spec& spec, const Bindings& problem, const DeviceInfo& device, const LookupResult& found) {
+  if (!problem.empty()) print_out("problem: {}\n", bindings_text(problem));
   if (found.record) {
     const Record& record = *found.record;
-    fmt::print("{}: {}\n  {} on {}", to_string(found.match), config_text(spec, record.config),
-               human_time_ms(statistic(record.time_ms, spec.measure.statistic)), record.device.name);
-    if (record.problem != problem) fmt::print(", measured for {}", bindings_text(record.problem));
-    if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) fmt::print(" ({})", metrics);
-    fmt::print("\n");
-    if (!spec.objective.goals.empty()) fmt::print("  {}\n", objective_text(spec, record));
-    if (!record.tainted.empty()) fmt::print("  tainted: {}\n", fmt::join(record.tainted, "; "));
-    if (!found.differences.empty())
-      fmt::print("  measured with another {} than this spec has now; `xtune run` measures anew\n",
-                 part_names(found.differences));
+    print_out("{}: {}\n  {} on {}", to_string(found.match), config_text(spec, record.config),
+              human_time_ms(statistic(record.time_ms, spec.measure.statistic)), record.device.name);
+    if (record.problem != problem) print_out(", measured for {}", bindings_text(record.problem));
+    if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) print_out(" ({})", metrics);
+    print_out("\n");
+    if (!spec.objective.goals.empty()) print_out("  {}\n", objective_text(spec, record));
+    if (!record.tainted.empty()) print_out("  tainted: {}\n", fmt::join(record.tainted, "; "));
+    if (found.stale)
+      print_out("  stale: {}; `xtune run` measures again\n", driver_change(record.device, device));
+    else if (!found.differences.empty())
+      print_out("  measured with another {} than this spec has now; `xtune run` measures again\n",
+                part_names(found.differences));
   } else {
-    fmt::print("none: nothing stored that may answer; `xtune run` measures\n");
+    print_out("none: nothing stored that may answer; `xtune run` measures\n");
   }
-  for (const std::string& reason : found.reasons) fmt::print("  {}\n", reason);
+  for (const std::string& reason : found.reasons) print_out("  {}\n", reason);
 }
 
 /// [objective] across: the configuration that the store has for all cases together.
@@ -56,11 +61,11 @@ class AcrossAnswer {
     for (const Bindings& problem : spec.cases)
       fits.push_back(std::make_unique<SpecFit>(spec, problem, target.device, target.arch, target.backend.toolchain));
     // What this spec would measure today goes first; where that is nothing, what it once was, and how it differs.
-    for (const bool any_key : {false, true}) {
+    for (const KeyFit worst : {KeyFit::holds, KeyFit::stale, KeyFit::differs}) {
       std::vector<CaseRecords> cases;
       for (std::size_t i = 0; i < fits.size(); ++i)
-        cases.push_back({spec.cases[i], target.device,
-                         answering(records, spec.cases[i], target.device, fits[i]->rules(), any_key)});
+        cases.push_back(
+            {spec.cases[i], target.device, answering(records, spec.cases[i], target.device, fits[i]->rules(), worst)});
       choice_ = choose_across(Objective(spec), spec.objective.across, cases);
       if (choice_) break;
     }
@@ -74,8 +79,8 @@ class AcrossAnswer {
     if (!choice_) return text + "      `xtune run` measures what the store lacks\n";
     for (std::size_t i = 0; i < differences_.size(); ++i)
       if (!differences_[i].empty())
-        text += fmt::format("      {}: measured with another {} than this spec has now\n",
-                            bindings_text(spec_.cases[i]), part_names(differences_[i]));
+        text += fmt::format("      {}: measured with another {} than now\n", bindings_text(spec_.cases[i]),
+                            part_names(differences_[i]));
     return text;
   }
   nlohmann::ordered_json json(std::size_t index) const {
@@ -102,15 +107,15 @@ int show(const std::string& path, const CommonOptions& options) {
     const LookupResult found = stored.look_up(problem, fit);
     all = all && found.record;
     if (options.json())
-      answers.push_back(answer_json(spec, problem, found));
+      answers.push_back(answer_json(spec, problem, target.device, found));
     else
-      print_text(spec, problem, found);
+      print_text(spec, problem, target.device, found);
   }
   if (across) {
     const AcrossAnswer answer(spec, target, stored.records());
     all = all && answer.found();
     for (std::size_t i = 0; i < answers.size(); ++i) answers[i]["across"] = answer.json(i);
-    if (!options.json()) fmt::print("{}", answer.text());
+    if (!options.json()) print_out("{}", answer.text());
   }
   if (options.json()) print_json(answers);
   return all ? done : nothing_valid;

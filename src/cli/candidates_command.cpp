@@ -51,6 +51,19 @@ DeviceInfo product_or_error(const std::string& name) {
               fmt::format("--product {}: not known; like it are: {}", name, listed(alike)));
 }
 
+/// The cost model is of GPUs.
+std::optional<DeviceInfo> gpu_of(const std::string& arch) {
+  std::optional<DeviceInfo> device = known_device(arch);
+  if (device && is_cpu(*device)) device.reset();
+  return device;
+}
+
+std::vector<std::string> gpu_archs() {
+  std::vector<std::string> archs = known_archs();
+  std::erase_if(archs, [](const std::string& arch) { return !gpu_of(arch); });
+  return archs;
+}
+
 /// A product, an architecture, or the device that is here.
 DeviceInfo device_for(const CandidatesOptions& options) {
   if (!options.product.empty()) {
@@ -61,7 +74,7 @@ DeviceInfo device_for(const CandidatesOptions& options) {
     return device;
   }
   if (!options.common.arch.empty())
-    return known_or_error(known_device(options.common.arch), "--arch", options.common.arch, known_archs());
+    return known_or_error(gpu_of(options.common.arch), "--arch", options.common.arch, gpu_archs());
   Target target;
   try {
     target = choose_target(options.common.target_options(TargetNeed::device));
@@ -130,10 +143,10 @@ nlohmann::ordered_json ranking_json(const Spec& spec, const Space& space, const 
 
 void print_ranking(const Space& space, const Bindings& problem, const DeviceModel& device, const RankOptions& options,
                    const Ranking& ranking) {
-  if (!problem.empty()) fmt::print("problem: {}\n", bindings_text(problem));
-  fmt::print("device: {} ({}); {} of {} configurations scored{}, {} of them do not fit\n\n", device.info.name,
-             device.info.arch, ranking.scored, space.size(), ranking.whole ? "" : " (a sample, improved)",
-             ranking.unfit);
+  if (!problem.empty()) print_out("problem: {}\n", bindings_text(problem));
+  print_out("device: {} ({}); {} of {} configurations scored{}, {} of them do not fit\n\n", device.info.name,
+            device.info.arch, ranking.scored, space.size(), ranking.whole ? "" : " (a sample, improved)",
+            ranking.unfit);
   const bool model = options.mode == RankMode::model;
   std::vector<std::string> header{"#"};
   for (const Parameter& parameter : space.parameters())
@@ -149,7 +162,7 @@ void print_ranking(const Space& space, const Bindings& problem, const DeviceMode
     row.push_back(config.reason);
     rows.push_back(std::move(row));
   }
-  fmt::print("{}", render_table(header, rows));
+  print_out("{}", render_table(header, rows));
 }
 
 /// The sizes of a bare template: -D M=4096.
@@ -228,7 +241,7 @@ void add_candidates_command(CLI::App& app, Context& context) {
   command->add_option("--top", options.top, "how many to list, instead of the spec's top_k")
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("--rank", options.rank, "by what to rank, instead of the spec's rank")
-      ->check(CLI::IsMember({"model", "carver"}));
+      ->check(one_of({"model", "carver"}));
   command->add_option("--seed", options.seed, "of the sample that stands for a huge space")->capture_default_str();
   command->callback([&context] { context.exit_code = show(options); });
 }

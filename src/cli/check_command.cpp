@@ -5,9 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/text.hpp"
 #include "cli/spec_list.hpp"
 #include "core/candidates/rank.hpp"
+#include "core/candidates/resolve.hpp"
 #include "core/run/program_target.hpp"
+#include "core/spec/document.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -51,6 +54,15 @@ std::optional<Target> target_of(const Spec& spec, const CommonOptions& options) 
   return target;
 }
 
+/// What a run refuses of buffers before it compiles anything. Shapes may ask for a device's facts; where none is known,
+/// any GPU's do. How much memory there is is a matter of the machine that runs it.
+void check_arguments(const Spec& spec, const Space& space, const Bindings& problem,
+                     const std::optional<Target>& target) {
+  constexpr std::uint64_t any_machine_bytes = std::uint64_t{1} << 62;
+  const DeviceInfo device = target ? target->device : known_device("sm_80").value();
+  CandidateResolver(spec, space, problem, device, device.arch, "", false).layouts(any_machine_bytes);
+}
+
 /// Every space that can be constructed here; throws what is wrong with one, as a run would.
 std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, Spec>>& specs,
                                        const CommonOptions& options) {
@@ -59,6 +71,7 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
   const bool device_needed =
       std::any_of(specs.begin(), specs.end(), [](const auto& spec) { return asks_for_device(spec.second); });
   if (device_needed) target = target_of(specs.front().second, options);
+  std::vector<std::string> notes;
   bool any_skipped = false, any_by_device = false, plain_done = false;
   for (const auto& [backend, spec] : specs) {
     Bindings facts;
@@ -75,10 +88,14 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
     for (const Bindings& problem : spec.cases) {
       const Space space = make_space(spec, problem, facts);
       // Fields may speak of a device too; for what is checked of them any GPU will do.
-      check_fields(spec, space, problem, facts.empty() ? device_facts(known_device("sm_80").value()) : facts);
+      const auto unranked =
+          check_fields(spec, space, problem, facts.empty() ? device_facts(known_device("sm_80").value()) : facts);
+      if (unranked) add_once(notes, fmt::format("note: {}: runs of this problem start without candidates", *unranked));
+      if (!spec.space_only() && !spec.replays()) check_arguments(spec, space, problem, target);
       spaces.push_back({backend, problem, space.size()});
     }
   }
+  for (const std::string& note : notes) tell("{}\n", note);
   if (any_skipped && !any_by_device)
     tell(
         "note: constraints ask for facts of a device, and there is none here: --arch names one to check them "
@@ -87,19 +104,19 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
 }
 
 void print_text(const std::string& path, const Spec& spec, const std::vector<CheckedSpace>& spaces) {
-  fmt::print("{}: {} '{}' is sound: {}, {}, {}, {}{}\n", path, spec.process ? "program" : "kernel", spec.kernel.name,
-             counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
-             counted(spec.cases.size(), "case"), counted(spec.args.size(), "argument"),
-             spec.replays()      ? " (a replay: nothing to compile)"
-             : spec.process      ? " (a program)"
-             : spec.space_only() ? " (a space alone: nothing to compile)"
-                                 : "");
+  print_out("{}: {} '{}' is sound: {}, {}, {}, {}{}\n", path, spec.process ? "program" : "kernel", spec.kernel.name,
+            counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
+            counted(spec.cases.size(), "case"), counted(spec.args.size(), "argument"),
+            spec.replays()      ? " (a replay: nothing to compile)"
+            : spec.process      ? " (a program)"
+            : spec.space_only() ? " (a space alone: nothing to compile)"
+                                : "");
   if (spec.configs)
-    fmt::print("  {} {} listed as valid\n", counted(spec.configs->size(), "configuration"),
-               spec.configs->size() == 1 ? "is" : "are");
+    print_out("  {} {} listed as valid\n", counted(spec.configs->size(), "configuration"),
+              spec.configs->size() == 1 ? "is" : "are");
   for (const CheckedSpace& space : spaces)
-    fmt::print("  {}{}{}: {}\n", space.backend, space.problem.empty() ? "" : ", ", bindings_text(space.problem),
-               counted(space.valid, "valid configuration"));
+    print_out("  {}{}{}: {}\n", space.backend, space.problem.empty() ? "" : ", ", bindings_text(space.problem),
+              counted(space.valid, "valid configuration"));
 }
 
 int check_one(const std::string& path, const CommonOptions& options, std::vector<nlohmann::ordered_json>& answers) {
@@ -111,7 +128,10 @@ int check_one(const std::string& path, const CommonOptions& options, std::vector
   if (plain.replays() && options.backend == "auto") backends = {"replay"};
   if (plain.process) backends = {"process"};
   if (plain.for_kokkos() && options.backend == "auto") backends = {"kokkos"};
-  for (const std::string& backend : backends) specs.emplace_back(backend, read_spec(path, options, backend));
+  // Without overlays all of them are the same spec, and one that lists a million configurations takes seconds to read.
+  const bool overlays = Document(*plain.text, plain.text_name).root().find("on") != nullptr;
+  for (const std::string& backend : backends)
+    specs.emplace_back(backend, overlays ? read_spec(path, options, backend) : plain);
   const std::vector<CheckedSpace> spaces = check_spaces(specs, options);
   const Spec& spec = options.backend == "auto" ? plain : specs.front().second;
   if (!options.json()) {

@@ -2,7 +2,9 @@
 #include "cli/commands.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -84,7 +86,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command
       .add_option("--format", options.format,
                   "text, or json: JSON alone on standard output, everything else on standard error")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(one_of({"text", "json"}))
       ->capture_default_str();
   command
       .add_option("--backend", options.backend,
@@ -202,6 +204,11 @@ void warn_of(const Recording& recording) {
          recording.damage.count, recording.space.size(), recording.damage.first);
 }
 
+void write_text(std::FILE* stream, const std::string& text) {
+  const std::string shown = printable(text);
+  std::fwrite(shown.data(), 1, shown.size(), stream);
+}
+
 void print_json(const nlohmann::ordered_json& json) {
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
@@ -227,6 +234,17 @@ Place place_in(const std::string& message) {
     if (column > 0) return {first.substr(0, colon), line, column};
   }
   return {};
+}
+
+CLI::Validator one_of(std::vector<std::string> words) {
+  const std::string list = fmt::format("{{{}}}", fmt::join(words, ","));
+  return CLI::Validator(
+      [words = std::move(words)](std::string& text) {
+        if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
+        return fmt::format("'{}' is not one of {}{}", printable(text, 80), fmt::join(words, ", "),
+                           did_you_mean(text, words));
+      },
+      list);
 }
 
 CLI::Validator whole_number(std::uint64_t least) {

@@ -80,11 +80,18 @@ void tell_warnings(const std::vector<std::string>& warnings);
 std::string counted(std::uint64_t count, const std::string& what);
 /// Prints what is wrong with a recording, and how much of it is damaged, to stderr.
 void warn_of(const Recording& recording);
+/// The one way of text to a terminal: control characters in it, which names, keys and paths of others may hold, are
+/// written as \x1b and the like; line ends and tabs stay.
+void write_text(std::FILE* stream, const std::string& text);
 /// To standard error. Where nobody can read it (closed, a full disk, a broken pipe) it is lost, and nothing else is.
 template <class... Arguments>
 void tell(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  const std::string text = fmt::format(format, std::forward<Arguments>(arguments)...);
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  write_text(stderr, fmt::format(format, std::forward<Arguments>(arguments)...));
+}
+/// Text on standard output; JSON has print_json.
+template <class... Arguments>
+void print_out(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  write_text(stdout, fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 /// JSON on standard output; bytes that are not UTF-8 (a path may have them) become U+FFFD.
 void print_json(const nlohmann::ordered_json& json);
@@ -99,6 +106,7 @@ struct Place {
 Place place_in(const std::string& message);
 
 /// What an option of this kind must be; else the message says what is expected.
+CLI::Validator one_of(std::vector<std::string> words);
 CLI::Validator whole_number(std::uint64_t least);
 CLI::Validator positive_seconds();
 

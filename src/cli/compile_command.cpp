@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <map>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
 #include "core/candidates/resolve.hpp"
+#include "core/run/compile_sweep.hpp"
 #include "core/run/services.hpp"
+#include "core/search/spread_sample.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
 
@@ -26,16 +29,25 @@ struct CompileOptions {
   bool sanitize = false;
 };
 
+/// A configuration of one case for one architecture.
 struct Row {
   std::string arch;
+  Bindings problem;
   Bindings config;
-  std::string key;
-  Outcome outcome = Outcome::ok;
-  std::string message;
-  ResourceUsage usage;
-  std::uint32_t dynamic_shared = 0;
-  double seconds = 0;
-  bool cached = false;
+  SweptConfig swept;
+};
+
+/// How one of the named architectures came out.
+struct ArchSummary {
+  std::string arch;
+  std::size_t compiled = 0, configurations = 0;
+  std::optional<Error> error;  ///< nothing could be compiled for it at all
+};
+
+struct CompileReport {
+  std::vector<Row> rows;
+  std::vector<ArchSummary> archs;
+  bool several_cases = false;
 };
 
 std::vector<std::string> split_list(const std::string& text) {
@@ -49,118 +61,58 @@ std::vector<std::string> split_list(const std::string& text) {
   return parts;
 }
 
-/// At most `limit` configurations, spread evenly over the space.
-std::vector<std::uint64_t> choose(const Space& space, std::uint64_t limit) {
-  const std::uint64_t count = std::min(limit, space.size());
-  std::vector<std::uint64_t> chosen;
-  for (std::uint64_t i = 0; i < count; ++i)
-    chosen.push_back(static_cast<std::uint64_t>(static_cast<double>(i) / static_cast<double>(count) *
-                                                static_cast<double>(space.size())));
-  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
-  return chosen;
-}
-
+/// All cases of one spec, for one architecture after the other.
 class CompileRun {
  public:
-  CompileRun(const CompileOptions& options, EventLoop& loop, CompileService& compiler)
-      : options_(options), loop_(loop), compiler_(compiler) {}
+  CompileRun(const CompileOptions& options, EventLoop& loop, CompileService& compiler, const std::atomic<bool>& stop)
+      : options_(options), loop_(loop), compiler_(compiler), stop_(stop) {}
 
   /// Throws Error where this architecture cannot be compiled for; what was compiled for others stays.
-  void compile_for(const Target& target, const std::atomic<bool>& stop) {
-    struct Abandon {
-      CompileRun& run;
-      ~Abandon() {
-        run.compiler_.cancel_all();
-        run.fresh_.clear();
-        run.sharing_.clear();
-      }
-    } abandon{*this};
+  void compile_for(const Target& target, ArchSummary& summary) {
     const Spec spec = load_spec_for(options_.path, options_.common, target);
     if (spec.space_only())
       throw Error(ErrorKind::invalid_spec,
                   options_.path + ": the spec describes a space alone; there is nothing to compile");
-    const Space space = make_space(spec, spec.cases.front(), device_facts(target.device));
-    const CandidateResolver resolver(spec, space, spec.cases.front(), target.device, target.arch,
-                                     target.backend.toolchain, options_.sanitize);
-    const auto chosen = choose(space, options_.limit);
-    if (chosen.size() < space.size())
-      tell("{}: {} of {} configurations, spread evenly (--limit says how many)\n", target.arch, chosen.size(),
-           space.size());
-    outstanding_ = 0;
-    for (const std::uint64_t index : chosen) start(target, spec, space, resolver, index);
-    while (outstanding_ > 0 && !stop) {
-      const std::size_t before = outstanding_;
-      if (!loop_.run_once() && outstanding_ == before)
-        throw Error(ErrorKind::io, "the compile workers ended without an answer");
+    report_.several_cases = spec.cases.size() > 1;
+    for (const Bindings& problem : spec.cases) {
+      if (stop_) return;
+      compile_case(target, spec, problem, summary);
     }
-    sort_and_keep(spec);
   }
 
-  const std::vector<Row>& rows() const { return rows_; }
-  bool any_ok() const {
-    return std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.outcome == Outcome::ok; });
-  }
+  CompileReport& report() { return report_; }
 
  private:
-  void start(const Target& target, const Spec& spec, const Space& space, const CandidateResolver& resolver,
-             std::uint64_t index) {
-    const Config config = space.at(index);
-    auto row = std::make_shared<Row>();
-    row->arch = target.arch;
-    row->config = resolver.config_bindings(config);
-    CompileRequest request = resolver.compile_request(config);
-    row->key = resolver.artifact_key(request);
-    std::shared_ptr<Launch> launch;
-    try {
-      launch = std::make_shared<Launch>(resolver.launch(config));
-      row->dynamic_shared = launch->shared_bytes;
-      if (const auto violation = resolver.limit_violation(*launch, nullptr))
-        throw CandidateFailure(Outcome::rejected, *violation);
-    } catch (const CandidateFailure& failure) {
-      row->outcome = failure.outcome();
-      row->message = failure.what();
-      fresh_.push_back(row);
-      return;
+  void compile_case(const Target& target, const Spec& spec, const Bindings& problem, ArchSummary& summary) {
+    const Space space = make_space(spec, problem, device_facts(target.device));
+    const CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain,
+                                     options_.sanitize);
+    const auto artifact_of = [&](std::uint64_t index) {
+      return resolver.artifact_key(resolver.compile_request(space.at(index)));
+    };
+    const std::vector<std::uint64_t> chosen = spread_sample(space, options_.limit, artifact_of);
+    if (chosen.size() < space.size())
+      tell("{}: {} of {} configurations, drawn so that every parameter value is among them (--limit says how many)\n",
+           target.arch, chosen.size(), space.size());
+    CompileSweep sweep(spec, space, resolver, target.backend.name, options_.common.store_path(), loop_, compiler_);
+    std::vector<Row> rows;
+    for (SweptConfig& swept : sweep.compile(chosen, [this] { return stop_.load(); })) {
+      if (!swept.done) continue;
+      ++summary.configurations;
+      if (swept.outcome == Outcome::ok) ++summary.compiled;
+      const Bindings config = resolver.config_bindings(space.at(swept.index));
+      rows.push_back({target.arch, problem, config, std::move(swept)});
     }
-    // Launch-only parameters share an artifact: one job, several rows.
-    auto& sharing = sharing_[row->key];
-    sharing.push_back(row);
-    if (sharing.size() > 1) return;
-    ++outstanding_;
-    const CompileJob job{target.backend.name, options_.common.store_path(), row->key, std::move(request)};
-    compiler_.compile(job, spec.kernel.compile_timeout_s,
-                      [this, key = row->key, launch, &resolver](const CompileAnswer& answer) {
-                        --outstanding_;
-                        for (const auto& waiting : sharing_[key]) {
-                          waiting->outcome = answer.outcome;
-                          waiting->message = answer.message;
-                          waiting->usage = answer.artifact.usage;
-                          waiting->seconds = answer.cached ? 0 : answer.artifact.compile_s;
-                          waiting->cached = answer.cached;
-                          if (answer.outcome == Outcome::ok)
-                            if (const auto violation = resolver.limit_violation(*launch, &answer.artifact.usage)) {
-                              waiting->outcome = Outcome::rejected;
-                              waiting->message = *violation;
-                            }
-                          fresh_.push_back(waiting);
-                        }
-                      });
-  }
-
-  void sort_and_keep(const Spec& spec) {
-    std::sort(fresh_.begin(), fresh_.end(), [&](const auto& a, const auto& b) {
-      return config_text(spec, a->config) < config_text(spec, b->config);
-    });
-    for (const auto& row : fresh_) rows_.push_back(*row);
+    std::sort(rows.begin(), rows.end(),
+              [&](const Row& a, const Row& b) { return config_text(spec, a.config) < config_text(spec, b.config); });
+    std::move(rows.begin(), rows.end(), std::back_inserter(report_.rows));
   }
 
   const CompileOptions& options_;
   EventLoop& loop_;
   CompileService& compiler_;
-  std::size_t outstanding_ = 0;
-  std::map<std::string, std::vector<std::shared_ptr<Row>>> sharing_;
-  std::vector<std::shared_ptr<Row>> fresh_;
-  std::vector<Row> rows_;
+  const std::atomic<bool>& stop_;
+  CompileReport report_;
 };
 
 template <class T>
@@ -168,84 +120,124 @@ std::string cell(const std::optional<T>& value) {
   return value ? std::to_string(*value) : "-";
 }
 
-std::optional<std::int64_t> shared_of(const Row& row) {
-  if (!row.usage.static_shared_bytes && row.dynamic_shared == 0) return std::nullopt;
-  return row.usage.static_shared_bytes.value_or(0) + row.dynamic_shared;
+std::optional<std::int64_t> shared_of(const SweptConfig& swept) {
+  if (!swept.usage.static_shared_bytes && swept.launch.shared_bytes == 0) return std::nullopt;
+  return swept.usage.static_shared_bytes.value_or(0) + swept.launch.shared_bytes;
 }
 
-void print_text(const std::vector<Row>& rows) {
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+void print_text(const CompileReport& report) {
+  std::vector<std::string> header{"arch",          "configuration", "outcome", "registers",
+                                  "spilled bytes", "shared bytes",  "compile", ""};
+  if (report.several_cases) header.insert(header.begin() + 1, "problem");
   std::vector<std::vector<std::string>> cells;
-  for (const Row& row : rows)
-    cells.push_back({row.arch, bindings_text(row.config), to_string(row.outcome), cell(row.usage.registers),
-                     cell(row.usage.spilled_bytes), cell(shared_of(row)),
-                     row.cached ? "cached" : fmt::format("{:.2f} s", row.seconds),
-                     row.message.substr(0, row.message.find('\n'))});
-  fmt::print("{}", render_table({"arch", "configuration", "outcome", "registers", "spilled bytes", "shared bytes",
-                                 "compile", ""},
-                                cells));
+  for (const auto& [arch, problem, config, swept] : report.rows) {
+    cells.push_back({arch, bindings_text(config), to_string(swept.outcome), cell(swept.usage.registers),
+                     cell(swept.usage.spilled_bytes), cell(shared_of(swept)),
+                     swept.cached ? "cached" : fmt::format("{:.2f} s", swept.seconds), first_line(swept.message)});
+    if (report.several_cases) cells.back().insert(cells.back().begin() + 1, bindings_text(problem));
+  }
+  print_out("{}", render_table(header, cells));
+  for (const ArchSummary& each : report.archs)
+    if (each.error)
+      print_out("{}: {}\n", each.arch, printable(first_line(each.error->what())));
+    else
+      print_out("{}: {} of {} compiled\n", each.arch, each.compiled, each.configurations);
 }
 
-std::vector<nlohmann::ordered_json> rows_json(const std::vector<Row>& rows) {
-  std::vector<nlohmann::ordered_json> list;
+nlohmann::ordered_json row_json(const Row& row, bool several_cases) {
   const auto number = [](const auto& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
   };
-  for (const Row& row : rows) {
-    nlohmann::ordered_json json{{"arch", row.arch},
-                                {"config", bindings_json(row.config)},
-                                {"key", row.key},
-                                {"outcome", to_string(row.outcome)}};
-    json["registers"] = number(row.usage.registers);
-    json["spilled_bytes"] = number(row.usage.spilled_bytes);
-    json["shared_bytes"] = number(shared_of(row));
-    json["seconds"] = row.seconds;
-    json["cached"] = row.cached;
-    if (!row.message.empty()) json["message"] = row.message;
-    list.push_back(std::move(json));
-  }
+  const SweptConfig& swept = row.swept;
+  nlohmann::ordered_json json{{"arch", row.arch}};
+  if (several_cases) json["problem"] = bindings_json(row.problem);
+  json["config"] = bindings_json(row.config);
+  json["key"] = swept.key;
+  json["outcome"] = to_string(swept.outcome);
+  json["registers"] = number(swept.usage.registers);
+  json["spilled_bytes"] = number(swept.usage.spilled_bytes);
+  json["shared_bytes"] = number(shared_of(swept));
+  json["seconds"] = swept.seconds;
+  json["cached"] = swept.cached;
+  if (!swept.message.empty()) json["message"] = swept.message;
+  return json;
+}
+
+nlohmann::ordered_json summary_json(const ArchSummary& summary) {
+  nlohmann::ordered_json json{
+      {"arch", summary.arch}, {"compiled", summary.compiled}, {"configurations", summary.configurations}};
+  if (summary.error) json["error"] = {{"kind", to_string(summary.error->kind())}, {"message", summary.error->what()}};
+  return json;
+}
+
+/// The rows; where several architectures are named, or one cannot be compiled for, a summary of each behind them.
+std::vector<nlohmann::ordered_json> report_json(const CompileReport& report) {
+  std::vector<nlohmann::ordered_json> list;
+  for (const Row& row : report.rows) list.push_back(row_json(row, report.several_cases));
+  const bool any_error =
+      std::any_of(report.archs.begin(), report.archs.end(), [](const auto& each) { return each.error.has_value(); });
+  if (report.archs.size() > 1 || any_error)
+    for (const ArchSummary& each : report.archs) list.push_back(summary_json(each));
   return list;
 }
 
-/// One for each architecture of --arch.
-std::vector<Target> targets_of(const std::string& path, const CommonOptions& options) {
-  std::vector<std::string> archs = split_list(options.arch);
+/// What one architecture lacks costs only that one. Anything else is wrong with the command line or the spec.
+bool concerns_one_arch(const Error& error) {
+  return error.kind() == ErrorKind::unsupported || error.kind() == ErrorKind::unavailable;
+}
+
+/// One target for each architecture of --arch, or the error that stands in its way. Of all of them before the first
+/// compiles: a misspelt one should not cost minutes. Throws where there is only one.
+std::vector<std::pair<ArchSummary, std::optional<Target>>> targets_of(const CompileOptions& options) {
+  std::vector<std::string> archs = split_list(options.common.arch);
   if (archs.empty()) archs.emplace_back();
-  std::vector<Target> targets;
+  std::vector<std::pair<ArchSummary, std::optional<Target>>> targets;
   for (const std::string& arch : archs) {
-    TargetOptions target_options = options.target_options(TargetNeed::compiler);
+    TargetOptions target_options = options.common.target_options(TargetNeed::compiler);
     target_options.arch = arch;
-    targets.push_back(target_for(path, options, target_options));
+    try {
+      Target target = target_for(options.path, options.common, target_options);
+      targets.emplace_back(ArchSummary{target.arch, 0, 0, {}}, std::move(target));
+    } catch (const Error& error) {
+      if (archs.size() == 1 || !concerns_one_arch(error)) throw;
+      tell("xtune: {}: {}\n", arch, error.what());
+      targets.emplace_back(ArchSummary{arch, 0, 0, error}, std::nullopt);
+    }
   }
   return targets;
 }
 
 int compile_one(const CompileOptions& options, EventLoop& loop, CompileService& compiler, const std::atomic<bool>& stop,
                 std::vector<nlohmann::ordered_json>& answers) {
-  // All of them before the first compiles: a misspelt one should not cost minutes.
-  const std::vector<Target> targets = targets_of(options.path, options.common);
-  CompileRun run(options, loop, compiler);
+  auto targets = targets_of(options);
+  CompileRun run(options, loop, compiler, stop);
   int code = done;
-  for (const Target& target : targets) {
+  for (auto& [summary, target] : targets) {
     if (stop) break;
     try {
-      run.compile_for(target, stop);
+      if (target) run.compile_for(*target, summary);
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::unsupported) throw;
-      tell("xtune: {}: {}\n", target.arch, error.what());
-      code = exit_code_of(error.kind());
+      if (!concerns_one_arch(error) || (error.kind() == ErrorKind::unavailable && targets.size() == 1)) throw;
+      tell("xtune: {}: {}\n", summary.arch, error.what());
+      summary.error = error;
     }
+    code = worse_code(code, summary.error          ? exit_code_of(summary.error->kind())
+                            : summary.compiled > 0 ? static_cast<int>(done)
+                                                   : static_cast<int>(nothing_valid));
+    run.report().archs.push_back(std::move(summary));
   }
   if (options.common.json())
-    answers = rows_json(run.rows());
+    answers = report_json(run.report());
   else
-    print_text(run.rows());
-  if (stop) return interrupted;
-  if (code != done) return code;
-  return run.any_ok() ? done : nothing_valid;
+    print_text(run.report());
+  return stop ? static_cast<int>(interrupted) : code;
 }
 
 int compile(const CompileOptions& options) {
-  const SpecList list = list_specs(options.paths);
+  SpecList list = list_specs(options.paths);
+  read_all(list, options.common);
   EventLoop loop;
   std::atomic<bool> stop{false};
   const auto ask_to_stop = [&stop] { stop = true; };
@@ -285,7 +277,11 @@ void add_compile_command(CLI::App& app, Context& context) {
           "compiler");
   command->get_option("--arch")->description(
       "architectures to compile for, separated by commas: sm_80,sm_90a or gfx90a,gfx1030");
-  command->add_option("--limit", options.limit, "configurations to compile at most, spread evenly over the space")
+  command
+      ->add_option(
+          "--limit", options.limit,
+          "configurations to compile for each architecture and case; of a larger space a sample that shows every "
+          "parameter value. Configurations that share a binary count once")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--sanitize", options.sanitize, "host backend: with AddressSanitizer and UBSan");

@@ -49,6 +49,8 @@ struct Matrix {
   std::vector<Bindings> problems, without;  ///< with measurements of their own, and without
   std::vector<Bindings> configs;
   std::vector<std::vector<double>> ratios;
+  /// Problems that were measured only with another driver than the device has now: with which.
+  std::vector<std::pair<Bindings, DeviceInfo>> stale;
 };
 
 /// Goals that are maximised have negative scores.
@@ -58,8 +60,22 @@ double ratio_of(double score, double best) {
   return std::isfinite(ratio) && ratio > 0 ? std::max(ratio, 1.0) : std::numeric_limits<double>::infinity();
 }
 
-/// The configurations of a problem that may answer, best first, with what ranks them.
-using Scores = std::vector<std::pair<Bindings, double>>;
+/// The configurations of a problem that may answer.
+struct Scores {
+  std::vector<std::pair<Bindings, double>> best_first;  ///< with what ranks them
+  std::optional<DeviceInfo> stale;                      ///< as in Matrix
+};
+
+/// Takes out what was measured with another driver than the device has now, where the rest is not empty; else returns
+/// the device that it was measured on.
+template <class Item, class DeviceOf>
+std::optional<DeviceInfo> keep_current(std::vector<Item>& own, const DeviceInfo& now, const DeviceOf& device_of) {
+  const auto is_current = [&](const Item item) { return same_driver(device_of(item), now); };
+  if (own.empty()) return std::nullopt;
+  if (std::none_of(own.begin(), own.end(), is_current)) return device_of(own.front());
+  std::erase_if(own, [&](const Item item) { return !is_current(item); });
+  return std::nullopt;
+}
 
 Scores scores_of(const Bindings& problem, const std::vector<Record>& records, const Target& target, const SpecFit& fit,
                  const Criterion& criterion) {
@@ -69,15 +85,21 @@ Scores scores_of(const Bindings& problem, const std::vector<Record>& records, co
         fit.obstacle(record).empty())
       own.push_back(&record);
   Scores scores;
-  for (const Record* record : ranked(own, criterion)) scores.emplace_back(record->config, criterion.of(*record));
+  scores.stale =
+      keep_current(own, target.device, [](const Record* record) -> const DeviceInfo& { return record->device; });
+  for (const Record* record : ranked(own, criterion))
+    scores.best_first.emplace_back(record->config, criterion.of(*record));
   return scores;
 }
 
-Scores scores_of(const Bindings& problem, const StoreView& view, const Target& target, const SpecFit& fit) {
+Scores scores_of(const Bindings& problem, const StoreView& view, const Target& target, const SpecFit& fit,
+                 const std::string& statistic) {
+  ConfigOrder own = view.members(problem, target.device, [&](const Record& record) { return fit.obstacle(record); });
   Scores scores;
-  const auto obstacle = [&](const Record& record) { return fit.obstacle(record); };
-  for (const StoredConfig* config : view.ranked(problem, target.device, obstacle))
-    scores.emplace_back(config_bindings(*config), config->time_ms);
+  scores.stale = keep_current(own, target.device,
+                              [&](const StoredConfig* row) -> const DeviceInfo& { return view.device_of(*row); });
+  for (const StoredConfig* row : rank_configs(own, statistic))
+    scores.best_first.emplace_back(config_bindings(*row), row->time_ms);
   return scores;
 }
 
@@ -90,11 +112,13 @@ Matrix matrix_of(const Spec& spec, const std::vector<Bindings>& problems, const 
   for (const Bindings& problem : problems) {
     const SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
     const Scores scores =
-        stored.view() ? scores_of(problem, *stored.view(), target, fit)
+        stored.view() ? scores_of(problem, *stored.view(), target, fit, spec.measure.statistic)
                       : scores_of(problem, stored.records(), target, fit, objective.criterion(problem, target.device));
     std::map<std::size_t, double> row;
-    for (const auto& [config, score] : scores)
-      row.emplace(numbers.emplace(config, numbers.size()).first->second, ratio_of(score, scores.front().second));
+    for (const auto& [config, score] : scores.best_first)
+      row.emplace(numbers.emplace(config, numbers.size()).first->second,
+                  ratio_of(score, scores.best_first.front().second));
+    if (scores.stale) matrix.stale.emplace_back(problem, *scores.stale);
     (row.empty() ? matrix.without : matrix.problems).push_back(problem);
     if (!row.empty()) rows.push_back(std::move(row));
   }
@@ -127,7 +151,8 @@ std::string method_of(const dispatch::Cover& cover) {
   return "greedy";
 }
 
-nlohmann::ordered_json cover_json(const Spec& spec, const Matrix& matrix, const dispatch::Cover& cover, double limit) {
+nlohmann::ordered_json cover_json(const Spec& spec, const Matrix& matrix, const dispatch::Cover& cover, double limit,
+                                  const DeviceInfo& now) {
   nlohmann::ordered_json json{{"kernel", spec.kernel.name},
                               {"within", limit - 1},
                               {"method", method_of(cover)},
@@ -143,6 +168,10 @@ nlohmann::ordered_json cover_json(const Spec& spec, const Matrix& matrix, const 
                           {"within", cover.ratio[i] <= limit}});
     json["configs"].push_back({{"config", bindings_json(matrix.configs[config])}, {"serves", std::move(serves)}});
   }
+  json["stale"] = nlohmann::ordered_json::array();
+  for (const auto& [problem, device] : matrix.stale)
+    json["stale"].push_back(
+        {{"problem", bindings_json(problem)}, {"driver", {{"measured", device.driver}, {"now", now.driver}}}});
   json["not_measured"] = nlohmann::ordered_json::array();
   for (const Bindings& problem : matrix.without) json["not_measured"].push_back(bindings_json(problem));
   return json;
@@ -152,30 +181,33 @@ std::string percent(double ratio) {
   return std::isfinite(ratio) ? fmt::format("{:.1f} %", (ratio - 1) * 100) : "not measured";
 }
 
-void print_text(const Spec& spec, const Matrix& matrix, const dispatch::Cover& cover, double limit, std::size_t most) {
+void print_text(const Spec& spec, const Matrix& matrix, const dispatch::Cover& cover, double limit, std::size_t most,
+                const DeviceInfo& now) {
   const std::size_t cases = matrix.problems.size();
   const char* how = cover.smallest          ? "exact: no smaller set does"
                     : cover.within == cases ? "greedy: a smaller set may do"
                                             : "greedy";
   if (cases == 0)
-    fmt::print("the store has no measurements of these cases on this device\n");
+    print_out("the store has no measurements of these cases on this device\n");
   else
-    fmt::print("{} for {} of {}, within {} of the best ({})\n", counted(cover.configs.size(), "configuration"),
-               cover.within, counted(cases, "case"), percent(limit), how);
+    print_out("{} for {} of {}, within {} of the best ({})\n", counted(cover.configs.size(), "configuration"),
+              cover.within, counted(cases, "case"), percent(limit), how);
   for (const std::size_t config : cover.configs) {
-    fmt::print("{}\n", config_text(spec, matrix.configs[config]));
+    print_out("{}\n", config_text(spec, matrix.configs[config]));
     for (std::size_t i = 0; i < cases; ++i)
       if (cover.served_by[i] == config)
-        fmt::print("  {}: {} above its best{}\n",
-                   matrix.problems[i].empty() ? "(no sizes)" : bindings_text(matrix.problems[i]),
-                   percent(cover.ratio[i]), cover.ratio[i] <= limit ? "" : ", beyond the limit");
+        print_out("  {}: {} above its best{}\n",
+                  matrix.problems[i].empty() ? "(no sizes)" : bindings_text(matrix.problems[i]),
+                  percent(cover.ratio[i]), cover.ratio[i] <= limit ? "" : ", beyond the limit");
   }
   for (std::size_t i = 0; i < cases; ++i)
-    if (!cover.served_by[i]) fmt::print("{}: none of these was measured\n", bindings_text(matrix.problems[i]));
+    if (!cover.served_by[i]) print_out("{}: none of these was measured\n", bindings_text(matrix.problems[i]));
+  for (const auto& [problem, device] : matrix.stale)
+    print_out("{}: stale: {}; `xtune run` measures again\n", bindings_text(problem), driver_change(device, now));
   for (const Bindings& problem : matrix.without)
-    fmt::print("{}: nothing measured; `xtune run` measures it\n", bindings_text(problem));
+    print_out("{}: nothing measured; `xtune run` measures it\n", bindings_text(problem));
   if (cover.too_many)
-    fmt::print(
+    print_out(
         "no {} serve all cases: --max-configs or --within must grow, or more configurations be measured on all "
         "cases\n",
         counted(most, "configuration"));
@@ -191,9 +223,9 @@ int show(const CoverOptions& options) {
   const Matrix matrix = matrix_of(spec, problems_of(spec, stored, options.stored), stored, target);
   const dispatch::Cover cover = dispatch::smallest_cover(matrix.ratios, limit, options.most);
   if (options.common.json())
-    print_json(cover_json(spec, matrix, cover, limit));
+    print_json(cover_json(spec, matrix, cover, limit, target.device));
   else
-    print_text(spec, matrix, cover, limit, options.most);
+    print_text(spec, matrix, cover, limit, options.most, target.device);
   return !matrix.problems.empty() && matrix.without.empty() && cover.within == matrix.problems.size() ? done
                                                                                                       : nothing_valid;
 }

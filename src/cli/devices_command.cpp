@@ -31,14 +31,14 @@ void print_text(const std::vector<BackendState>& states) {
                       device.memory_bytes ? human_bytes(static_cast<std::uint64_t>(device.memory_bytes)) : "-",
                       human_bytes(static_cast<std::uint64_t>(device.shared_per_block_optin)), device.driver});
   if (!rows.empty())
-    fmt::print(
+    print_out(
         "{}",
         render_table({"backend", "device", "name", "arch", "compute units", "memory", "shared/block", "driver"}, rows));
-  fmt::print("\n");
+  print_out("\n");
   for (const BackendState& state : states) {
-    if (state.devices.empty()) fmt::print("{}: no device: {}\n", state.name, state.device_reason);
-    fmt::print("{}: compiler: {}\n", state.name,
-               state.toolchain.empty() ? "none: " + state.toolchain_reason : state.toolchain);
+    if (state.devices.empty()) print_out("{}: no device: {}\n", state.name, state.device_reason);
+    print_out("{}: compiler: {}\n", state.name,
+              state.toolchain.empty() ? "none: " + state.toolchain_reason : state.toolchain);
   }
 }
 

@@ -80,11 +80,11 @@ int import_kernel_tuner(const ImportOptions& options) {
   std::string text;
   for (const auto& [outcome, count] : counts)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
-  fmt::print("{}: {} configurations of {} on {} ({})\n", options.path, recording.space.size(),
-             kernel_name_of(recording, stem), recording.device.name, text);
-  if (!spec.empty()) fmt::print("  {}, {}.configs.csv and {}.jsonl beside it\n", spec.string(), stem, stem);
+  print_out("{}: {} configurations of {} on {} ({})\n", options.path, recording.space.size(),
+            kernel_name_of(recording, stem), recording.device.name, text);
+  if (!spec.empty()) print_out("  {}, {}.configs.csv and {}.jsonl beside it\n", spec.string(), stem, stem);
   if (!stored.empty())
-    fmt::print("  {}: records of the architecture {} in the store\n", stored.string(), recording.device.arch);
+    print_out("  {}: records of the architecture {} in the store\n", stored.string(), recording.device.arch);
   return done;
 }
 
@@ -113,7 +113,7 @@ void add_import_command(CLI::App& app, Context& context) {
                            "add the records to this store, where they guide searches for the same kernel");
   kernel_tuner->add_option("--name", options.name, "of the written files; default: the cache file's");
   kernel_tuner->add_option("--format", options.format, "text, or json: JSON alone on standard output")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(one_of({"text", "json"}))
       ->capture_default_str();
   kernel_tuner->callback([&context] { context.exit_code = import_kernel_tuner(options); });
   add_import_kbench(*command, context);

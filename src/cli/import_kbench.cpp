@@ -64,8 +64,8 @@ int import_file(const KbenchCommand& command) {
     write_file_atomically(path, each.spec);
     list.push_back({{"spec", path.string()}, {"kernel", each.kernel}, {"configs", configs[i]}});
     if (command.format == "text")
-      fmt::print("{}: {} of {}; `xtune run {}` tunes it\n", path.string(), counted(configs[i], "configuration"),
-                 each.kernel, path.string());
+      print_out("{}: {} of {}; `xtune run {}` tunes it\n", path.string(), counted(configs[i], "configuration"),
+                each.kernel, path.string());
   }
   if (command.format == "json") print_json(list);
   return done;
@@ -85,10 +85,10 @@ void add_import_kbench(CLI::App& import, Context& context) {
   command->add_option("--build-opts", options.build_opts,
                       "words for `mojo build`, such as \"-O3 --target-accelerator sm_90\"");
   command->add_option("--device", options.device, "what the benchmark runs on: host, cuda or hip")
-      ->check(CLI::IsMember({"host", "cuda", "hip"}))
+      ->check(one_of({"host", "cuda", "hip"}))
       ->capture_default_str();
   command->add_option("--format", options.format, "text, or json: JSON alone on standard output")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(one_of({"text", "json"}))
       ->capture_default_str();
   command->callback([&context] { context.exit_code = import_file(options); });
 }

@@ -1,6 +1,7 @@
 // The xtune program: parses the command line, runs one command, turns errors into messages and exit codes.
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,8 +9,10 @@
 #include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 
+#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/submit_command.hpp"
 #include "xtune/version.hpp"
@@ -20,6 +23,12 @@ namespace {
 void open_standard_streams() {
   for (int fd = 0; fd <= 2; ++fd)
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd) return;
+}
+
+/// With a umask that denies the owner, no process of a run could read what another has written.
+void let_owner_use_own_files() {
+  const mode_t mask = umask(S_IRWXG | S_IRWXO);
+  umask(mask & ~mode_t{S_IRWXU});
 }
 
 using namespace xtune;
@@ -67,14 +76,38 @@ int take_sbatch_options(int argc, char** argv) {
   return static_cast<int>(dashes - argv);
 }
 
+int refuse(const CLI::App& app, const cli::Words& words, const std::string& why, int argc, char** argv) {
+  const CLI::App& command = cli::chosen_command(app, words);
+  cli::tell("xtune: {}\n", why);
+  cli::tell("`xtune {}--help` lists what it takes\n", &command == &app ? "" : command.get_name() + " ");
+  return report({to_string(ErrorKind::invalid_argument), why, cli::bad_arguments}, argc, argv);
+}
+
+/// Words that did not parse, or that ask for help or the version.
+int answer_parse_error(const CLI::App& app, const cli::Words& words, const CLI::ParseError& error, int argc,
+                       char** argv) {
+  if (error.get_exit_code() == 0) {
+    app.exit(error);
+    return cli::done;
+  }
+  const CLI::App& command = cli::chosen_command(app, words);
+  if (command.get_require_subcommand_min() > 0 && app.remaining(true).empty()) {
+    cli::tell("{}", command.help());
+    return report({to_string(ErrorKind::invalid_argument), "the command is missing", cli::bad_arguments}, argc, argv);
+  }
+  return refuse(app, words, cli::parse_error_text(app, words, error), argc, argv);
+}
+
 int run(int argc, char** argv) {
   argc = take_sbatch_options(argc, argv);
-  CLI::App app{"xtune finds the fastest configuration of a GPU kernel on the GPU you have, and remembers it."};
-  app.set_version_flag("--version", std::string("xtune ") + version);
+  const cli::Words words = cli::usual_words({argv + 1, argv + std::max(argc, 1)});
+  CLI::App app{"xtune finds the fastest configuration of a GPU kernel on the GPU you have, and remembers it.", "xtune"};
+  app.set_version_flag("-V,--version", std::string("xtune ") + version);
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Print the help of every command");
   app.footer(
-      "Example:\n  xtune run configs/gemm.toml\n\nExit codes: 0 done; 1 xtune's own failure; 2 bad arguments or spec; "
+      "Example:\n  xtune run configs/gemm.toml\n\n`xtune help COMMAND` lists the options of a command.\n\nExit codes: "
+      "0 done; 1 xtune's own failure; 2 bad arguments or spec; "
       "3 nothing "
       "valid was found;\n4 device or backend unavailable; 130 interrupted, or out of the job's time, with everything "
       "measured so far kept.");
@@ -83,11 +116,11 @@ int run(int argc, char** argv) {
 #include "cli/commands.def"
 #undef COMMAND
   try {
-    app.parse(argc, argv);
+    if (const std::string why = cli::unknown_command(app, words); !why.empty())
+      return refuse(app, words, why, argc, argv);
+    app.parse(cli::Words(words.rbegin(), words.rend()));  // it takes them last first
   } catch (const CLI::ParseError& error) {
-    // Help and version are "errors" with code 0.
-    if (app.exit(error) == 0) return cli::done;
-    return report({to_string(ErrorKind::invalid_argument), error.what(), cli::bad_arguments}, argc, argv);
+    return answer_parse_error(app, words, error, argc, argv);
   } catch (const Error& error) {
     cli::tell("xtune: {}\n", error.what());
     return report({to_string(error.kind()), error.what(), cli::exit_code_of(error.kind())}, argc, argv);
@@ -102,6 +135,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   open_standard_streams();
+  let_owner_use_own_files();
   // A reader that has gone and a file at its size limit are errors of the write.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
@@ -109,12 +143,12 @@ int main(int argc, char** argv) {
     const int code = run(argc, argv);
     // What was flushed earlier, and failed, shows in the stream's state alone.
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-      std::fputs("xtune: standard output cannot be written\n", stderr);
+      cli::tell("xtune: standard output cannot be written\n");
       return xtune::cli::own_failure;
     }
     return code;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "xtune: %s\n", error.what());
+    cli::tell("xtune: {}\n", error.what());
     return xtune::cli::own_failure;
   }
 }

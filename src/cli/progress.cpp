@@ -97,7 +97,8 @@ void ProgressPrinter::on_progress(const Progress& progress) {
   std::string text = line(progress);
   if (terminal_) {
     text.resize(std::min(text.size(), terminal_width() - 1));
-    tell("\r\x1b[K{}", text);
+    std::fputs("\r\x1b[K", stderr);
+    tell("{}", text);
     line_open_ = true;
   } else {
     tell("{}\n", text);
@@ -108,7 +109,7 @@ void ProgressPrinter::on_progress(const Progress& progress) {
 void ProgressPrinter::on_note(const std::string& text) {
   if (verbosity_ == Verbosity::warnings) return;
   finish();
-  fmt::print(stderr, "{}\n", printable(text));
+  tell("{}\n", text);
 }
 
 void ProgressPrinter::on_warning(const std::string& text) {

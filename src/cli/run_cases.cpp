@@ -1,6 +1,7 @@
 // What xtune run does of each case, and at the end.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "core/run/across.hpp"
 #include "core/run/attempt.hpp"
 #include "core/study/shared_study.hpp"
+#include "report/failures.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {
@@ -30,6 +32,7 @@ void RunCommand::join(const std::string& arch) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::io) throw;
     rank_.reset();
+    answer_.reset();
     speaks_ = true;
     tell("warning: {}; each of the {} processes of the job does all of the work\n", error.what(), size);
   }
@@ -41,12 +44,13 @@ void RunCommand::join_study(const std::string& arch) {
   if (const auto component = environment_variable("XTUNE_COMPONENT"); component && !spec_.replays())
     require_one_device(options_.common.store_path(), rank_->study, *component, target_.device.name, arch);
   const std::filesystem::path study = study_folder(options_.common.store_path(), rank_->study);
-  session_.speakers.push_back(std::make_unique<Claims>(study / path_component(arch) / "speaker", new_attempt(),
-                                                       system_clock(), Claims::Options{HUGE_VAL, 1}));
-  speaks_ = session_.speakers.back()->take(spec_.kernel.name + (options_.common.suite ? "\n" + options_.path : ""));
+  answer_.emplace(session_.claims_on_answers(study / path_component(arch) / "speaker"),
+                  spec_.kernel.name + (options_.common.suite ? "\n" + options_.path : ""));
+  speaks_ = answer_->own();
   if (!speaks_) return;
-  tell("one of {} processes ({}), which share the work through {}\n", rank_->size, rank_->launcher,
-       printable(options_.common.store_path().string()));
+  if (tells_progress())
+    tell("one of {} processes ({}), which share the work through {}\n", rank_->size, rank_->launcher,
+         printable(options_.common.store_path().string()));
   if (rank_->local_size > 1 && !target_.further.empty())
     tell(
         "warning: {} processes of this node see the same {} devices and will disturb each other: give each its own "
@@ -104,15 +108,28 @@ std::vector<nlohmann::ordered_json> RunCommand::results() const {
 void RunCommand::show(std::size_t number, const TuneResult& result, nlohmann::ordered_json json) {
   if (spec_.objective.across != ObjectiveSpec::Across::each) tuned_by_case_.emplace(number, result);
   if (!best_of(result.all(), Objective(spec_).criterion(result.problem, result.device))) code_ = nothing_valid;
+  const std::vector<FailureGroup> failures = failure_groups(result);
+  // Who asks for the sanitizers asks whether they find something.
+  if (options_.sanitize &&
+      std::any_of(failures.begin(), failures.end(), [](const FailureGroup& group) { return group.sanitizer; }))
+    code_ = nothing_valid;
   if (options_.common.json())
     results_[number] = std::move(json);
-  else if (speaks_)
-    print_text(result);
+  else
+    print_case(result);
 }
 
-void RunCommand::print_text(const TuneResult& result) const {
-  if (!result.problem.empty()) fmt::print("\nproblem: {}\n", bindings_text(result.problem));
-  fmt::print("{}", run_text(spec_, result, options_.rows));
+void RunCommand::print_case(const TuneResult& result) {
+  if (!result.problem.empty()) say(fmt::format("\nproblem: {}\n", bindings_text(result.problem)));
+  say(run_text(spec_, result, options_.rows));
+}
+
+void RunCommand::say(const std::string& text) {
+  if (!speaks_) {
+    unsaid_ += text;
+    return;
+  }
+  print_out("{}", text);
   std::fflush(stdout);
 }
 
@@ -129,9 +146,8 @@ void RunCommand::show_across() {
   if (!choice) code_ = nothing_valid;
   if (options_.common.json()) {
     for (auto& [number, json] : results_) json["across"] = across_json(spec_, choice, number);
-  } else if (speaks_) {
-    fmt::print("{}", across_text(spec_, choice));
-    std::fflush(stdout);
+  } else {
+    say(across_text(spec_, choice));
   }
 }
 

@@ -1,9 +1,10 @@
 // xtune run: tune every case of a spec on a device.
 #include "cli/run_command.hpp"
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/chosen_store.hpp"
+#include "base/descendants.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
@@ -15,21 +16,13 @@
 namespace xtune::cli {
 namespace {
 
-bool cache_disabled() {
-  const char* const value = std::getenv("XTUNE_DISABLE_CACHE");
-  const std::string text = value ? value : "";
-  for (const char* no : {"", "0", "false", "no", "off"})
-    if (text == no) return false;
-  for (const char* yes : {"1", "true", "yes", "on"})
-    if (text == yes) return true;
-  throw Error(ErrorKind::invalid_argument,
-              "XTUNE_DISABLE_CACHE='" + printable(text, 80) + "': set it to 1 to keep nothing, or to 0");
-}
-
 std::string device_line(const Target& target) {
   const std::string count = target.further.empty() ? "" : fmt::format("{} x ", target.further.size() + 1);
-  return fmt::format("{} on {}{} ({}), compiler {}", target.backend.name, count, target.device.name, target.arch,
-                     target.backend.toolchain);
+  std::string line = fmt::format("{} on {}{} ({}), compiler {}", target.backend.name, count, target.device.name,
+                                 target.arch, target.backend.toolchain);
+  // Who expects the GPU must not take the CPU's times for its own.
+  for (const std::string& failure : target.failed) line += "; not used: " + printable(failure, 300);
+  return line;
 }
 
 }  // namespace
@@ -74,22 +67,24 @@ int RunCommand::go() {
   if (options_.dry_run) return print_commands();
 
   EventLoop& loop = session_.loop;
-  if (speaks_) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
+  if (tells_progress()) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
   remove_abandoned_temporaries();
   const TemporaryDirectory temporaries;
+  const Descendants descendants;  // none of them outlives the run, or writes into the directory that is being removed
   const std::size_t jobs = default_jobs(rank_ ? rank_->local_size : 1);
   PooledCompileService compiler(loop, jobs, compile_worker_command(jobs, temporaries.path()));
   std::vector<std::unique_ptr<WorkerBenchService>> workers;
   std::vector<BenchService*> benches;
   for (std::size_t i = 0; i <= target_.further.size(); ++i) {
     const auto role = i == 0 ? WorkerBenchService::Role::first : WorkerBenchService::Role::further;
-    workers.push_back(std::make_unique<WorkerBenchService>(loop, bench_worker_command(options_.sanitize), role));
+    workers.push_back(
+        std::make_unique<WorkerBenchService>(loop, bench_worker_command(options_.sanitize, temporaries.path()), role));
     benches.push_back(workers.back().get());
   }
   using enum ProgressPrinter::Verbosity;
   ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all);
   for (const std::size_t number : case_order()) {
-    const TuneResult result = tune_case(spec_.cases[number], loop, compiler, benches, system_clock(), printer);
+    const TuneResult result = tune_case(spec_.cases[number], loop, compiler, benches, awake_clock(), printer);
     printer.finish();
     show(number, result, run_json(spec_, result, options_.rows));
     if (session_.ends()) break;
@@ -99,7 +94,7 @@ int RunCommand::go() {
     measure_across(
         Objective(spec_), tuned_,
         [&](std::size_t i, const std::vector<Bindings>& missing) {
-          return tune_case(tuned_[i].problem, loop, compiler, benches, system_clock(), printer, missing);
+          return tune_case(tuned_[i].problem, loop, compiler, benches, awake_clock(), printer, missing);
         },
         [this] { return session_.ends(); });
     printer.finish();
@@ -122,7 +117,7 @@ void add_run_command(CLI::App& app, Context& context) {
           "--transfer", options.transfer,
           "auto: stored records of the same kernel on other devices and problems guide the search; off: they do "
           "not")
-      ->check(CLI::IsMember({"auto", "off"}))
+      ->check(one_of({"auto", "off"}))
       ->capture_default_str();
   command->add_option("--recording", options.recording,
                       "with --backend replay: serve this instead of measuring; a Kernel Tuner cache, a record file, or "

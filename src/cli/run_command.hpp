@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/event_loop.hpp"
+#include "base/suspension.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
 #include "core/batch/job_end.hpp"
@@ -51,7 +52,10 @@ struct RunSession {
   /// Tells `xtune status`, where this is a process of a job or of a named study.
   void keep_progress(const std::filesystem::path& store);
   bool ends() const { return stop || drain; }
+  /// Of those who tell what came of a spec: below `folder`, kept alive while this one is. Throws Error(io).
+  Claims& claims_on_answers(const std::filesystem::path& folder);
 
+  SuspensionWatch suspensions;
   EventLoop loop;
   std::atomic<bool> stop{false};   ///< at once
   std::atomic<bool> drain{false};  ///< begin nothing new: the job's time is nearly over
@@ -63,7 +67,7 @@ struct RunSession {
   bool listens = false;                ///< this one has not heard yet
   std::int64_t ask_ns = 0;             ///< when it asks for itself, by system_clock
   std::optional<JobEnd> job_end;       ///< where it is told; known with the store
-  EventLoop::Watch look, beat;
+  EventLoop::Watch look, beat, speakers_beat;
   std::optional<ProgressFile> progress;
   std::optional<Rank> rank;  ///< one of several processes of a job
   bool seated = false;
@@ -72,6 +76,25 @@ struct RunSession {
   /// Of who tells what came of a spec. A claim lasts as long as its process.
   std::vector<std::unique_ptr<Claims>> speakers;
   bool kept = true;  ///< what was measured, in every spec so far
+};
+
+/// What one of several processes prints: the first that asks, and where that is gone without having printed, one of
+/// those that are left. Where two of them believe so, both print: an answer twice is better than none.
+class SharedAnswer {
+ public:
+  /// Of `name`; claims outlives it. Throws Error(io).
+  SharedAnswer(Claims& claims, std::string name)
+      : claims_(&claims), name_(std::move(name)), own_(claims_->take(name_)) {}
+  bool own() const { return own_; }  ///< this process is the one, so far
+  /// At the end of this process' work: waits until another one has printed, or this one is to.
+  bool is_left_to_this(RunSession& session);
+  /// To be called once it is printed, so that nobody else does.
+  void printed();
+
+ private:
+  Claims* claims_;
+  std::string name_;
+  bool own_;
 };
 
 /// All specs of the command, one after the other.
@@ -87,7 +110,9 @@ class RunCommand {
   int go();
   /// In the order of the cases, those that had their turn.
   std::vector<nlohmann::ordered_json> results() const;
-  bool speaks() const { return speaks_; }
+  /// What this process would print were it the one; unset: it shares nothing, and has printed all of it.
+  std::optional<SharedAnswer>& answer() { return answer_; }
+  const std::string& unsaid() const { return unsaid_; }
   bool shares() const { return rank_.has_value(); }
   const std::string& arch() const { return target_.device.arch; }
 
@@ -112,7 +137,9 @@ class RunCommand {
                        std::vector<Bindings> only = {});
   std::vector<std::size_t> case_order() const;
   void show(std::size_t number, const TuneResult& result, nlohmann::ordered_json json);
-  void print_text(const TuneResult& result) const;
+  void print_case(const TuneResult& result);
+  void say(const std::string& text);
+  bool tells_progress() const { return speaks_ && !options_.quiet; }
   bool chooses_across() const;
   void show_across();
   /// A replay's records are nobody's measurements: they are kept only where somebody asks for them.
@@ -127,7 +154,9 @@ class RunCommand {
   int code_ = done;
   bool cache_disabled_ = false;
   std::optional<Rank> rank_;  ///< of those who share the work on this spec
+  std::optional<SharedAnswer> answer_;
   bool speaks_ = true;
+  std::string unsaid_;                                     ///< for standard output, of one that does not speak
   std::map<std::size_t, nlohmann::ordered_json> results_;  ///< by case
   std::map<std::size_t, TuneResult> tuned_by_case_;
   std::vector<TuneResult> tuned_;  ///< the same in order, once all are there

@@ -1,6 +1,10 @@
 // Keeps the progress file and the slowest configuration.
 #include "cli/run_observer.hpp"
 
+#include "base/clock.hpp"
+#include "core/record/best.hpp"
+#include "core/record/objective.hpp"
+
 namespace xtune::cli {
 
 RunObserver::RunObserver(ProgressPrinter& printer, ProgressFile* file, StopRule* rule, const Spec& spec,
@@ -40,7 +44,14 @@ void RunObserver::on_progress(const Progress& progress) {
 void RunObserver::end(const TuneResult& result) {
   ended_ = true;
   if (!file_) return;
-  work().state = result.interrupted ? "stopped" : "done";
+  WorkProgress& own = work();
+  own.state = result.interrupted ? "stopped" : "done";
+  // As the run's own answer is made: the finals decide.
+  if (const auto best = best_of(result.all(), Objective(spec_).criterion(problem_, result.device))) {
+    own.best_ms = statistic(best->record->time_ms, spec_.measure.statistic);
+    own.best = best->record->config;
+    own.answered_unix_ms = result.interrupted ? 0 : system_clock().unix_time_ms();
+  }
   file_->write(true);
 }
 

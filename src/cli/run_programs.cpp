@@ -80,13 +80,13 @@ nlohmann::ordered_json json_of(const Commands& commands) {
 void print_lines(const Spec& spec, const Commands& commands, std::set<std::string>& built) {
   const std::string config = config_text(spec, commands.config);
   if (!commands.rejected.empty()) {
-    fmt::print("# {}: rejected: {}\n", config, one_line(commands.rejected));
+    print_out("# {}: rejected: {}\n", config, one_line(commands.rejected));
     return;
   }
   if (!commands.build.options.empty() && built.insert(commands.artifact_key).second)
-    fmt::print("{}\n", line_of(commands.build.defines, commands.build.options));
-  fmt::print("{}  # {}\n", line_of(commands.call.environment, commands.call.words), config);
-  if (!commands.call.check.empty()) fmt::print("{}\n", line_of(commands.call.environment, commands.call.check));
+    print_out("{}\n", line_of(commands.build.defines, commands.build.options));
+  print_out("{}  # {}\n", line_of(commands.call.environment, commands.call.words), config);
+  if (!commands.call.check.empty()) print_out("{}\n", line_of(commands.call.environment, commands.call.check));
 }
 
 }  // namespace
@@ -137,7 +137,7 @@ int RunCommand::print_commands() {
     const CandidateResolver resolver(spec_, space, problem, target_.device, target_.arch, target_.backend.toolchain,
                                      false);
     const std::uint64_t count = std::min(space.size(), spec_.search.evals.value_or(default_printed));
-    if (!options_.common.json() && !problem.empty()) fmt::print("# problem: {}\n", one_line(bindings_text(problem)));
+    if (!options_.common.json() && !problem.empty()) print_out("# problem: {}\n", one_line(bindings_text(problem)));
     if (count < space.size())
       tell("{} of {} configurations, in the order of the space (--evals says how many)\n", count, space.size());
     for (std::uint64_t index = 0; index < count; ++index) {

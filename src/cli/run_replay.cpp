@@ -57,7 +57,7 @@ int RunCommand::replay() {
       using enum ProgressPrinter::Verbosity;
       printer.emplace(spec_, options_.log, speaks_ ? quiet : warnings);
     }
-    if (speaks_)
+    if (tells_progress())
       tell("{}: {}, replayed on {}; all times are simulated\n", spec_.kernel.name, recording.name,
            recording.device.name);
     replay::Simulation simulation(loop, system_clock().unix_time_ms());
@@ -69,8 +69,8 @@ int RunCommand::replay() {
     json["simulated"] = true;
     json["recording"] = recording.name;
     show(number, result, std::move(json));
-    if (!options_.common.json() && speaks_)
-      fmt::print("      replayed from {}: the seconds are simulated, nothing was measured\n", recording.name);
+    if (!options_.common.json())
+      say(fmt::format("      replayed from {}: the seconds are simulated, nothing was measured\n", recording.name));
     if (session_.ends()) break;
   }
   if (chooses_across()) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/host_name.hpp"
+#include "base/process_gone.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
 #include "core/run/attempt.hpp"
@@ -68,7 +69,51 @@ void beat_later(RunSession& session) {
   });
 }
 
+constexpr std::uint64_t beat_speakers_every_ms = 3000;
+constexpr const char* printed_mark = "\nprinted";
+
+void beat_speakers_later(RunSession& session) {
+  session.speakers_beat = session.loop.call_after(beat_speakers_every_ms, [&session] {
+    for (const auto& claims : session.speakers) claims->beat();
+    beat_speakers_later(session);
+  });
+}
+
 }  // namespace
+
+Claims& RunSession::claims_on_answers(const std::filesystem::path& folder) {
+  // Long: it may be busy with a large space meanwhile, and then two print.
+  constexpr double lease_s = 60, look_s = 0.1;
+  speakers.push_back(
+      std::make_unique<Claims>(folder, new_attempt(), system_clock(), Claims::Options{lease_s, look_s, 0}));
+  if (speakers.size() == 1) beat_speakers_later(*this);
+  return *speakers.back();
+}
+
+bool SharedAnswer::is_left_to_this(RunSession& session) {
+  // Of a process that is gone the second look says so: it reads in between what that one has done.
+  constexpr int least_looks = 2;
+  constexpr std::uint64_t look_again_ms = 100;
+  for (int looks = 0; !own_; ++looks) {
+    if (claims_->is_taken(name_ + printed_mark)) return false;
+    try {
+      claims_->about_to_read();
+      own_ = claims_->take(name_);
+    } catch (const Error&) {  // a store that is gone: nobody can tell, so each prints
+      own_ = true;
+    }
+    if (own_) break;
+    if (session.ends() && looks >= least_looks) return false;
+    const auto wake = session.loop.call_after(look_again_ms, [] {});
+    session.loop.run_once();
+  }
+  return true;
+}
+
+void SharedAnswer::printed() try {
+  claims_->take(name_ + printed_mark);
+} catch (const Error&) {  // then another one may print it too
+}
 
 RunSession::RunSession(const RunOptions& options) : rank(find_rank()), tells(!rank || rank->rank == 0) {
   for (const int signum : {SIGINT, SIGTERM, SIGHUP}) signals.push_back(loop.on_signal(signum, [this] { stop = true; }));
@@ -107,6 +152,7 @@ void RunSession::keep_progress(const std::filesystem::path& store) {
   ProcessProgress process;
   process.host = host_name();
   process.pid = getpid();
+  process.pid_scope = pid_scope();
   process.attempt = new_attempt();
   process.job = environment_variable("SLURM_JOB_ID").value_or("");
   process.restart = std::atoi(environment_variable("SLURM_RESTART_COUNT").value_or("0").c_str());

@@ -1,6 +1,7 @@
 // xtune run of one spec or several: what they share, in which order they are run, and the answer.
 #include <algorithm>
-#include <cmath>
+#include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/subprocess.hpp"
@@ -43,56 +44,91 @@ std::vector<std::size_t> begin_elsewhere(const SpecList& list, RunSession& sessi
   return order;
 }
 
-/// One process of those that saw the same architectures prints the answers of several specs: the first that has them.
-class Printer {
+/// The answers of all specs as JSON: one process prints those of several specs, of the processes that saw the same
+/// architectures; those of one spec the process that speaks of it.
+class JsonPrinter {
  public:
-  void add(const RunCommand& run) {
+  void add(RunCommand& run) {
     shares_ = shares_ || run.shares();
-    speaks_ = speaks_ && run.speaks();
+    if (run.answer()) answer_ = run.answer();
     archs_.push_back(run.arch());
   }
-  bool prints(const RunOptions& options, RunSession& session, bool several) {
-    if (!several || !shares_) return speaks_;
+  /// Calls `print` where it is this process' to do so.
+  void print(const RunOptions& options, RunSession& session, bool several, const std::function<void()>& print_all) {
+    if (several && shares_) claim(options, session);
+    if (answer_ && !answer_->is_left_to_this(session)) return;
+    print_all();
+    if (std::fflush(stdout) == 0 && answer_) answer_->printed();
+  }
+
+ private:
+  void claim(const RunOptions& options, RunSession& session) {
     std::sort(archs_.begin(), archs_.end());
     std::string name = "answers";
     for (const std::string& arch : archs_) name += "\n" + arch;
     for (const std::string& path : options.paths) name += "\n" + path;
-    session.speakers.push_back(
-        std::make_unique<Claims>(study_folder(options.common.store_path(), session.rank->study) / "answers",
-                                 new_attempt(), system_clock(), Claims::Options{HUGE_VAL, 1}));
-    return session.speakers.back()->take(name);
+    answer_.emplace(
+        session.claims_on_answers(study_folder(options.common.store_path(), session.rank->study) / "answers"), name);
   }
 
- private:
-  bool shares_ = false, speaks_ = true;
+  bool shares_ = false;
+  std::optional<SharedAnswer> answer_;
   std::vector<std::string> archs_;
+};
+
+/// What other processes were to print, each of one spec; where they are gone this one does.
+struct TextPrinter {
+  struct Unsaid {
+    SharedAnswer answer;
+    std::string text;
+  };
+  void add(RunCommand& run) {
+    if (!run.answer()) return;
+    if (run.answer()->own() && std::fflush(stdout) == 0)
+      run.answer()->printed();
+    else
+      unsaid.push_back({*run.answer(), run.unsaid()});
+  }
+  void print_what_is_left(RunSession& session) {
+    for (Unsaid& each : unsaid) {
+      if (!each.answer.is_left_to_this(session)) continue;
+      print_out("{}", each.text);
+      if (std::fflush(stdout) == 0) each.answer.printed();
+    }
+  }
+  std::vector<Unsaid> unsaid;
 };
 
 }  // namespace
 
 int run_specs(const RunOptions& options) {
-  const SpecList list = list_specs(options.paths);
+  SpecList list = list_specs(options.paths);
+  read_all(list, options.common);
   RunSession session(options);
   Answers answers;
-  Printer printer;
+  JsonPrinter json_printer;
+  TextPrinter text_printer;
   const auto run_one = [&](const SpecList::Item& item, std::vector<nlohmann::ordered_json>& own) {
     RunOptions one = options;
     one.path = item.path;
     one.common = options_for(item, options.common);
     RunCommand run(one, session);
     const int code = run.go();
-    printer.add(run);
+    options.common.json() ? json_printer.add(run) : text_printer.add(run);
     own = run.results();
     return code;
   };
   const int code =
       for_each_spec(list, begin_elsewhere(list, session), answers, run_one, [&] { return session.ends(); });
-  if (options.common.json() && printer.prints(options, session, list.several)) {
-    if (options.dry_run && !list.several)
-      print_json(nlohmann::ordered_json(answers.front()));
-    else
-      print_answers(list, answers);
-  }
+  if (options.common.json())
+    json_printer.print(options, session, list.several, [&] {
+      if (options.dry_run && !list.several)
+        print_json(nlohmann::ordered_json(answers.front()));
+      else
+        print_answers(list, answers);
+    });
+  else
+    text_printer.print_what_is_left(session);
   if (session.progress) session.progress->end(session.ends() ? "interrupted" : code == done ? "done" : "failed");
   if (!session.ends()) return code;
   tell("xtune: {}; {}\n", session.drain ? "stopped before the end of the job's time" : "interrupted",

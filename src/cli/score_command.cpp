@@ -154,8 +154,8 @@ void print_tables(const std::vector<Recording>& recordings, const ScoreOptions& 
         add(score, recordings[i].name, score.spaces[i].found, score.spaces[i].aggregate, false);
     add(score, recordings.size() > 1 ? "mean" : recordings.front().name, score.mean, score.aggregate, true);
   }
-  fmt::print("optimum / best found after so many evaluations, mean of {} repeats\n{}", options.repeats,
-             render_table(header, rows));
+  print_out("optimum / best found after so many evaluations, mean of {} repeats\n{}", options.repeats,
+            render_table(header, rows));
 }
 
 int run_score(const ScoreCommand& command) {
@@ -191,14 +191,14 @@ void add_score_command(CLI::App& app, Context& context) {
   command
       ->add_option("--statistic", options.statistic,
                    "rank configurations by this of their samples; default: Kernel Tuner's own time, else the median")
-      ->check(CLI::IsMember({"median", "min", "mean"}));
+      ->check(one_of({"median", "min", "mean"}));
   command->add_flag(
       "--transfer", options.transfer,
       "guide the search on each recording by the others of the same kernel, of other devices or problems");
   command->add_flag("--no-aggregate", options.no_aggregate,
                     "leave out the aggregate score P(t), which takes longer searches");
   command->add_option("--format", options.format, "text, or json: JSON alone on standard output")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(one_of({"text", "json"}))
       ->capture_default_str();
   command->callback([&context] { context.exit_code = run_score(options); });
 }

@@ -79,18 +79,18 @@ nlohmann::ordered_json describe(const SpaceOptions& options, const Spec& spec, c
 }
 
 void print_text(const Spec& spec, const nlohmann::ordered_json& json) {
-  if (json.contains("problem")) fmt::print("problem {}\n", json["problem"].dump());
-  fmt::print("{}, {}: {} of {} configurations are valid, constructed in {:.2f} ms\n",
-             counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
-             json["valid"].dump(), json["cartesian"].dump(), json["construct_ms"].get<double>());
+  if (json.contains("problem")) print_out("problem {}\n", json["problem"].dump());
+  print_out("{}, {}: {} of {} configurations are valid, constructed in {:.2f} ms\n",
+            counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
+            json["valid"].dump(), json["cartesian"].dump(), json["construct_ms"].get<double>());
   if (json.contains("constraints")) {
     std::vector<std::vector<std::string>> rows;
     for (const auto& effect : json["constraints"])
       rows.push_back({effect["removed"].dump(), effect["tested"].dump(), effect["constraint"].get<std::string>()});
-    fmt::print("{}", render_table({"removes", "of", "constraint"}, rows));
+    print_out("{}", render_table({"removes", "of", "constraint"}, rows));
   }
   if (json.contains("samples"))
-    for (const auto& sample : json["samples"]) fmt::print("{}\n", sample.dump());
+    for (const auto& sample : json["samples"]) print_out("{}\n", sample.dump());
 }
 
 int show(const SpaceOptions& options) {

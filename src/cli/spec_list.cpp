@@ -21,11 +21,11 @@ SpecList list_specs(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     const std::optional<Suite> suite = load_suite(path);
     if (!suite) {
-      list.items.push_back({path, std::nullopt});
+      list.items.push_back({path, std::nullopt, std::nullopt});
       continue;
     }
     list.several = true;
-    for (const SuiteEntry& entry : suite->entries) list.items.push_back({entry.spec.string(), entry});
+    for (const SuiteEntry& entry : suite->entries) list.items.push_back({entry.spec.string(), entry, std::nullopt});
   }
   return list;
 }
@@ -34,6 +34,37 @@ CommonOptions options_for(const SpecList::Item& item, const CommonOptions& optio
   CommonOptions own = options;
   own.suite = item.entry ? &*item.entry : nullptr;
   return own;
+}
+
+namespace {
+
+/// The message with the spec's name in front, unless it is there.
+std::string with_path(const std::string& path, const std::string& message) {
+  const std::string name = printable(path);
+  const bool named = message.starts_with(path) || message.starts_with("cannot read " + name + ":");
+  return named ? message : name + ": " + message;
+}
+
+}  // namespace
+
+void read_all(SpecList& list, const CommonOptions& options) {
+  if (!list.several) return;
+  const Error* first = nullptr;
+  for (SpecList::Item& item : list.items) {
+    try {
+      // This reads the overlays of all backends too: which one a run will take makes no difference.
+      read_spec(item.path, options_for(item, options), "");
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::interrupted) throw;
+      item.error = error;
+      if (!item.entry && !first) {
+        first = &*item.error;
+        continue;  // printed where it is caught
+      }
+      tell("xtune: {}\n", with_path(item.path, error.what()));
+    }
+  }
+  if (first) throw Error(*first);
 }
 
 int worse_code(int a, int b) {
@@ -70,13 +101,12 @@ int for_each_spec(const SpecList& list, const std::vector<std::size_t>& order, s
     std::vector<Json>& own = answers[number];
     if (!list.several) return work(item, own);
     const auto fail = [&](int with, const char* kind, const std::string& message) {
-      // The message may open with the place in it.
-      tell("xtune: {}{}{}\n", message.starts_with(item.path) ? "" : printable(item.path),
-           message.starts_with(item.path) ? "" : ": ", message);
+      if (!item.error) tell("xtune: {}\n", with_path(item.path, message));
       own.push_back(failure_json(item.path, kind, message));
       code = worse_code(code, with);
     };
     try {
+      if (item.error) throw Error(*item.error);
       code = worse_code(code, work(item, own));
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::interrupted) throw;

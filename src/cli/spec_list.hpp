@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct SpecList {
   struct Item {
     std::string path;
     std::optional<SuiteEntry> entry;  ///< of a suite
+    std::optional<Error> error;       ///< the spec is unusable; was reported
   };
   std::vector<Item> items;
   bool several = false;  ///< a suite or several files: answers are a list, whatever its length
@@ -25,6 +27,11 @@ void add_specs_argument(CLI::App& command, std::vector<std::string>& paths);
 SpecList list_specs(const std::vector<std::string>& paths);
 /// The options as they are for one of them, which outlives the result.
 CommonOptions options_for(const SpecList::Item& item, const CommonOptions& options);
+
+/// Reads and checks the specs of a list of several, before anything runs, and reports what is wrong with all of them. A
+/// file of the command line that is unusable then throws its Error; an entry of a suite keeps it, and costs only its
+/// own turn. Devices and compilers that are missing are not looked for.
+void read_all(SpecList& list, const CommonOptions& options);
 
 /// How several runs end together: the worst of what their ends say.
 int worse_code(int a, int b);

@@ -131,24 +131,24 @@ Json status_json(const Subject& subject, const StudyStatus& status) {
 }
 
 void print_text(const Json& json, const StudyStatus& status) {
-  fmt::print("{}\n", printable(json["name"].get<std::string>()));
+  print_out("{}\n", printable(json["name"].get<std::string>()));
   for (const Json& job : json["jobs"])
-    fmt::print("  {}: job {}{}\n", job["step"].get<std::string>(), job["job"].get<std::string>(),
-               job["state"].is_null() ? ", of which Slurm knows nothing (any more)"
-                                      : " " + printable(job["state"].get<std::string>(), 40));
+    print_out("  {}: job {}{}\n", job["step"].get<std::string>(), job["job"].get<std::string>(),
+              job["state"].is_null() ? ", of which Slurm knows nothing (any more)"
+                                     : " " + printable(job["state"].get<std::string>(), 40));
   std::vector<std::vector<std::string>> rows;
   for (const WorkProgress& work : status.work)
     rows.push_back({work.arch, work.kernel, bindings_text(work.problem), fmt::format("{}/{}", work.done, work.total),
                     work.best_ms ? human_time_ms(*work.best_ms) : "-", work.state,
                     work.best_ms ? bindings_text(work.best) : work.error});
-  if (!rows.empty()) fmt::print("{}", render_table({"arch", "kernel", "problem", "done", "best", "state", ""}, rows));
+  if (!rows.empty()) print_out("{}", render_table({"arch", "kernel", "problem", "done", "best", "state", ""}, rows));
   std::size_t alive = 0;
   for (const ProcessStatus& each : status.processes) alive += each.alive;
-  fmt::print("{} of {} at work\n", alive, counted(status.processes.size(), "process"));
+  print_out("{} of {} at work\n", alive, counted(status.processes.size(), "process"));
   for (const ProcessStatus& each : status.processes)
     if (!each.alive && each.progress.state == "running")
-      fmt::print("  dead: rank {} on {} (pid {}), silent for {}\n", each.progress.rank, printable(each.progress.host),
-                 each.progress.pid, human_seconds(each.age_s));
+      print_out("  dead: rank {} on {} (pid {}), silent for {}\n", each.progress.rank, printable(each.progress.host),
+                each.progress.pid, human_seconds(each.age_s));
 }
 
 /// Whether something may still change.
@@ -189,7 +189,7 @@ int status(const StatusOptions& options) {
         loop.call_after(static_cast<std::uint64_t>(options.every_s * 1e3), [&waited] { waited = true; });
     while (!waited && !stopped) loop.run_once();
     if (stopped) return interrupted;
-    if (options.format == "text") fmt::print("\n");
+    if (options.format == "text") print_out("\n");
   }
 }
 
@@ -204,7 +204,7 @@ void add_status_command(CLI::App& app, Context& context) {
       "what `xtune submit` printed, a job's number or XTUNE_STUDY; default: the latest submission, else "
       "the latest study of the store");
   command->add_option("--format", options.format, "text, or json: with --watch a line each time")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(one_of({"text", "json"}))
       ->capture_default_str();
   command->add_option("--store", options.store, "the job's store; default: XTUNE_CACHE_DIR, else ~/.cache/xtune");
   command->add_flag("--watch", options.watch, "again and again, until nobody is at work");

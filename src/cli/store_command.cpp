@@ -32,9 +32,7 @@ std::uint64_t byte_count(const std::string& option, const std::string& text) {
                 "a number of bytes, or one with K, M, G or T, such as 10G");
 }
 
-std::filesystem::path StoreOptions::path() const {
-  return chosen_store(store);
-}
+std::filesystem::path StoreOptions::path() const { return chosen_store(store); }
 
 void add_store_options(CLI::App& command, StoreOptions& options) {
   command.add_option("--store", options.store,
@@ -42,7 +40,7 @@ void add_store_options(CLI::App& command, StoreOptions& options) {
   command
       .add_option("--format", options.format,
                   "text, or json: JSON alone on standard output, everything else on standard error")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(one_of({"text", "json"}))
       ->capture_default_str();
 }
 

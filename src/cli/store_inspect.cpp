@@ -40,16 +40,24 @@ int list(const StoreOptions& options) {
     print_json(json);
     return summary.nothing_read() ? own_failure : done;
   }
-  fmt::print("{}\n", printable(options.path().string()));
+  print_out("{}\n", printable(options.path().string()));
   for (const StorePart& part : summary.parts)
-    fmt::print("  {:<12} {:<24} {:>9}, {} answered on {}; newest {}, {}\n", printable(part.arch, 60),
-               printable(part.kernel, 80), counted(part.records, "record"), counted(part.answers, "problem"),
-               part.devices.empty() ? "no device" : printable(fmt::format("{}", fmt::join(part.devices, ", ")), 200),
-               date_of(part.newest_unix_ms), human_bytes(part.bytes));
-  if (summary.parts.empty()) fmt::print("  no records{}\n", summary.unreadable ? " that can be read" : "");
-  fmt::print("  {}, {} with their sources\n", counted(summary.artifacts, "artifact"),
-             human_bytes(summary.artifact_bytes));
+    print_out("  {:<12} {:<24} {:>9}, {} answered{}; newest {}, {}\n", printable(part.arch, 60),
+              printable(part.kernel, 80), counted(part.records, "record"), counted(part.answers, "problem"),
+              part.devices.empty() ? "" : " on " + printable(fmt::format("{}", fmt::join(part.devices, ", ")), 200),
+              date_of(part.newest_unix_ms), human_bytes(part.bytes));
+  if (summary.parts.empty()) print_out("  no records{}\n", summary.unreadable ? " that can be read" : "");
+  print_out("  {}, {} with their sources\n", counted(summary.artifacts, "artifact"),
+            human_bytes(summary.artifact_bytes));
   return summary.nothing_read() ? own_failure : done;
+}
+
+std::string repair_hint(const VerifyReport& report) {
+  const auto movable = static_cast<std::size_t>(
+      std::count_if(report.damage.begin(), report.damage.end(), [](const StoreDamage& one) { return one.movable; }));
+  if (movable == 0) return "; --repair cannot move any of it aside: see to the files yourself";
+  if (movable < report.damage.size()) return fmt::format("; --repair can move {} of them aside", movable);
+  return "; --repair moves them aside";
 }
 
 int verify(const StoreOptions& options, bool repair) {
@@ -68,18 +76,18 @@ int verify(const StoreOptions& options, bool repair) {
     print_json(json);
   } else {
     for (const StoreDamage& damage : report.damage)
-      fmt::print("{}: {}{}\n", damage.where, damage.what, damage.repaired ? " (moved aside)" : "");
-    for (const std::string& note : report.notes) fmt::print("note: {}\n", note);
+      print_out("{}: {}{}\n", damage.where, damage.what, damage.repaired ? " (moved aside)" : "");
+    for (const std::string& note : report.notes) print_out("note: {}\n", note);
     tell_warnings(report.not_repaired);
-    fmt::print(
-        "{}: {} in {}, {}: {}\n", printable(options.path().string()), counted(report.records, "sound record"),
-        counted(report.record_files, "file"), counted(report.artifacts, "artifact"),
-        report.damage.empty() ? "nothing damaged"
-        : report.sound()      ? fmt::format("{} moved aside", counted(report.damage.size(), "damaged piece"))
-        : repair ? fmt::format("{}, of which {} could not be repaired", counted(report.damage.size(), "damaged piece"),
-                               std::count_if(report.damage.begin(), report.damage.end(),
-                                             [](const StoreDamage& one) { return !one.repaired; }))
-                 : counted(report.damage.size(), "damaged piece") + "; --repair moves them aside");
+    print_out("{}: {} in {}, {}: {}\n", printable(options.path().string()), counted(report.records, "sound record"),
+              counted(report.record_files, "file"), counted(report.artifacts, "artifact"),
+              report.damage.empty() ? "nothing damaged"
+              : report.sound()      ? fmt::format("{} moved aside", counted(report.damage.size(), "damaged piece"))
+              : repair
+                  ? fmt::format("{}, of which {} could not be repaired", counted(report.damage.size(), "damaged piece"),
+                                std::count_if(report.damage.begin(), report.damage.end(),
+                                              [](const StoreDamage& one) { return !one.repaired; }))
+                  : counted(report.damage.size(), "damaged piece") + repair_hint(report));
   }
   return report.sound() ? done : own_failure;
 }
@@ -128,11 +136,11 @@ int collect(const GcFlags& flags) {
   }
   if (flags.dry_run && !flags.common.json())
     for (const GcReport::Removed& removed : report.removed)
-      fmt::print("{} ({}): {}\n", printable(removed.path.string()), human_bytes(removed.bytes), removed.why);
+      print_out("{} ({}): {}\n", printable(removed.path.string()), human_bytes(removed.bytes), removed.why);
   if (!flags.common.json())
-    fmt::print("{}: {} {}, {}; artifacts that stay: {}\n", printable(flags.common.path().string()),
-               flags.dry_run ? "would remove" : "removed", counted(report.removed.size(), "file"),
-               human_bytes(report.bytes), human_bytes(report.kept_bytes));
+    print_out("{}: {} {}, {}; artifacts that stay: {}\n", printable(flags.common.path().string()),
+              flags.dry_run ? "would remove" : "removed", counted(report.removed.size(), "file"),
+              human_bytes(report.bytes), human_bytes(report.kept_bytes));
   return tell_missed_size(options, report) || report.failed > 0 || report.nothing_read ? own_failure : done;
 }
 

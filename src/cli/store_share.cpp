@@ -19,11 +19,13 @@ using Json = nlohmann::ordered_json;
 
 int merge(const StoreOptions& options, const std::vector<std::string>& others) {
   MergeReport all;
+  bool nothing_read = false;  // of the records of one of them
   for (const std::string& other : others) {
     const MergeReport one = merge_store(options.path(), other);
     all.records += one.records, all.artifacts += one.artifacts;
     all.known_records += one.known_records, all.known_artifacts += one.known_artifacts;
     all.refused += one.refused;
+    nothing_read = nothing_read || (one.unread > 0 && one.records + one.known_records == 0);
     all.warnings.insert(all.warnings.end(), one.warnings.begin(), one.warnings.end());
   }
   tell_warnings(all.warnings);
@@ -36,10 +38,10 @@ int merge(const StoreOptions& options, const std::vector<std::string>& others) {
                     {"refused", all.refused},
                     {"left_out", all.warnings}});
   else
-    fmt::print("{}: {} and {} came, {} and {} were there before\n", printable(options.path().string()),
-               counted(all.records, "record"), counted(all.artifacts, "artifact"), counted(all.known_records, "record"),
-               counted(all.known_artifacts, "artifact"));
-  return all.refused ? own_failure : done;
+    print_out("{}: {} and {} came, {} and {} were there before\n", printable(options.path().string()),
+              counted(all.records, "record"), counted(all.artifacts, "artifact"), counted(all.known_records, "record"),
+              counted(all.known_artifacts, "artifact"));
+  return all.refused || nothing_read ? own_failure : done;
 }
 
 struct ShipFlags {
@@ -97,8 +99,8 @@ int bundle(const ShipFlags& flags) {
                     {"bytes", report.bytes},
                     {"left_out", report.warnings}});
   else
-    fmt::print("{}: {}, {}, {}\n", printable(flags.output), counted(report.records, "record"),
-               counted(report.artifacts, "artifact"), human_bytes(report.bytes));
+    print_out("{}: {}, {}, {}\n", printable(flags.output), counted(report.records, "record"),
+              counted(report.artifacts, "artifact"), human_bytes(report.bytes));
   return done;
 }
 
@@ -128,7 +130,7 @@ void add_store_export(CLI::App& store, Context& context) {
       ->add_option("--format", flags.form,
                    "json: a list of winners; header: C++ constants and a choice among them; kernel-tuner: all "
                    "measurements of one kernel, device and problem, as Kernel Tuner's T4 results")
-      ->check(CLI::IsMember({"json", "header", "kernel-tuner"}))
+      ->check(one_of({"json", "header", "kernel-tuner"}))
       ->capture_default_str();
   command->add_option("-o,--output", flags.output, "file to write; default: standard output");
   command->add_option("-D", flags.defines, "NAME=value: only of problems with this size; may be repeated")

@@ -99,14 +99,14 @@ int print_scripts(const Submission& submission, const std::vector<JobStep>& step
   const Words compile = options.compile == "login" ? compile_command(submission) : Words();
   if (!compile.empty()) {
     json["compile_here"] = compile;
-    if (!options.common.json()) fmt::print("# here: {}\n\n", printable(command_line(compile)));
+    if (!options.common.json()) print_out("# here: {}\n\n", printable(command_line(compile)));
   }
   std::string after;
   for (const JobStep& step : steps) {
     const Words command = sbatch_command(step, submission.folder / (step.name + ".sh"), after);
     after = "<" + step.name + ">";
     json["steps"].push_back({{"step", step.name}, {"sbatch", command}, {"script", step.script}});
-    if (!options.common.json()) fmt::print("# {}\n{}\n", printable(command_line(command)), step.script);
+    if (!options.common.json()) print_out("# {}\n{}\n", printable(command_line(command)), step.script);
   }
   if (options.common.json()) print_json(json);
   return done;
@@ -180,13 +180,13 @@ int submit(const SubmitOptions& options, const CLI::App& command) {
     // After each: where the next is refused, what is queued can still be found.
     write_submission(submission, submitted);
     json["steps"].push_back({{"step", step.name}, {"job", after}});
-    if (!options.common.json()) fmt::print("{}: job {}\n", step.name, after);
+    if (!options.common.json()) print_out("{}: job {}\n", step.name, after);
   }
   if (options.common.json())
     print_json(json);
   else
-    fmt::print("follow it with: xtune status {} --store {} --watch\n", submission.name,
-               printable(command_line({submission.store.string()})));
+    print_out("follow it with: xtune status {} --store {} --watch\n", submission.name,
+              printable(command_line({submission.store.string()})));
   return done;
 }
 
@@ -218,7 +218,7 @@ void add_submit_command(CLI::App& app, Context& context) {
       ->add_option("--compile", options.compile,
                    "where to compile for the architectures that are named: login (here, now), job (a job of its own "
                    "in front), or none (as the measuring goes)")
-      ->check(CLI::IsMember({"login", "job", "none"}))
+      ->check(one_of({"login", "job", "none"}))
       ->capture_default_str();
   command
       ->add_option("--cpu-option", options.compile_sbatch,

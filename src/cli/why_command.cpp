@@ -52,19 +52,24 @@ void find(MeasuredConfigs& asked, const StoredAnswers& stored) {
   });
 }
 
-/// Of the stored record whose key differs in the fewest parts.
-std::vector<std::string> nearest_difference(const Measured& measured, const StoreView* view, const KeyParts& parts) {
-  std::vector<std::string> best;
+/// How the stored record differs whose key does so in the fewest parts; empty: not at all.
+std::vector<std::string> nearest_difference(const Measured& measured, const StoreView* view, const KeyParts& parts,
+                                            const DeviceInfo& device) {
+  if (measured.has(key_of(parts))) return {};
+  std::optional<std::vector<std::string>> best;
   const auto add = [&](const Record& record) {
     std::vector<std::string> difference = key_difference(parts, record.key_parts);
-    if (best.empty() || difference.size() < best.size()) best = std::move(difference);
+    if (same_driver(record.device, device))
+      std::erase_if(difference, [](const std::string& line) { return line.starts_with("driver: "); });
+    if (!best || difference.size() < best->size()) best = std::move(difference);
   };
   for (const Record* record : measured.records) add(*record);
   for (const StoredConfig* row : measured.rows) add(view->record_of(*row));
-  return best;
+  return std::move(*best);
 }
 
-Verdicts judge(const Spec& spec, const Space& space, const CandidateResolver& resolver, const StoredAnswers& stored) {
+Verdicts judge(const Spec& spec, const Space& space, const CandidateResolver& resolver, const DeviceInfo& device,
+               const StoredAnswers& stored) {
   Verdicts verdicts;
   verdicts.asked = std::min(space.size(), most_configs);
   MeasuredConfigs asked;
@@ -80,11 +85,11 @@ Verdicts judge(const Spec& spec, const Space& space, const CandidateResolver& re
     }
     const KeyParts parts =
         resolver.measurement_key_parts(config, resolver.artifact_key(resolver.compile_request(config)));
-    if (measured.has(key_of(parts))) {
+    const std::vector<std::string> difference = nearest_difference(measured, stored.view(), parts, device);
+    if (difference.empty()) {
       ++verdicts.stored;
       continue;
     }
-    const std::vector<std::string> difference = nearest_difference(measured, stored.view(), parts);
     ++verdicts.differing[part_names(difference)];
     if (verdicts.example.empty()) {
       verdicts.example = difference;
@@ -107,16 +112,16 @@ nlohmann::ordered_json verdicts_json(const Bindings& problem, const Verdicts& ve
 }
 
 void print_text(const Bindings& problem, const Verdicts& verdicts, const LookupResult& lookup) {
-  if (!problem.empty()) fmt::print("problem: {}\n", bindings_text(problem));
-  fmt::print("{} configurations: {} stored, {} never measured here\n", verdicts.asked, verdicts.stored, verdicts.never);
+  if (!problem.empty()) print_out("problem: {}\n", bindings_text(problem));
+  print_out("{} configurations: {} stored, {} never measured here\n", verdicts.asked, verdicts.stored, verdicts.never);
   for (const auto& [parts, count] : verdicts.differing)
-    fmt::print("  {} measured under another key; what differs: {}\n", count, parts);
+    print_out("  {} measured under another key; what differs: {}\n", count, parts);
   if (!verdicts.example.empty()) {
-    fmt::print("  for example {}:\n", verdicts.example_config);
-    for (const std::string& difference : verdicts.example) fmt::print("    {}\n", difference);
+    print_out("  for example {}:\n", verdicts.example_config);
+    for (const std::string& difference : verdicts.example) print_out("    {}\n", difference);
   }
-  fmt::print("lookup: {}\n", to_string(lookup.match));
-  for (const std::string& reason : lookup.reasons) fmt::print("  {}\n", reason);
+  print_out("lookup: {}\n", to_string(lookup.match));
+  for (const std::string& reason : lookup.reasons) print_out("  {}\n", reason);
 }
 
 int show(const std::string& path, const CommonOptions& options) {
@@ -132,7 +137,7 @@ int show(const std::string& path, const CommonOptions& options) {
   for (const Bindings& problem : spec.cases) {
     const Space space = make_space(spec, problem, device_facts(target.device));
     const CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false);
-    const Verdicts verdicts = judge(spec, space, resolver, stored);
+    const Verdicts verdicts = judge(spec, space, resolver, target.device, stored);
     SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
     const LookupResult lookup = stored.look_up(problem, fit);
     if (options.json())

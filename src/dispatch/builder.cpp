@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/build/checked_compile.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::dispatch {
@@ -94,7 +95,7 @@ Build Builder::build(const Spec& spec, const Space& space, const Bindings& probl
       if (stored(arch, own)) return build;
   const CandidateResolver resolver = resolver_for(archs.front(), own);
   const CompileRequest request = resolver.compile_request(config);
-  build.artifact = compiler->compile(request);
+  build.artifact = compile_checked(*compiler, request);
   build.artifact.key = resolver.artifact_key(request);
   build.artifact.backend = device.backend;
   try {

@@ -8,16 +8,18 @@
 #include <optional>
 
 #include "core/record/objection.hpp"
+#include "core/record/stored_shortage.hpp"
 #include "core/space/bindings_text.hpp"
 
 namespace xtune::dispatch {
 
 namespace {
 
-/// A part of the key that an application's data, reference or check made: a kernel that is loaded has none of these,
-/// and a failure with other data is one of the same code.
-bool is_attached(const std::string& difference) {
-  return difference.starts_with("buffers: ") || difference.starts_with("reference: given ") ||
+/// A part of the key that an application's data, reference or check made, or the driver: a kernel that is loaded has
+/// none of the former, and a failure with other data or another driver is one of the same code.
+bool is_same_code(const std::string& difference) {
+  return difference.starts_with("driver: ") || difference.starts_with("buffers: ") ||
+         difference.starts_with("reference: given ") ||
          (difference.starts_with("check: ") && difference.ends_with(" -> (none)"));
 }
 
@@ -45,29 +47,30 @@ std::vector<std::string> SelectionQuery::objections() const {
 
 std::string SelectionQuery::find_objection(const Bindings& config) {
   const std::string text = bindings_text(config);
-  std::vector<Trial> trials;
+  std::vector<PastLaunch> launches;
   std::vector<std::function<Record()>> records;
   for (const StoreView& view : stock_->views)
     for (const StoredConfig* row : view.suspect(text)) {
       const bool passed = row->outcome == Outcome::ok;
       if (!passed && !failed_when_run(row->outcome, "")) continue;
-      trials.push_back({&view.problem_of(*row), &view.device_of(*row), passed, row->unix_time_ms});
+      launches.push_back({&view.problem_of(*row), &view.device_of(*row), passed, row->unix_time_ms});
       records.emplace_back([&view, row] { return read(view, *row); });
     }
-  if (trials.empty()) return {};
+  if (launches.empty()) return {};
   for (const Record& record : own_)
     if (record.config == config) {
-      trials.push_back({&record.problem, &record.device, true, record.unix_time_ms});
+      launches.push_back({&record.problem, &record.device, true, record.unix_time_ms});
       records.emplace_back([&record] { return record; });
     }
   const auto holds = [&](std::size_t i) {
     const Record record = records[i]();
-    if (!trials[i].passed && !failed_when_run(record.outcome, record.stage)) return false;
+    if (!launches[i].passed && (!failed_when_run(record.outcome, record.stage) || is_stored_shortage(record)))
+      return false;
     if (!today.obstacle(record).empty()) return false;
     const std::vector<std::string> differences = today.differences(record);
-    return std::all_of(differences.begin(), differences.end(), is_attached);
+    return std::all_of(differences.begin(), differences.end(), is_same_code);
   };
-  const std::optional<std::size_t> against = objection(trials, problem, device, holds);
+  const std::optional<std::size_t> against = objection(launches, problem, device, holds);
   if (!against) return {};
   const Record record = records[*against]();
   return fmt::format("{} failed for {} ({}{}{})", text, bindings_text(record.problem), to_string(record.outcome),

@@ -40,7 +40,7 @@ class Today {
     for (const std::string& arch : archs_) {
       std::vector<std::string> of_arch = fit(arch, record.toolchain).differences(record);
       if (of_arch.empty()) return of_arch;
-      if (differences.empty()) differences = std::move(of_arch);
+      if (differences.empty() || key_fit(of_arch) < key_fit(differences)) differences = std::move(of_arch);
     }
     return differences;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 
 #include "base/causes.hpp"
 #include "core/candidates/rank.hpp"
@@ -44,8 +45,8 @@ Selection selection_of(Match match, Record record, double distance, const std::s
   return selection;
 }
 
-std::pair<Choice::Kind, double> rank(const Selection& selection) {
-  return {selection.choice.kind, selection.choice.distance};
+std::tuple<Choice::Kind, double, bool> rank(const Selection& selection) {
+  return {selection.choice.kind, selection.choice.distance, !selection.choice.stale.empty()};
 }
 
 }  // namespace
@@ -188,12 +189,14 @@ Selection Selector::from_view(const StoreView& view, Query& query) const {
     const Bindings config = view.config_of(stored);
     return config_in(*space, config) && query.objection_to(config).empty();
   };
-  rules.holds = [&](const StoredConfig& config) { return query.today.differences(query.read(view, config)).empty(); };
+  rules.fit = [&](const StoredConfig& config) { return key_fit(query.today.differences(query.read(view, config))); };
+  rules.fit_at_best = [&](const StoredConfig& config) { return fit_at_best(view.device_of(config), query.device); };
   const StoreView::Found found = view.find(query.problem, query.device, rules);
   Selection selection;
   if (found.match != Match::none)
     selection =
         selection_of(found.match, query.read(view, *found.config), found.distance, query.spec.measure.statistic);
+  if (found.fit == KeyFit::stale) selection.choice.stale = driver_change(selection.record->device, query.device);
   selection.choice.reasons.push_back(view.explain(found, query.problem, query.device));
   return selection;
 }
@@ -223,6 +226,7 @@ Selection Selector::from_records(const std::vector<Record>& records, Query& quer
   Selection selection;
   if (found.record)
     selection = selection_of(found.match, std::move(*found.record), found.distance, query.spec.measure.statistic);
+  if (found.stale) selection.choice.stale = driver_change(selection.record->device, query.device);
   selection.choice.reasons = std::move(found.reasons);
   return selection;
 }

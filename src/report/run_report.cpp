@@ -12,6 +12,7 @@
 #include "core/record/metrics.hpp"
 #include "core/record/objective.hpp"
 #include "core/record/record_json.hpp"
+#include "report/failures.hpp"
 #include "report/table.hpp"
 
 namespace xtune {
@@ -81,15 +82,6 @@ std::string finals_text(const FinalsResult& finals) {
                      failures ? fmt::format(", {} failed there", failures) : "");
 }
 
-/// The first failure, so that a mistake in the spec shows without a log.
-std::string example_of_failure(const Spec& spec, const TuneResult& result) {
-  for (const Record& record : result.records)
-    if (record.outcome != Outcome::ok && !record.message.empty())
-      return fmt::format("for example {}: {}: {}\n", config_text(spec, record.config), to_string(record.outcome),
-                         printable_lines(record.message, 2000));
-  return {};
-}
-
 std::string nothing_passed_text(const TuneResult& result) {
   const char* passed = "a configuration compiled, ran and gave the right result";
   if (result.out_of_time)
@@ -144,7 +136,9 @@ std::string run_text(const Spec& spec, const TuneResult& result, std::size_t row
   text += fmt::format("\ncompiling took {} of CPU time, measuring {} of the device's\n",
                       human_seconds(result.compile_cpu_s), human_seconds(result.device_busy_s));
   const auto best = best_of(result.all(), criterion);
-  if (!best) return text + nothing_passed_text(result) + example_of_failure(spec, result);
+  if (!best) text += nothing_passed_text(result);
+  text += failures_text(spec, result);
+  if (!best) return text;
   const Record& record = *best->record;
   text += fmt::format("\nbest: {}\n      {} ({} {} .. {})", config_text(spec, record.config),
                       human_time_ms(statistic(record.time_ms, spec.measure.statistic)), interval_name(spec),
@@ -243,6 +237,7 @@ nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result, std:
   for (std::size_t i = 0; i < std::min(rows, order.size()); ++i) json["top"].push_back(measured_json(spec, *order[i]));
   json["counts"] = nlohmann::ordered_json::object();
   for (const auto& [outcome, count] : result.counts) json["counts"][to_string(outcome)] = count;
+  json["failures"] = failures_json(result);
   json["seconds"] = {{"total", result.total_s},
                      {"compile_cpu", result.compile_cpu_s},
                      {"compile_wall", result.compile_wall_s},

@@ -11,11 +11,12 @@
 
 namespace xtune {
 
-/// The `rows` best configurations with their intervals and metrics, then outcomes, times and the winner.
+/// The `rows` best configurations with their intervals and metrics, then outcomes with an example of each failure,
+/// times and the winner.
 std::string run_text(const Spec& spec, const TuneResult& result, std::size_t rows);
 
-/// {"kernel", "device", "problem", "best", "top", "finals", "counts", "seconds", "from_store"}; best is null when
-/// nothing passed, finals where none were held; top lists the `rows` best.
+/// {"kernel", "device", "problem", "best", "top", "finals", "counts", "failures", "seconds", "from_store"}; best is
+/// null when nothing passed, finals where none were held; top lists the `rows` best.
 nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result, std::size_t rows);
 
 /// The configuration chosen for all cases, and what it costs in each, by [objective] across.

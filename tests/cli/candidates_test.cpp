@@ -74,7 +74,12 @@ TEST_CASE("candidates say what is missing") {
   CHECK(part.exit_code == 2);
   CHECK(has(part.stderr_text, "like it are: NVIDIA GeForce RTX 2080 Ti"));
   CHECK(cli.xtune({"candidates", gemm, "--product", "A100", "--arch", "gfx942"}).exit_code == 2);
-  CHECK(cli.xtune({"candidates", gemm, "--arch", "x86_64"}).exit_code == 2);
+  for (const char* cpu : {"x86_64", "x86_64_v3"}) {
+    const CommandResult refused = cli.xtune({"candidates", gemm, "--arch", cpu});
+    CHECK(refused.exit_code == 2);
+    CHECK(has(refused.stderr_text, std::string("--arch ") + cpu + ": not known"));
+    CHECK_FALSE(has(refused.stderr_text.substr(refused.stderr_text.find("known: ")), "x86_64"));
+  }
   CHECK(cli.xtune({"candidates", "--arch", "sm_90"}).exit_code == 2);
   CHECK(cli.xtune({"candidates", gemm, "--arch", "sm_90", "--top", "0"}).exit_code == 2);
 }
@@ -132,8 +137,7 @@ TEST_CASE("the model tells tensor cores from vector units, where carver's formul
     int tensor_cores = 0;
     const json list = json::parse(answer.stdout_text)["candidates"];
     REQUIRE(list.size() == 10);
-    for (const json& candidate : list)
-      tensor_cores += candidate["config"]["TENSOR_CORES"].get<int>();
+    for (const json& candidate : list) tensor_cores += candidate["config"]["TENSOR_CORES"].get<int>();
     CHECK(tensor_cores == (rank == std::string("model") ? 10 : 0));
   }
 }

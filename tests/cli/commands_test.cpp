@@ -1,6 +1,8 @@
 // Tests of the command line itself: help, bad arguments, bad specs, and the commands that measure nothing.
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "cli.hpp"
 
 using namespace xtune;
@@ -66,6 +68,71 @@ TEST_CASE("Bad arguments exit with 2 and say what is wrong") {
     CHECK_FALSE(result.stderr_text.empty());
   }
   CHECK(has(cli.xtune({"run", spec, "--backend", "cudda"}).stderr_text, "cuda"));
+}
+
+TEST_CASE("A word that is wrong is named, with the word that was meant") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  const auto expect = [&](const std::vector<std::string>& words, const std::string& message) {
+    const CommandResult result = cli.xtune(words);
+    CAPTURE(result.stderr_text);
+    CHECK(result.exit_code == 2);
+    CHECK(result.stdout_text.empty());
+    CHECK_MESSAGE(result.stderr_text.starts_with("xtune: " + message), message);
+  };
+  expect({"rnu"}, "unknown command 'rnu' (did you mean 'run'?); the commands are run, check");
+  expect({"rnu", spec, "--evals", "5"}, "unknown command 'rnu' (did you mean 'run'?)");
+  expect({"versio"}, "unknown command 'versio' (did you mean 'version'?)");
+  expect({"store", "lss"}, "unknown command 'lss' of `xtune store` (did you mean 'ls'?); the commands are ls, verify");
+  expect({"import", "ktuner", "x"}, "unknown command 'ktuner' of `xtune import`");
+  expect({"run", spec, "--eval", "5"}, "unknown option '--eval' (did you mean '--evals'?)");
+  expect({"run", "--stor=x"}, "unknown option '--stor' (did you mean '--store'?)");
+  expect({"-v"}, "unknown option '-v' (did you mean '-");
+  expect({"devices", "here"}, "unexpected argument 'here'");
+  expect({"run", spec, "--format", "jsno"}, "--format: 'jsno' is not one of text, json (did you mean 'json'?)");
+  expect({"run", spec, "--transfer", "none"}, "--transfer: 'none' is not one of auto, off");
+  const std::string strategy = "[search]\nstrategy = \"";
+  for (const auto& [other, own] : {std::pair("bayes", "bayesian"), {"grid", "exhaustive"}})
+    CHECK(has(cli.xtune({"check", cli.copy_spec("[1]", strategy + other + "\"\n")}).stderr_text,
+              std::string("unknown strategy '") + other + "' (did you mean '" + own + "'?)"));
+
+  const CommandResult as_json = cli.xtune({"rnu", "--format", "json"});
+  CHECK(as_json.exit_code == 2);
+  CHECK(has(parsed(as_json)["error"]["message"], "unknown command 'rnu'"));
+}
+
+TEST_CASE("help and version in every usual spelling") {
+  const Cli cli;
+  const CommandResult nothing = cli.xtune({});
+  CHECK(nothing.exit_code == 2);
+  CHECK(has(nothing.stderr_text, "Usage: xtune"));
+  CHECK(has(cli.xtune({"store"}).stderr_text, "verify"));
+  const std::string help = cli.xtune({"--help"}).stdout_text;
+  for (const auto& [words, same] : std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>>{
+           {{"help"}, {"--help"}},
+           {{"help", "run"}, {"run", "--help"}},
+           {{"help", "store", "ls"}, {"store", "ls", "--help"}},
+           {{"version"}, {"--version"}},
+           {{"-V"}, {"--version"}}}) {
+    const CommandResult one = cli.xtune(words), other = cli.xtune(same);
+    CHECK(one.exit_code == 0);
+    CHECK(one.stdout_text != "");
+    CHECK(one.stdout_text == other.stdout_text);
+  }
+  CHECK(cli.xtune({"help", "rnu"}).exit_code == 2);
+}
+
+TEST_CASE("A problem beyond what the cost model counts is sound") {
+  const Cli cli;
+  const std::string spec = cli.write("huge.toml",
+                                     "[kernel]\nname = \"k\"\n[problem]\nM = 64\nN = 9223372036854775807\nK = 64\n"
+                                     "[space.params]\nB = [16, 32]\n[candidates]\ntemplate = \"matmul\"\n"
+                                     "[candidates.map]\nblock_m = \"B\"\nblock_n = \"B\"\nblock_k = \"B\"\n");
+  const CommandResult check = cli.xtune({"check", spec});
+  CAPTURE(check.stderr_text);
+  CHECK(check.exit_code == 0);
+  CHECK(has(check.stderr_text, "note: " + spec + ":10:12: "));
+  CHECK(has(check.stderr_text, "the field n (columns of C) is 9.22337e+18"));
 }
 
 TEST_CASE("Bad specs exit with 2 and name file, line and column, before anything compiles") {
@@ -456,13 +523,78 @@ TEST_CASE("An architecture that the compiler does not know costs itself, and the
       CHECK(both.exit_code == 4);
       CHECK(has(both.stderr_text, unknown));
       const json rows = parsed(both);
-      REQUIRE(rows.size() == 4);
-      for (const json& row : rows) {
-        CHECK(row["arch"] == known);
-        CHECK(row["outcome"] == "ok");
+      // Two configurations for each of the two, and a summary of all three behind them.
+      REQUIRE(rows.size() == 4 + 3);
+      for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(rows[i]["arch"] == known);
+        CHECK(rows[i]["outcome"] == "ok");
       }
+      CHECK(rows[4] == json{{"arch", known}, {"compiled", 2}, {"configurations", 2}});
+      CHECK(rows[5]["arch"] == unknown);
+      CHECK(rows[5]["compiled"] == 0);
+      CHECK(rows[5]["error"]["kind"] == "unsupported");
       break;
     }
+  }
+}
+
+TEST_CASE(
+    "An architecture for which nothing compiles shows in the exit code, and one without a compiler costs itself") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]");
+  cli.write("copy.cu",
+            "#ifdef __AVX512F__\n#error not this one\n#endif\n"
+            "extern \"C\" __global__ void copy(const float* x, float* y, int n) {\n"
+            "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = x[i];\n}\n");
+  const std::vector<std::string> command{"compile", spec, "--backend", "host", "--arch", "x86_64_v3,x86_64_v4"};
+  const CommandResult text = cli.xtune(command);
+  CAPTURE(text.stderr_text);
+  CHECK(text.exit_code == 3);
+  CHECK(has(text.stdout_text, "\nx86_64_v3: 2 of 2 compiled\nx86_64_v4: 0 of 2 compiled\n"));
+  std::vector<std::string> as_json = command;
+  as_json.insert(as_json.end(), {"--format", "json"});
+  const json rows = parsed(cli.xtune(as_json));
+  REQUIRE(rows.size() == 4 + 2);
+  CHECK(rows[5] == json{{"arch", "x86_64_v4"}, {"compiled", 0}, {"configurations", 2}});
+
+  const json devices = parsed(cli.xtune({"devices", "--format", "json"}));
+  for (const auto& [name, arch] : {std::pair("cuda", "sm_90"), {"hip", "gfx90a"}}) {
+    const bool usable = std::any_of(devices["backends"].begin(), devices["backends"].end(), [&](const json& backend) {
+      return backend["name"] == name && backend["toolchain"] != "";
+    });
+    if (usable) continue;
+    CAPTURE(name);
+    const CommandResult both =
+        cli.xtune({"compile", spec, "--arch", arch + std::string(",x86_64_v3"), "--format", "json"});
+    CHECK(both.exit_code == 4);
+    const json answers = parsed(both);
+    REQUIRE(answers.size() == 2 + 2);
+    CHECK(answers[0]["arch"] == "x86_64_v3");
+    CHECK(answers[2]["error"]["kind"] == "unavailable");
+    CHECK(answers[3]["compiled"] == 2);
+  }
+}
+
+TEST_CASE("compile --limit shows every value, and every case") {
+  const Cli cli;
+  cli.copy_spec("[1, 2, 3]");  // launch-only: they share a binary
+  std::string spec = read_file(cli.path("copy.toml"));
+  spec.insert(spec.find("VARIANT ="), "TILE = [1, 2, 3, 4]\n");
+  cli.write("copy.toml", spec + "\n[[cases]]\nN = 64\n[[cases]]\nN = 128\n");
+  const json rows =
+      parsed(cli.xtune({"compile", cli.path("copy.toml"), "--backend", "host", "--limit", "3", "--format", "json"}));
+  for (const int size : {64, 128}) {
+    std::set<std::string> binaries;
+    std::set<int> tiles, variants;
+    for (const json& row : rows) {
+      if (row["problem"]["N"] != size) continue;
+      binaries.insert(row["key"]);
+      tiles.insert(row["config"]["TILE"].get<int>());
+      variants.insert(row["config"]["VARIANT"].get<int>());
+    }
+    CHECK(binaries.size() == 3);
+    CHECK(tiles.size() == 3);
+    CHECK(variants == std::set<int>{1, 2, 3});
   }
 }
 

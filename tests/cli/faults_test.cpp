@@ -168,8 +168,14 @@ TEST_CASE("--sanitize names the line of a bad access to shared and to global mem
   const std::string log = read_file(cli.path("log.txt"));
   CAPTURE(run.stderr_text);
   CAPTURE(log);
-  REQUIRE(run.exit_code == 0);
+  REQUIRE(run.exit_code == 3);  // a report is what --sanitize is asked for, whatever else passed
   CHECK(parsed(run)["counts"] == json{{"crashed", 2}, {"ok", 1}});
+  const json failures = parsed(run)["failures"];
+  REQUIRE(failures.size() == 1);
+  CHECK(failures[0]["outcome"] == "crashed");
+  CHECK(failures[0]["count"] == 2);
+  CHECK(failures[0]["sanitizer"] == true);
+  CHECK(failures[0]["message"].get<std::string>().find("heap-buffer-overflow") != std::string::npos);
   CHECK(parsed(run)["best"]["config"] == json{{"WHERE", 0}});
   CHECK(log.find("oob.cu:7") != std::string::npos);
   CHECK(log.find("oob.cu:9") != std::string::npos);

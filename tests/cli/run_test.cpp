@@ -91,6 +91,7 @@ TEST_CASE("A run finds the best; a second run answers from the store and starts 
     CHECK(parsed(other.run(same))["from_store"] == 0);
     CHECK(parsed(other.run(same))["from_store"] == 0);
     CHECK_FALSE(fs::exists(other.path("cache") + "/records"));
+    CHECK_FALSE(fs::exists(other.path("cache")));
     CHECK(fs::is_empty(other.path("tmp")));
   }
 }
@@ -224,7 +225,7 @@ TEST_CASE("On a full disk, or a read-only one, a run goes on without a store") {
   const auto on_disk = [&](const std::string& size, const std::string& script) {
     const std::string run = "run() { " XTUNE_PROGRAM " run \"$1\" --backend host --format json --store \"$0\" $2; };";
     return cli.command({"unshare", "-rm", "sh", "-c",
-                        "mount -t tmpfs -o size=" + size + " none \"$0\" && " + run + script, disk, spec});
+                        "mount -t tmpfs -o mode=755,size=" + size + " none \"$0\" && " + run + script, disk, spec});
   };
   const CommandResult none = on_disk("4k", "run \"$1\"");
   CHECK(none.exit_code == 0);

@@ -45,6 +45,11 @@ TEST_CASE("store lists, checks, merges, exports and packs what a run left") {
   CHECK(has(done(cli.xtune({"store", "export", "--format", "header"})), "namespace xtune_best::copy"));
   done(cli.xtune({"store", "export", "--format", "kernel-tuner", "-D", "N=4096", "-o", cli.path("t4.json")}));
   CHECK(json::parse(read_file(cli.path("t4.json")))["results"].size() == 3);
+  const json imported =
+      parsed(cli.xtune({"import", "kernel-tuner", cli.path("t4.json"), "-o", cli.path("t4"), "--format", "json"}));
+  CHECK(imported["configs"] == 3);
+  CHECK(imported["counts"]["ok"] == 3);
+  CHECK(parsed(cli.xtune({"run", imported["spec"], "--format", "json"}))["best"].is_object());
   const json bundle = parsed(cli.xtune(
       {"store", "bundle", "-o", cli.path("copy.xtune"), "--arch", arch, "--kernel", "copy", "--format", "json"}));
   CHECK(bundle["records"] == 1);
@@ -67,6 +72,58 @@ TEST_CASE("damage is an exit code, a line, and repaired on request") {
   CHECK(has(done(cli.xtune({"store", "verify", "--repair"})), "moved aside"));
   CHECK(has(done(cli.xtune({"store", "verify"})), "3 sound records"));
   CHECK(read_file(file.string() + ".damaged") == "rubbish\n");
+}
+
+TEST_CASE("repair leaves alone what a process of another container with this machine's name may still write") {
+  const Cli cli;
+  const std::vector<std::string> container{"unshare", "-p", "-f", "--mount-proc"};
+  std::vector<std::string> command = container;
+  command.emplace_back("true");
+  if (cli.command(command).exit_code != 0) {
+    MESSAGE("skipped: no PID namespaces here");
+    return;
+  }
+  command = container;
+  command.emplace_back(XTUNE_PROGRAM);
+  for (const std::string& word : Cli::run_arguments(cli.copy_spec(), {})) command.push_back(word);
+  REQUIRE(cli.command(command).exit_code == 0);
+  fs::path file;
+  for (const auto& entry : fs::recursive_directory_iterator(cli.path("cache") + "/records"))
+    if (entry.is_regular_file()) file = entry.path();
+  std::ofstream(file, std::ios::app) << "rubbish\n";
+  const std::string before = read_file(file);
+  const CommandResult result = cli.xtune({"store", "verify", "--repair"});
+  CHECK(result.exit_code == 1);
+  CHECK(has(result.stderr_text, "its run may still write it"));
+  CHECK(read_file(file) == before);
+}
+
+TEST_CASE("merge takes from stores, and says with its exit code where it could not read one") {
+  const Cli cli;
+  REQUIRE(cli.run(cli.copy_spec()).exit_code == 0);
+  fs::create_directories(cli.path("empty"));
+  const CommandResult none = cli.xtune({"store", "merge", cli.path("empty")});
+  CHECK(none.exit_code == 2);
+  CHECK(has(none.stderr_text, "is not a store: it has neither records nor artifacts"));
+  fs::create_directories(cli.path("linked"));
+  fs::create_symlink(cli.path("cache") + "/records", cli.path("linked") + "/records");
+  CHECK(cli.xtune({"store", "merge", cli.path("linked"), "--store", cli.path("other")}).exit_code == 1);
+}
+
+TEST_CASE("store ls dates failures, and verify does not promise to move a directory") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  cli.write("copy.cu", "extern \"C\" __global__ void copy(const float* x, float* y, int n) { no such thing; }\n");
+  CHECK(cli.run(spec).exit_code == 3);
+  const std::string list = done(cli.xtune({"store", "ls"}));
+  CHECK(has(list, "0 problems answered; newest 20"));
+  fs::path folder;
+  for (const auto& entry : fs::recursive_directory_iterator(cli.path("cache") + "/records"))
+    if (entry.is_regular_file()) folder = entry.path().parent_path();
+  fs::create_directories(folder / "directory.jsonl");
+  const CommandResult found = cli.xtune({"store", "verify"});
+  CHECK(found.exit_code == 1);
+  CHECK(has(found.stdout_text, "--repair cannot move any of it aside"));
 }
 
 TEST_CASE("a store that cannot be read is told with an exit code, one whose part cannot answers with the rest") {

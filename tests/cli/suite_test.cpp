@@ -107,6 +107,33 @@ TEST_CASE("A suite's own mistake is told at its place, before anything runs") {
   CHECK(has(strategy.stderr_text, "strategy.toml:3:23: unknown strategy 'annealign'"));
 }
 
+TEST_CASE("Every spec is read before the first one runs") {
+  const Cli cli;
+  const std::string copy = cli.copy_spec("[1]"), missing = cli.path("missing.toml");
+  const std::string broken = cli.write("broken.toml", "[kernel]\nnam = \"x\"\n");
+  for (const char* command : {"run", "compile"}) {
+    CAPTURE(command);
+    const CommandResult both = cli.xtune(
+        {command, copy, missing, broken, "--backend", "host", "--format", "json", "--store", cli.path("new")});
+    CAPTURE(both.stderr_text);
+    CHECK(both.exit_code == 2);
+    CHECK(parsed(both)["error"]["kind"] == "invalid_argument");
+    // Each mistake once, and the file's name once in it.
+    CHECK(has(both.stderr_text, "xtune: cannot read " + missing + ": No such file or directory\n"));
+    CHECK(both.stderr_text.find("missing.toml") == both.stderr_text.rfind("missing.toml"));
+    CHECK(has(both.stderr_text, "broken.toml:2:1: unknown key 'nam'"));
+    CHECK(!fs::exists(cli.path("new")));
+  }
+
+  // A suite's broken entry costs only its own turn, and is reported before anything runs too.
+  const CommandResult suite = cli.xtune({"run", mixed_suite(cli), "--backend", "host"});
+  const std::string& text = suite.stderr_text;
+  CAPTURE(text);
+  REQUIRE(has(text, "broken.toml:2:1"));
+  CHECK(text.find("broken.toml:2:1") < text.find("copy: host on"));
+  CHECK(text.find("broken.toml:2:1") == text.rfind("broken.toml:2:1"));
+}
+
 TEST_CASE("check and compile take suites") {
   const Cli cli;
   const std::string suite = mixed_suite(cli);
@@ -122,8 +149,10 @@ TEST_CASE("check and compile take suites") {
   const CommandResult compile = cli.xtune({"compile", suite, "--backend", "host", "--format", "json"});
   CHECK(compile.exit_code == 2);
   const json compiled = json::parse(compile.stdout_text);
-  CHECK(compiled.size() == 2 + 1 + 2 + 1);
+  CHECK(compiled.size() == 2 * 2 + 1 + 2 + 1);  // every case of the first
   CHECK(compiled[0]["spec"] == cli.path("copy.toml"));
+  CHECK(compiled[0]["problem"] == json{{"N", 64}});
+  CHECK(compiled[3]["problem"] == json{{"N", 128}});
   CHECK(compiled[0]["outcome"] == "ok");
 }
 

@@ -24,17 +24,31 @@ void misbehave(const std::string& what) {
   }
   if (what == "hang")
     for (;;) pause();
+  if (what == "kill") raise(SIGKILL);
 }
 
-json compile(const json& message) {
+/// "killed once": the first process to get it is killed, the next ones are not.
+bool is_first_time(const std::string& marker) {
+  if (std::ifstream(marker)) return false;
+  std::ofstream(marker) << "seen";
+  return true;
+}
+
+json compile(const json& message, const std::string& opened_file) {
   const xtune::CompileJob job = xtune::compile_job_from_json(message);
   misbehave(job.key);
+  if (job.key == "killed once" && is_first_time(opened_file + ".killed")) raise(SIGKILL);
   if (job.key == "error") return xtune::error_to_json(xtune::ErrorKind::unsupported, "no such architecture");
   xtune::CompileAnswer answer;
   answer.artifact.key = job.key;
   answer.artifact.usage.registers = 42;
   answer.cpu_s = 0.5;
   if (job.key == "large") answer.peak_bytes = std::uint64_t{3} << 30;
+  if (job.key == "no memory") {
+    answer.outcome = xtune::Outcome::crashed;
+    answer.lack = xtune::Lack::memory;
+    answer.message = "the compiler ran out of memory";
+  }
   if (job.key == "refuse") {
     answer.outcome = xtune::Outcome::compile_failed;
     answer.message = "expected ';'";
@@ -56,6 +70,7 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
   }
   if (message.at("do") == "reference") {
     misbehave(reference);
+    if (reference == "missing") return xtune::error_to_json(xtune::MissingArtifact(reference, "the store"));
     if (reference == "error") return xtune::error_to_json(xtune::ErrorKind::invalid_spec, "k.toml:9:1: out of bounds");
     return {{"prepared", true}};
   }
@@ -67,6 +82,7 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
       for (const std::size_t index : round) {
         const std::string& key = job.jobs[index].artifact.key;
         misbehave(key);
+        if (key == "missing") return xtune::error_to_json(xtune::MissingArtifact(key, "the store"));
         if (key == "fault") answer.outcome = xtune::Outcome::crashed, answer.failed = index;
         answer.samples_ms[index].push_back(static_cast<double>(key.size()));
       }
@@ -76,6 +92,8 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
   const xtune::BenchJob job = xtune::bench_job_from_json(message);
   if (aftermath == "error") return xtune::error_to_json(xtune::ErrorKind::unavailable, "out of memory");
   misbehave(job.artifact.key);
+  if (job.artifact.key == "killed once" && is_first_time(opened_file + ".killed")) raise(SIGKILL);
+  if (job.artifact.key == "missing") return xtune::error_to_json(xtune::MissingArtifact("missing", "the store"));
   if (job.artifact.key.starts_with("then ")) aftermath = job.artifact.key.substr(5);
   if (job.artifact.key == "error") return xtune::error_to_json(xtune::ErrorKind::io, "artifact is damaged");
   xtune::BenchAnswer answer;
@@ -87,7 +105,9 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
     answer.outcome = job.artifact.key == "fault" ? xtune::Outcome::crashed : xtune::Outcome::wrong_result;
     answer.stage = "run";
   }
-  return to_json(answer);
+  json message_back = to_json(answer);
+  if (job.artifact.key == "leak") message_back[xtune::grown_member] = true;
+  return message_back;
 }
 
 }  // namespace
@@ -97,7 +117,8 @@ int main(int argc, char** argv) {
   std::string reference;  // the opened problem's
   xtune::write_message(STDOUT_FILENO, xtune::worker_greeting());
   while (const auto message = xtune::read_message(STDIN_FILENO)) {
-    const json answer = message->contains("do") ? bench(*message, opened_file, reference) : compile(*message);
+    const json answer =
+        message->contains("do") ? bench(*message, opened_file, reference) : compile(*message, opened_file);
     xtune::write_message(STDOUT_FILENO, answer);
     // As a worker whose device is lost: it has answered, and takes its time to end.
     if (answer.value("outcome", "") == "crashed") {

@@ -189,7 +189,7 @@ class Campaign:
                 ok, pruned = ("ok", "measure"), ("pruned", "measure")
                 right = seen in ([ok], [pruned], [pruned, ok])
             else:
-                right = len(seen) == 1 and seen[0] in FAULTS[fault]
+                right = len(seen) == 1 and seen[0] in FAULTS[fault] if FAULTS[fault] else not seen
             if self.failures.check(right, f"ID={number} ({fault}): {seen}"):
                 counts[fault] += 1
         self.failures.check(sum(result["counts"].values()) == self.options.configs, f"counts: {result['counts']}")

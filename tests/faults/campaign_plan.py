@@ -4,7 +4,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
-# Fault of faults.cu -> the outcome and the stage that its record must have: one of these.
+# Fault of faults.cu -> the outcome and the stage that its record must have: one of these. None: it has no record, as a
+# worker that is killed by SIGKILL may have been killed for memory.
 FAULTS = {
     "compiler_crash": [("crashed", "compile")],
     "illegal_address": [("crashed", "run")],
@@ -15,7 +16,7 @@ FAULTS = {
     "wrong_result": [("wrong_result", "validate")],
     "nan_output": [("wrong_result", "validate")],
     "heap_overrun": [("wrong_result", "validate"), ("crashed", "run"), ("timed_out", "run")],
-    "kill_worker": [("crashed", "run")],
+    "kill_worker": [],
     "exit_worker": [("crashed", "run")],
 }
 # Only a kernel that runs in its worker's own process can end it, or damage its heap.

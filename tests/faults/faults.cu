@@ -14,7 +14,7 @@
 //   changed_input        also writes x[0]                                    wrong_result    measure
 //   heap_overrun         host only: y = 3x, and writes past malloc's block   wrong_result    validate
 //                        or, where the worker does not survive it            crashed         run
-//   kill_worker          host only: kill -9 of its own process               crashed         run
+//   kill_worker          host only: kill -9 of its own process               (not stored: it may have been for memory)
 //   exit_worker          host only: ends its process in good order           crashed         run
 //   too_much_shared      asks for 64 MiB of shared memory (faults.toml)      rejected        space
 //   too_many_threads     asks for blocks of 4096 threads (faults.toml)       rejected        space

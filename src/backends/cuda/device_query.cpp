@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "xtune/error.hpp"
+#include "base/not_installed.hpp"
 
 namespace xtune::cuda {
 namespace {
@@ -111,6 +111,10 @@ DeviceList list_devices() {
   DeviceList list;
   try {
     const Driver& table = driver();
+    if (table.cuInit(0) == CUDA_ERROR_NO_DEVICE) {
+      list.reason = "the NVIDIA driver shows no device (CUDA_ERROR_NO_DEVICE)";
+      return list;
+    }
     initialise(table);
     int count = 0;
     if (const CUresult status = table.cuDeviceGetCount(&count); status != CUDA_SUCCESS)
@@ -119,6 +123,7 @@ DeviceList list_devices() {
     if (count == 0) list.reason = "the NVIDIA driver shows no device";
   } catch (const std::exception& error) {
     list.reason = error.what();
+    list.failed = dynamic_cast<const NotInstalled*>(&error) == nullptr;
   }
   return list;
 }

@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "xtune/error.hpp"
+#include "base/not_installed.hpp"
 
 namespace xtune::cuda {
 namespace {
@@ -15,8 +15,7 @@ DynamicLibrary open_library() {
   try {
     return DynamicLibrary::open({"libcuda.so.1"});
   } catch (const Error& error) {
-    throw Error(ErrorKind::unavailable,
-                fmt::format("libcuda.so.1 not found: no NVIDIA driver on this node ({})", error.what()));
+    throw_with_message(error, fmt::format("libcuda.so.1 not found: no NVIDIA driver on this node ({})", error.what()));
   }
 }
 

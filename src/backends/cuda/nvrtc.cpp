@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "backends/gpu/library_file.hpp"
-#include "xtune/error.hpp"
+#include "base/not_installed.hpp"
 
 namespace xtune::cuda {
 namespace {
@@ -66,8 +66,8 @@ Nvrtc load() {
   try {
     table.library = DynamicLibrary::open(candidates());
   } catch (const Error& error) {
-    throw Error(
-        ErrorKind::unavailable,
+    throw_with_message(
+        error,
         fmt::format(
             "libnvrtc.so not found in CUDA_HOME, CUDA_PATH, the loader's path or /usr/local/cuda: install the CUDA "
             "toolkit's NVRTC (cuda-nvrtc, or pip install nvidia-cuda-nvrtc) and set CUDA_HOME ({})",

@@ -17,9 +17,10 @@ namespace xtune::cuda {
 
 /// Files of NVRTC's in a temporary folder that goes with this object. NVRTC checks neither macros nor files that it was
 /// given by -include, and header files by their times alone; so each file has a folder of its own, named by a hash over
-/// everything that it depends on: the text of the opening and of the user's headers in it, definitions, options.
-/// Another process cannot use them (NVRTC documentation, "Precompiled Headers": they hold addresses of the library's
-/// heap). Thread-safe: while one thread compiles with a file, the others go without.
+/// everything that it depends on: the text of the opening and of the user's headers in it, the states of these files
+/// (one that is put back may have been parsed as something else), definitions, options. Another process cannot use them
+/// (NVRTC documentation, "Precompiled Headers": they hold addresses of the library's heap). Thread-safe: while one
+/// thread compiles with a file, the others go without.
 class PrecompiledHeaders {
  public:
   /// available: whether this NVRTC knows them (12.8 and later).

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <string_view>
 
-#include "core/build/compiler_log.hpp"
+#include "core/build/shortage.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -21,7 +21,7 @@ class Handle {
   Handle(const CompilerApi& api, const std::string& source, const std::string& source_name) : api_(api) {
     const int status = api.create(&program_, source.c_str(), source_name.c_str());
     if (status != 0 && status == api.out_of_memory)
-      throw CandidateFailure(Outcome::crashed, fmt::format("{} ran out of memory", api.name));
+      throw ShortageFailure(Lack::memory, Outcome::crashed, fmt::format("{} ran out of memory", api.name));
     if (status != 0)
       throw Error(ErrorKind::unavailable,
                   fmt::format("{} cannot start on '{}': {}", api.name, source_name, api.describe(status)));
@@ -69,8 +69,8 @@ CompiledProgram compile_program(const CompilerApi& api, const std::string& sourc
   result.log = read_log(api, program.get());
   if (status != 0) {
     if (status == api.out_of_memory)
-      throw CandidateFailure(Outcome::crashed, fmt::format("{} ran out of memory", api.name), result.log);
-    throw_if_not_the_source(api.name, result.log);
+      throw ShortageFailure(Lack::memory, Outcome::crashed, fmt::format("{} ran out of memory", api.name), result.log);
+    throw_if_not_the_source({api.name, result.log});
     const std::string error = first_error(result.log);
     throw CandidateFailure(Outcome::compile_failed, error.empty() ? api.describe(status) : error, result.log);
   }

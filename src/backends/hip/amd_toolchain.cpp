@@ -12,6 +12,7 @@
 #include "backends/hip/hip_calls.hpp"
 #include "backends/hip/toolchain.hpp"
 #include "base/dynamic_library.hpp"
+#include "base/not_installed.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -47,8 +48,8 @@ Hiprtc load() {
   try {
     table.library = DynamicLibrary::open(names);
   } catch (const Error& error) {
-    throw Error(
-        ErrorKind::unavailable,
+    throw_with_message(
+        error,
         fmt::format(
             "neither libhiprtc.so nor libamdhip64.so was found: install ROCm's hipRTC (Debian: libamdhip64-5 and "
             "libhiprtc-builtins5) or set ROCM_PATH ({})",

@@ -4,10 +4,11 @@
 #include <fmt/core.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 
+#include "base/not_installed.hpp"
 #include "core/device/device_info.hpp"
-#include "xtune/error.hpp"
 #if defined(__HIP_PLATFORM_NVIDIA__)
 #include "backends/cuda/device_query.hpp"
 #endif
@@ -73,6 +74,9 @@ void add_platform_facts(const HipCalls& calls, int index, DeviceInfo& info) {
   int version = 0;
   if (calls.hipDriverGetVersion(&version) == hipSuccess)
     info.driver = fmt::format("{}.{}.{}", version / 10000000, version / 100000 % 100, version % 100000);
+  std::ifstream file("/sys/module/amdgpu/version");  // AMD's own module has one, the kernel's has not
+  if (std::string module_version; !info.driver.empty() && file >> module_version)
+    info.driver += " (amdgpu " + module_version + ")";
   info.shared_per_block_optin = info.shared_per_block;  // all of the LDS, without opting in
   info.shared_per_compute_unit = optional_attribute(calls, index, hipDeviceAttributeMaxSharedMemoryPerMultiprocessor);
   if (info.shared_per_compute_unit < info.shared_per_block) info.shared_per_compute_unit = info.shared_per_block;
@@ -136,12 +140,17 @@ DeviceInfo query_device(const HipCalls& calls, int index) {
 
 DeviceList list_devices() {
   DeviceList list;
+  bool none = false;
   try {
     const HipCalls& calls = hip_calls();
-    const int count = initialise(calls);
+    int count = 0;
+    const hipError_t status = calls.hipGetDeviceCount(&count);
+    none = status == hipErrorNoDevice || (status == hipSuccess && count == 0);
+    count = initialise(calls);
     for (int index = 0; index < count; ++index) list.devices.push_back(query_device(calls, index));
   } catch (const std::exception& error) {
     list.reason = error.what();
+    list.failed = !none && dynamic_cast<const NotInstalled*>(&error) == nullptr;
   }
   return list;
 }

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "xtune/error.hpp"
+#include "base/not_installed.hpp"
 #if defined(__HIP_PLATFORM_NVIDIA__)
 #include "backends/cuda/driver.hpp"
 #endif
@@ -38,8 +38,7 @@ HipCalls load() {
   try {
     calls.library = DynamicLibrary::open(rocm_library_candidates("amdhip64"));
   } catch (const Error& error) {
-    throw Error(ErrorKind::unavailable,
-                fmt::format("libamdhip64.so not found: no ROCm on this node ({})", error.what()));
+    throw_with_message(error, fmt::format("libamdhip64.so not found: no ROCm on this node ({})", error.what()));
   }
   calls.library.keep_resident();
 #define XTUNE_LOAD(name, arguments) calls.library.get(XTUNE_TEXT(name), calls.name);

@@ -174,6 +174,7 @@ void BlockRunner::complete_converged() {
 void BlockRunner::warp(XtuneLane* lane) {
   Fiber& self = fibers_[running_];
   const std::uint32_t number = self.number / 32;
+  self.given_mask = lane->mask;
   if (lane->mask) lane->mask |= bit(self.number);
   self.lane = lane;
   warps_[number].waiting |= bit(self.number);
@@ -194,8 +195,8 @@ std::string BlockRunner::describe_deadlock() const {
   for (std::uint32_t w = 0; w < warps_.size(); ++w) {
     if (warps_[w].waiting == 0 || shown++ >= 4) continue;
     const auto first = static_cast<std::uint32_t>(std::countr_zero(warps_[w].waiting));
-    text += fmt::format(", {} of warp {} wait in a warp operation with mask {:#x}", std::popcount(warps_[w].waiting), w,
-                        fibers_[w * 32 + first].lane->mask);
+    text += fmt::format(", {} of warp {} wait in a warp operation with mask {:#010x}", std::popcount(warps_[w].waiting),
+                        w, fibers_[w * 32 + first].given_mask);
   }
   return text + "; none can go on";
 }

@@ -35,6 +35,8 @@ class BlockRunner {
     std::uint32_t number = 0, next = none;
     XtuneUint3 index{};
     XtuneLane* lane = nullptr;  ///< in a warp operation
+    std::uint32_t given_mask =
+        0;  ///< of that operation, as the kernel gave it; 0: none, the threads that wait together
   };
   /// 32 threads of consecutive linear index, as bits.
   struct Warp {

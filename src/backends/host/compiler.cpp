@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/find_program.hpp"
+#include "base/not_installed.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
@@ -21,16 +22,15 @@ std::string find_compiler() {
   if (const char* wanted = std::getenv("XTUNE_HOST_CXX"); wanted && *wanted) {
     std::string found = find_program(wanted);
     if (found.empty())
-      throw Error(ErrorKind::unavailable,
-                  std::string("XTUNE_HOST_CXX names '") + wanted +
-                      "', which is no program here: give the path of g++ or clang++, or unset it");
+      throw NotInstalled(std::string("XTUNE_HOST_CXX names '") + wanted +
+                         "', which is no program here: give the path of g++ or clang++, or unset it");
     return found;
   }
   for (const char* name : {"g++", "clang++"})
     if (std::string found = find_program(name); !found.empty()) return found;
-  throw Error(ErrorKind::unavailable,
-              "neither g++ nor clang++ is in PATH: the host backend compiles kernels with them; install one, or name "
-              "one in XTUNE_HOST_CXX");
+  throw NotInstalled(
+      "neither g++ nor clang++ is in PATH: the host backend compiles kernels with them; install one, or name "
+      "one in XTUNE_HOST_CXX");
 }
 
 Compiler identify_compiler(const std::string& path) {
@@ -43,6 +43,27 @@ Compiler identify_compiler(const std::string& path) {
                                             "): " + printable(first_line(result.stderr_text), 200));
   const std::string version = printable(first_line(result.stdout_text), 200);
   return {path, version, version.find("clang") != std::string::npos};
+}
+
+std::vector<std::string> standard_folders(const std::string& compiler) {
+  // Folders of the environment are the user's.
+  CommandOptions options;
+  options.own_group = false;
+  options.timeout_ms = 20000;
+  options.env = {{"LC_ALL", "C"}, {"CPATH", ""}, {"CPLUS_INCLUDE_PATH", ""}, {"C_INCLUDE_PATH", ""}};
+  const CommandResult result = run_command({compiler, "-E", "-x", "c++", "-v", "/dev/null"}, options);
+  std::vector<std::string> folders;
+  const std::string& text = result.stderr_text;
+  std::size_t at = text.find("#include <...> search starts here:\n");
+  while (result.ok() && (at = text.find('\n', at)) != std::string::npos && text.compare(at, 2, "\n ") == 0) {
+    const std::size_t end = std::min(text.find('\n', at + 2), text.size());
+    std::filesystem::path folder = text.substr(at + 2, end - at - 2);
+    folders.push_back(folder.string());
+    // Beside Clang's headers lie the lists that its sanitizers read.
+    if (folder.filename() == "include") folders.push_back((folder.parent_path() / "share").string());
+    at = end;
+  }
+  return folders;
 }
 
 const std::vector<std::string>& known_host_archs() {

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "backends/host/compiler.hpp"
+#include "core/build/shortage.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
@@ -58,6 +59,9 @@ ImageLibrary::ImageLibrary(const Artifact& artifact, const char* marker, const s
     entry_ = library_.get(artifact.entry_symbol.c_str());
   } catch (const Error& error) {
     close(file_);
+    if (lack_in_line(error.what()) == Lack::memory)
+      throw ShortageFailure(Lack::memory, Outcome::launch_failed,
+                            std::string("the kernel was not loaded: ") + error.what());
     refuse_image(error.what());
   }
 }

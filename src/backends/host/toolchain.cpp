@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <fstream>
 #include <mutex>
 
 #include "backends/gpu/runtime_compiler.hpp"
@@ -14,6 +15,7 @@
 #include "backends/host/shared_library.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "core/build/keyed_files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
@@ -22,6 +24,12 @@ namespace {
 using Arguments = std::vector<std::string>;
 
 void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+bool starts_with_shebang(const std::string& path) {
+  char first[2] = {};
+  std::ifstream(path, std::ios::binary).read(first, sizeof first);
+  return first[0] == '#' && first[1] == '!';
+}
 
 /// Line-marked, so that a message about it names the entry.
 std::string entry_text(const CompileRequest& request, bool uses_fibers) {
@@ -39,13 +47,13 @@ class HostToolchain final : public Toolchain {
   HostToolchain() : path_(find_compiler()) {}
 
   std::string fingerprint() override {
-    const Compiler& c = compiler();
+    const Compiler c = compiler();
     return fmt::format("{} ({}), runtime {}", c.version, c.path, runtime_);
   }
   std::string default_arch() override { return own_arch(); }
 
   Artifact compile(const CompileRequest& request) override {
-    const Compiler& c = compiler();
+    const Compiler c = compiler();
     Arguments flags = base_flags(request, c);
     check_entry(request);
     TemporaryDirectory work;
@@ -55,7 +63,7 @@ class HostToolchain final : public Toolchain {
     preprocess.push_back("-I" + work.path().string());
     append(preprocess, include_flags(request));
     append(preprocess, flags);
-    preprocess.push_back("-");
+    append(preprocess, {"-MD", "-MF", (work.path() / "read").string(), "-"});
     // Definitions follow the runtime headers: a parameter named T must not reach into those.
     const CommandResult text = run_compiler(preprocess, gpu::with_defines(request), work.path());
     require_compiled(text, "", request, c.path);
@@ -70,6 +78,8 @@ class HostToolchain final : public Toolchain {
     Arguments build = {c.path, "-x", "c++-cpp-output", "-o", output, "-shared", "-fPIC"};
     build.push_back("-ffile-prefix-map=" + work.path().string() + "=.");
     append(build, flags);
+    const bool assembler_reads = text.stdout_text.find(".incbin") != std::string::npos;
+    if (assembler_reads && !c.is_clang) build.push_back("-Wa,--MD," + (work.path() / "assembled").string());
     build.push_back("-");
     const CommandResult built = run_compiler(build, kernel.text + entry_text(request, kernel.uses_fibers), work.path());
     require_compiled(built, text.stderr_text, request, c.path);
@@ -82,17 +92,37 @@ class HostToolchain final : public Toolchain {
     artifact.log = text.stderr_text + built.stderr_text;
     artifact.compile_s = text.wall_s + built.wall_s;
     artifact.usage.warp_size = 32;
+    artifact.files_read = files_of_rule(work.path() / "read", work.path());
+    if (assembler_reads && artifact.files_read) {
+      // Clang's own assembler keeps to itself what it read.
+      const auto more = files_of_rule(work.path() / "assembled", work.path());
+      if (more) append(*artifact.files_read, *more);
+      if (!more) artifact.files_read.reset();
+    }
+    if (artifact.files_read) artifact.files_read = files_outside(*artifact.files_read, own_folders());
     if (!request.sanitize) artifact.usage.static_shared_bytes = thread_local_bytes(artifact.image);
     return artifact;
   }
 
  private:
-  const Compiler& compiler() {
-    std::call_once(once_, [this] {
-      compiler_ = identify_compiler(path_);
-      runtime_ = runtime_digest();
-    });
+  /// Asked again once the file behind its path is another one. What a script starts shows in no file's state.
+  Compiler compiler() {
+    const std::lock_guard lock(mutex_);
+    const std::string state = file_state(path_);
+    if (state != state_ || is_script_) {
+      Compiler now = identify_compiler(path_);
+      if (now.version != compiler_.version || state != state_) own_folders_.clear();
+      compiler_ = std::move(now);
+      is_script_ = starts_with_shebang(path_);
+      state_ = state;
+    }
     return compiler_;
+  }
+
+  std::vector<std::string> own_folders() {
+    const std::lock_guard lock(mutex_);
+    if (own_folders_.empty()) own_folders_ = standard_folders(path_);
+    return own_folders_;
   }
 
   // The user's options come last: they may ask for another -O or -std.
@@ -118,9 +148,12 @@ class HostToolchain final : public Toolchain {
     return flags;
   }
 
-  std::string path_, runtime_;
+  const std::string path_, runtime_ = runtime_digest();
+  std::mutex mutex_;  ///< guards what follows
   Compiler compiler_;
-  std::once_flag once_;
+  std::vector<std::string> own_folders_;
+  std::string state_;
+  bool is_script_ = false;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "backends/runtime_files.hpp"
 #include "base/files.hpp"
+#include "base/json_error.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos {
@@ -76,7 +77,7 @@ BuildFlags flags_of_target(const std::string& json_text) {
     for (const Json& part : target.value("link", Json::object()).value("commandFragments", Json::array()))
       add_words(flags.link, part.at("fragment"));
   } catch (const Json::exception& error) {
-    refuse(error.what());
+    refuse(json_error_text(error));
   }
   return flags;
 }
@@ -97,7 +98,7 @@ BuildFlags read_reply(const std::filesystem::path& build_folder, const std::stri
     for (const Json& entry : model.at("configurations").at(0).at("targets"))
       if (entry.at("name") == target) return flags_of_target(read(entry.at("jsonFile")));
   } catch (const Json::exception& error) {
-    refuse(error.what());
+    refuse(json_error_text(error));
   }
   refuse("there is no target " + target);
 }

@@ -12,10 +12,12 @@
 
 #include "backends/host/compiler.hpp"
 #include "backends/kokkos/runtime_texts.hpp"
+#include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos {
@@ -98,10 +100,8 @@ Json to_json(const Installation& kokkos, const std::string& state) {
 
 /// nullopt: nothing is remembered, or it is out of date.
 std::optional<Installation> remembered(const fs::path& memory) {
-  const std::string text = read_if_there(memory);
-  if (text.empty()) return std::nullopt;
   try {
-    const Json json = Json::parse(text);
+    const Json json = Json::parse(read_trusted_file(memory));
     Installation kokkos;
     kokkos.version = json.at("version");
     kokkos.version_number = json.at("version_number");
@@ -114,7 +114,7 @@ std::optional<Installation> remembered(const fs::path& memory) {
     kokkos.flags.compile = json.at("compile");
     kokkos.flags.link = json.at("link");
     if (json.at("state") == state_of(kokkos.config, kokkos.flags, kokkos.compiler)) return kokkos;
-  } catch (const Json::exception&) {  // damaged, or of another version
+  } catch (const std::exception&) {  // missing, damaged, not to be trusted, or of another version
   }
   return std::nullopt;
 }
@@ -201,8 +201,9 @@ Installation ask_cmake() {
 }  // namespace
 
 Installation find_installation() {
-  const fs::path memory = default_store() / "kokkos" / (question() + ".json");
-  if (auto known = remembered(memory)) return *known;
+  const auto memory =
+      cache_disabled() ? std::nullopt : place_in_default_store(fs::path("kokkos") / (question() + ".json"));
+  if (auto known = memory ? remembered(*memory) : std::nullopt) return *known;
   Installation kokkos = ask_cmake();
   const fs::path headers = headers_of(kokkos.flags);
   if (headers.empty())
@@ -220,7 +221,7 @@ Installation find_installation() {
   const std::string state = state_of(kokkos.config, kokkos.flags, kokkos.compiler);
   kokkos.headers_digest = state.substr(state.find(' ') + 1, 12);
   try {
-    write_file_atomically(memory, to_json(kokkos, state).dump(2));
+    if (memory) write_file_atomically(*memory, to_json(kokkos, state).dump(2));
   } catch (const Error&) {  // an unwritable cache stops nobody
   }
   return kokkos;

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "backends/gpu/runtime_compiler.hpp"
 #include "backends/host/compile_step.hpp"
@@ -16,6 +17,7 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/preamble.hpp"
+#include "core/build/source_closure.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos {
@@ -99,6 +101,8 @@ class KokkosToolchain final : public Toolchain {
     append(command, host::include_flags(request));
     append(command, flags);
     append(command, {"-c", "unit.cpp", "-o", "unit.o"});
+    // nvcc's wrapper has ideas of its own about these.
+    if (!space_.is_gpu) append(command, {"-MD", "-MF", "read"});
     const CommandResult compiled = host::run_compiler(command, "", work.path());
     require(compiled, "", request);
 
@@ -115,7 +119,20 @@ class KokkosToolchain final : public Toolchain {
     artifact.image = read_file(work.path() / "unit.so");
     artifact.log = compiled.stderr_text + linked.stderr_text;
     artifact.compile_s = compiled.wall_s + linked.wall_s;
+    artifact.files_read = files_read(work.path(), header);
     return artifact;
+  }
+
+  /// But those that belong to the compiler, to Kokkos and to xtune, which are in the fingerprint.
+  std::optional<std::vector<std::string>> files_read(const std::filesystem::path& work,
+                                                     const PrecompiledHeader::Header* header) {
+    auto files = host::files_of_rule(work / "read", work);
+    if (!files) return std::nullopt;
+    std::call_once(once_, [this] { standard_folders_ = host::standard_folders(kokkos_.compiler); });
+    std::vector<std::string> folders = standard_folders_;
+    append(folders, include_options(kokkos_.flags.compile).folders);
+    if (header) folders.push_back(header->folder.string());
+    return host::files_outside(std::move(*files), folders);
   }
 
   void require(const CommandResult& result, const std::string& earlier_log, const CompileRequest& request) const {
@@ -138,6 +155,8 @@ class KokkosToolchain final : public Toolchain {
   const Installation kokkos_;
   const ExecutionSpace space_;
   const std::string arch_;
+  std::once_flag once_;
+  std::vector<std::string> standard_folders_;
   PrecompiledHeader precompiled_;
 };
 

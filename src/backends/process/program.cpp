@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,7 +13,9 @@
 #include "backends/process/read_value.hpp"
 #include "backends/process/run_program.hpp"
 #include "base/files.hpp"
+#include "base/machine_state.hpp"
 #include "base/text.hpp"
+#include "core/build/shortage.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -22,6 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t shown_bytes = 1000, log_bytes = 8192;
+// One that stops itself, or is stopped all the time, still gets a time.
+constexpr int most_retakes = 10;
 constexpr std::uint64_t largest_result = std::uint64_t{64} << 20;
 
 /// Tells whether a file was written since: its time, its size and its number.
@@ -62,10 +67,11 @@ class RunnableProgram final : public Program {
   }
 
   bool times_itself() const noexcept override { return true; }
+  void check_last_run() override { check_results(); }
 
   Sample run(const RunOptions& options) override {
-    Sample sample = run_once();
-    for (std::size_t i = 0; i < options.more.size(); ++i) sample = run_once();
+    Sample sample = run_undisturbed();
+    for (std::size_t i = 0; i < options.more.size(); ++i) sample = run_undisturbed();
     return sample;
   }
 
@@ -89,12 +95,22 @@ class RunnableProgram final : public Program {
     if (name) run_.env.emplace_back(name, visible_device(std::getenv(name), device));
   }
 
+  /// A run during which it was suspended says nothing of its time.
+  Sample run_undisturbed() {
+    for (int more = most_retakes;; --more) {
+      const Sample sample = run_once();
+      if (!suspended_ || more == 0) return sample;
+    }
+  }
+
   Sample run_once() {
     empty_tmp();
     std::vector<FileState> before;
     for (const ProgramValue* value : values()) before.emplace_back(file_of(*value));
+    const std::uint64_t kills_before = memory_kills();
     const ProgramEnd end = start(run_, "the program");
-    judge_end(end);
+    suspended_ = end.suspended;
+    judge_end(end, kills_before);
     if (!call_.expect.empty() && !line_matches(call_.expect, end.stdout_text))
       throw CandidateFailure(Outcome::wrong_result,
                              fmt::format("no line of the output matches what is expected, '{}'; it printed:\n{}",
@@ -106,7 +122,8 @@ class RunnableProgram final : public Program {
       numbers.push_back(value->form == ProgramValue::Form::wall ? end.wall_s * 1e3 : read(*value, end, before[next]));
       ++next;
     }
-    check_results();
+    ++runs_;
+    if (checked_run_ == 0) check_results();
     Sample sample;
     sample.time_ms = numbers.front();
     sample.reported.assign(numbers.begin() + 1, numbers.end());
@@ -133,15 +150,8 @@ class RunnableProgram final : public Program {
   static ProgramEnd start(const ProgramRun& run, const char* what) {
     try {
       return run_program(run);
-    } catch (const Error& error) {
-      const std::string why = error.what();
-      const bool forbidden = why.find("permission denied") != std::string::npos;
-      throw CandidateFailure(
-          Outcome::launch_failed,
-          fmt::format("{}: {}{}", what, why,
-                      forbidden ? " (a built one lies where XTUNE_TMP_DIR says, which must be a file "
-                                  "system that allows programs)"
-                                : ""));
+    } catch (const CannotStart& failure) {
+      throw_start_failure(failure, what, run.argv[0], Outcome::launch_failed);
     }
   }
 
@@ -155,7 +165,11 @@ class RunnableProgram final : public Program {
            (tail.size() < text.size() ? "...\n" + tail : tail);
   }
 
-  void judge_end(const ProgramEnd& end) const {
+  void judge_end(const ProgramEnd& end, std::uint64_t kills_before) {
+    if (end.stopped)
+      throw ShortageFailure(Lack::killed, Outcome::timed_out,
+                            "the program was stopped by a signal from elsewhere, did not go on, and was killed",
+                            log_of(end));
     if (end.timed_out)
       throw CandidateFailure(Outcome::timed_out,
                              fmt::format("the program ran longer than {} and was killed, with all that it had started "
@@ -163,11 +177,25 @@ class RunnableProgram final : public Program {
                                          human_seconds(call_.timeout_s)),
                              log_of(end));
     if (end.ok()) return;
+    const Outcome outcome = end.signal != 0 ? Outcome::crashed : Outcome::launch_failed;
     const std::string words = last_line(end.stderr_text);
-    throw CandidateFailure(end.signal != 0 ? Outcome::crashed : Outcome::launch_failed,
-                           fmt::format("the program ended with {}{}{}", describe_exit(end.exit_code, end.signal),
-                                       words.empty() ? "" : ": ", words),
-                           log_of(end));
+    const std::string message = fmt::format("the program ended with {}{}{}", describe_exit(end.exit_code, end.signal),
+                                            words.empty() ? "" : ": ", words);
+    if (const Lack lack = lack_behind(end, kills_before); lack != Lack::none)
+      throw ShortageFailure(lack, outcome, message, log_of(end));
+    throw CandidateFailure(outcome, message, log_of(end));
+  }
+
+  /// Of a program that failed. A program may say what it likes, and asks for too much memory or too many threads of its
+  /// own accord: its words make the case unclear at most. Throws Error(io) where a disk stays full without its files.
+  Lack lack_behind(const ProgramEnd& end, std::uint64_t kills_before) {
+    if (end.signal == SIGKILL && memory_kills() != kills_before) return Lack::memory;
+    const bool had_room = room_error(places_.tmp) == 0;
+    empty_tmp();
+    throw_if_no_room("the program failed", folder_.path());
+    const Lack said = lack_in_line(last_line(end.stderr_text));
+    return !had_room || said == Lack::room || said == Lack::processes || said == Lack::killed ? Lack::unclear
+                                                                                              : Lack::none;
   }
 
   double read(const ProgramValue& value, const ProgramEnd& end, const FileState& before) const {
@@ -191,27 +219,29 @@ class RunnableProgram final : public Program {
     }
   }
 
-  /// Once: the runs that follow are the same.
+  /// Of the last run, once.
   void check_results() {
-    if (call_.check.empty() || checked_) return;
+    if (call_.check.empty() || checked_run_ == runs_) return;
     ProgramRun check = run_;
     check.argv = from_call_texts(call_.check, places_);
     const ProgramEnd end = start(check, "the check");
     if (!end.ok())
       throw CandidateFailure(Outcome::wrong_result,
-                             fmt::format("the check {}: {}",
+                             fmt::format("the check {}{}: {}",
+                                         checked_run_ > 0 ? fmt::format("passed run 1 and, after run {}, ", runs_) : "",
                                          end.timed_out ? "took longer than " + human_seconds(call_.timeout_s)
                                                        : "ended with " + describe_exit(end.exit_code, end.signal),
                                          last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text)),
                              log_of(end));
-    checked_ = true;
+    checked_run_ = runs_;
   }
 
   const TemporaryDirectory folder_;
   const ProgramCall call_;
   ProgramPlaces places_;
   ProgramRun run_;
-  bool checked_ = false;
+  int runs_ = 0, checked_run_ = 0;  ///< so far; of them the last that was checked
+  bool suspended_ = false;          ///< during the last run
 };
 
 }  // namespace

@@ -5,9 +5,10 @@
 
 #include <csignal>
 
-#include "base/clock.hpp"
+#include "base/deadline.hpp"
 #include "base/descendants.hpp"
 #include "base/event_loop.hpp"
+#include "base/suspension.hpp"
 
 namespace xtune::process {
 namespace {
@@ -58,24 +59,30 @@ ProgramEnd run_program(const ProgramRun& run) {
     end.signal = signal;
     ended = true;
   };
-  const std::int64_t start_ns = system_clock().now_ns();
-  Subprocess child(loop, std::move(options));
+  const std::uint64_t suspensions_before = suspensions();
+  Subprocess child = start_patiently(loop, options);
   child.close_stdin();
-  EventLoop::Watch timeout, look;
+  EventLoop::Watch look;
+  Deadline timeout;
   if (run.timeout_s > 0)
-    timeout = loop.call_after(static_cast<std::uint64_t>(run.timeout_s * 1e3), [&] {
+    timeout = Deadline(loop, run.timeout_s, child.pid(), [&](bool stopped) {
       if (!child.running()) return;
       end.timed_out = true;
+      end.stopped = stopped;
       kill_tree(child.pid());
     });
   const std::function<void()> look_for_strays = [&] {
-    if (child.ended_ns() > 0) end.strays += kill_children_but(others);
+    if (child.ended_ns() > 0)
+      end.strays += kill_children_but(others);
+    else if (!end.timed_out && is_stopped(child.pid()))
+      end.suspended = true;
     look = loop.call_after(look_ms, look_for_strays);
   };
   look = loop.call_after(look_ms, look_for_strays);
   loop.run_until([&] { return ended; });
   end.strays += kill_children_but(others);
-  end.wall_s = static_cast<double>(child.ended_ns() - start_ns) * 1e-9;
+  end.wall_s = static_cast<double>(child.ended_ns() - child.started_ns()) * 1e-9;
+  end.suspended = end.suspended || suspensions() != suspensions_before;
   out.cut();
   err.cut();
   end.output_cut = out.was_cut();

@@ -24,13 +24,16 @@ struct ProgramEnd {
   std::string stdout_text;  ///< its last 16 MiB
   std::string stderr_text;  ///< its last 64 KiB
   double wall_s = 0;        ///< from the start to the end of the program itself
+  bool suspended = false;   ///< it, or this process, did not run for a while in between: its time says nothing
+  bool stopped = false;     ///< timed_out because somebody had stopped it for too long
   int strays = 0;           ///< processes that it had started and left behind, killed since
   bool ok() const noexcept { return exit_code == 0 && signal == 0 && !timed_out; }
 };
 
 /// Runs to the end; blocks. The program stays in this process' group, so that whoever kills the group kills it too;
 /// what it starts is killed as it ends, or with it when its time is up, whatever sessions of its own it has made. Ends
-/// only those children of this process that the run has brought. Throws Error(unavailable) when it cannot be started.
+/// only those children of this process that the run has brought. Its time is counted as a Deadline counts. Throws
+/// CannotStart.
 ProgramEnd run_program(const ProgramRun& run);
 
 }  // namespace xtune::process

@@ -10,6 +10,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/compiler_log.hpp"
+#include "core/build/shortage.hpp"
 #include "core/device/program_call.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
@@ -38,10 +39,11 @@ class ProcessToolchain final : public Toolchain {
     build.env = {{"TMPDIR", places.tmp}, {"LC_ALL", "C"}, {"XTUNE_OUT", places.out}, {"XTUNE_TMP", places.tmp}};
     for (const auto& [name, text] : request.defines) build.env.emplace_back(name, from_call_text(text, places));
     const ProgramEnd end = start(build);
+    if (end.ok()) throw_if_no_room(build.argv[0], work.path());
     // Diagnostics come on standard error as a rule, and some tools print them all on standard output.
     artifact.log = end.stderr_text + end.stdout_text;
     artifact.compile_s = end.wall_s;
-    if (!end.ok()) refuse(build.argv[0], end, artifact.log);
+    if (!end.ok()) refuse(build.argv[0], end, artifact.log, work.path());
     artifact.image = image_of(places.out, artifact.log);
     return artifact;
   }
@@ -50,13 +52,14 @@ class ProcessToolchain final : public Toolchain {
   static ProgramEnd start(const ProgramRun& build) {
     try {
       return run_program(build);
-    } catch (const Error& error) {
-      throw CandidateFailure(Outcome::compile_failed, std::string("the build: ") + error.what());
+    } catch (const CannotStart& failure) {
+      throw_start_failure(failure, "the build", build.argv[0], Outcome::compile_failed);
     }
   }
 
-  [[noreturn]] static void refuse(const std::string& program, const ProgramEnd& end, const std::string& log) {
-    throw_if_not_the_source(program, log);
+  [[noreturn]] static void refuse(const std::string& program, const ProgramEnd& end, const std::string& log,
+                                  const std::filesystem::path& directory) {
+    throw_if_not_the_source({program, log, end.exit_code, end.signal, directory});
     if (end.signal != 0 || log.find("internal compiler error") != std::string::npos ||
         log.find("PLEASE submit a bug report") != std::string::npos)
       throw CandidateFailure(
@@ -70,9 +73,17 @@ class ProcessToolchain final : public Toolchain {
         log);
   }
 
+  /// Earlier versions said "left an empty file at {out}", also where a disk was full (core/record/stored_shortage.hpp).
+  [[noreturn]] static void refuse_empty(const std::string& log) {
+    throw_if_not_the_source({"the build ended well and left {out} empty", log});
+    throw CandidateFailure(Outcome::compile_failed, "the build ended well and left {out} empty", log);
+  }
+
   static std::string image_of(const std::string& out, const std::string& log) {
     std::error_code ignored;
     const auto type = std::filesystem::status(out, ignored).type();
+    if (type == std::filesystem::file_type::not_found)
+      throw_if_not_the_source({"the build ended well and left no file at {out}", log});
     if (type != std::filesystem::file_type::regular)
       throw CandidateFailure(Outcome::compile_failed,
                              type == std::filesystem::file_type::directory
@@ -80,8 +91,7 @@ class ProcessToolchain final : public Toolchain {
                                  : "the build ended well and left no file at {out}",
                              log);
     std::string image = read_file(out);
-    if (image.empty())
-      throw CandidateFailure(Outcome::compile_failed, "the build ended well and left an empty file at {out}", log);
+    if (image.empty()) refuse_empty(log);
     return image;
   }
 };

@@ -25,7 +25,9 @@ nlohmann::json work_json(const WorkProgress& work) {
                       {"done", work.done},
                       {"total", work.total}};
   if (!work.error.empty()) json["error"] = printable(work.error);
-  if (work.best_ms) json["best"] = {{"config", to_json(work.best)}, {"time_ms", *work.best_ms}};
+  if (work.best_ms)
+    json["best"] = {
+        {"config", to_json(work.best)}, {"time_ms", *work.best_ms}, {"answered_unix_ms", work.answered_unix_ms}};
   return json;
 }
 
@@ -43,6 +45,7 @@ WorkProgress work_from_json(const nlohmann::json& json) {
   if (const auto best = json.find("best"); best != json.end()) {
     work.best_ms = best->at("time_ms").get<double>();
     work.best = bindings_from_json(best->at("config"));
+    work.answered_unix_ms = best->value("answered_unix_ms", std::int64_t{0});
   }
   return work;
 }
@@ -93,6 +96,7 @@ nlohmann::json to_json(const ProcessProgress& process) {
                       {"state", process.state},
                       {"unix_time_ms", process.unix_time_ms},
                       {"work", nlohmann::json::array()}};
+  if (!process.pid_scope.empty()) json["pid_scope"] = process.pid_scope;
   if (!process.job.empty()) json["job"] = printable(process.job);
   for (const WorkProgress& work : process.work) json["work"].push_back(work_json(work));
   return json;
@@ -109,6 +113,7 @@ ProcessProgress process_progress_from_json(const nlohmann::json& json) {
   json.at("state").get_to(process.state);
   json.at("unix_time_ms").get_to(process.unix_time_ms);
   process.job = json.value("job", "");
+  process.pid_scope = json.value("pid_scope", "");
   for (const nlohmann::json& work : json.at("work")) process.work.push_back(work_from_json(work));
   return process;
 }

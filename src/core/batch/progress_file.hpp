@@ -22,11 +22,14 @@ struct WorkProgress {
   std::uint64_t done = 0, total = 0;  ///< configurations
   std::optional<double> best_ms;
   Bindings best;
+  /// When its search ended with this best, finals included; 0: best so far, of single measurements.
+  std::int64_t answered_unix_ms = 0;
 };
 
 /// A process of a job.
 struct ProcessProgress {
   std::string host, attempt, job;  ///< job: of Slurm, where there is one
+  std::string pid_scope;           ///< where its pid means something (base/process_gone.hpp); empty: not known
   int pid = 0, rank = 0, size = 1, restart = 0;
   std::string state = "running";  ///< running | done | interrupted | failed
   std::int64_t unix_time_ms = 0;  ///< when the file was written

@@ -4,10 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "base/files.hpp"
-#include "base/host_name.hpp"
+#include "base/json_error.hpp"
 #include "base/process_gone.hpp"
 #include "base/text.hpp"
 #include "core/record/record_log.hpp"
@@ -18,14 +19,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_gone(const ProcessProgress& process) { return process.host == host_name() && process_is_gone(process.pid); }
+bool is_gone(const ProcessProgress& process) {
+  return !process.pid_scope.empty() && process.pid_scope == pid_scope() && process_is_gone(process.pid);
+}
 
 void add(WorkProgress& to, const WorkProgress& from) {
   to.done = std::max(to.done, from.done);
   to.total = std::max(to.total, from.total);
-  if (from.best_ms && (!to.best_ms || *from.best_ms < *to.best_ms)) {
+  // The answer of a search that has ended goes before the best so far of others, the last one before earlier ones: its
+  // process had seen the most, and finals may choose what was slower in its single measurement.
+  const auto rank = [](const WorkProgress& each) {
+    return std::tuple(-each.answered_unix_ms, each.best_ms.value_or(HUGE_VAL));
+  };
+  if (from.best_ms && (!to.best_ms || rank(from) < rank(to))) {
     to.best_ms = from.best_ms;
     to.best = from.best;
+    to.answered_unix_ms = from.answered_unix_ms;
   }
   if (to.error.empty()) to.error = from.error;
   // What one has finished is finished; what one is at may still be.
@@ -65,6 +74,8 @@ StudyStatus read_study(const fs::path& store, const std::vector<std::string>& st
       if (entry->path().extension() != ".json") continue;
       try {
         found.push_back(process_progress_from_json(nlohmann::json::parse(read_file(entry->path(), 16 << 20))));
+      } catch (const nlohmann::json::exception& failure) {
+        status.warnings.push_back(printable(entry->path().string()) + ": " + json_error_text(failure));
       } catch (const std::exception& failure) {
         status.warnings.push_back(
             fmt::format("{}: {}", printable(entry->path().string()), printable(failure.what(), 200)));

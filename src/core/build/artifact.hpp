@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,8 @@
 #include "xtune/outcome.hpp"
 
 namespace xtune {
+
+struct KeyedFiles;  // keyed_files.hpp
 
 /// Everything a toolchain needs; plain data, sendable to a worker.
 struct CompileRequest {
@@ -24,6 +27,10 @@ struct CompileRequest {
   /// Of a program, which has its build command as call texts in options (none: nothing is built), variables of the
   /// environment in defines and a list of its sources as its source: where the command is started.
   std::string folder{};
+  /// The toolchain's fingerprint that the artifact's key names. Empty: any will do.
+  std::string toolchain{};
+  /// The files that the artifact's key describes, which the compiler is to read as they were. Null: none.
+  std::shared_ptr<const KeyedFiles> files{};
 };
 
 /// Per thread or per block, as the compiler reports; unset where it does not tell.
@@ -49,6 +56,10 @@ struct Artifact {
   std::string log;           ///< compiler output, warnings included
   double compile_s = 0;      ///< wall clock of the compiler
   ResourceUsage usage;
+  std::string toolchain{};  ///< fingerprint of what compiled it; empty: made by a version that did not say
+  /// The user's files that the compiler read, for core/build/checked_compile.hpp; unset where it does not list them.
+  /// Neither stored nor sent.
+  std::optional<std::vector<std::string>> files_read{};
 };
 
 /// Compiles for devices that need not be present. Thread-safe; never touches a device.

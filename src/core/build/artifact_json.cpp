@@ -44,14 +44,16 @@ ResourceUsage resource_usage_from_json(const Json& json) {
 }
 
 Json to_json(const Artifact& artifact) {
-  return {{"key", artifact.key},
-          {"backend", artifact.backend},
-          {"arch", artifact.arch},
-          {"format", artifact.format},
-          {"entry_symbol", printable(artifact.entry_symbol)},
-          {"log", printable(artifact.log)},
-          {"compile_s", artifact.compile_s},
-          {"usage", to_json(artifact.usage)}};
+  Json json = {{"key", artifact.key},
+               {"backend", artifact.backend},
+               {"arch", artifact.arch},
+               {"format", artifact.format},
+               {"entry_symbol", printable(artifact.entry_symbol)},
+               {"log", printable(artifact.log)},
+               {"compile_s", artifact.compile_s},
+               {"usage", to_json(artifact.usage)}};
+  if (!artifact.toolchain.empty()) json["toolchain"] = printable(artifact.toolchain);
+  return json;
 }
 
 Artifact artifact_from_json(const Json& json) {
@@ -64,6 +66,7 @@ Artifact artifact_from_json(const Json& json) {
   artifact.log = json.at("log");
   artifact.compile_s = json.at("compile_s");
   artifact.usage = resource_usage_from_json(json.at("usage"));
+  artifact.toolchain = json.value("toolchain", "");
   return artifact;
 }
 

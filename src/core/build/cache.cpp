@@ -1,13 +1,20 @@
 // Entries of the artifact cache: three files, of which the metadata appear last and vouch for the image by its hash.
 #include "core/build/cache.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/json_error.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "core/build/artifact_json.hpp"
+#include "core/build/keyed_files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -39,7 +46,7 @@ Metadata read_metadata(const std::string& key, std::string_view text) {
       throw fail("'" + printable(metadata.artifact.format, 20) + "' is no format");
     return metadata;
   } catch (const Json::exception& error) {
-    throw fail("its metadata are damaged: " + printable(error.what(), 200));
+    throw fail("its metadata are damaged: " + json_error_text(error));
   }
 }
 
@@ -89,36 +96,58 @@ std::string artifact_source_sha256(const std::string& key, std::string_view meta
   return read_metadata(key, metadata).source_sha256;
 }
 
-std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256) {
+std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256, const KeyedFiles* files) {
   Json json = to_json(artifact);
   json["sha256"] = sha256(artifact.image);
   json["image_bytes"] = artifact.image.size();
   if (!source_sha256.empty()) json["source_sha256"] = source_sha256;
+  if (files && !files->files.empty()) {
+    Json& list = json["files"] = Json::array();
+    for (const KeyedFile& file : files->files) list.push_back({printable(file.path), file.sha256});
+  }
   return json.dump();
 }
 
 ArtifactCache::ArtifactCache(std::filesystem::path store) : store_(std::move(store)) {}
 
-std::optional<Artifact> ArtifactCache::find(const std::string& key) const {
+std::optional<Artifact> ArtifactCache::find(const std::string& key, const std::string& toolchain) const {
   try {
-    return read(key);
+    Artifact found = read(key);
+    if (!toolchain.empty() && !found.toolchain.empty() && found.toolchain != printable(toolchain)) return std::nullopt;
+    return found;
   } catch (const Error&) {
     return std::nullopt;
   }
 }
 
 Artifact ArtifactCache::read(const std::string& key) const {
-  const std::string metadata = read_file(entry_path(key, "json"), longest_metadata);
-  return checked_artifact(key, metadata, read_file(entry_path(key, artifact_format(key, metadata))));
+  require_trusted_way(key);
+  const std::string metadata = read_trusted_file(entry_path(key, "json"), longest_metadata);
+  return checked_artifact(key, metadata, read_trusted_file(entry_path(key, artifact_format(key, metadata))));
+}
+
+// Where others can make names in a directory, it is nothing to find a file of the right owner there.
+void ArtifactCache::require_trusted_way(const std::string& key) const {
+  const std::filesystem::path folder = entry_path(key, "json").parent_path();
+  for (const std::filesystem::path& directory : {store_, folder.parent_path(), folder}) require_trusted(directory);
 }
 
 std::string ArtifactCache::image_sha256(const std::string& key) const {
   if (!is_artifact_key(key)) return {};
   try {
-    return read_metadata(key, read_file(entry_path(key, "json"), longest_metadata)).sha256;
+    return read_metadata(key, read_trusted_file(entry_path(key, "json"), longest_metadata)).sha256;
   } catch (const Error&) {
     return {};
   }
+}
+
+void ArtifactCache::mark_used(const std::string& key) const noexcept try {
+  constexpr std::time_t often_enough_s = 600;
+  const std::filesystem::path metadata = entry_path(key, "json");
+  struct stat info {};
+  if (::stat(metadata.c_str(), &info) == 0 && std::time(nullptr) - info.st_mtim.tv_sec > often_enough_s)
+    ::utimensat(AT_FDCWD, metadata.c_str(), nullptr, 0);
+} catch (const std::exception&) {  // no memory, or no key: then it only seems older than it is
 }
 
 void ArtifactCache::insert(const Artifact& artifact, const CompileRequest& request) {
@@ -126,10 +155,12 @@ void ArtifactCache::insert(const Artifact& artifact, const CompileRequest& reque
     throw Error(ErrorKind::invalid_argument,
                 "the artifact cache takes keys of 64 hex digits and formats of small letters, not '" +
                     printable(artifact.key, 80) + "." + printable(artifact.format, 20) + "'");
+  require_trusted_way(artifact.key);
   write_file_atomically(image_path(artifact), artifact.image);
   const std::string source = source_text(artifact, request);
   write_file_atomically(source_path(artifact.key), source);
-  write_file_atomically(entry_path(artifact.key, "json"), artifact_metadata(artifact, sha256(source)));
+  write_file_atomically(entry_path(artifact.key, "json"),
+                        artifact_metadata(artifact, sha256(source), request.files.get()));
 }
 
 std::filesystem::path ArtifactCache::image_path(const Artifact& artifact) const {

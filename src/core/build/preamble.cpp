@@ -116,6 +116,7 @@ SplitSource split_source(const CompileRequest& request) {
   split.tail.erase(0, length);
   split.lines = static_cast<std::size_t>(std::count(split.head.begin(), split.head.end(), '\n'));
   split.digest = sha256(closure.canonical_text);
+  for (const KeyedFile& file : closure.keyed.files) split.states += file.state + "\n";
   split.of_toolchain = closure.of_toolchain;
   return split;
 }

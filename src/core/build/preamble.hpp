@@ -31,6 +31,7 @@ struct SplitSource {
   std::string tail;       ///< the rest of the source
   std::size_t lines = 0;  ///< of the head
   std::string digest;     ///< hex SHA-256 over the texts of the head and of all that it includes, as keys.hpp has it
+  std::string states;     ///< file_state() of the files that it includes, a line each
   bool of_toolchain = false;  ///< the head includes headers of the toolchain
 };
 

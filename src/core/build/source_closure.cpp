@@ -1,14 +1,17 @@
 // Reads a source and the files that it includes, each once.
 #include "core/build/source_closure.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
+#include "core/build/include_names.hpp"
 #include "core/build/keys.hpp"
 
 namespace xtune {
@@ -16,96 +19,210 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Reader {
+class ClosureReader {
  public:
-  Reader(const CompileRequest& request, const std::vector<std::string>& quoted_dirs, ScannedFiles& known)
+  ClosureReader(const CompileRequest& request, const std::vector<std::string>& quoted_dirs, ScannedFiles& known)
       : include_dirs_(request.include_dirs),
         quoted_dirs_(quoted_dirs),
         known_(known),
-        source_(scanned(request.source)) {
-    add(source_, fs::path(request.source_name).parent_path());
+        source_{{}, scan_source(request.source)},
+        source_name_(request.source_name) {
+    for (const auto& [name, value] : request.defines) macros_.define(name + " " + value);
+    for (const std::string& macro : include_options(request.options).macros) macros_.define(macro);
+    add(source_.scan, sha256(request.source), source_name_);
+    do {
+      follow();
+    } while (mention_computed());
+  }
+
+  SourceClosure closure() {
+    SourceClosure closure;
+    closure.canonical_text = canonical_list(lines_);
+    for (const SourceScan* file : files_) closure.files.push_back(*file);
+    closure.of_toolchain = of_toolchain_;
+    closure.computes = !computed_.empty();
+    closure.keyed = std::move(keyed_);
+    for (const std::string& text : incomplete_) closure.keyed.unknown.push_back(text);
+    return closure;
+  }
+
+ private:
+  struct Waiting {
+    const SourceScan* scan;
+    fs::path path;
+  };
+
+  void add(const SourceScan& scan, const std::string& digest, const fs::path& path) {
+    lines_.push_back("file " + digest);
+    waiting_.push_back({&scan, path});
+    files_.push_back(&scan);
+  }
+
+  void follow() {
     while (!waiting_.empty()) {
-      const auto [file, folder] = std::move(waiting_.front());
+      const Waiting file = std::move(waiting_.front());
       waiting_.pop_front();
-      for (const IncludeDirective& include : file->includes) mention(include, folder);
+      const fs::path folder = file.path.parent_path();
+      for (const IncludeDirective& include : file.scan->includes) mention(include, folder);
+      for (const IncludeDirective& include : file.scan->mentioned) mention(include, folder);
+      for (const std::string& macro : file.scan->macros) macros_.define(macro);
+      for (const std::string& text : file.scan->computed) computed_.push_back({text, file.path});
+      for (const std::string& literal : file.scan->unknown)
+        keyed_.unknown.push_back(file.path.filename().string() + ": " + literal);
     }
   }
 
-  std::string text() const { return canonical_list(lines_); }
-  std::vector<SourceScan> files() const {
-    std::vector<SourceScan> files;
-    for (const SourceScan* file : files_) files.push_back(*file);
-    return files;
-  }
-  bool of_toolchain() const noexcept { return of_toolchain_; }
-
- private:
-  static ScannedFile scanned(const std::string& text) { return {sha256(text), scan_source(text)}; }
-
-  void add(const ScannedFile& file, const fs::path& folder) {
-    lines_.push_back("file " + file.digest);
-    waiting_.emplace_back(&file.scan, folder);
-    files_.push_back(&file.scan);
+  /// What is included may define macros, which may name more. True: something was new.
+  bool mention_computed() {
+    const std::size_t before = mentioned_.size();
+    incomplete_.clear();
+    for (const auto& [text, path] : computed_) {
+      const MacroDefinitions::Names names = macros_.names_of(text);
+      if (!names.complete) incomplete_.insert(path.filename().string() + ": #include " + text);
+      for (const IncludeDirective& name : names.names)
+        if (mentioned_.insert(path.string() + (name.quoted ? "\"" : "<") + name.name).second)
+          mention(name, path.parent_path());
+    }
+    return mentioned_.size() > before;
   }
 
   void mention(const IncludeDirective& include, const fs::path& folder) {
     lines_.push_back((include.quoted ? "quoted " : "angled ") + include.name);
-    const auto path = resolve(include, folder);
-    if (!path) {
-      lines_.emplace_back("of the toolchain");
-      of_toolchain_ = true;
-      return;
-    }
-    const auto [seen, is_new] = seen_.emplace(*path, seen_.size());
-    lines_.push_back("is " + std::to_string(seen->second));
-    if (!is_new) return;
-    auto file = known_.find(*path);
-    if (file == known_.end()) file = known_.emplace(*path, scanned(read_file(*path))).first;
-    add(file->second, path->parent_path());
-  }
-
-  std::optional<fs::path> resolve(const IncludeDirective& include, const fs::path& folder) const {
     std::vector<fs::path> folders;
     if (include.quoted) {
       folders.push_back(folder);
       folders.insert(folders.end(), quoted_dirs_.begin(), quoted_dirs_.end());
     }
     folders.insert(folders.end(), include_dirs_.begin(), include_dirs_.end());
+    if (include.any) folders.emplace_back(".");
+    bool found = false;
     for (const fs::path& candidate : folders) {
+      const fs::path path = candidate / include.name;
       std::error_code error;
-      const fs::path path = fs::canonical(candidate / include.name, error);
-      if (!error && fs::is_regular_file(path, error)) return path;
+      const fs::path file = fs::canonical(path, error);
+      if (error || !fs::is_regular_file(file, error)) {
+        if (absent_.insert(path.string()).second) keyed_.absent.push_back(path.string());
+        continue;
+      }
+      found = true;
+      take(path, file);
+      if (!include.any) break;
     }
-    return std::nullopt;
+    if (!found) {
+      lines_.emplace_back("of the toolchain");
+      of_toolchain_ = true;
+    }
+  }
+
+  /// path: as it is opened; file: what it leads to.
+  void take(const fs::path& path, const fs::path& file) {
+    lines_.push_back("is " + std::to_string(seen_.emplace(file, seen_.size()).first->second));
+    // Compilers look for quoted names beside a link, not beside what it leads to.
+    std::error_code error;
+    const fs::path folder = fs::canonical(path.parent_path(), error);
+    const bool followed = followed_.emplace(file, folder).second;
+    auto known = known_.find(file);
+    if (known == known_.end()) {
+      KeyedFiles read;
+      const std::string text = read_keyed(path, read);
+      known = known_.emplace(file, ScannedFile{read.files.front(), scan_source(text)}).first;
+    }
+    const KeyedFile& content = known->second.file;
+    if (opened_.insert(path.string()).second) {
+      KeyedFile opened = content;
+      if (opened.path != path) opened = {path.string(), file_state(path), content.sha256, content.recent};
+      keyed_.files.push_back(std::move(opened));
+    }
+    if (followed) add(known->second.scan, content.sha256, folder / path.filename());
   }
 
   const std::vector<std::string>&include_dirs_, &quoted_dirs_;
   ScannedFiles& known_;
   const ScannedFile source_;
+  const fs::path source_name_;
+  MacroDefinitions macros_;
   std::vector<std::string> lines_;
   std::vector<const SourceScan*> files_;
   bool of_toolchain_ = false;
-  std::deque<std::pair<const SourceScan*, fs::path>> waiting_;
+  std::deque<Waiting> waiting_;
   std::map<fs::path, std::size_t> seen_;
+  std::set<std::pair<fs::path, fs::path>> followed_;
+  std::vector<std::pair<std::string, fs::path>> computed_;
+  std::set<std::string> mentioned_, incomplete_, absent_, opened_;
+  KeyedFiles keyed_;
 };
+
+/// The folders of a list as PATH has them; an empty element is the folder at hand. Empty: the variable has no say.
+std::vector<std::string> folders_of(const char* variable) {
+  std::vector<std::string> folders;
+  const char* const value = std::getenv(variable);
+  if (!value || !*value) return folders;
+  for (std::string_view rest = value;;) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    folders.emplace_back(end > 0 ? rest.substr(0, end) : std::string_view("."));
+    if (end == rest.size()) return folders;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+/// A file within an option: "@words", "-fplugin=/x.so", "-Wl,-T,/x.ld", "/x/part.o". Headers are read by their names.
+std::vector<std::string> files_in(const std::string& option) {
+  std::vector<std::string> files;
+  const auto add = [&](const std::string& path) {
+    std::error_code error;
+    if (!path.empty() && fs::is_regular_file(path, error)) files.push_back(path);
+  };
+  add(option);
+  if (option.starts_with("@")) add(option.substr(1));
+  if (const auto equals = option.find('='); equals != std::string::npos) add(option.substr(equals + 1));
+  if (option.starts_with("-W") || option.starts_with("-X"))
+    for (std::size_t at = option.find(','); at != std::string::npos; at = option.find(',', at + 1))
+      add(option.substr(at + 1, option.find(',', at + 1) - at - 1));
+  return files;
+}
 
 }  // namespace
 
+SourceClosure source_closure(const CompileRequest& request, const std::vector<std::string>& quoted_dirs,
+                             ScannedFiles& read) {
+  return ClosureReader(request, quoted_dirs, read).closure();
+}
+
 SourceClosure source_closure(const CompileRequest& request) {
   ScannedFiles known;
-  const std::vector<std::string> none;
-  const Reader reader(request, none, known);
-  return {reader.text(), reader.files(), reader.of_toolchain()};
+  return source_closure(request, {}, known);
 }
 
-std::string source_closure_text(const CompileRequest& request, const std::vector<std::string>& quoted_dirs,
-                                ScannedFiles& read) {
-  return Reader(request, quoted_dirs, read).text();
+SourceClosure compile_closure(const CompileRequest& request) {
+  const IncludeOptions extra = include_options_here(request.options);
+  CompileRequest whole = request;
+  whole.include_dirs.insert(whole.include_dirs.end(), extra.folders.begin(), extra.folders.end());
+  for (const std::string& file : extra.forced) whole.source += "\n#include \"" + file + "\"\n";
+  ScannedFiles known;
+  SourceClosure closure = source_closure(whole, extra.quoted, known);
+  std::vector<std::string> lines;
+  for (const std::string& option : request.options)
+    for (const std::string& file : files_in(option)) {
+      read_keyed(file, closure.keyed);
+      lines.push_back("option file " + closure.keyed.files.back().sha256);
+    }
+  if (!lines.empty()) closure.canonical_text += canonical_list(lines);
+  return closure;
 }
 
-IncludeOptions include_options(const std::vector<std::string>& options) {
+namespace {
+
+enum class Environment { counts, is_ignored };
+
+/// "NAME(a)=body" as #define has it.
+std::string macro_text(const std::string& option) {
+  const std::size_t equals = option.find('=');
+  return equals == std::string::npos ? option + " 1" : option.substr(0, equals) + " " + option.substr(equals + 1);
+}
+
+IncludeOptions read_options(const std::vector<std::string>& options, Environment environment) {
   IncludeOptions found;
-  std::vector<std::string> system_folders;  // searched last, wherever they stand
+  std::vector<std::string> system_folders, last_folders;  // searched later, wherever they stand
   for (std::size_t i = 0; i < options.size(); ++i) {
     const std::string& option = options[i];
     const auto value_of = [&](std::string_view flag) -> std::optional<std::string> {
@@ -117,17 +234,43 @@ IncludeOptions include_options(const std::vector<std::string>& options) {
       found.forced.push_back(*pre);
     else if (const auto file = value_of("-include"))
       found.forced.push_back(*file);
+    else if (const auto macros = value_of("-imacros"))
+      found.forced.push_back(*macros);
     else if (const auto system = value_of("-isystem"))
       system_folders.push_back(*system);
+    else if (const auto last = value_of("-idirafter"))
+      last_folders.push_back(*last);
     else if (const auto quoted = value_of("-iquote"))
       found.quoted.push_back(*quoted);
     else if (const auto path = value_of("--include-path"))
       found.folders.push_back(*path);
     else if (const auto folder = value_of("-I"))
       found.folders.push_back(*folder);
+    else if (const auto define = value_of("-D"))
+      found.macros.push_back(macro_text(*define));
+    else if (const auto macro = value_of("--define-macro"))
+      found.macros.push_back(macro_text(*macro));
   }
-  found.folders.insert(found.folders.end(), system_folders.begin(), system_folders.end());
+  const auto append = [&](const std::vector<std::string>& folders) {
+    found.folders.insert(found.folders.end(), folders.begin(), folders.end());
+  };
+  if (environment == Environment::counts) append(folders_of("CPATH"));
+  append(system_folders);
+  // C_INCLUDE_PATH is for C, which the sources of a program may be; of kernels it is an entry too many.
+  if (environment == Environment::counts)
+    for (const char* variable : {"CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH"}) append(folders_of(variable));
+  append(last_folders);
   return found;
+}
+
+}  // namespace
+
+IncludeOptions include_options(const std::vector<std::string>& options) {
+  return read_options(options, Environment::is_ignored);
+}
+
+IncludeOptions include_options_here(const std::vector<std::string>& options) {
+  return read_options(options, Environment::counts);
 }
 
 }  // namespace xtune

@@ -8,6 +8,7 @@
 
 #include "core/build/artifact.hpp"
 #include "core/build/include_scan.hpp"
+#include "core/build/keyed_files.hpp"
 
 namespace xtune {
 
@@ -15,28 +16,38 @@ struct SourceClosure {
   std::string canonical_text;     ///< a JSON list of digests and names: what source_digest (keys.hpp) hashes
   std::vector<SourceScan> files;  ///< the source, then each file once, in the order of first mention
   bool of_toolchain = false;      ///< some include was found nowhere: a header of the toolchain's
+  bool computes = false;          ///< the definitions decide what is included: #include MACRO
+  KeyedFiles keyed;               ///< what was read, and what else decided that these files are meant
 };
 
 /// Resolves as source_digest says. Throws Error(io) when a file cannot be read.
 SourceClosure source_closure(const CompileRequest& request);
 
+/// The same of a request as compilers take it: with the folders and files that its options and the environment name
+/// (-I, -include, CPATH, ...), and the contents of other files that options name (@file, -fplugin=, objects).
+SourceClosure compile_closure(const CompileRequest& request);
+
 struct ScannedFile {
-  std::string digest;
+  KeyedFile file;
   SourceScan scan;
 };
 /// By canonical path.
 using ScannedFiles = std::map<std::filesystem::path, ScannedFile>;
 
-/// The canonical text alone, of one source of several: what is in `read` is not read again, and what is read is added.
-/// quoted_dirs: searched for quoted includes alone, before include_dirs.
-std::string source_closure_text(const CompileRequest& request, const std::vector<std::string>& quoted_dirs,
-                                ScannedFiles& read);
+/// The closure of one source of several: what is in `read` is not read again, and what is read is added. quoted_dirs:
+/// searched for quoted includes only, before include_dirs.
+SourceClosure source_closure(const CompileRequest& request, const std::vector<std::string>& quoted_dirs,
+                             ScannedFiles& read);
 
-/// Folders and files that a compiler's options name (-I, --include-path, -isystem; -iquote; -include, --pre-include):
-/// they decide what is included as much as include_dirs do.
+/// Folders and files that a compiler's options name (-I, --include-path, -isystem, -idirafter; -iquote; -include,
+/// --pre-include, -imacros): they decide what is included as much as include_dirs do.
 struct IncludeOptions {
-  std::vector<std::string> folders, quoted, forced;
+  std::vector<std::string> folders;  ///< -I, then those of CPATH, -isystem, those of CPLUS_INCLUDE_PATH, -idirafter
+  std::vector<std::string> quoted, forced;
+  std::vector<std::string> macros;  ///< -DNAME=body as "NAME body"
 };
 IncludeOptions include_options(const std::vector<std::string>& options);
+/// The same, with the folders of the variables that GCC and Clang read, in the order in which these look into them.
+IncludeOptions include_options_here(const std::vector<std::string>& options);
 
 }  // namespace xtune

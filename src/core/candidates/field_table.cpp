@@ -56,7 +56,7 @@ FieldTable::FieldTable(const Spec& spec, const Space& space, const Bindings& pro
                        const CandidateTemplate& candidate)
     : space_(space),
       candidate_(candidate),
-      origin_(spec.path.string()),
+      origin_(spec.candidates->template_at.line ? to_string(spec.candidates->template_at) : spec.path.string()),
       constants_(device_facts),
       values_(candidate.fields.size(), NAN) {
   constants_.insert(problem.begin(), problem.end());
@@ -112,16 +112,18 @@ FieldValues FieldTable::values(const std::vector<std::uint32_t>& value_indices) 
   return values_;
 }
 
-std::string FieldTable::complaint() const {
+std::optional<Error> FieldTable::complaint() const {
   for (const Column& column : columns_) {
     const Field& field = candidate_.fields[column.field];
     const double value = values_[column.field];
     if (in_range(field, value)) continue;
     const Text& text = column.text.source();
-    return fmt::format("{}: the field {} ({}) is {:g}, and {}", text.at.line ? to_string(text.at) : origin_, field.name,
-                       field.meaning, value, range_text(field));
+    const bool only_too_large = std::isfinite(value) && value >= beyond_any_field;
+    return Error(only_too_large ? ErrorKind::nothing_valid : ErrorKind::invalid_spec,
+                 fmt::format("{}: the field {} ({}) is {:g}, and {}", text.at.line ? to_string(text.at) : origin_,
+                             field.name, field.meaning, value, range_text(field)));
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace xtune

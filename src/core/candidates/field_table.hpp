@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/candidates/template.hpp"
@@ -24,14 +25,15 @@ class FieldTable {
   /// place, for an expression that fails or gives no number. Valid until the next call.
   FieldValues values(const std::vector<std::uint32_t>& value_indices);
   /// Which of the last values() is out of its field's range, with its place: "gemm.toml:22:11: the field block_m (rows
-  /// of a block's tile of C) is 0, and must be ...". Empty: none.
-  std::string complaint() const;
+  /// of a block's tile of C) is 0, and must be ...". nullopt: none. invalid_spec, or nothing_valid for a value that is
+  /// only more than the model counts.
+  std::optional<Error> complaint() const;
 
  private:
   struct Column;
   const Space& space_;
   const CandidateTemplate& candidate_;
-  std::string origin_;  ///< the spec, for what has no place in it
+  std::string origin_;  ///< the place of what is not mapped: the section's template, else the spec
   Bindings constants_;
   std::vector<Column> columns_;
   std::vector<double> values_;

@@ -64,8 +64,8 @@ class Scorer {
     return &group;
   }
 
-  /// What is wrong with a field, where a field is out of its range in every configuration; else empty.
-  std::string complaint() const { return any_sensible_ ? std::string() : complaint_; }
+  /// What is wrong with a field, where a field is out of its range in every configuration.
+  std::optional<Error> complaint() const { return any_sensible_ ? std::nullopt : complaint_; }
 
   std::vector<Group> groups() const {
     std::vector<Group> result;
@@ -89,8 +89,8 @@ class Scorer {
  private:
   /// The key in groups_, or 0 when it does not fit.
   std::uint64_t group_of(FieldValues values) {
-    if (const std::string complaint = fields_.complaint(); !complaint.empty()) {
-      if (complaint_.empty()) complaint_ = complaint;
+    if (const std::optional<Error> complaint = fields_.complaint()) {
+      if (!complaint_) complaint_ = complaint;
       return 0;
     }
     any_sensible_ = true;
@@ -135,7 +135,7 @@ class Scorer {
   FieldTable fields_;
   std::unordered_map<std::uint64_t, std::uint64_t> by_values_;
   std::unordered_map<std::uint64_t, Group> groups_;
-  std::string complaint_;
+  std::optional<Error> complaint_;
   bool any_sensible_ = false;  ///< a configuration has all fields in their ranges
 };
 
@@ -202,8 +202,7 @@ Ranking rank_candidates(const Spec& spec, const Space& space, const Bindings& pr
     score_sample(scorer, space, options);
   }
   const std::vector<Group> groups = scorer.groups();
-  if (const std::string complaint = scorer.complaint(); !complaint.empty())
-    throw Error(ErrorKind::invalid_spec, complaint);
+  if (const std::optional<Error> complaint = scorer.complaint()) throw Error(*complaint);
   if (groups.empty())
     throw Error(ErrorKind::nothing_valid, spec.path.string() + ": no configuration fits " + device.info.name + " (" +
                                               device.info.arch + "); the first one: " + ranking.misfit);

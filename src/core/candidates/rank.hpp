@@ -44,7 +44,7 @@ struct Ranking {
 /// to the model only one is listed, and of a family (same tile and threads) no more than a quarter of top_k as long as
 /// others are left. Pure: the same arguments give the same answer. Throws Error(invalid_spec), at its place, for a
 /// template, field or mapped expression that is wrong, a value out of its field's range in every configuration
-/// included; Error(nothing_valid) when no configuration fits the device.
+/// included; Error(nothing_valid) when no configuration fits the device, or a size is beyond what the model counts.
 Ranking rank_candidates(const Spec& spec, const Space& space, const Bindings& problem, const DeviceModel& device,
                         const RankOptions& options);
 
@@ -56,8 +56,10 @@ RankOptions rank_options(const CandidatesSpec& spec);
 void check_candidates(const Spec& spec);
 
 /// Evaluates the mapped fields for up to 1,000 configurations of the space. Throws Error(invalid_spec), at its place,
-/// for an expression that fails or gives a string, and for fields that are out of their ranges in all of them.
-void check_fields(const Spec& spec, const Space& space, const Bindings& problem, const Bindings& device_facts);
+/// for an expression that fails or gives a string, and for fields that are out of their ranges in all of them. Returns
+/// why the model cannot rank this problem although nothing is wrong with the spec: a size beyond what the model counts.
+std::optional<std::string> check_fields(const Spec& spec, const Space& space, const Bindings& problem,
+                                        const Bindings& device_facts);
 
 /// A spec of the bare template: its default parameters for this device, mapped to the fields of the same names. Throws
 /// Error(invalid_argument) for an unknown template or type, and for sizes that are missing, unknown or out of range.

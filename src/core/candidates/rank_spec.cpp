@@ -69,23 +69,26 @@ void check_candidates(const Spec& spec) {
   }
 }
 
-void check_fields(const Spec& spec, const Space& space, const Bindings& problem, const Bindings& device_facts) {
-  if (!spec.candidates || space.size() == 0) return;
+std::optional<std::string> check_fields(const Spec& spec, const Space& space, const Bindings& problem,
+                                        const Bindings& device_facts) {
+  if (!spec.candidates || space.size() == 0) return std::nullopt;
   FieldTable fields(spec, space, problem, device_facts, *find_template(spec.candidates->template_name));
   // Enough to meet every value of most parameters; the first and the last among them.
   constexpr std::uint64_t looked_at = 1000;
   const std::uint64_t step = std::max<std::uint64_t>(1, space.size() / looked_at);
-  std::string complaint;
+  std::optional<Error> complaint;
   bool any_sensible = false;
   const auto look = [&](std::uint64_t index) {
     fields.values(space.value_indices(index));
-    const std::string found = fields.complaint();
-    any_sensible = any_sensible || found.empty();
-    if (complaint.empty()) complaint = found;
+    const std::optional<Error> found = fields.complaint();
+    any_sensible = any_sensible || !found;
+    if (!complaint) complaint = found;
   };
   for (std::uint64_t index = 0; index < space.size(); index += step) look(index);
   look(space.size() - 1);
-  if (!any_sensible) throw Error(ErrorKind::invalid_spec, complaint);
+  if (any_sensible) return std::nullopt;
+  if (complaint->kind() == ErrorKind::invalid_spec) throw Error(*complaint);
+  return complaint->what();
 }
 
 Spec template_spec(const std::string& template_name, const std::string& dtype, const Bindings& problem,

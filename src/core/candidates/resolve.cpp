@@ -55,7 +55,13 @@ CandidateResolver::State::State(const Spec& spec_, const Space& space_, Bindings
       constants(device_facts(device)) {
   for (const auto& [name, value] : problem) constants.insert_or_assign(name, value);
   if (!spec.kernel.source.empty()) source = read_file(spec.kernel.source);
-  if (spec.process) source = source_manifest(*spec.process);
+  if (spec.process) {
+    KeyedFiles files;
+    source = source_manifest(*spec.process, files);
+    files.unknown.clear();  // what a build may read beyond its sources is for the spec to name
+    data_files = files;     // a program that is not built is run from its sources
+    program_files = std::make_shared<const KeyedFiles>(std::move(files));
+  }
   const ReferenceSpec& reference = spec.validate.reference;
   if (reference.kind == ReferenceSpec::Kind::kernel)
     reference_source =
@@ -128,12 +134,12 @@ Bindings CandidateResolver::config_bindings(const Config& config) const {
 }
 
 CompileRequest CandidateResolver::compile_request(const Config& config) const {
-  if (state_->spec.process) return state_->program_request(config);
+  if (state_->spec.process) return state_->keyed(state_->program_request(config));
   const KernelSpec& kernel = state_->spec.kernel;
   CompileRequest request = state_->request(config, kernel.source, state_->source);
   request.entry = state_->expanded(state_->entry, config);
   for (const CompiledText& option : state_->options) request.options.push_back(state_->expanded(option, config));
-  return request;
+  return state_->keyed(std::move(request));
 }
 
 CompileRequest CandidateResolver::State::bare_reference_request(const Config& config) const {
@@ -146,7 +152,7 @@ CompileRequest CandidateResolver::reference_request(const Config& config) const 
   request.entry = state_->spec.validate.reference.name;
   const Lookup names = state_->lookup(config);
   for (const CompiledText& option : state_->reference_options) request.options.push_back(option.expand(names));
-  return request;
+  return state_->keyed(std::move(request));
 }
 
 Launch CandidateResolver::launch(const Config& config) const {
@@ -176,7 +182,7 @@ std::vector<ScalarArgument> CandidateResolver::scalars(const Config& config) con
   return result;
 }
 
-std::vector<ArgumentLayout> CandidateResolver::layouts() const {
+std::vector<ArgumentLayout> CandidateResolver::layouts(std::uint64_t limit_bytes) const {
   std::vector<ArgumentLayout> result;
   const Lookup names = [this](std::string_view name) { return state_->constant(name); };
   for (const ArgSpec& argument : state_->spec.args) {
@@ -191,9 +197,11 @@ std::vector<ArgumentLayout> CandidateResolver::layouts() const {
       layout.shape.push_back(static_cast<std::uint64_t>(extent));
     }
     try {
-      layout_bytes(layout);
+      layout_bytes(layout, limit_bytes);
+      check_input_file(layout);
     } catch (const Error& error) {
-      fail_at(argument.at, error.what());
+      if (error.kind() == ErrorKind::invalid_argument) fail_at(argument.at, error.what());
+      throw Error(error.kind(), layout.at + ": " + error.what());
     }
     result.push_back(std::move(layout));
   }

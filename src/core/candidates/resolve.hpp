@@ -37,7 +37,8 @@ class CandidateResolver {
   /// Parameter name -> value.
   Bindings config_bindings(const Config& config) const;
 
-  /// A text without a value for this configuration stands as what went wrong with it; launch then rejects it.
+  /// With the files and the toolchain that its key describes. A text without a value for this configuration stands as
+  /// what went wrong with it; launch then rejects it.
   CompileRequest compile_request(const Config& config) const;
   std::string artifact_key(const CompileRequest& request) const;
   /// Of a program: its call, and no shape. Throws CandidateFailure(rejected) for a launch that no device takes (zero,
@@ -51,14 +52,18 @@ class CandidateResolver {
   /// usage: what the compiler reported, nullptr before compiling.
   std::optional<std::string> limit_violation(const Launch& launch, const ResourceUsage* usage) const;
 
-  /// The buffer arguments, in kernel order. Throws Error(invalid_spec) for a shape that is zero, negative or too large.
-  std::vector<ArgumentLayout> layouts() const;
+  /// The buffer arguments, in kernel order. Throws Error(invalid_spec) for a shape that is zero, negative or larger
+  /// than limit_bytes (0: this machine's memory).
+  std::vector<ArgumentLayout> layouts(std::uint64_t limit_bytes = 0) const;
   /// What the spec says of the tolerance of each output. Throws Error(invalid_spec) for a negative reduction length.
   std::vector<std::pair<std::string, ToleranceRule>> tolerances() const;
 
   /// Artifact key, problem, launch-only parameters, arguments, seed, launch, validation, protocol, device (backend,
-  /// vendor, arch, name, compute units). A launch that cannot be resolved counts by its message.
+  /// vendor, arch, name, compute units), driver. A launch that cannot be resolved counts by its message.
   KeyParts measurement_key_parts(const Config& config, const std::string& artifact_key) const;
+  /// Throws Error(io) that names the file where one that the measurement keys describe has changed: data, files of a
+  /// reference command, a program's sources. To be asked before what was measured is stored.
+  void throw_if_data_changed() const;
 
   /// The same for a reference kernel. Its launch is its own, else the tuned kernel's in `config`. One configuration
   /// stands for all here: whatever fails throws Error(invalid_spec).

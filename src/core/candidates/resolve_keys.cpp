@@ -14,9 +14,23 @@ namespace xtune {
 
 namespace {
 
-constexpr std::uint64_t data_file_limit = std::uint64_t{1} << 40;
+/// Of a file that the bench worker reads later.
+std::string short_file_digest(const std::filesystem::path& path, KeyedFiles& files) {
+  key_file(path, files);
+  return "sha256:" + files.files.back().sha256.substr(0, 32);
+}
 
-std::string short_digest(const std::string& bytes) { return "sha256:" + sha256(bytes).substr(0, 32); }
+// The manifest of a program's sources is read already: what is left are files that its options force in.
+SourceClosure program_closure(const CompileRequest& request) {
+  const IncludeOptions extra = include_options(request.options);
+  CompileRequest whole;
+  whole.source_name = request.source_name;
+  whole.source = request.source;
+  whole.include_dirs = request.include_dirs;
+  whole.include_dirs.insert(whole.include_dirs.end(), extra.folders.begin(), extra.folders.end());
+  for (const std::string& file : extra.forced) whole.source += "\n#include \"" + file + "\"\n";
+  return source_closure(whole);
+}
 
 // Strings in quotes, so that "1" is not 1.
 std::string typed_text(const Value& value) {
@@ -76,12 +90,11 @@ const char* name_of(Fill fill) {
   return "unknown";
 }
 
-std::string buffers_text(const std::vector<ArgumentLayout>& layouts) {
+std::string buffers_text(const std::vector<ArgumentLayout>& layouts, KeyedFiles& files) {
   std::vector<std::string> items;
   for (const ArgumentLayout& layout : layouts)
-    items.push_back(fmt::format(
-        "{} {} {} {}", layout.name, name_of(layout.role), describe(layout.dtype, layout.shape),
-        layout.file.empty() ? name_of(layout.fill) : short_digest(read_file(layout.file, data_file_limit))));
+    items.push_back(fmt::format("{} {} {} {}", layout.name, name_of(layout.role), describe(layout.dtype, layout.shape),
+                                layout.file.empty() ? name_of(layout.fill) : short_file_digest(layout.file, files)));
   return canonical_list(items);
 }
 
@@ -94,7 +107,7 @@ std::string protocol_text(const MeasureSpec& measure) {
                      measure.energy_ms > 0 ? fmt::format(" energy_ms {}", measure.energy_ms) : "");
 }
 
-std::string reference_text(const Spec& spec, const std::string& source_digest) {
+std::string reference_text(const Spec& spec, const std::string& source_digest, KeyedFiles& files) {
   const ReferenceSpec& reference = spec.validate.reference;
   switch (reference.kind) {
     case ReferenceSpec::Kind::none:
@@ -114,7 +127,7 @@ std::string reference_text(const Spec& spec, const std::string& source_digest) {
       return fmt::format("builtin {} {} {}", reference.name, reference.output, canonical_list(items));
     }
     case ReferenceSpec::Kind::file:
-      return fmt::format("file {} {}", reference.output, short_digest(read_file(reference.file, data_file_limit)));
+      return fmt::format("file {} {}", reference.output, short_file_digest(reference.file, files));
     case ReferenceSpec::Kind::command: {
       // The words, and what the files that they name hold.
       std::vector<std::string> items;
@@ -122,8 +135,7 @@ std::string reference_text(const Spec& spec, const std::string& source_digest) {
         items.push_back(word.text);
         const std::filesystem::path file = spec.path.parent_path() / word.text;
         std::error_code error;
-        if (std::filesystem::is_regular_file(file, error))
-          items.push_back(short_digest(read_file(file, data_file_limit)));
+        if (std::filesystem::is_regular_file(file, error)) items.push_back(short_file_digest(file, files));
       }
       return "command " + canonical_list(items);
     }
@@ -157,27 +169,52 @@ std::string device_part(const DeviceInfo& device) {
       {device.backend, device.vendor, device.arch, device.name, std::to_string(device.compute_units)});
 }
 
-std::string CandidateResolver::State::digest(const CompileRequest& request) {
-  const IncludeOptions extra = include_options(request.options);
-  std::string id = request.source_name + "\n" + canonical_list(extra.folders) + canonical_list(extra.forced);
+CandidateResolver::State::ReadSource CandidateResolver::State::read(const CompileRequest& request) {
+  const IncludeOptions paths = include_options(request.options);
+  std::string id = request.source_name + "\n";
+  for (const auto& each : {paths.folders, paths.quoted, paths.forced}) id += canonical_list(each);
+  // Any option may name a file.
+  if (!spec.process)
+    for (const std::string& option : request.options)
+      if (option.find_first_of("/@") != std::string::npos) id += "\n" + option;
+  const auto definitions = [&] {
+    std::string text = canonical_list(paths.macros);
+    for (const auto& [name, value] : request.defines) text += "\n" + name + " " + value;
+    return text;
+  };
   const std::lock_guard lock(mutex);
-  const auto known = digests.find(id);
-  if (known != digests.end()) return known->second;
-  CompileRequest whole;
-  whole.source_name = request.source_name;
-  whole.source = request.source;
-  whole.include_dirs = request.include_dirs;
-  whole.include_dirs.insert(whole.include_dirs.end(), extra.folders.begin(), extra.folders.end());
-  for (const std::string& file : extra.forced) whole.source += "\n#include \"" + file + "\"\n";
-  return digests[id] = source_digest(whole);
+  if (computing.contains(id)) id += definitions();
+  if (const auto known = read_sources.find(id); known != read_sources.end()) return known->second;
+  SourceClosure closure = spec.process ? program_closure(request) : compile_closure(request);
+  ReadSource found{sha256(closure.canonical_text), std::make_shared<const KeyedFiles>(std::move(closure.keyed))};
+  if (closure.computes && computing.insert(id).second) id += definitions();
+  return read_sources[id] = std::move(found);
+}
+
+CompileRequest CandidateResolver::State::keyed(CompileRequest request) {
+  request.files = read(request).files;
+  // A program's build is known by its spec, which no worker has.
+  if (spec.process) {
+    KeyedFiles all = *program_files;
+    all.add(*request.files);
+    request.files = std::make_shared<const KeyedFiles>(std::move(all));
+  } else {
+    request.toolchain = toolchain;
+  }
+  return request;
 }
 
 std::string CandidateResolver::artifact_key(const CompileRequest& request) const {
-  return key_of(artifact_key_parts(request, state_->device.backend, state_->toolchain, state_->digest(request)));
+  return key_of(artifact_key_parts(request, state_->device.backend, state_->toolchain, state_->read(request).digest));
 }
 
 std::string CandidateResolver::reference_artifact_key(const CompileRequest& request) const {
   return artifact_key(request);
+}
+
+void CandidateResolver::throw_if_data_changed() const {
+  const std::lock_guard lock(state_->mutex);
+  settle(state_->data_files);
 }
 
 KeyParts CandidateResolver::measurement_key_parts(const Config& config, const std::string& artifact_key) const {
@@ -190,20 +227,21 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
       CompileRequest request = state_->bare_reference_request(config);
       for (const CompiledText& option : state_->reference_options)
         request.options.push_back(state_->expanded(option, config));
-      reference_digest = state_->digest(request);
+      reference_digest = state_->read(request).digest;
     }
     const std::lock_guard lock(state_->mutex);
     if (state_->constant_parts.empty()) {
       KeyParts parts{{"problem", problem_part(state_->problem)},
-                     {"buffers", buffers_text(layouts())},
+                     {"buffers", buffers_text(layouts(), state_->data_files)},
                      {"seed", std::to_string(spec.search.seed)},
-                     {"reference", reference_text(spec, reference_digest)}};
+                     {"reference", reference_text(spec, reference_digest, state_->data_files)}};
       if (const std::string& check = spec.validate.reference.checked_by; !check.empty())
         parts.emplace_back("check", check);
       parts.emplace_back("tolerance", tolerance_text(tolerances()));
       if (spec.validate.repeat > 0) parts.emplace_back("repeat", std::to_string(spec.validate.repeat));
       parts.emplace_back("protocol", protocol_text(spec.measure));
       parts.emplace_back("device", device_part(state_->device));
+      if (!state_->device.driver.empty()) parts.emplace_back("driver", state_->device.driver);
       state_->constant_parts = std::move(parts);
     }
   }

@@ -3,10 +3,12 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/build/keyed_files.hpp"
 #include "core/candidates/resolve.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/outcome.hpp"
@@ -29,7 +31,7 @@ struct CompiledLaunch {
 struct ProcessCommand;
 class CommandWord;
 // What keys know of sources (resolve_sources.cpp), and of a call (resolve_program.cpp).
-std::string source_manifest(const ProcessSpec& process);
+std::string source_manifest(const ProcessSpec& process, KeyedFiles& files);
 std::string call_key_text(const ProgramCall& call, const ProcessSpec& process);
 
 struct CandidateResolver::State {
@@ -70,8 +72,15 @@ struct CandidateResolver::State {
   /// All but entry and options; the second for the reference's kernel.
   CompileRequest request(const Config& config, const std::filesystem::path& path, const std::string& text) const;
   CompileRequest bare_reference_request(const Config& config) const;
-  /// Of everything the request's source includes; computed once for each set of folders.
-  std::string digest(const CompileRequest& request);
+  /// Everything the request's source includes; read once for each set of folders, and where #include MACRO depends on
+  /// them for each set of definitions.
+  struct ReadSource {
+    std::string digest;
+    std::shared_ptr<const KeyedFiles> files;
+  };
+  ReadSource read(const CompileRequest& request);
+  /// Names in a request what its key describes.
+  CompileRequest keyed(CompileRequest request);
 
   const Spec& spec;
   const Space& space;
@@ -88,9 +97,12 @@ struct CandidateResolver::State {
   std::vector<const ArgSpec*> scalar_args;
   CompiledLaunch launch, reference_launch;
 
-  std::mutex mutex;                            ///< guards what follows: all of it is computed at first use
-  std::map<std::string, std::string> digests;  ///< by source path, folders and forced includes
-  KeyParts constant_parts;                     ///< the measurement key's parts that no configuration changes
+  std::shared_ptr<const KeyedFiles> program_files;  ///< of a program: its sources and its build's program
+  std::mutex mutex;                                 ///< guards what follows: all of it is computed at first use
+  std::map<std::string, ReadSource> read_sources;   ///< by source path, folders, options that name files
+  std::set<std::string> computing;                  ///< of these paths: where the definitions count as well
+  KeyedFiles data_files;                            ///< what the measurement key describes beside the artifact
+  KeyParts constant_parts;                          ///< the measurement key's parts that no configuration changes
 };
 
 }  // namespace xtune

@@ -18,7 +18,7 @@ struct DeviceInfo {
   std::string vendor;   ///< "nvidia", "amd", "cpu"
   std::string arch;     ///< "sm_90", "gfx90a", "x86_64_v3": what artifacts are compiled for and records filed under
   std::string uuid;     ///< empty where the driver tells none
-  std::string driver;   ///< driver version, "13.0 (580.65)"; not part of any key
+  std::string driver;   ///< driver version, "13.0 (580.65)"; empty on a CPU
   int warp_size = 32;
   int compute_units = 0;                    ///< SMs, CUs, or CPU threads
   std::int64_t shared_per_block = 0;        ///< bytes without opting in

@@ -72,6 +72,9 @@ class Program {
   virtual Sample run(const RunOptions& options) = 0;
   /// Whether each run tells its time itself, so that several within one sample would make it no finer.
   virtual bool times_itself() const noexcept { return false; }
+  /// Of programs: judges what the last run left behind as the first run's results were judged. Throws
+  /// CandidateFailure(wrong_result). Kernels are judged by their buffers, elsewhere.
+  virtual void check_last_run() {}
 };
 
 class Device {

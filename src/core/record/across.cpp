@@ -40,12 +40,12 @@ std::optional<AcrossChoice> choose_across(const Objective& objective, ObjectiveS
 }
 
 std::vector<const Record*> answering(const std::vector<Record>& stored, const Bindings& problem,
-                                     const DeviceInfo& device, const LookupRules& rules, bool any_key) {
+                                     const DeviceInfo& device, const LookupRules& rules, KeyFit worst) {
   std::vector<const Record*> found;
   for (const Record& record : stored) {
     if (record.problem != problem || !same_device(record.device, device) || is_sanitized(record)) continue;
     if (rules.obstacle && !rules.obstacle(record).empty()) continue;
-    if (!any_key && rules.differences && !rules.differences(record).empty()) continue;
+    if (worst != KeyFit::differs && rules.differences && key_fit(rules.differences(record)) > worst) continue;
     found.push_back(&record);
   }
   return found;

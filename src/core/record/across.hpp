@@ -30,8 +30,8 @@ std::optional<AcrossChoice> choose_across(const Objective& objective, ObjectiveS
                                           const std::vector<CaseRecords>& cases);
 
 /// Of stored records those that answer for a case: of this very problem on this very kind of device, with no obstacle
-/// in `rules`, and of a key that is still the spec's; with `any_key` those as well whose key differs.
+/// in `rules`, and of a key that fits at least so well.
 std::vector<const Record*> answering(const std::vector<Record>& stored, const Bindings& problem,
-                                     const DeviceInfo& device, const LookupRules& rules, bool any_key = false);
+                                     const DeviceInfo& device, const LookupRules& rules, KeyFit worst = KeyFit::holds);
 
 }  // namespace xtune

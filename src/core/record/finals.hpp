@@ -19,8 +19,8 @@ std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked
 /// Whether tainted finals count as an answer.
 enum class Tainted { never, too };
 
-/// The ids of finals whose records, failures included, are of these configurations (by measurement key) and no others:
-/// untainted ones, newest first, then the tainted ones if they count.
+/// The ids of finals whose records, failures included, are of these configurations (by measurement key) and no others
+/// but those whose results were found wrong there: untainted ones, newest first, then the tainted ones if they count.
 std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys,
                                    Tainted tainted);
 

@@ -42,26 +42,30 @@ LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion&
   const std::vector<const Record*> best = ranked(records, criterion);
   order.ranked = best.size();
   order.record = [best](std::size_t i) -> const Record& { return *best[i]; };
+  order.device = [best](std::size_t i) -> const DeviceInfo& { return best[i]->device; };
   return order;
 }
 
-struct Choice {
+struct ChosenRecord {
   std::optional<Record> record;
   std::vector<std::string> differences;
   std::size_t passed_over = 0;  // faster ones whose key differs
 };
 
-// Of records in their order: the first whose key holds, else the first.
-Choice choose(const LookupGroup::Order& order, const LookupRules& rules) {
+// Of records in their order: the first whose key holds, else the first stale one, else the first.
+ChosenRecord choose(const LookupGroup::Order& order, const LookupRules& rules) {
   if (!rules.differences) return {order.record(0), {}, 0};
-  Choice first;
+  ChosenRecord choice;
   for (std::size_t i = 0; i < order.ranked; ++i) {
+    if (choice.record && rules.fit_at_best && rules.fit_at_best(order.device(i)) >= key_fit(choice.differences))
+      continue;
     const Record& record = order.record(i);
     std::vector<std::string> differences = rules.differences(record);
     if (differences.empty()) return {record, {}, i};
-    if (i == 0) first = {record, std::move(differences), 0};
+    if (!choice.record || key_fit(differences) < key_fit(choice.differences))
+      choice = {record, std::move(differences), 0};
   }
-  return first;
+  return choice;
 }
 
 std::vector<std::string> reasons_of(const LookupCounts& counts, const DeviceInfo& device) {
@@ -132,18 +136,21 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
       if (order.left > 0) tell(fmt::format("{} records, none of them ok", order.left));
       continue;
     }
-    Choice choice = choose(order, rules);
+    ChosenRecord choice = choose(order, rules);
     const bool exact = group.distance == 0 && group.exact_device;
     result.match = exact ? Match::exact : group.in_bucket && group.distance != 0 ? Match::bucket : Match::nearest;
     result.distance = group.distance;
     const Record& taken = *choice.record;
+    result.stale = key_fit(choice.differences) == KeyFit::stale;
     tell(fmt::format("taken as the {} match, {}{}", to_string(result.match),
                      human_time_ms(statistic(taken.time_ms, criterion.statistic)),
                      taken.tainted.empty() ? "" : fmt::format("; tainted: {}", fmt::join(taken.tainted, "; "))));
     if (choice.passed_over > 0)
       tell(fmt::format("{} records passed over, measured under a key that is no longer this spec's",
                        choice.passed_over));
-    if (!choice.differences.empty())
+    if (result.stale)
+      tell(fmt::format("stale: {}; `xtune run` measures again", driver_change(taken.device, device)));
+    else if (!choice.differences.empty())
       tell(
           fmt::format("measured under another key than this spec's; what differs: {}", part_names(choice.differences)));
     result.differences = std::move(choice.differences);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/record/best.hpp"
+#include "core/record/key_fit.hpp"
 
 namespace xtune {
 
@@ -23,9 +24,13 @@ struct LookupRules {
   /// Why a record may not answer ("whose parameters are not this spec's"), or empty. Looks at its configuration, and
   /// may be called in several threads at once.
   std::function<std::string(const Record&)> obstacle;
-  /// How its key differs from the one that its configuration would have today, as key_difference tells; empty: not at
-  /// all. A record whose key still holds goes before a faster one whose key does not.
+  /// How its key differs from the one that its configuration would have today, as key_difference returns it; empty: not
+  /// at all. A record whose key holds goes before a faster one that is stale, that one before any that differs
+  /// (KeyFit).
   std::function<std::vector<std::string>(const Record&)> differences;
+  /// The best KeyFit that differences can come to for what was measured on this device. It costs next to nothing, and
+  /// spares `differences` for records that cannot fit better than one before them. Empty: they may always hold.
+  std::function<KeyFit(const DeviceInfo& measured)> fit_at_best;
   /// The bucket of a problem, as the spec's dispatch key has it; empty: none. Records of the same bucket go before
   /// nearer ones of another.
   std::function<std::string(const Bindings& problem)> bucket;
@@ -37,6 +42,7 @@ struct LookupResult {
   std::optional<Record> record;
   double distance = 0;                   ///< bucket, nearest: shape_distance
   std::vector<std::string> differences;  ///< how the record's key differs from today's, a line each
+  bool stale = false;                    ///< measured with another driver; nothing else differs
   std::vector<std::string> reasons;      ///< what was considered and why it was taken or not, a line each
 };
 
@@ -48,10 +54,11 @@ struct LookupGroup {
   bool exact_device = false, in_bucket = false;
 
   struct Order {
-    std::map<std::string, std::size_t> left_out;       ///< obstacle -> records
-    std::size_t left = 0;                              ///< records without an obstacle
-    std::size_t ranked = 0;                            ///< of these, those that may answer
-    std::function<const Record&(std::size_t)> record;  ///< by rank; valid until the next call
+    std::map<std::string, std::size_t> left_out;           ///< obstacle -> records
+    std::size_t left = 0;                                  ///< records without an obstacle
+    std::size_t ranked = 0;                                ///< of these, those that may answer
+    std::function<const Record&(std::size_t)> record;      ///< by rank; valid until the next call
+    std::function<const DeviceInfo&(std::size_t)> device;  ///< of that record, without reading it
   };
   std::function<Order()> rank;  ///< called once at most
 };

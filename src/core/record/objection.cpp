@@ -1,4 +1,4 @@
-// Walks the trials from the nearest on until some that still hold decide.
+// Walks the launches from the nearest on until some that still hold decide.
 #include "core/record/objection.hpp"
 
 #include <algorithm>
@@ -26,30 +26,30 @@ bool failed_when_run(Outcome outcome, std::string_view stage) {
   return false;
 }
 
-std::optional<std::size_t> objection(const std::vector<Trial>& trials, const Bindings& problem,
+std::optional<std::size_t> objection(const std::vector<PastLaunch>& launches, const Bindings& problem,
                                      const DeviceInfo& device, const std::function<bool(std::size_t)>& holds) {
   using Rank = std::tuple<double, bool>;
   std::vector<Rank> ranks;
-  for (const Trial& trial : trials)
-    ranks.emplace_back(shape_distance(*trial.problem, problem).value_or(std::numeric_limits<double>::infinity()),
-                       !same_device(*trial.device, device));
+  for (const PastLaunch& launch : launches)
+    ranks.emplace_back(shape_distance(*launch.problem, problem).value_or(std::numeric_limits<double>::infinity()),
+                       !same_device(*launch.device, device));
   std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < trials.size(); ++i)
-    if (trials[i].device->arch == device.arch && trials[i].device->backend == device.backend) order.push_back(i);
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    if (launches[i].device->arch == device.arch && launches[i].device->backend == device.backend) order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     // Newest first, so that the first of a problem is what counts for it.
-    return std::tuple(ranks[a], -trials[a].unix_time_ms) < std::tuple(ranks[b], -trials[b].unix_time_ms);
+    return std::tuple(ranks[a], -launches[a].unix_time_ms) < std::tuple(ranks[b], -launches[b].unix_time_ms);
   });
   for (auto from = order.begin(); from != order.end();) {
     const auto to = std::find_if(from, order.end(), [&](std::size_t i) { return ranks[i] != ranks[*from]; });
     std::vector<const Bindings*> passed;
     for (; from != to; ++from) {
-      const Trial& trial = trials[*from];
+      const PastLaunch& launch = launches[*from];
       const bool is_settled =
-          std::any_of(passed.begin(), passed.end(), [&](const Bindings* other) { return *other == *trial.problem; });
+          std::any_of(passed.begin(), passed.end(), [&](const Bindings* other) { return *other == *launch.problem; });
       if (is_settled || !holds(*from)) continue;
-      if (!trial.passed) return *from;
-      passed.push_back(trial.problem);
+      if (!launch.passed) return *from;
+      passed.push_back(launch.problem);
     }
     if (!passed.empty()) return std::nullopt;
   }

@@ -15,7 +15,7 @@
 namespace xtune {
 
 /// A configuration that was launched for a problem. What is pointed to outlives it.
-struct Trial {
+struct PastLaunch {
   const Bindings* problem = nullptr;
   const DeviceInfo* device = nullptr;
   bool passed = false;  ///< else it failed, see failed_when_run
@@ -26,11 +26,11 @@ struct Trial {
 /// result. What a compiler or a limit of the device had against it says nothing of the results.
 bool failed_when_run(Outcome outcome, std::string_view stage);
 
-/// Of one configuration's trials, the one for which it should not be run for this problem on this device: its trials on
-/// the nearest problem by shape decide, on this kind of device before others of its architecture, and there a failure
-/// unless the same problem passed later. Problems of another kind are further away than all others. nullopt: nothing
-/// speaks against it. holds(i): whether the trial was of today's source and spec; others say nothing.
-std::optional<std::size_t> objection(const std::vector<Trial>& trials, const Bindings& problem,
+/// Of one configuration's launches, the one for which it should not be run for this problem on this device: its
+/// launches on the nearest problem by shape decide, on this kind of device before others of its architecture, and there
+/// a failure unless the same problem passed later. Problems of another kind are further away than all others. nullopt:
+/// nothing speaks against it. holds(i): whether the launch was of today's source and spec; others say nothing.
+std::optional<std::size_t> objection(const std::vector<PastLaunch>& launches, const Bindings& problem,
                                      const DeviceInfo& device, const std::function<bool(std::size_t)>& holds);
 
 }  // namespace xtune

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.hpp"
+#include "base/json_error.hpp"
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
+#include "core/record/key_fit.hpp"
 #include "core/record/record_json.hpp"
 #include "xtune/error.hpp"
 
@@ -63,7 +65,7 @@ void field(const Json& json, const char* name, bool required, const Read& read) 
     else if (required)
       throw Error(ErrorKind::io, "it is missing");
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::io, std::string("record field '") + name + "': " + printable(error.what(), 200));
+    throw Error(ErrorKind::io, std::string("record field '") + name + "': " + json_error_text(error));
   } catch (const Error& error) {
     throw Error(ErrorKind::io, std::string("record field '") + name + "': " + error.what());
   }
@@ -203,6 +205,7 @@ Record record_from_json(const Json& json) {
   number_field(json, "compile_s", record.compile_s);
   number_field(json, "compile_cpu_s", record.compile_cpu_s);
   number_field(json, "bench_s", record.bench_s);
+  add_driver_part(record.key_parts, record.key, record.device.driver);
   return record;
 }
 

@@ -118,6 +118,7 @@ std::string key_damage(const Record& record) {
     return "its problem is not the one in its key_parts";
   if (differs(record, "device", imported ? record.device.name : device_part(record.device)))
     return "its device is not the one in its key_parts";
+  if (differs(record, "driver", record.device.driver)) return "its driver is not the one in its key_parts";
   const std::string* const runtime = part_of(record, "runtime");
   if (differs(record, "config", to_json(record.config).dump()) ||
       (runtime && !runtime_matches(*runtime, record.config)))

@@ -29,8 +29,8 @@ bool follows_from(const Summary& summary, std::span<const double> samples_ms);
 bool runtime_matches(const std::string& part, const Bindings& config);
 
 /// What is wrong with a record's key, as far as the record can show it; empty: nothing. The key is the hash of
-/// key_parts; the parts artifact, runtime, problem and device are those of the record's own members. A record without
-/// key_parts, or whose key is not the length of a hash, is not checked.
+/// key_parts; the parts artifact, runtime, problem, device and driver are those of the record's own members. A record
+/// without key_parts, or whose key is not the length of a hash, is not checked.
 std::string key_damage(const Record& record);
 
 }  // namespace xtune

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,11 +15,14 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/host_name.hpp"
+#include "base/process_gone.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/line_reader.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/store_entries.hpp"
+#include "core/record/stored_shortage.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
@@ -30,6 +34,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::size_t longest_component = 120;
+constexpr int most_files_a_line = 4;
 
 bool stays(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
@@ -81,6 +86,7 @@ struct RecordWriter::State {
   std::string stem, arch, kernel, attempt;
   int fd = -1;
   off_t good_bytes = 0;  // what the file holds up to the end of its last whole line
+  bool numbers_files = true;
 
   const ArtifactCache artifacts;
   // Configurations that differ in launch-only parameters alone follow each other.
@@ -107,14 +113,50 @@ struct RecordWriter::State {
   }
 
   void open() {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) fail("make the folder of", error.value());
+    if (const std::error_code error = make_directories(folder)) fail("make the folder of", error.value());
     // A process id comes back, on this host or in another container of its name: the next free name is taken.
     for (int copy = 1; fd < 0; ++copy) {
       path = folder / (stem + (copy > 1 ? "." + std::to_string(copy) : "") + ".jsonl");
-      fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
       if (fd < 0 && (errno != EEXIST || copy == 10000)) fail("create", errno);
+    }
+  }
+
+  std::string header() const {
+    Json json = {{"xtune_records", Record::schema}, {"xtune", version},
+                 {"kernel", printable(kernel)},     {"arch", printable(arch)},
+                 {"host", printable(host_name())},  {"pid", getpid()},
+                 {"attempt", printable(attempt)}};
+    if (const std::string scope = pid_scope(); !scope.empty()) json["pid_scope"] = scope;
+    return with_checksum(json.dump()) + "\n";
+  }
+
+  /// Whether the file has been removed, or another one has taken its name: what is in it is no longer the store's.
+  bool was_replaced() const {
+    struct stat held {
+    }, named{};
+    if (::fstat(fd, &held) != 0) return false;
+    if (::stat(path.c_str(), &named) != 0) return errno == ENOENT;
+    return held.st_dev != named.st_dev || held.st_ino != named.st_ino;
+  }
+
+  // A repair or a collection of garbage that took this writer for ended may replace or remove its file at any time. Who
+  // does so takes over what was written until then, so it is enough to look after each line: one that may have gone
+  // with the file is written once more, into a new file. Twice does no harm.
+  void write_record(const std::string& line) {
+    for (int files = 1;; ++files) {
+      const bool is_new = fd < 0;
+      if (is_new) {
+        open();
+        // Some network file systems number a file differently each time that they are asked.
+        numbers_files = !was_replaced();
+      }
+      if (good_bytes == 0) write_line(header());
+      write_line(line);
+      if (!numbers_files || files == most_files_a_line || !was_replaced()) return;
+      ::close(fd);
+      fd = -1;
+      good_bytes = 0;
     }
   }
 
@@ -164,16 +206,7 @@ void RecordWriter::append(const Record& record) {
   if (record.artifact_sha256.empty())
     if (const std::string& sha256 = state_->image_sha256(record.artifact_key); !sha256.empty())
       json["artifact_sha256"] = sha256;
-  const std::string line = with_checksum(json.dump()) + "\n";
-  if (state_->fd < 0) state_->open();
-  if (state_->good_bytes == 0) {
-    const Json header = {{"xtune_records", Record::schema},      {"xtune", version},
-                         {"kernel", printable(state_->kernel)},  {"arch", printable(state_->arch)},
-                         {"host", printable(host_name())},       {"pid", getpid()},
-                         {"attempt", printable(state_->attempt)}};
-    state_->write_line(with_checksum(header.dump()) + "\n");
-  }
-  state_->write_line(line);
+  state_->write_record(with_checksum(json.dump()) + "\n");
 }
 
 void RecordWriter::sync() {
@@ -259,6 +292,11 @@ std::vector<fs::path> record_files(const fs::path& store, const std::string& arc
   std::vector<fs::path> files;
   std::vector<Unreadable> unreadable;
   const fs::path folder = store / "records" / path_component(arch) / path_component(kernel);
+  for (const fs::path& above : {folder.parent_path().parent_path(), folder.parent_path()})
+    if (std::string why = why_refused(above); !why.empty()) {
+      warnings.push_back(Unreadable{above, std::move(why)}.text());
+      return files;
+    }
   for (StoreEntry& file : store_entries(folder, unreadable)) {
     if (file.name.starts_with('.') || !file.name.ends_with(".jsonl")) continue;
     if (file.folder)
@@ -288,6 +326,7 @@ RecordSet read_records(const fs::path& store, const std::string& arch, const std
       set.warnings.emplace_back(failure.what());
     }
   }
+  std::erase_if(set.records, is_stored_shortage);
   return set;
 }
 

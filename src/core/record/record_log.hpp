@@ -21,7 +21,8 @@ std::optional<std::string> name_of_component(const std::string& component);
 bool is_path_component(std::string_view component);
 
 /// Writes one file that no other process writes. The file appears with the first append. Each record is one write() of
-/// one line, so that a kill loses at most the line in flight. Not thread-safe. A file-size limit (ulimit -f) is an
+/// one line, so that a kill loses at most the line in flight. Where the file is removed or replaced by another process,
+/// the line in flight and those that follow go to a new one. Not thread-safe. A file-size limit (ulimit -f) is an
 /// error like a full disk where the process ignores SIGXFSZ; else the signal ends it.
 class RecordWriter {
  public:
@@ -47,7 +48,8 @@ struct RecordSet {
 };
 
 /// Reads every record of one kernel on one architecture; a missing folder is an empty set. A torn last line is dropped
-/// with a warning; a damaged line in the middle is skipped with a warning and the rest is kept.
+/// with a warning; a damaged line in the middle is skipped with a warning and the rest is kept. Failures that the
+/// machine caused (is_stored_shortage) are not among them.
 RecordSet read_records(const std::filesystem::path& store, const std::string& arch, const std::string& kernel);
 /// The record files of one kernel on one architecture, in the order of their names. What cannot be listed is a warning;
 /// a missing folder holds none.

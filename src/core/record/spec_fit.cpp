@@ -44,6 +44,7 @@ SpecFit::SpecFit(const Spec& spec, const Bindings& problem, const DeviceInfo& de
                  std::string toolchain)
     : spec_(spec),
       space_(make_space(spec, problem, device_facts(device))),
+      device_(device),
       arch_(std::move(arch)),
       toolchain_(std::move(toolchain)),
       bucket_(bucket_function(spec, device)) {}
@@ -65,8 +66,11 @@ std::vector<std::string> SpecFit::differences(const Record& record) {
         resolver.measurement_key_parts(config, resolver.artifact_key(resolver.compile_request(config)));
     if (key_of(parts) == record.key) return {};
     std::vector<std::string> differences = key_difference(record.key_parts, parts);
-    std::erase_if(differences,
-                  [](const std::string& line) { return line.starts_with("seed: ") || line.starts_with("protocol: "); });
+    const bool driver_counts = fit_at_best(record.device, device_) == KeyFit::stale;
+    std::erase_if(differences, [&](const std::string& line) {
+      return line.starts_with("seed: ") || line.starts_with("protocol: ") ||
+             (line.starts_with("driver: ") && !driver_counts);
+    });
     const bool built_otherwise = std::any_of(differences.begin(), differences.end(),
                                              [](const std::string& line) { return line.starts_with("artifact: "); });
     if (built_otherwise && record.toolchain != toolchain_)
@@ -79,16 +83,18 @@ std::vector<std::string> SpecFit::differences(const Record& record) {
 
 LookupRules SpecFit::rules() {
   return {[this](const Record& record) { return obstacle(record); },
-          [this](const Record& record) { return differences(record); }, bucket_};
+          [this](const Record& record) { return differences(record); },
+          [this](const DeviceInfo& measured) { return fit_at_best(measured, device_); }, bucket_};
 }
 
 const CandidateResolver& SpecFit::resolver_for(const Record& record) {
-  std::string id = record.device.name + "\n" + std::to_string(record.device.compute_units);
+  DeviceInfo device = record.device;
+  if (same_device(device, device_) && !device_.driver.empty()) device.driver = device_.driver;
+  std::string id = device.name + "\n" + std::to_string(device.compute_units) + "\n" + device.driver;
   for (const auto& [name, value] : record.problem) id += "\n" + name + "=" + to_text(value);
   auto& resolver = resolvers_[id];
   if (!resolver)
-    resolver =
-        std::make_unique<CandidateResolver>(spec_, space_, record.problem, record.device, arch_, toolchain_, false);
+    resolver = std::make_unique<CandidateResolver>(spec_, space_, record.problem, device, arch_, toolchain_, false);
   return *resolver;
 }
 

@@ -29,8 +29,9 @@ class SpecFit {
   /// Why the record's configuration is none of the spec's for this problem and device, or empty.
   std::string obstacle(const Record& record) const;
   /// How the record's key differs from the one that its configuration, problem and device would have today, a line each
-  /// (stored -> today). Seed and protocol are left out: they say how carefully was measured, not what. No obstacle may
-  /// stand against the record.
+  /// (stored -> today). Seed and protocol are left out: they say how carefully was measured, not what. The driver
+  /// counts where the device's is known and the record is of this kind of device. No obstacle may stand against the
+  /// record.
   std::vector<std::string> differences(const Record& record);
 
   /// Both and the bucket, for look_up; they borrow this.
@@ -41,6 +42,7 @@ class SpecFit {
 
   const Spec& spec_;
   const Space space_;
+  const DeviceInfo device_;
   const std::string arch_, toolchain_;
   const std::function<std::string(const Bindings&)> bucket_;
   std::map<std::string, std::unique_ptr<CandidateResolver>> resolvers_;  ///< by problem and device

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "base/trust.hpp"
 
 namespace xtune {
 namespace {
@@ -15,13 +16,20 @@ bool is_link(const fs::path& path) {
   return fs::is_symlink(fs::symlink_status(path, ignored));
 }
 
+std::string refusal(const fs::path& path, Owners owners) {
+  return owners == Owners::any ? std::string() : why_refused(path);
+}
+
 // False: the rest of the folder is no better off.
-bool add_entry(const fs::directory_entry& place, std::vector<StoreEntry>& entries,
-               std::vector<Unreadable>& unreadable) {
+bool add_entry(const fs::directory_entry& place, std::vector<StoreEntry>& entries, std::vector<Unreadable>& unreadable,
+               Owners owners) {
   std::error_code error;
   const fs::file_status status = place.status(error);
   if (fs::is_directory(status) || fs::is_regular_file(status)) {
-    entries.push_back({place.path(), place.path().filename().string(), fs::is_directory(status)});
+    if (std::string why = refusal(place.path(), owners); !why.empty())
+      unreadable.push_back({place.path(), std::move(why)});
+    else
+      entries.push_back({place.path(), place.path().filename().string(), fs::is_directory(status)});
   } else if (error == std::errc::permission_denied && !is_link(place.path())) {
     unreadable.push_back({place.path().parent_path(), "what it holds: " + error.message()});
     return false;
@@ -38,12 +46,16 @@ bool add_entry(const fs::directory_entry& place, std::vector<StoreEntry>& entrie
 
 std::string Unreadable::text() const { return "cannot read " + printable(path.string()) + ": " + why; }
 
-std::vector<StoreEntry> store_entries(const fs::path& folder, std::vector<Unreadable>& unreadable) {
+std::vector<StoreEntry> store_entries(const fs::path& folder, std::vector<Unreadable>& unreadable, Owners owners) {
   std::vector<StoreEntry> entries;
+  if (std::string why = refusal(folder, owners); !why.empty()) {
+    unreadable.push_back({folder, std::move(why)});
+    return entries;
+  }
   std::error_code error;
   fs::directory_iterator place(folder, error);
   for (; !error && place != fs::directory_iterator(); place.increment(error))
-    if (!add_entry(*place, entries, unreadable)) break;
+    if (!add_entry(*place, entries, unreadable, owners)) break;
   if (error == std::errc::no_such_file_or_directory) {
     if (is_link(folder)) unreadable.push_back({folder, "it is a link that leads nowhere"});
   } else if (error) {

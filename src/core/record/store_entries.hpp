@@ -21,9 +21,15 @@ struct Unreadable {
   std::string text() const;  ///< "cannot read PATH: Permission denied", for people
 };
 
+enum class Owners {
+  trusted,  ///< what others can change is as good as unreadable (base/trust.hpp)
+  any,      ///< a store that the user named to take from
+};
+
 /// What a folder holds, by name; nothing where there is no such folder. Links are followed; other kinds of file are
-/// passed over. What cannot be listed, and links that lead nowhere, come to `unreadable`.
-std::vector<StoreEntry> store_entries(const std::filesystem::path& folder, std::vector<Unreadable>& unreadable);
+/// passed over. What cannot be listed, links that lead nowhere, and what is not to be trusted come to `unreadable`.
+std::vector<StoreEntry> store_entries(const std::filesystem::path& folder, std::vector<Unreadable>& unreadable,
+                                      Owners owners = Owners::trusted);
 
 /// The first link on the way from a store to `path` in it, `path` included; empty: there is none. The store's own path
 /// may be a link. Who changes or removes what is there asks this first, and leaves alone what lies behind a link: it

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/json_error.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
@@ -85,7 +86,7 @@ Json parse_cache_text(const std::string& text, const std::string& name, std::vec
     if (!json.is_object()) return fail("its JSON is no object");
     return json;
   } catch (const Json::exception& error) {
-    return fail(printable(error.what(), 300));
+    return fail(json_error_text(error));
   }
 }
 

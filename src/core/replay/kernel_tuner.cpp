@@ -45,7 +45,7 @@ const Json* member(const Json& json, const char* name) {
 struct CostReader {
   const Json& entry;
   const std::string& where;
-  Damage& damage;
+  RecordingDamage& damage;
 
   double seconds(const char* name) const {
     const Json* const found = member(entry, name);
@@ -63,15 +63,19 @@ bool is_failure_word(std::string_view word) {
          word.find("imeout") != std::string_view::npos;
 }
 
+/// The words of caches, then those of T4 results.
 void set_failed(RecordedConfig& result, std::string_view word) {
   result.outcome = Outcome::launch_failed;
   result.stage = "run";
-  if (word == "InvalidConfig") {
+  if (word == "InvalidConfig" || word == "constraints") {
     result.outcome = Outcome::rejected;
     result.stage = "space";
-  } else if (word == "CompilationFailedConfig") {
+  } else if (word == "CompilationFailedConfig" || word == "compile") {
     result.outcome = Outcome::compile_failed;
     result.stage = "compile";
+  } else if (word == "correctness") {
+    result.outcome = Outcome::wrong_result;
+    result.stage = "validate";
   } else if (word.find("imeout") != std::string_view::npos) {
     result.outcome = Outcome::timed_out;
   }
@@ -95,7 +99,8 @@ std::string read_times(const Json& entry, RecordedConfig& result) {
   return {};
 }
 
-RecordedConfig read_result(const Json& entry, const std::string& where, Damage& damage, Damage& costs) {
+RecordedConfig read_result(const Json& entry, const std::string& where, RecordingDamage& damage,
+                           RecordingDamage& costs) {
   RecordedConfig result;
   const CostReader cost{entry, where, costs};
   result.compile_s = cost.seconds("compile_time");
@@ -129,9 +134,7 @@ RecordedConfig read_result(const Json& entry, const std::string& where, Damage& 
 std::vector<std::string> parameter_names(const CacheReader& reader, const Json& cache) {
   const Json* const keys = member(cache, "tune_params_keys");
   if (!keys || !keys->is_array() || !member(cache, "cache") || !member(cache, "cache")->is_object())
-    reader.fail(
-        "not a Kernel Tuner cache: it has no tune_params_keys or no cache" +
-        std::string(member(cache, "results") ? " (a T4 results file; the cache file of the same run has more)" : ""));
+    reader.fail("not a Kernel Tuner cache: it has no tune_params_keys or no cache");
   std::vector<std::string> names;
   std::set<std::string> seen;
   for (const Json& key : *keys) {
@@ -192,18 +195,69 @@ DeviceInfo read_device(const Json& cache) {
   return device;
 }
 
+/// One of a T4 file's results as the entry of a cache that says the same.
+Json cache_entry_of(const CacheReader& reader, const Json& result, const std::string& where) {
+  const Json* const config = result.is_object() ? member(result, "configuration") : nullptr;
+  if (!config || !config->is_object()) reader.fail(where + ": expected an object with a configuration");
+  Json entry = *config;
+  const Json* const invalidity = member(result, "invalidity");
+  if (invalidity && invalidity->is_string() && *invalidity != "correct") entry["__error__"] = *invalidity;
+  if (const Json* const stamp = member(result, "timestamp")) entry["timestamp"] = *stamp;
+  if (const Json* const times = member(result, "times"); times && times->is_object()) {
+    if (const Json* const found = member(*times, "runtimes")) entry["times"] = *found;
+    for (const auto& [ours, theirs] :
+         {std::pair("compile_time", "compilation_time"), std::pair("framework_time", "framework"),
+          std::pair("verification_time", "validation")})
+      if (const Json* const found = member(*times, theirs)) entry[ours] = *found;
+  }
+  const Json* const measurements = member(result, "measurements");
+  if (measurements && measurements->is_array())
+    for (const Json& measured : *measurements)
+      if (measured.is_object() && measured.value("name", Json()) == "time" && member(measured, "value"))
+        entry["time"] = measured["value"];
+  // Of a measurement that was given up early there are samples, and no time.
+  if (const Json* const samples = member(entry, "times");
+      !entry.contains("time") && samples && samples->is_array() && !samples->empty()) {
+    double sum = 0;
+    for (const Json& sample : *samples) sum += sample.is_number() ? sample.get<double>() : std::nan("");
+    entry["time"] = sum / static_cast<double>(samples->size());
+  }
+  return entry;
+}
+
+/// A T4 results file as the cache of the same run: the parameters are those of its first configuration, and their
+/// values those that occur. It names neither kernel nor device nor problem. Of a configuration that was measured
+/// repeatedly the last measurement counts.
+Json cache_of_t4(const CacheReader& reader, const Json& file) {
+  Json cache{{"tune_params_keys", Json::array()}, {"cache", Json::object()}};
+  std::size_t number = 0;
+  for (const Json& result : file.at("results")) {
+    const std::string where = fmt::format("results[{}]", number++);
+    Json entry = cache_entry_of(reader, result, where);
+    if (number == 1)
+      for (const auto& [name, value] : result.at("configuration").items()) cache["tune_params_keys"].push_back(name);
+    Json& known = cache["cache"][result.at("configuration").dump()];
+    if (!known.contains("time") || entry.contains("time")) known = std::move(entry);
+  }
+  return cache;
+}
+
 }  // namespace
 
 Recording read_kernel_tuner(const std::string& text, const std::string& name) {
   std::vector<std::string> warnings;
-  const Json cache = parse_cache_text(text, name, warnings);
+  Json cache = parse_cache_text(text, name, warnings);
   const CacheReader reader{name};
+  if (const Json* const results = member(cache, "results"); results && results->is_array() && !member(cache, "cache")) {
+    if (results->empty()) throw Error(ErrorKind::nothing_valid, name + ": the list of T4 results is empty");
+    cache = cache_of_t4(reader, cache);
+  }
   const std::vector<std::string> names = parameter_names(reader, cache);
   if (cache.at("cache").empty()) throw Error(ErrorKind::nothing_valid, name + ": the cache has no entries");
   std::vector<Parameter> parameters = read_parameters(reader, cache, names);
   std::vector<RecordedRow> rows;
   std::set<std::vector<std::uint32_t>> seen;
-  Damage damage, costs, repeats;
+  RecordingDamage damage, costs, repeats;
   for (const auto& [key, entry] : cache.at("cache").items()) {
     const std::string where = "entry '" + printable(key, 120) + "'";
     if (!entry.is_object()) reader.fail(where + ": expected an object, got " + printable(entry.dump(), 60));

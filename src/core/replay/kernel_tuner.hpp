@@ -1,4 +1,4 @@
-// Reading Kernel Tuner's cache files.
+// Reading Kernel Tuner's cache files and results files.
 #pragma once
 
 #include <string>
@@ -14,6 +14,9 @@ namespace xtune {
 /// versions wrote (launch_failed). A time that is none (NaN, zero, negative, absurd, another word, missing) counts as
 /// damage; durations that are none, and entries that repeat a configuration, are summed up in a warning each. The time
 /// that ranks a configuration is Kernel Tuner's own "time", the mean of "times". name: the file, for messages.
+///
+/// A file of T4 results (schema 1.0.0), such as `xtune store export --format kernel-tuner` writes, is read as the cache
+/// of the same run; it names neither kernel nor device nor problem, and tells wrong results from other failures.
 ///
 /// Throws Error(invalid_argument) for text that is no cache, naming the entry where there is one; Error(nothing_valid)
 /// for a cache without entries.

@@ -26,7 +26,7 @@ struct RecordedConfig {
 };
 
 /// Configurations whose recorded time is no time: NaN, zero, negative, absurd, a word. They count as failed.
-struct Damage {
+struct RecordingDamage {
   std::uint64_t count = 0;
   std::string first;  ///< where and what: "entry '16,2': time is -1"
 };
@@ -39,7 +39,7 @@ struct Recording {
   DeviceInfo device;  ///< no facts where the recording tells none, and arch "unknown" where the name does not tell it
   Space space;
   std::vector<RecordedConfig> configs;  ///< by index of space
-  Damage damage;
+  RecordingDamage damage;
   std::vector<std::string> warnings;  ///< what was passed over in reading, and where
 
   std::uint64_t valid() const noexcept;  ///< configurations that are ok

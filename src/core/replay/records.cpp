@@ -41,7 +41,7 @@ std::string group_key(const Record& record) {
       .dump();
 }
 
-RecordedConfig result_of(const Record& record, const std::string& ranking, Damage& damage) {
+RecordedConfig result_of(const Record& record, const std::string& ranking, RecordingDamage& damage) {
   RecordedConfig result;
   result.outcome = record.outcome;
   result.stage = record.stage;
@@ -90,7 +90,7 @@ Recording recording_of(const Group& group, const std::string& ranking) {
     const Record*& slot = newest[row];
     if (!slot || supersedes(*record, *slot)) slot = record;
   }
-  Damage damage;
+  RecordingDamage damage;
   std::vector<RecordedRow> rows;
   for (const auto& [row, record] : newest) rows.push_back({row, result_of(*record, ranking, damage)});
   Recording recording = make_recording(std::move(parameters), std::move(rows));

@@ -53,6 +53,8 @@ void BenchSession::prepare_device_check() {
   if (!job_.check_kernel) return;
   try {
     device_check_ = std::make_unique<DeviceCheck>(device_, with_image(*job_.check_kernel), arguments_);
+  } catch (const MissingArtifact&) {
+    throw;  // the driver makes it again
   } catch (const Error&) {
   } catch (const CandidateFailure&) {  // where the device is lost, whatever comes next will tell
   }
@@ -96,8 +98,10 @@ void BenchSession::make_kernel_reference() {
     const auto arguments = arguments_for(sets_[0], plan.scalar_arguments);
     program->run({arguments, false, 0});
   } catch (const CandidateFailure& failure) {
-    throw Error(ErrorKind::invalid_spec, fmt::format("the reference kernel '{}' failed ({}): {}", plan.name,
-                                                     to_string(failure.outcome()), failure.what()));
+    const bool of_the_machine = lack_of(failure) != Lack::none;
+    throw Error(of_the_machine ? ErrorKind::io : ErrorKind::invalid_spec,
+                fmt::format("the reference kernel '{}' failed ({}): {}", plan.name, to_string(failure.outcome()),
+                            failure.what()));
   }
   if (const auto damage = damaged_guard(arguments_, sets_[0]))
     throw Error(ErrorKind::invalid_spec,
@@ -163,13 +167,13 @@ void BenchSession::save_reference() const try {
 }
 
 /// Files of this run alone, read once and soon: nothing is flushed to the disk.
-void BenchSession::leave_outputs() {
+void BenchSession::leave_outputs(const std::string& launch) {
   if (job_.outputs.empty()) return;
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     if (arguments_[i].layout.role == ArgRole::in) continue;
     std::vector<char> bytes(arguments_[i].layout.bytes());
     sets_[0][i]->read(0, std::as_writable_bytes(std::span(bytes)));
-    const std::filesystem::path path = output_path(job_.outputs, i);
+    const std::filesystem::path path = output_path(job_.outputs, launch, i);
     std::ofstream out(path, std::ios::binary | std::ios::trunc);
     if (!out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
       throw Error(ErrorKind::io, path.string() + " cannot be written: is the disk full? (XTUNE_TMP_DIR names another)");

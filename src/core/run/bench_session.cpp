@@ -45,7 +45,8 @@ void at_place(const std::string& at, const std::function<void()>& make) {
   }
 }
 
-BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
+BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock,
+                           const std::function<std::uint64_t()>& available_bytes)
     : device_(device),
       job_(std::move(job)),
       clock_(clock),
@@ -53,6 +54,12 @@ BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
       guard_size_(job_.sanitize ? 0 : guard_bytes),
       guard_(job_.measure.wait_s),
       roughness_(is_cpu(device_.info()) ? shared_roughness : 0) {
+  const MemoryFound found{available_bytes(),
+                          static_cast<std::uint64_t>(std::max<std::int64_t>(device_.info().memory_bytes, 0)),
+                          is_cpu(device_.info())};
+  const std::size_t sets = choose_sets(found.host);
+  needs_ = memory_needs(job_, sets, guard_size_, flush_bytes_);
+  require_memory(job_, needs_, found);
   for (const ArgumentPlan& plan : job_.arguments) {
     if (!plan.buffer) continue;
     TestArgument argument{*plan.buffer, {}, {}, {}};
@@ -64,26 +71,34 @@ BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock)
     in_place_ = in_place_ || argument.layout.role == ArgRole::inout;
     arguments_.push_back(std::move(argument));
   }
-  allocate();
+  allocate(sets);
 }
 
-void BenchSession::allocate() {
-  std::uint64_t set_bytes = 0;
-  for (const TestArgument& argument : arguments_) set_bytes += argument.layout.bytes() + 2 * guard_size_;
+std::uint64_t BenchSession::host_bytes() const noexcept {
+  return needs_.host + (is_cpu(device_.info()) ? needs_.device : 0);
+}
+
+std::size_t BenchSession::choose_sets(std::uint64_t available_bytes) {
+  const std::uint64_t bytes = std::max<std::uint64_t>(set_bytes(job_, guard_size_), 1);
   std::size_t count = 1;
   if (job_.measure.flush == Flush::l2) flush_bytes_ = flush_size(device_.info());
   if (job_.measure.flush == Flush::rotate) {
-    const std::uint64_t wanted = flush_size(device_.info()) / std::max<std::uint64_t>(set_bytes, 1) + 2;
-    const double memory = device_.info().memory_bytes > 0 ? static_cast<double>(device_.info().memory_bytes) : 1e9;
-    const double affordable = memory * rotation_share / static_cast<double>(std::max<std::uint64_t>(set_bytes, 1));
+    const std::uint64_t wanted = flush_size(device_.info()) / bytes + 2;
+    double memory = device_.info().memory_bytes > 0 ? static_cast<double>(device_.info().memory_bytes) : 1e9;
+    if (is_cpu(device_.info())) memory = std::min(memory, static_cast<double>(available_bytes));
+    const double affordable = memory * rotation_share / static_cast<double>(bytes);
     count = static_cast<std::size_t>(
         std::clamp(std::min<double>(static_cast<double>(wanted), affordable), 1.0, static_cast<double>(most_sets)));
     // Too few sets to push each other out of the cache: flush as well, rather than measure a warm cache and call it
     // cold.
     if (count < wanted) flush_bytes_ = flush_size(device_.info());
   }
-  inputs_intact_.assign(count, false);
-  for (std::size_t i = 0; i < count; ++i) {
+  return count;
+}
+
+void BenchSession::allocate(std::size_t sets) {
+  inputs_intact_.assign(sets, false);
+  for (std::size_t i = 0; i < sets; ++i) {
     BufferSet set;
     for (const TestArgument& argument : arguments_)
       set.push_back(std::make_unique<GuardedBuffer>(device_, argument.layout.bytes(), guard_size_));
@@ -105,10 +120,12 @@ std::vector<KernelArgument> BenchSession::arguments_for(BufferSet& set,
 }
 
 Artifact BenchSession::with_image(const Artifact& artifact) const {
-  if (auto found = cache_.find(artifact.key)) return *found;
+  if (auto found = cache_.find(artifact.key)) {
+    cache_.mark_used(artifact.key);
+    return *found;
+  }
   if (auto found = ArtifactCache(scratch_cache(job_.scratch)).find(artifact.key)) return *found;
-  throw Error(ErrorKind::io, "artifact " + artifact.key + " is missing from or damaged in " + job_.cache.string() +
-                                 "; run again to compile it anew");
+  throw MissingArtifact(artifact.key, job_.cache);
 }
 
 BenchAnswer BenchSession::bench(const BenchJob& job) {
@@ -123,11 +140,15 @@ BenchAnswer BenchSession::bench(const BenchJob& job) {
     bench_loaded(*program, job, answer);
     // After the last launch, so that what is found intact need not be written again for the next configuration.
     if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned) judge_inputs(answer);
-    if (answer.outcome == Outcome::wrong_result) answer.samples_ms.clear();
   } catch (const CandidateFailure& failure) {
     answer.outcome = failure.outcome();
+    answer.lack = lack_of(failure);
     answer.message = failure.what();
     answer.log = failure.log();
+  }
+  if (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned) {
+    answer.samples_ms.clear();
+    answer.reported.clear();
   }
   answer.busy_s = static_cast<double>(clock_.now_ns() - start) * 1e-9;
   return answer;
@@ -143,27 +164,23 @@ void BenchSession::reset_sets() {
   }
 }
 
-bool BenchSession::judge_outputs(BenchAnswer& answer) {
-  if (device_check_ && device_check_->outputs_agree(sets_[0], answer)) return true;
-  return check_outputs(arguments_, sets_[0], answer);
+bool BenchSession::judge_outputs(BufferSet& set, BenchAnswer& answer) {
+  if (device_check_ && device_check_->outputs_agree(set, answer)) return true;
+  return check_outputs(arguments_, set, answer);
 }
 
 bool BenchSession::judge_inputs(BenchAnswer& answer) {
-  if (!device_check_) {
-    inputs_intact_[0] = check_inputs(arguments_, sets_[0], answer);
-    return inputs_intact_[0];
+  bool intact = true;
+  for (std::size_t i = 0; i < sets_.size() && intact; ++i) {
+    intact = (device_check_ && device_check_->inputs_intact(sets_[i])) || check_inputs(arguments_, sets_[i], answer);
+    inputs_intact_[i] = intact;
   }
-  look_at_inputs();
-  return inputs_intact_[0] || check_inputs(arguments_, sets_[0], answer);
-}
-
-void BenchSession::look_at_inputs() {
-  for (std::size_t i = 0; device_check_ && i < sets_.size(); ++i)
-    inputs_intact_[i] = device_check_->inputs_intact(sets_[i]);
+  return intact;
 }
 
 Sampler BenchSession::sampler(Program& program, const std::vector<ScalarArgument>& scalars) {
-  Sampler::Plan plan{{}, flush_bytes_, {}};
+  Sampler::Plan plan;
+  plan.flush_bytes = flush_bytes_;
   for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scalars));
   if (in_place_)
     plan.restore = [this](std::size_t set) {
@@ -178,8 +195,8 @@ void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnsw
   const auto run_once = [&](bool timed) { return program.run({arguments, timed, 0}).time_ms; };
   const double first_ms = run_once(job.incumbent.has_value());
   answer.stage = "validate";
-  if (!judge_outputs(answer)) return;
-  leave_outputs();
+  if (!judge_outputs(sets_[0], answer)) return;
+  leave_outputs("first");
   if (!check_repeats(
           arguments_, sets_[0], job_.repeats, [&] { run_once(false); }, answer))
     return;
@@ -196,10 +213,12 @@ void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnsw
   if (job.launch.call) report(*job.launch.call, sampler, answer);
   answer.telemetry = sampler.telemetry();
   watch(answer.telemetry, answer.taints);
-  if (series.stopped_by == Stop::beaten)
+  if (series.stopped_by == Stop::beaten) {
     answer.outcome = Outcome::pruned;
-  else if (measure.energy_ms > 0)
-    measure_energy(sampler, answer);
+    return;
+  }
+  if (measure.energy_ms > 0) measure_energy(sampler, answer);
+  judge_last_launch(program, sampler, answer);
 }
 
 }  // namespace xtune

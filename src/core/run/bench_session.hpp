@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/memory.hpp"
 #include "core/build/cache.hpp"
 #include "core/measure/device.hpp"
 #include "core/measure/noise_guard.hpp"
 #include "core/measure/race.hpp"
 #include "core/run/device_check.hpp"
+#include "core/run/memory_needs.hpp"
 #include "core/run/output_check.hpp"
 #include "core/run/protocol.hpp"
 #include "core/run/sampler.hpp"
@@ -30,23 +32,31 @@ void at_place(const std::string& at, const std::function<void()>& make);
 /// they changed or were not compared, so that one that scribbles harms none but itself.
 class BenchSession {
  public:
-  /// Fills inputs. Throws Error.
-  BenchSession(Device& device, OpenJob job, Clock& clock);
+  /// Fills inputs. Throws Error; where memory is short, before it has taken any. available_bytes: what this process may
+  /// still take, asked once.
+  BenchSession(
+      Device& device, OpenJob job, Clock& clock,
+      const std::function<std::uint64_t()>& available_bytes = [] { return available_memory_bytes(); });
+
+  /// What the session holds of this machine's memory, at most.
+  std::uint64_t host_bytes() const noexcept;
 
   /// Computes the reference, or reads it from job.scratch where an earlier worker left it; nothing the second time.
   /// Throws Error that opens with the reference's place in the spec: invalid_spec where it is wrong.
   void prepare_reference();
 
-  /// Loads, validates, measures; prepares the reference where that was not done. A failure of the configuration is in
-  /// the answer; Error is thrown for xtune's own failures.
+  /// Loads, validates, measures, and validates once more what was measured in full; prepares the reference where that
+  /// was not done. A failure of the configuration is in the answer; Error is thrown for xtune's own failures.
   BenchAnswer bench(const BenchJob& job);
 
   /// Loads all of them and launches each once untimed, but for those that the rounds before this had too; then the
-  /// rounds. The first that fails ends it.
+  /// rounds, and a launch of each whose outputs are compared. The first that fails ends it. Where a guard zone or an
+  /// input was overwritten, nobody knows by which of several: `failed` is unset then.
   RoundsAnswer measure_rounds(const RoundsJob& job);
 
  private:
-  void allocate();
+  std::size_t choose_sets(std::uint64_t available_bytes);  ///< and what is flushed
+  void allocate(std::size_t sets);
   void make_reference();
   void make_kernel_reference();
   void make_builtin_reference();
@@ -54,7 +64,7 @@ class BenchSession {
   void make_command_reference();
   bool load_reference();
   void save_reference() const;
-  void leave_outputs();  ///< where the job wants them
+  void leave_outputs(const std::string& launch);  ///< where the job wants them
   void decide_tolerances();
   BuiltinCall builtin_call(const TestArgument& output) const;
   TestArgument& output_named(const std::string& name);
@@ -62,12 +72,28 @@ class BenchSession {
   std::vector<KernelArgument> arguments_for(BufferSet& set, const std::vector<ScalarArgument>& scalars) const;
   void prepare_device_check();
   void reset_sets();  ///< before programs run; spares inputs that were found intact
-  bool judge_outputs(BenchAnswer& answer);
-  bool judge_inputs(BenchAnswer& answer);  ///< notes which sets' inputs are intact
-  void look_at_inputs();                   ///< the same, where it is done on the device
+  bool judge_outputs(BufferSet& set, BenchAnswer& answer);
+  bool judge_inputs(BenchAnswer& answer);  ///< of all sets; notes which sets' inputs are intact
   Sampler sampler(Program& program, const std::vector<ScalarArgument>& scalars);
   void bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer);
   Artifact with_image(const Artifact& artifact) const;
+
+  struct Contender {
+    std::unique_ptr<Program> program;
+    Sampler sampler;
+  };
+  using Contenders = std::multimap<std::string, Contender>;  ///< by their jobs
+  // In bench_rounds.cpp.
+  Contender* contender(const BenchJob& job, Contenders& kept);
+  void run_rounds(const RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,
+                  RoundsAnswer& answer);
+
+  // In bench_last_launch.cpp: what was measured is right, too.
+  void poison_outputs(BufferSet& set);
+  bool judge_launch_of_all_sets(Sampler& sampler, int launches, BenchAnswer& answer);
+  bool judge_last_launch(Program& program, Sampler& sampler, BenchAnswer& answer);
+  bool judge_guards(BenchAnswer& answer);
+  void judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, RoundsAnswer& answer);
 
   // In bench_watch.cpp.
   void settle();  ///< waits for a device that others use or that runs hot, as long as [measure] allows
@@ -83,6 +109,7 @@ class BenchSession {
   std::vector<BufferSet> sets_;
   std::size_t guard_size_ = 0;  ///< bytes before and after each buffer
   std::size_t flush_bytes_ = 0;
+  MemoryNeeds needs_;
   NoiseGuard guard_;
   Roughness roughness_;
   DeviceState state_;
@@ -92,11 +119,7 @@ class BenchSession {
   bool reference_ready_ = false;
   std::vector<bool> inputs_intact_;            ///< of each set, since they were last compared
   std::unique_ptr<DeviceCheck> device_check_;  ///< nullptr: everything is checked on the host
-  struct Contender {
-    std::unique_ptr<Program> program;
-    Sampler sampler;
-  };
-  std::multimap<std::string, Contender> contenders_;  ///< of the last rounds, by their jobs
+  Contenders contenders_;                      ///< of the last rounds
 };
 
 }  // namespace xtune

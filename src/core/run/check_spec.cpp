@@ -28,6 +28,28 @@ bool contains(const Names& names, const std::string& name) {
                                fmt::join(valid, ", ")));
 }
 
+/// What other tuners call a strategy, in xtune's word; other words as they are.
+std::string usual_strategy(const std::string& word) {
+  for (const auto& [other, own] : {std::pair("grid", "exhaustive"),
+                                   {"grid_search", "exhaustive"},
+                                   {"brute_force", "exhaustive"},
+                                   {"bayes_opt", "bayesian"},
+                                   {"bo", "bayesian"},
+                                   {"simulated_annealing", "annealing"},
+                                   {"pso", "particle_swarm"}})
+    if (word == other) return own;
+  return word;
+}
+
+void check_strategy(const Spec& spec) {
+  const std::string &word = spec.search.strategy, own = usual_strategy(word);
+  if (contains(strategy_names(), word)) return;
+  if (own != word)
+    throw spec_error(spec, spec.search.at,
+                     fmt::format("unknown strategy '{}' (did you mean '{}'?)", printable(word, 80), own));
+  refuse_word(spec, spec.search.at, "unknown strategy", word, strategy_names());
+}
+
 void check_builtin(const Spec& spec) {
   const ReferenceSpec& reference = spec.validate.reference;
   const BuiltinSignature* const signature = builtin_signature(reference.name);
@@ -61,8 +83,7 @@ void check_builtin(const Spec& spec) {
 }  // namespace
 
 void check_spec(const Spec& spec) {
-  if (!contains(strategy_names(), spec.search.strategy))
-    refuse_word(spec, spec.search.at, "unknown strategy", spec.search.strategy, strategy_names());
+  check_strategy(spec);
   if (spec.candidates) check_candidates(spec);
   if (spec.validate.reference.kind == ReferenceSpec::Kind::builtin) check_builtin(spec);
 }

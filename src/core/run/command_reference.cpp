@@ -4,6 +4,9 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <csignal>
+
+#include "base/machine_state.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/validate/npy.hpp"
@@ -34,12 +37,13 @@ struct ExchangeFolder {
   ExchangeFolder& operator=(const ExchangeFolder&) = delete;
 };
 
-[[noreturn]] void fail(const CommandReference& call, const std::string& what, std::string_view words = {}) {
+[[noreturn]] void fail(const CommandReference& call, const std::string& what, std::string_view words = {},
+                       ErrorKind kind = ErrorKind::invalid_spec) {
   std::string message =
       fmt::format("the reference command '{}' {}", printable(fmt::format("{}", fmt::join(call.argv, " "))), what);
   const std::size_t skipped = words.size() > shown_stderr ? words.size() - shown_stderr : 0;
   if (!words.empty()) message += ":\n" + printable(words.substr(skipped));
-  throw Error(ErrorKind::invalid_spec, message);
+  throw Error(kind, message);
 }
 
 CommandResult run(const CommandReference& call, const fs::path& folder) {
@@ -51,8 +55,9 @@ CommandResult run(const CommandReference& call, const fs::path& folder) {
   options.own_group = false;  // it must not outlive this worker
   try {
     return run_command(call.argv, options);
-  } catch (const Error& error) {
-    fail(call, std::string("could not be started: ") + error.what());
+  } catch (const CannotStart& failure) {
+    fail(call, std::string("could not be started: ") + failure.what(), {},
+         is_shortage(failure.reason()) ? ErrorKind::unavailable : ErrorKind::invalid_spec);
   }
 }
 
@@ -70,7 +75,9 @@ std::vector<std::vector<std::byte>> run_command_reference(const CommandReference
                      "timeout_s",
                      human_seconds(call.timeout_s)),
          result.stderr_text);
-  if (!result.ok()) fail(call, "ended with " + describe_exit(result.exit_code, result.signal), result.stderr_text);
+  if (!result.ok())
+    fail(call, "ended with " + describe_exit(result.exit_code, result.signal), result.stderr_text,
+         result.signal == SIGKILL ? ErrorKind::io : ErrorKind::invalid_spec);
   std::vector<std::vector<std::byte>> outputs;
   bool any = false;
   for (const ArgumentLayout* output : call.outputs) {

@@ -102,21 +102,28 @@ void DeviceCheck::renew_pristine_copies() {
 
 void DeviceCheck::reset(BufferSet& set, bool rewrite_inputs) {
   renew_pristine_copies();
-  std::vector<CheckItem> items;
+  std::vector<CheckItem> items = items_to_poison(set);
   for (std::size_t i = 0; i < set.size(); ++i) {
-    const ArgumentLayout& layout = arguments_[i].layout;
-    const std::uint64_t address = address_of(*set[i]);
-    if (layout.role == ArgRole::out)
-      items.push_back(item(CheckItem::fill, address, layout.bytes(), repeated(poison_byte)));
-    else if (layout.role == ArgRole::inout)
-      items.push_back(item(CheckItem::copy, address, layout.bytes(), address_of(*copies_[i].pristine)));
-    else if (rewrite_inputs)
-      set[i]->write(0, arguments_[i].pristine.bytes());
+    if (arguments_[i].layout.role == ArgRole::in && rewrite_inputs) set[i]->write(0, arguments_[i].pristine.bytes());
     for (const std::uint64_t zone : set[i]->zones())
       items.push_back(item(CheckItem::fill, zone, set[i]->zone_bytes(), GuardedBuffer::zone_word));
   }
   launch(items);
 }
+
+std::vector<CheckItem> DeviceCheck::items_to_poison(BufferSet& set) const {
+  std::vector<CheckItem> items;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    const std::uint64_t address = address_of(*set[i]), bytes = arguments_[i].layout.bytes();
+    if (arguments_[i].layout.role == ArgRole::out)
+      items.push_back(item(CheckItem::fill, address, bytes, repeated(poison_byte)));
+    if (arguments_[i].layout.role == ArgRole::inout)
+      items.push_back(item(CheckItem::copy, address, bytes, address_of(*copies_[i].pristine)));
+  }
+  return items;
+}
+
+void DeviceCheck::poison_outputs(BufferSet& set) { launch(items_to_poison(set)); }
 
 void DeviceCheck::restore_in_place(BufferSet& set) {
   std::vector<CheckItem> items;

@@ -19,8 +19,9 @@ class DeviceCheck {
   /// kernel: check_request's, with its image. Throws as Device::load and Device::allocate do.
   DeviceCheck(Device& device, const Artifact& kernel, const std::vector<TestArgument>& arguments);
 
-  /// As reset() and restore_in_place() of output_check.
+  /// As reset(), poison_outputs() and restore_in_place() of output_check.
   void reset(BufferSet& set, bool rewrite_inputs);
+  void poison_outputs(BufferSet& set);
   void restore_in_place(BufferSet& set);
 
   /// True: check_outputs would say so, and the answer's validation is filled in as it would be. False: it might not;
@@ -37,6 +38,7 @@ class DeviceCheck {
   std::vector<CheckResult> run(const std::vector<CheckItem>& items);
   void launch(const std::vector<CheckItem>& items);
   void renew_pristine_copies();
+  std::vector<CheckItem> items_to_poison(BufferSet& set) const;
 
   const std::vector<TestArgument>& arguments_;
   std::vector<Copies> copies_;  ///< one an argument

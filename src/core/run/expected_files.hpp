@@ -16,9 +16,12 @@ inline std::filesystem::path expected_path(const std::filesystem::path& scratch,
 inline std::filesystem::path expected_complete_path(const std::filesystem::path& scratch) {
   return scratch / "expected-complete";
 }
-/// What the last validating launch left in an output.
-inline std::filesystem::path output_path(const std::filesystem::path& folder, std::size_t buffer) {
-  return folder / ("output-" + std::to_string(buffer));
+/// What a validating launch left in an output: "first" and "last" of a configuration's own, "round-N" of job N of
+/// rounds.
+inline std::filesystem::path output_path(const std::filesystem::path& folder, const std::string& launch,
+                                         std::size_t buffer) {
+  return folder / (launch + "-" + std::to_string(buffer));
 }
+inline std::string launch_of_round(std::size_t job) { return "round-" + std::to_string(job); }
 
 }  // namespace xtune

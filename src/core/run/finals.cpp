@@ -16,6 +16,17 @@ namespace {
 constexpr std::size_t rounds_a_request = 5;
 constexpr int most_mysteries = 3;
 
+/// Values of the same metrics, of these rounds.
+void append(const Reported& more, std::size_t rounds, Reported& reported) {
+  reported.resize(std::max(reported.size(), more.size()));
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    const std::vector<double>& values = more[i].second;
+    reported[i].first = more[i].first;
+    for (std::size_t round = 0; round < std::min(rounds, values.size()); ++round)
+      reported[i].second.push_back(values[round]);
+  }
+}
+
 }  // namespace
 
 Finals::Finals(BenchService& bench, std::vector<BenchJob> jobs, FinalsRule rule, FinalsLimits limits, Done done)
@@ -36,11 +47,12 @@ std::vector<std::size_t> Finals::members() const {
 
 void Finals::next() {
   if (!suspects_.empty()) return probe();
+  if (!unjudged_.empty()) return ask(std::exchange(unjudged_, {}), 1, false);
   std::vector<std::vector<double>> values;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     values.push_back(results_[i].samples_ms);
     if (rule_.value)
-      for (double& each : values.back()) each = rule_.value(i, each);
+      for (double& each : values.back()) each = rule_.value(i, results_[i].reported, each);
   }
   const FinalsVerdict verdict = judge_finals(values, rule_.statistic);
   double longest_ms = 0;
@@ -79,9 +91,11 @@ void Finals::take(const std::vector<std::size_t>& who, const RoundsAnswer& answe
   if (counts && answer.samples_ms.size() == who.size()) {
     std::size_t rounds = answer.samples_ms.front().size();
     for (const std::vector<double>& series : answer.samples_ms) rounds = std::min(rounds, series.size());
-    for (std::size_t place = 0; place < who.size(); ++place)
-      for (std::size_t i = 0; i < rounds; ++i)
-        results_[who[place]].samples_ms.push_back(kept_time_ms(answer.samples_ms[place][i]));
+    for (std::size_t place = 0; place < who.size(); ++place) {
+      FinalistResult& result = results_[who[place]];
+      for (std::size_t i = 0; i < rounds; ++i) result.samples_ms.push_back(kept_time_ms(answer.samples_ms[place][i]));
+      if (place < answer.reported.size()) append(answer.reported[place], rounds, result.reported);
+    }
     round_ += rounds;
     if (rounds == 0 && answer.outcome == Outcome::ok) mysteries_ = most_mysteries;
   }
@@ -89,7 +103,9 @@ void Finals::take(const std::vector<std::size_t>& who, const RoundsAnswer& answe
     std::optional<std::size_t> culprit = answer.failed;
     if (who.size() == 1) culprit = 0;
     if (culprit) {
-      results_[who.at(*culprit)] = {answer.outcome, answer.message, answer.log, {}};
+      results_[who.at(*culprit)] = {answer.outcome, answer.message, answer.log, {}, {}, answer.lack};
+      unjudged_ = who;
+      unjudged_.erase(unjudged_.begin() + static_cast<std::ptrdiff_t>(*culprit));
     } else {
       ++mysteries_;
       suspects_ = who;

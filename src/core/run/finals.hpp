@@ -15,13 +15,15 @@ struct FinalistResult {
   Outcome outcome = Outcome::ok;
   std::string message, log;        ///< of a failure
   std::vector<double> samples_ms;  ///< by round, rounded as records keep them; empty: it failed
+  Reported reported;               ///< by round, too
+  Lack lack = Lack::none;          ///< of the machine, of a failure
 };
 
 /// How finalists compare.
 struct FinalsRule {
   std::string statistic = "median";
-  /// What a finalist's time is worth; less is better. Empty: the time itself.
-  std::function<double(std::size_t finalist, double time_ms)> value = {};
+  /// What a finalist's time is worth, with what it has reported so far; less is better. Empty: the time itself.
+  std::function<double(std::size_t finalist, const Reported& reported, double time_ms)> value = {};
 };
 
 struct FinalsLimits {
@@ -59,6 +61,7 @@ class Finals {
   std::vector<FinalistResult> results_;
   std::vector<bool> left_;             ///< judged
   std::vector<std::size_t> suspects_;  ///< to be launched alone
+  std::vector<std::size_t> unjudged_;  ///< launched with one that failed, before their own results were looked at
   std::vector<std::string> taints_;
   std::size_t round_ = 0;
   int mysteries_ = 0;

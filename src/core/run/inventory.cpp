@@ -6,15 +6,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "backends/backend.hpp"
+#include "base/chosen_store.hpp"
 #include "base/files.hpp"
+#include "base/find_program.hpp"
 #include "base/hash.hpp"
+#include "base/json_error.hpp"
+#include "base/not_installed.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
+#include "core/build/keyed_files.hpp"
 #include "core/record/record_json.hpp"
 #include "core/run/program.hpp"
 #include "xtune/error.hpp"
@@ -25,48 +33,87 @@ namespace {
 constexpr std::uint64_t probe_timeout_ms = 120'000;
 
 void add_file_state(std::string& text, const std::string& path) {
-  struct stat info {};
-  if (stat(path.c_str(), &info) == 0)
-    text += fmt::format("{} {} {}.{}\n", path, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+  if (const std::string state = file_state(path); !state.empty()) text += path + " " + state + "\n";
+}
+
+std::vector<std::string> listed_folders(const char* variable) {
+  std::vector<std::string> folders;
+  const char* const value = std::getenv(variable);
+  for (std::string_view rest = value ? value : ""; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (end > 0) folders.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return folders;
+}
+
+/// Where the backends look for their libraries, and the loader does.
+std::vector<std::string> library_folders() {
+  std::vector<std::string> folders = listed_folders("LD_LIBRARY_PATH");
+  std::vector<std::string> roots{"/usr/local/cuda", "/opt/rocm"};
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "HIP_PATH"})
+    if (const char* value = std::getenv(variable); value && *value) roots.emplace_back(value);
+  for (const std::string& root : roots)
+    for (const char* name : {"/lib64", "/lib"}) folders.push_back(root + name);
+  for (const char* name : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"})
+    folders.emplace_back(name);
+  std::error_code ignored;
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const char* value = std::getenv(variable); value && *value)
+      for (const auto& python : std::filesystem::directory_iterator(std::string(value) + "/lib", ignored))
+        for (const char* package : {"cu13", "cuda_nvrtc"})
+          folders.push_back((python.path() / "site-packages/nvidia" / package / "lib").string());
+  return folders;
+}
+
+/// By the names that they are opened with; a link counts with what it leads to.
+void add_library_states(std::string& text) {
+  const std::vector<std::string> endings{"",   ".0", ".1", ".2",  ".3",  ".4",    ".5",  ".6",
+                                         ".7", ".8", ".9", ".10", ".11", ".11.2", ".12", ".13"};
+  for (const std::string& folder : library_folders()) {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(folder, ignored)) continue;
+    for (const char* name : {"cuda", "nvidia-ml", "nvrtc", "amdhip64", "hiprtc", "amd_comgr", "hsa-runtime64"})
+      for (const std::string& ending : endings) add_file_state(text, folder + "/lib" + name + ".so" + ending);
+  }
 }
 
 /// Everything that, when it changes, may change what a probe finds.
 std::string machine_state(const std::string& backend) {
   std::string text =
       backend + "\n" + read_if_there("/proc/sys/kernel/random/boot_id") + read_if_there("/proc/driver/nvidia/version");
-  for (const char* name :
-       {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "CUDA_HOME",
-        "CUDA_PATH", "ROCM_PATH", "LD_LIBRARY_PATH", "PATH", "XTUNE_HOST_CXX", "CUDA_DEVICE_ORDER"})
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
+                           "CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "HIP_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH",
+                           "XTUNE_HOST_CXX", "CUDA_DEVICE_ORDER", "VIRTUAL_ENV", "CONDA_PREFIX"})
     if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
   add_file_state(text, worker_program().string());
   add_file_state(text, "/etc/ld.so.cache");
+  if (const char* compiler = std::getenv("XTUNE_HOST_CXX")) add_file_state(text, find_program(compiler));
   for (const char* compiler : {"g++", "clang++"})
-    if (const char* path = std::getenv("PATH")) {
-      std::string_view rest = path;
-      while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find(':'), rest.size());
-        add_file_state(text, std::string(rest.substr(0, end)) + "/" + compiler);
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-      }
-    }
+    for (const std::string& folder : listed_folders("PATH")) add_file_state(text, folder + "/" + compiler);
+  add_library_states(text);
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/dev", ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("nvidia") || name == "kfd") text += name + "\n";
+    struct stat info {};
+    if ((name.starts_with("nvidia") || name == "kfd") && stat(entry.path().c_str(), &info) == 0)
+      text += fmt::format("{} {} {} {}\n", name, info.st_mode, info.st_uid, info.st_gid);
   }
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) text += fmt::format("cpus {}\n", CPU_COUNT(&set));
   return text;
 }
 
-std::filesystem::path memory_path(const std::string& backend) {
-  return default_store() / "inventory" / (backend + "-" + sha256(machine_state(backend)).substr(0, 16) + ".json");
+std::optional<std::filesystem::path> memory_path(const std::string& backend) {
+  return place_in_default_store(std::filesystem::path("inventory") /
+                                (backend + "-" + sha256(machine_state(backend)).substr(0, 16) + ".json"));
 }
 
 BackendState failed_probe(const std::string& name, const std::string& reason) {
   BackendState state;
   state.name = name;
   state.device_reason = state.toolchain_reason = "asking the driver failed: " + reason;
+  state.device_failed = state.toolchain_failed = true;
   return state;
 }
 
@@ -84,7 +131,7 @@ BackendState ask(const std::string& name) {
     text = text.substr(0, text.find_last_not_of('\n') + 1);
     return backend_state_from_json(nlohmann::json::parse(text.substr(text.rfind('\n') + 1)));
   } catch (const nlohmann::json::exception& error) {
-    return failed_probe(name, std::string("its answer cannot be read: ") + error.what());
+    return failed_probe(name, "its answer cannot be read: " + json_error_text(error));
   }
 }
 
@@ -98,15 +145,21 @@ BackendState probe_backend(const std::string& name) {
     DeviceList list = backend->list_devices();
     state.devices = std::move(list.devices);
     state.device_reason = std::move(list.reason);
+    state.device_failed = list.failed;
     try {
       const std::unique_ptr<Toolchain> toolchain = backend->open_toolchain();
       state.toolchain = toolchain->fingerprint();
       state.default_arch = toolchain->default_arch();
+    } catch (const NotInstalled& error) {
+      state.toolchain_reason = error.what();
     } catch (const Error& error) {
       state.toolchain_reason = error.what();
+      state.toolchain_failed = true;
     }
   } catch (const Error& error) {
     state.device_reason = state.toolchain_reason = error.what();
+    // A backend that is not in this build never will be; the program is part of what is remembered.
+    state.device_failed = state.toolchain_failed = error.kind() != ErrorKind::unsupported;
   }
   return state;
 }
@@ -118,6 +171,8 @@ nlohmann::json to_json(const BackendState& state) {
   json["name"] = state.name;
   json["devices"] = devices;
   json["device_reason"] = printable(state.device_reason);
+  if (state.device_failed) json["device_failed"] = true;
+  if (state.toolchain_failed) json["toolchain_failed"] = true;
   json["toolchain"] = printable(state.toolchain);
   json["toolchain_reason"] = printable(state.toolchain_reason);
   json["default_arch"] = state.default_arch;
@@ -129,6 +184,8 @@ BackendState backend_state_from_json(const nlohmann::json& json) {
   state.name = json.at("name");
   for (const nlohmann::json& device : json.at("devices")) state.devices.push_back(device_info_from_json(device));
   state.device_reason = json.at("device_reason");
+  state.device_failed = json.value("device_failed", false);
+  state.toolchain_failed = json.value("toolchain_failed", false);
   state.toolchain = json.at("toolchain");
   state.toolchain_reason = json.at("toolchain_reason");
   state.default_arch = json.at("default_arch");
@@ -137,21 +194,29 @@ BackendState backend_state_from_json(const nlohmann::json& json) {
 
 BackendState find_backend(const std::string& name, bool fresh) {
   // Which Kokkos there is changes with files that only CMake knows how to find; the backend remembers what CMake said.
-  if (name == "kokkos") return ask(name);
-  const std::filesystem::path memory = memory_path(name);
+  if (name == "kokkos" || cache_disabled()) return ask(name);
+  const auto memory = memory_path(name);
   std::error_code ignored;
-  if (!fresh && std::filesystem::exists(memory, ignored)) try {
-      return backend_state_from_json(nlohmann::json::parse(read_file(memory, 1 << 20)));
+  if (!fresh && memory && std::filesystem::exists(*memory, ignored)) try {
+      return backend_state_from_json(nlohmann::json::parse(read_trusted_file(*memory, 1 << 20)));
     } catch (const std::exception&) {
       // Damaged or of another version: ask again and write it anew.
     }
   BackendState state = ask(name);
-  // A probe that failed may succeed the next time; it is not remembered. Nor must an unwritable cache stop anybody.
-  if (!state.device_reason.starts_with("asking the driver failed")) try {
-      write_file_atomically(memory, to_json(state).dump());
+  // A call that failed may succeed the next time. Nor must an unwritable cache stop anybody.
+  if (memory && !state.device_failed && !state.toolchain_failed) try {
+      write_file_atomically(*memory, to_json(state).dump());
     } catch (const Error&) {
     }
   return state;
+}
+
+void forget_backend(const std::string& name) noexcept {
+  try {
+    std::error_code ignored;
+    if (const auto memory = memory_path(name)) std::filesystem::remove(*memory, ignored);
+  } catch (const std::exception&) {  // no memory: the next run finds the same, and says the same
+  }
 }
 
 }  // namespace xtune

@@ -12,10 +12,12 @@ namespace xtune {
 struct BackendState {
   std::string name;
   std::vector<DeviceInfo> devices;
-  std::string device_reason;     ///< why there is no device
-  std::string toolchain;         ///< fingerprint; empty: no compiler
-  std::string toolchain_reason;  ///< why there is no compiler
-  std::string default_arch;      ///< the toolchain's
+  std::string device_reason;      ///< why there is no device
+  bool device_failed = false;     ///< what device_reason says may be gone the next time: a call failed
+  std::string toolchain;          ///< fingerprint; empty: no compiler
+  std::string toolchain_reason;   ///< why there is no compiler
+  bool toolchain_failed = false;  ///< likewise
+  std::string default_arch;       ///< the toolchain's
 };
 
 /// Asks a backend in this process: initialises its driver, so only the probe worker calls it. Never throws for absent
@@ -26,8 +28,11 @@ BackendState backend_state_from_json(const nlohmann::json& json);
 
 /// The state of one backend, by `xtune worker probe`. A driver that crashes or hangs is a state with a reason. The
 /// answer is kept in the cache folder for as long as boot, drivers, compilers and VISIBLE_DEVICES settings stay the
-/// same, so that a fully stored run starts no process; fresh = ask again.
+/// same, so that a fully stored run starts no process; not where a call failed, nor with XTUNE_DISABLE_CACHE. fresh =
+/// ask again.
 BackendState find_backend(const std::string& name, bool fresh);
+/// What is remembered of it is not what is here.
+void forget_backend(const std::string& name) noexcept;
 
 /// What to tune for: a backend and its devices of one kind, or an architecture without one.
 struct Target {
@@ -37,6 +42,7 @@ struct Target {
   bool present = true;              ///< false: --arch of a device that is not here; compile only
   std::string arch;                 ///< what to compile for: --arch, or the device's own
   std::vector<std::string> notes;   ///< why auto passed others over: "cuda: libcuda.so.1 not found ..."
+  std::vector<std::string> failed;  ///< of these, GPUs that may be here: their driver is, and asking it failed
   bool assumed_arch = false;        ///< no device and no --arch: arch is the compiler's default
   /// The device has memory of its own: outputs are compared there. Where the kernel for that does not compile, the
   /// tuner's observer is told, and the host compares.

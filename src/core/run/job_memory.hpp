@@ -14,6 +14,7 @@ class JobMemory {
   /// available: bytes that are free now, asked for each decision.
   explicit JobMemory(std::function<std::uint64_t()> available) : available_(std::move(available)) {}
   void measured(std::uint64_t peak_bytes) { peak_bytes_ = std::max(peak_bytes_, peak_bytes); }
+  std::uint64_t available_bytes() const { return available_(); }
   std::uint64_t job_bytes() const noexcept {
     return peak_bytes_ ? peak_bytes_ + peak_bytes_ / 4 : std::uint64_t{1} << 30;
   }

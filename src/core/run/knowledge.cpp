@@ -10,6 +10,7 @@
 #include "core/candidates/rank.hpp"
 #include "core/device/device_model.hpp"
 #include "core/record/best.hpp"
+#include "core/record/key_fit.hpp"
 #include "core/record/record_log.hpp"
 #include "core/replay/records.hpp"
 #include "xtune/error.hpp"
@@ -20,16 +21,18 @@ namespace {
 constexpr std::size_t most_sources = 8;
 
 /// How much less a source is worth: another architecture weighs more than another device of this one, that more than
-/// another problem.
-int distance(const Recording& recording, const DeviceInfo& own) {
-  if (same_device(recording.device, own)) return 0;
-  if (recording.device.arch == own.arch) return 1;
-  return recording.device.vendor == own.vendor ? 2 : 3;
+/// another problem, that more than another driver.
+int distance(const Recording& recording, const Bindings& problem, const DeviceInfo& own) {
+  if (same_device(recording.device, own)) return recording.problem == problem ? 0 : 1;
+  if (recording.device.arch == own.arch) return 2;
+  return recording.device.vendor == own.vendor ? 3 : 4;
 }
 
-std::string describe(const Recording& recording) {
+std::string describe(const Recording& recording, const DeviceInfo& own) {
   std::string text = fmt::format("{} ({})", recording.device.name, recording.device.arch);
   for (const auto& [name, value] : recording.problem) text += fmt::format(", {}={}", name, to_text(value));
+  if (same_device(recording.device, own) && !same_driver(recording.device, own))
+    text += ", driver " + recording.device.driver;
   return text;
 }
 
@@ -55,7 +58,8 @@ Knowledge candidates_of(const Spec& spec, const Space& space, const Bindings& pr
 void add_sources(Knowledge& knowledge, const Spec& spec, const Space& space, const Bindings& problem,
                  const Target& target, const std::vector<Record>& here, const std::filesystem::path& store) {
   const auto is_own = [&](const Record& record) {
-    return record.problem == problem && same_device(record.device, target.device);
+    return record.problem == problem && same_device(record.device, target.device) &&
+           same_driver(record.device, target.device);
   };
   // A replay would be guided by what it is to find, whoever measured it. A run that measures is not: what another
   // backend found on this device is knowledge like any other.
@@ -87,12 +91,12 @@ void add_sources(Knowledge& knowledge, const Spec& spec, const Space& space, con
     if (error.kind() != ErrorKind::nothing_valid) throw;
   }
   std::stable_sort(recordings.begin(), recordings.end(), [&](const Recording& a, const Recording& b) {
-    const int left = distance(a, target.device), right = distance(b, target.device);
+    const int left = distance(a, problem, target.device), right = distance(b, problem, target.device);
     return left != right ? left < right : a.valid() > b.valid();
   });
   for (const Recording& recording : recordings) {
     if (knowledge.sources.size() == most_sources) break;
-    Source source{describe(recording), map_observations(recording, space)};
+    Source source{describe(recording, target.device), map_observations(recording, space)};
     if (source.observations.empty()) continue;
     knowledge.notes.push_back(fmt::format("guided by {} records of {}", source.observations.size(), source.name));
     knowledge.sources.push_back(std::move(source));

@@ -22,12 +22,12 @@ struct Knowledge {
 /// The candidates of the spec's [candidates] for a GPU whose model is known.
 Knowledge candidates_of(const Spec& spec, const Space& space, const Bindings& problem, const Target& target);
 
-/// Adds the stored records of the same kernel on other devices, and of other problems on this one: those that were
-/// there before this problem was first measured on this device, so that a run that goes on, or repeats, is guided as it
-/// was at first. A replay is not guided by records of this problem on the device that it replays, through whichever
-/// backend they were taken; a run that measures is guided by what another backend found on its device. GPUs learn from
-/// GPUs alone, CPUs from CPUs. The nearest count, eight sources at most. here: the store's records of this kernel on
-/// this architecture, which the caller has read already.
+/// Adds the stored records of the same kernel on other devices, of other problems on this one, and of this one with
+/// another driver: those that were there before this problem was first measured on this device with its driver, so that
+/// a run that goes on, or repeats, is guided as it was at first. A replay is not guided by records of this problem on
+/// the device that it replays, through whichever backend they were taken; a run that measures is guided by what another
+/// backend found on its device. GPUs learn from GPUs alone, CPUs from CPUs. The nearest count, eight sources at most.
+/// here: the store's records of this kernel on this architecture, which the caller has read already.
 void add_sources(Knowledge& knowledge, const Spec& spec, const Space& space, const Bindings& problem,
                  const Target& target, const std::vector<Record>& here, const std::filesystem::path& store);
 

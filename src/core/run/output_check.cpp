@@ -10,14 +10,17 @@
 namespace xtune {
 
 void reset(const std::vector<TestArgument>& arguments, BufferSet& set, bool rewrite_inputs) {
+  poison_outputs(arguments, set);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const ArgRole role = arguments[i].layout.role;
-    if (role == ArgRole::out)
-      set[i]->fill(0, arguments[i].layout.bytes(), poison_byte);
-    else if (role == ArgRole::inout || rewrite_inputs)
-      set[i]->write(0, arguments[i].pristine.bytes());
+    if (arguments[i].layout.role == ArgRole::in && rewrite_inputs) set[i]->write(0, arguments[i].pristine.bytes());
     set[i]->renew_guards();
   }
+}
+
+void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].layout.role == ArgRole::out) set[i]->fill(0, arguments[i].layout.bytes(), poison_byte);
+  restore_in_place(arguments, set);
 }
 
 void restore_in_place(const std::vector<TestArgument>& arguments, BufferSet& set) {
@@ -25,9 +28,9 @@ void restore_in_place(const std::vector<TestArgument>& arguments, BufferSet& set
     if (arguments[i].layout.role == ArgRole::inout) set[i]->write(0, arguments[i].pristine.bytes());
 }
 
-std::optional<Damage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set) {
+std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (const char* const where = set[i]->damage()) return Damage{arguments[i].layout.name, where};
+    if (const char* const where = set[i]->damage()) return GuardDamage{arguments[i].layout.name, where};
   return std::nullopt;
 }
 
@@ -76,9 +79,13 @@ bool refuse(BenchAnswer& answer, std::string message) {
 
 }  // namespace
 
+bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer) {
+  const auto damage = damaged_guard(arguments, set);
+  return !damage || refuse(answer, damage->argument + ": the kernel wrote " + damage->where + " this buffer");
+}
+
 bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer) {
-  if (const auto damage = damaged_guard(arguments, set))
-    return refuse(answer, damage->argument + ": the kernel wrote " + damage->where + " this buffer");
+  if (!check_guards(arguments, set, answer)) return false;
   std::vector<std::byte> actual;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const TestArgument& argument = arguments[i];

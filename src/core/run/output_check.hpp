@@ -27,19 +27,24 @@ using BufferSet = std::vector<std::unique_ptr<GuardedBuffer>>;
 /// Poisoned outputs, fresh guards, and pristine contents for the rest: of arguments with role in only where
 /// rewrite_inputs says so.
 void reset(const std::vector<TestArgument>& arguments, BufferSet& set, bool rewrite_inputs = true);
+/// Poisoned outputs, and in-place arguments as they begin. Guards and inputs stay as they are.
+void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set);
 /// inout arguments only.
 void restore_in_place(const std::vector<TestArgument>& arguments, BufferSet& set);
 
-struct Damage {
+struct GuardDamage {
   std::string argument;
   const char* where;  ///< as GuardedBuffer::damage tells
 };
 /// The first guard zone that was overwritten.
-std::optional<Damage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set);
+std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set);
 
-/// Judges what one launch on a set that was reset left there. False, with outcome and message in the answer, for a
-/// guard zone that was overwritten or an output that differs from what is expected; the comparison is in the answer
-/// either way.
+/// False, with outcome and message in the answer, for a guard zone that was overwritten.
+bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer);
+
+/// Judges what one launch on a set that was reset, or whose outputs were poisoned, left there. False, with outcome and
+/// message in the answer, for a guard zone that was overwritten or an output that differs from what is expected; the
+/// comparison is in the answer either way.
 bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer);
 
 /// False, with outcome and message in the answer, when an argument of role in no longer holds its pristine bits.

@@ -4,8 +4,11 @@
 #include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
+#include "core/build/keyed_files.hpp"
 #include "core/record/record_json.hpp"
 
 namespace xtune {
@@ -81,6 +84,20 @@ ArgumentLayout layout_from_json(const Json& json) {
   return layout;
 }
 
+Json files_to_json(const KeyedFiles& keyed) {
+  Json files = Json::array();
+  for (const KeyedFile& file : keyed.files) files.push_back({file.path, file.state, file.sha256, file.recent});
+  return {{"files", files}, {"absent", keyed.absent}, {"unknown", keyed.unknown}};
+}
+KeyedFiles files_from_json(const Json& json) {
+  KeyedFiles keyed;
+  for (const Json& file : json.at("files"))
+    keyed.files.push_back({file.at(0), file.at(1), file.at(2), file.at(3).get<bool>()});
+  keyed.absent = json.at("absent").get<std::vector<std::string>>();
+  keyed.unknown = json.at("unknown").get<std::vector<std::string>>();
+  return keyed;
+}
+
 Json request_to_json(const CompileRequest& request) {
   return {{"source_name", request.source_name},
           {"source", request.source},
@@ -90,7 +107,9 @@ Json request_to_json(const CompileRequest& request) {
           {"defines", request.defines},
           {"arch", request.arch},
           {"sanitize", request.sanitize},
-          {"folder", request.folder}};
+          {"folder", request.folder},
+          {"toolchain", request.toolchain},
+          {"files", request.files ? files_to_json(*request.files) : Json()}};
 }
 CompileRequest request_from_json(const Json& json) {
   CompileRequest request;
@@ -103,6 +122,9 @@ CompileRequest request_from_json(const Json& json) {
   request.arch = json.at("arch");
   request.sanitize = json.at("sanitize");
   request.folder = json.at("folder");
+  request.toolchain = json.at("toolchain");
+  if (const Json& files = json.at("files"); !files.is_null())
+    request.files = std::make_shared<const KeyedFiles>(files_from_json(files));
   return request;
 }
 
@@ -190,22 +212,34 @@ Json to_json(const CompileJob& job) {
           {"cache", job.cache.string()},
           {"key", job.key},
           {"request", request_to_json(job.request)},
-          {"scratch", job.scratch.string()}};
+          {"scratch", job.scratch.string()},
+          {"keep_in_scratch", job.keep_in_scratch}};
 }
 CompileJob compile_job_from_json(const Json& json) {
-  return {json.at("backend"), json.at("cache").get<std::string>(), json.at("key"),
-          request_from_json(json.at("request")), json.at("scratch").get<std::string>()};
+  return {json.at("backend"),
+          json.at("cache").get<std::string>(),
+          json.at("key"),
+          request_from_json(json.at("request")),
+          json.at("scratch").get<std::string>(),
+          json.at("keep_in_scratch")};
 }
 std::filesystem::path scratch_cache(const std::filesystem::path& scratch) { return scratch / "cache"; }
 
 Json to_json(const CompileAnswer& answer) {
-  return {{"outcome", to_string(answer.outcome)}, {"message", answer.message}, {"log", answer.log},
-          {"artifact", to_json(answer.artifact)}, {"cached", answer.cached},   {"cpu_s", answer.cpu_s},
-          {"peak_bytes", answer.peak_bytes},      {"warning", answer.warning}};
+  return {{"outcome", to_string(answer.outcome)},
+          {"lack", to_string(answer.lack)},
+          {"message", answer.message},
+          {"log", answer.log},
+          {"artifact", to_json(answer.artifact)},
+          {"cached", answer.cached},
+          {"cpu_s", answer.cpu_s},
+          {"peak_bytes", answer.peak_bytes},
+          {"warning", answer.warning}};
 }
 CompileAnswer compile_answer_from_json(const Json& json) {
   CompileAnswer answer;
   answer.outcome = outcome_at(json);
+  answer.lack = lack_from_string(json.at("lack").get<std::string>());
   answer.message = json.at("message");
   answer.log = json.at("log");
   answer.artifact = artifact_from_json(json.at("artifact"));
@@ -294,17 +328,25 @@ RoundsJob rounds_job_from_json(const Json& json) {
 }
 
 Json to_json(const RoundsAnswer& answer) {
-  Json json = {{"outcome", to_string(answer.outcome)}, {"message", answer.message}, {"log", answer.log},
-               {"samples_ms", answer.samples_ms},      {"taints", answer.taints},   {"busy_s", answer.busy_s}};
+  Json json = {{"outcome", to_string(answer.outcome)},
+               {"lack", to_string(answer.lack)},
+               {"message", answer.message},
+               {"log", answer.log},
+               {"samples_ms", answer.samples_ms},
+               {"reported", answer.reported},
+               {"taints", answer.taints},
+               {"busy_s", answer.busy_s}};
   if (answer.failed) json["failed"] = *answer.failed;
   return json;
 }
 RoundsAnswer rounds_answer_from_json(const Json& json) {
   RoundsAnswer answer;
   answer.outcome = outcome_at(json);
+  answer.lack = lack_from_string(json.at("lack").get<std::string>());
   answer.message = json.at("message");
   answer.log = json.at("log");
   answer.samples_ms = json.at("samples_ms").get<std::vector<std::vector<double>>>();
+  answer.reported = json.at("reported").get<std::vector<Reported>>();
   answer.taints = json.at("taints").get<std::vector<std::string>>();
   answer.busy_s = json.at("busy_s");
   if (const auto found = json.find("failed"); found != json.end()) answer.failed = found->get<std::size_t>();
@@ -313,6 +355,7 @@ RoundsAnswer rounds_answer_from_json(const Json& json) {
 
 Json to_json(const BenchAnswer& answer) {
   Json json = {{"outcome", to_string(answer.outcome)},
+               {"lack", to_string(answer.lack)},
                {"stage", answer.stage},
                {"message", answer.message},
                {"log", answer.log},
@@ -327,11 +370,12 @@ Json to_json(const BenchAnswer& answer) {
 BenchAnswer bench_answer_from_json(const Json& json) {
   BenchAnswer answer;
   answer.outcome = outcome_at(json);
+  answer.lack = lack_from_string(json.at("lack").get<std::string>());
   answer.stage = json.at("stage");
   answer.message = json.at("message");
   answer.log = json.at("log");
   answer.samples_ms = json.at("samples_ms").get<std::vector<double>>();
-  answer.reported = json.at("reported").get<std::vector<std::pair<std::string, std::vector<double>>>>();
+  answer.reported = json.at("reported").get<Reported>();
   answer.telemetry = telemetry_from_json(json.at("telemetry"));
   answer.taints = json.at("taints").get<std::vector<std::string>>();
   answer.busy_s = json.at("busy_s");
@@ -343,9 +387,23 @@ Json error_to_json(ErrorKind kind, const std::string& message) {
   return {{"error", to_string(kind)}, {"message", message}};
 }
 
+Json error_to_json(const MissingArtifact& error) {
+  Json json = error_to_json(error.kind(), error.what());
+  json["missing_artifact"] = error.key();
+  return json;
+}
+
+std::string missing_artifact_in(const Json& answer) { return answer.value("missing_artifact", ""); }
+
+MissingArtifact::MissingArtifact(std::string key, const std::filesystem::path& cache)
+    : Error(ErrorKind::io, "artifact " + printable(key, 80) + " is missing from or damaged in " +
+                               printable(cache.string()) + "; run again to compile it again"),
+      key_(std::move(key)) {}
+
 void throw_if_error(const Json& answer) {
   const auto error = answer.find("error");
   if (error == answer.end()) return;
+  if (std::string key = missing_artifact_in(answer); !key.empty()) throw MissingArtifact(std::move(key), "the store");
   const std::string name = *error;
   for (const ErrorKind kind : {ErrorKind::invalid_spec, ErrorKind::invalid_argument, ErrorKind::unavailable,
                                ErrorKind::unsupported, ErrorKind::nothing_valid, ErrorKind::io, ErrorKind::interrupted})

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "core/build/artifact.hpp"
+#include "core/build/shortage.hpp"
 #include "core/device/device_info.hpp"
 #include "core/measure/device.hpp"
 #include "core/measure/race.hpp"
@@ -28,14 +31,16 @@ struct CompileJob {
   std::filesystem::path cache;  ///< the ArtifactCache's folder
   std::string key;
   CompileRequest request;
-  std::filesystem::path scratch = {};     ///< holds the artifact where the cache cannot; empty: then the job fails
+  std::filesystem::path scratch = {};  ///< holds the artifact where the cache cannot; empty: then the job fails
+  bool keep_in_scratch = false;        ///< the artifact lies in the scratch folder afterwards, whatever the cache does
   std::optional<double> expected_s = {};  ///< CPU time, for the order of the jobs that wait; the worker is not told
 };
 /// The cache within a scratch folder.
 std::filesystem::path scratch_cache(const std::filesystem::path& scratch);
 
 struct CompileAnswer {
-  Outcome outcome = Outcome::ok;  ///< ok or compile_failed
+  Outcome outcome = Outcome::ok;
+  Lack lack = Lack::none;  ///< what the machine lacked: then the outcome is this run's only, and is not stored
   std::string message, log;
   std::string warning;  ///< why the cache could not hold the artifact, which is in the scratch folder then
   Artifact artifact;    ///< without its image
@@ -61,6 +66,7 @@ struct ReferencePlan {
   std::vector<std::string> command;                         ///< command: argv
   std::filesystem::path folder;                             ///< command: its working directory
   Artifact artifact;                                        ///< kernel; without its image
+  std::shared_ptr<const CompileJob> compile_job;            ///< kernel: how that is made; not sent to a worker
   Launch launch;                                            ///< kernel
   std::vector<ScalarArgument> scalar_arguments;             ///< kernel
 };
@@ -77,7 +83,8 @@ struct OpenJob {
   ReferencePlan reference;
   /// Where each validating launch leaves its outputs (expected_files.hpp); empty: nowhere.
   std::filesystem::path outputs;
-  std::optional<Artifact> check_kernel;  ///< without its image; unset: everything is checked on the host
+  std::optional<Artifact> check_kernel;                ///< without its image; unset: everything is checked on the host
+  std::shared_ptr<const CompileJob> check_kernel_job;  ///< how that is made; not sent to a worker
   std::vector<std::pair<std::string, ToleranceRule>> tolerances;  ///< per output argument
   int repeats = 0;  ///< more validating launches, whose output bits must be the same
   MeasureSpec measure;
@@ -91,37 +98,48 @@ nlohmann::json reference_request();
 struct BenchJob {
   Artifact artifact;  ///< without its image
   Launch launch;
-  std::vector<ScalarArgument> scalars;      ///< in kernel order
-  std::optional<Incumbent> incumbent = {};  ///< set: race it; a loser is pruned
-  Bindings config = {};                     ///< for services that tell somebody; not sent to a worker
+  std::vector<ScalarArgument> scalars;           ///< in kernel order
+  std::optional<Incumbent> incumbent = {};       ///< set: race it; a loser is pruned
+  Bindings config = {};                          ///< for services that tell somebody; not sent to a worker
+  std::function<CompileJob()> compile_job = {};  ///< how the artifact is made; not sent to a worker
 };
+/// What a program reports beside its time: the metric, and its value at each of the samples.
+using Reported = std::vector<std::pair<std::string, std::vector<double>>>;
+
 struct BenchAnswer {
   Outcome outcome = Outcome::ok;
-  std::string stage;  ///< "load", "run", "validate", "measure"
+  Lack lack = Lack::none;  ///< as of CompileAnswer
+  std::string stage;       ///< "load", "run", "validate", "measure"
   std::string message, log;
   std::vector<double> samples_ms;
   std::optional<Comparison> validation;
-  /// What a program reports beside the time: the metric, and its value at each of the samples.
-  std::vector<std::pair<std::string, std::vector<double>>> reported;
+  Reported reported;
   Telemetry telemetry;
   std::vector<std::string> taints;  ///< why the samples are suspect, a reason each
   double busy_s = 0;                ///< wall clock of the worker
   bool no_device = false;           ///< the device did not open, message says why; by the service, not by a worker
+  std::string missing_artifact;     ///< its key: the store lost it, nothing was measured; by the service
 };
+/// An answer of a bench worker has this member, true, where kernels have left so much memory behind in it that it must
+/// be replaced.
+inline constexpr const char* grown_member = "grown";
 
 /// Driver to bench worker: launch configurations that have passed before again, in turns, so that whatever changes with
-/// time touches all of them alike. Nothing is validated.
+/// time touches all of them alike. After the rounds each is launched once more and its outputs are compared.
 struct RoundsJob {
   std::vector<BenchJob> jobs;                    ///< incumbents are not looked at
   std::vector<std::vector<std::size_t>> rounds;  ///< each the order in which some or all of the jobs are launched once
 };
 struct RoundsAnswer {
   Outcome outcome = Outcome::ok;
+  Lack lack = Lack::none;  ///< as of CompileAnswer
   std::string message, log;
   std::optional<std::size_t> failed;            ///< the job that ended it; unset: none did, or nobody knows which
-  std::vector<std::vector<double>> samples_ms;  ///< by job, in the order of the rounds; those of whole rounds alone
+  std::vector<std::vector<double>> samples_ms;  ///< by job, in the order of the rounds, of whole rounds only
+  std::vector<Reported> reported;               ///< by job, of the same runs as samples_ms
   std::vector<std::string> taints;
-  double busy_s = 0;  ///< wall clock of the worker
+  double busy_s = 0;             ///< wall clock of the worker
+  std::string missing_artifact;  ///< as of BenchAnswer
 };
 
 nlohmann::json to_json(const CompileJob& job);
@@ -140,8 +158,22 @@ BenchAnswer bench_answer_from_json(const nlohmann::json& json);
 RoundsJob rounds_job_from_json(const nlohmann::json& json);
 RoundsAnswer rounds_answer_from_json(const nlohmann::json& json);
 
+/// An artifact that was compiled is neither in the cache nor in the scratch folder, or it is damaged: no fault of the
+/// job that needs it. Its kind is io.
+class MissingArtifact : public Error {
+ public:
+  MissingArtifact(std::string key, const std::filesystem::path& cache);
+  const std::string& key() const noexcept { return key_; }
+
+ private:
+  std::string key_;
+};
+/// Of a worker's answer: the key where it is that; empty: it is something else.
+std::string missing_artifact_in(const nlohmann::json& answer);
+
 /// An Error travels as {"error": kind, "message": text}; throw_if_error throws it again on the other side.
 nlohmann::json error_to_json(ErrorKind kind, const std::string& message);
+nlohmann::json error_to_json(const MissingArtifact& error);
 void throw_if_error(const nlohmann::json& answer);
 
 }  // namespace xtune

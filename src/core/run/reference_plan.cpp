@@ -11,6 +11,14 @@
 #include "xtune/error.hpp"
 
 namespace xtune {
+namespace {
+
+/// A source that is refused, or takes too long, is the spec's. What killed a compiler is not in the spec.
+ErrorKind kind_of_failure(const CompileAnswer& answer) {
+  return answer.lack != Lack::none || answer.outcome == Outcome::crashed ? ErrorKind::io : ErrorKind::invalid_spec;
+}
+
+}  // namespace
 
 ReferenceBuilder::ReferenceBuilder(const Spec& spec, const CandidateResolver& resolver, const Target& target,
                                    std::filesystem::path store, std::filesystem::path scratch)
@@ -64,10 +72,11 @@ void ReferenceBuilder::build(const Config& config, CompileService& compiler, std
   plan.scalar_arguments = resolver_.scalars(config);
   const CompileRequest request = resolver_.reference_request(config);
   const CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request, scratch_};
+  plan.compile_job = std::make_shared<CompileJob>(job);
   compiler.compile(
       job, spec_.kernel.compile_timeout_s, [plan, at = reference.at, done](const CompileAnswer& answer) mutable {
         if (answer.outcome != Outcome::ok)
-          throw Error(ErrorKind::invalid_spec,
+          throw Error(kind_of_failure(answer),
                       fmt::format("{}: the reference kernel '{}' did not compile ({}): {}\n{}", to_string(at),
                                   plan.name, to_string(answer.outcome), answer.message, printable(answer.log, 4000)));
         plan.artifact = answer.artifact;

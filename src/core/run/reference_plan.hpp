@@ -11,7 +11,7 @@
 namespace xtune {
 
 /// Lives as long as a run. A reference that cannot be made is the spec's fault: Error(invalid_spec) with the compiler's
-/// log.
+/// log; Error(io) where its compiler crashed or was killed.
 class ReferenceBuilder {
  public:
   ReferenceBuilder(const Spec& spec, const CandidateResolver& resolver, const Target& target,

@@ -12,6 +12,8 @@ namespace xtune {
 
 namespace {
 constexpr int late_retakes = 2;
+// A process that is suspended during each of them still gets a time.
+constexpr int suspended_retakes = 10;
 // An event's moment comes in steps of some ten nanoseconds and wanders by a hundred: the mean of several spans is
 // finer.
 constexpr double apart_target_ms = 0.04;
@@ -37,8 +39,8 @@ void Sampler::warm_up(int launches) {
 double Sampler::sample_ms() {
   double sum_ms = 0;
   for (int span = 0; span < spans_; ++span) {
-    Sample sample = take(launches_, true);
-    for (int i = 0; sample.late && i < late_retakes; ++i) sample = take(launches_, true);
+    Sample sample = take_awake();
+    for (int i = 0; sample.late && i < late_retakes; ++i) sample = take_awake();
     overhead_ms_ = sample.overhead_ms;
     if (sample.clock_mhz > 0) clocks_mhz_.push_back(sample.clock_mhz);
     reported_.resize(std::max(reported_.size(), sample.reported.size()));
@@ -47,6 +49,15 @@ double Sampler::sample_ms() {
   }
   spent_ms_ = sum_ms / spans_;
   return spent_ms_;
+}
+
+/// A timed span during which the clock ran and the process did not says nothing.
+Sample Sampler::take_awake() {
+  for (int left = suspended_retakes;; --left) {
+    const std::uint64_t before = plan_.suspensions();
+    Sample sample = take(launches_, true);
+    if (plan_.suspensions() == before || left == 0) return sample;
+  }
 }
 
 void Sampler::run_on(int launches) {

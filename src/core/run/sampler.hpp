@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
+#include "base/suspension.hpp"
 #include "core/measure/device.hpp"
 #include "core/measure/telemetry.hpp"
 
@@ -19,6 +21,8 @@ class Sampler {
     std::size_t flush_bytes = 0;  ///< overwritten ahead of every sample
     std::function<void(std::size_t)>
         restore;  ///< puts a set's in-place arguments right before its launch; may be empty
+    /// Differs between two calls where this process was suspended in between (base/suspension.hpp).
+    std::function<std::uint64_t()> suspensions = xtune::suspensions;
   };
   Sampler(Program& program, Plan plan);
 
@@ -26,11 +30,15 @@ class Sampler {
   /// one more tells how many a sample takes; else a kernel below 40 us is launched up to eight times for a sample, each
   /// time on its own.
   void warm_up(int launches);
-  /// The next sample; a span of it is taken up to three times where the host is late.
+  /// The next sample; a span of it is taken up to three times where the host is late, and up to ten times more where
+  /// this process was suspended meanwhile.
   double sample_ms();
 
   /// Launches so many times, untimed, unflushed and one behind the other as far as in-place arguments allow.
   void run_on(int launches);
+
+  /// Of a span, one behind the other.
+  int launches() const noexcept { return launches_; }
 
   /// What programs report beside the time, a list for each of their metrics: of each sample so far, in order.
   const std::vector<std::vector<double>>& reported() const noexcept { return reported_; }
@@ -40,6 +48,7 @@ class Sampler {
 
  private:
   Sample take(int launches, bool timed);
+  Sample take_awake();
 
   Program& program_;
   Plan plan_;

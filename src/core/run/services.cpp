@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "backends/host/sanitizer.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "core/run/inventory.hpp"
 #include "core/run/program.hpp"
 
 namespace xtune {
@@ -38,14 +40,17 @@ double reference_timeout_s(const OpenJob& problem) {
   const std::string what =
       fmt::format("{}{}the {} '{}' ", plan.at, plan.at.empty() ? "" : ": ", kernel ? "reference kernel" : "reference",
                   plan.name.empty() ? plan.file.string() : plan.name);
-  if (reply.failure->kind == WorkerFailureKind::timed_out)
+  if (reply.failure->kind == WorkerFailureKind::timed_out && !reply.failure->from_outside)
     throw Error(ErrorKind::invalid_spec,
                 fmt::format("{}took longer than {} and was stopped: does it end? A slow one gets more time with a "
                             "larger [measure] timeout_s (now {} s)",
                             what, human_seconds(reference_timeout_s(problem)), problem.measure.timeout_s));
-  throw Error(kernel ? ErrorKind::invalid_spec : ErrorKind::unavailable,
-              fmt::format("{}took its process down: {}{}{}", what, reply.failure->text,
-                          reply.stderr_tail.empty() ? "" : "\n", reply.stderr_tail));
+  // Killed from outside, it may be as right as any.
+  const ErrorKind kind = reply.failure->from_outside ? ErrorKind::io
+                         : kernel                    ? ErrorKind::invalid_spec
+                                                     : ErrorKind::unavailable;
+  throw Error(kind, fmt::format("{}took its process down: {}{}{}", what, reply.failure->text,
+                                reply.stderr_tail.empty() ? "" : "\n", reply.stderr_tail));
 }
 
 Outcome outcome_of(WorkerFailureKind kind) {
@@ -95,7 +100,8 @@ template <class Answer>
 Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
   Answer answer;
   answer.outcome = outcome_of(reply.failure->kind);
-  answer.message = answer.outcome == Outcome::timed_out
+  if (reply.failure->from_outside) answer.lack = Lack::killed;
+  answer.message = answer.outcome == Outcome::timed_out && answer.lack == Lack::none
                        ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
                        : "the kernel took its process down: " + reply.failure->text;
   answer.log = reply.stderr_tail;
@@ -104,33 +110,80 @@ Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
   return answer;
 }
 
+/// Nothing was launched.
+template <class Answer>
+Answer answer_of_missing(std::string key, std::string message) {
+  Answer answer;
+  answer.outcome = Outcome::crashed;
+  answer.message = std::move(message);
+  answer.missing_artifact = std::move(key);
+  return answer;
+}
+
+/// False: the problem could not be opened for another reason.
+template <class Answer>
+bool answered_as_missing(const Error& error, const std::function<void(Answer)>& callback) {
+  const auto* const missing = dynamic_cast<const MissingArtifact*>(&error);
+  if (missing) callback(answer_of_missing<Answer>(missing->key(), missing->what()));
+  return missing != nullptr;
+}
+
 }  // namespace
 
 PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, WorkerCommand command,
                                            std::function<std::uint64_t()> available_bytes)
     : memory_(std::move(available_bytes)),
+      limit_bytes_(command.memory_limit_bytes),
       pool_(
           loop, jobs, [command = std::move(command)](std::size_t) { return command; },
           [this](std::size_t running) { return memory_.admits(running); }) {}
 
+CompileAnswer PooledCompileService::answer_of(const WorkerReply& reply, const std::string& backend, double timeout_s) {
+  throw_if_not_about_the_job(reply);
+  if (!reply.failure) {
+    if (reply.answer->value("toolchain_changed", false)) forget_backend(backend);
+    throw_if_error(*reply.answer);
+    CompileAnswer answer = compile_answer_from_json(*reply.answer);
+    memory_.measured(answer.peak_bytes);
+    return answer;
+  }
+  CompileAnswer answer;
+  answer.outcome = outcome_of(reply.failure->kind);
+  answer.lack = reply.failure->from_outside ? Lack::killed : Lack::none;
+  answer.message = answer.outcome == Outcome::timed_out && answer.lack == Lack::none
+                       ? fmt::format("the compiler did not end within {} s", timeout_s)
+                       : "the compiler crashed: " + reply.failure->text;
+  answer.log = reply.stderr_tail;
+  answer.artifact.compile_s = reply.wall_s;
+  return answer;
+}
+
+/// Whether a compiler without memory has met xtune's own limit on its address space: what it needs is too much on any
+/// day. Else the machine, or a limit that xtune was started under, had no more for it. Its memory is free again by now.
+bool PooledCompileService::is_own_limit() const {
+  rlimit inherited{};
+  const bool lower =
+      getrlimit(RLIMIT_AS, &inherited) == 0 && inherited.rlim_cur != RLIM_INFINITY && inherited.rlim_cur < limit_bytes_;
+  return limit_bytes_ > 0 && !lower && memory_.available_bytes() >= limit_bytes_;
+}
+
 void PooledCompileService::compile(const CompileJob& job, double timeout_s, Callback callback) {
-  const auto take = [this, timeout_s, callback = std::move(callback)](const WorkerReply& reply) {
-    throw_if_not_about_the_job(reply);
-    CompileAnswer answer;
-    if (reply.failure) {
-      answer.outcome = outcome_of(reply.failure->kind);
-      answer.message = answer.outcome == Outcome::timed_out ? fmt::format("compiling took longer than {} s", timeout_s)
-                                                            : "the compiler crashed: " + reply.failure->text;
-      answer.log = reply.stderr_tail;
-      answer.artifact.compile_s = reply.wall_s;
-    } else {
-      throw_if_error(*reply.answer);
-      answer = compile_answer_from_json(*reply.answer);
-      memory_.measured(answer.peak_bytes);
-    }
+  const nlohmann::json message = to_json(job);
+  const auto take_second = [this, timeout_s, backend = job.backend, callback](const WorkerReply& reply) {
+    CompileAnswer answer = answer_of(reply, backend, timeout_s);
+    if (answer.lack == Lack::memory && is_own_limit()) answer.lack = Lack::none;
+    if (answer.lack != Lack::none)
+      answer.message += " (also with no other compiler beside it; not stored, so the next run tries it again)";
     callback(std::move(answer));
   };
-  pool_.submit(to_json(job), timeout_s, take, job.expected_s);
+  const auto take_first = [this, message, timeout_s, backend = job.backend, callback,
+                           take_second](const WorkerReply& reply) {
+    CompileAnswer answer = answer_of(reply, backend, timeout_s);
+    const bool may_pass = answer.lack == Lack::memory || answer.lack == Lack::killed;
+    if (may_pass && answer.outcome == Outcome::crashed) return pool_.submit_alone(message, timeout_s, take_second);
+    callback(std::move(answer));
+  };
+  pool_.submit(message, timeout_s, take_first, job.expected_s);
 }
 
 WorkerBenchService::WorkerBenchService(EventLoop& loop, WorkerCommand command, Role role)
@@ -144,6 +197,7 @@ void WorkerBenchService::set_problem(OpenJob job) {
 
 void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback callback) {
   const auto refused = [this, callback](const Error& error) {
+    if (answered_as_missing(error, callback)) return;
     if (role_ == Role::first) throw error;
     worker_.interrupt();
     BenchAnswer answer;
@@ -161,16 +215,19 @@ void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback c
 }
 
 void WorkerBenchService::measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) {
-  ask<RoundsAnswer>(to_json(job), timeout_s, OnDoubt::accept, rounds_answer_from_json, std::move(callback),
-                    [](const Error& error) { throw error; });
+  const auto refused = [callback](const Error& error) {
+    if (!answered_as_missing(error, callback)) throw error;
+  };
+  ask<RoundsAnswer>(to_json(job), timeout_s, OnDoubt::accept, rounds_answer_from_json, std::move(callback), refused);
 }
 
 /// Whether an earlier kernel may have caused this, one that wrote over memory of the process it ran in. A hang costs
 /// its whole time again, so it takes a kernel that was found wrong.
 bool WorkerBenchService::doubtful(const WorkerReply& reply) const {
+  if (reply.failure && reply.failure->from_outside) return reply.failure->kind == WorkerFailureKind::crashed;
   if (!used_ || (reply.failure && reply.failure->kind == WorkerFailureKind::could_not_start)) return false;
   if (reply.failure) return refuted_ || reply.failure->kind != WorkerFailureKind::timed_out;
-  return reply.answer->contains("error");
+  return reply.answer->contains("error") && missing_artifact_in(*reply.answer).empty();
 }
 
 template <class Answer>
@@ -190,12 +247,15 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt o
                       Answer answer;
                       if (reply.failure) {
                         answer = answer_of_failure<Answer>(reply, timeout_s);
+                      } else if (std::string key = missing_artifact_in(*reply.answer); !key.empty()) {
+                        answer = answer_of_missing<Answer>(std::move(key), reply.answer->at("message"));
                       } else {
                         throw_if_error(*reply.answer);
                         answer = read(*reply.answer);
                         refuted_ = refuted_ || (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned);
                         // Its device is lost and it is about to end: the next configuration must not be sent to it.
-                        if (answer.outcome == Outcome::crashed) worker_.interrupt();
+                        if (answer.outcome == Outcome::crashed || reply.answer->value(grown_member, false))
+                          worker_.interrupt();
                         if (answer.log.empty() && answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned)
                           answer.log = reply.stderr_tail;
                       }
@@ -243,19 +303,29 @@ void WorkerBenchService::prepare_reference(std::function<void()> then, Refused r
                   });
 }
 
+namespace {
+
+Environment temporaries_in(const std::filesystem::path& folder) {
+  return {{"TMPDIR", folder.string()}, {"XTUNE_TMP_DIR", folder.string()}};
+}
+
+}  // namespace
+
 WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::path& temporaries) {
   const auto total =
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
   // At least what the vendors' compilers map; they touch far less.
   const std::uint64_t limit_bytes = std::max<std::uint64_t>(total / (jobs + 1), std::uint64_t{8} << 30);
   return {{worker_program().string(), "worker", "compile", "--memory-limit", std::to_string(limit_bytes)},
-          {{"TMPDIR", temporaries.string()}, {"XTUNE_TMP_DIR", temporaries.string()}},
-          {}};
+          temporaries_in(temporaries),
+          {},
+          limit_bytes};
 }
 
-WorkerCommand bench_worker_command(bool sanitize) {
-  WorkerCommand command{{worker_program().string(), "worker", "bench"}, {}, {}};
-  if (sanitize) command.env = host::sanitizer_environment();
+WorkerCommand bench_worker_command(bool sanitize, const std::filesystem::path& temporaries) {
+  WorkerCommand command{{worker_program().string(), "worker", "bench"}, temporaries_in(temporaries), {}};
+  if (sanitize)
+    for (auto& variable : host::sanitizer_environment()) command.env.push_back(std::move(variable));
   return command;
 }
 

@@ -35,7 +35,8 @@ class BenchService {
   /// reference that hangs or crashes is Error(invalid_spec) at its place, out of the event loop.
   virtual void set_problem(OpenJob job) = 0;
   /// A configuration that takes the worker down answers with an outcome; the next job gets a fresh worker. Where others
-  /// had used the worker before, it is tried once more in a fresh one, for they may have damaged its memory.
+  /// had used the worker before, it is tried once more in a fresh one, for they may have damaged its memory; likewise
+  /// where the worker was killed from outside, which says nothing of the configuration the second time either.
   virtual void bench(const BenchJob& job, double timeout_s, Callback callback) = 0;
   /// All of them in one worker. Where they take it down, the answer does not say which one did.
   virtual void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) = 0;
@@ -49,12 +50,16 @@ class PooledCompileService final : public CompileService {
   PooledCompileService(
       EventLoop& loop, std::size_t jobs, WorkerCommand command,
       std::function<std::uint64_t()> available_bytes = [] { return available_memory_bytes(); });
+  /// A compiler that was killed, or had no memory left, is tried once more with no other beside it.
   void compile(const CompileJob& job, double timeout_s, Callback callback) override;
   std::size_t parallel() const noexcept override { return pool_.size(); }
   void cancel_all() override { pool_.cancel_all(); }
 
  private:
+  CompileAnswer answer_of(const WorkerReply& reply, const std::string& backend, double timeout_s);
+  bool is_own_limit() const;
   JobMemory memory_;
+  const std::uint64_t limit_bytes_;
   WorkerPool pool_;
 };
 
@@ -89,11 +94,11 @@ class WorkerBenchService final : public BenchService {
   bool refuted_ = false;                 ///< one of them did something wrong
 };
 
-/// argv and environment of this program's own workers. A compiler that is killed leaves its temporary files behind:
-/// they go to `temporaries`, a folder that the caller removes. Its address space is limited to a share of the machine's
-/// memory.
+/// argv and environment of this program's own workers. What is killed leaves its temporary files behind: they go to
+/// `temporaries`, a directory that the caller removes. A compiler's address space is limited to a share of the
+/// machine's memory.
 WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::path& temporaries);
-WorkerCommand bench_worker_command(bool sanitize);
+WorkerCommand bench_worker_command(bool sanitize, const std::filesystem::path& temporaries);
 
 /// XTUNE_JOBS: a count, or a fraction of the usable cores; default 0.9 of them, at least 1. Where this process may use
 /// every core of the machine, and so may `sharing` - 1 others, it gets its part of them. Throws

@@ -2,6 +2,8 @@
 #include "core/run/stored_results.hpp"
 
 #include "core/record/best.hpp"
+#include "core/record/key_fit.hpp"
+#include "core/record/stored_shortage.hpp"
 
 namespace xtune {
 namespace {
@@ -20,11 +22,10 @@ StoredResults::StoredResults(std::vector<Record> records) {
 }
 
 void StoredResults::add(Record record) {
-  if (!record.finals.empty()) {
-    finals_.push_back(std::move(record));
-    return;
-  }
-  if (!is_first(record)) return;
+  if (is_stored_shortage(record)) return;
+  if (!record.finals.empty()) finals_.push_back(record);
+  // Wrong results say of the configuration itself what no earlier record of it outweighs.
+  if (!is_first(record) && record.outcome != Outcome::wrong_result) return;
   Record& slot = first_[record.key];
   if (slot.key.empty() || supersedes(record, slot)) slot = std::move(record);
 }
@@ -39,7 +40,8 @@ Record StoredResults::take(const std::string& key) { return std::move(first_.ext
 std::vector<const Record*> StoredResults::ok_of(const Bindings& problem, const DeviceInfo& device) const {
   std::vector<const Record*> found;
   for (const auto& [key, record] : first_)
-    if (record.outcome == Outcome::ok && record.problem == problem && same_device(record.device, device))
+    if (record.outcome == Outcome::ok && record.problem == problem && same_device(record.device, device) &&
+        same_driver(record.device, device))
       found.push_back(&record);
   return found;
 }

@@ -23,7 +23,7 @@ class StoredResults {
   const Record* find(const std::string& key) const;
   /// Hands it out, once.
   Record take(const std::string& key);
-  /// The ok ones of a problem on this kind of device that were not taken; in no order.
+  /// The ok ones of a problem on this kind of device, with its driver, that were not taken; in no order.
   std::vector<const Record*> ok_of(const Bindings& problem, const DeviceInfo& device) const;
   const std::vector<Record>& finals() const noexcept { return finals_; }  ///< all records of finals
 

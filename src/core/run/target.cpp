@@ -74,6 +74,7 @@ void choose_backend(const TargetOptions& options, Target& target) {
       continue;
     }
     target.notes.push_back(compiler_alone ? name + ": " + state.toolchain_reason : lack_of(state));
+    if (state.device_failed) target.failed.push_back(target.notes.back());
   }
   if (fallback) {
     target.backend = std::move(*fallback);

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/deadline.hpp"
+#include "core/build/keyed_files.hpp"
 #include "core/run/tuning.hpp"
 #include "xtune/error.hpp"
 
@@ -28,6 +30,7 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
       loop_(loop),
       compiler_(compiler),
       clock_(clock),
+      stamps_(clock),
       observer_(observer),
       stop_(stop),
       start_ns_(clock.now_ns()),
@@ -44,9 +47,10 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
       path_(make_search(problem), window()),
       stored_(options.fresh && options.peers ? std::vector<Record>() : std::move(on_arch_)),
       compile_times_(space_) {
-  lanes_.push_back({benches.at(0), target.device});
-  for (std::size_t i = 1; i < benches.size() && i <= target.further.size(); ++i)
-    lanes_.push_back({benches[i], target.further[i - 1]});
+  for (std::size_t i = 0; i < benches.size() && i <= target.further.size(); ++i) {
+    benches_.push_back(std::make_unique<RebuildingBench>(*benches[i], compiler_, spec.kernel.compile_timeout_s));
+    lanes_.push_back({benches_.back().get(), i == 0 ? target.device : target.further[i - 1]});
+  }
   result_.problem = problem;
   result_.device = target.device;
   result_.space_size = space_.size();
@@ -54,11 +58,10 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
 }
 
 TuneResult Tuning::go() {
-  std::vector<EventLoop::Watch> alarms;
+  std::vector<Deadline> alarms;
   if (spec_.search.seconds)
     for (const double share : {share_of_search, 1.0})
-      alarms.push_back(
-          loop_.call_after(static_cast<std::uint64_t>(std::max(0.0, share * *spec_.search.seconds) * 1e3) + 1, [] {}));
+      alarms.emplace_back(loop_, std::max(0.0, share * *spec_.search.seconds) + 1e-3, 0, [](bool) {});
   // Callbacks point at this object: none may come once it is gone, whichever way it goes.
   struct Abandon {
     Tuning& run;
@@ -97,6 +100,9 @@ TuneResult Tuning::go() {
   if (not_stored_ > 1)
     observer_.on_warning(
         fmt::format("{} records could not be stored: later runs will measure them again", not_stored_));
+  if (left_out_ > 1)
+    observer_.on_warning(fmt::format(
+        "{} failures are not stored, since the machine may have caused them: later runs try them again", left_out_));
   result_.total_s = elapsed_s();
   report();
   return std::move(result_);
@@ -107,6 +113,7 @@ bool Tuning::search_is_over() {
   if (!search_cut_ && holds_finals() && time_is_up(share_of_search)) {
     search_cut_ = true;
     compiler_.cancel_all();
+    for (const auto& bench : benches_) bench->compile_after_all();
     waiting_for_artifact_.clear();
     ready_.clear();
     elsewhere_.clear();
@@ -140,7 +147,7 @@ void Tuning::start_compile(const TrialPtr& trial) {
   waiting.push_back(trial);
   // Configurations that differ in launch-only parameters share one artifact.
   if (waiting.size() > 1) return;
-  CompileJob job{target_.backend.name, options_.store, key, trial->request, options_.scratch};
+  CompileJob job = compile_job(key, trial->request);
   if (trial->purpose == Trial::Purpose::search && orders_compiles())
     job.expected_s = compile_times_.expected_s(space_.value_indices(trial->proposal.index));
   compiler_.compile(job, spec_.kernel.compile_timeout_s,
@@ -155,6 +162,8 @@ void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
   compiling_ -= trials.size();
   if (!answer.warning.empty() && !std::exchange(warned_of_cache_, true))
     observer_.on_warning(answer.warning + "; what is compiled is kept for this run alone");
+  // A worker that compiled looked itself; one that was killed did not.
+  if (answer.outcome != Outcome::ok && trials.front()->request.files) throw_if_changed(*trials.front()->request.files);
   result_.compile_cpu_s += answer.cpu_s;
   if (orders_compiles() && !answer.cached)
     compile_times_.learn(space_.value_indices(trials.front()->proposal.index), answer.cpu_s);
@@ -175,6 +184,7 @@ void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
     record.compile_s = answer.cached ? 0 : answer.artifact.compile_s;
     record.compile_cpu_s = answer.cpu_s;
     record.usage = answer.artifact.usage;
+    trial->lack = answer.lack;
     record.outcome = answer.outcome;
     record.stage = "compile";
     record.message = answer.message;
@@ -193,8 +203,16 @@ void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
   }
 }
 
+CompileJob Tuning::compile_job(const std::string& key, CompileRequest request) const {
+  return {target_.backend.name, options_.store, key, std::move(request), options_.scratch};
+}
+
 BenchJob Tuning::job_of(const Trial& trial) const {
-  return {trial.artifact, trial.launch, resolver_.scalars(trial.config), std::nullopt, trial.record.config};
+  BenchJob job{trial.artifact, trial.launch, resolver_.scalars(trial.config), std::nullopt, trial.record.config};
+  job.compile_job = [this, key = trial.record.artifact_key, config = trial.config] {
+    return compile_job(key, resolver_.compile_request(config));
+  };
+  return job;
 }
 
 TuneResult tune(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,

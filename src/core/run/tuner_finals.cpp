@@ -81,7 +81,7 @@ bool Tuning::start_finals() {
     if (record < result_.records.data() || record >= result_.records.data() + result_.records.size())
       result_.further.push_back(*record);
   }
-  if (!holds_finals() || finalists.size() < 2) return false;
+  if (!holds_finals() || finalists.size() < 2 || have_met(keys)) return false;
   result_.finalists = finalists.size();
   // Where what disturbs does not go away (a part of a partitioned device), finals held again are no better.
   const Tainted tainted = finalists.front()->tainted.empty() ? Tainted::never : Tainted::too;
@@ -96,7 +96,6 @@ bool Tuning::start_finals() {
     trial->launch = resolver_.launch(trial->config);
     trial->record.validation = record->validation;
     trial->record.telemetry.energy_j = record->telemetry.energy_j;  // single launches are too short to tell
-    trial->record.reported = record->reported;
     trial->record.dynamic_shared_bytes = trial->launch.shared_bytes;
     held.finalists.push_back(trial);
   }
@@ -105,6 +104,11 @@ bool Tuning::start_finals() {
   else
     for (const TrialPtr& trial : held.finalists) start_compile(trial);
   return true;
+}
+
+/// In finals of this run, which need not be held again because another finalist was found wrong in them.
+bool Tuning::have_met(const std::vector<std::string>& keys) const {
+  return std::all_of(keys.begin(), keys.end(), [&](const std::string& key) { return met_.contains(key); });
 }
 
 /// Those that were held of just these, and decide what this run asks. A fresh run has none of other days'.
@@ -137,7 +141,11 @@ void Tuning::hold_finals() {
   FinalsRule rule;
   rule.statistic = criterion_.statistic;
   if (criterion_.score)
-    rule.value = [this](std::size_t i, double time_ms) { return criterion_.at(finalists_[i]->record, time_ms); };
+    rule.value = [this](std::size_t i, const Reported& reported, double time_ms) {
+      Record& record = finalists_[i]->record;
+      record.reported = reported;
+      return criterion_.at(record, time_ms);
+    };
   finals_ =
       std::make_unique<Finals>(*first().bench, std::move(jobs), std::move(rule), limits,
                                [this](std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
@@ -150,8 +158,11 @@ void Tuning::on_finals(std::vector<FinalistResult> results, const std::vector<st
   ++answers_;
   first().busy = false;
   result_.device_busy_s += finals_->busy_s();
-  const std::int64_t now_ms = clock_.unix_time_ms();
-  const std::string id = options_.attempt + "-" + finalists_.front()->record.key.substr(0, 8);
+  std::int64_t now_ms = 0;  // of all of them: their finals are one measurement
+  for (const TrialPtr& finalist : finalists_) now_ms = std::max(now_ms, stamps_.next(finalist->record.key));
+  std::string id = options_.attempt + "-" + finalists_.front()->record.key.substr(0, 8);
+  if (++finals_held_ > 1) id += "-" + std::to_string(finals_held_);
+  met_.clear();
   for (std::size_t i = 0; i < results.size(); ++i) {
     FinalistResult& result = results[i];
     if (result.outcome == Outcome::ok && result.samples_ms.empty()) continue;
@@ -159,10 +170,13 @@ void Tuning::on_finals(std::vector<FinalistResult> results, const std::vector<st
     record.finals = id;
     record.finals_by = criterion_.finals_by();
     record.outcome = result.outcome;
-    record.stage = result.outcome == Outcome::ok ? "measure" : "run";
+    record.stage = result.outcome == Outcome::ok             ? "measure"
+                   : result.outcome == Outcome::wrong_result ? "validate"
+                                                             : "run";
     record.message = result.message;
     record.tainted = taints;
     record.samples_ms = std::move(result.samples_ms);
+    record.reported = std::move(result.reported);
     if (record.outcome == Outcome::ok)
       record.time_ms = summarize(record.samples_ms);
     else
@@ -170,11 +184,45 @@ void Tuning::on_finals(std::vector<FinalistResult> results, const std::vector<st
     record.compile_s = record.compile_cpu_s = 0;
     stamp(record);
     record.unix_time_ms = now_ms;
-    store(record);
+    if (result.lack == Lack::none)
+      store(record);
+    else
+      leave_out(record);
     observer_.on_record(record, result.log, false);
+    if (record.outcome == Outcome::ok) met_.insert(record.key);
+    if (record.outcome == Outcome::wrong_result) {
+      refute(record);
+      // What lost against it, or was not invited because of it, gets its turn.
+      finals_begun_ = false;
+    }
     result_.further.push_back(std::move(record));
   }
   finalists_.clear();
+}
+
+/// A configuration that passed before, and whose record now says that its results are wrong: it answers nothing.
+void Tuning::refute(const Record& wrong) {
+  stored_.add(wrong);
+  for (Record& record : result_.records) {
+    if (record.key != wrong.key || record.outcome != Outcome::ok) continue;
+    if (--result_.counts[Outcome::ok] == 0) result_.counts.erase(Outcome::ok);
+    ++result_.counts[Outcome::wrong_result];
+    record = wrong;
+  }
+  best_score_.reset();
+  leaders_.clear();
+  throne_.reset();
+  pruned_.clear();
+  for (std::size_t i = 0; i < result_.records.size(); ++i) {
+    const Record& record = result_.records[i];
+    if (record.outcome == Outcome::pruned) pruned_.push_back({i, index_of(space_, record.config).value()});
+    if (record.outcome != Outcome::ok) continue;
+    consider_best(i);
+    if (!races()) continue;
+    const TrialPtr trial = make_trial(index_of(space_, record.config).value());
+    trial->record = record;
+    consider_incumbent(trial, true);
+  }
 }
 
 }  // namespace xtune

@@ -78,6 +78,7 @@ void Tuning::look_at_peers_later() {
 void Tuning::look_at_peers() {
   tell_peers();
   std::vector<Record> news = peers_->news();
+  for (const Record& record : news) stamps_.learn(record);
   if (blocks_) consider_news(news);
   for (Record& record : news) stored_.add(std::move(record));
   if (blocks_ && !search_cut_) look_at_blocks();

@@ -61,6 +61,18 @@ void Tuning::measure_incumbent(const TrialPtr& trial) {
     first().busy = false;
     result_.device_busy_s += answer.busy_s;
     const bool sound = answer.outcome == Outcome::ok && !answer.samples_ms.empty() && !answer.samples_ms[0].empty();
+    if (answer.outcome == Outcome::wrong_result) {
+      Record& record = trial->record;
+      record.outcome = answer.outcome;
+      record.stage = "validate";
+      record.message = answer.message;
+      record.bench_s = answer.busy_s;
+      stamp(record);
+      store(record);
+      observer_.on_record(record, answer.log, false);
+      result_.further.push_back(record);
+      refute(record);
+    }
     // Whether it failed or another is best by now: its turn comes again.
     if (!throne_ || throne_->trial->record.key != trial->record.key) return;
     throne_->asked = false;

@@ -1,4 +1,6 @@
 // What comes of a trial: its record, stored and told.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -6,6 +8,7 @@
 #include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "core/run/tuning.hpp"
+#include "core/space/bindings_text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -39,6 +42,7 @@ void Tuning::on_benched(const TrialPtr& trial, Lane& lane, const BenchAnswer& an
     return leave(lane, answer.message);
   }
   fill(trial->record, *trial, lane, answer);
+  trial->lack = answer.lack;
   if (throne_) {
     ++throne_->races;
     throne_->busy_s += answer.busy_s;
@@ -48,14 +52,15 @@ void Tuning::on_benched(const TrialPtr& trial, Lane& lane, const BenchAnswer& an
   follow_drift();
 }
 
-void Tuning::stamp(Record& record) const {
+void Tuning::stamp(Record& record) {
   record.host = host_name();
   record.attempt = options_.attempt;
-  record.unix_time_ms = clock_.unix_time_ms();
+  record.unix_time_ms = stamps_.next(record.key);
 }
 
-/// A store that cannot be written must not cost the user the run.
+/// A store that cannot be written must not cost the user the run. What a record's key does not describe is not stored.
 void Tuning::store(const Record& record) {
+  resolver_.throw_if_data_changed();
   try {
     writer_->append(record);
     news_here_ = true;
@@ -67,10 +72,22 @@ void Tuning::store(const Record& record) {
   }
 }
 
+/// A failure that the machine may have caused is told to this run's search, and to nobody else.
+void Tuning::leave_out(const Record& record) {
+  untold_ = true;
+  if (++left_out_ == 1)
+    observer_.on_warning(fmt::format("{}: {}: perhaps for a lack of the machine, so it is not stored: {}",
+                                     bindings_text(record.config), to_string(record.outcome),
+                                     printable(record.message, 500)));
+}
+
 /// Stamps and stores a fresh record.
 void Tuning::finish(Trial& trial, const std::string& log) {
   stamp(trial.record);
-  store(trial.record);
+  if (trial.lack == Lack::none)
+    store(trial.record);
+  else
+    leave_out(trial.record);
   take(trial, trial.record, log, false);
 }
 
@@ -83,11 +100,6 @@ void Tuning::take(const Trial& trial, Record record, const std::string& log, boo
   double told = 0;
   if (record.outcome == Outcome::ok) told = criterion_.score ? objective_.search_score(record) : criterion_.of(record);
   if (record.outcome == Outcome::pruned) told = record.time_ms.min;
-  if (const double score = record.outcome == Outcome::ok ? criterion_.of(record) : NAN;
-      std::isfinite(score) && (!best_score_ || score < *best_score_)) {
-    best_score_ = score;
-    best_ = place;
-  }
   if (record.outcome == Outcome::ok && !calibration_.index) calibration_.index = trial.proposal.index;
   if (record.outcome == Outcome::pruned) pruned_.push_back({place, trial.proposal.index});
   if (settled) {
@@ -96,8 +108,16 @@ void Tuning::take(const Trial& trial, Record record, const std::string& log, boo
     if (!blocks_) path_.set_outcome(trial.proposal.number, {trial.proposal.index, record.outcome, told});
     result_.records.push_back(std::move(record));
   }
+  if (result_.records[place].outcome == Outcome::ok) consider_best(place);
   observer_.on_record(result_.records[place], log, from_store);
   report();
+}
+
+void Tuning::consider_best(std::size_t place) {
+  const double score = criterion_.of(result_.records[place]);
+  if (!std::isfinite(score) || (best_score_ && score >= *best_score_)) return;
+  best_score_ = score;
+  best_ = place;
 }
 
 void Tuning::report() {

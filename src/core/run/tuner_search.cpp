@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/causes.hpp"
+#include "core/record/future_records.hpp"
 #include "core/run/knowledge.hpp"
 #include "core/run/tuning.hpp"
 #include "core/search/strategy.hpp"
@@ -75,12 +76,20 @@ std::vector<Record> Tuning::read_store(const Bindings& problem) {
       },
       [&](const StoreView& view) {
         view.each_row([&](const StoredConfig& row) {
-          if (is_own(view, row)) first_own_ms = std::min(first_own_ms, row.unix_time_ms);
+          if (is_own(view, row) && same_driver(view.device_of(row), target_.device))
+            first_own_ms = std::min(first_own_ms, row.unix_time_ms);
         });
       });
   Causes causes;
   for (const std::string& warning : set.warnings) causes.add(warning);
   for (const Cause& cause : causes.all()) observer_.on_warning(cause.text());
+  FutureRecords future(clock_.unix_time_ms());
+  for (const Record& record : set.records) {
+    stamps_.learn(record);
+    future.look_at(record);
+  }
+  if (const std::string text = future.text(); !text.empty())
+    observer_.on_warning(text + ": a clock was wrong then, or is now; what this run measures counts as newer");
   return std::move(set.records);
 }
 

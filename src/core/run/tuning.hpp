@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -15,9 +16,11 @@
 #include "core/run/block_walk.hpp"
 #include "core/run/compile_times.hpp"
 #include "core/run/finals.hpp"
+#include "core/run/rebuilding_bench.hpp"
 #include "core/run/reference_plan.hpp"
 #include "core/run/search_path.hpp"
 #include "core/run/stored_results.hpp"
+#include "core/run/time_stamps.hpp"
 #include "core/run/tuner.hpp"
 
 namespace xtune {
@@ -38,6 +41,7 @@ struct Trial {
   CompileRequest request;
   Artifact artifact;
   Record record;
+  Lack lack = Lack::none;    ///< what the machine lacked: its record is not stored
   std::size_t replaces = 0;  ///< settle: the place of the record that was pruned, in TuneResult::records
 };
 using TrialPtr = std::shared_ptr<Trial>;
@@ -115,7 +119,9 @@ class Tuning {
   bool may_bench() const { return problem_set_ && (!alternate_ || compiling_ == 0); }
   void start_compile(const TrialPtr& trial);
   void on_compiled(const std::string& key, const CompileAnswer& answer);
-  void compile_check_kernel(std::function<void(std::optional<Artifact>)> done);
+  using CheckKernel = std::pair<std::optional<Artifact>, std::shared_ptr<const CompileJob>>;
+  void compile_check_kernel(std::function<void(CheckKernel)> done);
+  CompileJob compile_job(const std::string& key, CompileRequest request) const;
   void prepare_bench(const Config& config);
   BenchJob job_of(const Trial& trial) const;
 
@@ -123,9 +129,11 @@ class Tuning {
   void fill(Record& record, const Trial& trial, const Lane& lane, const BenchAnswer& answer) const;
   void on_benched(const TrialPtr& trial, Lane& lane, const BenchAnswer& answer);
   void finish(Trial& trial, const std::string& log);
-  void stamp(Record& record) const;
+  void stamp(Record& record);
   void store(const Record& record);
+  void leave_out(const Record& record);
   void take(const Trial& trial, Record record, const std::string& log, bool from_store);
+  void consider_best(std::size_t place);
   void report();
 
   // tuner_devices.cpp: who measures what.
@@ -149,18 +157,22 @@ class Tuning {
   bool go_on_after_search();
   bool settle();
   bool start_finals();
+  bool have_met(const std::vector<std::string>& keys) const;
   bool take_stored_finals(const std::vector<std::string>& keys, Tainted tainted, std::int64_t since_unix_ms = 0);
   std::vector<const Record*> contenders() const;
   void hold_finals();
   void on_finals(std::vector<FinalistResult> results, const std::vector<std::string>& taints);
+  void refute(const Record& wrong);
 
   const Spec& spec_;
   const Target& target_;
   const TuneOptions& options_;
   EventLoop& loop_;
   CompileService& compiler_;
+  std::vector<std::unique_ptr<RebuildingBench>> benches_;  ///< of the lanes
   std::vector<Lane> lanes_;
   Clock& clock_;
+  TimeStamps stamps_;
   TuneObserver& observer_;
   const std::atomic<bool>& stop_;
   const std::int64_t start_ns_;
@@ -235,12 +247,15 @@ class Tuning {
   std::optional<BlockWalk> blocks_;                  ///< the way of a search that does not learn, where there are peers
   bool untold_ = false;  ///< a record could not be stored: the others will not come to know it
   std::uint64_t not_stored_ = 0;
-  std::string store_failure_;  ///< told last
-  bool news_here_ = false;     ///< records were stored since the others were told
+  std::uint64_t left_out_ = 0;  ///< failures that the machine may have caused
+  std::string store_failure_;   ///< told last
+  bool news_here_ = false;      ///< records were stored since the others were told
   EventLoop::Watch next_look_, next_turn_;
   std::vector<TrialPtr> finalists_;  ///< compiled
   std::unique_ptr<Finals> finals_;
   bool finals_begun_ = false;
+  int finals_held_ = 0;
+  std::set<std::string> met_;  ///< keys of those that passed the last finals of this run
   TuneResult result_;
 };
 

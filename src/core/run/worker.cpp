@@ -2,6 +2,7 @@
 #include "core/run/worker.hpp"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,11 +16,16 @@
 
 #include "backends/backend.hpp"
 #include "base/clock.hpp"
+#include "base/descendants.hpp"
 #include "base/memory.hpp"
+#include "base/suspension.hpp"
+#include "base/text.hpp"
 #include "core/build/cache.hpp"
+#include "core/build/checked_compile.hpp"
 #include "core/run/bench_session.hpp"
 #include "core/run/framing.hpp"
 #include "core/run/inventory.hpp"
+#include "core/run/memory_watch.hpp"
 #include "core/run/protocol.hpp"
 #include "xtune/error.hpp"
 
@@ -37,12 +43,20 @@ void die_with_driver(int in) {
       if (watched.revents & (POLLHUP | POLLERR | POLLNVAL)) {
         // The loop's own reader may be about to see the end of the pipe and leave in good order.
         std::this_thread::sleep_for(std::chrono::seconds(1));
+        for (const int child : children_of(getpid())) kill_tree(child);
         if (getpgrp() == getpid()) kill(0, SIGKILL);
         _exit(1);
       }
     }
   }).detach();
 }
+
+// For processes that a kernel has started, and that were killed.
+constexpr double stray_wait_s = 5;
+
+// Kernels may leave this much behind in a bench worker, beside a quarter of the arguments' bytes: caches of a runtime,
+// what a sanitizer keeps of freed memory (256 MiB), and its shadow (an eighth).
+constexpr std::uint64_t left_behind_bytes = std::uint64_t{512} << 20;
 
 struct Channel {
   int in, out;
@@ -86,6 +100,11 @@ int serve(const Channel& channel, Handle handle, bool crash_ends) {
     nlohmann::json answer;
     try {
       answer = handle(*message);
+    } catch (const ToolchainChanged& error) {
+      answer = error_to_json(error.kind(), error.what());
+      answer["toolchain_changed"] = true;
+    } catch (const MissingArtifact& error) {
+      answer = error_to_json(error);
     } catch (const Error& error) {
       answer = error_to_json(error.kind(), error.what());
     } catch (const nlohmann::json::exception& error) {
@@ -101,16 +120,19 @@ int serve(const Channel& channel, Handle handle, bool crash_ends) {
   return 0;
 }
 
-class CompileService {
+class CompileHandler {
  public:
   nlohmann::json operator()(const nlohmann::json& message) {
     const CompileJob job = compile_job_from_json(message);
     CompileAnswer answer;
     ArtifactCache cache(job.cache);
     // The image too: an entry whose image is missing or damaged must not pass for compiled.
-    auto found = cache.find(job.key);
-    if (!found && !job.scratch.empty()) found = ArtifactCache(scratch_cache(job.scratch)).find(job.key);
+    auto found = cache.find(job.key, job.request.toolchain);
+    if (!found && !job.scratch.empty())
+      found = ArtifactCache(scratch_cache(job.scratch)).find(job.key, job.request.toolchain);
     if (found) {
+      cache.mark_used(job.key);
+      if (job.keep_in_scratch) ArtifactCache(scratch_cache(job.scratch)).insert(*found, job.request);
       answer.artifact = std::move(*found);
       answer.artifact.image.clear();
       answer.cached = true;
@@ -119,7 +141,7 @@ class CompileService {
     const double start_s = cpu_seconds();
     const std::int64_t start_ns = system_clock().now_ns();
     try {
-      answer.artifact = toolchain(job.backend).compile(job.request);
+      answer.artifact = compile(job);
       answer.artifact.key = job.key;
       answer.artifact.backend = job.backend;
       insert(cache, job, answer);
@@ -127,11 +149,14 @@ class CompileService {
       answer.artifact.image.clear();
     } catch (const CandidateFailure& failure) {
       answer.outcome = failure.outcome();
+      answer.lack = lack_of(failure);
       answer.message = failure.what();
       answer.log = failure.log();
     } catch (const std::bad_alloc&) {
-      // The limit is each worker's own, so that one configuration exhausts it for nobody else.
+      // The limit is each worker's own, so that one configuration exhausts it for nobody else. Whether it was the
+      // limit, or the machine had no more, the driver knows.
       answer.outcome = Outcome::crashed;
+      answer.lack = Lack::memory;
       answer.message = "the compiler ran out of memory";
     }
     // A refusal takes its time too, which its toolchain does not tell.
@@ -145,6 +170,7 @@ class CompileService {
  private:
   /// A store that is full, read-only or somebody else's costs the run its memory, not its result.
   static void insert(ArtifactCache& cache, const CompileJob& job, CompileAnswer& answer) {
+    if (job.keep_in_scratch) ArtifactCache(scratch_cache(job.scratch)).insert(answer.artifact, job.request);
     try {
       cache.insert(answer.artifact, job.request);
     } catch (const Error& error) {
@@ -154,16 +180,17 @@ class CompileService {
     }
   }
 
-  Toolchain& toolchain(const std::string& backend) {
-    auto& slot = toolchains_[backend];
-    if (!slot) slot = make_backend(backend)->open_toolchain();
-    return *slot;
+  Artifact compile(const CompileJob& job) {
+    auto& slot = toolchains_[job.backend];
+    if (!slot) slot = make_backend(job.backend)->open_toolchain();
+    return compile_checked(*slot, job.request);
   }
   std::map<std::string, std::unique_ptr<Toolchain>> toolchains_;
 };
 
-class BenchService {
+class BenchHandler {
  public:
+  explicit BenchHandler(int out) : out_(out) {}
   nlohmann::json operator()(const nlohmann::json& message) {
     if (message.at("do") == "open") {
       open(open_job_from_json(message));
@@ -174,18 +201,69 @@ class BenchService {
       session_->prepare_reference();
       return {{"prepared", true}};
     }
-    if (message.at("do") == "rounds") return to_json(session_->measure_rounds(rounds_job_from_json(message)));
-    return to_json(session_->bench(bench_job_from_json(message)));
+    session_->prepare_reference();
+    const std::vector<int> earlier = children_of(getpid());
+    const Watching watching(*this, message.at("do") == "rounds");
+    nlohmann::json answer = message.at("do") == "rounds"
+                                ? to_json(session_->measure_rounds(rounds_job_from_json(message)))
+                                : to_json(session_->bench(bench_job_from_json(message)));
+    kill_children_but(earlier, stray_wait_s);  // a kernel's own, which would disturb the next one
+    const std::uint64_t arguments = session_->host_bytes();
+    if (watch_ && held_memory_bytes() > first_bytes_ + arguments + arguments / 4 + left_behind_bytes)
+      answer[grown_member] = true;
+    return answer;
   }
 
  private:
+  /// While kernels run. On a CPU they may take half of the memory that is free; on a GPU they cannot take this
+  /// machine's.
+  struct Watching {
+    Watching(BenchHandler& service, bool rounds) : watch(service.watch_.get()) {
+      if (!watch) return;
+      service.rounds_ = rounds;
+      service.limit_bytes_ = available_memory_bytes() / 2;
+      watch->begin(held_memory_bytes() + service.limit_bytes_);
+    }
+    ~Watching() {
+      if (watch) watch->end();
+    }
+    MemoryWatch* watch;
+  };
+
+  /// Answers in place of the kernel, which may never return, and ends this process.
+  void end_for_memory() {
+    const std::string message = fmt::format(
+        "the kernel took more than {} of memory beside its arguments, half of what was free, and was stopped",
+        human_bytes(limit_bytes_));
+    BenchAnswer answer;
+    RoundsAnswer of_rounds;
+    answer.outcome = of_rounds.outcome = Outcome::crashed;
+    answer.stage = "run";
+    answer.message = of_rounds.message = message;
+    write_message(out_, rounds_ ? to_json(of_rounds) : to_json(answer));
+    for (const int child : children_of(getpid())) kill_tree(child);
+    if (getpgrp() == getpid()) kill(0, SIGKILL);
+    _exit(1);
+  }
+
   void open(OpenJob job) {
     session_.reset();
-    if (!device_) device_ = make_backend(job.backend)->open_device(job.device);
-    session_ = std::make_unique<BenchSession>(*device_, std::move(job), system_clock());
+    if (!device_) {
+      device_ = make_backend(job.backend)->open_device(job.device);
+      first_bytes_ = held_memory_bytes();
+      // Programs are other processes.
+      if (is_cpu(device_->info()) && device_->info().backend != "process")
+        watch_ = std::make_unique<MemoryWatch>(held_memory_bytes, [this](std::uint64_t) { end_for_memory(); });
+    }
+    session_ = std::make_unique<BenchSession>(*device_, std::move(job), awake_clock());
   }
   std::unique_ptr<Device> device_;
   std::unique_ptr<BenchSession> session_;
+  const int out_;
+  std::uint64_t first_bytes_ = 0;  ///< held before any problem was opened
+  std::uint64_t limit_bytes_ = 0;  ///< of the kernel that runs
+  bool rounds_ = false;            ///< what is answered is a RoundsAnswer
+  std::unique_ptr<MemoryWatch> watch_;
 };
 
 }  // namespace
@@ -200,12 +278,15 @@ int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes) {
 #else
   (void)memory_limit_bytes;
 #endif
-  return serve(channel, CompileService(), false);
+  return serve(channel, CompileHandler(), false);
 }
 
 int bench_worker_main(int in, int out) {
   const Channel channel = open_channel(in, out);
-  return serve(channel, BenchService(), true);
+  adopt_orphans();
+  const SuspensionWatch watch;
+  count_continue_signals();
+  return serve(channel, BenchHandler(channel.out), true);
 }
 
 int probe_worker_main(const std::string& backend) {

@@ -22,6 +22,7 @@ struct Job {
   double timeout_s = 0;
   WorkerProcess::Callback callback;
   double expected_s = 0;  // infinite: unknown
+  bool alone = false;
 };
 
 struct Slot {
@@ -52,6 +53,9 @@ struct WorkerPool::State : std::enable_shared_from_this<WorkerPool::State> {
     return static_cast<std::size_t>(
         std::count_if(slots.begin(), slots.end(), [](const Slot& slot) { return slot.job.has_value(); }));
   }
+  bool is_one_alone() const noexcept {
+    return std::any_of(slots.begin(), slots.end(), [](const Slot& slot) { return slot.job && slot.job->alone; });
+  }
   Slot* idle_slot() noexcept;
   void dispatch();
   void send(std::size_t index);
@@ -76,8 +80,10 @@ void WorkerPool::State::dispatch() {
     if (!slot) break;
     // The next reply asks again.
     if (const std::size_t running = busy(); admits && running > 0 && !admits(running)) break;
-    const auto next = std::max_element(queue.begin(), queue.end(),
-                                       [](const Job& a, const Job& b) { return a.expected_s < b.expected_s; });
+    const auto next = std::max_element(queue.begin(), queue.end(), [](const Job& a, const Job& b) {
+      return std::pair(a.alone, a.expected_s) < std::pair(b.alone, b.expected_s);
+    });
+    if (busy() > 0 && (next->alone || is_one_alone())) break;
     slot->job = std::move(*next);
     queue.erase(next);
     send(static_cast<std::size_t>(slot - slots.data()));
@@ -149,6 +155,12 @@ void WorkerPool::submit(const nlohmann::json& message, double timeout_s, Callbac
   if (!callback) throw Error(ErrorKind::invalid_argument, "a job needs a callback");
   state_->queue.push_back({encode_message(message), timeout_s, std::move(callback),
                            expected_s.value_or(std::numeric_limits<double>::infinity())});
+  state_->dispatch();
+}
+
+void WorkerPool::submit_alone(const nlohmann::json& message, double timeout_s, Callback callback) {
+  if (!callback) throw Error(ErrorKind::invalid_argument, "a job needs a callback");
+  state_->queue.push_back({encode_message(message), timeout_s, std::move(callback), 0, true});
   state_->dispatch();
 }
 

@@ -36,6 +36,8 @@ class WorkerPool {
   /// message above the limit.
   void submit(const nlohmann::json& message, double timeout_s, Callback callback,
               std::optional<double> expected_s = {});
+  /// The same for a job that runs with no other beside it. It goes first: until it has ended no other job starts.
+  void submit_alone(const nlohmann::json& message, double timeout_s, Callback callback);
   /// Kills the busy workers' groups and forgets what is queued; no callback of those jobs is called. The pool stays
   /// usable.
   void cancel_all() noexcept;

@@ -60,7 +60,7 @@ void WorkerProcess::request_frame(std::string frame, double timeout_s, Callback 
     } catch (const Error& error) {
       // The reply must not come from inside request(): its caller has not returned yet.
       ending_ = WorkerFailure{WorkerFailureKind::could_not_start, 0, 0, error.what()};
-      clock_ = loop_.call_after(0, [this] { deliver({nullptr, *std::exchange(ending_, std::nullopt), {}, 0}); });
+      wait_ = loop_.call_after(0, [this] { deliver({nullptr, *std::exchange(ending_, std::nullopt), {}, 0}); });
       return;
     }
   }
@@ -85,12 +85,12 @@ void WorkerProcess::start() {
 
 void WorkerProcess::start_clock(double seconds, WorkerFailureKind kind) {
   if (kind == WorkerFailureKind::timed_out) sent_ms_ = loop_.now_ms();
-  // A time without end (infinite, or not a number) needs no clock.
-  if (!(seconds < 1e12)) return clock_.cancel();
-  clock_ = loop_.call_after(milliseconds(seconds), [this, seconds, kind] {
+  clock_ = Deadline(loop_, seconds, process_.pid(), [this, seconds, kind](bool stopped) {
     process_.read_pending_stderr();
     const char* what = kind == WorkerFailureKind::timed_out ? "no answer in " : "it did not greet in ";
-    fail({kind, 0, SIGKILL, what + human_seconds(seconds) + "; killed"});
+    std::string text = what + human_seconds(seconds) + "; killed";
+    if (stopped) text = "it was stopped by a signal from elsewhere, and did not go on; killed";
+    fail({kind, 0, SIGKILL, std::move(text), stopped});
   });
 }
 
@@ -147,10 +147,11 @@ void WorkerProcess::on_exit(int exit_code, int signal) {
   if (!verdict) {
     std::string how =
         signal ? describe_exit(exit_code, signal) : "ended without an answer, " + describe_exit(exit_code, signal);
-    if (signal == SIGKILL) how += "; not by xtune: perhaps the system ran out of memory";
+    if (signal == SIGKILL)
+      how += ", which xtune did not send: the machine or its limit ran out of memory, or a person did";
     if (!greeted) how = "it ended before its greeting: " + how;
     verdict = WorkerFailure{greeted ? WorkerFailureKind::crashed : WorkerFailureKind::could_not_start, exit_code,
-                            signal, how};
+                            signal, how, signal == SIGKILL};
   }
   deliver({nullptr, std::move(verdict), std::move(tail), generation_});
 }
@@ -160,18 +161,19 @@ void WorkerProcess::fail(WorkerFailure failure) {
   ending_ = std::move(failure);
   process_.kill_group(SIGKILL);
   // A process that sits in a driver call can outlive its kill; the run goes on without waiting for it.
-  clock_ = loop_.call_after(milliseconds(death_timeout_s), [this] { on_exit(0, SIGKILL); });
+  clock_.cancel();
+  wait_ = loop_.call_after(milliseconds(death_timeout_s), [this] { on_exit(0, SIGKILL); });
 }
 
 void WorkerProcess::drop_process() noexcept {
   process_ = Subprocess();
   decoder_.reset();
-  clock_.cancel();
+  cancel_clocks();
   greeted_ = false;
 }
 
 void WorkerProcess::deliver(WorkerReply reply) {
-  clock_.cancel();
+  cancel_clocks();
   if (sent_ms_) reply.wall_s = static_cast<double>(loop_.now_ms() - *sent_ms_) * 1e-3;
   const Callback callback = std::exchange(callback_, nullptr);
   callback(std::move(reply));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "base/event_loop.hpp"
 #include "base/subprocess.hpp"
 
@@ -22,6 +23,7 @@ struct WorkerCommand {
   std::vector<std::string> argv;
   Environment env;
   std::string cwd;
+  std::uint64_t memory_limit_bytes = 0;  ///< of its address space, as argv tells it; 0: none
 };
 
 enum class WorkerFailureKind {
@@ -37,6 +39,9 @@ struct WorkerFailure {
   int exit_code = 0;  ///< of the process, where it ended by itself
   int signal = 0;
   std::string text;  ///< for people: "killed by signal 11 (segmentation fault)"
+  /// It was killed by SIGKILL, which xtune did not send (the system, for memory, or a person), or stopped for so long
+  /// that it was given up on: nothing that its job need have to do with.
+  bool from_outside = false;
 };
 
 struct WorkerReply {
@@ -49,7 +54,8 @@ struct WorkerReply {
 
 /// A child process in a process group of its own, started by the first request and again after it was lost. One request
 /// at a time. On a failure the whole group is killed (SIGKILL), and the reply comes once the process is gone, so that
-/// its device and memory are free; after 5 s it comes anyway. Lives on the loop's thread.
+/// its device and memory are free; after 5 s it comes anyway. Times are counted as a Deadline counts. Lives on the
+/// loop's thread.
 class WorkerProcess {
  public:
   using Callback = std::function<void(WorkerReply)>;
@@ -83,6 +89,7 @@ class WorkerProcess {
   void on_stderr(std::string_view bytes);
   void on_exit(int exit_code, int signal);
   void start_clock(double seconds, WorkerFailureKind kind);
+  void cancel_clocks() noexcept { clock_.cancel(), wait_.cancel(); }
   void fail(WorkerFailure failure);
   void drop_process() noexcept;
   void deliver(WorkerReply reply);
@@ -91,7 +98,8 @@ class WorkerProcess {
   WorkerCommand command_;
   Subprocess process_;
   std::unique_ptr<MessageDecoder> decoder_;
-  EventLoop::Watch clock_;
+  Deadline clock_;         ///< of the greeting, or of the answer
+  EventLoop::Watch wait_;  ///< for what must not happen at once, or for the end of a killed process
   Callback callback_;
   std::optional<WorkerFailure> ending_;  ///< the verdict, while the killed process is being waited for
   std::string stderr_tail_;

@@ -8,19 +8,14 @@
 
 namespace xtune {
 
-namespace {
-
-constexpr std::size_t opening_proposals = 20;
-
-}  // namespace
-
 BudgetedSearch::BudgetedSearch(const StrategyOptions& options)
     : space_(options.space),
       evals_(options.evals),
       random_(mix64(options.seed)),
+      guidance_random_(mix64(~options.seed)),
       order_(options.space.size(), options.seed),
       features_(options.space),
-      guidance_(options.space, features_, options.sources, random_),
+      guidance_(options.space, features_, options.sources, guidance_random_),
       first_(options.first) {
   if (!guidance_.empty()) opening_.emplace(space_, features_, guidance_);
   std::reverse(first_.begin(), first_.end());
@@ -34,10 +29,14 @@ std::vector<std::uint64_t> BudgetedSearch::propose(std::size_t max) {
       if (first_.back() < space_.size() && !known(first_.back())) index = first_.back();
       first_.pop_back();
     }
+    const bool first = index.has_value();
     if (!index && opening_) index = opening();
+    const bool by_sources = index && !first;
     if (!index) index = next();
     if (!index || *index >= space_.size() || known(*index)) index = fresh();
     if (!index) break;
+    if (!first) following_.proposed(*index, by_sources);
+    if (by_sources) followed_.insert(*index);
     known_.insert(*index);
     outstanding_.push_back(*index);
     indices.push_back(*index);
@@ -47,9 +46,12 @@ std::vector<std::uint64_t> BudgetedSearch::propose(std::size_t max) {
 }
 
 std::optional<std::uint64_t> BudgetedSearch::opening() {
-  const auto index = opening_->next(results_, outstanding_, [this](std::uint64_t other) { return known(other); });
-  if (!index || ++opened_ == opening_proposals) opening_.reset();
-  return index;
+  if (following_.over()) {
+    opening_.reset();
+    return std::nullopt;
+  }
+  if (!following_.allows(opening_->support(results_))) return std::nullopt;
+  return opening_->next(results_, outstanding_, [this](std::uint64_t other) { return known(other); });
 }
 
 void BudgetedSearch::observe(const Observation& observation) {
@@ -67,6 +69,8 @@ void BudgetedSearch::observe(const Observation& observation) {
   (result.kind == SearchResult::Kind::failed ? failed_ : succeeded_).push_back(space_.value_indices(result.index));
   if (result.kind == SearchResult::Kind::measured && (!best_ || result.time_ms < results_[*best_].time_ms))
     best_ = results_.size() - 1;
+  following_.observe(result);
+  if (!followed_.contains(result.index)) ++own_results_;
   learn(result);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/random.hpp"
 #include "core/search/features.hpp"
+#include "core/search/following.hpp"
 #include "core/search/guidance.hpp"
 #include "core/search/opening.hpp"
 #include "core/search/permutation.hpp"
@@ -19,7 +20,7 @@ namespace xtune {
 
 /// A strategy that says only which configuration it wants next; the rest is done here. Where next() has nothing to say,
 /// or names what is known already, an unknown configuration drawn at random fills the place, so proposals never wait.
-/// What the options say to try first comes first, then the opening, where there are sources.
+/// What the options say to try first comes first. Then the sources propose as often as Following allows it.
 class BudgetedSearch : public Strategy {
  public:
   explicit BudgetedSearch(const StrategyOptions& options);
@@ -46,11 +47,12 @@ class BudgetedSearch : public Strategy {
   std::optional<std::uint64_t> unknown_near(std::uint64_t index);
   /// The fastest measured, as a position in results().
   const std::optional<std::size_t>& best() const noexcept { return best_; }
+  /// Results of other proposals than the sources'.
+  std::uint64_t own_results() const noexcept { return own_results_; }
   std::uint64_t proposed() const noexcept { return proposed_; }
   std::uint64_t evals() const noexcept { return evals_; }
   Random& random() noexcept { return random_; }
   const Features& features() const noexcept { return features_; }
-  Guidance& guidance() noexcept { return guidance_; }
 
  private:
   bool likely_to_fail(std::uint64_t index) const;
@@ -58,12 +60,14 @@ class BudgetedSearch : public Strategy {
 
   const Space& space_;
   std::uint64_t evals_;
-  Random random_;
+  Random random_, guidance_random_;
   Permutation order_;
   Features features_;
   Guidance guidance_;
-  std::optional<Opening> opening_;  // while the guidance alone proposes
-  std::uint64_t drawn_ = 0, proposed_ = 0, opened_ = 0;
+  std::optional<Opening> opening_;  // while the sources are followed
+  Following following_;
+  std::unordered_set<std::uint64_t> followed_;
+  std::uint64_t drawn_ = 0, proposed_ = 0, own_results_ = 0;
   std::vector<std::uint64_t> first_;  // reversed: the best is at the end
   std::unordered_set<std::uint64_t> known_;
   std::unordered_set<std::uint64_t> observed_;

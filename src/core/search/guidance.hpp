@@ -35,7 +35,7 @@ class Guide {
 /// Values that a switch has at most; see Guidance::is_switch.
 inline constexpr std::size_t most_switch_values = 4;
 
-/// All sources together. Nothing is believed of them that the results do not bear out: their weights begin at zero.
+/// All sources together.
 class Guidance {
  public:
   /// space and features outlive it.
@@ -44,10 +44,6 @@ class Guidance {
   bool empty() const noexcept { return guides_.empty(); }
   const std::vector<Guide>& guides() const noexcept { return guides_; }
 
-  /// Sets the weight of each source by ridge regression of values, one for each index.
-  void weigh(std::span<const std::uint64_t> indices, std::span<const double> values);
-  /// Weighted sum of the sources' scores.
-  double expected(std::uint64_t index) const;
   /// Of each source; the reference lasts.
   const std::vector<double>& scores(std::uint64_t index) const;
   /// Whether the parameter chooses between ways through a kernel: two values, a few words, or a few numbers with zero
@@ -55,9 +51,7 @@ class Guidance {
   bool is_switch(std::size_t parameter) const { return is_switch_[parameter]; }
 
  private:
-  const Space& space_;
   std::vector<Guide> guides_;
-  std::vector<double> weights_;
   std::vector<bool> is_switch_;                                                  // of each parameter
   mutable std::unordered_map<std::uint64_t, std::vector<double>> known_scores_;  // of what was asked for
 };

@@ -17,7 +17,7 @@ constexpr double optimism = 0.5;
 
 }  // namespace
 
-Lesson::Lesson(std::span<const SearchResult> results, Guidance& guidance) {
+Lesson::Lesson(std::span<const SearchResult> results) {
   std::vector<double> measured_ms;
   for (const SearchResult& result : results)
     if (result.kind == SearchResult::Kind::measured) measured_ms.push_back(result.time_ms);
@@ -44,19 +44,14 @@ Lesson::Lesson(std::span<const SearchResult> results, Guidance& guidance) {
     timed_.push_back(result.index);
     values.push_back(logarithm(result.time_ms));
   }
-  guidance.weigh(timed_, values);
   double mean = 0, square = 0;
-  std::vector<double> residuals;
-  for (std::size_t i = 0; i < timed.size(); ++i) {
-    residuals.push_back(values[i] - guidance.expected(timed_[i]));
-    mean += residuals.back() / static_cast<double>(timed.size());
-  }
-  for (const double residual : residuals) square += (residual - mean) * (residual - mean);
-  deviation_ = std::max(1e-3, std::sqrt(square / static_cast<double>(timed.size())));
-  const double centre = mean - optimism * deviation_;
+  for (const double value : values) mean += value / static_cast<double>(values.size());
+  for (const double value : values) square += (value - mean) * (value - mean);
+  const double deviation = std::max(1e-3, std::sqrt(square / static_cast<double>(timed.size())));
+  const double centre = mean - optimism * deviation;
   for (std::size_t i = 0; i < timed.size(); ++i)
-    targets_.emplace(timed_[i], static_cast<float>((residuals[i] - centre) / deviation_));
-  best_ = static_cast<float>((logarithm(measured_ms.front()) - centre) / deviation_);
+    targets_.emplace(timed_[i], static_cast<float>((values[i] - centre) / deviation));
+  best_ = static_cast<float>((logarithm(measured_ms.front()) - centre) / deviation);
 }
 
 float Lesson::target(std::uint64_t index) const {
@@ -68,10 +63,6 @@ float Lesson::failure(std::uint64_t index) const {
   const auto found = targets_.find(index);
   if (found == targets_.end()) return std::numeric_limits<float>::quiet_NaN();
   return (std::isnan(found->second) ? 1.0f : 0.0f) - failure_rate_;
-}
-
-float Lesson::expected(std::uint64_t index, const Guidance& guidance) const {
-  return static_cast<float>(guidance.expected(index) / deviation_);
 }
 
 }  // namespace xtune

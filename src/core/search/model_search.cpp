@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 
+#include "core/search/budgeted.hpp"
 #include "core/search/expected_improvement.hpp"
 #include "core/search/initial_design.hpp"
 #include "core/search/model.hpp"
@@ -16,18 +18,16 @@ constexpr std::size_t initial_results = 6;
 constexpr std::size_t pool_draws = 1000;                       // candidates by chance
 constexpr std::size_t polished = 5;                            // the best few, whose neighbours are all candidates
 constexpr double least_chance = 0.005;                         // of success: no failure is certain
-constexpr std::size_t guides_best = 1000;                      // of each source
-constexpr std::uint64_t guided_until = 60;                     // proposals, by turns with what no source told
 constexpr std::size_t least_interval = 5, most_interval = 60;  // results between restarts of the model
 constexpr std::size_t interval_part = 7;                       // or this part of the results
 
 using MakeModel = std::unique_ptr<Model> (*)(const Space& space, const Features& features);
 
-// A model of all results, and its pool of candidates. The guidance may be one of no sources.
+// A model of all results, and its pool of candidates.
 class Proposer {
  public:
-  Proposer(const BudgetedSearch& search, Guidance& guidance, Random& random, std::unique_ptr<Model> model)
-      : search_(search), guidance_(guidance), random_(random), model_(std::move(model)) {}
+  Proposer(const BudgetedSearch& search, Random& random, std::unique_ptr<Model> model)
+      : search_(search), random_(random), model_(std::move(model)) {}
 
   std::optional<std::uint64_t> next() {
     if (search_.results().size() >= next_restart_)
@@ -49,31 +49,26 @@ class Proposer {
     const std::size_t count = search_.results().size();
     next_restart_ = count + std::clamp(count / interval_part, least_interval, most_interval);
     learnt_ = count;
-    lesson_.emplace(search_.results(), guidance_);
+    lesson_.emplace(search_.results());
     pool_.clear();
     in_pool_.clear();
-    expected_.clear();
     expanded_.clear();
     if (space().size() <= pool_draws) {
       for (std::uint64_t index = 0; index < space().size(); ++index) add_candidate(index);
     } else {
       for (std::size_t i = 0; i < pool_draws; ++i) add_candidate(random_.below(space().size()));
-      for (const Guide& guide : guidance_.guides())
-        for (std::size_t i = 0; i < std::min(guides_best, guide.order().size()); ++i) add_candidate(guide.order()[i]);
       add_neighbours();
     }
     model_->restart(*lesson_, search_.outstanding(), pool_, random_);
-    expect_of_guidance();
   }
 
   void update() {
     learnt_ = search_.results().size();
-    lesson_.emplace(search_.results(), guidance_);
+    lesson_.emplace(search_.results());
     const std::size_t before = pool_.size();
     if (space().size() > pool_draws) add_neighbours();
     model_->extend(std::span(pool_).subspan(before));
     model_->update(*lesson_, random_);
-    expect_of_guidance();
   }
 
   void add_candidate(std::uint64_t index) {
@@ -87,21 +82,14 @@ class Proposer {
         for (const std::uint64_t neighbour : space().neighbours(timed[i])) add_candidate(neighbour);
   }
 
-  void expect_of_guidance() {
-    expected_.resize(pool_.size(), 0);
-    if (guidance_.empty()) return;
-    for (std::size_t i = 0; i < pool_.size(); ++i) expected_[i] = lesson_->expected(pool_[i], guidance_);
-  }
-
   std::optional<std::uint64_t> choose() const {
     std::optional<std::uint64_t> best;
     double best_score = -std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < pool_.size(); ++i) {
       if (search_.known(pool_[i])) continue;
       const Prediction prediction = model_->predict(i);
-      const double score =
-          log_expected_improvement(prediction.mean + expected_[i], prediction.deviation + 1e-4, lesson_->best()) +
-          std::log(std::max(least_chance, 1.0 - prediction.failure));
+      const double score = log_expected_improvement(prediction.mean, prediction.deviation + 1e-4, lesson_->best()) +
+                           std::log(std::max(least_chance, 1.0 - prediction.failure));
       if (score > best_score) {
         best_score = score;
         best = pool_[i];
@@ -111,13 +99,11 @@ class Proposer {
   }
 
   const BudgetedSearch& search_;
-  Guidance& guidance_;
   Random& random_;
   std::unique_ptr<Model> model_;
   std::optional<Lesson> lesson_;
   std::size_t next_restart_ = 0, learnt_ = 0;
   std::vector<std::uint64_t> pool_;
-  std::vector<float> expected_;  // of the guidance, for each of the pool
   std::unordered_set<std::uint64_t> in_pool_, expanded_;
 };
 
@@ -126,31 +112,23 @@ class ModelSearch : public BudgetedSearch {
   ModelSearch(const StrategyOptions& options, MakeModel make_model)
       : BudgetedSearch(options),
         design_(options.space, features()),
-        own_(*this, nobody_, random(), make_model(options.space, features())) {
-    if (guidance().empty()) return;
-    guided_.emplace(*this, guidance(), random(), make_model(options.space, features()));
-  }
+        proposer_(*this, random(), make_model(options.space, features())) {}
 
  protected:
   std::optional<std::uint64_t> next() override {
-    // The opening stands for the design.
-    if (!best() || (guidance().empty() && results().size() < initial_results)) {
+    // What the sources proposed stands for no place of the design.
+    if (!best() || own_results() < initial_results) {
       const auto designed = design_.next(random());
       return designed && known(*designed) ? fresh() : designed;
     }
-    if (proposed() >= guided_until) guided_.reset();
-    const bool asks_guided = guided_ && proposed() % 2 == 0;
-    const std::optional<std::uint64_t> pick = asks_guided ? guided_->next() : own_.next();
-    if (pick) own_.expect(*pick);
-    if (pick && guided_) guided_->expect(*pick);
+    const std::optional<std::uint64_t> pick = proposer_.next();
+    if (pick) proposer_.expect(*pick);
     return pick;
   }
 
  private:
   InitialDesign design_;
-  Guidance nobody_{space(), features(), {}, random()};  // of no sources
-  Proposer own_;
-  std::optional<Proposer> guided_;
+  Proposer proposer_;
 };
 
 }  // namespace

@@ -10,15 +10,16 @@
 #include "core/search/features.hpp"
 #include "core/search/guidance.hpp"
 #include "core/search/moves.hpp"
+#include "core/search/place.hpp"
 #include "core/search/result.hpp"
 
 namespace xtune {
 
-/// Believes in turn that this device is like each of the sources: up to an unknown factor, to a surplus for each way
-/// through the kernel (its switches), and to a smooth difference, all of them normal a priori. Every belief is weighed
-/// by how probable it makes the results (Bayesian model averaging: Hoeting et al., Statistical Science 14, 1999), and
-/// what promises the most improvement under all of them comes next. Sources that contradict each other are so tried by
-/// turns until the results tell which is right.
+/// Believes in turn that this device is like each of the sources, closely or loosely: up to an unknown factor, to a
+/// surplus for each way through the kernel (its switches), and to a smooth difference, all of them normal a priori. One
+/// more belief is that no source is like it. Every belief is weighed by how probable it makes the results (Bayesian
+/// model averaging: Hoeting et al., Statistical Science 14, 1999), and what promises the most improvement under all of
+/// them comes next. Sources that contradict each other are tried by turns until the results decide between them.
 class Opening {
  public:
   /// All outlive it.
@@ -29,16 +30,19 @@ class Opening {
   std::optional<std::uint64_t> next(std::span<const SearchResult> results, std::span<const std::uint64_t> under_way,
                                     const std::function<bool(std::uint64_t)>& known) const;
 
+  /// Logarithm of how much more probable the best belief in a source makes the results than the belief in none does.
+  /// Above 0: they bear a source out. Failures do not count; 0 without results.
+  double support(std::span<const SearchResult> results) const;
+
  private:
-  struct Place {
-    std::uint64_t index = 0, way = 0;             // way: the values of its switches as one number
-    std::vector<float> point;                     // features in units of the length
-    const std::vector<double>* scores = nullptr;  // of each source
+  struct Seen {
+    std::vector<Place> places;   // with results, then under way
+    std::vector<double> values;  // of those with results
   };
-  class Covariance;
 
   std::uint64_t way_of(const Digits& digits) const;
   Place place(std::uint64_t index) const;
+  Seen seen(std::span<const SearchResult> results) const;
 
   const Space& space_;
   const Features& features_;

@@ -12,9 +12,9 @@ namespace {
 using Node = ConstraintTree::Node;
 
 /// Estimates how many states a set of bound parameters leaves.
-class Estimate {
+class StateEstimate {
  public:
-  Estimate(const std::vector<ConstraintTree>& trees, const std::vector<Parameter>& parameters)
+  StateEstimate(const std::vector<ConstraintTree>& trees, const std::vector<Parameter>& parameters)
       : trees_(trees), parameters_(parameters), bound_(parameters.size(), false) {}
 
   void set(std::uint32_t member, bool bound) { bound_[member] = bound; }
@@ -65,7 +65,7 @@ class Estimate {
 std::vector<std::uint32_t> narrow_order(const std::vector<ConstraintTree>& trees,
                                         const std::vector<Parameter>& parameters,
                                         const std::vector<std::uint32_t>& members) {
-  Estimate estimate(trees, parameters);
+  StateEstimate estimate(trees, parameters);
   std::vector<std::uint32_t> order, left = members;
   while (!left.empty()) {
     double least = std::numeric_limits<double>::infinity();

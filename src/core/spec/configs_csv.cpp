@@ -5,16 +5,17 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
 namespace {
 
-struct Field {
+struct CsvField {
   std::string text;
   std::size_t line = 1, column = 1;  ///< columns in bytes
 };
@@ -25,14 +26,14 @@ class Table {
     if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);  // spreadsheets write a byte order mark
   }
 
-  [[noreturn]] void fail(const Field& at, const std::string& why) const {
+  [[noreturn]] void fail(const CsvField& at, const std::string& why) const {
     throw Error(ErrorKind::invalid_spec, fmt::format("{}:{}:{}: {}", name_, at.line, at.column, why));
   }
 
   /// The fields of the next line that is not empty; none at the end of the text.
-  std::vector<Field> next() {
+  std::vector<CsvField> next() {
     while (!text_.empty() && (text_.front() == '\n' || text_.front() == '\r')) skip_newline();
-    std::vector<Field> fields;
+    std::vector<CsvField> fields;
     if (text_.empty()) return fields;
     std::size_t column = 1;
     for (;;) {
@@ -51,8 +52,8 @@ class Table {
     text_.remove_prefix(1);
   }
 
-  Field field(std::size_t& column) {
-    Field found{{}, line_, column};
+  CsvField field(std::size_t& column) {
+    CsvField found{{}, line_, column};
     if (text_.starts_with('"')) return quoted(std::move(found), column);
     const std::size_t end = std::min(text_.find_first_of(",\r\n"), text_.size());
     std::string_view cell = text_.substr(0, end);
@@ -64,7 +65,7 @@ class Table {
     return found;
   }
 
-  Field quoted(Field found, std::size_t& column) {
+  CsvField quoted(CsvField found, std::size_t& column) {
     text_.remove_prefix(1);
     ++column;
     for (;; ++column) {
@@ -125,10 +126,10 @@ class ValueFinder {
 std::vector<std::size_t> read_header(Table& table, const std::vector<Parameter>& parameters) {
   std::vector<std::string> names;
   for (const Parameter& parameter : parameters) names.push_back(parameter.name);
-  const std::vector<Field> header = table.next();
+  const std::vector<CsvField> header = table.next();
   if (header.empty()) table.fail({}, "the file is empty: its first line names the parameters");
   std::vector<std::size_t> columns;
-  for (const Field& field : header) {
+  for (const CsvField& field : header) {
     const auto found = std::find(names.begin(), names.end(), field.text);
     if (found == names.end())
       table.fail(field, "'" + printable(field.text, 80) + "' is no parameter of [space.params]" +
@@ -144,6 +145,31 @@ std::vector<std::size_t> read_header(Table& table, const std::vector<Parameter>&
   return columns;
 }
 
+using Rows = std::vector<std::vector<std::uint32_t>>;
+
+/// The numbers of different rows, found by what the rows hold.
+class SeenRows {
+ public:
+  explicit SeenRows(const Rows& rows) : numbers_(16, Hash{&rows}, Equal{&rows}) {}
+  /// False: an earlier row is equal.
+  bool insert(std::size_t number) { return numbers_.insert(number).second; }
+
+ private:
+  struct Hash {
+    const Rows* rows;
+    std::size_t operator()(std::size_t number) const {
+      std::uint64_t hash = 0;
+      for (const std::uint32_t value : (*rows)[number]) hash = mix64(hash ^ value);
+      return hash;
+    }
+  };
+  struct Equal {
+    const Rows* rows;
+    bool operator()(std::size_t a, std::size_t b) const { return (*rows)[a] == (*rows)[b]; }
+  };
+  std::unordered_set<std::size_t, Hash, Equal> numbers_;
+};
+
 std::string quoted(const std::string& text) {
   const bool plain = !text.empty() && text.find_first_of(",\"\r\n \t") == std::string::npos;
   if (plain) return text;
@@ -154,15 +180,14 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-std::vector<std::vector<std::uint32_t>> parse_configs(const std::string& text, const std::string& name,
-                                                      const std::vector<Parameter>& parameters) {
+Rows parse_configs(const std::string& text, const std::string& name, const std::vector<Parameter>& parameters) {
   Table table(text, name);
   const std::vector<std::size_t> columns = read_header(table, parameters);
   std::vector<ValueFinder> finders;
   for (const Parameter& parameter : parameters) finders.emplace_back(parameter);
-  std::vector<std::vector<std::uint32_t>> rows;
-  std::set<std::vector<std::uint32_t>> seen;
-  for (std::vector<Field> line = table.next(); !line.empty(); line = table.next()) {
+  Rows rows;
+  SeenRows seen(rows);
+  for (std::vector<CsvField> line = table.next(); !line.empty(); line = table.next()) {
     if (line.size() != columns.size())
       table.fail(line.front(), fmt::format("{} values for {} parameters", line.size(), columns.size()));
     std::vector<std::uint32_t> row(columns.size());
@@ -177,8 +202,8 @@ std::vector<std::vector<std::uint32_t>> parse_configs(const std::string& text, c
       }
       row[columns[i]] = *index;
     }
-    if (!seen.insert(row).second) table.fail(line.front(), "the configuration is listed twice");
     rows.push_back(std::move(row));
+    if (!seen.insert(rows.size() - 1)) table.fail(line.front(), "the configuration is listed twice");
   }
   if (rows.empty()) table.fail({}, "the file lists no configuration: give one a line after the names");
   return rows;

@@ -127,7 +127,7 @@ std::string_view Document::line(std::size_t number) const {
 }
 
 std::string Document::describe(Position position, const std::string& message) const {
-  return to_string(at(position)) + ": " + message + excerpt(line(position.line), position.column);
+  return to_string(at(position)) + ": " + printable(message) + excerpt(line(position.line), position.column);
 }
 
 void Document::fail(Position position, const std::string& message) const {
@@ -137,7 +137,7 @@ void Document::fail(Position position, const std::string& message) const {
 }
 
 void Document::fail(const Location& location, const std::string& message) const {
-  if (location.line == 0) throw Error(ErrorKind::invalid_spec, location.file + ": " + message);
+  if (location.line == 0) throw Error(ErrorKind::invalid_spec, location.file + ": " + printable(message));
   fail(Position{location.line, location.column}, message);
 }
 
@@ -162,7 +162,8 @@ Error spec_error(const Spec& spec, const Location& at, const std::string& messag
     line = line.substr(0, line.find('\n'));
   }
   const std::string place = to_string(at);
-  return Error(ErrorKind::invalid_spec, (place.empty() ? "" : place + ": ") + message + excerpt(line, at.column));
+  return Error(ErrorKind::invalid_spec,
+               (place.empty() ? "" : place + ": ") + printable(message) + excerpt(line, at.column));
 }
 
 }  // namespace xtune

@@ -1,11 +1,29 @@
 // --filter and --partition: which part of the space a run is about.
+#include "core/space/result_kind.hpp"
 #include "core/spec/reader.hpp"
 
 namespace xtune {
 
+namespace {
+
+/// An expression that does not parse is none: that is reported with its column where all expressions are checked.
+bool is_a_number(const std::string& text) {
+  try {
+    return is_always_a_number(Expression::parse(text));
+  } catch (const ExpressionError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 void add_filters(Reader& reader, const SpecOptions& options) {
-  for (const std::string& filter : options.filters)
-    reader.spec.constraints.push_back({filter, Location{"--filter '" + filter + "'"}});
+  for (const std::string& filter : options.filters) {
+    const Location at{"--filter '" + filter + "'"};
+    if (is_a_number(filter))
+      reader.document.fail(at, "this is a number, and a filter says what to keep: compare it, as in 'A + B <= 64'");
+    reader.spec.constraints.push_back({filter, at});
+  }
   reader.spec.partition = options.partition;
 }
 

@@ -62,9 +62,7 @@ ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
     if (earlier.name == arg.name)
       reader.fail(name->at, "duplicate argument '" + arg.name + "', first at line " + std::to_string(earlier.at.line));
   if (const TomlNode* kind = item.find("kind"))
-    arg.kind = static_cast<ArgKind>(reader.choice(*kind, "kind", {"buffer", "scalar", "tensor_map"}));
-  if (arg.kind == ArgKind::tensor_map)
-    reader.fail(item.find("kind")->at, "kind = \"tensor_map\" is not available in this version");
+    arg.kind = static_cast<ArgKind>(reader.choice(*kind, "kind", {"buffer", "scalar"}));
   const TomlNode* const dtype = item.find("dtype");
   if (dtype == nullptr) reader.fail(item.at, "the argument '" + arg.name + "' has no dtype");
   arg.dtype = read_dtype(reader, *dtype, "dtype");

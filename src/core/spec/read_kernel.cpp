@@ -1,4 +1,6 @@
 // [kernel] and [launch]: what to compile and how many threads run it.
+#include <algorithm>
+
 #include "core/spec/reader.hpp"
 
 namespace xtune {
@@ -72,6 +74,14 @@ std::vector<Text> sizes(const Reader& reader, const TomlNode& launch, const std:
   return texts;
 }
 
+/// A macro's value is one line: what follows a line end would be a line of its own in the source.
+void refuse_control_characters(const Reader& reader, const TomlNode& node, const std::string& name) {
+  const auto* const text = std::get_if<std::string>(&node.value);
+  if (text && std::any_of(text->begin(), text->end(), [](unsigned char c) { return c < 0x20 && c != '\t'; }))
+    reader.fail(node.at, "kernel.defines: the value of '" + name +
+                             "' holds a line end or another control character; a macro's value is one line");
+}
+
 }  // namespace
 
 LaunchSpec read_launch(const Reader& reader, const TomlNode& node, const std::string& where) {
@@ -115,6 +125,7 @@ void read_kernel(Reader& reader) {
         if (parameter.name == key)
           reader.fail(node.key_at, "kernel.defines: '" + key + "' is a parameter, and defined as one already");
       reader.check_identifier(node.key_at, key, "define");
+      refuse_control_characters(reader, node, key);
     }
   }
   if (const TomlNode* include_dirs = kernel->find("include_dirs")) read_include_dirs(reader, *include_dirs);

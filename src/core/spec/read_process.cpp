@@ -41,6 +41,15 @@ std::vector<CommandWord> read_words(const Reader& reader, const TomlNode& node, 
   });
 }
 
+/// A shell would set a variable; without one it would be the program's name.
+void refuse_assignment(const Reader& reader, const Text& word, const std::string& what, const char* variables) {
+  const std::size_t equals = word.text.find('=');
+  if (equals == std::string::npos || !identifier_complaint(word.text.substr(0, equals)).empty()) return;
+  reader.document.fail(word.at, what + " begins with '" + word.text +
+                                    "', which would be the program: set variables with " + variables + " = { " +
+                                    word.text.substr(0, equals) + " = \"" + word.text.substr(equals + 1) + "\" }");
+}
+
 ProcessCommand read_command(const Reader& reader, const TomlNode& process, const char* key, bool shell) {
   ProcessCommand command;
   const TomlNode* const node = process.find(key);
@@ -54,7 +63,11 @@ ProcessCommand read_command(const Reader& reader, const TomlNode& process, const
     if (text.text.find_first_not_of(" \t\n") != std::string::npos) return command;
   } else {
     command.words = read_words(reader, *node, what);
-    if (!command.words.empty()) return command;
+    if (!command.words.empty()) {
+      const bool builds = std::string_view(key) == "build";
+      refuse_assignment(reader, command.words.front().text().source(), what, builds ? "build_env" : "env");
+      return command;
+    }
   }
   reader.fail(node->at, what + " is empty: give the words of a command");
 }

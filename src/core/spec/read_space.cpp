@@ -150,11 +150,14 @@ void read_space(Reader& reader) {
 
 void restrict_configs(Reader& reader, const std::vector<Parameter>& listed) {
   if (!reader.spec.configs) return;
-  const std::vector<Parameter>& pinned = reader.spec.parameters;
+  const std::vector<Parameter>& now = reader.spec.parameters;
+  std::vector<std::size_t> pinned;
+  for (std::size_t i = 0; i < now.size(); ++i)
+    if (now[i].values != listed[i].values) pinned.push_back(i);
+  if (pinned.empty()) return;
   std::erase_if(*reader.spec.configs, [&](std::vector<std::uint32_t>& row) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (pinned[i].values == listed[i].values) continue;
-      if (listed[i].values[row[i]] != pinned[i].values.front()) return true;
+    for (const std::size_t i : pinned) {
+      if (listed[i].values[row[i]] != now[i].values.front()) return true;
       row[i] = 0;
     }
     return false;

@@ -31,7 +31,10 @@ Position position(const toml::source_position& at) { return {at.line, at.column}
 class TreeBuilder {
  public:
   TreeBuilder(const std::string& text, const std::vector<std::size_t>& line_starts)
-      : text_(text), line_starts_(line_starts) {}
+      : text_(text), line_starts_(line_starts) {
+    for (std::size_t i = 0; i < text.size(); ++i)
+      if ((text[i] & 0xC0) != 0x80) characters_.push_back(i);
+  }
 
   TomlNode build(const toml::node& source) const {
     TomlNode node;
@@ -80,10 +83,9 @@ class TreeBuilder {
 
   std::size_t offset_of(Position at) const {
     if (at.line == 0 || at.line > line_starts_.size()) return text_.size();
-    std::size_t offset = line_starts_[at.line - 1];
-    for (std::size_t column = 1; column < at.column && offset < text_.size(); ++offset)
-      column += (offset + 1 < text_.size() && (text_[offset + 1] & 0xC0) == 0x80) ? 0 : 1;  // columns count characters
-    return offset;
+    const auto first = std::lower_bound(characters_.begin(), characters_.end(), line_starts_[at.line - 1]);
+    const std::size_t number = static_cast<std::size_t>(first - characters_.begin()) + at.column - 1;
+    return number < characters_.size() ? characters_[number] : text_.size();
   }
 
   std::string_view quotes_at(Position at) const {
@@ -101,6 +103,9 @@ class TreeBuilder {
 
   const std::string& text_;
   const std::vector<std::size_t>& line_starts_;
+  /// Where each character starts. Columns count characters, and a line may be as long as the file: walking along it for
+  /// each string in it would take quadratic time.
+  std::vector<std::size_t> characters_;
 };
 
 // A violated assertion comes without a place: the shortest run of lines that violates one ends there.

@@ -8,7 +8,9 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/json_error.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/record_log.hpp"
@@ -118,6 +120,12 @@ Bundle::Bundle(fs::path path) : path_(std::move(path)) {
   const auto fail = [&](const std::string& why) {
     return Error(ErrorKind::io, printable(path_.string()) + " is no bundle of xtune, or a damaged one: " + why);
   };
+  struct stat info {};
+  if (::stat(path_.c_str(), &info) == 0)
+    if (const std::string why = why_writable(info); !why.empty())
+      throw Error(ErrorKind::io, printable(path_.string()) + ": " + why +
+                                     ", and xtune runs the code that it holds. If you trust what is in it, run chmod "
+                                     "go-w on it or on a copy");
   std::error_code error;
   const std::uint64_t size = fs::file_size(path_, error);
   const std::string start = read_file_part(path_, 0, error ? 0 : std::min<std::uint64_t>(size, longest_header));
@@ -146,18 +154,21 @@ Bundle::Bundle(fs::path path) : path_(std::move(path)) {
       const Place place = place_of(part);
       if (part.at("sha256") != sha256(read_file_part(path_, place.offset, place.bytes)))
         throw fail("the records of " + printable(name.kernel, 80) + " are not those that were packed");
-      records_[{name.arch, name.kernel}] = place;
+      if (!records_.emplace(std::pair(name.arch, name.kernel), place).second)
+        throw fail("it lists the records of " + printable(name.kernel, 80) + " on " + printable(name.arch, 80) +
+                   " twice");
       parts_.push_back(std::move(name));
     }
     for (const Json& part : index.at("artifacts"))
-      artifacts_[part.at("key")] = {place_of(part), part.at("metadata").dump()};
+      if (!artifacts_.emplace(part.at("key"), Packed{place_of(part), part.at("metadata").dump()}).second)
+        throw fail("it lists the artifact " + printable(part.at("key").get<std::string>(), 80) + " twice");
     for (const Json& spec : index.value("specs", Json::array())) {
       PackedSpec& packed = specs_[spec.at("kernel")];
       packed.spec = spec.at("spec");
       for (const Json& file : spec.at("files")) packed.files[file.at("name")] = {place_of(file), file.at("sha256")};
     }
   } catch (const Json::exception& damage) {
-    throw fail(printable(damage.what(), 200));
+    throw fail(json_error_text(damage));
   }
 }
 

@@ -14,7 +14,8 @@
 
 namespace xtune {
 
-/// The fastest record of each kernel, architecture, problem and kind of device, by median; whole, as its line is.
+/// The fastest record of each kernel, architecture, problem and kind of device, by median, with the driver that was
+/// measured with last; whole, as its line is.
 struct Winner {
   std::string arch, kernel;  ///< as the records have them
   Record record;

@@ -84,6 +84,7 @@ Json export_json(const std::vector<Winner>& winners) {
                     {"interval_ms", {record.time_ms.low, record.time_ms.high}},
                     {"device", record.device.name},
                     {"backend", record.device.backend},
+                    {"driver", record.device.driver},
                     {"tainted", record.tainted},
                     {"artifact_key", record.artifact_key},
                     {"key", record.key},

@@ -10,8 +10,8 @@
 
 namespace xtune {
 
-/// [{"kernel", "arch", "problem", "config", "time_ms", "interval_ms", "device", "backend", "tainted", "artifact_key",
-/// "key", "unix_time_ms"}, ...]
+/// [{"kernel", "arch", "problem", "config", "time_ms", "interval_ms", "device", "backend", "driver", "tainted",
+/// "artifact_key", "key", "unix_time_ms"}, ...]
 nlohmann::ordered_json export_json(const std::vector<Winner>& winners);
 
 /// A C++ header that needs nothing but the standard library, a namespace xtune_best::<kernel> for each kernel, with the

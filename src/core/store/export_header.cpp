@@ -103,31 +103,32 @@ std::string literal(const Value& value, Kind kind) {
   return number(std::get<double>(value));
 }
 
-struct Field {
+struct HeaderField {
   std::string name, word;
   Kind kind;
 };
 
-std::vector<Field> fields_of(const std::vector<const Winner*>& winners, const Bindings Record::*member) {
-  std::vector<Field> fields;
+std::vector<HeaderField> fields_of(const std::vector<const Winner*>& winners, const Bindings Record::*member) {
+  std::vector<HeaderField> fields;
   std::set<std::string> used;
   for (const auto& [name, value] : winners.front()->record.*member) {
-    Field field{name, identifier(name, used), kind_of(value)};
+    HeaderField field{name, identifier(name, used), kind_of(value)};
     for (const Winner* winner : winners) field.kind = joined(field.kind, kind_of((winner->record.*member).at(name)));
     fields.push_back(field);
   }
   return fields;
 }
 
-std::string initializer(const Bindings& bindings, const std::vector<Field>& fields) {
+std::string initializer(const Bindings& bindings, const std::vector<HeaderField>& fields) {
   std::string list;
-  for (const Field& field : fields) list += (list.empty() ? "" : ", ") + literal(bindings.at(field.name), field.kind);
+  for (const HeaderField& field : fields)
+    list += (list.empty() ? "" : ", ") + literal(bindings.at(field.name), field.kind);
   return "{" + list + "}";
 }
 
-std::string structure(const char* name, const std::vector<Field>& fields) {
+std::string structure(const char* name, const std::vector<HeaderField>& fields) {
   std::string text = fmt::format("struct {} {{\n", name);
-  for (const Field& field : fields) {
+  for (const HeaderField& field : fields) {
     text += fmt::format("  {} {};", type_of(field.kind), field.word);
     text += field.word == field.name ? "\n" : "  // " + in_comment(field.name) + "\n";
   }
@@ -152,7 +153,7 @@ const Winner& most_frequent(const std::vector<const Winner*>& winners) {
 }
 
 // Sizes as ratios: their product orders as the sum of the logarithms does, which are not constexpr.
-std::string distance_text(const std::vector<Field>& dimensions) {
+std::string distance_text(const std::vector<HeaderField>& dimensions) {
   std::string text =
       "namespace detail {\n"
       "constexpr double ratio(double a, double b) {\n"
@@ -161,7 +162,7 @@ std::string distance_text(const std::vector<Field>& dimensions) {
       "}\n"
       "constexpr double distance([[maybe_unused]] const Problem& a, [[maybe_unused]] const Problem& b) {\n"
       "  double product = 1.0;\n";
-  for (const Field& field : dimensions)
+  for (const HeaderField& field : dimensions)
     if (field.kind == Kind::integer || field.kind == Kind::real)
       text += fmt::format("  product *= ratio(static_cast<double>(a.{0}), static_cast<double>(b.{0}));\n", field.word);
     else
@@ -206,8 +207,8 @@ std::string kernel_text(const std::string& kernel, const std::string& word, std:
     warnings.push_back(
         fmt::format("{}: {} winners left out, whose parameters or dimensions are others than the newest's",
                     printable(kernel, 80), all - winners.size()));
-  const std::vector<Field> parameters = fields_of(winners, &Record::config),
-                           dimensions = fields_of(winners, &Record::problem);
+  const std::vector<HeaderField> parameters = fields_of(winners, &Record::config),
+                                 dimensions = fields_of(winners, &Record::problem);
   std::string text = fmt::format("\n/// {}\nnamespace xtune_best::{} {{\n\n", in_comment(kernel), word);
   text += structure("Config", parameters) + "\n" + structure("Problem", dimensions);
   text +=
@@ -215,9 +216,11 @@ std::string kernel_text(const std::string& kernel, const std::string& word, std:
       "time_ms;\n};\n";
   text += "\ninline constexpr Winner winners[] = {\n";
   for (const Winner* winner : winners)
-    text += fmt::format("    {{{}, {}, {}, {}, {}}},\n", string_literal(winner->arch),
-                        string_literal(winner->record.device.name), initializer(winner->record.problem, dimensions),
-                        initializer(winner->record.config, parameters), number(winner->record.time_ms.median));
+    text += fmt::format(
+        "    {{{}, {}, {}, {}, {}}},{}\n", string_literal(winner->arch), string_literal(winner->record.device.name),
+        initializer(winner->record.problem, dimensions), initializer(winner->record.config, parameters),
+        number(winner->record.time_ms.median),
+        winner->record.device.driver.empty() ? "" : "  // driver " + in_comment(winner->record.device.driver));
   text += fmt::format("}};\n\n/// What won most often.\ninline constexpr Config default_config = {};\n\n",
                       initializer(most_frequent(winners).record.config, parameters));
   return text + distance_text(dimensions) + choose_text + fmt::format("\n}}  // namespace xtune_best::{}\n", word);

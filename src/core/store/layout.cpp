@@ -26,7 +26,7 @@ bool stat_of(const fs::path& path, std::uint64_t& bytes, std::int64_t& unix_time
 
 class Listing {
  public:
-  explicit Listing(const fs::path& store) : store_(store) {}
+  Listing(const fs::path& store, Owners owners) : store_(store), owners_(owners) {}
 
   StoreLayout run() {
     list_records();
@@ -48,7 +48,7 @@ class Listing {
   }
 
  private:
-  std::vector<StoreEntry> entries(const fs::path& folder) { return store_entries(folder, layout_.unreadable); }
+  std::vector<StoreEntry> entries(const fs::path& folder) { return store_entries(folder, layout_.unreadable, owners_); }
 
   void list_records() {
     for (const StoreEntry& arch : entries(store_ / "records")) {
@@ -100,12 +100,13 @@ class Listing {
   }
 
   const fs::path store_;
+  const Owners owners_;
   StoreLayout layout_;
 };
 
 }  // namespace
 
-StoreLayout layout_of(const fs::path& store) { return Listing(store).run(); }
+StoreLayout layout_of(const fs::path& store, Owners owners) { return Listing(store, owners).run(); }
 
 void require_store(const fs::path& store) {
   std::error_code error;

@@ -50,7 +50,7 @@ struct StoreLayout {
   std::size_t unreadable_records = 0;  ///< the first so many of `unreadable` are of records
   std::vector<Unreadable> unreadable;  ///< folders that cannot be listed, links that lead nowhere
 };
-StoreLayout layout_of(const std::filesystem::path& store);
+StoreLayout layout_of(const std::filesystem::path& store, Owners owners = Owners::trusted);
 
 /// Throws Error(invalid_argument) where there is no such folder, Error(io) where that cannot be told.
 void require_store(const std::filesystem::path& store);

@@ -33,7 +33,7 @@ class Merge {
 
   MergeReport run() {
     std::map<Folder, std::set<std::string>> fresh;
-    other_.each_file(
+    report_.unread = other_.each_file(
         [&](const Folder& folder, const std::string& name, const std::string& text) {
           each_record(name, text, true, [&](std::string line) { fresh[folder].insert(std::move(line)); });
         },

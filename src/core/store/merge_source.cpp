@@ -1,8 +1,11 @@
 // Stores are read through their layout, but not behind links; a bundle's names become path components.
 #include "core/store/merge_source.hpp"
 
+#include <sys/stat.h>
+
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/bundle.hpp"
@@ -18,23 +21,25 @@ constexpr std::uint64_t longest_file = std::uint64_t{1} << 32;
 
 class StoreSource final : public MergeSource {
  public:
-  explicit StoreSource(const fs::path& store) : store_(store), cache_(store), layout_(layout_of(store)) {}
+  explicit StoreSource(const fs::path& store) : store_(store), cache_(store), layout_(layout_of(store, Owners::any)) {}
 
-  void each_file(const std::function<void(const Folder&, const std::string&, std::string)>& visit,
-                 std::vector<std::string>& warnings) override {
+  std::uint64_t each_file(const std::function<void(const Folder&, const std::string&, std::string)>& visit,
+                          std::vector<std::string>& warnings) override {
+    std::uint64_t unread = layout_.unreadable_records;
     for (const Unreadable& one : layout_.unreadable) warnings.push_back("left out: " + one.text());
     for (const auto& [key, files] : layout_.artifacts) pass_over(files.link, warnings);
     for (const RecordFile& file : layout_.records) {
-      if (pass_over(link_on_the_way(store_, file.path), warnings)) continue;
-      std::string text;
       try {
-        text = read_file(file.path, longest_file);
+        if (!pass_over(link_on_the_way(store_, file.path), warnings)) {
+          visit({file.arch, file.kernel}, printable(file.path.string()), read_file(file.path, longest_file));
+          continue;
+        }
       } catch (const Error& error) {
         warnings.emplace_back(error.what());
-        continue;
       }
-      visit({file.arch, file.kernel}, printable(file.path.string()), std::move(text));
+      ++unread;
     }
+    return unread;
   }
 
   std::vector<std::string> artifacts() override {
@@ -72,11 +77,12 @@ class BundleSource final : public MergeSource {
  public:
   explicit BundleSource(const fs::path& path) : bundle_(path), name_(printable(path.string())) {}
 
-  void each_file(const std::function<void(const Folder&, const std::string&, std::string)>& visit,
-                 std::vector<std::string>&) override {
+  std::uint64_t each_file(const std::function<void(const Folder&, const std::string&, std::string)>& visit,
+                          std::vector<std::string>&) override {
     for (const Bundle::Part& part : bundle_.parts())
       visit({path_component(part.arch), path_component(part.kernel)},
             name_ + " (" + printable(part.kernel, 80) + " on " + printable(part.arch, 80) + ")", bundle_.records(part));
+    return 0;
   }
 
   std::vector<std::string> artifacts() override { return bundle_.artifact_keys(); }
@@ -90,12 +96,28 @@ class BundleSource final : public MergeSource {
   const std::string name_;
 };
 
+/// Whoever made it, the user chose to take from it; but no third one is to have a say.
+void require_unwritable(const fs::path& store) {
+  struct stat info {};
+  if (::stat(store.c_str(), &info) != 0) return;
+  if (const std::string why = why_writable(info); !why.empty())
+    throw Error(ErrorKind::io, printable(store.string()) + ": " + why +
+                                   ", so anybody of them may have put code there; merge a copy that you trust");
+}
+
 }  // namespace
 
 std::unique_ptr<MergeSource> open_merge_source(const fs::path& path) {
   std::error_code error;
   if (fs::is_regular_file(path, error)) return std::make_unique<BundleSource>(path);
   require_store(path);
+  // A store that nothing was put into yet has neither; but then there is nothing to merge, and a wrong path is
+  // likelier.
+  if (!fs::exists(fs::symlink_status(path / "records", error)) &&
+      !fs::exists(fs::symlink_status(path / "artifacts", error)))
+    throw Error(ErrorKind::invalid_argument,
+                printable(path.string()) + " is not a store: it has neither records nor artifacts");
+  require_unwritable(path);
   return std::make_unique<StoreSource>(path);
 }
 

@@ -22,9 +22,11 @@ class MergeSource {
   };
 
   virtual ~MergeSource() = default;
-  /// The text of each file of record lines, with a name for it. What cannot be read is a warning.
-  virtual void each_file(const std::function<void(const Folder&, const std::string& name, std::string text)>& visit,
-                         std::vector<std::string>& warnings) = 0;
+  /// The text of each file of record lines, with a name for it. What cannot be read is a warning. Returns how many
+  /// files or directories of records were left out: links, or what cannot be read.
+  virtual std::uint64_t each_file(
+      const std::function<void(const Folder&, const std::string& name, std::string text)>& visit,
+      std::vector<std::string>& warnings) = 0;
   virtual std::vector<std::string> artifacts() = 0;  ///< keys, or what stands for them
   /// Throws Error for what cannot be read, or is named by no key.
   virtual Packed artifact(const std::string& key) = 0;

@@ -1,6 +1,7 @@
 // A line is scanned; where it is not of the plain form, the reader of whole records tells what it is.
 #include "core/store/piece_reader.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -9,9 +10,11 @@
 #include "base/hash.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/candidates/resolve.hpp"
+#include "core/record/key_fit.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_json.hpp"
 #include "core/record/record_log.hpp"
+#include "core/record/stored_shortage.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/store/json_walk.hpp"
 #include "core/store/plain_values.hpp"
@@ -27,6 +30,32 @@ bool has_runtime(std::string_view config, std::string_view part) {
   const std::optional<PlainBindings> plain = plain_bindings(config);
   const Json text = Json::parse(part, nullptr, false);
   return plain && text.is_string() && runtime_matches(text.get<std::string>(), plain->values);
+}
+
+/// The key of a record of an earlier version as record_from_json makes it (add_driver_part); empty: it is as it stands.
+std::string completed_key(const ScannedRecord& record, const std::string& driver) {
+  if (driver.empty() || record.key_parts.empty() || record.key_parts.find("[\"driver\",") != std::string_view::npos)
+    return {};
+  try {
+    auto parts = Json::parse(record.key_parts).get<KeyParts>();
+    std::string key(record.key);
+    add_driver_part(parts, key, driver);
+    return key;
+  } catch (const Json::exception&) {  // whole records tell what is wrong
+    return {};
+  }
+}
+
+/// Of a sound record, as is_stored_shortage; nullopt: it cannot be told from a scan.
+std::optional<bool> is_shortage(const ScannedRecord& from) {
+  if (from.message.empty() || from.outcome == Outcome::ok) return false;
+  const Json message = Json::parse(from.message, nullptr, false);
+  const Json stage = Json::parse(from.stage.empty() ? R"("")" : from.stage, nullptr, false);
+  if (!message.is_string() || !stage.is_string()) return std::nullopt;
+  Record record;
+  record.outcome = from.outcome, record.compile_s = from.compile_s;
+  record.message = message.get<std::string>(), record.stage = stage.get<std::string>();
+  return is_stored_shortage(record);
 }
 
 /// Whether what finals are judged by can be read.
@@ -152,19 +181,28 @@ bool PieceReader::is_consistent(const ScannedRecord& record) {
       is(part(problem_parts_, problem_, [&] { return problem_part(rows_.problems[problem_].sizes); }));
     else if (name == "device")
       is(part(device_parts_, device_, [&] { return device_part(rows_.devices[device_]); }));
+    else if (name == "driver")
+      is(Json(rows_.devices[device_].driver).dump());
     else if (name == "runtime" && value != R"("[]")")
       same = same && has_runtime(record.config, value);
   };
   return visit_pairs(record.key_parts, visit) && same;
 }
 
-bool PieceReader::add(const ScannedRecord& from, std::string_view line) {
+// Reads what a row needs of its problem, device and configuration. False: whole records tell what is wrong.
+bool PieceReader::resolve(const ScannedRecord& from) {
   if (!find_problem(from.problem) || !find_device(from.device)) return false;
   if (!split_plain(from.config, names_text_, values_text_)) return false;
   if (!from.has_checksum && !is_consistent(from)) return false;
-  if (!from.finals.empty() && !is_sound(from)) return false;
+  return from.finals.empty() || is_sound(from);
+}
+
+// Of what was resolved.
+void PieceReader::add_row(const ScannedRecord& from, std::string_view line) {
+  ++rows_.records;
   rows_.sanitized += from.sanitized;
-  if (!options_.all && (from.outcome == Outcome::pruned || from.drift || from.sanitized)) return true;
+  rows_.newest_unix_ms = std::max(rows_.newest_unix_ms, from.unix_time_ms);
+  if (!options_.all && (from.outcome == Outcome::pruned || from.drift || from.sanitized)) return;
   StoredConfig row;
   keep_config(row);
   row.outcome = from.outcome;
@@ -173,20 +211,22 @@ bool PieceReader::add(const ScannedRecord& from, std::string_view line) {
   row.time_ms = from.time_ms.count == 0 ? HUGE_VAL : statistic(from.time_ms, options_.statistic);
   row.unix_time_ms = from.unix_time_ms;
   row.problem = problem_, row.device = device_;
-  row.key = KeyDigest(from.key);
+  const std::string completed = completed_key(from, rows_.devices[device_].driver);
+  row.key = KeyDigest(completed.empty() ? from.key : std::string_view(completed));
   row.artifact_key = KeyDigest(from.artifact_key);
   row.attempt = attempt_ = keep_shared(attempt_, from.attempt);
   row.finals = evidence_of(from);
   row.file = source_;
   row.offset = offset_, row.bytes = static_cast<std::uint32_t>(line.size());
   rows_.rows.push_back(row);
-  return true;
 }
 
 bool PieceReader::plain_record(std::string_view line) {
   ScannedRecord record;
-  if (!scan_record(line, record, last_device_) || !add(record, line)) return false;
-  ++rows_.records;
+  if (!scan_record(line, record, last_device_) || !resolve(record)) return false;
+  const std::optional<bool> shortage = is_shortage(record);
+  if (!shortage) return false;
+  if (!*shortage) add_row(record, line);
   return true;
 }
 
@@ -211,11 +251,11 @@ bool PieceReader::unusual_line(std::string_view line, bool& header) {
 
 // A sound record whose line is not plain.
 void PieceReader::add(const Record& record, std::string_view line) {
+  if (is_stored_shortage(record)) return;
   const Json json = to_json(record);
   const auto dumped = [&](const char* name) { return json.contains(name) ? json[name].dump() : std::string(); };
   const std::string problem = dumped("problem"), device = dumped("device"), config = dumped("config"),
                     samples = dumped("samples_ms"), usage = dumped("usage");
-  ++rows_.records;
   ScannedRecord plain;
   plain.problem = problem, plain.device = device, plain.config = config;
   plain.samples_ms = samples, plain.usage = usage;
@@ -227,11 +267,16 @@ void PieceReader::add(const Record& record, std::string_view line) {
   plain.time_ms = record.time_ms;
   plain.has_checksum = true;  // it was checked as a whole
   plain.unix_time_ms = record.unix_time_ms;
-  const std::size_t rows = rows_.rows.size();
-  if (add(plain, line)) return;
+  if (resolve(plain)) return add_row(plain, line);
   // Its configuration needs more than a scan; that is all that the row lacks.
   plain.config = "{}";
-  if (!add(plain, line) || rows_.rows.size() == rows) return;
+  const std::size_t rows = rows_.rows.size();
+  if (!resolve(plain)) {
+    ++rows_.records;
+    return;
+  }
+  add_row(plain, line);
+  if (rows_.rows.size() == rows) return;
   rows_.rows.back().names = nullptr;
   rows_.rows.back().values = keep(config);
 }

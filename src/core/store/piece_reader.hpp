@@ -23,6 +23,7 @@ struct PieceRows {
   std::vector<DeviceInfo> devices;
   std::unique_ptr<TextArena> texts;
   std::uint64_t records = 0, sanitized = 0, lines = 0;
+  std::int64_t newest_unix_ms = 0;
   std::vector<std::pair<std::uint64_t, std::string>> warnings;  ///< line from 1 within the piece; 0: of the file
   bool unread = false;  ///< the last warning stands for the rest of the piece, or of the source
   bool ended = false;   ///< by a header of a newer version: the source's later pieces do not count
@@ -41,7 +42,8 @@ class PieceReader {
   bool plain_record(std::string_view line);
   bool unusual_line(std::string_view line, bool& header);
   void add(const Record& record, std::string_view line);
-  bool add(const ScannedRecord& from, std::string_view line);
+  bool resolve(const ScannedRecord& from);
+  void add_row(const ScannedRecord& from, std::string_view line);
   bool is_consistent(const ScannedRecord& record);
   bool find_problem(std::string_view json);
   bool find_device(std::string_view json);

@@ -62,19 +62,17 @@ bool has_sound_times(const ScannedRecord& record) {
 bool take_key_parts(JsonWalk& walk, ScannedRecord& record) {
   constexpr std::string_view pair = R"(["sanitize","true")";
   if (walk.take("[]")) return true;
-  if (!walk.take("[[\"")) return false;
   const char* const begin = walk.rest().data();
-  const auto end_list = [&] {
-    record.key_parts = {begin - 3, static_cast<std::size_t>(walk.rest().data() + 1 - (begin - 3))};
-    return walk.take(']');
-  };
+  if (!walk.take("[[\"")) return false;
   for (const char* close; (close = walk.find(']'));) {
     walk.take_through(close);
-    if (std::string_view(begin - 2, close).ends_with(pair)) record.sanitized = true;
+    if (std::string_view(begin, close).ends_with(pair)) record.sanitized = true;
     const std::string_view rest = walk.rest();
     if (!rest.starts_with(']')) continue;
-    if (rest == "]}" || (rest.size() > 3 && rest.starts_with("],\"") && rest[3] >= 'a' && rest[3] <= 'z'))
-      return end_list();
+    if (rest == "]}" || (rest.size() > 3 && rest.starts_with("],\"") && rest[3] >= 'a' && rest[3] <= 'z')) {
+      record.key_parts = {begin, rest.data() + 1};
+      return walk.take(']');
+    }
   }
   return false;
 }
@@ -101,6 +99,7 @@ bool read_member(std::string_view name, std::string_view value, ScannedRecord& r
       return true;
     case 'c':
       if (name == "checksum") return record.has_checksum;
+      if (name == "compile_s") return scan_number(value, record.compile_s);
       return name != "config" || (required(config) && read_object(value, record.config));
     case 'd':
       if (name == "device") return required(device) && read_object(value, record.device);
@@ -111,6 +110,9 @@ bool read_member(std::string_view name, std::string_view value, ScannedRecord& r
     case 'k':
       if (name == "key") return required(key) && read_text(value, record.key);
       return name != "kernel" || (required(kernel) && read_text(value, text));
+    case 'm':
+      if (name == "message") record.message = value;
+      return true;
     case 'o':
       if (name != "outcome") return true;
       if (const auto known = read_text(value, text) ? outcome_from_string(text) : std::nullopt) {
@@ -121,6 +123,7 @@ bool read_member(std::string_view name, std::string_view value, ScannedRecord& r
     case 'p':
       return name != "problem" || (required(problem) && read_object(value, record.problem));
     case 's':
+      if (name == "stage") record.stage = value;
       if (name == "samples_ms") return record.samples_ms = value, value.front() == '[';
       return name != "schema" || (required(schema) && value == "1");
     case 't':
@@ -149,7 +152,7 @@ bool scan_record(std::string_view line, ScannedRecord& record, std::string_view 
   if (checksum == Checksum::wrong || !walk.take('{')) return false;
   unsigned found = 0;
   for (std::string_view name, value; !walk.take('}'); walk.take(',')) {
-    if (!walk.take_string(name) || name.empty() || !walk.take(':')) return false;
+    if (!walk.take_string(name) || name.empty() || !is_plain(name) || !walk.take(':')) return false;
     if (name == "key_parts") {
       if (!take_key_parts(walk, record)) return false;
     } else if (name == "device" && !known_device.empty() && walk.take(known_device)) {

@@ -89,6 +89,7 @@ RowSet joined(const std::vector<RecordSource>& sources, const std::vector<Piece>
     ended = part.ended;
     whole.records += part.records;
     whole.sanitized += part.sanitized;
+    whole.newest_unix_ms = std::max(whole.newest_unix_ms, part.newest_unix_ms);
     numbers.push_back({merge(problems, whole.problems, part.problem_json, part.problems),
                        merge(devices, whole.devices, part.device_json, part.devices)});
     whole.pieces.push_back(std::move(part.rows));

@@ -37,6 +37,7 @@ struct RowSet {
   std::vector<DeviceInfo> devices;     ///< likewise
   std::uint64_t records = 0;           ///< all that were read
   std::uint64_t sanitized = 0;
+  std::int64_t newest_unix_ms = 0;    ///< of all that were read; 0: of none
   std::uint64_t unreadable = 0;       ///< sources of which nothing could be read
   std::vector<std::string> warnings;  ///< as read_records has them
   std::vector<std::string> unread;    ///< those of them that stand for more than a line: a file, or its rest

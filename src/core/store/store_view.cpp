@@ -182,13 +182,15 @@ bool StoreView::State::answer(const Place& place, const Rules& rules, Found& fou
   for (std::size_t i = 0; i < order->size(); ++i) {
     const StoredConfig& config = *(*order)[i];
     if (i > 0 && order != &allowed && rules.allowed && !rules.allowed(config)) continue;
-    const bool holds = !rules.holds || rules.holds(config);
-    if (!found.config || holds) found.config = &config, found.holds = holds;
-    if (holds) break;
+    if (!found.config || !rules.fit_at_best || rules.fit_at_best(config) < found.fit) {
+      const KeyFit fit = rules.fit ? rules.fit(config) : KeyFit::holds;
+      if (!found.config || fit < found.fit) found.config = &config, found.fit = fit;
+      if (fit == KeyFit::holds) break;
+    }
     ++found.passed_over;
   }
   if (!found.config) return false;
-  if (!found.holds) found.passed_over = 0;
+  if (found.fit != KeyFit::holds) found.passed_over = 0;
   found.distance = place.distance;
   found.exact_device = place.exact_device;
   found.match = place.distance != 0  ? place.in_bucket ? Match::bucket : Match::nearest
@@ -232,6 +234,7 @@ const ConfigOrder& StoreView::order(const Group& group) const {
 }
 void StoreView::rank_all() const { state_->groups->rank_all(state_->options.threads); }
 std::uint64_t StoreView::records() const noexcept { return state_->set.records; }
+std::int64_t StoreView::newest_unix_ms() const noexcept { return state_->set.newest_unix_ms; }
 std::uint64_t StoreView::unreadable() const noexcept { return state_->set.unreadable; }
 const std::vector<std::string>& StoreView::warnings() const noexcept { return state_->set.warnings; }
 const std::vector<std::string>& StoreView::unread() const noexcept { return state_->set.unread; }
@@ -317,9 +320,12 @@ LookupResult StoreView::look_up(const Bindings& problem, const DeviceInfo& devic
     const auto rank = [&, this] {
       LookupGroup::Order order;
       const ConfigOrder left = state_->allowed(members(group), rules, order);
-      const ConfigOrder best = rank_configs(left, state_->options.statistic);
-      order.left = left.size(), order.ranked = best.size();
-      order.record = [&read, best, this](std::size_t i) -> const Record& { return read.emplace(record_of(*best[i])); };
+      const auto best = std::make_shared<const ConfigOrder>(rank_configs(left, state_->options.statistic));
+      order.left = left.size(), order.ranked = best->size();
+      order.record = [&read, best, this](std::size_t i) -> const Record& {
+        return read.emplace(record_of(*(*best)[i]));
+      };
+      order.device = [best, this](std::size_t i) -> const DeviceInfo& { return device_of(*(*best)[i]); };
       return order;
     };
     groups.push_back(
@@ -332,8 +338,8 @@ std::span<const StoredConfig* const> StoreView::members(const Group& group) cons
   return state_->groups->members_of(static_cast<std::size_t>(&group - groups().data()));
 }
 
-ConfigOrder StoreView::ranked(const Bindings& problem, const DeviceInfo& device,
-                              const std::function<std::string(const Record&)>& obstacle) const {
+ConfigOrder StoreView::members(const Bindings& problem, const DeviceInfo& device,
+                               const std::function<std::string(const Record&)>& obstacle) const {
   LookupRules rules;
   rules.obstacle = obstacle;
   LookupGroup::Order ignored;
@@ -344,7 +350,7 @@ ConfigOrder StoreView::ranked(const Bindings& problem, const DeviceInfo& device,
     const ConfigOrder left = state_->allowed(members(group), rules, ignored);
     own.insert(own.end(), left.begin(), left.end());
   }
-  return rank_configs(own, state_->options.statistic);
+  return own;
 }
 
 const std::vector<NamedProblem>& StoreView::problems() const noexcept { return state_->set.problems; }
@@ -360,7 +366,8 @@ std::string StoreView::explain(const Found& found, const Bindings& problem, cons
     text +=
         fmt::format(", measured for {} (distance {:.3g})", bindings_text(problem_of(*found.config)), found.distance);
   if (!found.exact_device) text += ", measured on " + device_of(*found.config).name;
-  if (!found.holds) text += ", of an earlier state of the spec";
+  if (found.fit == KeyFit::stale) text += ", stale: " + driver_change(device_of(*found.config), device);
+  if (found.fit == KeyFit::differs) text += ", of an earlier state of the spec";
   if (found.passed_over) text += fmt::format(", {} faster ones of an earlier state passed over", found.passed_over);
   if (found.config->tainted) text += ", tainted";
   return text;

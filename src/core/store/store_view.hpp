@@ -50,16 +50,18 @@ class StoreView {
   /// What is asked of a configuration before it may answer; each may be empty.
   struct Rules {
     std::function<bool(const StoredConfig&)> allowed;
-    /// Its key is still what the spec makes of it: such ones go before faster ones.
-    std::function<bool(const StoredConfig&)> holds;
+    /// How its key fits what the spec makes of it: those that fit better go before faster ones.
+    std::function<KeyFit(const StoredConfig&)> fit;
+    /// What `fit` can be at best, where that costs less to find out; empty: it may always hold.
+    std::function<KeyFit(const StoredConfig&)> fit_at_best;
   };
   struct Found {
     Match match = Match::none;
     const StoredConfig* config = nullptr;
     double distance = 0;          ///< shape_distance to the problem it was measured for
     bool exact_device = false;    ///< measured on this kind of device, not merely on its architecture
-    bool holds = true;            ///< as the rule says; true without one
-    std::size_t passed_over = 0;  ///< faster ones whose key no longer holds
+    KeyFit fit = KeyFit::holds;   ///< as the rule says; holds without one
+    std::size_t passed_over = 0;  ///< faster ones whose key does not hold
   };
   /// Answers as look_up does: exact > the nearest of the problem's bucket > nearest by shape, on the device's backend
   /// and architecture alone. Without rules an exact problem is found in constant time, the nearest in about the
@@ -74,10 +76,10 @@ class StoreView {
   /// What look_up answers of all these records, with its reasons; needs Options::all. The criterion is the options'
   /// statistic. obstacle gets a record of which nothing but the configuration is set.
   LookupResult look_up(const Bindings& problem, const DeviceInfo& device, const LookupRules& rules) const;
-  /// Those of this very problem on this kind of device, without those that have an obstacle (as in LookupRules), best
-  /// first, as ranked() has them.
-  ConfigOrder ranked(const Bindings& problem, const DeviceInfo& device,
-                     const std::function<std::string(const Record&)>& obstacle) const;
+  /// The rows of this very problem on this kind of device, without those that have an obstacle (as in LookupRules), in
+  /// the order of files and lines.
+  ConfigOrder members(const Bindings& problem, const DeviceInfo& device,
+                      const std::function<std::string(const Record&)>& obstacle) const;
   /// Of all records, nearly always each once.
   const std::vector<NamedProblem>& problems() const noexcept;
   /// visit(const StoredConfig&) each row, in the order of files and lines.
@@ -99,8 +101,9 @@ class StoreView {
   /// The whole record, from its file. Throws Error(io) where that has gone or changed.
   Record record_of(const StoredConfig& config) const;
 
-  std::uint64_t records() const noexcept;     ///< all that were read, also those that never answer
-  std::uint64_t unreadable() const noexcept;  ///< files that could not be read; warnings() says why
+  std::uint64_t records() const noexcept;        ///< all that were read, also those that never answer
+  std::int64_t newest_unix_ms() const noexcept;  ///< of the same
+  std::uint64_t unreadable() const noexcept;     ///< files that could not be read; warnings() says why
   const std::vector<std::string>& warnings() const noexcept;
   /// The warnings that stand for a file that was not read, or not to its end.
   const std::vector<std::string>& unread() const noexcept;

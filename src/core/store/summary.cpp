@@ -43,11 +43,8 @@ StoreSummary summary_of(const std::filesystem::path& store) {
     part.answers = view.groups().size();
     std::set<std::string> devices;
     view.rank_all();
-    for (const StoreView::Group& group : view.groups()) {
-      devices.insert(view.device_of(*view.order(group).front()).name);
-      for (const StoredConfig* config : view.order(group))
-        part.newest_unix_ms = std::max(part.newest_unix_ms, config->unix_time_ms);
-    }
+    for (const StoreView::Group& group : view.groups()) devices.insert(view.device_of(*view.order(group).front()).name);
+    part.newest_unix_ms = view.newest_unix_ms();
     part.devices.assign(devices.begin(), devices.end());
     summary.parts.push_back(std::move(part));
   }

@@ -2,24 +2,27 @@
 #include "core/store/verify.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/host_name.hpp"
+#include "base/process_gone.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
+#include "core/record/future_records.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
+#include "core/record/stored_shortage.hpp"
 #include "core/store/layout.hpp"
 #include "xtune/error.hpp"
 
@@ -47,10 +50,13 @@ struct Lines {
   bool torn = false;                                          ///< the last of the damage is a line without an end
   std::vector<std::pair<std::string, std::string>> measured;  ///< artifact, the hash of its image
   std::uint64_t records = 0;
+  std::string future;           ///< records with a date after now, for people
+  std::uint64_t shortages = 0;  ///< of them, what an earlier version blamed a configuration for
 };
 
-Lines read_lines(std::string_view text) {
+Lines read_lines(std::string_view text, std::int64_t now_ms) {
   Lines lines;
+  FutureRecords future(now_ms);
   for (std::uint64_t number = 1; !text.empty(); ++number) {
     const std::size_t newline = text.find('\n');
     const std::string_view line = text.substr(0, newline);
@@ -79,6 +85,8 @@ Lines read_lines(std::string_view text) {
         damaged(wrong);
         continue;
       }
+      future.look_at(*read.record);
+      lines.shortages += is_stored_shortage(*read.record);
       if (!read.record->artifact_sha256.empty())
         lines.measured.emplace_back(read.record->artifact_key, read.record->artifact_sha256);
     }
@@ -86,19 +94,37 @@ Lines read_lines(std::string_view text) {
     lines.records += read.kind == RecordLine::Kind::record;
     lines.sound += whole;
   }
+  lines.future = future.text();
   return lines;
 }
 
-bool may_be_written(const fs::path& path, const Json& header) {
+// Whether the process that made a file still runs. Its number shows that only where numbers mean the same: in another
+// container of this machine's name it may be any process, or none. nullopt: not known.
+std::optional<bool> writer_runs(const Json& header) {
+  try {
+    if (header.is_object() && !pid_scope().empty() && header.at("pid_scope") == pid_scope())
+      return !process_is_gone(header.at("pid").get<pid_t>());
+  } catch (const Json::exception&) {  // an earlier version's, which does not say where it ran
+  }
+  return std::nullopt;
+}
+
+// Changed within the hour before `now_ms`; true where that cannot be told.
+bool was_changed_lately(const fs::path& path, std::int64_t now_ms) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return true;
-  const bool silent = system_clock().unix_time_ms() - std::int64_t{info.st_mtim.tv_sec} * 1000 > silent_ms;
-  try {
-    if (header.is_object() && header.at("host") == host_name())
-      return ::kill(header.at("pid").get<pid_t>(), 0) == 0 || errno == EPERM;
-  } catch (const Json::exception&) {  // who wrote it is not known
-  }
-  return !silent;
+  return now_ms - std::int64_t{info.st_mtim.tv_sec} * 1000 <= silent_ms;
+}
+
+// By the clock that dates the files of its file system, which may be a server's.
+std::int64_t time_of(const fs::path& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 ? std::int64_t{info.st_mtim.tv_sec} * 1000 : 0;
+}
+
+bool may_be_written(const fs::path& path, const Json& header, std::int64_t now_ms) {
+  const std::optional<bool> runs = writer_runs(header);
+  return runs ? *runs : was_changed_lately(path, now_ms);
 }
 
 class Verification {
@@ -108,7 +134,7 @@ class Verification {
   VerifyReport run() {
     StoreLayout layout = layout_of(store_);
     for (const Unreadable& one : layout.unreadable)
-      report_.damage.push_back({printable(one.path.string()), "cannot be read: " + one.why, false});
+      report_.damage.push_back({printable(one.path.string()), "cannot be read: " + one.why, false, false});
     for (const RecordFile& file : layout.records) check_records(file);
     for (const auto& [key, files] : layout.artifacts) check_artifact(key, files);
     return std::move(report_);
@@ -122,19 +148,27 @@ class Verification {
     try {
       text = read_file(file.path, longest_file);
     } catch (const Error& error) {
-      report_.damage.push_back({name, error.what(), false});
+      // Removed since it was listed, as `xtune store gc` does: that is no damage.
+      if (!is_gone(file.path)) report_.damage.push_back({name, error.what(), false, false});
       return;
     }
-    const Lines lines = read_lines(text);
+    const Lines lines = read_lines(text, now_ms_);
     if (!lines.newer.empty()) {
       report_.notes.push_back(name + ": " + lines.newer + "; not checked");
       return;
     }
     report_.records += lines.records;
+    if (lines.shortages > 0)
+      report_.notes.push_back(
+          fmt::format("{}: {} failures that its machine caused, which an earlier version stored: "
+                      "they count as not there",
+                      name, lines.shortages));
     for (const auto& [key, sha256] : lines.measured) measured_[key].insert(sha256);
+    if (!lines.future.empty())
+      report_.notes.push_back(name + ": " + lines.future + ": a clock was wrong then, or is now");
     if (!text.empty() && lines.header.is_null()) report_.notes.push_back(name + ": it has no header line");
     if (lines.damage.empty()) return;
-    const bool written = may_be_written(file.path, lines.header);
+    const bool written = may_be_written(file.path, lines.header, now_ms_);
     if (written && lines.torn && lines.damage.size() == 1) {
       report_.notes.push_back(name + ": its last line is still being written");
       return;
@@ -145,6 +179,12 @@ class Verification {
     const bool repaired = !written && repair(file.path, [&] { move_lines(file.path, lines, text.size()); });
     for (const auto& [number, what] : lines.damage)
       report_.damage.push_back({fmt::format("{}:{}", name, number), what, repaired});
+  }
+
+  // It was there when the store was listed: `store gc` has removed it since, an artifact's metadata before the rest.
+  static bool is_gone(const fs::path& path) {
+    std::error_code ignored;
+    return fs::symlink_status(path, ignored).type() == fs::file_type::not_found;
   }
 
   // Whether the change was asked for and made.
@@ -172,10 +212,24 @@ class Verification {
     aside += ".damaged";
     std::string before;
     if (fs::exists(aside)) before = read_file(aside, longest_file);
-    if (!before.ends_with(lines.damaged)) write_file_atomically(aside, before + lines.damaged);
-    if (fs::file_size(path) != size)
+    if (!before.ends_with(lines.damaged)) before += lines.damaged;
+    write_file_atomically(aside, before);
+    std::ifstream held(path, std::ios::binary);
+    if (fs::file_size(path) != size || may_be_written(path, lines.header, time_of(aside)))
       throw Error(ErrorKind::io, printable(path.string()) + " grew while it was repaired; try again later");
     write_file_atomically(path, lines.sound);
+    take_over(held, size, path);
+  }
+
+  // A writer that was taken for ended may have appended to the file until it was replaced. What it appends later it
+  // writes again elsewhere, as RecordWriter looks after each line whether its file is still the store's.
+  static void take_over(std::ifstream& replaced, std::uint64_t from, const fs::path& path) {
+    replaced.seekg(static_cast<std::streamoff>(from));
+    const std::string rest{std::istreambuf_iterator<char>(replaced), {}};
+    if (rest.empty()) return;
+    std::ofstream file(path, std::ios::binary | std::ios::app);
+    if (!file.write(rest.data(), static_cast<std::streamsize>(rest.size())).flush())
+      throw Error(ErrorKind::io, "cannot append to " + printable(path.string()) + " what its run has just written");
   }
 
   void check_artifact(const std::string& key, const ArtifactFiles& files) {
@@ -186,10 +240,11 @@ class Verification {
                               " is unfinished (its writer was stopped); `xtune store gc` removes it");
       return;
     }
-    ++report_.artifacts;
     // Replaced while it was read, it is sound the next time.
     std::string wrong = image_damage(key);
     if (!wrong.empty()) wrong = image_damage(key);
+    if (artifact_is_gone(key)) return;
+    ++report_.artifacts;
     if (wrong.empty()) return check_source(key);
     // The metadata last in coming go first: without them there is no artifact.
     bool repaired = repair_;
@@ -213,6 +268,9 @@ class Verification {
     }
   }
 
+  // Whether it was removed since it was listed. The metadata go first (gc.cpp): without them there is no artifact.
+  bool artifact_is_gone(const std::string& key) const { return is_gone(cache_.entry_path(key, "json")); }
+
   void check_source(const std::string& key) {
     const fs::path path = cache_.source_path(key);
     const std::string where = printable(path.string());
@@ -230,7 +288,7 @@ class Verification {
     } catch (const Error& error) {
       wrong = error.what();
     }
-    if (wrong.empty()) return;
+    if (wrong.empty() || artifact_is_gone(key)) return;
     const bool repaired = repair(path, [&] { fs::rename(path, path.string() + ".damaged"); });
     report_.damage.push_back({where, wrong, repaired});
   }
@@ -238,6 +296,7 @@ class Verification {
   const fs::path store_;
   const ArtifactCache cache_{store_};
   const bool repair_;
+  const std::int64_t now_ms_ = system_clock().unix_time_ms();
   std::map<std::string, std::set<std::string>> measured_;  ///< artifact -> hashes of its image in sound records
   VerifyReport report_;
 };

@@ -13,6 +13,7 @@ struct StoreDamage {
   std::string where;      ///< file:line, or a file
   std::string what;       ///< what is wrong, and with what
   bool repaired = false;  ///< moved aside into a .damaged file
+  bool movable = true;    ///< repair may move it aside; false: a directory in a file's place, what cannot be read
 };
 
 struct VerifyReport {

@@ -45,6 +45,19 @@ void require_problem(const WinnerFilter& filter, const std::set<std::string>& si
         "the store has no winner of the problem that -D asks for; `xtune store export` without -D lists all of them");
 }
 
+/// The best with the driver that the newest measurement was taken with: what is faster with an earlier one may not be
+/// with this one.
+const StoredConfig& best_of(const StoreView& view, const StoreView::Group& group) {
+  const ConfigOrder& order = view.order(group);
+  const StoredConfig* const newest =
+      *std::max_element(order.begin(), order.end(), [](const StoredConfig* a, const StoredConfig* b) {
+        return std::tie(a->unix_time_ms, a->key) < std::tie(b->unix_time_ms, b->key);
+      });
+  return **std::find_if(order.begin(), order.end(), [&](const StoredConfig* config) {
+    return same_driver(view.device_of(*config), view.device_of(*newest));
+  });
+}
+
 }  // namespace
 
 bool WinnerFilter::takes(const Bindings& sizes) const {
@@ -86,7 +99,7 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
     records += view.records();
     view.rank_all();
     for (const StoreView::Group& group : view.groups()) {
-      const StoredConfig& best = *view.order(group).front();
+      const StoredConfig& best = best_of(view, group);
       for (const auto& [name, value] : view.problem_of(best)) sizes.insert(name);
       if (!filter.takes(view.problem_of(best))) continue;
       Record record = view.record_of(best);

@@ -16,6 +16,7 @@
 #include "base/host_name.hpp"
 #include "base/process_gone.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "core/record/record_log.hpp"
 #include "xtune/error.hpp"
 
@@ -26,7 +27,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* ended = "ended";
 
-std::string host_component() { return path_component(host_name()); }
+// Of processes whose ids this one can ask for.
+std::string host_component() { return path_component(host_name() + "-" + pid_scope()); }
 
 [[noreturn]] void fail(const std::string& doing, const fs::path& path, int error) {
   throw Error(ErrorKind::io, fmt::format("cannot {} {}: {}; processes of one job share their work there, and "
@@ -61,11 +63,11 @@ Claims::Claims(fs::path folder, std::string owner, Clock& clock, Options options
     : folder_(std::move(folder)), owner_(std::move(owner)), clock_(clock), options_(options) {
   std::error_code error;
   for (const char* part : {"ranks", "claims"}) {
-    fs::create_directories(folder_ / part, error);
+    error = make_directories(folder_ / part);
     if (error) fail("make the folder", folder_ / part, error.value());
   }
   own_ = folder_ / "ranks" / path_component(owner_);
-  fd_ = ::open(own_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  fd_ = ::open(own_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd_ < 0) fail("create", own_, errno);
   const std::string text = line();
   if (::pwrite(fd_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
@@ -114,7 +116,7 @@ bool Claims::try_link(const fs::path& claim) {
   if (errno == EEXIST) return false;
   if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK && errno != EXDEV)
     fail("link", claim, errno);
-  const int file = ::open(claim.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const int file = ::open(claim.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (file < 0 && errno == EEXIST) return false;
   if (file < 0) fail("create", claim, errno);
   const std::string text = line();
@@ -125,11 +127,24 @@ bool Claims::try_link(const fs::path& claim) {
   fail("write", claim, reason);
 }
 
+namespace {
+
+// A key of a record may be of any length and characters.
+std::string claim_stem(const std::string& name) { return sha256(name).substr(0, 40); }
+
+}  // namespace
+
+bool Claims::is_taken(const std::string& name) const noexcept try {
+  std::error_code ignored;
+  return fs::exists(folder_ / "claims" / (claim_stem(name) + ".0"), ignored);
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
 bool Claims::take(const std::string& name) {
   Known& known = known_[name];
   if (known.owner == owner_) return true;
-  // A key of a record may be of any length and characters.
-  const std::string stem = sha256(name).substr(0, 40);
+  const std::string stem = claim_stem(name);
   for (;; ++known.generation, known.owner.clear()) {
     const fs::path claim = folder_ / "claims" / fmt::format("{}.{}", stem, known.generation);
     if (known.owner.empty()) {

@@ -39,6 +39,8 @@ class Claims {
 
   /// Whether it is ours, now or since before. Throws Error(io).
   bool take(const std::string& name);
+  /// Whether anybody has it, or had it. Throws nothing: where that cannot be told, nobody has.
+  bool is_taken(const std::string& name) const noexcept;
   /// To be called before what others wrote is read, all of it: until then nothing of an owner that was found dead is
   /// given away.
   void about_to_read() noexcept { ++reads_; }

@@ -16,18 +16,18 @@
 namespace xtune {
 namespace {
 
-struct Launcher {
+struct LauncherVariables {
   const char *name, *rank, *size, *local_size, *job;
 };
 
 // The more particular first: Open MPI's mpirun inside of a Slurm job finds Slurm's variables of the batch step too.
 constexpr std::array launchers = {
-    Launcher{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
-             "PMIX_NAMESPACE"},
-    Launcher{"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "PMI_JOBID"},
-    Launcher{"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "", "FLUX_JOB_ID"},
-    Launcher{"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "", "SLURM_JOB_ID"},
-    Launcher{"PMIx", "PMIX_RANK", "", "", "PMIX_NAMESPACE"},  // which tells no size
+    LauncherVariables{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
+                      "PMIX_NAMESPACE"},
+    LauncherVariables{"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "PMI_JOBID"},
+    LauncherVariables{"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "", "FLUX_JOB_ID"},
+    LauncherVariables{"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "", "SLURM_JOB_ID"},
+    LauncherVariables{"PMIx", "PMIX_RANK", "", "", "PMIX_NAMESPACE"},  // which tells no size
 };
 
 int number_of(const ReadVariable& get, const char* name, int least) {
@@ -43,7 +43,7 @@ int number_of(const ReadVariable& get, const char* name, int least) {
                           printable(text.value_or(""), 40), least > 0 ? "count" : "rank"));
 }
 
-int size_of(const ReadVariable& get, const Launcher& launcher, int rank) {
+int size_of(const ReadVariable& get, const LauncherVariables& launcher, int rank) {
   if (!*launcher.size) return rank < 2 ? 2 : rank < INT_MAX ? rank + 1 : rank;
   if (!get(launcher.size))
     throw Error(ErrorKind::invalid_argument,
@@ -54,7 +54,7 @@ int size_of(const ReadVariable& get, const Launcher& launcher, int rank) {
 
 /// srun --mpi=pmi2 leaves PMI's variables beside Slurm's own, which tell more. MPICH's mpirun starts one task of srun
 /// a node, and several processes of it.
-bool is_of_srun(const ReadVariable& get, const Launcher& launcher) {
+bool is_of_srun(const ReadVariable& get, const LauncherVariables& launcher) {
   return std::string_view(launcher.name) == "PMI" && get("SLURM_STEP_ID") && get("SLURM_NTASKS") &&
          get(launcher.rank) == get("SLURM_PROCID") && get(launcher.size) == get("SLURM_NTASKS");
 }
@@ -94,7 +94,7 @@ std::optional<std::string> environment_variable(const char* name) {
 std::optional<Rank> find_rank(const ReadVariable& get) {
   const std::optional<std::string> named = get("XTUNE_STUDY");
   if (named == "off") return std::nullopt;
-  for (const Launcher& launcher : launchers) {
+  for (const LauncherVariables& launcher : launchers) {
     const bool slurm = std::string_view(launcher.name) == "Slurm";
     // A batch script's own shell has a rank and a size too; only steps have several processes.
     if (!get(launcher.rank) || (slurm && !get("SLURM_STEP_ID")) || is_of_srun(get, launcher)) continue;

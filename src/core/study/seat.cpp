@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "core/record/record_log.hpp"
 #include "core/study/shared_study.hpp"
 #include "xtune/error.hpp"
@@ -21,9 +22,8 @@ std::string take_seat(const fs::path& store, const std::string& study, const std
   for (int run = 1;; ++run) {
     const std::string name = run == 1 ? study : fmt::format("{}+{}", study, run);
     const fs::path seat = study_folder(store, name) / "seats" / path_component(place);
-    std::error_code error;
-    fs::create_directories(seat.parent_path(), error);
-    const int file = error ? -1 : ::open(seat.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const std::error_code error = make_directories(seat.parent_path());
+    const int file = error ? -1 : ::open(seat.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file >= 0) {
       ::close(file);
       return name;

@@ -88,15 +88,15 @@ void fill_whole_range(const ArgumentLayout& layout, std::uint64_t seed, std::spa
   });
 }
 
-void fill_from_file(const ArgumentLayout& layout, std::span<std::byte> data) {
-  const NpyArray array = read_npy(layout.file);
-  const bool same_type = array.dtype == layout.dtype || array.dtype == npy_storage(layout.dtype);
-  if (!same_type || array.shape != layout.shape)
+NpyHeader header_of(const ArgumentLayout& layout) {
+  NpyHeader header = read_npy_header(layout.file);
+  const bool same_type = header.dtype == layout.dtype || header.dtype == npy_storage(layout.dtype);
+  if (!same_type || header.shape != layout.shape)
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{} holds {}, but argument '{}' is {}: write the file again or correct the spec",
-                            layout.file.string(), describe(array.dtype, array.shape), layout.name,
+                            layout.file.string(), describe(header.dtype, header.shape), layout.name,
                             describe(layout.dtype, layout.shape)));
-  std::memcpy(data.data(), array.data.data(), data.size());
+  return header;
 }
 
 std::uint64_t physical_memory() {
@@ -146,11 +146,15 @@ std::uint64_t layout_bytes(const ArgumentLayout& layout, std::uint64_t limit_byt
   return bytes;
 }
 
+void check_input_file(const ArgumentLayout& layout) {
+  if (!layout.file.empty()) header_of(layout);
+}
+
 void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data) {
   if (data.size() != layout.bytes())
     throw std::invalid_argument(
         fmt::format("fill_input: {} bytes for argument '{}' of {}", data.size(), layout.name, layout.bytes()));
-  if (!layout.file.empty()) return fill_from_file(layout, data);
+  if (!layout.file.empty()) return read_npy_data(layout.file, header_of(layout), data);
   const DType type = layout.dtype;
   const bool fp8 = type == DType::f8e4m3 || type == DType::f8e5m2;
   const auto integers = [&] {

@@ -42,6 +42,10 @@ std::string describe(DType dtype, const std::vector<std::uint64_t>& shape);
 /// Error(invalid_argument) that names both. bf16 and fp8 come from files of u16 and u8, as NumPy has no such types.
 void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data);
 
+/// By its header, reads no data: whether the file of an argument that has one holds what the argument is. Throws as
+/// fill_input does.
+void check_input_file(const ArgumentLayout& layout);
+
 /// The byte that poisons outputs before validation: every float type reads it as a NaN, unsigned integers as their
 /// largest value, signed ones as -1.
 inline constexpr std::byte poison_byte{0xFF};

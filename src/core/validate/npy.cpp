@@ -221,7 +221,7 @@ DType npy_storage(DType type) noexcept {
   return type == DType::f8e4m3 || type == DType::f8e5m2 ? DType::u8 : type;
 }
 
-NpyArray read_npy(const std::filesystem::path& path) {
+NpyHeader read_npy_header(const std::filesystem::path& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) fail(path, "no such file");
@@ -239,9 +239,21 @@ NpyArray read_npy(const std::filesystem::path& path) {
   if (bytes != file_bytes - offset)
     fail(path, fmt::format("{} bytes of data where {} need {}: truncated or damaged", file_bytes - offset,
                            describe(layout.dtype, layout.shape), bytes));
-  NpyArray array{layout.dtype, layout.shape, std::vector<std::byte>(bytes)};
-  if (read_exactly(file, reinterpret_cast<char*>(array.data.data()), bytes) < bytes)
+  return {layout.dtype, layout.shape, offset, bytes};
+}
+
+// Read, not mapped: a mapped file that another process cuts short ends this one by a signal.
+void read_npy_data(const std::filesystem::path& path, const NpyHeader& header, std::span<std::byte> data) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file.seekg(static_cast<std::streamoff>(header.offset)) ||
+      read_exactly(file, reinterpret_cast<char*>(data.data()), header.bytes) < header.bytes)
     fail(path, "the data could not be read");
+}
+
+NpyArray read_npy(const std::filesystem::path& path) {
+  const NpyHeader header = read_npy_header(path);
+  NpyArray array{header.dtype, header.shape, std::vector<std::byte>(header.bytes)};
+  read_npy_data(path, header, array.data);
   return array;
 }
 

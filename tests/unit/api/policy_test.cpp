@@ -81,6 +81,19 @@ TEST_CASE("a result has its binary where the store cannot be written, and each c
   CHECK(count_of(result.warnings, "records could not be stored") == 1);
 }
 
+TEST_CASE("a result has its binary where the store has lost it since") {
+  const TemporaryDirectory folder;
+  TuneSettings settings = host_settings();
+  settings.store = folder.path();
+  REQUIRE(tune(saxpy(), settings).binary);
+  settings.fresh = false;
+  std::filesystem::remove_all(folder.path() / "artifacts");
+  const Result again = tune(saxpy(), settings);
+  CHECK(again.from_store == again.measurements.size());
+  REQUIRE(again.binary);
+  check_saxpy(again.kernel(), 1024);
+}
+
 TEST_CASE("what an application's own reference or check found wrong is not launched by another run of it") {
   const TemporaryDirectory folder;
   Tunable wrong = saxpy(256);

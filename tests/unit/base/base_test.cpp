@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/dynamic_library.hpp"
+#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "xtune/error.hpp"
@@ -21,6 +22,14 @@ TEST_CASE("SHA-256 of the standard's examples (FIPS 180-4)") {
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   CHECK(sha256(std::string(1000000, 'a')) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
   CHECK(sha256(std::string("a\0b", 3)) != sha256("a"));
+  // Of a file, in pieces.
+  const TemporaryDirectory folder;
+  for (const std::size_t size : {0, 3, (1 << 20) - 1, 1 << 20, 3'000'000}) {
+    write_file_atomically(folder.path() / "file", std::string(size, 'x'));
+    CHECK(sha256_of_file(folder.path() / "file") == sha256(std::string(size, 'x')));
+  }
+  CHECK_THROWS_AS(sha256_of_file(folder.path()), Error);
+  CHECK_THROWS_AS(sha256_of_file(folder.path() / "none"), Error);
 }
 
 TEST_CASE("random numbers are the published SplitMix64 sequence") {

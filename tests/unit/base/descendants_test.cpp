@@ -70,6 +70,30 @@ TEST_CASE("children are found, and killed with what they have started, but for t
   ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);  // orphans of other tests are none of this process'
 }
 
+TEST_CASE("what a process has started ends with the scope that looks after it, what was there before stays") {
+  int earlier = 0;
+  {
+    const Family before;
+    earlier = before.child;
+    int child = 0, grandchild = 0;
+    {
+      const Descendants descendants;
+      const Family later;
+      child = later.child;
+      grandchild = later.grandchild;
+      ::kill(child, SIGKILL);  // its child is this process' now
+    }
+    CHECK_FALSE(alive(child));
+    CHECK_FALSE(alive(grandchild));
+    CHECK(alive(before.child));
+    CHECK(alive(before.grandchild));
+  }
+  kill_tree(earlier);
+  ::waitpid(earlier, nullptr, 0);
+  kill_children_but({});
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+}
+
 TEST_CASE("a program is found in PATH, or from a folder where its name has a slash") {
   const TemporaryDirectory folder;
   std::filesystem::create_directories(folder.path() / "bin");

@@ -64,6 +64,17 @@ TEST_CASE("endless output is cut at the limit, not stored") {
   CHECK(result.stderr_text == "end\n");
 }
 
+TEST_CASE("standard error has a limit of its own where one is given") {
+  CommandOptions options;
+  options.stderr_limit_bytes = 1000;
+  const CommandResult result =
+      run_command({"/bin/sh", "-c", "head -c 5000 /dev/zero; head -c 20000000 /dev/zero >&2"}, options);
+  CHECK(result.ok());
+  CHECK_FALSE(result.output_truncated);
+  CHECK(result.stdout_text.size() == 5000);
+  CHECK(result.stderr_text.size() == 1000);
+}
+
 TEST_CASE("processor time is that of the child") {
   const CommandResult busy = run_command({"/bin/sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"});
   const CommandResult idle = run_command({"sleep", "0.05"});

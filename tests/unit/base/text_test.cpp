@@ -28,6 +28,8 @@ TEST_CASE("the nearest word is the one meant") {
   CHECK(nearest_word(std::string(10000000, 'x'), names) == "");
   CHECK(did_you_mean("THREDS", names) == " (did you mean 'THREADS'?)");
   CHECK(did_you_mean("zebra", names) == "");
+  CHECK(did_you_mean("bayes", {"forest", "bayesian_long", "bayesian"}) == " (did you mean 'bayesian'?)");
+  CHECK(did_you_mean("ba", {"bayesian"}) == "");
 }
 
 TEST_CASE("printable text keeps what is text") {

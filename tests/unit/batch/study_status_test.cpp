@@ -8,6 +8,7 @@
 
 #include "base/files.hpp"
 #include "base/host_name.hpp"
+#include "base/process_gone.hpp"
 #include "core/study/shared_study.hpp"
 #include "fakes/fake_clock.hpp"
 
@@ -77,10 +78,35 @@ TEST_CASE("The furthest process tells how far a search is, the fastest what is b
   CHECK(status.work[0].state == "running");
 }
 
+TEST_CASE("What a search answered when it ended goes before a faster single measurement") {
+  const Store store;
+  WorkProgress ended = work("done", 100, 3.0), earlier = ended;
+  ended.best = {{"X", std::int64_t{7}}};
+  ended.answered_unix_ms = now_ms - 1000;
+  earlier.answered_unix_ms = now_ms - 2000;
+  store.put(process(0, "done", 1), {earlier});
+  store.put(process(1, "running", 1), {work("running", 90, 2.0)});
+  store.put(process(2, "done", 1), {ended});
+  const StudyStatus status = store.read();
+  CHECK(status.work.at(0).best_ms == 3.0);
+  CHECK(status.work.at(0).best == Bindings{{"X", std::int64_t{7}}});
+  CHECK(status.work.at(0).state == "done");
+}
+
+TEST_CASE("A process of another container with this machine's name is not asked for by its number") {
+  const Store store;
+  ProcessProgress other = process(0, "running", 1, host_name());
+  other.pid = 999'999'999;
+  other.pid_scope = "another";
+  store.put(other, {work("running", 11)});
+  CHECK(store.read().processes.at(0).alive);
+}
+
 TEST_CASE("Silence and a missing process are signs of death; nobody at it is stopped") {
   const Store store;
   ProcessProgress gone = process(2, "running", 1, host_name());
   gone.pid = 999'999'999;
+  gone.pid_scope = pid_scope();
   store.put(process(0, "running", silent_after_s + 1), {work("running", 10)});
   store.put(process(1, "interrupted", 100), {work("stopped", 12)});
   store.put(gone, {work("running", 11)});

@@ -3,8 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
 #include <string>
 
+#include "base/subprocess.hpp"
+#include "core/build/shortage.hpp"
+#include "fakes/limited_directory.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -13,7 +19,7 @@ namespace {
 /// "io: text", "crashed: text", or empty.
 std::string verdict(const std::string& log) {
   try {
-    xtune::throw_if_not_the_source("g++", log);
+    xtune::throw_if_not_the_source({"g++", log});
   } catch (const xtune::Error& error) {
     return std::string(to_string(error.kind())) + ": " + error.what();
   } catch (const xtune::CandidateFailure& failure) {
@@ -61,4 +67,107 @@ TEST_CASE("A source that only speaks of such things is refused as any other") {
     CAPTURE(log);
     CHECK(verdict(log) == "");
   }
+}
+
+namespace {
+
+/// What throw_if_not_the_source makes of it: "io", "unavailable", "crashed memory", or empty.
+std::string kind_of(const xtune::ToolEnd& end) {
+  try {
+    xtune::throw_if_not_the_source(end);
+  } catch (const xtune::Error& error) {
+    return to_string(error.kind());
+  } catch (const xtune::CandidateFailure& failure) {
+    return std::string(to_string(failure.outcome())) + " " + to_string(xtune::lack_of(failure));
+  }
+  return {};
+}
+
+std::string start_failure(int reason, const std::string& program = "sh") {
+  try {
+    xtune::throw_start_failure({reason, "cannot start it"}, "the build", program, xtune::Outcome::compile_failed);
+  } catch (const xtune::Error& error) {
+    return to_string(error.kind());
+  } catch (const xtune::CandidateFailure& failure) {
+    CHECK(std::string(failure.what()) == "the build: cannot start it");
+    return std::string(to_string(failure.outcome())) + " " + to_string(xtune::lack_of(failure));
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("What the machine lacks is told by its kind") {
+  for (const char* log : {"sh: 0: Cannot fork\n", "bash: fork: retry: Resource temporarily unavailable\n",
+                          "g++: fatal error: cannot execute 'as': vfork: Resource temporarily unavailable\n",
+                          "cc1plus: fatal error: k.cu: Too many open files\n"}) {
+    CAPTURE(log);
+    CHECK(kind_of({"g++", log, 1}) == "unavailable");
+  }
+  for (const char* log : {"collect2: fatal error: ld terminated with signal 25 [File size limit exceeded]\n",
+                          "cp: error writing '/tmp/x/program': File too large\n",
+                          "cannot create regular file 'a.o': Read-only file system\n"}) {
+    CAPTURE(log);
+    CHECK(kind_of({"g++", log, 1}) == "io");
+  }
+  for (const char* log :
+       {"g++: fatal error: Killed signal terminated program cc1plus\n", "Killed\n",
+        "collect2: fatal error: ld terminated with signal 9 [Killed]\n",
+        "clang: error: unable to execute command: Killed\n", "make: *** [Makefile:3: program] Killed\n"}) {
+    CAPTURE(log);
+    CHECK(kind_of({"g++", log, 1}) == "crashed killed");
+  }
+  CHECK(kind_of({"g++", "virtual memory exhausted: Cannot allocate memory\n", 1}) == "crashed memory");
+  CHECK(kind_of({"g++", "collect2: fatal error: ld terminated with signal 11 [Segmentation fault]\n", 1}) ==
+        "crashed none");
+  CHECK(kind_of({"g++", "k.cu: In function 'void Killed()':\nk.cu:3:1: error: no\n", 1}) == "");
+}
+
+TEST_CASE("Signals and a shell's exit codes for them are told as the log's words are") {
+  CHECK(kind_of({"make", "", -1, SIGKILL}) == "crashed killed");
+  CHECK(kind_of({"sh", "", 128 + SIGKILL}) == "crashed killed");
+  CHECK(kind_of({"sh", "", 128 + SIGXFSZ}) == "io");
+  CHECK(kind_of({"sh", "", -1, SIGXCPU}) == "crashed killed");
+  CHECK(kind_of({"sh", "", -1, SIGSEGV}) == "");
+  CHECK(kind_of({"sh", "", 1}) == "");
+}
+
+TEST_CASE("A tool that failed without a word is not to blame where nothing can be written") {
+  const xtune::fakes::LimitedDirectory full("size=64k"), roomy("size=8m");
+  if (!full.mounted() || !roomy.mounted()) {
+    MESSAGE("skipped: this user cannot mount");
+    return;
+  }
+  CHECK(kind_of({"g++", "", 1, 0, full.path()}) == "io");
+  CHECK(kind_of({"g++", "", -1, SIGBUS, full.path()}) == "io");
+  CHECK(kind_of({"g++", "", 1, 0, roomy.path()}) == "");
+  CHECK_THROWS_AS(xtune::throw_if_no_room("g++", full.path()), xtune::Error);
+  CHECK_NOTHROW(xtune::throw_if_no_room("g++", roomy.path()));
+}
+
+TEST_CASE("A program that does not start is the machine's matter, unless it is no program") {
+  for (const int reason : {EAGAIN, ENOMEM, EMFILE, ENFILE}) CHECK(start_failure(reason) == "unavailable");
+  CHECK(start_failure(ENOSPC) == "io");
+  for (const int reason : {ENOENT, EPERM, EACCES, ETXTBSY}) CHECK(start_failure(reason) == "compile_failed unclear");
+  for (const int reason : {ENOEXEC, E2BIG, ELOOP}) CHECK(start_failure(reason) == "compile_failed none");
+}
+
+TEST_CASE("A directory that allows no programs is named, with the variable to set") {
+  const xtune::fakes::LimitedDirectory forbids("noexec,size=4m");
+  if (!forbids.mounted()) {
+    MESSAGE("skipped: this user cannot mount");
+    return;
+  }
+  CHECK_THROWS_WITH_AS(xtune::require_programs_allowed(forbids.path()), doctest::Contains("XTUNE_TMP_DIR"),
+                       xtune::Error);
+  CHECK(start_failure(EACCES, (forbids.path() / "program").string()) == "io");
+  CHECK_NOTHROW(xtune::require_programs_allowed(std::filesystem::temp_directory_path()));
+}
+
+TEST_CASE("The first error is the assembler's own, not the heading above it") {
+  CHECK(xtune::first_error("c.cu: Assembler messages:\nc.cu:3: Error: no such instruction: `bogus'\n") ==
+        "c.cu:3: Error: no such instruction: `bogus'");
+  CHECK(xtune::first_error("k.cu: In function 'f':\nk.cu:7:2: error: expected ';'\nk.cu:9: Error: later\n") ==
+        "k.cu:7:2: error: expected ';'");
+  CHECK(xtune::first_error("\nno such words\nat all\n") == "no such words");
 }

@@ -75,8 +75,10 @@ TEST_CASE("a value that no field can have is told at its place, where every conf
   }
   CHECK(has(failure(edited("stages = \"STAGES\"", "stages = \"STAGES\"\nsplit_k = \"0\"")), "the field split_k"));
   CHECK(has(failure(edited("stages = \"STAGES\"", "stages = \"STAGES\"\nk = \"0\"")), "the field k (length"));
-  CHECK(has(failure(edited("M = 4096", "M = 0")), "test.toml: the field m (rows of C) is 0"));
-  CHECK(has(failure(edited("M = 4096", "M = 1000000000000")), "the field m (rows of C) is 1e+12"));
+  CHECK(has(failure(edited("M = 4096", "M = 0")), "invalid_spec: test.toml:17:12: the field m (rows of C) is 0"));
+  // That is the model's limit, and no mistake of the spec.
+  CHECK(has(failure(edited("M = 4096", "M = 1000000000000")),
+            "nothing_valid: test.toml:17:12: the field m (rows of C) is 1e+12"));
 }
 
 TEST_CASE("a value that no field can have in some configurations leaves out those") {
@@ -128,4 +130,5 @@ TEST_CASE("checks find what is wrong with a map without a device") {
   CHECK(has(checked(edited("block_k = \"BK\"", "block_k = \"BK // (STAGES - 3)\"")), "zero"));
   CHECK(has(checked(edited("block_m = \"BM\"", "block_m = \"BM - 1000\"")), "the field block_m"));
   CHECK(checked(edited("block_m = \"BM\"", "block_m = \"BM * device.warp_size // 32\"")) == "no error");
+  CHECK(checked(edited("M = 4096", "M = 9223372036854775807")) == "no error");
 }

@@ -128,14 +128,14 @@ TEST_CASE("a problem whose default is known to fail is tuned where the policy sa
   CHECK(shop.runtime->launches().size() == 1);
 }
 
-TEST_CASE("of a configuration's trials the nearest that hold decide") {
+TEST_CASE("of a configuration's launches the nearest that hold decide") {
   const DeviceInfo here = *known_device("sm_90");
   DeviceInfo sibling = here, elsewhere = *known_device("sm_80");
   sibling.compute_units += 1;
   const auto of = [](std::int64_t n) { return Bindings{{"N", n}}; };
   const std::vector<Bindings> problems{of(256), of(1024), of(4096), {{"M", std::int64_t{1}}}};
-  const auto against = [&](const std::vector<Trial>& trials, std::size_t not_held = 99) {
-    return objection(trials, asked, here, [=](std::size_t i) { return i != not_held; });
+  const auto against = [&](const std::vector<PastLaunch>& launches, std::size_t not_held = 99) {
+    return objection(launches, asked, here, [=](std::size_t i) { return i != not_held; });
   };
   CHECK_FALSE(against({}));
   CHECK(against({{&problems[0], &here, true, 9}, {&problems[2], &here, false, 1}}) == 1);

@@ -106,6 +106,28 @@ TEST_CASE("two writers of the same process and attempt never share a file") {
   for (std::int64_t i = 0; i < 20; ++i) CHECK(all.at(static_cast<std::size_t>(i)) == i);
 }
 
+TEST_CASE("a writer whose file was replaced or removed writes the line in flight and all others to a new one") {
+  const TemporaryDirectory store;
+  RecordWriter writer(store.path(), "sm_90", "gemm", "a1");
+  writer.append(example_record(1, 1));
+  writer.append(example_record(2, 2));
+  const std::filesystem::path first = writer.path();
+  write_file_atomically(first, read_file(first));  // as a repair does
+  writer.append(example_record(3, 3));
+  CHECK(writer.path() != first);
+  writer.append(example_record(4, 4));
+  const std::filesystem::path second = writer.path();
+  RecordSet set = read_records(store.path(), "sm_90", "gemm");
+  CHECK(set.warnings.empty());
+  CHECK(set.records.size() == 4);
+  std::filesystem::remove_all(first.parent_path());
+  writer.append(example_record(5, 5));
+  writer.append(example_record(6, 6));
+  set = read_records(store.path(), "sm_90", "gemm");
+  CHECK(set.warnings.empty());
+  CHECK(set.records.size() == 2);
+}
+
 TEST_CASE("writers in several processes at once lose nothing") {
   const TemporaryDirectory store;
   std::vector<pid_t> children;

@@ -125,12 +125,52 @@ TEST_CASE("parameters of mixed types, without tune_params, of one value") {
   CHECK(recording.device.name == "unknown");
 }
 
+TEST_CASE("T4 results are read as the cache of the same run") {
+  const auto result = [](const std::string& config, const std::string& rest) {
+    return "{\"timestamp\": \"2023-12-22T13:17:23+00:00\", \"configuration\": {" + config + "}, " + rest + "}";
+  };
+  const auto failed = [](const std::string& word) {
+    return "\"invalidity\": \"" + word +
+           "\", \"measurements\": [], \"times\": {\"compilation_time\": 500, \"runtimes\": []}";
+  };
+  const std::string measured =
+      "\"invalidity\": \"correct\", \"times\": {\"compilation_time\": 1000, \"runtimes\": [2.0, 4.0]}, "
+      "\"measurements\": "
+      "[{\"name\": \"time\", \"value\": 3.0, \"unit\": \"ms\"}]";
+  const std::string given_up =
+      "\"invalidity\": \"correct\", \"times\": {\"runtimes\": [8.0, 10.0]}, \"measurements\": []";
+  const Recording recording = read_kernel_tuner(
+      "{\"schema_version\": \"1.0.0\", \"results\": [" + result("\"x\": 1, \"y\": \"a\"", measured) + ", " +
+          result("\"x\": 2, \"y\": \"a\"", failed("compile")) + ", " +
+          result("\"x\": 1, \"y\": \"b\"", failed("correctness")) + ", " +
+          result("\"x\": 2, \"y\": \"b\"", failed("timeout")) + ", " +
+          result("\"x\": 4, \"y\": \"a\"", failed("constraints")) + ", " + result("\"x\": 4, \"y\": \"b\"", given_up) +
+          ", " + result("\"x\": 1, \"y\": \"a\"", failed("runtime")) + "]}",
+      "t4.json");
+  CHECK(recording.warnings.empty());
+  CHECK(recording.damage.count == 0);
+  const auto at = [&](std::int64_t x, const char* y) {
+    return recording.configs.at(recording.space.index_of(Config{x, std::string(y)}).value());
+  };
+  CHECK(at(1, "a").outcome == Outcome::ok);
+  CHECK(at(1, "a").time_ms == 3.0);
+  CHECK(at(1, "a").samples_ms == std::vector<double>{2.0, 4.0});
+  CHECK(at(1, "a").compile_s == doctest::Approx(1));
+  CHECK(at(1, "a").unix_time_ms > 0);
+  CHECK(at(2, "a").outcome == Outcome::compile_failed);
+  CHECK(at(1, "b").outcome == Outcome::wrong_result);
+  CHECK(at(2, "b").outcome == Outcome::timed_out);
+  CHECK(at(4, "a").outcome == Outcome::rejected);
+  CHECK(at(4, "b").time_ms == 9.0);
+}
+
 TEST_CASE("what is no cache is refused with the reason") {
   const auto refusal = [](const std::string& text) { return error_of([&] { read_kernel_tuner(text, "f.json"); }); };
   CHECK(contains(refusal(""), "invalid_argument: f.json: not a Kernel Tuner cache"));
   CHECK(contains(refusal("[1, 2]"), "its JSON is no object"));
   CHECK(contains(refusal("{\"a\": 1}"), "it has no tune_params_keys or no cache"));
   CHECK(contains(refusal("{\"results\": []}"), "T4"));
+  CHECK(contains(refusal("{\"results\": [{\"times\": {}}]}"), "results[0]: expected an object with a configuration"));
   CHECK(contains(refusal(std::string(100000, '[')), "nests too deep"));
   CHECK(contains(refusal("{\"tune_params_keys\": [], \"cache\": {\"1\": {}}}"), "nothing to tune"));
   CHECK(contains(refusal("{\"tune_params_keys\": [\"x\", \"x\"], \"cache\": {\"1\": {}}}"), "twice"));

@@ -48,6 +48,34 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 }  // namespace
 
+TEST_CASE("Every failing outcome is shown with an example, sanitizer reports first") {
+  Record wrong = record_of(1, 0, Outcome::wrong_result), crashed = record_of(2, 0, Outcome::crashed),
+         reported = record_of(3, 0, Outcome::crashed), rejected = record_of(4, 0, Outcome::rejected);
+  wrong.message = "y differs\nat [3]: 1, expected 2";
+  crashed.message = "killed by signal 9";
+  reported.message = "AddressSanitizer: heap-buffer-overflow on address 0x1\n    #0 0x2 in conv conv.cu:62";
+  rejected.message = "too many threads";
+  const Spec spec = spec_with("");
+  const TuneResult result = result_of({rejected, rejected, rejected, wrong, wrong, crashed, reported, record_of(5, 1.0),
+                                       record_of(6, 0, Outcome::pruned)});
+  const std::string text = run_text(spec, result, 10);
+  CHECK(has(text,
+            "2 crashed, e.g. B=2 A=3: AddressSanitizer: heap-buffer-overflow on address 0x1 |     #0 0x2 in conv "
+            "conv.cu:62\n"
+            "2 wrong_result, e.g. B=2 A=1: y differs | at [3]: 1, expected 2\n"
+            "3 rejected, e.g. B=2 A=4: too many threads\n"));
+  CHECK(text.find("3 rejected, e.g.") < text.find("best: "));
+  const nlohmann::ordered_json json = run_json(spec, result, 10)["failures"];
+  REQUIRE(json.size() == 3);
+  CHECK(json[0]["outcome"] == "crashed");
+  CHECK(json[0]["count"] == 2);
+  CHECK(json[0]["sanitizer"] == true);
+  CHECK(json[0]["config"]["A"] == 3);
+  CHECK(json[1]["message"] == wrong.message);
+  CHECK(json[1]["sanitizer"] == false);
+  CHECK(run_json(spec, result_of({record_of(5, 1.0)}), 10)["failures"].empty());
+}
+
 TEST_CASE("Metrics see problem, parameters, device and time; one that fails is no number") {
   const Spec spec = spec_with(
       "[metrics]\nGB_per_s = \"4 * N / time_s / 1e9\"\nper_ms = \"A / time_ms\"\nunits = \"device.compute_units\"\n"

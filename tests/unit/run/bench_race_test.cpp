@@ -69,8 +69,9 @@ TEST_CASE("A loser is launched as often as it takes to tell, and no further") {
     double time_ms;
     std::size_t samples, launches;
   };
+  // What did not lose is launched twice more, to be judged again.
   for (const Case& each :
-       {Case{9, 1, 2}, Case{1.8, 1, 2}, Case{1.7, 2, 3}, Case{1.64, 4, 8}, Case{1.1, 9, 13}, Case{0.9, 12, 16}}) {
+       {Case{9, 1, 2}, Case{1.8, 1, 2}, Case{1.7, 2, 3}, Case{1.64, 4, 8}, Case{1.1, 9, 13}, Case{0.9, 12, 18}}) {
     CAPTURE(each.time_ms);
     const BenchAnswer answer = worker.raced(each.time_ms);
     CHECK(answer.outcome == (each.time_ms > 1 ? Outcome::pruned : Outcome::ok));
@@ -111,7 +112,8 @@ TEST_CASE("Rounds launch all of them in the order asked for, each with its argum
         "012"
         "201"
         "120"
-        "01");
+        "01"
+        "w0w1w2");  // to be judged again
   for (const FakeLaunch& launch : worker.device.launches) CHECK((launch.flush_bytes > 0) == launch.timed);
 }
 
@@ -124,12 +126,12 @@ TEST_CASE("Rounds that go on find their configurations loaded and warm; a measur
     CHECK(session.measure_rounds(job).outcome == Outcome::ok);
     return worker.device.launches.size();
   };
-  CHECK(launches_of({{one, two, three}, {{0, 1, 2}}}) == 6);
-  CHECK(launches_of({{three, one}, {{0, 1}, {1, 0}}}) == 4);
-  CHECK(launches_of({{one, two}, {{0, 1}}}) == 3);  // two had left
+  CHECK(launches_of({{one, two, three}, {{0, 1, 2}}}) == 6 + 3);
+  CHECK(launches_of({{three, one}, {{0, 1}, {1, 0}}}) == 4 + 2);
+  CHECK(launches_of({{one, two}, {{0, 1}}}) == 3 + 2);  // two had left
   CHECK(session.bench(three).outcome == Outcome::ok);
-  CHECK(launches_of({{one, two}, {{0, 1}}}) == 4);
-  CHECK(launches_of({{one, one}, {{0, 1}}}) == 3);
+  CHECK(launches_of({{one, two}, {{0, 1}}}) == 4 + 2);
+  CHECK(launches_of({{one, one}, {{0, 1}}}) == 3 + 2);
 }
 
 TEST_CASE("Who fails in a round is named, and the round does not count") {

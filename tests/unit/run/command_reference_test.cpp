@@ -35,11 +35,12 @@ struct Exchange {
                                   {{&x, data}},
                                   {&y, &z}});
   }
-  std::string complaint(const std::string& script, double timeout_s = 60) const {
+  std::string complaint(const std::string& script, double timeout_s = 60,
+                        ErrorKind kind = ErrorKind::invalid_spec) const {
     try {
       run(script, timeout_s);
     } catch (const Error& error) {
-      CHECK(error.kind() == ErrorKind::invalid_spec);
+      CHECK(error.kind() == kind);
       return error.what();
     }
     return "accepted";
@@ -65,7 +66,7 @@ TEST_CASE("A command that fails is told with its words") {
   const std::string failed = exchange.complaint("echo the matrix is singular >&2; exit 3");
   CHECK(mentions(failed, "ended with exit code 3"));
   CHECK(mentions(failed, "the matrix is singular"));
-  CHECK(mentions(exchange.complaint("kill -9 $$"), "signal 9"));
+  CHECK(mentions(exchange.complaint("kill -9 $$", 60, ErrorKind::io), "signal 9"));
   CHECK(mentions(exchange.complaint("true"), "wrote no y.npy"));
   CHECK(mentions(exchange.complaint("sleep 60", 0.2), "took longer than"));
   CHECK(mentions(exchange.complaint("echo no > \"$XTUNE_OUTPUTS/y.npy\""), "not a .npy file"));

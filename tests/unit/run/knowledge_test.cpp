@@ -85,6 +85,27 @@ TEST_CASE("what came after the first own record does not guide: a repeated run g
   CHECK(sources[0].name == "H100 (sm_90), M=64, N=64");
 }
 
+TEST_CASE(
+    "records of this problem and device with another driver guide before all others, until this one is measured") {
+  Study study;
+  DeviceInfo before = example_device();
+  before.driver = "12.4 (550.54)";
+  study.store(example_device(), {{"M", std::int64_t{128}}, {"N", std::int64_t{64}}}, 1000);
+  study.store(before, study.problem, 2000);
+  auto sources = study.sources();
+  REQUIRE(sources.size() == 2);
+  CHECK(sources[0].name == "NVIDIA H200 (sm_90), M=64, N=64, driver 12.4 (550.54)");
+  CHECK(sources[0].observations.size() == 40);
+  study.store(example_device(), study.problem, 3000);
+  study.store(before, study.problem, 4000);
+  CHECK(study.sources().size() == 2);
+  // The node with the other driver was not guided by what came after its own first measurement.
+  study.target.device = before;
+  sources = study.sources();
+  REQUIRE(sources.size() == 1);
+  CHECK(sources[0].name == "NVIDIA H200 (sm_90), M=128, N=64, driver 13.0 (580.65)");
+}
+
 TEST_CASE("what another backend measured on this device guides a run that measures, and never its replay") {
   Study study;
   DeviceInfo hip = example_device();

@@ -154,3 +154,30 @@ TEST_CASE("what times itself is launched once a sample, and what it reports is k
   CHECK(sampler.telemetry().launches == 1);
   CHECK(sampler.reported() == std::vector<std::vector<double>>{{1, 2, 3}, {-1, -2, -3}});
 }
+
+TEST_CASE("A sample during which the process was suspended is taken again") {
+  Bench bench;
+  bench.plan.sets.resize(1);
+  std::uint64_t suspended = 0;
+  std::size_t launches = 0;
+  // Suspended during the second and the third launch: the clock ran on.
+  bench.device.kernels["k"] = [&](const FakeLaunch&) {
+    ++launches;
+    if (launches != 2 && launches != 3) return 1.0;
+    ++suspended;
+    return 33'000.0;
+  };
+  bench.plan.suspensions = [&] { return suspended; };
+  Sampler sampler(*bench.program, bench.plan);
+  CHECK(sampler.sample_ms() == 1);
+  CHECK(sampler.sample_ms() == 1);
+  CHECK(launches == 4);
+}
+
+TEST_CASE("A process that is suspended during each sample still gets a time") {
+  Bench bench;
+  std::uint64_t suspended = 0;
+  bench.plan.suspensions = [&] { return suspended++; };
+  Sampler sampler(*bench.program, bench.plan);
+  CHECK(sampler.sample_ms() == 1);
+}

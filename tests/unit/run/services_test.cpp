@@ -70,6 +70,27 @@ struct Setting {
 
 }  // namespace
 
+TEST_CASE("A bench worker that kernels have made large is replaced") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  service.set_problem({});
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(bench(workers, service, "leak").outcome == Outcome::ok);
+  CHECK(workers.times_opened() == 1);
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(workers.times_opened() == 2);
+}
+
+TEST_CASE("Workers' temporary files lie where the run removes them") {
+  for (const WorkerCommand& command :
+       {compile_worker_command(1, "/run/of/mine"), bench_worker_command(false, "/run/of/mine"),
+        bench_worker_command(true, "/run/of/mine")}) {
+    const std::map<std::string, std::string> env(command.env.begin(), command.env.end());
+    CHECK(env.at("TMPDIR") == "/run/of/mine");
+    CHECK(env.at("XTUNE_TMP_DIR") == "/run/of/mine");
+  }
+}
+
 TEST_CASE("Compile answers come back whole; refusals keep message and log") {
   Workers workers;
   PooledCompileService service(workers.loop, 2, workers.command);
@@ -97,6 +118,53 @@ TEST_CASE("A compiler that crashes or hangs costs its own job") {
   CHECK(hung.message.find("0.05 s") != std::string::npos);
   CHECK(hung.artifact.compile_s > 0);
   CHECK(compile(workers, service, "ok").outcome == Outcome::ok);
+}
+
+TEST_CASE("A compiler that is killed from outside is tried once more, and then not blamed") {
+  Workers workers;
+  PooledCompileService service(workers.loop, 2, workers.command);
+  const CompileAnswer second = compile(workers, service, "killed once");
+  CHECK(second.outcome == Outcome::ok);
+  CHECK(second.lack == Lack::none);
+  const CompileAnswer killed = compile(workers, service, "kill");
+  CHECK(killed.outcome == Outcome::crashed);
+  CHECK(killed.lack == Lack::killed);
+  CHECK(killed.message.find("signal 9") != std::string::npos);
+  CHECK(killed.message.find("not stored") != std::string::npos);
+  // What is the source's own is not tried twice, and stays its own.
+  CHECK(compile(workers, service, "crash").lack == Lack::none);
+  CHECK(compile(workers, service, "hang", 0.05).lack == Lack::none);
+}
+
+TEST_CASE("A compiler without memory is to blame where it met its own limit, with memory to spare") {
+  Workers workers;
+  workers.command.memory_limit_bytes = std::uint64_t{8} << 30;
+  const auto lack = [&](std::uint64_t available_bytes) {
+    PooledCompileService service(workers.loop, 2, workers.command, [=] { return available_bytes; });
+    const CompileAnswer answer = compile(workers, service, "no memory");
+    CHECK(answer.outcome == Outcome::crashed);
+    return answer.lack;
+  };
+  CHECK(lack(std::uint64_t{9} << 30) == Lack::none);
+  CHECK(lack(std::uint64_t{7} << 30) == Lack::memory);
+  workers.command.memory_limit_bytes = 0;
+  CHECK(lack(std::uint64_t{9} << 30) == Lack::memory);
+}
+
+TEST_CASE("A kernel's worker that is killed from outside is tried once more, and then not blamed") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  CHECK(bench(workers, service, "killed once").outcome == Outcome::ok);
+  const BenchAnswer killed = bench(workers, service, "kill");
+  CHECK(killed.outcome == Outcome::crashed);
+  CHECK(killed.lack == Lack::killed);
+  CHECK(bench(workers, service, "crash").lack == Lack::none);
+  CHECK(bench(workers, service, "hang", 0.05).lack == Lack::none);
+  OpenJob problem;
+  problem.reference.kind = ReferenceSpec::Kind::kernel;
+  problem.reference.name = "kill";
+  service.set_problem(problem);
+  CHECK(error_of([&] { bench(workers, service, "ok"); }).first == ErrorKind::io);
 }
 
 TEST_CASE("An error of xtune's own comes out of the loop with its kind") {
@@ -254,6 +322,34 @@ TEST_CASE("A problem that cannot be prepared ends the run with the reason") {
   const auto [kind, text] = error_of([&] { bench(workers, service, "ok"); });
   CHECK(kind == ErrorKind::unavailable);
   CHECK(text.find("preparing inputs") != std::string::npos);
+}
+
+TEST_CASE("An artifact that the store lost is named, and costs neither the worker nor the run") {
+  for (const auto role : {WorkerBenchService::Role::first, WorkerBenchService::Role::further}) {
+    Workers workers;
+    WorkerBenchService service(workers.loop, workers.command, role);
+    OpenJob problem;
+    problem.reference.kind = ReferenceSpec::Kind::kernel;
+    problem.reference.name = "missing";
+    service.set_problem(problem);
+    const BenchAnswer without_reference = bench(workers, service, "ok");
+    CHECK(without_reference.missing_artifact == "missing");
+    CHECK_FALSE(without_reference.no_device);
+    problem.reference.name = "ok";
+    service.set_problem(problem);
+    CHECK(bench(workers, service, "ok").missing_artifact.empty());
+    CHECK(bench(workers, service, "missing").missing_artifact == "missing");
+    RoundsJob job;
+    job.jobs.resize(1);
+    job.jobs.front().artifact.key = "missing";
+    job.rounds = {{0}};
+    std::optional<RoundsAnswer> answer;
+    service.measure_rounds(job, 60, [&](const RoundsAnswer& given) { answer = given; });
+    REQUIRE(workers.loop.run_until([&] { return answer.has_value(); }));
+    CHECK(answer->missing_artifact == "missing");
+    CHECK(bench(workers, service, "ok").samples_ms.size() == 3);
+    CHECK(workers.times_opened() == 2);
+  }
 }
 
 TEST_CASE("A further device that does not open is told as an answer, and may be asked again") {

@@ -182,6 +182,103 @@ TEST_CASE("A finalist that crashes is out, its record stands, and the others go 
   }
 }
 
+TEST_CASE("A finalist whose results are wrong in the finals answers nothing from then on") {
+  Finale t;
+  const auto honest = t.bench.respond_rounds;
+  t.bench.respond_rounds = [&](const RoundsJob& job) {
+    RoundsAnswer answer = honest(job);
+    for (std::size_t i = 0; i < job.jobs.size(); ++i)
+      if (a_of(job.jobs[i]) == 1) {
+        answer.outcome = Outcome::wrong_result;
+        answer.message = "y: wrong";
+        answer.failed = i;
+      }
+    return answer;
+  };
+  const TuneResult result = t.run();
+  CHECK(best_a(result) == 2);
+  CHECK(result.records.size() == 20);
+  CHECK(result.counts.at(Outcome::wrong_result) == 1);
+  CHECK(t.outcome_by_a(result).at(1) == Outcome::wrong_result);
+  // As xtune best sees it: the newest record of a configuration counts.
+  const std::vector<Record> records = read_records(t.options.store, "sm_90", "k").records;
+  CHECK(Tuning::value(best_of(records)->record->config, "A") == 2);
+  t.clock.advance_s(10);
+  const TuneResult again = t.run();
+  CHECK(t.journal.empty());
+  CHECK(t.outcome_by_a(again).at(1) == Outcome::wrong_result);
+  CHECK(best_a(again) == 2);
+}
+
+TEST_CASE("What lost against a finalist that was found wrong is measured in full, and meets the others") {
+  Tuning t;
+  t.finals = 8;
+  t.parameters = "A = [1, 2, 3, 4]\n";
+  t.rest = "[search]\nstrategy = \"exhaustive\"\n";
+  // 1 and 2 seem to take no time, until they are launched often; 3 and 4 are right, and lose against them.
+  const auto time_of = [](int a) { return a <= 2 ? 0.01 : 1 + 0.001 * a; };
+  t.bench.respond = [&](const BenchJob& job) {
+    BenchAnswer answer;
+    const bool lost = job.incumbent && job.incumbent->median_ms < 0.5 && a_of(job) > 2;
+    answer.outcome = lost ? Outcome::pruned : Outcome::ok;
+    answer.samples_ms.assign(lost ? 2 : 7, time_of(a_of(job)));
+    return answer;
+  };
+  t.bench.respond_rounds = [&](const RoundsJob& job) {
+    RoundsAnswer answer;
+    answer.samples_ms.resize(job.jobs.size());
+    for (const auto& round : job.rounds)
+      for (const std::size_t i : round) answer.samples_ms[i].push_back(time_of(a_of(job.jobs[i])));
+    for (std::size_t i = 0; i < job.jobs.size(); ++i)
+      if (a_of(job.jobs[i]) <= 2) {
+        answer.outcome = Outcome::wrong_result;
+        answer.failed = i;
+        break;
+      }
+    return answer;
+  };
+  const TuneResult result = t.run();
+  CHECK(t.outcome_by_a(result) ==
+        std::map<std::int64_t, Outcome>{
+            {1, Outcome::wrong_result}, {2, Outcome::wrong_result}, {3, Outcome::ok}, {4, Outcome::ok}});
+  CHECK(best_a(result) == 3);
+  CHECK(tied_a(result) == std::set<std::int64_t>{4});
+  std::set<std::string> finals;
+  for (const Record& record : result.further) finals.insert(record.finals);
+  CHECK(finals.size() == 2);
+  const TuneResult again = t.run();
+  CHECK(t.journal.empty());
+  CHECK(best_a(again) == 3);
+}
+
+TEST_CASE("Metrics that a program reports are those of the finals' runs, as its time is") {
+  Finale t;
+  t.bench.respond = [](const BenchJob&) {
+    BenchAnswer answer;
+    answer.samples_ms.assign(7, 1.0);
+    answer.reported = {{"rate", std::vector<double>(7, 100.0)}};
+    return answer;
+  };
+  t.bench.respond_rounds = [](const RoundsJob& job) {
+    RoundsAnswer answer;
+    answer.samples_ms.resize(job.jobs.size());
+    answer.reported.resize(job.jobs.size(), {{"rate", {}}});
+    for (const auto& round : job.rounds)
+      for (const std::size_t i : round) {
+        answer.samples_ms[i].push_back(2.0);
+        answer.reported[i][0].second.push_back(50.0);
+      }
+    return answer;
+  };
+  const TuneResult result = t.run();
+  REQUIRE_FALSE(result.further.empty());
+  for (const Record& record : result.further) {
+    REQUIRE(record.reported.size() == 1);
+    CHECK(record.reported[0].first == "rate");
+    CHECK(record.reported[0].second == std::vector<double>(record.samples_ms.size(), 50.0));
+  }
+}
+
 TEST_CASE("Workers that keep dying for no known reason end the finals, not the run") {
   Finale t;
   t.bench.respond_rounds = [&](const RoundsJob& job) {

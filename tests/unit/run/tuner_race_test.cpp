@@ -216,6 +216,35 @@ TEST_CASE("A tainted time is beaten by any clean one, and the incumbent only whe
   CHECK(t.bench.jobs[2].incumbent->median_ms == 2);
 }
 
+TEST_CASE("An incumbent that goes wrong when it is launched again loses its place, and its record counts no more") {
+  Tuning t;
+  t.parameters = "A = { min = 1, max = 30 }\nC = { min = 1, max = 4 }\n";
+  t.rest = "[search]\nstrategy = \"exhaustive\"\n";
+  const auto time_of = [](const BenchJob& job) { return a_of(job) == 1 ? 0.1 : 1 + 0.1 * a_of(job); };
+  t.bench.respond = [&](const BenchJob& job) {
+    const bool lost = job.incumbent && time_of(job) > 1.2 * job.incumbent->median_ms;
+    return lost ? samples(time_of(job), 2, Outcome::pruned) : samples(time_of(job), 7);
+  };
+  t.bench.respond_rounds = [&](const RoundsJob& job) {
+    RoundsAnswer answer;
+    answer.samples_ms = {std::vector<double>(job.rounds.size(), time_of(job.jobs[0]))};
+    if (a_of(job.jobs[0]) > 1) return answer;
+    answer.outcome = Outcome::wrong_result;
+    answer.message = "y: wrong";
+    answer.failed = 0;
+    return answer;
+  };
+  const TuneResult result = t.run();
+  CHECK(Tuning::value(best_of(result.all())->record->config, "A") == 2);
+  CHECK(result.counts.at(Outcome::wrong_result) >= 1);
+  const std::vector<Record> records = stored(t);
+  CHECK(Tuning::value(best_of(records)->record->config, "A") == 2);
+  t.clock.advance_s(1);
+  const TuneResult again = t.run();
+  CHECK(again.counts == result.counts);
+  CHECK(t.bench.jobs.empty());
+}
+
 TEST_CASE("On noisy devices the race takes a quarter of the time at most, and finds the same best, or a tie") {
   const auto true_ms = [](const BenchJob& job) {
     Random random(mix64(static_cast<std::uint64_t>(job.launch.block[0]) * 1000 + job.artifact.key[1]));

@@ -4,7 +4,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <tuple>
 
+#include "core/build/keys.hpp"
+#include "core/record/best.hpp"
+#include "core/record/record_log.hpp"
+#include "core/run/time_stamps.hpp"
 #include "tuner_fixture.hpp"
 
 TEST_CASE("Damaged records are told once, with a count, and what is sound is kept") {
@@ -31,4 +37,148 @@ TEST_CASE("A store that takes no record is told once, and at the end how many it
   CHECK(std::count_if(warnings.begin(), warnings.end(),
                       [](const std::string& text) { return text.find(".jsonl") != std::string::npos; }) == 1);
   CHECK(warnings.back().rfind("6 records could not be stored", 0) == 0);
+}
+
+TEST_CASE("After an update of the driver all is measured again, guided by what was measured before") {
+  xtune::fakes::Tuning t;
+  t.parameters = xtune::fakes::only_a;
+  t.target.device.driver = "12.4 (550.54)";
+  CHECK(t.run().records.size() == 4);
+  CHECK(t.run().from_store == 4);
+  t.clock.advance_s(1);
+  t.target.device.driver = "13.0 (580.65)";
+  const xtune::TuneResult again = t.run();
+  CHECK(again.from_store == 0);
+  CHECK(again.records.size() == 4);
+  const auto& notes = t.observer.notes;
+  CHECK(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+    return note.find("guided by 4 records of Fake (sm_90), N=8, driver 12.4 (550.54)") != std::string::npos;
+  }));
+  CHECK(t.run().from_store == 4);
+  // A node of the cluster that was not updated yet.
+  t.target.device.driver = "12.4 (550.54)";
+  CHECK(t.run().from_store == 4);
+}
+
+TEST_CASE("Records of versions that had no driver in their keys count with the driver that they name") {
+  xtune::fakes::Tuning t;
+  t.target.device.driver = "13.0 (580.65)";
+  std::vector<xtune::Record> records = t.run().records;
+  std::filesystem::remove_all(t.options.store / "records");
+  xtune::RecordWriter writer(t.options.store, "sm_90", "k", "before");
+  for (xtune::Record& record : records) {
+    std::erase_if(record.key_parts, [](const auto& part) { return part.first == "driver"; });
+    CHECK(xtune::key_of(record.key_parts) != record.key);
+    record.key = xtune::key_of(record.key_parts);
+    writer.append(record);
+  }
+  CHECK(t.run().from_store == 6);
+  t.target.device.driver = "13.1 (590.10)";
+  CHECK(t.run().from_store == 0);
+}
+
+TEST_CASE("What is measured afresh counts, though the store has records of a clock that was ahead") {
+  xtune::fakes::Tuning t;
+  t.parameters = xtune::fakes::only_a;
+  double factor = 1;
+  t.bench.respond = [&factor](const xtune::BenchJob& job) {
+    return xtune::fakes::measured(factor * xtune::fakes::a_of(job));
+  };
+  t.clock.advance_s(86'400);
+  t.run();
+  CHECK(t.observer.warnings.empty());
+  t.clock.advance_s(-86'400);
+  t.options.fresh = true;
+  factor = 10;
+  const xtune::TuneResult fresh = t.run();
+  CHECK(fresh.from_store == 0);
+  REQUIRE(t.observer.warnings.size() == 1);
+  CHECK(t.observer.warnings.front().find("4 records are dated in the future, the newest 2023-11-15 22:13:2") == 0);
+  const auto records = xtune::read_records(t.options.store, "sm_90", "k").records;
+  CHECK(std::count_if(records.begin(), records.end(), xtune::is_first) == 8);
+  const auto best = xtune::best_of(records);
+  REQUIRE(best);
+  CHECK(best->record->time_ms.median == doctest::Approx(10));
+  t.options.fresh = false;
+  const xtune::TuneResult again = t.run();
+  CHECK(again.from_store == 4);
+  for (const xtune::Record& record : again.records) CHECK(record.time_ms.median >= 10);
+}
+
+TEST_CASE("Stamps never go back, and follow what is known of their key") {
+  xtune::fakes::FakeClock clock;
+  const std::int64_t start = clock.unix_time_ms();
+  xtune::TimeStamps stamps(clock);
+  xtune::Record record;
+  record.key = "ahead";
+  record.unix_time_ms = start + 5000;
+  stamps.learn(record);
+  record.key = "before";
+  record.unix_time_ms = start - 5000;
+  stamps.learn(record);
+  CHECK(stamps.next("ahead") == start + 5001);
+  CHECK(stamps.next("ahead") == start + 5002);
+  CHECK(stamps.next("before") == start);
+  clock.advance_s(10);
+  CHECK(stamps.next("ahead") == start + 10'000);
+  clock.advance_s(-9);
+  CHECK(stamps.next("before") == start + 10'000);
+}
+
+TEST_CASE("A failure that the machine may have caused counts in this run, is not stored, and is told once") {
+  xtune::fakes::Tuning t;
+  using namespace xtune;
+  t.compiler.respond = [](const CompileJob& job) {
+    CompileAnswer answer = fakes::compiled(job);
+    if (fakes::Tuning::define(job, "A") == "1")
+      answer.outcome = Outcome::crashed, answer.lack = Lack::killed, answer.message = "killed by signal 9";
+    return answer;
+  };
+  t.bench.respond = [](const BenchJob& job) {
+    BenchAnswer answer = fakes::measured(2);
+    if (fakes::a_of(job) == 2) {
+      answer.outcome = Outcome::launch_failed;
+      answer.lack = Lack::unclear;
+      answer.message = "sh: 0: Cannot fork";
+      answer.samples_ms.clear();
+    }
+    return answer;
+  };
+  const TuneResult first = t.run();
+  CHECK(first.counts ==
+        std::map<Outcome, std::uint64_t>{{Outcome::ok, 2}, {Outcome::crashed, 2}, {Outcome::launch_failed, 2}});
+  REQUIRE(t.observer.warnings.size() == 2);
+  CHECK(t.observer.warnings[0].find("not stored") != std::string::npos);
+  CHECK(t.observer.warnings[1].rfind("4 failures are not stored", 0) == 0);
+  t.compiler.respond = {};
+  t.bench.respond = {};
+  const TuneResult second = t.run();
+  CHECK(second.from_store == 2);
+  CHECK(second.counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 6}});
+}
+
+TEST_CASE("A reference whose compiler was killed does not make the spec wrong") {
+  using namespace xtune;
+  for (const auto& [outcome, lack, expected] :
+       {std::tuple(Outcome::crashed, Lack::killed, ErrorKind::io),
+        std::tuple(Outcome::crashed, Lack::none, ErrorKind::io),
+        std::tuple(Outcome::timed_out, Lack::killed, ErrorKind::io),
+        std::tuple(Outcome::compile_failed, Lack::none, ErrorKind::invalid_spec),
+        std::tuple(Outcome::timed_out, Lack::none, ErrorKind::invalid_spec)}) {
+    fakes::Tuning t;
+    std::ofstream(t.folder.path() / "ref.cu") << "extern \"C\" __global__ void ref(const float*, float*, int) {}\n";
+    t.reference = "reference = { kernel = \"ref\", source = \"ref.cu\", grid = [1], block = [1] }";
+    t.compiler.respond = [&, outcome = outcome, lack = lack](const CompileJob& job) {
+      CompileAnswer answer = fakes::compiled(job);
+      if (job.request.entry == "ref") answer.outcome = outcome, answer.lack = lack;
+      return answer;
+    };
+    ErrorKind kind = ErrorKind::interrupted;
+    try {
+      t.run();
+    } catch (const Error& error) {
+      kind = error.kind();
+    }
+    CHECK(kind == expected);
+  }
 }

@@ -198,8 +198,8 @@ TEST_CASE("Another compiler, device, problem or source is another question") {
   CHECK(t.run().from_store == 0);
   t.rest = "[measure]\nwarmup = 9\n";
   CHECK(t.run().from_store == 0);
-  t.target.device.driver = "another driver";  // no part of the key: results stay good across driver updates
-  CHECK(t.run().from_store == 4);
+  t.target.device.driver = "another driver";  // after an update times may differ
+  CHECK(t.run().from_store == 0);
 }
 
 TEST_CASE("fresh measures again; retry_failed tries stored crashes and timeouts again, nothing else") {

@@ -300,3 +300,22 @@ TEST_CASE("A job counts as a gibibyte, then as a quarter more than the largest p
   CHECK(memory.admits(1));
   CHECK_FALSE(memory.admits(2));
 }
+
+TEST_CASE("a job that is to run alone goes first, and nothing runs beside it") {
+  EventLoop loop;
+  Gate gate;
+  WorkerPool pool(loop, 2, fake);
+  std::vector<std::string> done;
+  const auto note = [&](const std::string& name) {
+    return [&done, name](const WorkerReply&) { done.push_back(name); };
+  };
+  pool.submit(gate.job(0), long_s, note("busy"));
+  pool.submit_alone({{"do", "echo"}}, long_s, [&](const WorkerReply&) { done.push_back("alone"); });
+  pool.submit({{"do", "echo"}}, long_s, note("later"));
+  // The second worker is idle, but one job runs beside it, and the one that waits for that goes first.
+  CHECK(pool.busy() == 1);
+  CHECK(pool.queued() == 2);
+  gate.open_for_ever();
+  REQUIRE(loop.run_until([&] { return done.size() == 3; }));
+  CHECK(done == std::vector<std::string>{"busy", "alone", "later"});
+}

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "base/files.hpp"
 #include "fakes/process_checks.hpp"
 #include "xtune/error.hpp"
 
@@ -290,4 +291,26 @@ TEST_CASE("misuse is refused") {
   CHECK_THROWS_AS(worker.request({}, long_s, [](WorkerReply) {}), Error);
   WorkerProcess other(loop, fake());
   CHECK_THROWS_AS(other.request({}, long_s, nullptr), Error);
+}
+
+TEST_CASE("what was killed from outside is told from what died and from what was too slow") {
+  EventLoop loop;
+  WorkerProcess worker(loop, fake());
+  CHECK(failure_of(ask(loop, worker, {{"do", "kill"}}), WorkerFailureKind::crashed).from_outside);
+  CHECK_FALSE(failure_of(ask(loop, worker, {{"do", "crash"}}), WorkerFailureKind::crashed).from_outside);
+  CHECK_FALSE(failure_of(ask(loop, worker, {{"do", "hang"}}, 0.05), WorkerFailureKind::timed_out).from_outside);
+}
+
+TEST_CASE("an answer wins over a limit that passed while nobody read it") {
+  EventLoop loop;
+  WorkerProcess worker(loop, fake());
+  answer_in(ask(loop, worker, {{"do", "echo"}}));
+  std::optional<WorkerReply> reply;
+  worker.request({{"do", "echo"}}, 0.001, [&](WorkerReply arrived) { reply = std::move(arrived); });
+  // The loop does not run until the worker has read the request and waits for the next one, and the limit is over.
+  const std::string stat = "/proc/" + std::to_string(worker.pid()) + "/stat";
+  const std::int64_t start_ms = loop.now_ms();
+  while (loop.now_ms() - start_ms < 20 || read_if_there(stat).find(") S ") == std::string::npos) loop.now_ms();
+  REQUIRE(loop.run_until([&] { return reply.has_value(); }));
+  CHECK(answer_in(*reply).contains("echo"));
 }

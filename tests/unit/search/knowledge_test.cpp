@@ -5,7 +5,6 @@
 #include <set>
 
 #include "base/random.hpp"
-#include "core/search/guidance.hpp"
 #include "core/search/strategy.hpp"
 
 using namespace xtune;
@@ -137,24 +136,4 @@ TEST_CASE("sources of nothing but failures, odd times and foreign indices say no
     CAPTURE(name);
     CHECK(best_after(name, space, 25, 1, {odd, {"empty", {}}}) == best_after(name, space, 25, 1, {}));
   }
-}
-
-TEST_CASE("weights follow what the results bear out") {
-  const Space space = make_space();
-  const Features features(space);
-  Random random(1);
-  std::vector<Source> sources{source_of(space, "same", 0, true, 1), {"opposite", {}}};
-  for (std::uint64_t i = 0; i < space.size(); ++i)
-    sources[1].observations.push_back({i, Outcome::ok, 1 / time_of(space, i, 0, true)});
-  Guidance guidance(space, features, sources, random);
-  REQUIRE(guidance.guides().size() == 2);
-  CHECK(guidance.expected(5) == 0);
-  std::vector<std::uint64_t> indices;
-  std::vector<double> values;
-  for (std::uint64_t i = 3; i < space.size(); i += 501) {
-    indices.push_back(i);
-    values.push_back(guidance.guides()[0].score(i) + 2);
-  }
-  guidance.weigh(indices, values);
-  CHECK(guidance.expected(5) == doctest::Approx(guidance.guides()[0].score(5)).epsilon(0.2));
 }

@@ -182,13 +182,10 @@ TEST_CASE("a soft logarithm keeps the order and presses the slow together") {
 
 TEST_CASE("a lesson takes failures for no times, and bounds for what they are worth") {
   const Space space({parameter("A", {number(1), number(2), number(3), number(4), number(5), number(6)})}, {}, {});
-  const Features features(space);
-  Random random(1);
-  Guidance guidance(space, features, {}, random);
   using Kind = SearchResult::Kind;
   const std::vector<SearchResult> results{{0, Kind::measured, 2}, {1, Kind::failed, 0},     {2, Kind::measured, 1},
                                           {3, Kind::bound, 1.5},  {4, Kind::bound, 0.0001}, {5, Kind::measured, 1.8}};
-  const Lesson lesson(results, guidance);
+  const Lesson lesson(results);
   CHECK(lesson.failed() == std::vector<std::uint64_t>{1});
   CHECK(lesson.timed().front() == 2);
   CHECK(lesson.best() == doctest::Approx(lesson.target(2)));

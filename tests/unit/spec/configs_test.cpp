@@ -106,3 +106,29 @@ TEST_CASE("a replay's keys") {
   CHECK_THROWS_WITH_AS(load("backend = \"replya\"\n"), doctest::Contains("did you mean 'replay'?"), Error);
   CHECK_THROWS_WITH_AS(load("recording = \"gone.jsonl\"\n"), doctest::Contains("gone.jsonl does not exist"), Error);
 }
+
+TEST_CASE("a long list is read in linear time, and says on which line it repeats itself") {
+  // Each row compared with all values of every parameter would end in the test's timeout.
+  std::vector<Parameter> wide(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    wide[i].name = i == 0 ? "X" : "Y";
+    for (std::int64_t value = 0; value < 100'000; ++value) wide[i].values.emplace_back(value);
+  }
+  std::string text = "X,Y\n";
+  for (int i = 0; i < 100'000; ++i) text += std::to_string(i) + "," + std::to_string(99'999 - i) + "\n";
+  CHECK(parse_configs(text, "list.csv", wide).size() == 100'000);
+  try {
+    parse_configs(text + "7,99992\n", "list.csv", wide);
+    FAIL("the list was accepted");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).starts_with("list.csv:100002:1: the configuration is listed twice"));
+  }
+
+  const TemporaryDirectory folder;
+  std::ofstream(folder.path() / "list.csv") << text;
+  const Spec spec = parse_spec(
+      "[kernel]\nname = \"k\"\n[space]\nconfigs = \"list.csv\"\n[space.params]\nX = { min = 0, max = 99999 }\n"
+      "Y = { min = 0, max = 99999 }\n",
+      "k.toml", folder.path());
+  CHECK(spec.configs->size() == 100'000);
+}

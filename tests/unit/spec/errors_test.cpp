@@ -149,7 +149,8 @@ TEST_CASE("arguments and launch") {
   refused("shape = [\"M\", \"N\"]\n\n", "\n", "[[args]]", "the buffer 'A' has no shape");
   refused("value = \"ALPHA * RASTER\"", "", "[[args]]\nname = \"alpha\"", "the scalar 'alpha' has no value");
   refused("value = \"ALPHA * RASTER\"", "value = 1\nshape = [1]", "shape = [1]", "the scalar 'alpha' has no shape");
-  refused("kind = \"scalar\"", "kind = \"tensor_map\"", "\"tensor_map\"", "not available in this version");
+  refused("kind = \"scalar\"", "kind = \"tensor_map\"", "\"tensor_map\"",
+          "unknown word 'tensor_map'; one of buffer, scalar");
   refused("fill = \"zero\"", "fill = \"zero\"\nfile = \"c.npy\"", "file = \"c", "exclude each other");
   refused("fill = \"zero\"", "file = \"missing.npy\"", "\"missing.npy\"", "does not exist");
   refused("block = [\"THREADS\", 1]", "block = [1, 1, 1, 1]", "[1, 1, 1, 1]",
@@ -160,7 +161,8 @@ TEST_CASE("arguments and launch") {
             .find("no [[args]]") != std::string::npos);
   CHECK(failure("[kernel]\nname = \"k\"\nsource = \"gemm.cu\"\n").find("no table [launch]") != std::string::npos);
   const std::string kokkos = "[kernel]\nname = \"k\"\nbackend = \"kokkos\"\nsource = \"gemm.cu\"\n";
-  CHECK(failure(kokkos + "[space.params]\nA = [1]\n[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [4]\n") == "no error");
+  CHECK(failure(kokkos + "[space.params]\nA = [1]\n[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [4]\n") ==
+        "no error");
   CHECK(failure(kokkos + "[launch]\ngrid = [1]\nblock = [1]\n").find("a Kokkos unit launches itself") !=
         std::string::npos);
   CHECK(failure("[kernel]\nname = \"k\"\n[space.params]\nA=[1]\n[launch]\ngrid=[1]\nblock=[1]\n")
@@ -286,6 +288,19 @@ TEST_CASE("files that are no specs") {
   for (int i = 0; i < 100000; ++i) keys += ".a";
   CHECK(failure(keys + " = 1\n").find("more than 32 parts") != std::string::npos);
   CHECK(failure("[" + keys + "]\n").find("more than 32 parts") != std::string::npos);
+}
+
+TEST_CASE("a line may be as long as the file, with its places still right") {
+  // Time quadratic in the line's length would end in the test's timeout.
+  const std::string letter = "\xC3\xA4";
+  std::string line = "constraints = [\"X != '" + letter + "'\", ";
+  for (int i = 0; i < 100'000; ++i) line += "\"X != 'value " + std::to_string(i) + "'\", ";
+  const std::string rest = "]\n[space.params]\nX = [\"a\", \"b\"]\n";
+  const Spec spec = parse("[kernel]\nname = \"k\"\n[space]\n" + line + rest);
+  REQUIRE(spec.constraints.size() == 100'001);
+  CHECK(spec.constraints.back().at.column == line.size() - 1 - 2 - std::string("\"X != 'value 99999'").size() + 1);
+  CHECK(failure("[kernel]\nname = \"k\"\n[space]\n" + line + "\"Z > 1\"" + rest)
+            .find("gemm.toml:4:" + std::to_string(line.size() - 1 + 2) + ": unknown name 'Z'") != std::string::npos);
 }
 
 TEST_CASE("files on disk: missing, a folder, far too large") {

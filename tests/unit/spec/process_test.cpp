@@ -156,6 +156,10 @@ TEST_CASE("what is wrong with [process] is told at its place") {
   refused(changed("--n {N}", "--n {M}"), "M}", "unknown name 'M' in a command");
   refused(changed("--threads {THREADS}", "--threads {THREADS"), "{THREADS\"", "not closed");
   refused(changed("--n {N}", "| tee"), "| tee", "'|' would need a shell");
+  refused(changed("\"{out} --n {N}", "\"OMP_NUM_THREADS={THREADS} {out} --n {N}"), "OMP_NUM_THREADS={THREADS} {out}",
+          "process.run begins with 'OMP_NUM_THREADS={THREADS}', which would be the program: set variables with env = { "
+          "OMP_NUM_THREADS = \"{THREADS}\" }");
+  refused(changed("build = \"", "build = \"CC=cc "), "CC=cc", "set variables with build_env = { CC = \"cc\" }");
   refused(changed("sources =", "source ="), "source =", "did you mean 'sources'");
   refused(changed("[\"gemm.cu\"]", "[\"gem.cu\"]"), "\"gem.cu\"", "does not exist");
   refused(changed("regex = \"time ([0-9.]+)\"", "regex = \"time ([0-9\""), "\"time ([0-9\"",

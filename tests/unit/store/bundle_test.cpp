@@ -96,6 +96,25 @@ TEST_CASE("a bundle answers as its store does, from a place that nobody can writ
   CHECK(bundle.view("gfx90a", "gemm").groups().empty());
 }
 
+TEST_CASE("a bundle with two entries of one kernel and architecture, or of one artifact, is refused") {
+  const TemporaryDirectory store;
+  fill(store.path());
+  const fs::path path = store.path() / "b";
+  write_bundle(store.path(), path, {});
+  const std::string text = read_file(path);
+  const std::size_t begin = text.find('\n') + 1, end = text.find('\n', begin) + 1;
+  for (const char* list : {"records", "artifacts"}) {
+    nlohmann::json header = nlohmann::json::parse(text.substr(0, begin)),
+                   index = nlohmann::json::parse(text.substr(begin, end - begin));
+    index[list].push_back(index[list][0]);
+    const std::string changed = index.dump() + "\n";
+    header["index_bytes"] = changed.size();
+    header["index_sha256"] = sha256(changed);
+    write_text(path, header.dump() + "\n" + changed + text.substr(end));
+    CHECK(error_of(path).find("twice") != std::string::npos);
+  }
+}
+
 TEST_CASE("a bundle that is damaged, cut off, newer or no bundle is refused, and so is a wrong image") {
   const TemporaryDirectory store;
   fill(store.path());

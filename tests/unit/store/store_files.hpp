@@ -62,8 +62,8 @@ inline std::vector<Record> random_records(std::uint64_t seed, std::size_t count)
 }
 
 /// One whose key is what its parts make of it.
-inline Record sound_record(const std::string& artifact_key) {
-  Record record = example_record(64, 1);
+inline Record sound_record(const std::string& artifact_key, double time_ms = 1) {
+  Record record = example_record(64, time_ms);
   record.artifact_key = artifact_key;
   record.key_parts = {{"artifact", artifact_key}, {"problem", problem_part(record.problem)}};
   record.key = key_of(record.key_parts);

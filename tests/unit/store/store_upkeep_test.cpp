@@ -9,7 +9,9 @@
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/process_gone.hpp"
 #include "core/build/cache.hpp"
+#include "core/record/record_check.hpp"
 #include "core/store/gc.hpp"
 #include "core/store/merge.hpp"
 #include "core/store/store_view.hpp"
@@ -148,6 +150,47 @@ TEST_CASE("repair leaves alone what may still be written, and what a newer xtune
   fs::remove(live.string());
   CHECK(texts_in(store.path()).at("records/sm_90/gemm/newer.jsonl") == before.at("records/sm_90/gemm/newer.jsonl"));
   CHECK_THROWS_AS(verify_store(store.path() / "nowhere", false), Error);
+}
+
+TEST_CASE("repair does not trust the number of a process of another container, nor lose what it appends meanwhile") {
+  const TemporaryDirectory store;
+  RecordWriter writer(store.path(), "sm_90", "gemm", "a1");
+  for (int block = 1; block <= 3; ++block) writer.append(sound_record(std::string(64, static_cast<char>('0' + block))));
+  const fs::path path = writer.path();
+  // This machine's name, and a process id that is nobody's here; the bytes stay in place, as the writer has the file.
+  std::string text = read_file(path);
+  nlohmann::json header = nlohmann::json::parse(text.substr(0, text.find('\n')));
+  REQUIRE(header.at("pid_scope") == pid_scope());
+  header["pid_scope"] = "00000000";
+  header.erase("checksum");
+  text.replace(0, text.find('\n'), with_checksum(header.dump()));
+  const std::size_t second = text.find('\n', text.find('\n') + 1) + 1;
+  text[second] = '\0';
+  std::fstream(path, std::ios::binary | std::ios::in | std::ios::out) << text;
+  VerifyReport report = verify_store(store.path(), true);
+  CHECK_FALSE(report.sound());
+  CHECK(report.not_repaired.size() == 1);
+  CHECK(read_file(path) == text);
+  // Silent for long, it is taken for ended; that it was not costs nothing.
+  age(path);
+  report = verify_store(store.path(), true);
+  CHECK(report.sound());
+  CHECK(report.damage.size() == 1);
+  writer.append(sound_record(std::string(64, '4')));
+  writer.append(sound_record(std::string(64, '5')));
+  CHECK(read_records(store.path(), "sm_90", "gemm").records.size() == 4);
+}
+
+TEST_CASE("verify notes records that are dated in the future") {
+  const TemporaryDirectory store;
+  Record record = sound_record(std::string(64, 'a'));
+  record.unix_time_ms = system_clock().unix_time_ms() + 86'400'000;
+  write_records(store.path(), {record});
+  const VerifyReport report = verify_store(store.path(), false);
+  CHECK(report.sound());
+  REQUIRE(report.notes.size() == 1);
+  CHECK(report.notes.front().find("1 record is dated in the future") != std::string::npos);
+  CHECK(report.notes.front().find("'node1'") != std::string::npos);
 }
 
 TEST_CASE("gc removes what no record names once it is old, never a record unless told, and nothing on a dry run") {

@@ -8,6 +8,7 @@
 
 #include "base/files.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/store/bundle.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
@@ -118,7 +119,12 @@ TEST_CASE("rules turn away and prefer as they do in look_up") {
     // Which finals are left to judge is another question where the first may answer and one behind it may not.
     StoreView::Rules rules;
     rules.allowed = [&](const StoredConfig& config) { return allowed(view.config_of(config)); };
-    rules.holds = [&](const StoredConfig& config) { return holds(view.record_of(config).artifact_key); };
+    const auto fit_in = [&](const StoreView& own) {
+      return [&](const StoredConfig& config) {
+        return holds(own.record_of(config).artifact_key) ? KeyFit::holds : KeyFit::differs;
+      };
+    };
+    rules.fit = fit_in(view);
     std::vector<Record> without_finals = records;
     std::erase_if(without_finals, [](const Record& record) { return !record.finals.empty(); });
     const TemporaryDirectory plain;
@@ -126,17 +132,69 @@ TEST_CASE("rules turn away and prefer as they do in look_up") {
     const StoreView plain_view = StoreView::load(plain.path(), "sm_90", "gemm");
     StoreView::Rules plain_rules = rules;
     plain_rules.allowed = [&](const StoredConfig& config) { return allowed(plain_view.config_of(config)); };
+    plain_rules.fit = fit_in(plain_view);
     for (const Bindings& problem : asked_problems()) {
       const LookupResult lookup = look_up(without_finals, problem, example_device(), "median", expected);
       const StoreView::Found found = plain_view.find(problem, example_device(), plain_rules);
       check_same(plain_view, found, lookup);
-      if (found.config) CHECK(found.holds == lookup.differences.empty());
+      if (found.config) CHECK((found.fit == KeyFit::holds) == lookup.differences.empty());
       const StoreView::Found settled = view.find(problem, example_device(), rules);
       if (settled.config) CHECK(allowed(view.config_of(*settled.config)));
       CHECK((settled.match == Match::none) ==
             (look_up(records, problem, example_device(), "median", expected).match == Match::none));
     }
   }
+}
+
+TEST_CASE("a record without its driver in the key is the same measurement as one with it; another driver's is stale") {
+  const auto record_with = [](std::int64_t block, double time_ms, std::int64_t unix_time_ms, const std::string& driver,
+                              bool in_key) {
+    Record record = example_record(block, time_ms);
+    record.device.driver = driver;
+    record.unix_time_ms = unix_time_ms;
+    record.key_parts = {
+        {"artifact", std::to_string(block)}, {"device", device_part(record.device)}, {"sanitize", "false"}};
+    if (in_key) record.key_parts.insert(record.key_parts.begin() + 2, {"driver", driver});
+    record.key = key_of(record.key_parts);
+    return record;
+  };
+  const TemporaryDirectory store;
+  // BLOCK=1 was fast once and is not any more; BLOCK=2 was faster with the driver before.
+  write_records(store.path(), {record_with(1, 1, 1000, "13", false), record_with(1, 8, 2000, "13", true),
+                               record_with(2, 2, 1000, "12", false), record_with(3, 9, 2000, "13", true)});
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+  CHECK(view.warnings().empty());
+  REQUIRE(view.groups().size() == 1);
+  CHECK(view.order(view.groups().front()).size() == 3);
+  DeviceInfo device = example_device();
+  std::set<std::string> read;
+  StoreView::Rules rules;
+  rules.fit = [&](const StoredConfig& config) {
+    read.insert(config_text(config));
+    return view.device_of(config).driver == device.driver ? KeyFit::holds : KeyFit::stale;
+  };
+  rules.fit_at_best = [&](const StoredConfig& config) {
+    return view.device_of(config).driver == device.driver ? KeyFit::holds : KeyFit::stale;
+  };
+  device.driver = "13";
+  const Bindings problem = example_record(1, 1).problem;
+  StoreView::Found found = view.find(problem, device, rules);
+  CHECK(config_text(*found.config) == "BLOCK=1");
+  CHECK(found.config->median_ms == doctest::Approx(8));
+  CHECK(found.fit == KeyFit::holds);
+  CHECK(view.record_of(*found.config).time_ms.median == doctest::Approx(8));
+  device.driver = "14";
+  read.clear();
+  found = view.find(problem, device, rules);
+  CHECK(config_text(*found.config) == "BLOCK=2");
+  CHECK(found.fit == KeyFit::stale);
+  CHECK(read.size() == 1);
+  CHECK(view.explain(found, problem, device).find("stale: driver 12 when it was measured, driver 14 now") !=
+        std::string::npos);
+  std::vector<std::string> warnings;
+  const std::vector<Winner> winners = winners_of(store.path(), {}, warnings);
+  REQUIRE(winners.size() == 1);
+  CHECK(winners.front().record.config.at("BLOCK") == Value(std::int64_t{1}));
 }
 
 TEST_CASE("damage is told as read_records tells it, and the rest is read") {
@@ -246,7 +304,8 @@ TEST_CASE("look_up answers for the same reasons as it does of whole records, wit
             own.push_back(&record);
         std::vector<std::string> expected_order, order;
         for (const Record* record : ranked(own, options.statistic)) expected_order.push_back(json_of(*record));
-        for (const StoredConfig* config : view.ranked(problem, device, rules.obstacle))
+        for (const StoredConfig* config :
+             rank_configs(view.members(problem, device, rules.obstacle), options.statistic))
           order.push_back(json_of(view.record_of(*config)));
         CHECK(order == expected_order);
       }

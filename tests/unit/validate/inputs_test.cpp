@@ -180,6 +180,28 @@ TEST_CASE("arguments come from .npy files of their own shape and dtype") {
   CHECK(kind_of([&] { bytes_of(layout); }) == ErrorKind::invalid_argument);
 }
 
+TEST_CASE("a file of the wrong kind is refused by its header, and its data are read where they belong") {
+  const TemporaryDirectory folder;
+  auto layout = layout_of(DType::f32, {4});
+  layout.file = folder.path() / "a.npy";
+  // 8 TiB of data that take no room on the disk: reading them would take memory that there is not.
+  const std::string header = npy_text("{'descr': '<f4', 'fortran_order': False, 'shape': (2199023255552,), }\n", "");
+  write_text(layout.file, header);
+  std::error_code too_large;
+  std::filesystem::resize_file(layout.file, header.size() + (std::uint64_t{4} << 41), too_large);
+  std::string message;
+  CHECK(kind_of([&] { check_input_file(layout); }, &message) ==
+        (too_large ? ErrorKind::io : ErrorKind::invalid_argument));
+  if (!too_large) CHECK(message.find("holds f32[2199023255552], but argument 'A' is f32[4]") != std::string::npos);
+  std::filesystem::remove(layout.file);
+  layout.file.clear();
+  const auto data = bytes_of(layout);
+  layout.file = folder.path() / "a.npy";
+  write_npy(layout.file, {DType::f32, {4}, data});
+  CHECK_NOTHROW(check_input_file(layout));
+  CHECK(bytes_of(layout) == data);
+}
+
 TEST_CASE("headers that NumPy writes in other ways") {
   const TemporaryDirectory folder;
   const auto path = folder.path() / "a.npy";

@@ -82,6 +82,18 @@ TEST_CASE("a warp operation exchanges within its mask, and disjoint masks do not
   CHECK(ballots[40] == 0x00001111u);
 }
 
+TEST_CASE("a deadlock names the mask that the kernel gave, not what became of it") {
+  BlockRunner runner(stack_bytes);
+  const std::string failure = run(runner, 32, [&](unsigned i) {
+    if (i == 16)
+      meet(0x0000ffffu, -1, 0, 0);
+    else
+      services.barrier(0);
+  });
+  CHECK_MESSAGE(failure.find("1 of warp 0 wait in a warp operation with mask 0x0000ffff;") != std::string::npos,
+                failure);
+}
+
 TEST_CASE("a lane keeps its value when its source takes no part") {
   BlockRunner runner(stack_bytes);
   unsigned long long outside = 0, none = 0;

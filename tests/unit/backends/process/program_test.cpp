@@ -11,6 +11,9 @@
 #include "backends/process/run_program.hpp"
 #include "base/descendants.hpp"
 #include "base/files.hpp"
+#include "core/build/shortage.hpp"
+#include "fakes/environment_variable.hpp"
+#include "fakes/limited_directory.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -103,7 +106,7 @@ TEST_CASE("a metric that is not found shows what was printed") {
   CHECK(says(Shell("echo time nan").failure(), "wrong_result: the time was not found: it is 'nan'"));
 }
 
-TEST_CASE("what is expected must be in the output, and the check must end well, once for all runs") {
+TEST_CASE("what is expected must be in the output, and the check must end well, of the first run and of the last") {
   Shell shell("echo 'time 1'; echo 'result 42'; echo x >> runs; echo ok > {tmp}/result");
   shell.call.words = {"/bin/sh", "-c", "echo 'time 1'; echo 'result 42'; echo ok > {tmp}/result"};
   shell.call.expect = "^result 42$";
@@ -112,11 +115,33 @@ TEST_CASE("what is expected must be in the output, and the check must end well, 
   program->run({});
   program->run({});
   CHECK(shell.read("checks") == "checked\n");
+  program->check_last_run();
+  program->check_last_run();
+  CHECK(shell.read("checks") == "checked\nchecked\n");
+  program->run({});
+  CHECK(shell.read("checks") == "checked\nchecked\n");
   shell.call.expect = "^result 43$";
   CHECK(says(shell.failure(), "wrong_result: no line of the output matches what is expected, '^result 43$'"));
   shell.call.expect.clear();
   shell.call.check = {"/bin/sh", "-c", "echo 'differs at 7' >&2; exit 1"};
   CHECK(shell.failure() == "wrong_result: the check ended with exit code 1: differs at 7");
+}
+
+TEST_CASE("a program whose results are right once only is wrong") {
+  Shell shell("");
+  shell.call.words = {"/bin/sh", "-c", "echo 'time 1'; test -e ran || echo ok > {tmp}/result; : > ran"};
+  shell.call.check = {"/bin/sh", "-c", "test -s {tmp}/result || { echo 'no result' >&2; exit 1; }"};
+  const auto program = shell.load();
+  program->run({});
+  program->check_last_run();
+  program->run({});
+  try {
+    program->check_last_run();
+    FAIL("it passed");
+  } catch (const CandidateFailure& failed) {
+    CHECK(failed.outcome() == Outcome::wrong_result);
+    CHECK(failed.what() == std::string("the check passed run 1 and, after run 2, ended with exit code 1: no result"));
+  }
 }
 
 TEST_CASE("a file that the program writes is read, and an old one is not taken for this run's") {
@@ -212,12 +237,16 @@ TEST_CASE("builds: the file at {out} is the image; failures tell what the compil
   request.defines = {{"WORD", "made"}};
   CHECK(failure("printf \"$WORD\" > {out}") == "image made");
   CHECK(failure("true") == "compile_failed: the build ended well and left no file at {out}");
-  CHECK(failure(": > {out}") == "compile_failed: the build ended well and left an empty file at {out}");
+  CHECK(failure(": > {out}") == "compile_failed: the build ended well and left {out} empty");
   CHECK(failure("mkdir {out}") == "compile_failed: the build made a folder of {out}, which is to be one file");
   CHECK(failure("echo 'a.cpp:3:1: error: no such thing' >&2; exit 1") ==
         "compile_failed: the build ended with exit code 1: a.cpp:3:1: error: no such thing");
   CHECK(says(failure("kill -SEGV $$"), "crashed: /bin/sh crashed: killed by signal 11"));
   CHECK_THROWS_AS(failure("echo 'cc: No space left on device' >&2; exit 1"), Error);
+  CHECK_THROWS_AS(failure("echo 'cp: No space left on device' >&2; : > {out}"), Error);
+  CHECK_THROWS_AS(failure("echo 'sh: 0: Cannot fork' >&2"), Error);
+  request.options = {"/bin/sh", "-c", "kill -KILL $$"};
+  CHECK_THROWS_AS(toolchain->compile(request), ShortageFailure);
   request.options.clear();
   CHECK(toolchain->compile(request).image.empty());
   request.options = {"no-such-compiler", "{out}"};
@@ -232,4 +261,51 @@ TEST_CASE("the process backend takes no kernels, and is none of those that auto 
   CHECK_THROWS_AS(backend->open_runtime(), Error);
   CHECK_THROWS_AS(backend->open_device(0)->load({}, {}), Error);
   CHECK_THROWS_AS(backend->open_device(0)->allocate(16), Error);
+}
+
+TEST_CASE("a full temporary directory ends a build, whatever the build says of itself") {
+  const fakes::LimitedDirectory full("size=256k");
+  if (!full.mounted()) {
+    MESSAGE("skipped: this user cannot mount");
+    return;
+  }
+  const Variable place("XTUNE_TMP_DIR", full.path().string());
+  const auto toolchain = make_backend("process")->open_toolchain();
+  CompileRequest request;
+  request.folder = full.path().string();
+  for (const char* script : {"head -c 1000000 /dev/zero > {out}; true", "echo word > {out}", "exit 1"}) {
+    CAPTURE(script);
+    request.options = {"/bin/sh", "-c", script};
+    CHECK_THROWS_WITH_AS(toolchain->compile(request), doctest::Contains("XTUNE_TMP_DIR"), Error);
+  }
+}
+
+TEST_CASE("a program is not run where no programs are allowed, and no configuration is blamed") {
+  const fakes::LimitedDirectory forbids("noexec,size=8m");
+  if (!forbids.mounted()) {
+    MESSAGE("skipped: this user cannot mount");
+    return;
+  }
+  const Variable place("XTUNE_TMP_DIR", forbids.path().string());
+  Shell shell("");
+  shell.call.words = {"{out}"};
+  CHECK_THROWS_WITH_AS(shell.load("#!/bin/sh\necho time 1\n")->run({}), doctest::Contains("XTUNE_TMP_DIR"), Error);
+}
+
+TEST_CASE("a program that fails for want of room or processes is not the configuration's failure for certain") {
+  const auto lack = [](const Shell& shell) {
+    try {
+      shell.run();
+    } catch (const CandidateFailure& failure) {
+      return std::string(to_string(failure.outcome())) + " " + to_string(lack_of(failure));
+    }
+    return std::string();
+  };
+  CHECK(lack(Shell("echo 'sh: 0: Cannot fork' >&2; exit 2")) == "launch_failed unclear");
+  CHECK(lack(Shell("echo 'p: No space left on device' >&2; exit 1")) == "launch_failed unclear");
+  CHECK(lack(Shell("echo 'std::bad_alloc' >&2; exit 1")) == "launch_failed none");
+  CHECK(lack(Shell("kill -SEGV $$")) == "crashed none");
+  Shell missing("");
+  missing.call.words = {"./no-such-program"};
+  CHECK(lack(missing) == "launch_failed unclear");
 }

@@ -1,0 +1,84 @@
+// A limit is waited for in steps. libuv calls timers before it reads pipes: after a suspension both are due at once,
+// and the answer in the pipe must win.
+#include "base/deadline.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "base/event_loop.hpp"
+#include "base/files.hpp"
+
+namespace xtune {
+namespace {
+
+// A suspension costs one step of the limit at most.
+constexpr std::uint64_t steps = 8, longest_step_ms = 1000;
+constexpr std::uint64_t least_longest_stop_ms = 60'000;
+constexpr double longest_limit_s = 1e12;
+
+char state_of(int pid) {
+  const std::string stat = read_if_there("/proc/" + std::to_string(pid) + "/stat");
+  // The program's name, in parentheses, may hold anything.
+  const std::size_t at = stat.rfind(')');
+  return at == std::string::npos || at + 2 >= stat.size() ? '?' : stat[at + 2];
+}
+
+}  // namespace
+
+TimeAllowance::TimeAllowance(double limit_s) noexcept
+    : limit_ms_(static_cast<std::uint64_t>(std::ceil(std::clamp(limit_s, 0.0, longest_limit_s) * 1e3))),
+      step_ms_(std::clamp<std::uint64_t>(limit_ms_ / steps, 1, longest_step_ms)),
+      longest_stop_ms_(std::max(limit_ms_, least_longest_stop_ms)) {}
+
+std::uint64_t TimeAllowance::next_wait_ms() const noexcept {
+  return used_ms_ >= limit_ms_ ? 1 : std::min(step_ms_, limit_ms_ - used_ms_);
+}
+
+void TimeAllowance::waited(bool stopped) noexcept { (stopped ? stopped_ms_ : used_ms_) += next_wait_ms(); }
+
+bool is_stopped(int pid) {
+  if (const char state = state_of(pid); state == 'T' || state == 't') return true;
+  // Those that its first thread started: a worker starts all it starts there, and has a thread for each core.
+  const std::string text = std::to_string(pid);
+  std::ifstream children("/proc/" + text + "/task/" + text + "/children");
+  for (int child = 0; children >> child;)
+    if (is_stopped(child)) return true;
+  return false;
+}
+
+struct Deadline::State {
+  EventLoop& loop;
+  TimeAllowance allowance;
+  int pid;
+  Expired expired;
+  EventLoop::Watch timer;
+
+  void wait() {
+    timer = loop.call_after(allowance.next_wait_ms(), [this] {
+      allowance.waited(pid > 0 && is_stopped(pid));
+      if (!allowance.is_over()) return wait();
+      timer = loop.call_after(1, [this] {
+        // The callback may destroy this.
+        const Expired call = std::move(expired);
+        call(allowance.was_stopped_too_long());
+      });
+    });
+  }
+};
+
+Deadline::Deadline() = default;
+Deadline::~Deadline() = default;
+void Deadline::cancel() noexcept { state_.reset(); }
+Deadline::Deadline(Deadline&&) noexcept = default;
+Deadline& Deadline::operator=(Deadline&&) noexcept = default;
+
+Deadline::Deadline(EventLoop& loop, double limit_s, int pid, Expired expired) {
+  if (!(limit_s < longest_limit_s)) return;
+  state_ = std::make_unique<State>(State{loop, TimeAllowance(limit_s), pid, std::move(expired), {}});
+  state_->wait();
+}
+
+}  // namespace xtune

@@ -1,0 +1,47 @@
+// By the numbers that nlohmann-json documents for its exceptions.
+#include "base/json_error.hpp"
+
+#include "base/text.hpp"
+
+namespace xtune {
+
+namespace {
+
+/// What stands between the first two quotes of a message.
+std::string quoted_in(const std::string& message) {
+  const std::size_t open = message.find('\''), close = message.rfind('\'');
+  return open < close ? message.substr(open + 1, close - open - 1) : "";
+}
+
+/// "[json.exception.type_error.302] type must be number, but is string"
+std::string type_text(const std::string& message) {
+  constexpr std::string_view must = "type must be ", but = ", but is ";
+  const std::size_t wanted = message.find(must), found = message.find(but);
+  if (wanted == std::string::npos || found == std::string::npos || found < wanted) return "a value has a wrong type";
+  return "a value is of type " + message.substr(found + but.size()) + "; expected " +
+         message.substr(wanted + must.size(), found - wanted - must.size());
+}
+
+}  // namespace
+
+std::string json_error_text(const nlohmann::json::exception& error) {
+  const std::string message = error.what();
+  if (const auto* parse = dynamic_cast<const nlohmann::json::parse_error*>(&error))
+    return "not JSON (byte " + std::to_string(parse->byte) + ")";
+  switch (error.id) {
+    case 302:
+      return printable(type_text(message), 200);
+    case 403:
+      return "'" + printable(quoted_in(message), 80) + "' is missing";
+    case 401:
+    case 402:
+    case 404:
+      return "a list is too short";
+    case 406:
+      return "a number is too large";
+    default:
+      return "a value has a wrong type";
+  }
+}
+
+}  // namespace xtune

@@ -1,0 +1,12 @@
+// What is wrong with JSON, in words for people instead of the library's.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace xtune {
+
+/// "not JSON (byte 17)", "'host' is missing", "a value is a string; a number was expected".
+std::string json_error_text(const nlohmann::json::exception& error);
+
+}  // namespace xtune

@@ -1,0 +1,95 @@
+// CLI11 says that a command is missing where one is misspelt: it does not name the word.
+#include "cli/command_line.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace xtune::cli {
+namespace {
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const auto*) { return true; });
+}
+
+const CLI::App* find_command(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* const each : commands_of(app))
+    if (each->get_name() == name) return each;
+  return nullptr;
+}
+
+Words command_names(const CLI::App& app) {
+  Words names;
+  for (const CLI::App* const each : commands_of(app)) names.push_back(each->get_name());
+  return names;
+}
+
+/// "xtune", "xtune store": as a user types it.
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "xtune" : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+Words option_names(const CLI::App& app) {
+  Words names;
+  for (const CLI::Option* const option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+}  // namespace
+
+Words usual_words(Words words) {
+  if (words.empty()) return words;
+  if (words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  } else if (words.front() == "version") {
+    words.front() = "--version";
+  }
+  return words;
+}
+
+const CLI::App& chosen_command(const CLI::App& app, const Words& words) {
+  const CLI::App* at = &app;
+  for (const std::string& word : words) {
+    const CLI::App* const next = find_command(*at, word);
+    if (next == nullptr) break;
+    at = next;
+  }
+  return *at;
+}
+
+std::string unknown_command(const CLI::App& app, const Words& words) {
+  const CLI::App& command = chosen_command(app, words);
+  if (commands_of(command).empty()) return {};
+  // Nothing but options may stand between a command and its own commands, and these take no values.
+  std::size_t position = 0;
+  for (const CLI::App* at = &command; at != &app; at = at->get_parent()) ++position;
+  while (position < words.size() && words[position].starts_with('-')) ++position;
+  if (position == words.size() || find_command(command, words[position])) return {};
+  Words names = command_names(command);
+  if (&command == &app) names.insert(names.end(), {"help", "version"});
+  const std::string& word = words[position];
+  const std::string of = &command == &app ? "" : " of `" + full_name(command) + "`";
+  return fmt::format("unknown command '{}'{}{}; the commands are {}", printable(word, 80), of,
+                     did_you_mean(word, names), fmt::join(names, ", "));
+}
+
+std::string parse_error_text(const CLI::App& app, const Words& words, const CLI::ParseError& error) {
+  const CLI::App& command = chosen_command(app, words);
+  // What was not understood comes before what is missing: the one is often the other, misspelt.
+  for (const std::string& word : app.remaining(true)) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name.starts_with('-') && name != "-")
+      return fmt::format("unknown option '{}'{}", printable(name, 80), did_you_mean(name, option_names(command)));
+    return fmt::format("unexpected argument '{}'", printable(word, 80));
+  }
+  return printable_lines(error.what());
+}
+
+}  // namespace xtune::cli

@@ -1,0 +1,25 @@
+// The words of the command line before CLI11 sees them, and what was wrong with them in xtune's words.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace xtune::cli {
+
+using Words = std::vector<std::string>;
+
+/// The words behind the program's name, in the spelling that the options know: `help`, `help run` and `version` become
+/// `--help`, `run --help` and `--version`.
+Words usual_words(Words words);
+
+/// A word in the place of a command that is none: "unknown command 'rnu' (did you mean 'run'?)"; else empty.
+std::string unknown_command(const CLI::App& app, const Words& words);
+
+/// The command that the words choose, such as `store ls`; the app itself where they choose none.
+const CLI::App& chosen_command(const CLI::App& app, const Words& words);
+
+/// What was wrong, once the words did not parse: "unknown option '--eval' (did you mean '--evals'?)".
+std::string parse_error_text(const CLI::App& app, const Words& words, const CLI::ParseError& error);
+
+}  // namespace xtune::cli

@@ -1,0 +1,248 @@
+// Macro replacement as C++ has it (C++17, 19.3), over sets: a name with several definitions gives several texts.
+#include "core/build/include_names.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "core/build/source_cursor.hpp"
+
+namespace xtune {
+namespace {
+
+using Texts = std::set<std::string>;
+
+// Real sources compute a name from a handful of macros; beyond these it is an attack or a library's counting trick.
+constexpr std::size_t texts_limit = 256;
+constexpr int depth_limit = 32, calls_limit = 20'000;
+
+bool starts_word(char c) { return SourceCursor::is_word(c) && !std::isdigit(static_cast<unsigned char>(c)); }
+
+std::string trimmed(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  return std::string(text);
+}
+
+/// The end of the token at `at`: a word, a number, a literal, or one character.
+std::size_t token_end(std::string_view text, std::size_t at) {
+  std::size_t end = at + 1;
+  if (SourceCursor::is_word(text[at])) {
+    while (end < text.size() && SourceCursor::is_word(text[end])) ++end;
+  } else if (text[at] == '"' || text[at] == '\'') {
+    while (end < text.size() && text[end] != text[at]) end += text[end] == '\\' ? 2 : 1;
+    end = std::min(end + 1, text.size());
+  }
+  return end;
+}
+
+std::size_t skip_spaces(std::string_view text, std::size_t at) {
+  while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at]))) ++at;
+  return at;
+}
+
+std::string stringized(const std::string& argument) {
+  std::string text = "\"";
+  for (const char c : trimmed(argument)) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + '"';
+}
+
+}  // namespace
+
+class MacroDefinitions::Expansion {
+ public:
+  explicit Expansion(const MacroDefinitions& macros) : macros_(macros) {}
+  bool complete = true;
+
+  Texts expand(const std::string& text, const std::set<std::string>& hidden, int depth) {
+    if (depth > depth_limit || ++calls_ > calls_limit) return cut(text);
+    for (std::size_t at = 0; at < text.size(); at = token_end(text, at)) {
+      if (!starts_word(text[at])) continue;
+      const std::size_t end = token_end(text, at);
+      const std::string name = text.substr(at, end - at);
+      const auto found = macros_.definitions_.find(name);
+      if (found == macros_.definitions_.end()) {
+        // What the compiler itself defines (__CUDA_ARCH__, __FILE__) is in no definition that was read.
+        if (name.starts_with("__")) complete = false;
+        continue;
+      }
+      if (hidden.contains(name)) continue;
+      std::set<std::string> inner = hidden;
+      inner.insert(name);
+      Texts whole;
+      bool plain = false;
+      for (const Definition& definition : found->second) {
+        std::vector<std::string> arguments;
+        std::size_t after = end;
+        if (definition.takes_arguments && !take_arguments(text, after, arguments)) {
+          plain = true;  // a name of such a macro without arguments stays as it is
+          continue;
+        }
+        const Texts tails = expand(text.substr(after), hidden, depth + 1);
+        for (const std::string& replaced : replace(definition, arguments, hidden, depth))
+          for (const std::string& head : expand(replaced, inner, depth + 1))
+            for (const std::string& tail : tails) add(whole, text.substr(0, at) + head + tail);
+      }
+      if (plain)
+        for (const std::string& tail : expand(text.substr(end), hidden, depth + 1))
+          add(whole, text.substr(0, end) + tail);
+      return whole;
+    }
+    return {text};
+  }
+
+ private:
+  Texts cut(const std::string& text) {
+    complete = false;
+    return {text};
+  }
+
+  void add(Texts& to, std::string text) {
+    if (to.size() < texts_limit)
+      to.insert(std::move(text));
+    else
+      complete = false;
+  }
+
+  /// "(a, (b, c))" behind a name; false: none there.
+  static bool take_arguments(const std::string& text, std::size_t& at, std::vector<std::string>& arguments) {
+    std::size_t i = skip_spaces(text, at);
+    if (i >= text.size() || text[i] != '(') return false;
+    int depth = 0;
+    std::string argument;
+    for (; i < text.size();) {
+      const std::size_t end = token_end(text, i);
+      const std::string token = text.substr(i, end - i);
+      i = end;
+      if (token == "(" && ++depth == 1) continue;
+      if (token == ")" && --depth == 0) {
+        arguments.push_back(trimmed(argument));
+        at = i;
+        return true;
+      }
+      if (token == "," && depth == 1) {
+        arguments.push_back(trimmed(argument));
+        argument.clear();
+      } else {
+        argument += token;
+      }
+    }
+    return false;
+  }
+
+  Texts replace(const Definition& definition, const std::vector<std::string>& arguments,
+                const std::set<std::string>& hidden, int depth) {
+    Texts texts{""};
+    const std::string& body = definition.body;
+    for (std::size_t at = 0; at < body.size() && !texts.empty();) {
+      const std::size_t end = token_end(body, at);
+      const std::string token = body.substr(at, end - at);
+      const std::size_t next = skip_spaces(body, end);
+      const bool pasted = next + 1 < body.size() && body[next] == '#' && body[next + 1] == '#';
+      if (token == "#" && end < body.size() && body[end] == '#') {
+        Texts joined;
+        for (const std::string& text : texts) joined.insert(text.substr(0, text.find_last_not_of(" \t") + 1));
+        texts = std::move(joined);
+        at = skip_spaces(body, end + 1);
+        append(texts, argument_or(definition, arguments, body, at, true, hidden, depth));
+      } else if (token == "#" && definition.takes_arguments) {
+        at = next;
+        const std::size_t word_end = at < body.size() ? token_end(body, at) : at;
+        const auto place = place_of(definition, body.substr(at, word_end - at));
+        append(texts, {place < arguments.size() ? stringized(arguments[place]) : std::string("#")});
+        at = place < arguments.size() ? word_end : at;
+      } else {
+        append(texts, argument_or(definition, arguments, body, at, pasted, hidden, depth));
+      }
+    }
+    return texts;
+  }
+
+  /// The token at `at`, or the argument that it names: as it is where it is pasted, else expanded.
+  Texts argument_or(const Definition& definition, const std::vector<std::string>& arguments, const std::string& body,
+                    std::size_t& at, bool raw, const std::set<std::string>& hidden, int depth) {
+    if (at >= body.size()) return {""};
+    const std::size_t end = token_end(body, at);
+    const std::string token = body.substr(at, end - at);
+    at = end;
+    const std::size_t place = place_of(definition, token);
+    if (place >= definition.parameters.size()) return {token};
+    std::string argument = place < arguments.size() ? arguments[place] : "";
+    if (definition.parameters[place] == "__VA_ARGS__")
+      for (std::size_t i = place + 1; i < arguments.size(); ++i) argument += "," + arguments[i];
+    return raw ? Texts{argument} : expand(argument, hidden, depth + 1);
+  }
+
+  static std::size_t place_of(const Definition& definition, const std::string& token) {
+    const auto& names = definition.parameters;
+    return static_cast<std::size_t>(std::find(names.begin(), names.end(), token) - names.begin());
+  }
+
+  void append(Texts& texts, const Texts& tails) {
+    Texts longer;
+    for (const std::string& text : texts)
+      for (const std::string& tail : tails) add(longer, text + tail);
+    texts = std::move(longer);
+  }
+
+  const MacroDefinitions& macros_;
+  int calls_ = 0;
+};
+
+void MacroDefinitions::define(std::string_view text) {
+  const std::size_t begin = skip_spaces(text, 0);
+  if (begin >= text.size() || !starts_word(text[begin])) return;
+  std::size_t at = token_end(text, begin);
+  const std::string name(text.substr(begin, at - begin));
+  Definition definition;
+  if (at < text.size() && text[at] == '(') {
+    const std::size_t close = text.find(')', at);
+    if (close == std::string_view::npos) return;
+    definition.takes_arguments = true;
+    std::string_view list = text.substr(at + 1, close - at - 1);
+    while (!list.empty()) {
+      const std::size_t end = std::min(list.find(','), list.size());
+      const std::string parameter = trimmed(list.substr(0, end));
+      definition.parameters.push_back(parameter == "..." ? "__VA_ARGS__" : parameter);
+      list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    at = close + 1;
+  }
+  definition.body = trimmed(text.substr(at));
+  auto& all = definitions_[name];
+  const bool known = std::any_of(all.begin(), all.end(), [&](const Definition& other) {
+    return other.takes_arguments == definition.takes_arguments && other.parameters == definition.parameters &&
+           other.body == definition.body;
+  });
+  if (!known) all.push_back(std::move(definition));
+}
+
+MacroDefinitions::Names MacroDefinitions::names_of(const std::string& text) const {
+  Names result;
+  // #ifdef CONFIG_FILE, #include CONFIG_FILE: nobody defines it. No compiler has a name of a header among its own.
+  const std::string word = trimmed(text);
+  if (!definitions_.contains(word) && std::all_of(word.begin(), word.end(), SourceCursor::is_word)) return result;
+  Expansion expansion(*this);
+  std::set<std::pair<std::string, bool>> names;
+  for (const std::string& expanded : expansion.expand(text, {}, 0)) {
+    const std::string name = trimmed(expanded);
+    const bool quoted = name.size() > 2 && name.front() == '"' && token_end(name, 0) == name.size();
+    const bool angled = name.size() > 2 && name.front() == '<' && name.back() == '>';
+    if (quoted || angled) {
+      std::string inner = name.substr(1, name.size() - 2);
+      names.emplace(inner, quoted);
+      std::erase_if(inner, [](char c) { return std::isspace(static_cast<unsigned char>(c)); });
+      if (angled) names.emplace(inner, false);
+    } else if (std::any_of(name.begin(), name.end(), [](char c) { return !SourceCursor::is_word(c); })) {
+      result.complete = false;
+    }
+  }
+  result.complete = result.complete && expansion.complete;
+  for (const auto& [name, quoted] : names) result.names.push_back({name, quoted});
+  return result;
+}
+
+}  // namespace xtune

@@ -1,0 +1,180 @@
+// Facts first: errno, signals, what a directory takes now. Then the words of compilers, assemblers, linkers and shells,
+// which is all that remains of an errno in a grandchild.
+#include "core/build/shortage.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <initializer_list>
+#include <utility>
+
+#include "base/files.hpp"
+#include "base/machine_state.hpp"
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::pair<Lack, const char*>, 7> lack_names{{{Lack::none, "none"},
+                                                                  {Lack::room, "room"},
+                                                                  {Lack::processes, "processes"},
+                                                                  {Lack::part, "part"},
+                                                                  {Lack::memory, "memory"},
+                                                                  {Lack::killed, "killed"},
+                                                                  {Lack::unclear, "unclear"}}};
+
+bool has_any(std::string_view line, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return line.find(word) != std::string_view::npos; });
+}
+
+/// "k.cu:7:2: error: #error No space left on device", and the lines that show the source itself.
+bool quotes_the_source(std::string_view line) {
+  if (has_any(line, {" | ", "#"})) return true;
+  for (const std::string_view kind : {": error: ", ": warning: ", ": note: "}) {
+    const auto at = line.find(kind);
+    if (at != std::string_view::npos && at > 0 && std::isdigit(static_cast<unsigned char>(line[at - 1]))) return true;
+  }
+  return false;
+}
+
+/// What a driver of compilers says when a part of it died. What clang cannot "execute" otherwise has died.
+bool tells_a_death(std::string_view line) {
+  return has_any(line, {"signal terminated program", "terminated with signal", "unable to execute command"}) &&
+         !quotes_the_source(line);
+}
+
+/// Where room is needed. A worker's own directory in it is nothing that a person knows.
+std::string place_of_temporaries() {
+  fs::path directory = temporary_folder();
+  while (directory.filename().string().starts_with("xtune-") && directory.has_parent_path())
+    directory = directory.parent_path();
+  return directory.string();
+}
+
+[[noreturn]] void throw_no_room(const std::string& said) {
+  throw Error(ErrorKind::io, said + "; make room in " + place_of_temporaries() +
+                                 ", where the compiler keeps its files, or name another place in XTUNE_TMP_DIR");
+}
+
+[[noreturn]] void throw_lack(Lack lack, const std::string& said, std::string_view log) {
+  if (lack == Lack::room) throw_no_room(said);
+  if (lack == Lack::processes)
+    throw Error(ErrorKind::unavailable,
+                said +
+                    "; this machine, or a limit on this user or job, allows no more processes "
+                    "or open files (ulimit -u, ulimit -n): wait for others to end, or raise it");
+  if (lack == Lack::part)
+    throw Error(ErrorKind::unavailable, said + "; a part of the compiler could not be started: is it installed whole?");
+  throw ShortageFailure(lack, Outcome::crashed, said, std::string(log));
+}
+
+bool is_lack_of_a_compiler(Lack lack) { return lack != Lack::none && lack != Lack::unclear; }
+
+/// A shell reports a child that a signal ended by 128 and its number.
+int signal_of(const ToolEnd& end) { return end.signal == 0 && end.exit_code > 128 ? end.exit_code - 128 : end.signal; }
+
+}  // namespace
+
+const char* to_string(Lack lack) noexcept {
+  for (const auto& [value, name] : lack_names)
+    if (value == lack) return name;
+  return "none";
+}
+
+Lack lack_from_string(std::string_view name) noexcept {
+  for (const auto& [value, text] : lack_names)
+    if (name == text) return value;
+  return Lack::none;
+}
+
+Lack lack_of(const CandidateFailure& failure) noexcept {
+  const auto* shortage = dynamic_cast<const ShortageFailure*>(&failure);
+  return shortage ? shortage->lack() : Lack::none;
+}
+
+Lack lack_in_line(std::string_view line) {
+  if (quotes_the_source(line)) return Lack::none;
+  if (has_any(line, {"No space left on device", "Disk quota exceeded", "Read-only file system",
+                     "File size limit exceeded", "File too large", "no space left on device"}))
+    return Lack::room;
+  if (line == "Killed" || line.ends_with(" Killed") ||
+      has_any(line, {"Killed signal terminated", "[Killed]", "execute command: Killed", " Killed  "}))
+    return Lack::killed;
+  if (has_any(line, {"Resource temporarily unavailable", "resource temporarily unavailable", "Cannot fork",
+                     "Too many open files", "too many open files", "not enough memory"}))
+    return Lack::processes;
+  if (has_any(line, {"cannot execute", "error trying to exec", "cannot find 'ld'", "doesn't exist!"}))
+    return Lack::part;
+  if (has_any(line, {"out of memory", "memory exhausted", "Cannot allocate memory", "std::bad_alloc",
+                     "failed to map segment"}))
+    return Lack::memory;
+  return Lack::none;
+}
+
+void throw_if_not_the_source(const ToolEnd& end) {
+  std::string death;
+  for (std::string_view rest = end.log; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::string said = end.tool + ": " + printable(line, 300);
+    if (const Lack lack = lack_in_line(line); is_lack_of_a_compiler(lack)) throw_lack(lack, said, end.log);
+    if (death.empty() && tells_a_death(line)) death = said;
+  }
+  const int signal = signal_of(end);
+  const std::string ended = end.tool + ": " + describe_exit(end.exit_code, signal);
+  if (signal == SIGXFSZ) throw_no_room(ended);
+  if (signal == SIGKILL || signal == SIGXCPU) throw_lack(Lack::killed, ended, end.log);
+  // What died of writing to a mapped file (SIGBUS), or without a word, may have found no room.
+  if (!end.directory.empty())
+    if (const int error = room_error(end.directory); error != 0)
+      throw_no_room(fmt::format("{}: failed, and nothing can be written to {}: {}", end.tool, place_of_temporaries(),
+                                std::strerror(error)));
+  if (!death.empty()) throw CandidateFailure(Outcome::crashed, death, std::string(end.log));
+}
+
+void throw_if_no_room(const std::string& tool, const fs::path& directory) {
+  if (const int error = room_error(directory); error != 0)
+    throw_no_room(fmt::format("{}: nothing can be written to {} any more: {}", tool, place_of_temporaries(),
+                              std::strerror(error)));
+}
+
+void require_programs_allowed(const fs::path& directory) {
+  if (allows_programs(directory)) return;
+  throw Error(ErrorKind::io, fmt::format("{} is on a file system that allows no programs (mounted noexec), and the "
+                                         "program that [process] build makes is run there: name another directory in "
+                                         "XTUNE_TMP_DIR",
+                                         place_of_temporaries()));
+}
+
+void throw_start_failure(const CannotStart& failure, const std::string& what, const std::string& program,
+                         Outcome outcome) {
+  const std::string said = what + ": " + failure.what();
+  switch (failure.reason()) {
+    case EACCES:
+      if (const fs::path directory = fs::path(program).parent_path(); !directory.empty())
+        require_programs_allowed(directory);
+      [[fallthrough]];
+    case ENOENT:
+    case EPERM:
+      throw ShortageFailure(Lack::unclear, outcome, said);
+    case ETXTBSY:
+      throw ShortageFailure(Lack::unclear, outcome, said);
+    default:
+      break;
+  }
+  if (is_shortage(failure.reason()))
+    throw_lack(failure.reason() == ENOSPC || failure.reason() == EDQUOT ? Lack::room : Lack::processes, said, {});
+  throw CandidateFailure(outcome, said);
+}
+
+}  // namespace xtune

@@ -1,0 +1,35 @@
+// How well a stored record's key fits what would be measured today.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/build/keys.hpp"
+#include "core/device/device_info.hpp"
+
+namespace xtune {
+
+/// Best first.
+enum class KeyFit {
+  holds,   ///< the same key
+  stale,   ///< the same but for the device's driver: a result of before an update, or of another node of a cluster
+  differs  ///< something else differs: the source, the problem's data, the tolerance
+};
+/// Of what key_difference returns.
+KeyFit key_fit(const std::vector<std::string>& differences);
+
+/// Whether the two have the same driver; a driver that is unknown (an absent device, a CPU) is like any other.
+bool same_driver(const DeviceInfo& a, const DeviceInfo& b);
+
+/// The best fit that the key of a record of one device can have for another device, whatever else it says.
+KeyFit fit_at_best(const DeviceInfo& measured, const DeviceInfo& now);
+
+/// "driver 12.4 when it was measured, driver 13.0 now"
+std::string driver_change(const DeviceInfo& measured, const DeviceInfo& now);
+
+/// Earlier versions put the driver among a record's facts of the device but not into its key. Adds the part "driver" to
+/// the parts of such a key, and makes the key of them again, so that the record counts as what it is: a result with
+/// that driver. Leaves alone a key that has the part, or is not the hash of its parts, and one without a device.
+void add_driver_part(KeyParts& parts, std::string& key, const std::string& driver);
+
+}  // namespace xtune

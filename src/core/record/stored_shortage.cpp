@@ -1,0 +1,74 @@
+// The texts are those that earlier versions wrote.
+#include "core/record/stored_shortage.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "core/build/shortage.hpp"
+
+namespace xtune {
+namespace {
+
+/// libuv's words, after "the build: cannot start sh: ".
+bool tells_a_start_that_failed(std::string_view message) {
+  constexpr std::string_view starts[] = {"the build: cannot start ", "the program: cannot start ",
+                                         "the check: cannot start "};
+  constexpr std::string_view reasons[] = {": resource temporarily unavailable",
+                                          ": not enough memory",
+                                          ": too many open files",
+                                          ": file table overflow",
+                                          ": text file is busy",
+                                          ": no space left on device",
+                                          ": no such file or directory",
+                                          ": permission denied",
+                                          ": operation not permitted"};
+  return std::any_of(std::begin(starts), std::end(starts),
+                     [&](std::string_view start) { return message.starts_with(start); }) &&
+         std::any_of(std::begin(reasons), std::end(reasons),
+                     [&](std::string_view reason) { return message.find(reason) != std::string_view::npos; });
+}
+
+bool has_line_of_lack(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const Lack lack = lack_in_line(line);
+    if (lack == Lack::room || lack == Lack::processes || lack == Lack::killed) return true;
+  }
+  return false;
+}
+
+bool was_stopped_late(const Record& record) {
+  constexpr std::string_view opening = "compiling took longer than ";
+  constexpr double late_s = 1.5;
+  const std::string_view message = record.message;
+  double limit_s = 0;
+  if (!message.starts_with(opening) || record.stage != "compile") return false;
+  const auto [end, error] = std::from_chars(message.data() + opening.size(), message.data() + message.size(), limit_s);
+  return error == std::errc() && record.compile_s > limit_s + late_s;
+}
+
+}  // namespace
+
+bool is_stored_shortage(const Record& record) {
+  const std::string_view message = record.message;
+  switch (record.outcome) {
+    case Outcome::timed_out:
+      return was_stopped_late(record);
+    case Outcome::compile_failed:
+    case Outcome::launch_failed:
+    case Outcome::crashed:
+      return tells_a_start_that_failed(message) || has_line_of_lack(message) ||
+             message.starts_with("the build ended well and left an empty file at {out}") ||
+             message.find("not by xtune: perhaps the system ran out of memory") != std::string_view::npos;
+    case Outcome::ok:
+    case Outcome::rejected:
+    case Outcome::wrong_result:
+    case Outcome::pruned:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace xtune

@@ -1,0 +1,19 @@
+// Failures that earlier versions stored although the machine caused them.
+#pragma once
+
+#include "core/record/record.hpp"
+
+namespace xtune {
+
+/// Whether a stored failure was caused by a lack of its machine: such a record counts as not there. The rules:
+/// - compile_failed, launch_failed, crashed: a build, program or check that "cannot start" for want of processes,
+///   memory, descriptors, the program itself, or leave to run it (a noexec directory); a line of the message in which
+///   lack_in_line finds a full disk, a want of processes, or a kill; a build that "left an empty file at {out}", and a
+///   process that died of SIGKILL "not by xtune".
+/// - timed_out, of a compiler: it was stopped later than a second and a half after its limit, as only a process can be
+///   that was suspended.
+/// What this version stores fits none of them. Other time-outs of that kind, and compilers without memory, cannot be
+/// told from real ones: `xtune run --retry-failed` tries those again.
+bool is_stored_shortage(const Record& record);
+
+}  // namespace xtune

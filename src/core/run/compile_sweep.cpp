@@ -1,0 +1,84 @@
+// One compile job for each artifact, one verdict for each configuration.
+#include "core/run/compile_sweep.hpp"
+
+#include <utility>
+
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+CompileSweep::CompileSweep(const Spec& spec, const Space& space, const CandidateResolver& resolver, std::string backend,
+                           std::filesystem::path store, EventLoop& loop, CompileService& compiler)
+    : spec_(spec),
+      space_(space),
+      resolver_(resolver),
+      backend_(std::move(backend)),
+      store_(std::move(store)),
+      loop_(loop),
+      compiler_(compiler) {}
+
+std::vector<SweptConfig> CompileSweep::compile(const std::vector<std::uint64_t>& indices,
+                                               const std::function<bool()>& stopped) {
+  // Answers point at this object and at the result: none may come once this function has ended.
+  struct Abandon {
+    CompileSweep& sweep;
+    ~Abandon() {
+      sweep.compiler_.cancel_all();
+      sweep.outstanding_ = 0;
+      sweep.sharing_.clear();
+    }
+  } abandon{*this};
+  std::vector<SweptConfig> result(indices.size());
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    result[i].index = indices[i];
+    start(result[i]);
+  }
+  while (outstanding_ > 0 && !stopped()) {
+    const std::size_t before = outstanding_;
+    if (!loop_.run_once() && outstanding_ == before)
+      throw Error(ErrorKind::io, "the compile workers ended without an answer");
+  }
+  return result;
+}
+
+void CompileSweep::start(SweptConfig& swept) {
+  const Config config = space_.at(swept.index);
+  CompileRequest request = resolver_.compile_request(config);
+  swept.key = resolver_.artifact_key(request);
+  try {
+    swept.launch = resolver_.launch(config);
+    if (const auto violation = resolver_.limit_violation(swept.launch, nullptr))
+      throw CandidateFailure(Outcome::rejected, *violation);
+  } catch (const CandidateFailure& failure) {
+    swept.outcome = failure.outcome();
+    swept.message = failure.what();
+    swept.done = true;
+    return;
+  }
+  auto& sharing = sharing_[swept.key];
+  sharing.push_back(&swept);
+  if (sharing.size() > 1) return;
+  ++outstanding_;
+  compiler_.compile({backend_, store_, swept.key, std::move(request)}, spec_.kernel.compile_timeout_s,
+                    [this, key = swept.key](const CompileAnswer& answer) {
+                      --outstanding_;
+                      for (SweptConfig* const waiting : sharing_[key]) take(*waiting, answer);
+                    });
+}
+
+void CompileSweep::take(SweptConfig& swept, const CompileAnswer& answer) const {
+  swept.done = true;
+  swept.outcome = answer.outcome;
+  swept.message = answer.message;
+  swept.log = answer.log;
+  swept.usage = answer.artifact.usage;
+  swept.cached = answer.cached;
+  swept.seconds = answer.cached ? 0 : answer.artifact.compile_s;
+  if (answer.outcome != Outcome::ok) return;
+  if (const auto violation = resolver_.limit_violation(swept.launch, &answer.artifact.usage)) {
+    swept.outcome = Outcome::rejected;
+    swept.message = *violation;
+  }
+}
+
+}  // namespace xtune

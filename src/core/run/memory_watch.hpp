@@ -1,0 +1,39 @@
+// Looks after the memory of a process while code that nobody knows runs in it.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace xtune {
+
+/// A limit of the address space does not do this: drivers and sanitizers map far more than they use.
+class MemoryWatch {
+ public:
+  /// exceeded: called on the watch's own thread, once, with the bytes that were held; it ends the process. held: the
+  /// bytes that this process holds now.
+  MemoryWatch(std::function<std::uint64_t()> held, std::function<void(std::uint64_t bytes)> exceeded);
+  ~MemoryWatch();
+  MemoryWatch(const MemoryWatch&) = delete;
+  MemoryWatch& operator=(const MemoryWatch&) = delete;
+
+  /// From now on until end() the process may hold as much.
+  void begin(std::uint64_t limit_bytes);
+  /// Does not return where `exceeded` has been called.
+  void end();
+
+ private:
+  void look();
+  const std::function<std::uint64_t()> held_;
+  const std::function<void(std::uint64_t)> exceeded_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<std::uint64_t> limit_bytes_;  ///< set: between begin() and end()
+  bool over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace xtune

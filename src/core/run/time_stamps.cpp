@@ -1,0 +1,21 @@
+// Only keys with records from after the run's start need to be remembered; nearly always there are none.
+#include "core/run/time_stamps.hpp"
+
+#include <algorithm>
+
+namespace xtune {
+
+void TimeStamps::learn(const Record& record) {
+  if (record.unix_time_ms < start_ms_) return;
+  std::int64_t& newest = ahead_[record.key];
+  newest = std::max(newest, record.unix_time_ms);
+}
+
+std::int64_t TimeStamps::next(const std::string& key) {
+  last_ms_ = std::max(last_ms_, clock_.unix_time_ms());
+  const auto found = ahead_.find(key);
+  if (found == ahead_.end()) return last_ms_;
+  return found->second = std::max(last_ms_, found->second + 1);
+}
+
+}  // namespace xtune

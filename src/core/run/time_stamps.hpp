@@ -1,0 +1,30 @@
+// The times that a run gives its records.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "base/clock.hpp"
+#include "core/record/record.hpp"
+
+namespace xtune {
+
+/// Of one key the newest record counts, so a run's records are newer than all that it has read of their keys, whatever
+/// the clock says: one that goes back, or was ahead when an earlier run wrote its records.
+class TimeStamps {
+ public:
+  explicit TimeStamps(Clock& clock) : clock_(clock), start_ms_(clock.unix_time_ms()), last_ms_(start_ms_) {}
+
+  void learn(const Record& record);
+  /// Unix time in ms: the clock's, but never before an earlier stamp, and after all records of the key.
+  std::int64_t next(const std::string& key);
+
+ private:
+  Clock& clock_;
+  const std::int64_t start_ms_;
+  std::int64_t last_ms_;
+  std::unordered_map<std::string, std::int64_t> ahead_;  ///< newest time by key; only of those after the run's start
+};
+
+}  // namespace xtune

@@ -1,0 +1,19 @@
+// The last instruction makes the value.
+#include "core/space/result_kind.hpp"
+
+#include "core/space/code.hpp"
+
+namespace xtune {
+
+bool is_always_a_number(const Expression& expression) noexcept {
+  using expr::Opcode;
+  const auto& instructions = expression.code().instructions;
+  // Where a jump leads behind the last one, that is not the only one that can come last.
+  for (const expr::Instruction& each : instructions)
+    if (each.opcode == Opcode::skip_if_false || each.opcode == Opcode::skip_if_true || each.opcode == Opcode::chain)
+      if (each.operand >= instructions.size()) return false;
+  const Opcode last = instructions.back().opcode;
+  return last == Opcode::arithmetic || last == Opcode::negate || last == Opcode::plus || last == Opcode::call;
+}
+
+}  // namespace xtune

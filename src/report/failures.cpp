@@ -1,0 +1,80 @@
+// Groups and examples of failures.
+#include "report/failures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "base/text.hpp"
+#include "report/run_report.hpp"
+
+namespace xtune {
+namespace {
+
+/// As the reports of both sanitizers are worded, which the bench service makes the message of a record.
+bool is_sanitizer_report(const std::string& message) {
+  return message.starts_with("AddressSanitizer: ") || message.find("runtime error: ") != std::string::npos;
+}
+
+/// On one line: the lines of a message are cut apart by " | ".
+std::string message_line(const std::string& message) {
+  std::string line;
+  for (const char c : printable_lines(message, 600)) {
+    if (c == '\n')
+      line += " | ";
+    else
+      line += c;
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<FailureGroup> failure_groups(const TuneResult& result) {
+  std::map<Outcome, FailureGroup> groups;
+  for (const Record& record : result.records) {
+    if (record.outcome == Outcome::ok || record.outcome == Outcome::pruned) continue;
+    FailureGroup& group = groups[record.outcome];
+    group.outcome = record.outcome;
+    ++group.count;
+    const bool reported = is_sanitizer_report(record.message);
+    if ((!group.example && !record.message.empty()) || (reported && !group.sanitizer)) group.example = &record;
+    group.sanitizer = group.sanitizer || reported;
+  }
+  std::vector<FailureGroup> list;
+  for (const auto& [outcome, group] : groups) list.push_back(group);
+  std::stable_sort(list.begin(), list.end(), [](const FailureGroup& a, const FailureGroup& b) {
+    const auto rank = [](const FailureGroup& group) {
+      return std::tuple(!group.sanitizer, group.outcome == Outcome::rejected, ~group.count);
+    };
+    return rank(a) < rank(b);
+  });
+  return list;
+}
+
+std::string failures_text(const Spec& spec, const TuneResult& result) {
+  std::string text;
+  for (const FailureGroup& group : failure_groups(result)) {
+    if (!group.example) continue;
+    text += fmt::format("{} {}, e.g. {}: {}\n", group.count, to_string(group.outcome),
+                        config_text(spec, group.example->config), message_line(group.example->message));
+  }
+  return text;
+}
+
+nlohmann::ordered_json failures_json(const TuneResult& result) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const FailureGroup& group : failure_groups(result)) {
+    nlohmann::ordered_json json{
+        {"outcome", to_string(group.outcome)}, {"count", group.count}, {"sanitizer", group.sanitizer}};
+    json["config"] = group.example ? bindings_json(group.example->config) : nlohmann::ordered_json();
+    json["message"] = group.example ? nlohmann::ordered_json(group.example->message) : nlohmann::ordered_json();
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+}  // namespace xtune

@@ -1,0 +1,142 @@
+// Nothing is stored under a key that does not describe it: files and compilers that change during a run, or between
+// runs.
+#include <doctest/doctest.h>
+
+#include "cli.hpp"
+
+using namespace xtune;
+using namespace xtune::cli_test;
+
+namespace {
+
+/// A copy kernel whose factor is in a header, and a compiler that is a script of the test's.
+struct Project : Cli {
+  std::string spec = copy_spec("[1, 2]");
+
+  Project() {
+    write("copy.cu",
+          "#include \"factor.h\"\n"
+          "extern \"C\" __global__ void copy(const float* x, float* y, int n) {\n"
+          "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+          "  if (i < n) y[i] = FACTOR * x[i];\n"
+          "}\n");
+    write("factor.h", "#define FACTOR 1\n");
+    write("version", "g++ stand-in 1\n");
+    env.emplace_back("XTUNE_HOST_CXX", path("cxx"));
+    compiler("");
+  }
+  /// before: what the script does first; $1 is the compiler's first argument.
+  void compiler(const std::string& before) const {
+    write("cxx.new", "#!/bin/sh\nif [ \"$1\" = --version ]; then cat '" + path("version") + "'; exit; fi\n" + before +
+                         "exec g++ \"$@\"\n");
+    fs::permissions(path("cxx.new"), fs::perms::owner_all);
+    fs::rename(path("cxx.new"), path("cxx"));
+  }
+  /// Does this once, before the first source is preprocessed.
+  void compiler_that(const std::string& command) const {
+    compiler("if [ \"$1\" = -E ] && [ ! -e '" + path("once") + "' ]; then case \"$*\" in *xtune_host.h*) touch '" +
+             path("once") + "'; " + command + ";; esac; fi\n");
+  }
+  std::size_t count(const std::string& place, const std::string& ending) const {
+    std::size_t found = 0;
+    std::error_code none;
+    for (const auto& entry : fs::recursive_directory_iterator(path("cache/" + place), none))
+      found += entry.path().extension() == ending;
+    return found;
+  }
+};
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("A header that is edited while a run compiles ends the run, and nothing of it is stored") {
+  const Project project;
+  project.compiler_that("echo '#define FACTOR 2' > '" + project.path("factor.h") + "'");
+  const CommandResult edited = project.run(project.spec);
+  CHECK(edited.exit_code == 1);
+  CHECK(has(edited.stderr_text, "factor.h: changed since the run began"));
+  CHECK(project.count("artifacts", ".so") == 0);
+  CHECK(project.count("records", ".jsonl") == 0);
+  project.write("factor.h", "#define FACTOR 1\n");
+  const json again = json::parse(project.run(project.spec).stdout_text);
+  CHECK(again["counts"] == json{{"ok", 2}});
+  CHECK(again["from_store"] == 0);
+}
+
+TEST_CASE("A header that a macro names is part of the key") {
+  const Project project;
+  for (const char* include : {"#define H \"factor.h\"\n#include H\n",
+                              "#define S2(x) #x\n#define S(x) S2(x)\n#define NAME factor\n#include S(NAME.h)\n"}) {
+    CAPTURE(include);
+    project.write("copy.cu", std::string(include) +
+                                 "extern \"C\" __global__ void copy(const float* x, float* y, int n) {\n"
+                                 "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                                 "  if (i < n) y[i] = FACTOR * x[i];\n"
+                                 "}\n");
+    project.write("factor.h", "#define FACTOR 1\n");
+    CHECK(json::parse(project.run(project.spec).stdout_text)["counts"] == json{{"ok", 2}});
+    project.write("factor.h", "#define FACTOR 3\n");
+    CHECK(json::parse(project.run(project.spec).stdout_text)["counts"] == json{{"wrong_result", 2}});
+  }
+}
+
+TEST_CASE("A file that the compiler read and that no key describes ends the run") {
+  const Project project;
+  project.write("hidden.h", "#define FACTOR 1\n");
+  project.compiler("[ \"$1\" = -E ] && set -- \"$@\" -include '" + project.path("hidden.h") + "'\n");
+  const CommandResult run = project.run(project.spec);
+  CHECK(run.exit_code == 1);
+  CHECK(has(run.stderr_text, "the compiler read " + project.path("hidden.h")));
+  CHECK(project.count("artifacts", ".so") == 0);
+}
+
+TEST_CASE("Another compiler at the same path is noticed without being asked for") {
+  const Project project;
+  REQUIRE(has(project.run(project.spec).stderr_text, "g++ stand-in 1"));
+  SUBCASE("The file is another one") {
+    project.write("version", "g++ stand-in 2\n");
+    project.compiler("\n");
+  }
+  SUBCASE("The file is the same, and starts another one") {
+    project.write("version", "g++ stand-in 2\n");
+    // What the store answers takes no compiler, so that nobody asks this one.
+    const CommandResult replaced = project.run(project.spec, {"-D", "N=8192", "--fresh"});
+    CHECK(replaced.exit_code == 0);
+    const CommandResult compiles = project.xtune({"compile", project.copy_spec("[1]"), "--backend", "host"});
+    CHECK(compiles.exit_code == 4);
+    CHECK(has(compiles.stderr_text, "the compiler here is 'g++ stand-in 2"));
+  }
+  const CommandResult after = project.run(project.spec);
+  CHECK(has(after.stderr_text, "g++ stand-in 2"));
+  CHECK(json::parse(after.stdout_text)["from_store"] == 0);
+}
+
+TEST_CASE("A compiler that failed once is asked again") {
+  const Project project;
+  project.compiler("");
+  project.write("cxx", "#!/bin/sh\nif [ -e '" + project.path("broken") +
+                           "' ]; then echo cannot fork >&2; exit 1; fi\nexec g++ \"$@\"\n");
+  project.write("broken", "");
+  const CommandResult broken = project.run(project.spec);
+  CHECK(broken.exit_code == 4);
+  CHECK(has(broken.stderr_text, "cannot fork"));
+  fs::remove(project.path("broken"));
+  CHECK(project.run(project.spec).exit_code == 0);
+}
+
+TEST_CASE("A program's source that is edited while it is built ends the run") {
+  const Cli cli;
+  cli.write("prog.cpp", "#include <cstdio>\nint main() { std::printf(\"took %d ms\\n\", 100 + T); }\n");
+  const std::string spec = cli.write(
+      "prog.toml",
+      "[kernel]\nname = \"prog\"\n[space.params]\nT = [1, 2]\n[process]\nshell = true\n"
+      "build = \"if [ ! -e once ]; then touch once; sed -i 's/100/1/' prog.cpp; fi; g++ -DT={T} prog.cpp -o {out}\"\n"
+      "sources = [\"prog.cpp\"]\nrun = \"{out}\"\ntime = { regex = 'took ([0-9.]+) ms' }\n"
+      "[measure]\nrep = 1\nrace = false\nfinals = 0\n[search]\nstrategy = \"exhaustive\"\n");
+  const CommandResult edited = cli.xtune({"run", spec});
+  CHECK(edited.exit_code == 1);
+  CHECK(has(edited.stderr_text, "prog.cpp: changed since the run began"));
+  for (const std::string& text : cli.stored_texts()) CHECK_FALSE(has(text, "\"samples_ms\""));
+  CHECK(json::parse(cli.xtune({"run", spec, "--format", "json"}).stdout_text)["from_store"] == 0);
+}

@@ -1,0 +1,196 @@
+// Other users, other processes, and texts that are not what they seem.
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "cli/cli.hpp"
+
+using namespace xtune;
+using namespace xtune::cli_test;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Line ends and tabs aside.
+bool has_control_characters(const std::string& text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F; });
+}
+
+/// A program that takes a while, and has as many configurations as it is told.
+std::string program_spec(const Cli& cli, int configurations) {
+  return cli.write("p.toml",
+                   "[kernel]\nname = \"p\"\n[space.params]\nT = { min = 1, max = " + std::to_string(configurations) +
+                       " }\n[process]\nrun = \"sh -c 'sleep 0.01; echo took {T} ms'\"\n"
+                       "time = { regex = 'took ([0-9.]+) ms' }\n[measure]\nrep = 1\nrace = false\n"
+                       "finals = 0\n[search]\nstrategy = \"exhaustive\"\n");
+}
+
+Cli rank_of(const Cli& cli, int rank, int size) {
+  Cli other;
+  other.env = cli.env;
+  other.env.emplace_back("OMPI_COMM_WORLD_RANK", std::to_string(rank));
+  other.env.emplace_back("OMPI_COMM_WORLD_SIZE", std::to_string(size));
+  other.env.emplace_back("OMPI_COMM_WORLD_LOCAL_SIZE", std::to_string(size));
+  other.env.emplace_back("PMIX_NAMESPACE", "job");
+  return other;
+}
+
+}  // namespace
+
+TEST_CASE("a run loses nothing when its artifacts are removed, and removed again") {
+  Cli cli;
+  // After each compile all that was compiled before is gone, as after `store gc --older-than 0s` in between.
+  const std::string compiler =
+      cli.write("c++",
+                "#!/bin/sh\ng++ \"$@\"\nstatus=$?\n"
+                "rm -f \"$XTUNE_CACHE_DIR\"/artifacts/*/*.json \"$XTUNE_CACHE_DIR\"/artifacts/*/*.so\n"
+                "exit $status\n");
+  REQUIRE(::chmod(compiler.c_str(), 0755) == 0);
+  cli.env.emplace_back("XTUNE_HOST_CXX", compiler);
+  std::string spec = cli.copy_spec("[1, 2]", "[measure]\nrep = 7\nmin_rep = 5\nfinals = 4\nrace = true\n");
+  std::string text = read_file(spec);
+  text.replace(text.find("[space.params]\n"), 15, "[space.params]\nUNUSED = [1, 2, 3]\n");
+  spec = cli.write("copy.toml", text);
+  const CommandResult run = cli.run(spec);
+  INFO(run.stderr_text);
+  CHECK(run.exit_code == 0);
+  const json counts = parsed(run)["counts"];
+  CHECK(counts.value("ok", 0) + counts.value("pruned", 0) == 6);
+}
+
+TEST_CASE("without HOME no directory is used that others may have made") {
+  Cli cli;
+  std::erase_if(cli.env, [](const auto& variable) { return variable.first == "XTUNE_CACHE_DIR"; });
+  for (const char* name : {"XTUNE_CACHE_DIR", "XDG_CACHE_HOME", "HOME"}) cli.env.emplace_back(name, "");
+  const std::string spec = cli.copy_spec("[1]");
+  const fs::path store = fs::path(cli.path("tmp")) / ("xtune-" + std::to_string(::geteuid()));
+  fs::create_directory(store);
+  REQUIRE(::chmod(store.c_str(), 0777) == 0);
+  const CommandResult refused = cli.run(spec);
+  CHECK(refused.exit_code == 1);
+  CHECK(has(refused.stderr_text, store.string() + " as the store: every user may write to it; set HOME"));
+  CHECK(fs::is_empty(store));
+  fs::remove(store);
+  CHECK(cli.run(spec).exit_code == 0);
+  CHECK(fs::status(store).permissions() == fs::perms::owner_all);
+}
+
+TEST_CASE("code of another user is not loaded, and the message says how to go on") {
+  Cli cli;
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root can give files away");
+    return;
+  }
+  const std::string spec = cli.copy_spec("[1]");
+  REQUIRE(cli.run(spec).exit_code == 0);
+  REQUIRE(::chown(cli.path("cache").c_str(), 54321, 54321) == 0);
+  const CommandResult refused = cli.run(spec);
+  CHECK(refused.exit_code == 1);
+  CHECK(has(refused.stderr_text, "it belongs to uid 54321"));
+  CHECK(has(refused.stderr_text, "XTUNE_TRUST=54321"));
+  cli.env.emplace_back("XTUNE_TRUST", "54321");
+  const json again = parsed(cli.run(spec));
+  CHECK(again["from_store"] == 1);
+}
+
+TEST_CASE("when the process that would print is killed, another one prints") {
+  const Cli cli;
+  for (const std::string format : {"text", "json"}) {
+    Cli job;
+    job.set("XTUNE_CACHE_DIR", cli.path(format));
+    const std::string spec = program_spec(cli, 60);
+    const std::vector<std::string> arguments{"run", spec, "--format", format};
+    Running first(rank_of(job, 0, 2), arguments);
+    REQUIRE(first.wait_until([&] { return has(first.err, "one of 2 processes"); }));
+    Running second(rank_of(job, 1, 2), arguments);
+    REQUIRE(second.wait_until([&] {
+      std::error_code ignored;
+      const fs::path records = fs::path(cli.path(format)) / "records";
+      return std::count_if(fs::recursive_directory_iterator(records, ignored), fs::recursive_directory_iterator(),
+                           [](const auto& entry) { return entry.path().extension() == ".jsonl"; }) == 2;
+    }));
+    REQUIRE(::kill(first.process.pid(), SIGKILL) == 0);
+    REQUIRE(first.wait_for_end());
+    CHECK(first.out.empty());
+    REQUIRE(second.wait_for_end());
+    INFO(second.err);
+    CHECK(second.exit_code == 0);
+    CHECK(has(second.out, format == "text" ? "best: T=1" : "\"best\""));
+  }
+}
+
+TEST_CASE("of processes that live exactly one prints") {
+  const Cli cli;
+  const std::string spec = program_spec(cli, 20);
+  Running first(rank_of(cli, 0, 2), {"run", spec, "--quiet"}), second(rank_of(cli, 1, 2), {"run", spec, "--quiet"});
+  REQUIRE(first.wait_for_end());
+  REQUIRE(second.wait_for_end());
+  CHECK(first.exit_code == 0);
+  CHECK(second.exit_code == 0);
+  CHECK(has(first.out, "best: T=1") != has(second.out, "best: T=1"));
+}
+
+TEST_CASE("no control character of a text reaches the terminal, and none ends a message") {
+  const Cli cli;
+  const auto spec = [&](const std::string& name, const std::string& dtype = "f32", const std::string& role = "out") {
+    return cli.write(
+        "k.toml", "[kernel]\nname = \"" + name +
+                      "\"\n[space.params]\nA = [\"x\\u001b[2J\", \"y\"]\n[[args]]\nname = \"x\"\ndtype = \"" + dtype +
+                      "\"\nshape = [1]\nrole = \"" + role + "\"\n");
+  };
+  const std::string evil = "a\\u001b[2J\\u009b1mb";
+  for (const std::string& path : {spec(evil), spec("k", evil), spec("k", "f32", evil), spec("k\\u0000b"),
+                                  cli.write("e\x1b[2J.toml", "[kernel]\nname = 3\n")})
+    for (const char* command : {"check", "space", "run", "best"}) {
+      const CommandResult result = cli.xtune({command, path});
+      CHECK_FALSE(has_control_characters(result.stdout_text + result.stderr_text));
+    }
+  const CommandResult zero = cli.xtune({"check", spec("k", "f\\u000032")});
+  CHECK(zero.exit_code == 2);
+  CHECK(has(zero.stderr_text, "'f\\x0032'"));
+  const CommandResult argument = cli.xtune({"run", "\x1b[2J", "--no\x1b[2Jthing"});
+  CHECK(argument.exit_code == 2);
+  CHECK_FALSE(has_control_characters(argument.stderr_text));
+}
+
+TEST_CASE("--quiet leaves standard error to warnings") {
+  const Cli cli;
+  const CommandResult run = cli.xtune({"run", cli.copy_spec("[1]"), "--backend", "host", "--quiet"});
+  CHECK(run.exit_code == 0);
+  CHECK(run.stderr_text.empty());
+}
+
+TEST_CASE("a filter that is a number, and a define of two lines, are refused at their place") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec();
+  for (const char* filter : {"VARIANT + 1", "min(VARIANT, 2)", "-VARIANT"}) {
+    const CommandResult refused = cli.xtune({"check", spec, "--filter", filter});
+    CHECK(refused.exit_code == 2);
+    CHECK(has(refused.stderr_text, std::string("--filter '") + filter + "': this is a number"));
+  }
+  for (const char* filter : {"VARIANT + 1 < 3", "not VARIANT % 2", "VARIANT in [1, 2]", "VARIANT and VARIANT + 1"})
+    CHECK(cli.xtune({"check", spec, "--filter", filter}).exit_code == 0);
+  std::string text = read_file(spec);
+  text.replace(text.find("[problem]"), 0, "defines = { Z = \"a\\nb\" }\n");
+  const CommandResult refused = cli.xtune({"check", cli.write("copy.toml", text)});
+  CHECK(refused.exit_code == 2);
+  CHECK(has(refused.stderr_text, "copy.toml:5:17: kernel.defines: the value of 'Z' holds a line end"));
+}
+
+TEST_CASE("check refuses a buffer that no machine holds, where run does") {
+  const Cli cli;
+  std::string text = read_file(cli.copy_spec());
+  text.replace(text.find("N = 4096"), 8, "N = 3000000");
+  text.replace(text.find("shape = [1, \"N\"]"), 16, "shape = [\"N\", \"N\", \"N\"]");
+  const std::string spec = cli.write("copy.toml", text);
+  for (const char* command : {"check", "run"}) {
+    const CommandResult refused = cli.xtune({command, spec, "--backend", "host"});
+    CHECK(refused.exit_code == 2);
+    CHECK(has(refused.stderr_text, "copy.toml:12:8: argument 'x' is f32[3000000, 3000000, 3000000]"));
+  }
+}

@@ -1,0 +1,6 @@
+// See recording.hpp.
+namespace fixture {
+namespace {
+struct Row {};
+}  // namespace
+}  // namespace fixture

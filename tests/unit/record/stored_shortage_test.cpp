@@ -1,0 +1,89 @@
+// Failures as earlier versions stored them, by their literal texts: which were the machine's.
+#include "core/record/stored_shortage.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "base/files.hpp"
+#include "core/record/record_log.hpp"
+#include "example_record.hpp"
+
+using namespace xtune;
+
+namespace {
+
+Record failed(Outcome outcome, const std::string& stage, const std::string& message) {
+  Record record = example_record(64, 1);
+  record.outcome = outcome;
+  record.stage = stage;
+  record.message = message;
+  record.samples_ms.clear();
+  record.time_ms = {};
+  return record;
+}
+
+bool told(Outcome outcome, const std::string& stage, const std::string& message) {
+  return is_stored_shortage(failed(outcome, stage, message));
+}
+
+}  // namespace
+
+TEST_CASE("What earlier versions stored of a machine's lack is recognised") {
+  CHECK(told(Outcome::launch_failed, "run",
+             "the program: cannot start /tmp/xtune-1-2-3-a/program: permission denied (a built one lies where "
+             "XTUNE_TMP_DIR says, which must be a file system that allows programs)"));
+  CHECK(told(Outcome::compile_failed, "compile", "the build: cannot start sh: resource temporarily unavailable"));
+  CHECK(told(Outcome::compile_failed, "compile", "the build: cannot start sh: not enough memory"));
+  CHECK(told(Outcome::launch_failed, "run", "the check: cannot start ./check: too many open files"));
+  CHECK(told(Outcome::launch_failed, "run", "the program: cannot start ./p: text file is busy"));
+  CHECK(told(Outcome::compile_failed, "compile", "the build ended well and left an empty file at {out}"));
+  CHECK(told(Outcome::compile_failed, "compile", "the build ended with exit code 2: mk.sh: 1: Cannot fork"));
+  CHECK(told(Outcome::compile_failed, "compile",
+             "the build ended with exit code 1: cp: error writing 'program': No space left on device"));
+  CHECK(told(Outcome::launch_failed, "run", "the program ended with exit code 2: sh: 0: Cannot fork"));
+  CHECK(told(Outcome::compile_failed, "compile",
+             "collect2: fatal error: ld terminated with signal 25 [File size limit exceeded]"));
+  CHECK(told(Outcome::crashed, "compile", "g++: g++: fatal error: Killed signal terminated program cc1plus"));
+  CHECK(told(Outcome::crashed, "compile",
+             "the compiler crashed: killed by signal 9 (killed); not by xtune: perhaps the system ran out of memory"));
+}
+
+TEST_CASE("A configuration's own failures stay its own") {
+  CHECK_FALSE(told(Outcome::compile_failed, "compile", "k.cu:7:2: error: #error No space left on device"));
+  CHECK_FALSE(told(Outcome::compile_failed, "compile", "the build ended with exit code 1: a.cpp:3:1: error: no"));
+  CHECK_FALSE(told(Outcome::compile_failed, "compile", "the build ended well and left no file at {out}"));
+  CHECK_FALSE(told(Outcome::launch_failed, "run", "the program: cannot start ./p: exec format error"));
+  CHECK_FALSE(told(Outcome::launch_failed, "run", "the program ended with exit code 3: out of paper"));
+  CHECK_FALSE(
+      told(Outcome::crashed, "run", "the kernel took its process down: killed by signal 11 (segmentation fault)"));
+  CHECK_FALSE(told(Outcome::wrong_result, "validate", "Cannot fork"));
+  // What this version stores.
+  CHECK_FALSE(told(Outcome::compile_failed, "compile", "the build ended well and left {out} empty"));
+  CHECK_FALSE(told(Outcome::timed_out, "compile", "the compiler did not end within 30 s"));
+  CHECK_FALSE(is_stored_shortage(example_record(64, 1)));
+}
+
+TEST_CASE("A compiler that was stopped long after its limit had been suspended") {
+  Record record = failed(Outcome::timed_out, "compile", "compiling took longer than 30 s");
+  record.compile_s = 63.2;
+  CHECK(is_stored_shortage(record));
+  record.compile_s = 30.05;
+  CHECK_FALSE(is_stored_shortage(record));
+  record.stage = "run";
+  record.compile_s = 63.2;
+  CHECK_FALSE(is_stored_shortage(record));
+}
+
+TEST_CASE("Such records count as not there") {
+  const TemporaryDirectory store;
+  {
+    RecordWriter writer(store.path(), "sm_90", "gemm", "a1");
+    writer.append(failed(Outcome::compile_failed, "compile", "the build: cannot start sh: not enough memory"));
+    writer.append(failed(Outcome::compile_failed, "compile", "the build ended with exit code 1: no"));
+  }
+  const RecordSet set = read_records(store.path(), "sm_90", "gemm");
+  REQUIRE(set.records.size() == 1);
+  CHECK(set.records[0].message == "the build ended with exit code 1: no");
+  CHECK(set.warnings.empty());
+}

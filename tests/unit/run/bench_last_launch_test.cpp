@@ -1,0 +1,208 @@
+// Tests of the judgement at the end of measuring: kernels that are right at first and wrong later.
+#include <doctest/doctest.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "bench_fixture.hpp"
+#include "fakes/fake_check_kernel.hpp"
+
+namespace {
+
+using namespace xtune;
+using namespace xtune::fakes;
+
+/// Works in the launches that `works` names, and does nothing in the others.
+FakeKernel working(std::function<bool(int)> works) {
+  return [works = std::move(works)](const FakeLaunch& call) { return works(call.number) ? doubling(call) : 0.1; };
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+constexpr const char* late = "; the first launch was right, and one after the measured launches was not";
+
+/// Where outputs are compared on the device.
+void check_there(Bench& bench) {
+  bench.open.check_kernel = bench.artifact("check");
+  bench.device.kernels[bench.open.check_kernel->key] = check_kernel_of_f32;
+}
+
+}  // namespace
+
+TEST_CASE("A kernel that stops working after its first launch is wrong, on the host and on the device") {
+  for (const bool there : {false, true}) {
+    for (const Flush flush : {Flush::none, Flush::l2, Flush::rotate}) {
+      CAPTURE(there);
+      CAPTURE(static_cast<int>(flush));
+      Bench bench;
+      bench.open.measure.flush = flush;
+      if (there) check_there(bench);
+      for (const int launches : {1, 5}) {
+        const BenchAnswer answer =
+            bench.run("stops " + std::to_string(launches), working([=](int number) { return number < launches; }));
+        CHECK(answer.outcome == Outcome::wrong_result);
+        CHECK(answer.stage == "validate");
+        CHECK(answer.samples_ms.empty());
+        CHECK(has(answer.message, late));
+        REQUIRE(answer.validation.has_value());
+        CHECK(answer.validation->unwritten == count);
+      }
+      CHECK(bench.run("right", doubling).outcome == Outcome::ok);
+    }
+  }
+}
+
+TEST_CASE("A kernel that works every second time is wrong, whatever the number of launches") {
+  for (const int parity : {0, 1}) {
+    for (const int rep : {5, 6}) {
+      Bench bench;
+      bench.open.measure.rep = bench.open.measure.min_rep = rep;
+      const auto alternating = working([=](int number) { return number == 0 || number % 2 == parity; });
+      CHECK(bench.run("alternating", alternating).outcome == Outcome::wrong_result);
+    }
+  }
+}
+
+TEST_CASE("A kernel that is wrong right behind another launch only is found out where samples are taken that way") {
+  Bench bench;
+  bench.open.measure.flush = Flush::none;
+  int looks = 0;
+  bench.device.dress = [&](Sample&) { ++looks; };  // after a timed run, of several launches
+  int launches_of_run = 0, looked = 0;
+  bool untimed_alone = true;
+  const BenchAnswer answer = bench.run("hurried", [&](const FakeLaunch& call) {
+    launches_of_run = call.timed || looked != looks ? 0 : launches_of_run + 1;
+    looked = looks;
+    untimed_alone = untimed_alone && launches_of_run < 2;
+    doubling(call);
+    // The second launch of an untimed run.
+    if (looks > 0 && launches_of_run >= 2) call.buffer<float>(1)[0] = -1;
+    return 0.001;
+  });
+  CHECK_FALSE(untimed_alone);
+  CHECK(answer.outcome == Outcome::wrong_result);
+}
+
+TEST_CASE("Every set of buffers is judged where launches take turns") {
+  Bench bench;
+  bench.open.measure.flush = Flush::rotate;
+  std::set<Buffer*> outputs;
+  BenchSession session(bench.device, bench.open, bench.clock);
+  const BenchAnswer answer = session.bench(bench.job("one set", [&](const FakeLaunch& call) {
+    outputs.insert(call.buffers[1]);
+    // Of a set that is not the first one.
+    return outputs.size() >= 3 && call.buffers[1] == *std::next(outputs.begin()) && call.number > 3 ? 0.1
+                                                                                                    : doubling(call);
+  }));
+  REQUIRE(outputs.size() > 3);
+  CHECK(answer.outcome == Outcome::wrong_result);
+}
+
+TEST_CASE("In-place arguments are put back before the last launch, too") {
+  for (const bool there : {false, true}) {
+    Bench bench;
+    if (there) check_there(bench);
+    bench.open.arguments = {buffer("z", ArgRole::inout)};
+    bench.open.reference.scalar_arguments = {};
+    const auto increment = [](const FakeLaunch& call) {
+      for (std::size_t i = 0; i < count; ++i) call.buffer<float>(0)[i] += 1;
+      return 1.0;
+    };
+    bench.device.kernels[bench.open.reference.artifact.key] = increment;
+    BenchSession session(bench.device, bench.open, bench.clock);
+    BenchJob right = bench.job("right", increment),
+             once = bench.job("once", [&](const FakeLaunch&call) { return call.number == 0 ? increment(call) : 0.1; });
+    right.scalars.clear();
+    once.scalars.clear();
+    CHECK(session.bench(right).outcome == Outcome::ok);
+    CHECK(session.bench(once).outcome == Outcome::wrong_result);
+    CHECK(session.bench(right).outcome == Outcome::ok);
+  }
+}
+
+TEST_CASE("What a measured launch overwrote is named as the cause") {
+  Bench bench;
+  const auto at_launch_4 = [](auto scribble) {
+    return [scribble](const FakeLaunch& call) {
+      doubling(call);
+      if (call.number == 4) scribble(call);
+      return 1.0;
+    };
+  };
+  const BenchAnswer input =
+      bench.run("input", at_launch_4([](const FakeLaunch& call) { call.buffer<float>(0)[17] = -0.5f; }));
+  CHECK(input.outcome == Outcome::wrong_result);
+  CHECK(input.message.starts_with("x: the kernel changed this input: [17]"));
+  const BenchAnswer guard = bench.run(
+      "guard", at_launch_4([](const FakeLaunch& call) { call.buffer<std::byte>(1)[count * 4] = std::byte{1}; }));
+  CHECK(guard.outcome == Outcome::wrong_result);
+  CHECK(guard.message.starts_with("y: the kernel wrote past the end of this buffer; the first launch was right"));
+}
+
+TEST_CASE("A loser of the race is not launched again: it answers nothing") {
+  Bench bench;
+  BenchSession session(bench.device, bench.open, bench.clock);
+  BenchJob job = bench.job("slow", [](const FakeLaunch& call) { return call.number == 0 ? doubling(call) : 50.0; });
+  job.incumbent = Incumbent{0.1, 0.1};
+  CHECK(session.bench(job).outcome == Outcome::pruned);
+}
+
+TEST_CASE("A finalist that goes wrong in the rounds is named, and the others' times stand") {
+  for (const bool there : {false, true}) {
+    Bench bench;
+    if (there) check_there(bench);
+    BenchSession session(bench.device, bench.open, bench.clock);
+    RoundsJob rounds{{bench.job("right", doubling), bench.job("stops", working([](int number) { return number < 3; }))},
+                     {{0, 1}, {1, 0}, {0, 1}}};
+    const RoundsAnswer answer = rounds_answer_from_json(to_json(session.measure_rounds(rounds)));
+    CHECK(answer.outcome == Outcome::wrong_result);
+    CHECK(answer.failed == 1);
+    CHECK(has(answer.message, late));
+    REQUIRE(answer.samples_ms.size() == 2);
+    CHECK(answer.samples_ms[0].size() == 3);
+    rounds.jobs.pop_back();
+    rounds.rounds = {{0}, {0}};
+    CHECK(session.measure_rounds(rounds).outcome == Outcome::ok);
+  }
+}
+
+TEST_CASE("Where an input was overwritten in rounds nobody knows by whom, and no time counts") {
+  Bench bench;
+  BenchSession session(bench.device, bench.open, bench.clock);
+  const BenchJob right = bench.job("right", doubling), wild = bench.job("wild", [](const FakeLaunch&call) {
+    doubling(call);
+    call.buffer<float>(0)[3] = 9;
+    return 1.0;
+  });
+  const RoundsAnswer answer = session.measure_rounds({{right, wild}, {{0, 1}}});
+  CHECK(answer.outcome == Outcome::wrong_result);
+  CHECK_FALSE(answer.failed);
+  CHECK(answer.samples_ms == std::vector<std::vector<double>>(2));
+  CHECK(session.measure_rounds({{wild}, {{0}}}).failed == 0);
+  CHECK(session.measure_rounds({{right}, {{0}}}).outcome == Outcome::ok);
+}
+
+TEST_CASE("What programs report in rounds comes with the rounds' times") {
+  Bench bench;
+  bench.open.reference = {};
+  bench.open.arguments = {{}};
+  bench.device.times_itself = true;
+  double next = 0;
+  bench.device.dress = [&](Sample& sample) { sample.reported = {++next, -next}; };
+  BenchSession session(bench.device, bench.open, bench.clock);
+  const auto program = [&](const std::string& name) {
+    BenchJob job = bench.job(name, [](const FakeLaunch&) { return 1.5; });
+    job.launch.call.emplace();
+    job.launch.call->metrics.resize(2);
+    job.launch.call->metrics[0].name = "rate";
+    job.launch.call->metrics[1].name = "loss";
+    return job;
+  };
+  const RoundsJob rounds{{program("a"), program("b")}, {{0, 1}, {1, 0}}};
+  const RoundsAnswer answer = rounds_answer_from_json(to_json(session.measure_rounds(rounds)));
+  REQUIRE(answer.reported.size() == 2);
+  CHECK(answer.reported[0] == Reported{{"rate", {1, 4}}, {"loss", {-1, -4}}});
+  CHECK(answer.reported[1] == Reported{{"rate", {2, 3}}, {"loss", {-2, -3}}});
+  // Programs that go on report what is new.
+  CHECK(session.measure_rounds(rounds).reported[0] == Reported{{"rate", {5, 8}}, {"loss", {-5, -8}}});
+}

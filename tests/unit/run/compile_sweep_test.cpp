@@ -1,0 +1,100 @@
+// What compiling alone says of each configuration, where several share a binary.
+#include "core/run/compile_sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <map>
+
+#include "base/files.hpp"
+#include "fakes/fake_services.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+/// A kernel with 200 KiB of static shared memory, on a device that allows 227 KiB; S bytes come on top at the launch.
+struct Sweep {
+  TemporaryDirectory folder;
+  EventLoop loop;
+  fakes::Journal journal;
+  fakes::FakeCompileService compiler{loop, journal};
+  DeviceInfo device = known_device("sm_90").value();
+
+  Sweep() {
+    std::ofstream(folder.path() / "k.cu") << "extern \"C\" __global__ void k(float*) {}\n";
+    device.backend = "cuda";
+    compiler.respond = [](const CompileJob& job) {
+      CompileAnswer answer;
+      answer.artifact.key = job.key;
+      answer.artifact.usage.static_shared_bytes = 200 * 1024;
+      answer.artifact.compile_s = 0.5;
+      answer.log = "ptxas info";
+      return answer;
+    };
+  }
+
+  std::vector<SweptConfig> compile(
+      const std::string& values, std::function<bool()> stopped = [] { return false; }) {
+    const Spec spec = parse_spec(
+        "[kernel]\nname = \"k\"\nsource = \"k.cu\"\nentry = \"k\"\n[problem]\nN = 8\n[space.params]\nA = [1, 2]\nS = { "
+        "values = " +
+            values +
+            ", compile_time = false }\n[launch]\ngrid = [\"N\"]\nblock = [\"A * 32\"]\nshared = \"S\"\n"
+            "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"out\"\n",
+        "k.toml", folder.path(), {{}, "cuda"});
+    const Space space = make_space(spec, spec.cases.front(), device_facts(device));
+    const CandidateResolver resolver(spec, space, spec.cases.front(), device, "sm_90", "fake compiler 1", false);
+    CompileSweep sweep(spec, space, resolver, "cuda", folder.path() / "store", loop, compiler);
+    std::vector<std::uint64_t> indices(space.size());
+    for (std::uint64_t i = 0; i < indices.size(); ++i) indices[i] = indices.size() - 1 - i;
+    return sweep.compile(indices, stopped);
+  }
+};
+
+std::map<std::uint32_t, Outcome> by_shared(const std::vector<SweptConfig>& swept) {
+  std::map<std::uint32_t, Outcome> outcomes;
+  for (const SweptConfig& each : swept) outcomes[each.launch.shared_bytes] = each.outcome;
+  return outcomes;
+}
+
+}  // namespace
+
+TEST_CASE("configurations that share a binary are each judged by their own launch, in any order") {
+  for (const char* values : {"[0, 60000]", "[60000, 0]"}) {
+    CAPTURE(values);
+    Sweep sweep;
+    const std::vector<SweptConfig> swept = sweep.compile(values);
+    REQUIRE(swept.size() == 4);
+    CHECK(sweep.compiler.jobs.size() == 2);
+    CHECK(by_shared(swept) == std::map<std::uint32_t, Outcome>{{0, Outcome::ok}, {60000, Outcome::rejected}});
+    for (std::size_t i = 0; i < swept.size(); ++i) {
+      CHECK(swept[i].done);
+      CHECK(swept[i].index == swept.size() - 1 - i);
+      CHECK(swept[i].seconds == 0.5);
+      CHECK(swept[i].log == "ptxas info");
+      CHECK(swept[i].message.empty() == (swept[i].outcome == Outcome::ok));
+    }
+  }
+}
+
+TEST_CASE("a launch that no device takes is rejected without compiling") {
+  Sweep sweep;
+  const std::vector<SweptConfig> swept = sweep.compile("[300000, -1]");
+  REQUIRE(swept.size() == 4);
+  CHECK(sweep.compiler.jobs.empty());
+  for (const SweptConfig& each : swept) {
+    CHECK(each.done);
+    CHECK(each.outcome == Outcome::rejected);
+    CHECK(each.message != "");
+  }
+}
+
+TEST_CASE("a sweep that is stopped says which answers are missing; nothing answers later") {
+  Sweep sweep;
+  const std::vector<SweptConfig> swept = sweep.compile("[0, 300000]", [] { return true; });
+  CHECK(sweep.compiler.outstanding == 0);
+  for (const SweptConfig& each : swept) CHECK(each.done == (each.launch.shared_bytes == 300000));
+  sweep.loop.run_once();
+}
