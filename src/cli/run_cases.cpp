@@ -14,6 +14,7 @@
 #include "core/record/record_log.hpp"
 #include "core/run/across.hpp"
 #include "core/run/attempt.hpp"
+#include "core/store/growing_records.hpp"
 #include "core/study/shared_study.hpp"
 #include "report/failures.hpp"
 #include "report/run_report.hpp"
@@ -65,6 +66,9 @@ TuneResult RunCommand::tune_case(const Bindings& problem, EventLoop& loop, Compi
   TuneOptions options;
   options.store = keeps() ? options_.common.store_path() : scratch.path() / "store";
   options.scratch = scratch.path();
+  if (keeps() && !records_)
+    records_ = std::make_unique<GrowingRecords>(options.store, target_.device.arch, spec_.kernel.name);
+  options.records = records_.get();
   options.attempt = new_attempt();
   options.drain = &session_.drain;
   options.sanitize = options_.sanitize;

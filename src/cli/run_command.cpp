@@ -11,6 +11,7 @@
 #include "core/run/across.hpp"
 #include "core/run/program_target.hpp"
 #include "core/run/services.hpp"
+#include "core/store/growing_records.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {

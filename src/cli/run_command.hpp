@@ -150,6 +150,7 @@ class RunCommand {
   RunSession& session_;
   Target target_;
   Spec spec_;
+  std::unique_ptr<GrowingRecords> records_;  ///< that all cases read; null: none was tuned, or nothing is kept
   std::atomic<bool>& stop_;
   int code_ = done;
   bool cache_disabled_ = false;

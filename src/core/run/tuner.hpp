@@ -19,6 +19,8 @@
 
 namespace xtune {
 
+class GrowingRecords;
+
 struct TuneOptions {
   std::filesystem::path store;    ///< records and artifacts
   std::filesystem::path scratch;  ///< private to this run, and to this problem
@@ -30,6 +32,8 @@ struct TuneOptions {
   std::size_t top = 1;        ///< so many of the best are measured in full, whatever the race
   /// Once it is true nothing new is begun: what the device is at is finished and kept, and the run ends.
   const std::atomic<bool>* drain = nullptr;
+  /// The store's records of this kernel and architecture, where several searches read them; null: reads them itself.
+  GrowingRecords* records = nullptr;
   Peers* peers = nullptr;  ///< other processes at the same search; outlives the run
   /// Not empty: these configurations and no others, each in full; those that the space does not allow are passed over.
   std::vector<Bindings> only;

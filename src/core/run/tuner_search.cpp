@@ -7,7 +7,6 @@
 #include "core/run/knowledge.hpp"
 #include "core/run/tuning.hpp"
 #include "core/search/strategy.hpp"
-#include "core/store/selected_records.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -61,25 +60,30 @@ void Tuning::stop_where_asked() {
   if (stop_.load()) throw Error(ErrorKind::interrupted, "stopped while the space was built; nothing was measured yet");
 }
 
+/// Adds the rows that may guide a search of this problem, as add_sources has them.
+void Tuning::add_guides(std::vector<GrowingRecords::Row>& rows, const GrowingRecords& stored, const Bindings& problem) {
+  std::int64_t first_own_ms = std::numeric_limits<std::int64_t>::max();
+  for (const GrowingRecords::Row& row : rows)
+    if (same_driver(row.view->device_of(*row.config), target_.device))
+      first_own_ms = std::min(first_own_ms, row.config->unix_time_ms);
+  stored.each_row([&](const GrowingRecords::Row& row) {
+    const bool is_own =
+        same_device(row.view->device_of(*row.config), target_.device) && row.view->problem_of(*row.config) == problem;
+    if (!is_own && row.config->unix_time_ms < first_own_ms) rows.push_back(row);
+  });
+}
+
 /// Those of this problem on this kind of device; and where a search learns, those that may guide it (add_sources).
 std::vector<Record> Tuning::read_store(const Bindings& problem) {
-  const auto is_own = [&](const StoreView& view, const StoredConfig& row) {
-    return same_device(view.device_of(row), target_.device) && view.problem_of(row) == problem;
-  };
-  const bool guided = options_.transfer && options_.only.empty() &&
-                      !make_strategy(spec_.search.strategy, space_, spec_.search.seed, evals_)->sequence();
-  std::int64_t first_own_ms = std::numeric_limits<std::int64_t>::max();
-  RecordSet set = read_selected_records(
-      options_.store, target_.device.arch, spec_.kernel.name,
-      [&](const StoreView& view, const StoredConfig& row) {
-        return is_own(view, row) || (guided && row.unix_time_ms < first_own_ms);
-      },
-      [&](const StoreView& view) {
-        view.each_row([&](const StoredConfig& row) {
-          if (is_own(view, row) && same_driver(view.device_of(row), target_.device))
-            first_own_ms = std::min(first_own_ms, row.unix_time_ms);
-        });
-      });
+  std::optional<GrowingRecords> own;
+  GrowingRecords& stored =
+      options_.records ? *options_.records : own.emplace(options_.store, target_.device.arch, spec_.kernel.name);
+  stored.refresh();
+  std::vector<GrowingRecords::Row> rows = stored.rows_of(problem, target_.device);
+  if (options_.transfer && options_.only.empty() &&
+      !make_strategy(spec_.search.strategy, space_, spec_.search.seed, evals_)->sequence())
+    add_guides(rows, stored, problem);
+  RecordSet set = stored.read(std::move(rows));
   Causes causes;
   for (const std::string& warning : set.warnings) causes.add(warning);
   for (const Cause& cause : causes.all()) observer_.on_warning(cause.text());

@@ -22,6 +22,7 @@
 #include "core/run/stored_results.hpp"
 #include "core/run/time_stamps.hpp"
 #include "core/run/tuner.hpp"
+#include "core/store/growing_records.hpp"
 
 namespace xtune {
 
@@ -73,6 +74,7 @@ class Tuning {
  private:
   // tuner_search.cpp: what is tried.
   std::vector<Record> read_store(const Bindings& problem);
+  void add_guides(std::vector<GrowingRecords::Row>& rows, const GrowingRecords& stored, const Bindings& problem);
   std::unique_ptr<Strategy> make_search(const Bindings& problem);
   void stop_where_asked();
   TrialPtr make_trial(std::uint64_t index);

@@ -55,7 +55,16 @@ struct StoreView::State {
   std::once_flag suspects_found;
   std::unordered_map<std::string, ConfigOrder> suspects;  ///< by configuration
 
+  /// Rows of one problem and device; both as numbers of the set.
+  struct Tally {
+    std::uint32_t problem = 0, device = 0;
+    std::size_t rows = 0, sanitized = 0;
+  };
+  std::once_flag tallied;
+  std::vector<Tally> tallies;
+
   void find_suspects();
+  void tally();
 
   void index();
   const Realm* realm_of(const DeviceInfo& device) const;
@@ -112,6 +121,17 @@ void StoreView::State::find_suspects() {
       if (const auto suspect = suspects.find(config_text(row)); suspect != suspects.end())
         suspect->second.push_back(&row);
   for (auto& [config, rows] : suspects) rows = current_configs(rows);
+}
+
+void StoreView::State::tally() {
+  std::unordered_map<std::uint64_t, std::size_t> places;
+  for (const auto& piece : set.pieces)
+    for (const StoredConfig& row : piece) {
+      const auto [place, is_new] = places.emplace(std::uint64_t{row.problem} << 32 | row.device, tallies.size());
+      if (is_new) tallies.push_back({row.problem, row.device, 0, 0});
+      ++tallies[place->second].rows;
+      tallies[place->second].sanitized += row.sanitized;
+    }
 }
 
 const Realm* StoreView::State::realm_of(const DeviceInfo& device) const {
@@ -301,17 +321,18 @@ LookupResult StoreView::look_up(const Bindings& problem, const DeviceInfo& devic
   counts.records = set.records;
   std::vector<std::optional<double>> distances;
   for (const NamedProblem& each : set.problems) distances.push_back(shape_distance(each.sizes, problem));
-  each_row([&](const StoredConfig& row) {
-    const DeviceInfo& own = set.devices[row.device];
-    if (own.arch != device.arch)
-      ++counts.other_arch;
-    else if (own.backend != device.backend)
-      ++counts.other_backend;
-    else if (row.sanitized)
-      ++counts.sanitized;
-    else
-      counts.other_problem += !distances[row.problem];
-  });
+  std::call_once(state_->tallied, [this] { state_->tally(); });
+  for (const State::Tally& each : state_->tallies) {
+    const DeviceInfo& own = set.devices[each.device];
+    if (own.arch != device.arch) {
+      counts.other_arch += each.rows;
+    } else if (own.backend != device.backend) {
+      counts.other_backend += each.rows;
+    } else {
+      counts.sanitized += each.sanitized;
+      if (!distances[each.problem]) counts.other_problem += each.rows - each.sanitized;
+    }
+  }
   std::vector<LookupGroup> groups;
   std::optional<Record> read;
   for (const Group& group : this->groups()) {

@@ -1,0 +1,101 @@
+// Files are append-only and mostly finished: what is new since the last look goes into a view of its own.
+#include "core/store/growing_records.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/text.hpp"
+#include "core/record/best.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+GrowingRecords::GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel)
+    : store_(std::move(store)), arch_(std::move(arch)), kernel_(std::move(kernel)) {}
+
+// Taken before the file is read: what is appended between makes it differ at the next look.
+GrowingRecords::File GrowingRecords::file_at(const std::filesystem::path& path) {
+  struct stat info {};
+  File file{path, 0, 0, 0, 0, true};
+  if (::stat(path.c_str(), &info) != 0) return file;
+  file.bytes = static_cast<std::uint64_t>(info.st_size);
+  file.inode = info.st_ino, file.device = info.st_dev;
+  file.changed_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  return file;
+}
+
+void GrowingRecords::add_part(std::vector<File> files) {
+  std::vector<RecordSource> sources;
+  for (const File& file : files) sources.push_back({file.path, 0, UINT64_MAX, printable(file.path.string())});
+  StoreView::Options options;
+  options.all = true;
+  Part part{StoreView::load(std::move(sources), options), std::move(files), {}};
+  part.view.each_row([&](const StoredConfig& row) {
+    if (row.sanitized) part.sanitized.push_back(&row);
+  });
+  parts_.push_back(std::move(part));
+}
+
+void GrowingRecords::refresh() {
+  listing_warnings_.clear();
+  std::map<std::filesystem::path, File> now;
+  for (const std::filesystem::path& path : record_files(store_, arch_, kernel_, listing_warnings_))
+    now.emplace(path, file_at(path));
+  for (Part& part : parts_)
+    for (File& file : part.files) {
+      if (!file.current) continue;
+      const auto found = now.find(file.path);
+      file.current = found != now.end() && found->second == file;
+      if (file.current) now.erase(found);
+    }
+  std::erase_if(parts_, [](const Part& part) {
+    return std::none_of(part.files.begin(), part.files.end(), [](const File& file) { return file.current; });
+  });
+  std::vector<File> fresh;
+  for (auto& [path, file] : now) fresh.push_back(std::move(file));
+  if (!fresh.empty()) add_part(std::move(fresh));
+}
+
+std::vector<GrowingRecords::Row> GrowingRecords::rows_of(const Bindings& problem, const DeviceInfo& device) const {
+  std::vector<Row> rows;
+  for (const Part& part : parts_) {
+    const auto add = [&](const StoredConfig* row) {
+      if (part.files[row->file].current) rows.push_back({&part.view, row});
+    };
+    for (const StoredConfig* row : part.view.members(problem, device, {})) add(row);
+    for (const StoredConfig* row : part.sanitized)
+      if (part.view.problem_of(*row) == problem && same_device(part.view.device_of(*row), device)) add(row);
+  }
+  return rows;
+}
+
+RecordSet GrowingRecords::read(std::vector<Row> rows) const {
+  RecordSet set;
+  set.warnings = listing_warnings_;
+  for (const Part& part : parts_)
+    set.warnings.insert(set.warnings.end(), part.view.warnings().begin(), part.view.warnings().end());
+  const auto part_of = [&](const StoreView* view) {
+    return std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return &part.view == view; }) -
+           parts_.begin();
+  };
+  std::map<const StoreView*, std::ptrdiff_t> numbers;
+  for (const Row& row : rows)
+    if (const auto [place, is_new] = numbers.emplace(row.view, 0); is_new) place->second = part_of(row.view);
+  std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    return std::tuple(numbers[a.view], a.config->file, a.config->offset) <
+           std::tuple(numbers[b.view], b.config->file, b.config->offset);
+  });
+  for (const Row& row : rows) {
+    try {
+      set.records.push_back(row.view->record_of(*row.config));
+    } catch (const Error& error) {  // its file was repaired or removed meanwhile
+      set.warnings.emplace_back(error.what());
+    }
+  }
+  return set;
+}
+
+}  // namespace xtune

@@ -1,0 +1,64 @@
+// A store's records of one kernel on one architecture, for a process that asks again and again while files grow.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/record/record_log.hpp"
+#include "core/store/store_view.hpp"
+
+namespace xtune {
+
+/// Scans each file once, and again only when it has changed. One thread at a time.
+class GrowingRecords {
+ public:
+  GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel);
+
+  /// Looks for what has changed since the last call. Invalidates rows that were handed out.
+  void refresh();
+
+  /// A row with the view that knows its problem and device.
+  struct Row {
+    const StoreView* view = nullptr;
+    const StoredConfig* config = nullptr;
+  };
+  /// Those of this very problem on this kind of device, sanitized ones too, in no order.
+  std::vector<Row> rows_of(const Bindings& problem, const DeviceInfo& device) const;
+  /// visit(Row) every row.
+  template <class Visit>
+  void each_row(const Visit& visit) const {
+    for (const Part& part : parts_)
+      part.view.each_row([&](const StoredConfig& config) {
+        if (part.files[config.file].current) visit(Row{&part.view, &config});
+      });
+  }
+  /// These rows' whole records, in the order of files and lines; and the warnings of the last refresh, with one for
+  /// each record that cannot be read any more.
+  RecordSet read(std::vector<Row> rows) const;
+
+ private:
+  struct File {
+    std::filesystem::path path;
+    std::uint64_t bytes = 0, inode = 0, device = 0;
+    std::int64_t changed_ns = 0;
+    bool current = true;  ///< false: another part has what is in it now, or it has gone
+    bool operator==(const File&) const = default;
+  };
+  struct Part {
+    StoreView view;
+    std::vector<File> files;                     ///< by StoredConfig::file
+    std::vector<const StoredConfig*> sanitized;  ///< they are in no group
+  };
+  static File file_at(const std::filesystem::path& path);
+  void add_part(std::vector<File> files);
+
+  const std::filesystem::path store_;
+  const std::string arch_, kernel_;
+  std::vector<Part> parts_;
+  std::vector<std::string> listing_warnings_;
+};
+
+}  // namespace xtune

@@ -1,0 +1,66 @@
+#include "core/store/growing_records.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/files.hpp"
+#include "unit/store/store_files.hpp"
+
+namespace xtune {
+namespace {
+
+std::vector<double> times_of(const GrowingRecords& stored) {
+  const Record example = example_record(1, 1);
+  std::vector<double> times;
+  for (const Record& record : stored.read(stored.rows_of(example.problem, example.device)).records)
+    times.push_back(record.time_ms.median);
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+}  // namespace
+
+TEST_CASE("files that are new, have grown, were replaced or have gone are noticed, and others are not read again") {
+  const TemporaryDirectory store;
+  GrowingRecords stored(store.path(), "sm_90", "gemm");
+  stored.refresh();
+  CHECK(times_of(stored).empty());
+  RecordWriter writer(store.path(), "sm_90", "gemm", "a1");
+  writer.append(example_record(1, 1));
+  const std::filesystem::path other = write_records(store.path(), {example_record(2, 2)}, "a2");
+  stored.refresh();
+  CHECK(times_of(stored) == std::vector<double>{1, 2});
+  writer.append(example_record(3, 3));
+  CHECK(times_of(stored) == std::vector<double>{1, 2});
+  stored.refresh();
+  CHECK(times_of(stored) == std::vector<double>{1, 2, 3});
+  const std::string text = read_file(other);
+  std::filesystem::remove(other);
+  stored.refresh();
+  CHECK(times_of(stored) == std::vector<double>{1, 3});
+  write_text(other, text + "{\"torn");
+  stored.refresh();
+  CHECK(times_of(stored) == std::vector<double>{1, 2, 3});
+  CHECK(stored.read({}).warnings.size() == 1);
+}
+
+TEST_CASE("rows are of one problem and kind of device, those of sanitized kernels too") {
+  const TemporaryDirectory store;
+  Record sanitized = example_record(1, 1), elsewhere = example_record(2, 2), larger = example_record(3, 3);
+  sanitized.key_parts = {{"sanitize", "true"}};
+  sanitized.key = key_of(sanitized.key_parts);
+  elsewhere.device.name = "another";
+  larger.problem["M"] = std::int64_t{128};
+  for (Record* record : {&elsewhere, &larger}) record->key_parts.clear();
+  write_records(store.path(), {sanitized, elsewhere, larger, example_record(4, 4)});
+  GrowingRecords stored(store.path(), "sm_90", "gemm");
+  stored.refresh();
+  CHECK(times_of(stored) == std::vector<double>{1, 4});
+  std::size_t rows = 0;
+  stored.each_row([&](const GrowingRecords::Row&) { ++rows; });
+  CHECK(rows == 4);
+}
+
+}  // namespace xtune
