@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "cli/commands.hpp"
 #include "cli/stored_answers.hpp"
@@ -16,8 +16,9 @@
 namespace xtune::cli {
 namespace {
 
-// Telling apart more configurations than this helps nobody and takes seconds.
+// Telling apart more configurations than this, of all cases together, helps nobody and takes seconds.
 constexpr std::uint64_t most_configs = 20'000;
+constexpr std::uint64_t least_configs = 20;  ///< of a case, however many cases there are
 
 struct Verdicts {
   std::uint64_t asked = 0, stored = 0, never = 0;
@@ -26,66 +27,100 @@ struct Verdicts {
   std::string example_config;
 };
 
-/// What is stored of one configuration that the spec asks for.
-struct Measured {
-  std::vector<const StoredConfig*> rows;
-  std::vector<const Record*> records;  ///< where there are no rows
-
-  bool empty() const { return rows.empty() && records.empty(); }
-  bool has(const std::string& key) const {
-    const KeyDigest digest(key);
-    return std::any_of(rows.begin(), rows.end(), [&](const auto* row) { return row->key == digest; }) ||
-           std::any_of(records.begin(), records.end(), [&](const auto* record) { return record->key == key; });
+/// Finds what is stored of a configuration, whatever it was measured for.
+class MeasuredConfigs {
+ public:
+  explicit MeasuredConfigs(const StoredAnswers& stored) : view_(stored.view()) {
+    for (const Record& record : stored.records()) records_[record.config].push_back(&record);
+    if (!view_) return;
+    rows_.reserve(view_->records());
+    view_->each_row([&](const StoredConfig& row) { rows_.emplace_back(hash(config_text(row)), &row); });
+    std::sort(rows_.begin(), rows_.end());
   }
+
+  bool has(const Bindings& config) const {
+    if (!view_) return records_.contains(config);
+    const auto [begin, end] = rows_of(config);
+    return begin != end;
+  }
+
+  /// How the stored record of the configuration differs whose key does so in the fewest parts; empty: not at all. Of
+  /// many records the newest few are looked at, those of this problem and device before others.
+  std::vector<std::string> nearest_difference(const Bindings& config, const KeyParts& parts, const Bindings& problem,
+                                              const DeviceInfo& device) const {
+    const std::string key = key_of(parts);
+    std::optional<std::vector<std::string>> best;
+    const auto add = [&](const Record& record) {
+      std::vector<std::string> difference = key_difference(parts, record.key_parts);
+      if (same_driver(record.device, device))
+        std::erase_if(difference, [](const std::string& line) { return line.starts_with("driver: "); });
+      if (record.key == key) difference.clear();
+      if (!best || difference.size() < best->size()) best = std::move(difference);
+    };
+    if (!view_)
+      for (const Record* record : records_.at(config)) add(*record);
+    else
+      for (const StoredConfig* row : nearest_rows(config, problem, device)) add(view_->record_of(*row));
+    return std::move(*best);
+  }
+
+ private:
+  using Row = std::pair<std::size_t, const StoredConfig*>;
+
+  static std::size_t hash(const std::string& config) { return std::hash<std::string>()(config); }
+
+  std::pair<std::vector<Row>::const_iterator, std::vector<Row>::const_iterator> rows_of(const Bindings& config) const {
+    const auto by_hash = [](const Row& a, const Row& b) { return a.first < b.first; };
+    return std::equal_range(rows_.begin(), rows_.end(), Row{hash(bindings_text(config)), nullptr}, by_hash);
+  }
+
+  std::vector<const StoredConfig*> nearest_rows(const Bindings& config, const Bindings& problem,
+                                                const DeviceInfo& device) const {
+    constexpr std::ptrdiff_t most_rows = 8;
+    const auto [begin, end] = rows_of(config);
+    std::vector<const StoredConfig*> rows;
+    for (auto row = begin; row != end; ++row) rows.push_back(row->second);
+    const auto rank = [&](const StoredConfig* row) {
+      const bool own = view_->problem_of(*row) == problem && same_device(view_->device_of(*row), device);
+      return std::tuple(!own, -row->unix_time_ms, row->file, row->offset);
+    };
+    const auto last = rows.begin() + std::min(most_rows, std::ssize(rows));
+    std::partial_sort(rows.begin(), last, rows.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
+    rows.erase(last, rows.end());
+    return rows;
+  }
+
+  const StoreView* const view_;
+  std::map<Bindings, std::vector<const Record*>> records_;  ///< where there is no view
+  std::vector<Row> rows_;                                   ///< by the hash of the configuration's text
 };
 
-/// By the configuration's text.
-using MeasuredConfigs = std::unordered_map<std::string, Measured>;
-
-void find(MeasuredConfigs& asked, const StoredAnswers& stored) {
-  for (const Record& record : stored.records())
-    if (const auto found = asked.find(bindings_text(record.config)); found != asked.end())
-      found->second.records.push_back(&record);
-  if (!stored.view()) return;
-  stored.view()->each_row([&](const StoredConfig& row) {
-    if (const auto found = asked.find(config_text(row)); found != asked.end()) found->second.rows.push_back(&row);
-  });
+/// The keys of what is stored for this problem on this kind of device; empty where whole records were read.
+std::unordered_set<KeyDigest, KeyDigestHash> keys_of(const StoredAnswers& stored, const Bindings& problem,
+                                                     const DeviceInfo& device) {
+  std::unordered_set<KeyDigest, KeyDigestHash> keys;
+  if (stored.view())
+    for (const StoredConfig* row : stored.view()->members(problem, device, {})) keys.insert(row->key);
+  return keys;
 }
 
-/// How the stored record differs whose key does so in the fewest parts; empty: not at all.
-std::vector<std::string> nearest_difference(const Measured& measured, const StoreView* view, const KeyParts& parts,
-                                            const DeviceInfo& device) {
-  if (measured.has(key_of(parts))) return {};
-  std::optional<std::vector<std::string>> best;
-  const auto add = [&](const Record& record) {
-    std::vector<std::string> difference = key_difference(parts, record.key_parts);
-    if (same_driver(record.device, device))
-      std::erase_if(difference, [](const std::string& line) { return line.starts_with("driver: "); });
-    if (!best || difference.size() < best->size()) best = std::move(difference);
-  };
-  for (const Record* record : measured.records) add(*record);
-  for (const StoredConfig* row : measured.rows) add(view->record_of(*row));
-  return std::move(*best);
-}
-
-Verdicts judge(const Spec& spec, const Space& space, const CandidateResolver& resolver, const DeviceInfo& device,
-               const StoredAnswers& stored) {
+Verdicts judge(const Spec& spec, const Space& space, const CandidateResolver& resolver, const Bindings& problem,
+               const DeviceInfo& device, const StoredAnswers& stored, const MeasuredConfigs& measured) {
   Verdicts verdicts;
-  verdicts.asked = std::min(space.size(), most_configs);
-  MeasuredConfigs asked;
-  for (std::uint64_t i = 0; i < verdicts.asked; ++i) asked[bindings_text(resolver.config_bindings(space.at(i)))];
-  find(asked, stored);
+  verdicts.asked = std::min(space.size(), std::max(most_configs / spec.cases.size(), least_configs));
+  const auto keys = keys_of(stored, problem, device);
   for (std::uint64_t i = 0; i < verdicts.asked; ++i) {
     const Config config = space.at(i);
     const Bindings named = resolver.config_bindings(config);
-    const Measured& measured = asked.at(bindings_text(named));
-    if (measured.empty()) {
+    if (!measured.has(named)) {
       ++verdicts.never;
       continue;
     }
     const KeyParts parts =
         resolver.measurement_key_parts(config, resolver.artifact_key(resolver.compile_request(config)));
-    const std::vector<std::string> difference = nearest_difference(measured, stored.view(), parts, device);
+    const std::vector<std::string> difference = keys.contains(KeyDigest(key_of(parts)))
+                                                    ? std::vector<std::string>()
+                                                    : measured.nearest_difference(named, parts, problem, device);
     if (difference.empty()) {
       ++verdicts.stored;
       continue;
@@ -133,11 +168,12 @@ int show(const std::string& path, const CommonOptions& options) {
       if (arch != target.device.arch)
         tell("note: {} has records of this kernel for {}, which never answer for {}\n", options.store_path().string(),
              arch, target.device.arch);
+  const MeasuredConfigs measured(stored);
   std::vector<nlohmann::ordered_json> answers;
   for (const Bindings& problem : spec.cases) {
     const Space space = make_space(spec, problem, device_facts(target.device));
     const CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false);
-    const Verdicts verdicts = judge(spec, space, resolver, target.device, stored);
+    const Verdicts verdicts = judge(spec, space, resolver, problem, target.device, stored, measured);
     SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
     const LookupResult lookup = stored.look_up(problem, fit);
     if (options.json())

@@ -14,6 +14,9 @@
 namespace xtune {
 namespace {
 
+// More reasons of this one kind help nobody.
+constexpr std::size_t most_further = 8;
+
 std::optional<double> size_of_value(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
   if (const auto* number = std::get_if<double>(&value)) return *number;
@@ -122,7 +125,9 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
     };
     return rank(a) < rank(b);
   });
+  std::size_t further = 0;
   for (const LookupGroup& group : groups) {
+    if (result.match != Match::none && ++further > most_further) continue;
     const std::string what = fmt::format("problem {} on {}, distance {:.3g}", bindings_text(*group.problem),
                                          describe(*group.device), group.distance);
     const auto tell = [&](const std::string& text) { result.reasons.push_back(what + ": " + text); };
@@ -156,6 +161,9 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
     result.differences = std::move(choice.differences);
     result.record = std::move(choice.record);
   }
+  if (further > most_further)
+    result.reasons.push_back(
+        fmt::format("{} more problems or devices: further away, not taken", further - most_further));
   return result;
 }
 

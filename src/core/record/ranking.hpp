@@ -94,19 +94,19 @@ void settle_finals(std::vector<Item>& order, const Decided& decided, const Settl
 template <class Access, class Item, class Score, class Decided, class Settled>
 std::vector<Item> rank_records(const std::vector<Item>& items, const Score& score, const Decided& decided,
                                const Settled& settled) {
-  struct Rank {
+  struct Ranked {
     double score;
     Item item;
     bool tainted;
   };
-  std::vector<Rank> ranks;
+  std::vector<Ranked> ranks;
   for (const Item item : current_records<Access>(items)) {
     const RankFacts facts = Access::facts(item);
     if (facts.outcome != Outcome::ok) continue;
     const double value = score(item);
     if (std::isfinite(value)) ranks.push_back({value, item, facts.tainted});
   }
-  std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) {
+  std::sort(ranks.begin(), ranks.end(), [](const Ranked& a, const Ranked& b) {
     if (a.tainted != b.tainted) return b.tainted;
     if (a.score != b.score) return a.score < b.score;
     if (a.item == b.item) return false;
@@ -115,7 +115,7 @@ std::vector<Item> rank_records(const std::vector<Item>& items, const Score& scor
   });
   std::vector<Item> order;
   order.reserve(ranks.size());
-  for (const Rank& rank : ranks) order.push_back(rank.item);
+  for (const Ranked& rank : ranks) order.push_back(rank.item);
   settle_finals<Access>(order, decided, settled);
   return order;
 }

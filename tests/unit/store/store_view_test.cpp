@@ -197,6 +197,32 @@ TEST_CASE("a record without its driver in the key is the same measurement as one
   CHECK(winners.front().record.config.at("BLOCK") == Value(std::int64_t{1}));
 }
 
+TEST_CASE(
+    "a wrong result in finals counts against the measurement before, and a machine's shortage counts as not there") {
+  const TemporaryDirectory store;
+  Record fast = example_record(1, 1), wrong = fast, starved = example_record(2, 2);
+  wrong.outcome = Outcome::wrong_result, wrong.finals = "f", wrong.unix_time_ms += 1000;
+  wrong.samples_ms.clear(), wrong.time_ms = {};
+  starved.outcome = Outcome::compile_failed, starved.stage = "compile", starved.unix_time_ms += 1000;
+  starved.message = "x.cu:1: cannot write \"x.o\": No space left on device\n";
+  starved.samples_ms.clear(), starved.time_ms = {};
+  write_records(store.path(), {fast, example_record(2, 2), example_record(3, 3), wrong, starved});
+  const std::vector<Record> whole = read_records(store.path(), "sm_90", "gemm").records;
+  REQUIRE(whole.size() == 4);
+  StoreViewOptions options;
+  options.all = true;
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+  CHECK(view.records() == 4);
+  const StoreView::Found found = view.find(fast.problem, example_device());
+  REQUIRE(found.config);
+  CHECK(config_text(*found.config) == "BLOCK=2");
+  const LookupResult expected = look_up(whole, fast.problem, example_device()),
+                     answer = view.look_up(fast.problem, example_device(), {});
+  CHECK(answer.reasons == expected.reasons);
+  CHECK(answer.record->config == expected.record->config);
+  CHECK(answer.record->config.at("BLOCK") == Value(std::int64_t{2}));
+}
+
 TEST_CASE("damage is told as read_records tells it, and the rest is read") {
   const TemporaryDirectory store;
   const std::filesystem::path path = write_records(store.path(), random_records(7, 20));
