@@ -120,8 +120,8 @@ int main(int argc, char** argv) {
     const json answer =
         message->contains("do") ? bench(*message, opened_file, reference) : compile(*message, opened_file);
     xtune::write_message(STDOUT_FILENO, answer);
-    // As a worker whose device is lost: it has answered, and takes its time to end.
-    if (answer.value("outcome", "") == "crashed") {
+    // As a bench worker whose device is lost: it has answered, and takes its time to end.
+    if (message->contains("do") && answer.value("outcome", "") == "crashed") {
       usleep(100000);
       return 0;
     }

@@ -102,7 +102,9 @@ TEST_CASE("sizes that make no sense are no candidates, and no crash") {
   for (const char* size : {"0", "-1", "1e300", "BM - 32"}) {
     CAPTURE(size);
     const std::string found = failure(edited("block_m = \"BM\"", "block_m = \"" + std::string(size) + "\""));
-    CHECK((found == "no error" || found.find("invalid_spec: test.toml:20:") == 0));
+    // A number that is too large is the model's limit, and no mistake of the spec.
+    const std::string kind = std::string(size) == "1e300" ? "nothing_valid" : "invalid_spec";
+    CHECK_MESSAGE((found == "no error" || found.find(kind + ": test.toml:20:") == 0), found);
   }
   CHECK(failure(edited("M = 4096", "M = 0")).find("invalid_spec") == 0);
 }

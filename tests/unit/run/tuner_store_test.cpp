@@ -42,6 +42,7 @@ TEST_CASE("A store that takes no record is told once, and at the end how many it
 TEST_CASE("After an update of the driver all is measured again, guided by what was measured before") {
   xtune::fakes::Tuning t;
   t.parameters = xtune::fakes::only_a;
+  t.rest = "[search]\nstrategy = \"local\"\n";  // one that learns
   t.target.device.driver = "12.4 (550.54)";
   CHECK(t.run().records.size() == 4);
   CHECK(t.run().from_store == 4);
