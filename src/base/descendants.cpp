@@ -22,15 +22,21 @@ namespace {
 constexpr int most_rounds = 1000;
 constexpr double last_wait_s = 5;
 
-/// False: it is no child of this process any more, or did not end in time.
-bool reap(int pid, const std::function<bool()>& in_time) {
+enum class Ended { is_reaped, stays };
+
+/// Waits for the end of a child. False: it is not a child of this process any more, or did not end in time.
+bool wait_for_end(int pid, Ended ended, const std::function<bool()>& in_time) {
   for (;;) {
-    const int reaped = ::waitpid(pid, nullptr, WNOHANG);
-    if (reaped != 0) return reaped == pid;
+    siginfo_t end{};
+    const int stays = ended == Ended::stays ? WNOWAIT : 0;
+    if (::waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED | WNOHANG | stays) != 0) return false;
+    if (end.si_pid == pid) return true;
     if (!in_time()) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
+
+int kill_children(std::vector<int> but, double wait_s, Ended ended);
 
 }  // namespace
 
@@ -55,6 +61,12 @@ void kill_tree(int pid) {
 }
 
 int kill_children_but(const std::vector<int>& spared, double wait_s) {
+  return kill_children(spared, wait_s, Ended::is_reaped);
+}
+
+namespace {
+
+int kill_children(std::vector<int> but, double wait_s, Ended ended) {
   int killed = 0;
   const auto start = std::chrono::steady_clock::now();
   const auto in_time = [&] {
@@ -63,19 +75,22 @@ int kill_children_but(const std::vector<int>& spared, double wait_s) {
   for (int round = 0; round < most_rounds; ++round) {
     std::vector<int> strays;
     for (const int child : children_of(::getpid()))
-      if (std::find(spared.begin(), spared.end(), child) == spared.end()) strays.push_back(child);
+      if (std::find(but.begin(), but.end(), child) == but.end()) strays.push_back(child);
     if (strays.empty()) break;
     for (const int stray : strays) {
       kill_tree(stray);
-      if (reap(stray, in_time)) ++killed;
+      if (wait_for_end(stray, ended, in_time)) ++killed;
+      if (ended == Ended::stays) but.push_back(stray);
     }
     if (!in_time()) break;
   }
   return killed;
 }
 
+}  // namespace
+
 Descendants::Descendants() : earlier_(children_of(::getpid())) { adopt_orphans(); }
 
-Descendants::~Descendants() { kill_children_but(earlier_, last_wait_s); }
+Descendants::~Descendants() { kill_children(earlier_, last_wait_s, Ended::stays); }
 
 }  // namespace xtune

@@ -21,8 +21,9 @@ int kill_children_but(const std::vector<int>& spared, double wait_s = std::numer
 /// Kills what the process has started, and the process; its parent reaps it.
 void kill_tree(int pid);
 
-/// Adopts orphans. On destruction it kills what this process has started since, with all that these have started, as
-/// kill_children_but() does in up to 5 seconds. Not for a process in which others start children, too.
+/// Adopts orphans. On destruction it kills what this process has started since, with all that these have started, and
+/// waits up to 5 seconds for their ends. It reaps none of them: event loops reap their own, and orphans go with this
+/// process. Not for a process in which others start children, too.
 class Descendants {
  public:
   Descendants();
