@@ -38,6 +38,8 @@ void report(const ProgramCall& call, const Sampler& sampler, BenchAnswer& answer
 void at_place(const std::string& at, const std::function<void()>& make) {
   try {
     make();
+  } catch (const MissingArtifact&) {
+    throw;  // the driver compiles it again: it must stay what it is
   } catch (const Error& error) {
     if (at.empty() || error.kind() == ErrorKind::unavailable) throw;  // memory ran out: not of the spec's making
     const bool argument = error.kind() == ErrorKind::invalid_argument;

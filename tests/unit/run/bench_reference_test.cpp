@@ -152,3 +152,11 @@ TEST_CASE("A file of another shape or type is refused at the place of the argume
   bench.open.reference.at = "k.toml:9:13";
   CHECK(complaint().starts_with("k.toml:9:13: " + file.string() + " holds f32[33]"));
 }
+
+TEST_CASE("A reference whose artifact the store has lost is named as such, so that it can be compiled again") {
+  xtune::fakes::Bench bench;
+  bench.open.reference.at = "k.toml:9:13";
+  bench.open.reference.artifact.key = std::string(64, 'c');
+  xtune::BenchSession session(bench.device, bench.open, bench.clock);
+  CHECK_THROWS_AS(session.prepare_reference(), xtune::MissingArtifact);
+}
