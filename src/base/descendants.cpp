@@ -36,8 +36,6 @@ bool wait_for_end(int pid, Ended ended, const std::function<bool()>& in_time) {
   }
 }
 
-int kill_children(std::vector<int> but, double wait_s, Ended ended);
-
 }  // namespace
 
 void adopt_orphans() noexcept { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
@@ -58,10 +56,6 @@ void kill_tree(int pid) {
   if (::kill(pid, SIGSTOP) != 0) return;
   for (const int child : children_of(pid)) kill_tree(child);
   ::kill(pid, SIGKILL);
-}
-
-int kill_children_but(const std::vector<int>& spared, double wait_s) {
-  return kill_children(spared, wait_s, Ended::is_reaped);
 }
 
 namespace {
@@ -88,6 +82,10 @@ int kill_children(std::vector<int> but, double wait_s, Ended ended) {
 }
 
 }  // namespace
+
+int kill_children_but(const std::vector<int>& spared, double wait_s) {
+  return kill_children(spared, wait_s, Ended::is_reaped);
+}
 
 Descendants::Descendants() : earlier_(children_of(::getpid())) { adopt_orphans(); }
 
