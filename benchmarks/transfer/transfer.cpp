@@ -101,15 +101,17 @@ std::vector<double> search(const Options& options, const Target& target, const s
   return scores;
 }
 
+constexpr double allowed_loss = 0.01;
+
 struct Summary {
-  std::size_t count = 0;
-  double cold = 0, guided = 0, worst = std::numeric_limits<double>::infinity(), variance = 0, worst_error = 0;
+  std::size_t count = 0, surely_worse = 0;
+  double cold = 0, guided = 0, worst = std::numeric_limits<double>::infinity(), worst_error = 0;
   void add(double cold_score, double guided_score, double error) {
     ++count;
     cold += cold_score;
     guided += guided_score;
-    variance += error * error;
     worst = std::min(worst, guided_score - cold_score);
+    if (guided_score - cold_score + 2 * error < -allowed_loss) ++surely_worse;
     worst_error = std::max(worst_error, error);
   }
 };
@@ -161,7 +163,7 @@ class Benchmark {
       for (std::size_t r = 0; r < options_.repeats; ++r)
         square += std::pow(guided[r][b] - cold[r][b] - mean_guided + mean_cold, 2);
       const double error = std::sqrt(square) / repeats;
-      line += fmt::format(" {:6.3f}", mean_guided - mean_cold);
+      line += fmt::format(" {:6.3f} ±{:.3f}", mean_guided - mean_cold, error);
       auto& summaries = summaries_[scenario.group];
       summaries.resize(options_.evals.size());
       summaries[b].add(mean_cold, mean_guided, error);
@@ -183,6 +185,7 @@ class Benchmark {
       row("cold", [&](const Summary& s) { return mean(s, s.cold); });
       row("guided", [&](const Summary& s) { return mean(s, s.guided); });
       row("guided - cold", [&](const Summary& s) { return mean(s, s.guided - s.cold); });
+      row("worse by .01", [&](const Summary& s) { return static_cast<double>(s.surely_worse); });
       row("worst", [&](const Summary& s) { return s.worst; });
       row("largest error", [&](const Summary& s) { return s.worst_error; });
     }

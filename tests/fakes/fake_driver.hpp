@@ -64,7 +64,7 @@ inline gpu::DriverApi make_fake_driver(const std::shared_ptr<FakeDriver>& d) {
     return status == FakeDriver::fault ? std::string("FAKE_FAULT: illegal address") : "FAKE_" + std::to_string(status);
   };
   api.is_sticky = [](Status status) { return status == FakeDriver::fault; };
-  api.is_out_of_memory = [](Status status) { return status == FakeDriver::out_of_memory; };
+  api.lack = [](Status status) { return status == FakeDriver::out_of_memory ? Lack::memory : Lack::none; };
   api.allocate = [d](void** address, std::size_t bytes) -> Status {
     const Status status = d->call("allocate");
     if (status != 0) return status;

@@ -44,6 +44,22 @@ bool is_sticky(Status status) {
   }
 }
 
+/// By the CUDA driver API's description of CUresult.
+Lack lack(Status status) {
+  constexpr int device_unavailable = 46, mps_first = 805, mps_last = 810;  // named since CUDA 11.1 and 11.4
+  switch (status) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      return Lack::memory;
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_SYSTEM_NOT_READY:
+    case device_unavailable:
+      return Lack::unclear;
+    default:
+      return status >= mps_first && status <= mps_last ? Lack::unclear : Lack::none;
+  }
+}
+
 void fill_memory(gpu::DriverApi& api, const Driver* d) {
   api.allocate = [d](void** address, std::size_t bytes) -> Status {
     CUdeviceptr memory = 0;
@@ -178,7 +194,7 @@ gpu::DriverApi calls_of(const Driver* d, int major) {
   gpu::DriverApi api;
   api.describe = [d](Status code) { return describe(*d, static_cast<CUresult>(code)); };
   api.is_sticky = is_sticky;
-  api.is_out_of_memory = [](Status code) { return code == CUDA_ERROR_OUT_OF_MEMORY; };
+  api.lack = lack;
   fill_memory(api, d);
   fill_queue(api, d);
   fill_kernels(api, d, major);

@@ -37,14 +37,19 @@ void Session::release() noexcept {
   }
 }
 
+void Session::fail(Status status, Outcome outcome, const char* doing) const {
+  const std::string message = fmt::format("{}: {}", doing, api_.describe(status));
+  // Another process may hold the memory that a kernel's stacks or static arrays need.
+  if (const Lack lack = api_.lack(status); lack != Lack::none) throw ShortageFailure(lack, outcome, message);
+  throw CandidateFailure(outcome, message);
+}
+
 void Session::check(Status status, const char* doing) const {
-  if (status != 0) throw CandidateFailure(Outcome::crashed, fmt::format("{}: {}", doing, api_.describe(status)));
+  if (status != 0) fail(status, Outcome::crashed, doing);
 }
 
 void Session::check_launch(Status status, const char* doing) const {
-  if (status == 0) return;
-  throw CandidateFailure(api_.is_sticky(status) ? Outcome::crashed : Outcome::launch_failed,
-                         fmt::format("{}: {}", doing, api_.describe(status)));
+  if (status != 0) fail(status, api_.is_sticky(status) ? Outcome::crashed : Outcome::launch_failed, doing);
 }
 
 void* Session::allocate(std::size_t bytes, const char* what) {
@@ -54,7 +59,7 @@ void* Session::allocate(std::size_t bytes, const char* what) {
   if (status == 0) return address;
   if (api_.is_sticky(status)) check(status, "allocating device memory");
   std::string hint;
-  if (api_.is_out_of_memory(status)) hint = "; use a smaller problem, or a device with more free memory";
+  if (api_.lack(status) == Lack::memory) hint = "; use a smaller problem, or a device with more free memory";
   throw Error(ErrorKind::unavailable, fmt::format("cannot allocate {} for {} on {}: {}{}", human_bytes(bytes), what,
                                                   info_.name, api_.describe(status), hint));
 }

@@ -31,12 +31,14 @@ class Session {
   void flush(std::size_t bytes);
   /// Throws CandidateFailure(crashed), or Error(unavailable) naming `what` and the size when memory is short.
   void* allocate(std::size_t bytes, const char* what);
-  /// Throws CandidateFailure(crashed) with the driver's words unless status is success.
+  /// Throws CandidateFailure(crashed) with the driver's words unless status is success; ShortageFailure where the
+  /// machine is to blame.
   void check(Status status, const char* doing) const;
   /// As check, but a failure that leaves the device usable is a launch_failed.
   void check_launch(Status status, const char* doing) const;
 
  private:
+  [[noreturn]] void fail(Status status, Outcome outcome, const char* doing) const;
   void release() noexcept;
 
   DriverApi api_;

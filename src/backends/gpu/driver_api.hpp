@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/build/shortage.hpp"
 #include "core/measure/device.hpp"
 
 namespace xtune::gpu {
@@ -34,7 +35,8 @@ struct DriverApi {
   std::function<std::string(Status)> describe;
   /// True when the device is lost to this process: every later call fails too.
   std::function<bool(Status)> is_sticky;
-  std::function<bool(Status)> is_out_of_memory;
+  /// What the machine lacks, or has wrong with it, where that is what the code says; none for what a kernel did.
+  std::function<Lack(Status)> lack;
 
   std::function<Status(void** address, std::size_t bytes)> allocate;
   std::function<Status(void* address)> free;

@@ -40,6 +40,12 @@ bool is_sticky(const HipCalls* h, Status status) {
   }
 }
 
+/// By HIP's description of hipError_t.
+Lack lack(Status status) {
+  if (status == hipErrorOutOfMemory) return Lack::memory;
+  return status == hipErrorECCNotCorrectable ? Lack::unclear : Lack::none;
+}
+
 void fill_memory(gpu::DriverApi& api, const HipCalls* h) {
   api.allocate = [h](void** address, std::size_t bytes) -> Status { return h->hipMalloc(address, bytes); };
   api.free = [h](void* address) -> Status { return h->hipFree(address); };
@@ -154,7 +160,7 @@ gpu::DriverApi module_calls(const HipCalls& calls) {
   gpu::DriverApi api;
   api.describe = [h](Status code) { return describe(*h, static_cast<hipError_t>(code)); };
   api.is_sticky = [h](Status code) { return is_sticky(h, code); };
-  api.is_out_of_memory = [](Status code) { return code == hipErrorOutOfMemory; };
+  api.lack = lack;
   fill_memory(api, h);
   fill_queue(api, h);
   fill_kernels(api, h);

@@ -39,6 +39,19 @@ bool has_line_of_lack(std::string_view text) {
   return false;
 }
 
+/// By the names that CUDA and HIP (on AMD, on NVIDIA) give to errors of the device or its memory. What a program prints
+/// is its own matter.
+bool tells_a_lack_of_the_device(const Record& record) {
+  const std::string_view message = record.message;
+  if (record.stage != "run" || message.starts_with("the program")) return false;
+  constexpr std::string_view names[] = {"CUDA_ERROR_OUT_OF_MEMORY",        "hipErrorOutOfMemory",
+                                        "cudaErrorMemoryAllocation",       "CUDA_ERROR_ECC_UNCORRECTABLE",
+                                        "CUDA_ERROR_NVLINK_UNCORRECTABLE", "hipErrorECCNotCorrectable",
+                                        "cudaErrorECCUncorrectable"};
+  return std::any_of(std::begin(names), std::end(names),
+                     [&](std::string_view name) { return message.find(name) != std::string_view::npos; });
+}
+
 bool was_stopped_late(const Record& record) {
   constexpr std::string_view opening = "compiling took longer than ";
   constexpr double late_s = 1.5;
@@ -59,7 +72,7 @@ bool is_stored_shortage(const Record& record) {
     case Outcome::compile_failed:
     case Outcome::launch_failed:
     case Outcome::crashed:
-      return tells_a_start_that_failed(message) || has_line_of_lack(message) ||
+      return tells_a_start_that_failed(message) || has_line_of_lack(message) || tells_a_lack_of_the_device(record) ||
              message.starts_with("the build ended well and left an empty file at {out}") ||
              message.find("not by xtune: perhaps the system ran out of memory") != std::string_view::npos;
     case Outcome::ok:

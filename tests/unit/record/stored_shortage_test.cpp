@@ -49,6 +49,15 @@ TEST_CASE("What earlier versions stored of a machine's lack is recognised") {
              "the compiler crashed: killed by signal 9 (killed); not by xtune: perhaps the system ran out of memory"));
 }
 
+TEST_CASE("A device without memory was the machine's lack, also where it was stored as a kernel's failure") {
+  CHECK(told(Outcome::launch_failed, "run", "loading the kernel: CUDA_ERROR_OUT_OF_MEMORY: out of memory"));
+  CHECK(told(Outcome::launch_failed, "run", "launching the kernel: hipErrorOutOfMemory: out of memory"));
+  CHECK(told(Outcome::crashed, "run", "running the kernel: CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error"));
+  CHECK_FALSE(told(Outcome::launch_failed, "run", "launching the kernel: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: regs"));
+  CHECK_FALSE(told(Outcome::compile_failed, "compile", "k.cu(3): error: #error CUDA_ERROR_OUT_OF_MEMORY"));
+  CHECK_FALSE(told(Outcome::launch_failed, "run", "the program ended with exit code 1: CUDA_ERROR_OUT_OF_MEMORY"));
+}
+
 TEST_CASE("A configuration's own failures stay its own") {
   CHECK_FALSE(told(Outcome::compile_failed, "compile", "k.cu:7:2: error: #error No space left on device"));
   CHECK_FALSE(told(Outcome::compile_failed, "compile", "the build ended with exit code 1: a.cpp:3:1: error: no"));

@@ -269,6 +269,31 @@ TEST_CASE("loading fails: launch_failed or crashed, and nothing stays loaded") {
   CHECK(s.driver->open_objects == objects);
 }
 
+TEST_CASE("memory that the device has not left is the machine's lack, not the kernel's fault") {
+  Setup s;
+  const auto lack_in = [](auto call) {
+    try {
+      call();
+    } catch (const CandidateFailure& failure) {
+      return lack_of(failure);
+    }
+    return Lack::none;
+  };
+  const auto load = [&] { return s.device->load(fake_artifact(), Launch{}); };
+  s.driver->failures = {{"load_module", FakeDriver::out_of_memory}};
+  CHECK(lack_in(load) == Lack::memory);
+  s.driver->failures = {{"load_module", FakeDriver::refused}};
+  CHECK(lack_in(load) == Lack::none);
+  s.driver->failures.clear();
+  s.driver->parameter_bytes.clear();
+  auto program = load();
+  const auto run = [&] { program->run({{}, true, 0}); };
+  s.driver->failures = {{"launch", FakeDriver::out_of_memory}};
+  CHECK(lack_in(run) == Lack::memory);
+  s.driver->failures = {{"launch", FakeDriver::refused}};
+  CHECK(lack_in(run) == Lack::none);
+}
+
 TEST_CASE("large dynamic shared memory is opted in to, small is not") {
   Setup s;
   Launch launch;
