@@ -5,6 +5,7 @@
 #include "base/causes.hpp"
 #include "core/record/future_records.hpp"
 #include "core/run/knowledge.hpp"
+#include "core/run/time_limits.hpp"
 #include "core/run/tuning.hpp"
 #include "core/search/strategy.hpp"
 #include "xtune/error.hpp"
@@ -145,6 +146,7 @@ bool Tuning::serve_from_store(const TrialPtr& trial) {
   if (options_.retry_failed && !of_today && (outcome == Outcome::crashed || outcome == Outcome::timed_out))
     return false;
   if (outcome == Outcome::pruned && !races()) return false;
+  if (!of_today && !answers_under_limits(*found, spec_)) return false;
   ++result_.from_store;
   result_.from_peers += of_today;
   take(*trial, stored_.take(trial->record.key), "", true);

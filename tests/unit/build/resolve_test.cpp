@@ -464,7 +464,8 @@ TEST_CASE("a missing source or input file is an error that names it") {
   CHECK(mentions(refused(ErrorKind::io, [&] { job.with([](const auto&) { return 0; }); }), "/nowhere/gemm.cu"));
 }
 
-TEST_CASE("the files that a reference command names are part of the key, in options and with the problem's values too") {
+TEST_CASE(
+    "the files that a reference command names are part of the key, in options and with the problem's values too") {
   Job job;
   job.spec.path = job.folder.path() / "gemm.toml";
   job.spec.validate.reference = {};
