@@ -105,6 +105,13 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
     answer.outcome = job.artifact.key == "fault" ? xtune::Outcome::crashed : xtune::Outcome::wrong_result;
     answer.stage = "run";
   }
+  if (job.artifact.key == "program killed" ||
+      (job.artifact.key == "program killed once" && is_first_time(opened_file + ".killed"))) {
+    answer.outcome = xtune::Outcome::launch_failed;
+    answer.lack = xtune::Lack::killed;
+  }
+  if (job.artifact.key == "program stopped")
+    answer.outcome = xtune::Outcome::timed_out, answer.lack = xtune::Lack::killed;
   json message_back = to_json(answer);
   if (job.artifact.key == "leak") message_back[xtune::grown_member] = true;
   return message_back;

@@ -6,6 +6,8 @@
 #include <array>
 
 #include "base/text.hpp"
+#include "base/user_limits.hpp"
+#include "core/build/shortage.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos {
@@ -25,6 +27,9 @@ class Words {
 [[noreturn]] void fail(int status, const std::string& said) {
   if (status == xtune_kokkos_refused)
     throw CandidateFailure(Outcome::launch_failed, "the kernel was not launched: " + said);
+  const std::string limits = user_limits();
+  if (!limits.empty())
+    throw ShortageFailure(Lack::unclear, Outcome::crashed, "the kernel failed: " + said + under(limits));
   throw CandidateFailure(Outcome::crashed, "the kernel failed: " + said);
 }
 

@@ -15,6 +15,7 @@
 #include "base/files.hpp"
 #include "base/machine_state.hpp"
 #include "base/text.hpp"
+#include "base/user_limits.hpp"
 #include "core/build/shortage.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
@@ -67,7 +68,14 @@ class RunnableProgram final : public Program {
   }
 
   bool times_itself() const noexcept override { return true; }
-  void check_last_run() override { check_results(); }
+  void check_last_run() override {
+    const std::uint64_t kills_before = memory_kills();
+    try {
+      check_results();
+    } catch (const CandidateFailure& failure) {
+      rethrow_counting_kills(failure, kills_before, Lack::memory);
+    }
+  }
 
   Sample run(const RunOptions& options) override {
     Sample sample = run_undisturbed();
@@ -104,13 +112,21 @@ class RunnableProgram final : public Program {
   }
 
   Sample run_once() {
+    const std::uint64_t kills_before = memory_kills();
+    try {
+      return run_and_judge();
+    } catch (const CandidateFailure& failure) {
+      rethrow_counting_kills(failure, kills_before, Lack::memory);
+    }
+  }
+
+  Sample run_and_judge() {
     empty_tmp();
     std::vector<FileState> before;
     for (const ProgramValue* value : values()) before.emplace_back(file_of(*value));
-    const std::uint64_t kills_before = memory_kills();
     const ProgramEnd end = start(run_, "the program");
     suspended_ = end.suspended;
-    judge_end(end, kills_before);
+    judge_end(end);
     if (!call_.expect.empty() && !line_matches(call_.expect, end.stdout_text))
       throw CandidateFailure(Outcome::wrong_result,
                              fmt::format("no line of the output matches what is expected, '{}'; it printed:\n{}",
@@ -178,22 +194,29 @@ class RunnableProgram final : public Program {
                              log_of(end));
   }
 
-  void judge_end(const ProgramEnd& end, std::uint64_t kills_before) {
+  void judge_end(const ProgramEnd& end) {
     throw_if_out_of_time(end, "the program");
     if (end.ok()) return;
-    const Outcome outcome = end.signal != 0 ? Outcome::crashed : Outcome::launch_failed;
     const std::string words = last_line(end.stderr_text);
-    const std::string message = fmt::format("the program ended with {}{}{}", describe_exit(end.exit_code, end.signal),
-                                            words.empty() ? "" : ": ", words);
-    if (const Lack lack = lack_behind(end, kills_before); lack != Lack::none)
+    refuse(end, end.signal != 0 ? Outcome::crashed : Outcome::launch_failed,
+           fmt::format("the program ended with {}{}{}", describe_exit(end.exit_code, end.signal),
+                       words.empty() ? "" : ": ", words));
+  }
+
+  /// Of what ended without success.
+  [[noreturn]] void refuse(const ProgramEnd& end, Outcome outcome, const std::string& message) {
+    if (const Lack lack = lack_behind(end); lack != Lack::none)
       throw ShortageFailure(lack, outcome, message, log_of(end));
+    if (const std::string limits = user_limits(); !limits.empty())
+      throw ShortageFailure(Lack::unclear, outcome, message + under(limits), log_of(end));
     throw CandidateFailure(outcome, message, log_of(end));
   }
 
-  /// Of a program that failed. A program may say what it likes, and asks for too much memory or too many threads of its
-  /// own accord: its words make the case unclear at most. Throws Error(io) where a disk stays full without its files.
-  Lack lack_behind(const ProgramEnd& end, std::uint64_t kills_before) {
-    if (end.signal == SIGKILL && memory_kills() != kills_before) return Lack::memory;
+  /// A program may say what it likes, and asks for too much memory or too many threads of its own accord: its words
+  /// make the case unclear at most. Throws Error(io) where a disk stays full without its files.
+  Lack lack_behind(const ProgramEnd& end) {
+    // A shell reports a child that a signal ended by 128 and its number.
+    if (end.signal == SIGKILL || end.exit_code == 128 + SIGKILL) return Lack::killed;
     const bool had_room = room_error(places_.tmp) == 0;
     empty_tmp();
     throw_if_no_room("the program failed", folder_.path());
@@ -231,12 +254,11 @@ class RunnableProgram final : public Program {
     const ProgramEnd end = start(check, "the check");
     throw_if_out_of_time(end, "the check");
     if (!end.ok())
-      throw CandidateFailure(Outcome::wrong_result,
-                             fmt::format("the check {}ended with {}: {}",
-                                         checked_run_ > 0 ? fmt::format("passed run 1 and, after run {}, ", runs_) : "",
-                                         describe_exit(end.exit_code, end.signal),
-                                         last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text)),
-                             log_of(end));
+      refuse(end, Outcome::wrong_result,
+             fmt::format("the check {}ended with {}: {}",
+                         checked_run_ > 0 ? fmt::format("passed run 1 and, after run {}, ", runs_) : "",
+                         describe_exit(end.exit_code, end.signal),
+                         last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text)));
     checked_run_ = runs_;
   }
 

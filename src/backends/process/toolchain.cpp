@@ -8,6 +8,7 @@
 #include "backends/host/compiler.hpp"
 #include "backends/process/run_program.hpp"
 #include "base/files.hpp"
+#include "base/machine_state.hpp"
 #include "base/text.hpp"
 #include "core/build/compiler_log.hpp"
 #include "core/build/shortage.hpp"
@@ -38,13 +39,18 @@ class ProcessToolchain final : public Toolchain {
     build.folder = request.folder;
     build.env = {{"TMPDIR", places.tmp}, {"LC_ALL", "C"}, {"XTUNE_OUT", places.out}, {"XTUNE_TMP", places.tmp}};
     for (const auto& [name, text] : request.defines) build.env.emplace_back(name, from_call_text(text, places));
+    const std::uint64_t kills_before = memory_kills();
     const ProgramEnd end = start(build);
     if (end.ok()) throw_if_no_room(build.argv[0], work.path());
     // Diagnostics come on standard error as a rule, and some tools print them all on standard output.
     artifact.log = end.stderr_text + end.stdout_text;
     artifact.compile_s = end.wall_s;
-    if (!end.ok()) refuse(build.argv[0], end, artifact.log, work.path());
-    artifact.image = image_of(places.out, artifact.log);
+    try {
+      if (!end.ok()) refuse(build.argv[0], end, artifact.log, work.path());
+      artifact.image = image_of(places.out, artifact.log);
+    } catch (const CandidateFailure& failure) {
+      rethrow_counting_kills(failure, kills_before, Lack::killed);
+    }
     return artifact;
   }
 

@@ -17,6 +17,7 @@
 #include "base/machine_state.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "base/user_limits.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -78,6 +79,23 @@ std::string place_of_temporaries() {
   throw ShortageFailure(lack, Outcome::crashed, said, std::string(log));
 }
 
+/// "k.cu:7:2: error: ", "k.cu(7): error: ": what no limit makes a compiler say.
+bool blames_the_source(std::string_view log) {
+  constexpr std::string_view words = ": error: ";
+  for (std::size_t at = log.find(words); at != log.npos; at = log.find(words, at + 1))
+    if (at > 0 && (std::isdigit(static_cast<unsigned char>(log[at - 1])) != 0 || log[at - 1] == ')')) return true;
+  return false;
+}
+
+/// A tool that died, or failed without naming a place in the source, may have met a limit of the user's shell.
+void throw_if_limited(const ToolEnd& end, bool died, const std::string& said) {
+  if (!died && blames_the_source(end.log)) return;
+  const std::string limits = user_limits();
+  if (limits.empty()) return;
+  throw ShortageFailure(Lack::unclear, died ? Outcome::crashed : Outcome::compile_failed, said + under(limits),
+                        std::string(end.log));
+}
+
 bool is_lack_of_a_compiler(Lack lack) { return lack != Lack::none && lack != Lack::unclear; }
 
 /// A shell reports a child that a signal ended by 128 and its number.
@@ -121,6 +139,15 @@ Lack lack_in_line(std::string_view line) {
   return Lack::none;
 }
 
+std::string under(const std::string& limits) { return limits.empty() ? "" : " (under " + limits + ")"; }
+
+void rethrow_counting_kills(const CandidateFailure& failure, std::uint64_t kills_before, Lack lack) {
+  if (lack_of(failure) != Lack::none || memory_kills() == kills_before) throw;
+  throw ShortageFailure(lack, failure.outcome(),
+                        failure.what() + std::string(" (the system killed a process for memory meanwhile)"),
+                        failure.log());
+}
+
 void throw_if_not_the_source(const ToolEnd& end) {
   std::string death;
   for (std::string_view rest = end.log; !rest.empty();) {
@@ -139,6 +166,7 @@ void throw_if_not_the_source(const ToolEnd& end) {
     if (const int error = room_error(end.directory); error != 0)
       throw_no_room(fmt::format("{}: failed, and nothing can be written to {}: {}", end.tool, place_of_temporaries(),
                                 std::strerror(error)));
+  throw_if_limited(end, signal != 0 || !death.empty(), death.empty() ? ended : death);
   if (!death.empty()) throw CandidateFailure(Outcome::crashed, death, std::string(end.log));
 }
 

@@ -1,6 +1,7 @@
 // What the machine lacks, told from what a configuration does wrong. The one place that decides.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -41,6 +42,13 @@ class ShortageFailure : public CandidateFailure {
 /// none for a failure that is the configuration's own.
 Lack lack_of(const CandidateFailure& failure) noexcept;
 
+/// " (under a limit on CPU time (ulimit -t))", of what user_limits returned; empty where that is.
+std::string under(const std::string& limits);
+
+/// To be called while `failure` is handled: throws it again, but as a ShortageFailure of `lack` where it is the
+/// configuration's own and the system has killed some process for memory since memory_kills() was `kills_before`.
+[[noreturn]] void rethrow_counting_kills(const CandidateFailure& failure, std::uint64_t kills_before, Lack lack);
+
 /// How a compiler, or a build command, ended without success.
 struct ToolEnd {
   std::string tool;  ///< for messages
@@ -52,7 +60,9 @@ struct ToolEnd {
 /// Returns when the source is to blame, as far as can be told. Otherwise throws Error(io) where a disk was full or
 /// unwritable (by the log, the signal, or by what the directory still takes now), Error(unavailable) where there were
 /// not enough processes or a part of the compiler could not be started, ShortageFailure(crashed) where it ran out of
-/// memory or was killed, and CandidateFailure(crashed) where it, its assembler or its linker died otherwise.
+/// memory or was killed, and CandidateFailure(crashed) where it, its assembler or its linker died otherwise. Where this
+/// process runs under limits of its user (base/user_limits.hpp), a death, and a failure that no place in the source
+/// explains, is a ShortageFailure(unclear).
 void throw_if_not_the_source(const ToolEnd& end);
 
 /// For a tool that ended well: throws Error(io) when a directory that it wrote to has no room left, since what it made

@@ -15,6 +15,7 @@
 #include "backends/host/sanitizer.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "base/user_limits.hpp"
 #include "core/run/inventory.hpp"
 #include "core/run/program.hpp"
 
@@ -95,6 +96,15 @@ void throw_if_not_about_the_job(const WorkerReply& reply) {
                                           (reply.stderr_tail.empty() ? "" : "\n" + reply.stderr_tail));
 }
 
+/// A worker that died may have met a limit that its user set.
+template <class Answer>
+void blame_limits(Answer& answer) {
+  const std::string limits = user_limits();
+  if (limits.empty() || answer.outcome != Outcome::crashed || answer.lack != Lack::none) return;
+  answer.lack = Lack::unclear;
+  answer.message += under(limits);
+}
+
 /// What the end of a worker says of its job.
 template <class Answer>
 Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
@@ -105,7 +115,10 @@ Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
                        ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
                        : "the kernel took its process down: " + reply.failure->text;
   answer.log = reply.stderr_tail;
-  if (const std::string found = sanitizer_finding(answer.log); !found.empty()) answer.message = found;
+  if (const std::string found = sanitizer_finding(answer.log); !found.empty())
+    answer.message = found;
+  else
+    blame_limits(answer);
   answer.busy_s = answer.outcome == Outcome::timed_out ? timeout_s : 0;
   return answer;
 }
@@ -154,6 +167,7 @@ CompileAnswer PooledCompileService::answer_of(const WorkerReply& reply, const st
                        ? fmt::format("the compiler did not end within {} s", timeout_s)
                        : "the compiler crashed: " + reply.failure->text;
   answer.log = reply.stderr_tail;
+  blame_limits(answer);
   answer.artifact.compile_s = reply.wall_s;
   return answer;
 }
@@ -180,7 +194,7 @@ void PooledCompileService::compile(const CompileJob& job, double timeout_s, Call
                            take_second](const WorkerReply& reply) {
     CompileAnswer answer = answer_of(reply, backend, timeout_s);
     const bool may_pass = answer.lack == Lack::memory || answer.lack == Lack::killed;
-    if (may_pass && answer.outcome == Outcome::crashed) return pool_.submit_alone(message, timeout_s, take_second);
+    if (may_pass && answer.outcome != Outcome::timed_out) return pool_.submit_alone(message, timeout_s, take_second);
     callback(std::move(answer));
   };
   pool_.submit(message, timeout_s, take_first, job.expected_s);
@@ -225,6 +239,9 @@ void WorkerBenchService::measure_rounds(const RoundsJob& job, double timeout_s, 
 /// its whole time again, so it takes a kernel that was found wrong.
 bool WorkerBenchService::doubtful(const WorkerReply& reply) const {
   if (reply.failure && reply.failure->from_outside) return reply.failure->kind == WorkerFailureKind::crashed;
+  // A program of its own, in place of the worker.
+  if (reply.answer && reply.answer->value("lack", "") == to_string(Lack::killed))
+    return reply.answer->value("outcome", "") != to_string(Outcome::timed_out);
   if (!used_ || (reply.failure && reply.failure->kind == WorkerFailureKind::could_not_start)) return false;
   if (reply.failure) return refuted_ || reply.failure->kind != WorkerFailureKind::timed_out;
   return reply.answer->contains("error") && missing_artifact_in(*reply.answer).empty();

@@ -20,6 +20,7 @@
 #include "base/memory.hpp"
 #include "base/suspension.hpp"
 #include "base/text.hpp"
+#include "base/user_limits.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/checked_compile.hpp"
 #include "core/run/bench_session.hpp"
@@ -271,10 +272,7 @@ class BenchHandler {
 int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes) {
   const Channel channel = open_channel(in, out);
 #ifndef XTUNE_SANITIZED  // sanitizers map terabytes of shadow memory
-  if (memory_limit_bytes > 0) {
-    const rlimit limit{memory_limit_bytes, memory_limit_bytes};
-    setrlimit(RLIMIT_AS, &limit);
-  }
+  if (memory_limit_bytes > 0) limit_address_space(memory_limit_bytes);
 #else
   (void)memory_limit_bytes;
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/subprocess.hpp"
 #include "core/build/shortage.hpp"
+#include "fakes/limited_child.hpp"
 #include "fakes/limited_directory.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
@@ -170,4 +171,19 @@ TEST_CASE("The first error is the assembler's own, not the heading above it") {
   CHECK(xtune::first_error("k.cu: In function 'f':\nk.cu:7:2: error: expected ';'\nk.cu:9: Error: later\n") ==
         "k.cu:7:2: error: expected ';'");
   CHECK(xtune::first_error("\nno such words\nat all\n") == "no such words");
+}
+
+TEST_CASE("Under a limit of the user's, a tool's death or unexplained failure is not the source's for certain") {
+  const auto limited = [](const xtune::ToolEnd& end) {
+    return xtune::fakes::under_limit(RLIMIT_CPU, 1000, [&] { return kind_of(end); });
+  };
+  const std::string died = "collect2: fatal error: ld terminated with signal 11 [Segmentation fault]\n";
+  CHECK(kind_of({"g++", died, 1}) == "crashed none");
+  CHECK(limited({"g++", died, 1}) == "crashed unclear");
+  CHECK(limited({"sh", "", -1, SIGSEGV}) == "crashed unclear");
+  CHECK(limited({"make", "make: *** [Makefile:3: program] Error 1\n", 2}) == "compile_failed unclear");
+  CHECK(limited({"g++", "k.cu:7:2: internal compiler error: no\n", 1}) == "compile_failed unclear");
+  CHECK(limited({"g++", "k.cu:7:2: error: no\n", 1}).empty());
+  CHECK(limited({"nvcc", "k.cu(7): error: no\n", 1}).empty());
+  CHECK(limited({"g++", "virtual memory exhausted: Cannot allocate memory\n", 1}) == "crashed memory");
 }

@@ -11,6 +11,7 @@
 
 #include "base/files.hpp"
 #include "core/run/inventory.hpp"
+#include "fakes/limited_child.hpp"
 
 namespace {
 
@@ -165,6 +166,34 @@ TEST_CASE("A kernel's worker that is killed from outside is tried once more, and
   problem.reference.name = "kill";
   service.set_problem(problem);
   CHECK(error_of([&] { bench(workers, service, "ok"); }).first == ErrorKind::io);
+}
+
+TEST_CASE("A program that is killed from outside is tried once more in a fresh worker, and then not blamed") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  CHECK(bench(workers, service, "program killed once").outcome == Outcome::ok);
+  CHECK(workers.times_opened() == 2);
+  const BenchAnswer killed = bench(workers, service, "program killed");
+  CHECK(killed.outcome == Outcome::launch_failed);
+  CHECK(killed.lack == Lack::killed);
+  CHECK(workers.times_opened() == 3);
+  // What was stopped has had all of its time.
+  CHECK(bench(workers, service, "program stopped").lack == Lack::killed);
+  CHECK(workers.times_opened() == 3);
+}
+
+TEST_CASE("A worker that dies under a limit of the user's is not blamed") {
+  const auto lacks = [] {
+    Workers workers;
+    PooledCompileService compiler(workers.loop, 1, workers.command);
+    WorkerBenchService bencher(workers.loop, workers.command);
+    const CompileAnswer compiled = compile(workers, compiler, "crash");
+    const BenchAnswer benched = bench(workers, bencher, "crash");
+    return std::string(to_string(compiled.lack)) + " " + to_string(benched.lack) + benched.message;
+  };
+  CHECK(fakes::under_limit(RLIMIT_DATA, rlim_t{1} << 42, lacks).starts_with("unclear unclear"));
+  CHECK(fakes::under_limit(RLIMIT_DATA, rlim_t{1} << 42, lacks).find("ulimit -d") != std::string::npos);
+  CHECK(lacks().starts_with("none none"));
 }
 
 TEST_CASE("An error of xtune's own comes out of the loop with its kind") {

@@ -12,7 +12,9 @@
 #include "base/descendants.hpp"
 #include "base/files.hpp"
 #include "core/build/shortage.hpp"
+#include "fakes/control_group.hpp"
 #include "fakes/environment_variable.hpp"
+#include "fakes/limited_child.hpp"
 #include "fakes/limited_directory.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
@@ -315,4 +317,68 @@ TEST_CASE("a program that fails for want of room or processes is not the configu
   Shell missing("");
   missing.call.words = {"./no-such-program"};
   CHECK(lack(missing) == "launch_failed unclear");
+}
+
+namespace {
+
+/// "outcome lack" of a program that fails.
+std::string lack(const Shell& shell) {
+  try {
+    shell.run();
+  } catch (const CandidateFailure& failure) {
+    return std::string(to_string(failure.outcome())) + " " + to_string(lack_of(failure));
+  }
+  return "no failure";
+}
+
+}  // namespace
+
+TEST_CASE("a program that is killed by SIGKILL, or whose child is, was killed by somebody else") {
+  CHECK(lack(Shell("kill -KILL $$")) == "crashed killed");
+  CHECK(lack(Shell("sh -c 'kill -KILL $$'; exit $?")) == "launch_failed killed");
+  Shell check("echo time 1");
+  check.call.check = {"/bin/sh", "-c", "kill -KILL $$"};
+  CHECK(lack(check) == "wrong_result killed");
+  CHECK(lack(Shell("kill -TERM $$")) == "crashed none");
+}
+
+TEST_CASE("under a limit of the user's shell no failing end is the configuration's for certain") {
+  const auto limited = [](const Shell& shell) {
+    return fakes::under_limit(RLIMIT_FSIZE, rlim_t{64} << 20, [&] { return lack(shell); });
+  };
+  CHECK(limited(Shell("kill -SEGV $$")) == "crashed unclear");
+  CHECK(limited(Shell("kill -XCPU $$")) == "crashed unclear");
+  CHECK(limited(Shell("exit 3")) == "launch_failed unclear");
+  Shell check("echo time 1");
+  check.call.check = {"/bin/false"};
+  CHECK(limited(check) == "wrong_result unclear");
+  CHECK(lack(check) == "wrong_result none");
+  CHECK(limited(Shell("echo time none")) == "wrong_result none");
+  const auto why = [] { return Shell("exit 3").failure(); };
+  CHECK(says(fakes::under_limit(RLIMIT_CPU, 1000, why), "(under a limit on CPU time (ulimit -t)"));
+}
+
+TEST_CASE("a failure counts as the machine's where the system killed something for memory, whatever its end") {
+  const fakes::ControlGroup group("memory");
+  if (!group.set("memory.limit_in_bytes", std::to_string(64 << 20))) {
+    MESSAGE("skipped: this user cannot make control groups of version 1");
+    return;
+  }
+  const std::string hog = "(echo 0 > " + (group.path() / "cgroup.procs").string() +
+                          "; exec head -c 300m /dev/zero | tail > /dev/null) 2> /dev/null; ";
+  CHECK(lack(Shell(hog + "echo 'the solver failed' >&2; exit 1")) == "launch_failed memory");
+  CHECK(lack(Shell(hog + "echo nothing")) == "wrong_result memory");
+  Shell check("echo time 1");
+  check.call.check = {"/bin/sh", "-c", hog + "exit 1"};
+  CHECK(lack(check) == "wrong_result memory");
+  const auto toolchain = make_backend("process")->open_toolchain();
+  CompileRequest request;
+  request.folder = "/tmp";
+  request.options = {"/bin/sh", "-c", hog + "exit 1", "{out}"};
+  try {
+    toolchain->compile(request);
+    FAIL("it compiled");
+  } catch (const CandidateFailure& failure) {
+    CHECK(lack_of(failure) == Lack::killed);
+  }
 }
