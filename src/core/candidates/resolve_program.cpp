@@ -1,23 +1,12 @@
 // From a configuration to the build and the call of a program.
 #include <fmt/core.h>
 
-#include <cstdlib>
-#include <set>
-
 #include "base/hash.hpp"
+#include "core/build/keyed_variables.hpp"
 #include "core/candidates/resolve_state.hpp"
 #include "core/spec/process_spec.hpp"
 
 namespace xtune {
-
-namespace {
-
-// What decides how fast a program runs, as OpenMP's specification and the vendors' guides name it.
-constexpr const char* run_variables[] = {"GOMP_CPU_AFFINITY", "KMP_AFFINITY",  "LD_LIBRARY_PATH",     "LD_PRELOAD",
-                                         "MKL_NUM_THREADS",   "OMP_PLACES",    "OMP_NUM_THREADS",     "OMP_PROC_BIND",
-                                         "OMP_SCHEDULE",      "OMP_STACKSIZE", "OPENBLAS_NUM_THREADS"};
-
-}  // namespace
 
 template <class Use>
 void CandidateResolver::State::each_word(const std::vector<const CommandWord*>& words, const Config& config,
@@ -89,14 +78,12 @@ std::string call_key_text(const ProgramCall& call, const ProcessSpec& process) {
                        value.where, value.file, value.unit, value.row);
   };
   std::vector<std::string> variables, values{value_text(call.time)};
-  std::set<std::string> named(std::begin(run_variables), std::end(run_variables));
-  named.insert(process.environment.begin(), process.environment.end());
+  Variables set = run_variables(process.environment);
   for (const auto& [name, text] : call.environment) {
-    named.erase(name);
+    set.erase(name);
     variables.push_back(name + "=" + text);
   }
-  for (const std::string& name : named)
-    if (const char* value = std::getenv(name.c_str())) variables.push_back(name + "=" + to_call_text(value));
+  for (const auto& [name, value] : set) variables.push_back(name + "=" + to_call_text(value));
   for (const ProgramValue& metric : call.metrics) values.push_back(value_text(metric));
   std::string text = "call " + canonical_list(call.words);
   if (!variables.empty()) text += " environment " + canonical_list(variables);
