@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/control_groups.hpp"
 #include "base/files.hpp"
 
 namespace xtune {
@@ -33,24 +34,21 @@ std::optional<std::uint64_t> field(std::string_view text, std::string_view name)
   return std::nullopt;
 }
 
-struct CgroupFiles {
-  fs::path mount;
-  const char *limit, *usage, *cache;  ///< cache: of the field of memory.stat that the kernel can give back
-};
-
-/// What the limits from `group` up to the root of its hierarchy leave.
-std::uint64_t left_in(const CgroupFiles& files, std::string_view group) {
+/// What the limits of a group and of those above it leave.
+std::uint64_t left_in(const ControlGroup& group) {
+  const bool second = group.version == 2;
   std::uint64_t left = unlimited;
-  for (fs::path path = fs::path(group).relative_path();; path = path.parent_path()) {
-    const fs::path folder = files.mount / path;
-    const auto limit = number_at(read_if_there(folder / files.limit));
-    if (const auto usage = number_at(read_if_there(folder / files.usage)); limit && usage) {
-      const std::uint64_t cache = field(read_if_there(folder / "memory.stat"), files.cache).value_or(0);
-      const std::uint64_t used = *usage - std::min(cache, *usage);
-      left = std::min(left, *limit - std::min(used, *limit));
-    }
-    if (path.empty()) return left;
+  for (const fs::path& folder : group.folders) {
+    const auto limit = number_at(read_if_there(folder / (second ? "memory.max" : "memory.limit_in_bytes")));
+    const auto usage = number_at(read_if_there(folder / (second ? "memory.current" : "memory.usage_in_bytes")));
+    if (!limit || !usage) continue;
+    // Page cache that the kernel can give back.
+    const char* const cache_field = second ? "inactive_file " : "total_inactive_file ";
+    const std::uint64_t cache = field(read_if_there(folder / "memory.stat"), cache_field).value_or(0);
+    const std::uint64_t used = *usage - std::min(cache, *usage);
+    left = std::min(left, *limit - std::min(used, *limit));
   }
+  return left;
 }
 
 }  // namespace
@@ -58,23 +56,7 @@ std::uint64_t left_in(const CgroupFiles& files, std::string_view group) {
 std::uint64_t available_memory_bytes(const fs::path& root) {
   std::uint64_t available = unlimited;
   if (const auto kib = field(read_if_there(root / "proc/meminfo"), "MemAvailable:")) available = *kib * 1024;
-  const std::string groups = read_if_there(root / "proc/self/cgroup");
-  // "0::/path" of version 2, "7:cpu,memory:/path" of version 1.
-  for (std::string_view rest = groups; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == line.npos || second == line.npos) continue;
-    const std::string controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
-    const std::string_view group = line.substr(second + 1);
-    if (controllers == ",,")
-      available = std::min(available,
-                           left_in({root / "sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "}, group));
-    else if (controllers.find(",memory,") != std::string::npos)
-      available = std::min(available, left_in({root / "sys/fs/cgroup/memory", "memory.limit_in_bytes",
-                                               "memory.usage_in_bytes", "total_inactive_file "},
-                                              group));
-  }
+  for (const ControlGroup& group : control_groups("memory", root)) available = std::min(available, left_in(group));
   return available;
 }
 

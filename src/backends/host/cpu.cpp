@@ -8,6 +8,7 @@
 
 #include "backends/host/compiler.hpp"
 #include "backends/host/thread_pool.hpp"
+#include "base/control_groups.hpp"
 #include "base/text.hpp"
 
 namespace xtune::host {
@@ -73,6 +74,8 @@ DeviceInfo cpu_info(const std::filesystem::path& root) {
   if (info.name.empty()) info.name = info.arch + " CPU";
   info.warp_size = 32;
   info.compute_units = static_cast<int>(usable_cpus());
+  if (const std::int64_t quota = cpu_quota_milli(root); quota < info.compute_units * std::int64_t{1000})
+    info.cpu_quota_milli = quota;
   info.shared_per_block = 48 * kib;
   info.shared_per_block_optin = info.shared_per_compute_unit = 227 * kib;
   info.registers_per_block = info.registers_per_compute_unit = 65536;

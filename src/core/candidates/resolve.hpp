@@ -16,9 +16,11 @@
 
 namespace xtune {
 
-/// The texts of a measurement key's parts "problem" and "device".
+/// The texts of a measurement key's parts "problem", "device" and "cpu_quota".
 std::string problem_part(const Bindings& problem);
 std::string device_part(const DeviceInfo& device);
+/// "0.5", the CPUs that a control group allows; empty: all, or the device is no CPU, and the key has no such part.
+std::string cpu_quota_part(const DeviceInfo& device);
 
 /// A scalar argument as the kernel takes it. nullopt: the value does not fit the type, or is a text.
 std::optional<ScalarArgument> encode_scalar(DType type, const Value& value);
@@ -59,7 +61,7 @@ class CandidateResolver {
   std::vector<std::pair<std::string, ToleranceRule>> tolerances() const;
 
   /// Artifact key, problem, launch-only parameters, arguments, seed, launch, validation, protocol, device (backend,
-  /// vendor, arch, name, compute units), driver. A launch that cannot be resolved counts by its message.
+  /// vendor, arch, name, compute units), driver, CPU quota. A launch that cannot be resolved counts by its message.
   KeyParts measurement_key_parts(const Config& config, const std::string& artifact_key) const;
   /// Throws Error(io) that names the file where one that the measurement keys describe has changed: data, files of a
   /// reference command, a program's sources. To be asked before what was measured is stored.

@@ -179,6 +179,11 @@ std::string device_part(const DeviceInfo& device) {
       {device.backend, device.vendor, device.arch, device.name, std::to_string(device.compute_units)});
 }
 
+std::string cpu_quota_part(const DeviceInfo& device) {
+  if (!is_cpu(device) || device.cpu_quota_milli <= 0) return {};
+  return fmt::format("{:g}", static_cast<double>(device.cpu_quota_milli) / 1000);
+}
+
 CandidateResolver::State::ReadSource CandidateResolver::State::read(const CompileRequest& request) {
   const IncludeOptions paths = include_options(request.options);
   std::string id = request.source_name + "\n";
@@ -265,6 +270,7 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
       parts.emplace_back("protocol", protocol_text(spec.measure));
       parts.emplace_back("device", device_part(state_->device));
       if (!state_->device.driver.empty()) parts.emplace_back("driver", state_->device.driver);
+      if (std::string quota = cpu_quota_part(state_->device); !quota.empty()) parts.emplace_back("cpu_quota", quota);
       state_->constant_parts = std::move(parts);
     }
   }

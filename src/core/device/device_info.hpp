@@ -20,7 +20,9 @@ struct DeviceInfo {
   std::string uuid;     ///< empty where the driver tells none
   std::string driver;   ///< driver version, "13.0 (580.65)"; empty on a CPU
   int warp_size = 32;
-  int compute_units = 0;                    ///< SMs, CUs, or CPU threads
+  int compute_units = 0;  ///< SMs, CUs, or CPU threads
+  /// On a CPU: what its control group allows, in thousandths of a CPU, where that is below compute_units; 0: all.
+  std::int64_t cpu_quota_milli = 0;
   std::int64_t shared_per_block = 0;        ///< bytes without opting in
   std::int64_t shared_per_block_optin = 0;  ///< bytes at most
   std::int64_t shared_per_compute_unit = 0;

@@ -119,6 +119,8 @@ std::string key_damage(const Record& record) {
   if (differs(record, "device", imported ? record.device.name : device_part(record.device)))
     return "its device is not the one in its key_parts";
   if (differs(record, "driver", record.device.driver)) return "its driver is not the one in its key_parts";
+  if (differs(record, "cpu_quota", cpu_quota_part(record.device)))
+    return "its CPU quota is not the one in its key_parts";
   const std::string* const runtime = part_of(record, "runtime");
   if (differs(record, "config", to_json(record.config).dump()) ||
       (runtime && !runtime_matches(*runtime, record.config)))

@@ -25,6 +25,7 @@ void each_member(Device& device, Visit visit) {
   visit("driver", device.driver);
   visit("warp_size", device.warp_size);
   visit("compute_units", device.compute_units);
+  visit("cpu_quota_milli", device.cpu_quota_milli);
   visit("shared_per_block", device.shared_per_block);
   visit("shared_per_block_optin", device.shared_per_block_optin);
   visit("shared_per_compute_unit", device.shared_per_compute_unit);

@@ -90,7 +90,9 @@ LookupRules SpecFit::rules() {
 const CandidateResolver& SpecFit::resolver_for(const Record& record) {
   DeviceInfo device = record.device;
   if (same_device(device, device_) && !device_.driver.empty()) device.driver = device_.driver;
-  std::string id = device.name + "\n" + std::to_string(device.compute_units) + "\n" + device.driver;
+  if (same_device(device, device_)) device.cpu_quota_milli = device_.cpu_quota_milli;
+  std::string id =
+      device.name + "\n" + std::to_string(device.compute_units) + "\n" + device.driver + "\n" + cpu_quota_part(device);
   for (const auto& [name, value] : record.problem) id += "\n" + name + "=" + to_text(value);
   auto& resolver = resolvers_[id];
   if (!resolver)

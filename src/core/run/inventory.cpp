@@ -14,6 +14,7 @@
 
 #include "backends/backend.hpp"
 #include "base/chosen_store.hpp"
+#include "base/control_groups.hpp"
 #include "base/files.hpp"
 #include "base/find_program.hpp"
 #include "base/hash.hpp"
@@ -101,6 +102,7 @@ std::string machine_state(const std::string& backend) {
   }
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) text += fmt::format("cpus {}\n", CPU_COUNT(&set));
+  text += fmt::format("quota {}\n", cpu_quota_milli());
   return text;
 }
 

@@ -80,6 +80,7 @@ inline Record full_record() {
   record.compile_s = 1.5;
   record.compile_cpu_s = 1.25;
   record.bench_s = 0.0625;
+  record.limit_s = 12.5;
   record.finals = "first-abc";
   record.finals_by = "min time_ms";
   record.telemetry = {1980, 41.5, 350, 0.125, 0.0025, 48};

@@ -67,6 +67,7 @@ TEST_CASE("a record comes back from its text as it was") {
   CHECK(read.compile_s == record.compile_s);
   CHECK(read.compile_cpu_s == record.compile_cpu_s);
   CHECK(read.bench_s == record.bench_s);
+  CHECK(read.limit_s == record.limit_s);
   CHECK(read.telemetry.clock_mhz == 1980);
   CHECK(read.telemetry.temperature_c == 41.5);
   CHECK(read.telemetry.power_w == 350);

@@ -48,6 +48,12 @@ TEST_CASE("the CPU's facts come from procfs and sysfs") {
   CHECK(info.clock_khz == 1234000);
   CHECK(info.compute_units == static_cast<int>(usable_cpus()));
   CHECK(info.arch == own_arch());
+  CHECK(info.cpu_quota_milli == 0);
+  put(root.path() / "proc/self/cgroup", "0::/\n");
+  put(root.path() / "sys/fs/cgroup/cpu.max", "50000 100000\n");
+  CHECK(cpu_info(root.path()).cpu_quota_milli == 500);
+  put(root.path() / "sys/fs/cgroup/cpu.max", std::to_string(usable_cpus() * 100000) + " 100000\n");
+  CHECK(cpu_info(root.path()).cpu_quota_milli == 0);
   put(cache / "index2/size", "300M\n");
   CHECK(cpu_info(root.path()).l2_bytes == 32 << 20);
 }
