@@ -2,6 +2,7 @@
 #include "core/store/store_view.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <thread>
@@ -335,6 +336,32 @@ TEST_CASE("look_up answers for the same reasons as it does of whole records, wit
           order.push_back(json_of(view.record_of(*config)));
         CHECK(order == expected_order);
       }
+  }
+}
+
+TEST_CASE("a record of an earlier key never answers for a configuration that fails under today's") {
+  Record earlier = example_record(64, 1.0), today = example_record(64, 1.0), slower = example_record(128, 2.0);
+  earlier.artifact_key = "earlier", earlier.unix_time_ms = 1;
+  today.outcome = Outcome::wrong_result, today.stage = "validate", today.message = "y[0] is 3, not 2";
+  today.samples_ms.clear(), today.time_ms = {}, today.unix_time_ms = 2;
+  slower.artifact_key = "earlier";
+  earlier.key = "earlier key", today.key = "today's key";
+  const TemporaryDirectory store;
+  write_records(store.path(), {earlier, today, slower});
+  LookupRules rules;
+  rules.differences = [](const Record& record) {
+    return record.artifact_key == "earlier" ? std::vector<std::string>{"source: a -> b"} : std::vector<std::string>();
+  };
+  StoreViewOptions options;
+  options.all = true;
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+  const std::vector<Record> records = read_records(store.path(), "sm_90", "gemm").records;
+  for (const LookupResult& found : {view.look_up(earlier.problem, earlier.device, rules),
+                                    look_up(records, earlier.problem, earlier.device, "median", rules)}) {
+    REQUIRE(found.record);
+    CHECK(found.record->config == slower.config);
+    CHECK(fmt::format("{}", fmt::join(found.reasons, "\n")).find("1 records left out: their configurations failed") !=
+          std::string::npos);
   }
 }
 
