@@ -72,6 +72,8 @@ struct ChosenRecord {
 ChosenRecord choose(const LookupGroup::Order& order, const LookupRules& rules) {
   if (!rules.differences) return {order.record(0), {}, 0};
   const auto holds = [&](const Record& record) { return rules.differences(record).empty(); };
+  // Keys hold whatever the seed. What is wrong for one seed's inputs is wrong, though another seed's do not show it.
+  const auto is_wrong = [&](const Record& record) { return record.outcome == Outcome::wrong_result && holds(record); };
   ChosenRecord choice;
   std::size_t failed = 0;
   for (std::size_t i = 0; i < order.ranked; ++i) {
@@ -79,7 +81,11 @@ ChosenRecord choose(const LookupGroup::Order& order, const LookupRules& rules) {
       continue;
     const Record& record = order.record(i);
     std::vector<std::string> differences = rules.differences(record);
-    if (differences.empty()) return {record, {}, i - failed, failed};
+    if (differences.empty()) {
+      if (!order.any_failure(i, is_wrong)) return {record, {}, i - failed, failed};
+      ++failed;
+      continue;
+    }
     if (choice.record && key_fit(differences) >= key_fit(choice.differences)) continue;
     if (order.any_failure(i, holds))
       ++failed;

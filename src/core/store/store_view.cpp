@@ -11,6 +11,7 @@
 #include <span>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/files.hpp"
 #include "base/parallel.hpp"
@@ -325,9 +326,7 @@ class Failures {
   template <class Visit>
   bool any(const std::string& config, const Visit& visit) {
     if (!found_) {
-      for (const StoredConfig* row : current_configs(rows_))
-        if (row->outcome != Outcome::ok) by_config_.emplace(config_text(*row), row);
-      rows_ = {};
+      find();
       found_ = true;
     }
     const auto [begin, end] = by_config_.equal_range(config);
@@ -335,6 +334,17 @@ class Failures {
   }
 
  private:
+  // Most groups have no failure, and few have many: only their keys are looked at.
+  void find() {
+    std::unordered_set<std::string_view> keys;
+    for (const StoredConfig* row : rows_)
+      if (row->outcome != Outcome::ok && row->outcome != Outcome::pruned) keys.insert(row->key.bytes());
+    std::erase_if(rows_, [&](const StoredConfig* row) { return !keys.contains(row->key.bytes()); });
+    for (const StoredConfig* row : current_configs(rows_))
+      if (row->outcome != Outcome::ok) by_config_.emplace(config_text(*row), row);
+    rows_ = {};
+  }
+
   ConfigOrder rows_;
   bool found_ = false;
   std::unordered_multimap<std::string, const StoredConfig*> by_config_;

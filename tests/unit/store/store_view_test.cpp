@@ -365,6 +365,33 @@ TEST_CASE("a record of an earlier key never answers for a configuration that fai
   }
 }
 
+TEST_CASE("what is wrong for one seed's inputs does not answer because another seed's do not show it") {
+  Record wrong = example_record(64, 1.0), right = example_record(64, 1.0), other = example_record(128, 2.0);
+  wrong.outcome = Outcome::wrong_result, wrong.stage = "validate", wrong.samples_ms.clear(), wrong.time_ms = {};
+  wrong.key = "seed 1", right.key = "seed 2", right.unix_time_ms += 1000;
+  LookupRules rules;
+  rules.differences = [](const Record&) { return std::vector<std::string>(); };
+  StoreViewOptions options;
+  options.all = true;
+  const auto check = [&](const std::vector<Record>& records, const Record& expected) {
+    const TemporaryDirectory store;
+    write_records(store.path(), records);
+    const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+    for (const LookupResult& found : {view.look_up(right.problem, right.device, rules),
+                                      look_up(records, right.problem, right.device, "median", rules)}) {
+      REQUIRE(found.record);
+      CHECK(found.record->config == expected.config);
+    }
+  };
+  check({wrong, right, other}, other);
+  wrong.outcome = Outcome::timed_out, wrong.stage = "run";  // a limit that may have been raised since
+  check({wrong, right, other}, right);
+  wrong.outcome = Outcome::wrong_result;
+  Record repaired = right;
+  repaired.key = wrong.key;
+  check({wrong, right, repaired, other}, right);  // measured again under that key
+}
+
 TEST_CASE("with all records, each one is a row, also of what never answers") {
   const TemporaryDirectory store;
   const std::vector<Record> records = random_records(41, 200);
