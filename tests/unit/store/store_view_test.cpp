@@ -434,3 +434,39 @@ TEST_CASE("many threads may ask one view") {
   }
   CHECK(wrong == std::vector<int>(4));
 }
+
+TEST_CASE("a row says of its record what a run asks, whichever way the line was read") {
+  const TemporaryDirectory store;
+  Record passed = example_record(16, 2), pruned = example_record(32, 3), failed = example_record(64, 1);
+  pruned.outcome = Outcome::pruned;
+  failed.outcome = Outcome::crashed, failed.time_ms = {}, failed.samples_ms.clear();
+  std::vector<Record> written;
+  for (const char* word : {"row", "a \"quoted\" word"})  // the second takes the reader of whole records
+    for (Record record : {passed, pruned, failed}) {
+      record.config["ORDER"] = std::string(word);
+      record.message = record.outcome == Outcome::ok        ? ""
+                       : record.outcome == Outcome::crashed ? "AddressSanitizer: \"heap\""
+                                                            : "lost";
+      record.key_parts.clear();
+      record.key += word;
+      written.push_back(record);
+    }
+  write_records(store.path(), written);
+  StoreView::Options options;
+  options.all = true;
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+  std::size_t rows = 0;
+  view.each_row([&](const StoredConfig& row) {
+    ++rows;
+    const Record record = view.record_of(row);
+    CHECK(row.outcome == record.outcome);
+    CHECK(row.explained == !record.message.empty());
+    CHECK(row.sanitizer_report == (record.outcome == Outcome::crashed));
+    if (record.outcome == Outcome::ok) CHECK(row.low_ms == record.time_ms.low);
+    if (record.outcome != Outcome::pruned) return;
+    CHECK(row.low_ms == record.time_ms.min);
+    CHECK(row.samples == record.samples_ms.size());
+  });
+  CHECK(rows == 6);
+  CHECK(KeyDigest(std::string(64, 'a')).hex() == std::string(32, 'a'));
+}
