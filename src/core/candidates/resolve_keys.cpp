@@ -53,19 +53,6 @@ std::string extents_text(const std::array<std::uint32_t, 3>& extents) {
   return fmt::format("{}x{}x{}", extents[0], extents[1], extents[2]);
 }
 
-std::string launch_text(const CandidateResolver& resolver, const Spec& spec, const Config& config) {
-  try {
-    const Launch launch = resolver.launch(config);
-    if (launch.call) return call_key_text(*launch.call, *spec.process);
-    return fmt::format("grid {} block {} cluster {} shared {}", extents_text(launch.grid), extents_text(launch.block),
-                       extents_text(launch.cluster), launch.shared_bytes);
-  } catch (const NoValue& failure) {
-    return failure.complaint;
-  } catch (const CandidateFailure& failure) {
-    return failure.what();
-  }
-}
-
 const char* name_of(ArgRole role) { return role == ArgRole::in ? "in" : role == ArgRole::out ? "out" : "inout"; }
 
 const char* name_of(Fill fill) {
@@ -217,6 +204,44 @@ void CandidateResolver::throw_if_data_changed() const {
   settle(state_->data_files);
 }
 
+std::string CandidateResolver::State::runtime_part(const Config& config) const {
+  Bindings launch_only;
+  const std::vector<Parameter>& parameters = space.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (!parameters[i].compile_time) launch_only.emplace(parameters[i].name, config.at(i));
+  return key_text(launch_only);
+}
+
+std::string CandidateResolver::State::scalars_part(const Config& config) const {
+  const Lookup names = lookup(config);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < scalar_args.size(); ++i) {
+    const ArgSpec& argument = *scalar_args[i];
+    std::string value;
+    try {
+      value =
+          valued(scalar_values[i], config, [&](const CompiledText& text) { return typed_text(text.evaluate(names)); });
+    } catch (const NoValue& failure) {
+      value = "(" + failure.complaint + ")";
+    }
+    texts.push_back(fmt::format("{} {} {}", argument.name, to_string(argument.dtype), value));
+  }
+  return canonical_list(texts);
+}
+
+std::string CandidateResolver::launch_part(const Config& config) const {
+  try {
+    const Launch resolved = launch(config);
+    if (resolved.call) return call_key_text(*resolved.call, *state_->spec.process);
+    return fmt::format("grid {} block {} cluster {} shared {}", extents_text(resolved.grid),
+                       extents_text(resolved.block), extents_text(resolved.cluster), resolved.shared_bytes);
+  } catch (const NoValue& failure) {
+    return failure.complaint;
+  } catch (const CandidateFailure& failure) {
+    return failure.what();
+  }
+}
+
 KeyParts CandidateResolver::measurement_key_parts(const Config& config, const std::string& artifact_key) const {
   const Spec& spec = state_->spec;
   {
@@ -245,27 +270,10 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
       state_->constant_parts = std::move(parts);
     }
   }
-  const Lookup names = state_->lookup(config);
-  Bindings launch_only;
-  const std::vector<Parameter>& parameters = state_->space.parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (!parameters[i].compile_time) launch_only.emplace(parameters[i].name, config.at(i));
-  std::vector<std::string> scalar_texts;
-  for (std::size_t i = 0; i < state_->scalar_args.size(); ++i) {
-    const ArgSpec& argument = *state_->scalar_args[i];
-    std::string value;
-    try {
-      value = state_->valued(state_->scalar_values[i], config,
-                             [&](const CompiledText& text) { return typed_text(text.evaluate(names)); });
-    } catch (const NoValue& failure) {
-      value = "(" + failure.complaint + ")";
-    }
-    scalar_texts.push_back(fmt::format("{} {} {}", argument.name, to_string(argument.dtype), value));
-  }
   KeyParts parts{{"artifact", artifact_key},
-                 {"runtime", key_text(launch_only)},
-                 {"scalars", canonical_list(scalar_texts)},
-                 {"launch", launch_text(*this, spec, config)}};
+                 {"runtime", state_->runtime_part(config)},
+                 {"scalars", state_->scalars_part(config)},
+                 {"launch", launch_part(config)}};
   parts.insert(parts.end(), state_->constant_parts.begin(), state_->constant_parts.end());
   // Part of the artifact as well; said again so that a record tells of itself that its times are none of the kernel's.
   if (state_->sanitize) parts.emplace_back("sanitize", "true");

@@ -59,6 +59,9 @@ struct CandidateResolver::State {
   /// Throws NoValue for entry, options and defines that have no value for this configuration.
   void check_templates(const Config& config) const;
   Launch resolve(const CompiledLaunch& texts, const Config& config) const;
+  /// Parts of the measurement key.
+  std::string runtime_part(const Config& config) const;
+  std::string scalars_part(const Config& config) const;
 
   // resolve_program.cpp: of a spec with [process].
   CompileRequest program_request(const Config& config) const;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/files.hpp"
+#include "core/record/record_check.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/store/bundle.hpp"
 #include "unit/store/store_files.hpp"
@@ -487,4 +488,68 @@ TEST_CASE("many threads may ask one view") {
       });
   }
   CHECK(wrong == std::vector<int>(4));
+}
+
+TEST_CASE("a row says of its record what a run asks, whichever way the line was read") {
+  const TemporaryDirectory store;
+  Record passed = example_record(16, 2), pruned = example_record(32, 3), failed = example_record(64, 1);
+  pruned.outcome = Outcome::pruned;
+  failed.outcome = Outcome::crashed, failed.time_ms = {}, failed.samples_ms.clear();
+  std::vector<Record> written;
+  for (const char* word : {"row", "a \"quoted\" word"})  // the second takes the reader of whole records
+    for (Record record : {passed, pruned, failed}) {
+      record.config["ORDER"] = std::string(word);
+      record.message = record.outcome == Outcome::ok        ? ""
+                       : record.outcome == Outcome::crashed ? "AddressSanitizer: \"heap\""
+                                                            : "lost";
+      record.key_parts.clear();
+      record.key += word;
+      written.push_back(record);
+    }
+  write_records(store.path(), written);
+  StoreView::Options options;
+  options.all = true;
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+  std::size_t rows = 0;
+  view.each_row([&](const StoredConfig& row) {
+    ++rows;
+    const Record record = view.record_of(row);
+    CHECK(row.outcome == record.outcome);
+    CHECK(row.explained == !record.message.empty());
+    CHECK(row.sanitizer_report == (record.outcome == Outcome::crashed));
+    if (record.outcome == Outcome::ok) CHECK(row.low_ms == record.time_ms.low);
+    if (record.outcome != Outcome::pruned) return;
+    CHECK(row.low_ms == record.time_ms.min);
+    CHECK(row.samples == record.samples_ms.size());
+  });
+  CHECK(rows == 6);
+  CHECK(KeyDigest(std::string(64, 'a')).hex() == std::string(32, 'a'));
+}
+
+TEST_CASE("times are read in whatever order they stand, and a line that breaks off within them is skipped") {
+  const TemporaryDirectory store;
+  Record record = example_record(16, 2);
+  record.key_parts.clear(), record.samples_ms.clear();
+  const nlohmann::json json = to_json(record);
+  const std::string text = json.dump(), times = json["time_ms"].dump();
+  std::string backwards;
+  for (const auto& [name, value] : json["time_ms"].items())
+    backwards = nlohmann::json(name).dump() + ":" + value.dump() + (backwards.empty() ? "" : ",") + backwards;
+  const std::size_t place = text.find(times);
+  REQUIRE(place != std::string::npos);
+  const auto with_times = [&](const std::string& other) {
+    return with_checksum(text.substr(0, place) + other + text.substr(place + times.size()));
+  };
+  const std::filesystem::path folder = store.path() / "records" / "sm_90" / "gemm";
+  std::filesystem::create_directories(folder);
+  std::string lines = with_checksum(R"({"xtune_records":1})") + "\n";
+  for (const std::string& line : {with_times(times), with_times("{" + backwards + "}"), with_times("{\"count\":7}"),
+                                  text.substr(0, place + 30), with_times(times)})
+    lines += line + "\n";
+  write_text(folder / "a.jsonl", lines);
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+  std::vector<double> medians;
+  view.each_row([&](const StoredConfig& row) { medians.push_back(row.median_ms); });
+  CHECK(medians == std::vector<double>(3, record.time_ms.median));
+  CHECK(view.warnings().size() == 2);
 }
