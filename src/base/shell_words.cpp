@@ -19,8 +19,18 @@ std::string command_line(const std::vector<std::string>& words) {
   return line;
 }
 
-std::vector<std::string> shell_words(std::string_view line) {
-  std::vector<std::string> words(1);
+namespace {
+
+/// Between ">" and the name.
+bool is_within_redirection(char c) { return c == ' ' || c == '\t' || c == '&' || c == '|'; }
+
+struct ShellWord {
+  std::string text;
+  bool written = false;  ///< it follows ">"
+};
+
+std::vector<ShellWord> cut(std::string_view line) {
+  std::vector<ShellWord> words(1);
   char quote = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
@@ -29,13 +39,29 @@ std::vector<std::string> shell_words(std::string_view line) {
     else if (quote == 0 && (c == '\'' || c == '"'))
       quote = c;
     else if (quote != '\'' && c == '\\' && i + 1 < line.size())
-      words.back() += line[++i];
+      words.back().text += line[++i];
     else if (quote == 0 && std::string_view(" \t\n;&|()<>").find(c) != std::string_view::npos)
-      words.emplace_back();
+      words.push_back(
+          {{}, c == '>' || (words.back().written && words.back().text.empty() && is_within_redirection(c))});
     else
-      words.back() += c;
+      words.back().text += c;
   }
-  std::erase(words, "");
+  std::erase_if(words, [](const ShellWord& word) { return word.text.empty(); });
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::string> shell_words(std::string_view line) {
+  std::vector<std::string> words;
+  for (ShellWord& word : cut(line)) words.push_back(std::move(word.text));
+  return words;
+}
+
+std::vector<std::string> shell_outputs(std::string_view line) {
+  std::vector<std::string> words;
+  for (ShellWord& word : cut(line))
+    if (word.written) words.push_back(std::move(word.text));
   return words;
 }
 

@@ -14,5 +14,7 @@ std::string command_line(const std::vector<std::string>& words);
 /// The words of a line as a shell cuts them, but with nothing expanded; what stands between words (";", "|", "<") is
 /// left out.
 std::vector<std::string> shell_words(std::string_view line);
+/// Of these words those that follow ">", ">>", ">|" or "&>": the files that the line writes.
+std::vector<std::string> shell_outputs(std::string_view line);
 
 }  // namespace xtune

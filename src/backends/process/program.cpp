@@ -165,17 +165,21 @@ class RunnableProgram final : public Program {
            (tail.size() < text.size() ? "...\n" + tail : tail);
   }
 
-  void judge_end(const ProgramEnd& end, std::uint64_t kills_before) {
+  void throw_if_out_of_time(const ProgramEnd& end, const char* what) const {
     if (end.stopped)
-      throw ShortageFailure(Lack::killed, Outcome::timed_out,
-                            "the program was stopped by a signal from elsewhere, did not go on, and was killed",
-                            log_of(end));
+      throw ShortageFailure(
+          Lack::killed, Outcome::timed_out,
+          fmt::format("{} was stopped by a signal from elsewhere, did not go on, and was killed", what), log_of(end));
     if (end.timed_out)
       throw CandidateFailure(Outcome::timed_out,
-                             fmt::format("the program ran longer than {} and was killed, with all that it had started "
+                             fmt::format("{} ran longer than {} and was killed, with all that it had started "
                                          "([process] timeout_s)",
-                                         human_seconds(call_.timeout_s)),
+                                         what, human_seconds(call_.timeout_s)),
                              log_of(end));
+  }
+
+  void judge_end(const ProgramEnd& end, std::uint64_t kills_before) {
+    throw_if_out_of_time(end, "the program");
     if (end.ok()) return;
     const Outcome outcome = end.signal != 0 ? Outcome::crashed : Outcome::launch_failed;
     const std::string words = last_line(end.stderr_text);
@@ -225,12 +229,12 @@ class RunnableProgram final : public Program {
     ProgramRun check = run_;
     check.argv = from_call_texts(call_.check, places_);
     const ProgramEnd end = start(check, "the check");
+    throw_if_out_of_time(end, "the check");
     if (!end.ok())
       throw CandidateFailure(Outcome::wrong_result,
-                             fmt::format("the check {}{}: {}",
+                             fmt::format("the check {}ended with {}: {}",
                                          checked_run_ > 0 ? fmt::format("passed run 1 and, after run {}, ", runs_) : "",
-                                         end.timed_out ? "took longer than " + human_seconds(call_.timeout_s)
-                                                       : "ended with " + describe_exit(end.exit_code, end.signal),
+                                         describe_exit(end.exit_code, end.signal),
                                          last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text)),
                              log_of(end));
     checked_run_ = runs_;

@@ -13,6 +13,7 @@
 #include "base/hash.hpp"
 #include "core/build/include_names.hpp"
 #include "core/build/keys.hpp"
+#include "core/build/named_files.hpp"
 
 namespace xtune {
 namespace {
@@ -165,22 +166,6 @@ std::vector<std::string> folders_of(const char* variable) {
   }
 }
 
-/// A file within an option: "@words", "-fplugin=/x.so", "-Wl,-T,/x.ld", "/x/part.o". Headers are read by their names.
-std::vector<std::string> files_in(const std::string& option) {
-  std::vector<std::string> files;
-  const auto add = [&](const std::string& path) {
-    std::error_code error;
-    if (!path.empty() && fs::is_regular_file(path, error)) files.push_back(path);
-  };
-  add(option);
-  if (option.starts_with("@")) add(option.substr(1));
-  if (const auto equals = option.find('='); equals != std::string::npos) add(option.substr(equals + 1));
-  if (option.starts_with("-W") || option.starts_with("-X"))
-    for (std::size_t at = option.find(','); at != std::string::npos; at = option.find(',', at + 1))
-      add(option.substr(at + 1, option.find(',', at + 1) - at - 1));
-  return files;
-}
-
 }  // namespace
 
 SourceClosure source_closure(const CompileRequest& request, const std::vector<std::string>& quoted_dirs,
@@ -201,11 +186,10 @@ SourceClosure compile_closure(const CompileRequest& request) {
   ScannedFiles known;
   SourceClosure closure = source_closure(whole, extra.quoted, known);
   std::vector<std::string> lines;
-  for (const std::string& option : request.options)
-    for (const std::string& file : files_in(option)) {
-      read_keyed(file, closure.keyed);
-      lines.push_back("option file " + closure.keyed.files.back().sha256);
-    }
+  for (const NamedFile& file : named_files(request.options, {})) {
+    key_file(file.path, closure.keyed);
+    lines.push_back("option file " + closure.keyed.files.back().sha256);
+  }
   if (!lines.empty()) closure.canonical_text += canonical_list(lines);
   return closure;
 }

@@ -60,6 +60,9 @@ CandidateResolver::State::State(const Spec& spec_, const Space& space_, Bindings
     source = source_manifest(*spec.process, files);
     files.unknown.clear();  // what a build may read beyond its sources is for the spec to name
     data_files = files;     // a program that is not built is run from its sources
+    std::error_code failed;
+    for (const KeyedFile& file : files.files)
+      program_paths.insert(std::filesystem::weakly_canonical(file.path, failed));
     program_files = std::make_shared<const KeyedFiles>(std::move(files));
   }
   const ReferenceSpec& reference = spec.validate.reference;

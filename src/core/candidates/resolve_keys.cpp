@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/candidates/resolve_state.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune {
 
@@ -20,8 +22,9 @@ std::string short_file_digest(const std::filesystem::path& path, KeyedFiles& fil
   return "sha256:" + files.files.back().sha256.substr(0, 32);
 }
 
-// The manifest of a program's sources is read already: what is left are files that its options force in.
-SourceClosure program_closure(const CompileRequest& request) {
+// The manifest of a program's sources is read already: what is left are files that its options force in, and others
+// that its words name.
+SourceClosure program_closure(const CompileRequest& request, const std::vector<NamedFile>& named) {
   const IncludeOptions extra = include_options(request.options);
   CompileRequest whole;
   whole.source_name = request.source_name;
@@ -29,7 +32,18 @@ SourceClosure program_closure(const CompileRequest& request) {
   whole.include_dirs = request.include_dirs;
   whole.include_dirs.insert(whole.include_dirs.end(), extra.folders.begin(), extra.folders.end());
   for (const std::string& file : extra.forced) whole.source += "\n#include \"" + file + "\"\n";
-  return source_closure(whole);
+  SourceClosure closure = source_closure(whole);
+  std::set<std::filesystem::path> known;
+  std::error_code failed;
+  for (const KeyedFile& file : closure.keyed.files) known.insert(std::filesystem::weakly_canonical(file.path, failed));
+  std::vector<std::string> lines;
+  for (const NamedFile& file : named) {
+    if (!known.insert(std::filesystem::weakly_canonical(file.path, failed)).second) continue;
+    key_file(file.path, closure.keyed);
+    lines.push_back("named file " + closure.keyed.files.back().sha256);
+  }
+  if (!lines.empty()) closure.canonical_text += canonical_list(lines);
+  return closure;
 }
 
 // Strings in quotes, so that "1" is not 1.
@@ -94,7 +108,8 @@ std::string protocol_text(const MeasureSpec& measure) {
                      measure.energy_ms > 0 ? fmt::format(" energy_ms {}", measure.energy_ms) : "");
 }
 
-std::string reference_text(const Spec& spec, const std::string& source_digest, KeyedFiles& files) {
+std::string reference_text(const Spec& spec, const std::string& source_digest, const std::string& command_text,
+                           KeyedFiles& files) {
   const ReferenceSpec& reference = spec.validate.reference;
   switch (reference.kind) {
     case ReferenceSpec::Kind::none:
@@ -115,17 +130,8 @@ std::string reference_text(const Spec& spec, const std::string& source_digest, K
     }
     case ReferenceSpec::Kind::file:
       return fmt::format("file {} {}", reference.output, short_file_digest(reference.file, files));
-    case ReferenceSpec::Kind::command: {
-      // The words, and what the files that they name hold.
-      std::vector<std::string> items;
-      for (const Text& word : reference.command) {
-        items.push_back(word.text);
-        const std::filesystem::path file = spec.path.parent_path() / word.text;
-        std::error_code error;
-        if (std::filesystem::is_regular_file(file, error)) items.push_back(short_file_digest(file, files));
-      }
-      return "command " + canonical_list(items);
-    }
+    case ReferenceSpec::Kind::command:
+      return command_text;
     case ReferenceSpec::Kind::given:
       return "given " + reference.digest;
   }
@@ -164,15 +170,19 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const Compil
   if (!spec.process)
     for (const std::string& option : request.options)
       if (option.find_first_of("/@") != std::string::npos) id += "\n" + option;
+  const std::lock_guard lock(mutex);
+  std::vector<NamedFile> named;
+  if (spec.process)
+    named = files_of_call(request.options, *spec.process, [this](const auto& path) { return was_there(path); });
+  for (const NamedFile& file : named) id += "\n" + file.path.string();
   const auto definitions = [&] {
     std::string text = canonical_list(paths.macros);
     for (const auto& [name, value] : request.defines) text += "\n" + name + " " + value;
     return text;
   };
-  const std::lock_guard lock(mutex);
   if (computing.contains(id)) id += definitions();
   if (const auto known = read_sources.find(id); known != read_sources.end()) return known->second;
-  SourceClosure closure = spec.process ? program_closure(request) : compile_closure(request);
+  SourceClosure closure = spec.process ? program_closure(request, named) : compile_closure(request);
   ReadSource found{sha256(closure.canonical_text), std::make_shared<const KeyedFiles>(std::move(closure.keyed))};
   if (closure.computes && computing.insert(id).second) id += definitions();
   return read_sources[id] = std::move(found);
@@ -201,7 +211,14 @@ std::string CandidateResolver::reference_artifact_key(const CompileRequest& requ
 
 void CandidateResolver::throw_if_data_changed() const {
   const std::lock_guard lock(state_->mutex);
-  settle(state_->data_files);
+  try {
+    settle(state_->data_files);
+  } catch (const Error& error) {
+    if (!state_->spec.process || error.kind() != ErrorKind::io) throw;
+    throw Error(error.kind(), std::string(error.what()) +
+                                  ". A file that the program or its check writes is to be listed in [process] outputs, "
+                                  "or named with {tmp}");
+  }
 }
 
 std::string CandidateResolver::State::runtime_part(const Config& config) const {
@@ -232,7 +249,8 @@ std::string CandidateResolver::State::scalars_part(const Config& config) const {
 std::string CandidateResolver::launch_part(const Config& config) const {
   try {
     const Launch resolved = launch(config);
-    if (resolved.call) return call_key_text(*resolved.call, *state_->spec.process);
+    if (resolved.call)
+      return call_key_text(*resolved.call, *state_->spec.process) + state_->call_files_text(*resolved.call);
     return fmt::format("grid {} block {} cluster {} shared {}", extents_text(resolved.grid),
                        extents_text(resolved.block), extents_text(resolved.cluster), resolved.shared_bytes);
   } catch (const NoValue& failure) {
@@ -256,10 +274,12 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
     }
     const std::lock_guard lock(state_->mutex);
     if (state_->constant_parts.empty()) {
+      const bool command = spec.validate.reference.kind == ReferenceSpec::Kind::command;
+      const std::string command_text = command ? state_->reference_command_text() : std::string();
       KeyParts parts{{"problem", problem_part(state_->problem)},
                      {"buffers", buffers_text(layouts(), state_->data_files)},
                      {"seed", std::to_string(spec.search.seed)},
-                     {"reference", reference_text(spec, reference_digest, state_->data_files)}};
+                     {"reference", reference_text(spec, reference_digest, command_text, state_->data_files)}};
       if (const std::string& check = spec.validate.reference.checked_by; !check.empty())
         parts.emplace_back("check", check);
       parts.emplace_back("tolerance", tolerance_text(tolerances()));

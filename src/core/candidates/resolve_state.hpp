@@ -1,6 +1,7 @@
 // What a CandidateResolver holds, shared by its source files.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "core/build/keyed_files.hpp"
+#include "core/build/named_files.hpp"
 #include "core/candidates/resolve.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/outcome.hpp"
@@ -33,6 +35,9 @@ class CommandWord;
 // What keys know of sources (resolve_sources.cpp), and of a call (resolve_program.cpp).
 std::string source_manifest(const ProcessSpec& process, KeyedFiles& files);
 std::string call_key_text(const ProgramCall& call, const ProcessSpec& process);
+// Those that the words of a call or a build name (resolve_named.cpp), less what the spec's commands write.
+std::vector<NamedFile> files_of_call(const std::vector<std::string>& call_texts, const ProcessSpec& process,
+                                     const std::function<bool(const std::filesystem::path&)>& is_file);
 
 struct CandidateResolver::State {
   State(const Spec& spec_, const Space& space_, Bindings problem_, DeviceInfo device_, std::string arch_,
@@ -72,6 +77,15 @@ struct CandidateResolver::State {
   template <class Use>
   void each_word(const std::vector<const CommandWord*>& words, const Config& config, const Use& use) const;
 
+  // resolve_named.cpp; all but the last with the mutex held.
+  /// Whether it was there when first asked for: what appears during the run is made by it.
+  bool was_there(const std::filesystem::path& path);
+  /// Of its content when first asked for; the file is compared from then on before each record.
+  std::string digest_of(const std::filesystem::path& path);
+  std::string reference_command_text();
+  /// " files [...]" for the key of a call; empty: it names none that the artifact's key does not describe.
+  std::string call_files_text(const ProgramCall& call);
+
   /// All but entry and options; the second for the reference's kernel.
   CompileRequest request(const Config& config, const std::filesystem::path& path, const std::string& text) const;
   CompileRequest bare_reference_request(const Config& config) const;
@@ -100,12 +114,14 @@ struct CandidateResolver::State {
   std::vector<const ArgSpec*> scalar_args;
   CompiledLaunch launch, reference_launch;
 
-  std::shared_ptr<const KeyedFiles> program_files;  ///< of a program: its sources and its build's program
-  std::mutex mutex;                                 ///< guards what follows: all of it is computed at first use
-  std::map<std::string, ReadSource> read_sources;   ///< by source path, folders, options that name files
-  std::set<std::string> computing;                  ///< of these paths: where the definitions count as well
-  KeyedFiles data_files;                            ///< what the measurement key describes beside the artifact
-  KeyParts constant_parts;                          ///< the measurement key's parts that no configuration changes
+  std::shared_ptr<const KeyedFiles> program_files;       ///< of a program: its sources and its build's program
+  std::set<std::filesystem::path> program_paths;         ///< of program_files, canonical
+  std::mutex mutex;                                      ///< guards what follows: all of it is computed at first use
+  std::map<std::string, ReadSource> read_sources;        ///< by source path, folders, options that name files
+  std::set<std::string> computing;                       ///< of these paths: where the definitions count as well
+  KeyedFiles data_files;                                 ///< what the measurement key describes beside the artifact
+  std::map<std::filesystem::path, std::string> digests;  ///< of those that words name; empty: there was none
+  KeyParts constant_parts;                               ///< the measurement key's parts that no configuration changes
 };
 
 }  // namespace xtune

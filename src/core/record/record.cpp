@@ -138,6 +138,7 @@ Json to_json(const Record& record) {
   if (record.drift) json["drift"] = true;
   put(json, "finals", record.finals);
   put(json, "finals_by", record.finals_by);
+  put(json, "limit_s", record.limit_s);
   put(json, "compile_s", record.compile_s);
   put(json, "compile_cpu_s", record.compile_cpu_s);
   put(json, "bench_s", record.bench_s);
@@ -207,6 +208,7 @@ Record record_from_json(const Json& json) {
   text_field(json, "finals", record.finals);
   text_field(json, "finals_by", record.finals_by);
   field(json, "unix_time_ms", true, [&](const Json& value) { value.get_to(record.unix_time_ms); });
+  number_field(json, "limit_s", record.limit_s);
   number_field(json, "compile_s", record.compile_s);
   number_field(json, "compile_cpu_s", record.compile_cpu_s);
   number_field(json, "bench_s", record.bench_s);

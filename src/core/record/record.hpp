@@ -30,6 +30,7 @@ struct Record {
   Outcome outcome = Outcome::ok;
   std::string stage;               ///< where it ended: "space", "compile", "load", "run", "validate", "measure"
   std::string message;             ///< empty when ok
+  double limit_s = 0;              ///< of timed_out: the time limit, where no part of the key has it; 0: unknown
   std::string log;                 ///< of a failure while it ran: the end of what was written to standard error
   std::vector<double> samples_ms;  ///< as JSON, rounded by kept_time_ms
   Summary time_ms;                 ///< all zero unless ok or pruned

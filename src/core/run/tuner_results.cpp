@@ -7,6 +7,7 @@
 
 #include "base/host_name.hpp"
 #include "base/text.hpp"
+#include "core/run/time_limits.hpp"
 #include "core/run/tuning.hpp"
 #include "core/space/bindings_text.hpp"
 #include "xtune/error.hpp"
@@ -56,6 +57,7 @@ void Tuning::stamp(Record& record) {
   record.host = host_name();
   record.attempt = options_.attempt;
   record.unix_time_ms = stamps_.next(KeyDigest(record.key));
+  record.limit_s = record.outcome == Outcome::timed_out ? limit_beside_key(spec_, record.stage) : 0;
 }
 
 /// A store that cannot be written must not cost the user the run. What a record's key does not describe is not stored.

@@ -7,6 +7,7 @@
 
 #include "base/causes.hpp"
 #include "core/record/future_records.hpp"
+#include "core/run/time_limits.hpp"
 #include "core/run/tuning.hpp"
 #include "core/search/strategy.hpp"
 #include "xtune/error.hpp"
@@ -106,8 +107,9 @@ bool Tuning::serve_from_store(const SearchPath::Proposal& proposal, const KeyDig
   std::optional<Record> whole;
   if (found.record)
     whole = *found.record;
-  else if (reads_all() || observer_.wants_stored())
+  else if (reads_all() || observer_.wants_stored() || outcome == Outcome::timed_out)
     whole = read(found.row);
+  if (outcome == Outcome::timed_out && !of_today && !(whole && answers_under_limits(*whole, spec_))) return false;
   const bool stays_row = !found.record && !reads_all();
   stored_.take(key);
   if (!whole && !stays_row) return false;

@@ -33,6 +33,7 @@ struct ProcessSpec {
   ProcessCommand exec_prefix;                                  ///< words before those of run; no shell
   std::filesystem::path folder;                                ///< absolute: where all of them are started
   std::vector<std::filesystem::path> sources;                  ///< absolute: whose contents the build depends on
+  std::vector<std::filesystem::path> outputs;                  ///< absolute: what commands write, in no key
   std::vector<std::string> environment;                        ///< names of variables that build and run depend on
   std::vector<std::pair<std::string, CommandWord>> env;        ///< NAME: what run and check find there
   std::vector<std::pair<std::string, CommandWord>> build_env;  ///< NAME: what build finds there

@@ -137,8 +137,8 @@ void read_process(Reader& reader) {
   const TomlNode* const node = reader.document.root().find("process");
   if (node == nullptr) return;
   reader.check_keys(reader.table(*node, "[process]"), "[process]",
-                    {"build", "run", "check", "expect", "shell", "exec_prefix", "folder", "sources", "environment",
-                     "env", "build_env", "time", "metrics", "device", "timeout_s"});
+                    {"build", "run", "check", "expect", "shell", "exec_prefix", "folder", "sources", "outputs",
+                     "environment", "env", "build_env", "time", "metrics", "device", "timeout_s"});
   exclude_kernels(reader, *node);
   refuse_place_names(reader);
   if (node->find("run") == nullptr) reader.fail(node->at, "[process] has no run, the command that is timed");
@@ -157,6 +157,9 @@ void read_process(Reader& reader) {
   if (const TomlNode* sources = node->find("sources"))
     for (const TomlNode& item : reader.array(*sources, "process.sources").items)
       spec.sources.push_back(reader.existing_file(item, "process.sources"));
+  if (const TomlNode* outputs = node->find("outputs"))
+    for (const TomlNode& item : reader.array(*outputs, "process.outputs").items)
+      spec.outputs.push_back((spec.folder / reader.text(item, "process.outputs")).lexically_normal());
   if (const TomlNode* names = node->find("environment"))
     for (const TomlNode& item : reader.array(*names, "process.environment").items)
       spec.environment.push_back(reader.text(item, "process.environment"));

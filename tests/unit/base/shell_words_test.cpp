@@ -17,3 +17,9 @@ TEST_CASE("A line is cut at blanks and operators, and nothing is expanded") {
   CHECK(shell_words("").empty());
   CHECK(shell_words(" \t\n").empty());
 }
+
+TEST_CASE("What a line writes is what follows an arrow") {
+  CHECK(shell_outputs("./p <in >out 2>> 'err log' && cat out") == Words{"out", "err log"});
+  CHECK(shell_outputs("./p &> log; ./q >| x | ./r '>y' \\> z") == Words{"log", "x"});
+  CHECK(shell_outputs("./p a b").empty());
+}

@@ -196,3 +196,107 @@ TEST_CASE("variables that decide how fast a program runs are part of its measure
   CHECK(Job(listed).part(config, "launch").find("XTUNE_TEST_UNRELATED=1") != std::string::npos);
   ::unsetenv("XTUNE_TEST_UNRELATED");
 }
+
+namespace {
+
+/// A program that is a script, with files beside it. D and MODE do not decide what is built.
+struct Scripts {
+  TemporaryDirectory own;
+  std::string commands;
+  explicit Scripts(std::string commands_) : commands(std::move(commands_)) {
+    for (const char* name : {"bench.sh", "check.sh", "a/in.txt", "b/in.txt", "make.mk", "cmd", "data.bin", "out.txt"})
+      write(name, "1");
+    std::filesystem::permissions(own.path() / "bench.sh", std::filesystem::perms::owner_all);
+  }
+  void write(const std::string& name, const std::string& text) const { write_file_atomically(own.path() / name, text); }
+  Spec spec() const {
+    return parse_spec("[kernel]\nname = \"p\"\n[space.params]\nD = [\"a\", \"b\"]\n[process]\n" + commands + "\n",
+                      "p.toml", own.path());
+  }
+  struct Keys {
+    std::string artifact, launch;
+    bool operator==(const Keys&) const = default;
+  };
+  Keys keys() const {
+    const Spec read = spec();
+    const Space space = make_space(read, read.cases[0], {});
+    DeviceInfo device;
+    device.backend = "process";
+    const CandidateResolver resolver(read, space, read.cases[0], device, "x86_64", "cc 1", false);
+    Keys keys;
+    keys.artifact = resolver.artifact_key(resolver.compile_request({std::string("a")}));
+    for (const auto& [name, value] : resolver.measurement_key_parts({std::string("a")}, "x"))
+      if (name == "launch") keys.launch = value;
+    return keys;
+  }
+  bool knows(const std::string& file) const {
+    const Keys before = keys();
+    write(file, "2");
+    const Keys after = keys();
+    write(file, "1");
+    CHECK(keys() == before);
+    return !(after == before);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what the words of run and check name is part of the measurement's key, with the values in them") {
+  CHECK(Scripts("run = './bench.sh {D}'").knows("bench.sh"));
+  CHECK(Scripts("run = 'sh ./bench.sh {D}'").knows("bench.sh"));
+  CHECK(Scripts("run = 'sh bench.sh {D}'").knows("bench.sh"));
+  CHECK(Scripts("run = 'echo {D}'\ncheck = 'sh check.sh'").knows("check.sh"));
+  CHECK(Scripts("run = 'echo {D}'\nexec_prefix = 'sh ./bench.sh'").knows("bench.sh"));
+  CHECK(Scripts("run = ['sh', '-c', './bench.sh {D}']").knows("bench.sh"));
+  CHECK(Scripts("run = './bench.sh {D} | tail -1'\nshell = true").knows("bench.sh"));
+  CHECK(Scripts("run = 'cat {D}/in.txt'").knows("a/in.txt"));
+  CHECK_FALSE(Scripts("run = 'cat {D}/in.txt'").knows("b/in.txt"));
+  for (const char* word : {"--data=data.bin", "if=./data.bin", "@data.bin", "-f./data.bin", "data.bin"}) {
+    CAPTURE(word);
+    CHECK(Scripts("run = 'echo {D} " + std::string(word) + "'").knows("data.bin"));
+  }
+  CHECK_FALSE(Scripts("run = 'echo {D}'").knows("data.bin"));
+}
+
+TEST_CASE("what the words of a build name is part of the artifact's key") {
+  CHECK(Scripts("build = 'make -f make.mk {out}'\nrun = '{out} {D}'").knows("make.mk"));
+  CHECK(Scripts("build = 'cp {D}/in.txt {out}'\nrun = '{out} {D}'").knows("a/in.txt"));
+  CHECK(Scripts("build = 'cc @cmd -o {out}'\nrun = '{out} {D}'").knows("cmd"));
+  const Scripts listed("build = 'cc data.bin -o {out}'\nrun = '{out} {D}'\nsources = ['data.bin']");
+  CHECK(listed.knows("data.bin"));
+  CHECK(listed.keys().launch.find("files") == std::string::npos);
+}
+
+TEST_CASE("what a command writes is part of no key") {
+  CHECK_FALSE(Scripts("run = 'echo {D} -o out.txt'").knows("out.txt"));
+  CHECK_FALSE(Scripts("run = 'echo {D} --output=out.txt'").knows("out.txt"));
+  CHECK_FALSE(Scripts("run = 'echo {D} > out.txt; cat out.txt'\nshell = true").knows("out.txt"));
+  CHECK_FALSE(Scripts("run = 'echo {D} out.txt'\ntime = { json = 't', file = 'out.txt' }").knows("out.txt"));
+  CHECK_FALSE(Scripts("run = 'echo {D}'\ncheck = 'cmp out.txt data.bin'\noutputs = ['out.txt']").knows("out.txt"));
+  CHECK(Scripts("run = 'echo {D}'\ncheck = 'cmp out.txt data.bin'\noutputs = ['out.txt']").knows("data.bin"));
+}
+
+TEST_CASE("the key of a program that names no file is what it was, and a file that appears later changes none") {
+  const Scripts built("build = 'cc {D} -o {out}'\nrun = '{out} {D} later.txt'");
+  const Spec spec = built.spec();
+  const Space space = make_space(spec, spec.cases[0], {});
+  const CandidateResolver resolver(spec, space, spec.cases[0], {}, "x86_64", "cc 1", false);
+  const Config config{std::string("a")};
+  const KeyParts before = resolver.measurement_key_parts(config, "x");
+  CHECK(before[3].second.starts_with(R"(call ["{out}","a","later.txt"])"));
+  CHECK(before[3].second.find("files") == std::string::npos);
+  built.write("later.txt", "1");
+  CHECK(resolver.measurement_key_parts(config, "x") == before);
+}
+
+TEST_CASE("a file that a call names is compared before each record") {
+  const Scripts scripts("run = 'sh ./bench.sh {D}'");
+  const Spec spec = scripts.spec();
+  const Space space = make_space(spec, spec.cases[0], {});
+  const CandidateResolver resolver(spec, space, spec.cases[0], {}, "x86_64", "cc 1", false);
+  resolver.measurement_key_parts({std::string("a")}, "x");
+  CHECK_NOTHROW(resolver.throw_if_data_changed());
+  scripts.write("bench.sh", "2");
+  CHECK_THROWS_WITH_AS(resolver.throw_if_data_changed(), doctest::Contains("bench.sh: changed since the run began"),
+                       Error);
+}

@@ -463,3 +463,29 @@ TEST_CASE("a missing source or input file is an error that names it") {
   job.spec.kernel.source = "/nowhere/gemm.cu";
   CHECK(mentions(refused(ErrorKind::io, [&] { job.with([](const auto&) { return 0; }); }), "/nowhere/gemm.cu"));
 }
+
+TEST_CASE(
+    "the files that a reference command names are part of the key, in options and with the problem's values too") {
+  Job job;
+  job.spec.path = job.folder.path() / "gemm.toml";
+  job.spec.validate.reference = {};
+  job.spec.validate.reference.kind = ReferenceSpec::Kind::command;
+  std::filesystem::create_directory(job.folder.path() / "refs");
+  const auto knows = [&](const char* word, const char* file) {
+    CAPTURE(word);
+    job.spec.validate.reference.command = {text("python3"), text(word)};
+    job.write(file, "1");
+    const std::string before = job.key();
+    job.write(file, "2");
+    const std::string after = job.key();
+    job.write(file, "1");
+    CHECK(job.key() == before);
+    return after != before;
+  };
+  CHECK(knows("ref.py", "ref.py"));
+  CHECK(knows("refs/{M}.py", "refs/1000.py"));
+  CHECK_FALSE(knows("refs/{M}.py", "refs/1001.py"));
+  CHECK(knows("--lib=./lib.py", "lib.py"));
+  CHECK(knows("--lib=lib{N}.py", "lib64.py"));
+  CHECK_FALSE(knows("--lib=./lib.py", "ref.py"));
+}

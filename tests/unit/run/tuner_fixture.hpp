@@ -46,8 +46,9 @@ struct Tuning {
   TuneOptions options;
   std::string parameters = "A = [1, 2, 3]\nB = { values = [10, 20], compile_time = false }\n";
   std::string shared = "0";
-  std::string rest;  ///< further tables of the spec
-  int finals = 0;    ///< as [measure] finals; off unless a test is about them
+  std::string rest;    ///< further tables of the spec
+  std::string kernel;  ///< further lines of [kernel]
+  int finals = 0;      ///< as [measure] finals; off unless a test is about them
   std::string reference = "reference = { builtin = \"transpose\", x = \"x\" }";
 
   Tuning() {
@@ -64,7 +65,8 @@ struct Tuning {
   }
 
   std::string spec_text() const {
-    return "[kernel]\nname = \"k\"\nsource = \"k.cu\"\nentry = \"k\"\n[problem]\nN = 8\n[space.params]\n" + parameters +
+    return "[kernel]\nname = \"k\"\nsource = \"k.cu\"\nentry = \"k\"\n" + kernel +
+           "[problem]\nN = 8\n[space.params]\n" + parameters +
            "[launch]\ngrid = [\"N\"]\nblock = [\"A * 32\"]\nshared = \"" + shared +
            "\"\n"
            "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [\"N\", \"N\"]\n"

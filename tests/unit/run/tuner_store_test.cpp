@@ -10,7 +10,9 @@
 #include "core/build/keys.hpp"
 #include "core/record/best.hpp"
 #include "core/record/record_log.hpp"
+#include "core/run/time_limits.hpp"
 #include "core/run/time_stamps.hpp"
+#include "core/spec/process_spec.hpp"
 #include "tuner_fixture.hpp"
 
 TEST_CASE("Damaged records are told once, with a count, and what is sound is kept") {
@@ -178,4 +180,50 @@ TEST_CASE("A reference whose compiler was killed does not make the spec wrong") 
     }
     CHECK(kind == expected);
   }
+}
+
+TEST_CASE("What timed out answers until its limit is raised, and is tried again then") {
+  xtune::fakes::Tuning t;
+  t.parameters = xtune::fakes::only_a;
+  t.kernel = "compile_timeout_s = 5\n";
+  t.compiler.respond = [](const xtune::CompileJob& job) {
+    xtune::CompileAnswer answer = xtune::fakes::compiled(job);
+    if (xtune::fakes::Tuning::define(job, "A") == "2") answer.outcome = xtune::Outcome::timed_out;
+    return answer;
+  };
+  const xtune::TuneResult first = t.run();
+  CHECK(first.counts.at(xtune::Outcome::timed_out) == 1);
+  for (const xtune::Record& record : first.records)
+    CHECK(record.limit_s == (record.outcome == xtune::Outcome::timed_out ? 5 : 0));
+  CHECK(t.run().from_store == 4);
+  t.kernel = "compile_timeout_s = 4\n";
+  CHECK(t.run().from_store == 4);
+  t.kernel = "compile_timeout_s = 6\n";
+  t.clock.advance_s(1);
+  CHECK(t.run().from_store == 3);
+  CHECK(t.run().from_store == 4);
+  t.kernel = "compile_timeout_s = 7\n";
+  t.compiler.respond = nullptr;
+  t.clock.advance_s(1);
+  CHECK(t.run().counts.at(xtune::Outcome::ok) == 4);
+}
+
+TEST_CASE("A limit that is part of the key is not looked at, and records that do not name theirs are tried again") {
+  xtune::Spec spec;
+  xtune::Record record;
+  record.outcome = xtune::Outcome::timed_out;
+  record.stage = "run";
+  CHECK(xtune::answers_under_limits(record, spec));  // a kernel: [measure] timeout_s
+  record.stage = "compile";
+  CHECK_FALSE(xtune::answers_under_limits(record, spec));
+  record.limit_s = spec.kernel.compile_timeout_s;
+  CHECK(xtune::answers_under_limits(record, spec));
+  auto process = std::make_shared<xtune::ProcessSpec>();
+  process->timeout_s = 20;
+  spec.process = process;
+  record.stage = "run";
+  record.limit_s = 0.5;
+  CHECK_FALSE(xtune::answers_under_limits(record, spec));
+  record.outcome = xtune::Outcome::crashed;
+  CHECK(xtune::answers_under_limits(record, spec));
 }

@@ -123,6 +123,12 @@ TEST_CASE("a shell's text gets values in quotes, and places as variables") {
   CHECK_NOTHROW(ShellText({"echo \"it's\" {X} 'a' \\\" {X}", {}}));
 }
 
+TEST_CASE("outputs are paths from the folder of the commands, of files that need not be there") {
+  const Spec spec = parse(changed("sources =", "outputs = [\"./a/result.csv\"]\nsources ="));
+  REQUIRE(spec.process->outputs.size() == 1);
+  CHECK(spec.process->outputs[0] == (spec.process->folder / "a/result.csv").lexically_normal());
+}
+
 TEST_CASE("parameters that the build does not name are launch-only") {
   const Spec spec = parse(program);
   REQUIRE(spec.process);

@@ -127,6 +127,13 @@ TEST_CASE("what is expected must be in the output, and the check must end well, 
   CHECK(shell.failure() == "wrong_result: the check ended with exit code 1: differs at 7");
 }
 
+TEST_CASE("a check that takes too long has not found the results wrong") {
+  Shell shell("echo time 1");
+  shell.call.check = {"/bin/sh", "-c", "sleep 30"};
+  shell.call.timeout_s = 0.5;
+  CHECK(says(shell.failure(), "timed_out: the check ran longer than "));
+}
+
 TEST_CASE("a program whose results are right once only is wrong") {
   Shell shell("");
   shell.call.words = {"/bin/sh", "-c", "echo 'time 1'; test -e ran || echo ok > {tmp}/result; : > ran"};

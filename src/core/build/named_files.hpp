@@ -1,0 +1,31 @@
+// Which files the words of a command name. The one place that decides, for builds, runs, checks, references and
+// options.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace xtune {
+
+struct NamedFile {
+  std::size_t word = 0;        ///< its number in the command
+  std::string name;            ///< as the word has it
+  std::filesystem::path path;  ///< from the folder of the command
+};
+
+/// A regular file that this process may read.
+bool is_readable_file(const std::filesystem::path& path);
+
+/// The files that a command started in `folder` may read, as far as its words show, in their order:
+/// - a word that is a file, the program itself included where it is given as a path;
+/// - "@file", what follows a "=" (--config=file), a piece between commas of -W and -X options (-Wl,-T,file), and the
+///   rest of a short option that looks like a file (-fMakefile.gcc);
+/// - the words within the text of a shell ("sh -c TEXT"); the shell itself does not count.
+/// Files that the command writes do not count, wherever its words name them: what follows -o, --output, --out, --log,
+/// --log-file or -MF, and in the text of a shell ">". A program found in PATH by its bare name does not count.
+std::vector<NamedFile> named_files(const std::vector<std::string>& words, const std::filesystem::path& folder,
+                                   const std::function<bool(const std::filesystem::path&)>& is_file = is_readable_file);
+
+}  // namespace xtune

@@ -1,0 +1,18 @@
+// The limits are no part of the key, so that what ended in time keeps its value when they change.
+#include "core/run/time_limits.hpp"
+
+#include "core/spec/process_spec.hpp"
+
+namespace xtune {
+
+double limit_beside_key(const Spec& spec, std::string_view stage) {
+  if (stage == "compile") return spec.kernel.compile_timeout_s;
+  return spec.process ? spec.process->timeout_s : 0;
+}
+
+bool answers_under_limits(const Record& record, const Spec& spec) {
+  if (record.outcome != Outcome::timed_out) return true;
+  return limit_beside_key(spec, record.stage) <= record.limit_s;
+}
+
+}  // namespace xtune
