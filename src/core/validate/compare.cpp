@@ -49,8 +49,7 @@ struct Pair {
 
 bool unwritten(const Pair& pair, std::uint64_t index) {
   const std::byte* element = pair.actual + index * pair.size;
-  const auto poisoned = [](std::byte b) { return b == poison_byte; };
-  return std::all_of(element, element + pair.size, poisoned) &&
+  return holds_poison(pair.type, element) &&
          std::memcmp(element, pair.expected + index * pair.size, pair.size) != 0;
 }
 
