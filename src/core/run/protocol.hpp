@@ -88,11 +88,14 @@ struct OpenJob {
   std::vector<std::pair<std::string, ToleranceRule>> tolerances;  ///< per output argument
   int repeats = 0;  ///< more validating launches, whose output bits must be the same
   MeasureSpec measure;
+  std::function<void(const std::string&)> warn = {};  ///< told what is strange in the reference; not sent to a worker
 };
 
 /// Driver to bench worker, after OpenJob where there is a reference: compute it, or read what an earlier worker left. A
 /// request of its own, so that a reference kernel that hangs or crashes can be told from all else.
 nlohmann::json reference_request();
+/// In the answer to it: texts for the user about the reference.
+inline constexpr const char* warnings_member = "warnings";
 
 /// Driver to bench worker: load, validate and measure one configuration.
 struct BenchJob {

@@ -298,6 +298,8 @@ void WorkerBenchService::prepare_reference(std::function<void()> then, Refused r
                     } catch (const Error& error) {
                       return refused(error);
                     }
+                    for (const auto& text : reply.answer->value(warnings_member, std::vector<std::string>()))
+                      if (problem_.warn) problem_.warn(text);
                     opened_generation_ = reply.generation;
                     then();
                   });

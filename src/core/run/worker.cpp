@@ -199,7 +199,7 @@ class BenchHandler {
     if (!session_) throw Error(ErrorKind::io, "the bench worker was asked to measure before it was given a problem");
     if (message.at("do") == "reference") {
       session_->prepare_reference();
-      return {{"prepared", true}};
+      return {{"prepared", true}, {warnings_member, session_->warnings()}};
     }
     session_->prepare_reference();
     const std::vector<int> earlier = children_of(getpid());

@@ -228,6 +228,26 @@ TEST_CASE("large arrays give what a plain loop gives") {
   }
 }
 
+TEST_CASE("A float that the reference left unwritten agrees with the same bits only, and is never forgiven") {
+  for (const DType type : {DType::f8e4m3, DType::f8e5m2, DType::bf16, DType::f16, DType::f32, DType::f64, DType::c64}) {
+    CAPTURE(to_string(type));
+    auto expected = encode_all(type, {1, 2, 3, 1});
+    const std::size_t size = size_of(type);
+    std::memset(expected.data() + size, 0xFF, size);
+    auto actual = expected;
+    const std::uint64_t shape[] = {4};
+    const Tolerance loose{1, 1e9, 1, std::numeric_limits<double>::infinity()};
+    CHECK(compare("C", type, actual, expected, shape, loose).passed);
+    encode(type, 2.0, actual.data() + size);
+    CHECK_FALSE(compare("C", type, actual, expected, shape, loose).passed);
+    std::memset(actual.data() + size, 0xFF, size);
+    actual[2 * size - 1] = std::byte{0x7F};  // NaN with other bits
+    CHECK_FALSE(compare("C", type, actual, expected, shape, loose).passed);
+    CHECK(compare("C", type, actual, actual, shape, loose).passed);
+    CHECK(compare("C", type, expected, actual, shape, loose).passed);  // NaN that the reference wrote
+  }
+}
+
 TEST_CASE("No integer type is poisoned with what stands for nothing found: -1, 0 or the largest value") {
   for (const DType type :
        {DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64, DType::boolean}) {
