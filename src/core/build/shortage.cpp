@@ -110,6 +110,10 @@ Lack lack_in_line(std::string_view line) {
   if (line == "Killed" || line.ends_with(" Killed") ||
       has_any(line, {"Killed signal terminated", "[Killed]", "execute command: Killed", " Killed  "}))
     return Lack::killed;
+Lack lack_behind_memory_limit(std::uint64_t taken_bytes, std::uint64_t total_bytes) noexcept {
+  return taken_bytes > total_bytes / 2 ? Lack::none : Lack::memory;
+}
+
   if (has_any(line, {"Resource temporarily unavailable", "resource temporarily unavailable", "Cannot fork",
                      "Too many open files", "too many open files", "not enough memory"}))
     return Lack::processes;

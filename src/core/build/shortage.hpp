@@ -1,6 +1,7 @@
 // What the machine lacks, told from what a configuration does wrong. The one place that decides.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -40,6 +41,11 @@ class ShortageFailure : public CandidateFailure {
 };
 /// none for a failure that is the configuration's own.
 Lack lack_of(const CandidateFailure& failure) noexcept;
+
+/// Of code that was stopped because it took more memory than was to spare: none where it took more than half of all
+/// that the machine, or its control group, has; memory where others, which may be gone next time, left it less than
+/// that.
+Lack lack_behind_memory_limit(std::uint64_t taken_bytes, std::uint64_t total_bytes) noexcept;
 
 /// How a compiler, or a build command, ended without success.
 struct ToolEnd {

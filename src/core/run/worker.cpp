@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <map>
@@ -222,7 +223,8 @@ class BenchHandler {
       if (!watch) return;
       service.rounds_ = rounds;
       service.limit_bytes_ = available_memory_bytes() / 2;
-      watch->begin(held_memory_bytes() + service.limit_bytes_);
+      service.before_bytes_ = held_memory_bytes();
+      watch->begin(service.before_bytes_ + service.limit_bytes_);
     }
     ~Watching() {
       if (watch) watch->end();
@@ -231,10 +233,19 @@ class BenchHandler {
   };
 
   /// Answers in place of the kernel, which may never return, and ends this process.
-  void end_for_memory() {
-    const std::string message = fmt::format(
-        "the kernel took more than {} of memory beside its arguments, half of what was free, and was stopped",
-        human_bytes(limit_bytes_));
+  void end_for_memory(std::uint64_t held_bytes) {
+    const std::uint64_t taken = held_bytes - std::min(before_bytes_, held_bytes), total = total_memory_bytes();
+    const Lack lack = lack_behind_memory_limit(taken, total);
+    const std::string message =
+        lack == Lack::none
+            ? fmt::format(
+                  "the kernel took {} of memory beside its arguments, more than half of all that there is ({}), "
+                  "and was stopped",
+                  human_bytes(taken), human_bytes(total))
+            : fmt::format(
+                  "the kernel took more than {} of memory beside its arguments, half of what was free then, and "
+                  "was stopped",
+                  human_bytes(limit_bytes_));
     BenchAnswer answer;
     RoundsAnswer of_rounds;
     answer.outcome = of_rounds.outcome = Outcome::crashed;
@@ -249,20 +260,22 @@ class BenchHandler {
   void open(OpenJob job) {
     session_.reset();
     if (!device_) {
+    answer.lack = of_rounds.lack = lack;
       device_ = make_backend(job.backend)->open_device(job.device);
       first_bytes_ = held_memory_bytes();
       // Programs are other processes.
       if (is_cpu(device_->info()) && device_->info().backend != "process")
-        watch_ = std::make_unique<MemoryWatch>(held_memory_bytes, [this](std::uint64_t) { end_for_memory(); });
+        watch_ = std::make_unique<MemoryWatch>(held_memory_bytes, [this](std::uint64_t held) { end_for_memory(held); });
     }
     session_ = std::make_unique<BenchSession>(*device_, std::move(job), awake_clock());
   }
   std::unique_ptr<Device> device_;
   std::unique_ptr<BenchSession> session_;
   const int out_;
-  std::uint64_t first_bytes_ = 0;  ///< held before any problem was opened
-  std::uint64_t limit_bytes_ = 0;  ///< of the kernel that runs
-  bool rounds_ = false;            ///< what is answered is a RoundsAnswer
+  std::uint64_t first_bytes_ = 0;   ///< held before any problem was opened
+  std::uint64_t limit_bytes_ = 0;   ///< of the kernel that runs
+  std::uint64_t before_bytes_ = 0;  ///< held before it ran
+  bool rounds_ = false;             ///< what is answered is a RoundsAnswer
   std::unique_ptr<MemoryWatch> watch_;
 };
 

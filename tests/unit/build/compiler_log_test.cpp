@@ -171,3 +171,11 @@ TEST_CASE("The first error is the assembler's own, not the heading above it") {
         "k.cu:7:2: error: expected ';'");
   CHECK(xtune::first_error("\nno such words\nat all\n") == "no such words");
 }
+
+TEST_CASE("What ends at a limit that depends on what others use is the machine's lack, up to half of all memory") {
+  using namespace xtune;
+  constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+  CHECK(lack_behind_memory_limit(1 * gib, 16 * gib) == Lack::memory);
+  CHECK(lack_behind_memory_limit(8 * gib, 16 * gib) == Lack::memory);
+  CHECK(lack_behind_memory_limit(8 * gib + 1, 16 * gib) == Lack::none);
+}
