@@ -58,7 +58,8 @@ struct ToolEnd {
 /// Returns when the source is to blame, as far as can be told. Otherwise throws Error(io) where a disk was full or
 /// unwritable (by the log, the signal, or by what the directory still takes now), Error(unavailable) where there were
 /// not enough processes or a part of the compiler could not be started, ShortageFailure(crashed) where it ran out of
-/// memory or was killed, and CandidateFailure(crashed) where it, its assembler or its linker died otherwise.
+/// memory or was killed, CandidateFailure(crashed) where it, its assembler or its linker died otherwise, and
+/// ShortageFailure(compile_failed) where a header is missing, which may be installed later.
 void throw_if_not_the_source(const ToolEnd& end);
 
 /// For a tool that ended well: throws Error(io) when a directory that it wrote to has no room left, since what it made
