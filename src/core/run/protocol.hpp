@@ -123,9 +123,9 @@ struct BenchAnswer {
   bool no_device = false;           ///< the device did not open, message says why; by the service, not by a worker
   std::string missing_artifact;     ///< its key: the store lost it, nothing was measured; by the service
 };
-/// An answer of a bench worker has this member, true, where kernels have left so much memory behind in it that it must
-/// be replaced.
-inline constexpr const char* grown_member = "grown";
+/// An answer of a bench worker has this member, true, where kernels have left so much memory behind in it, or have
+/// rescheduled its threads (base/thread_state.hpp), so that it must be replaced.
+inline constexpr const char* worn_member = "worn";
 
 /// Driver to bench worker: launch configurations that have passed before again, in turns, so that whatever changes with
 /// time touches all of them alike. After the rounds each is launched once more and its outputs are compared.

@@ -21,6 +21,7 @@
 #include "base/memory.hpp"
 #include "base/suspension.hpp"
 #include "base/text.hpp"
+#include "base/thread_state.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/checked_compile.hpp"
 #include "core/run/bench_session.hpp"
@@ -204,14 +205,16 @@ class BenchHandler {
     }
     session_->prepare_reference();
     const std::vector<int> earlier = children_of(getpid());
-    const Watching watching(*this, message.at("do") == "rounds");
-    nlohmann::json answer = message.at("do") == "rounds"
-                                ? to_json(session_->measure_rounds(rounds_job_from_json(message)))
-                                : to_json(session_->bench(bench_job_from_json(message)));
+    const bool rounds = message.at("do") == "rounds";
+    const Watching watching(*this, rounds);
+    const ThreadStates before = watch_ ? thread_states() : ThreadStates();
+    nlohmann::json answer =
+        rounds ? measure_rounds(message, before) : to_json(session_->bench(bench_job_from_json(message)));
     kill_children_but(earlier, stray_wait_s);  // a kernel's own, which would disturb the next one
+    if (!before.empty() && any_rescheduled(before, thread_states())) answer[worn_member] = true;
     const std::uint64_t arguments = session_->host_bytes();
     if (watch_ && held_memory_bytes() > first_bytes_ + arguments + arguments / 4 + left_behind_bytes)
-      answer[grown_member] = true;
+      answer[worn_member] = true;
     return answer;
   }
 
@@ -232,6 +235,14 @@ class BenchHandler {
     MemoryWatch* watch;
   };
 
+  /// Where one of the kernels changed how its threads are scheduled, the others ran on them, too.
+  nlohmann::json measure_rounds(const nlohmann::json& message, const ThreadStates& before) {
+    RoundsAnswer answer = session_->measure_rounds(rounds_job_from_json(message));
+    if (any_rescheduled(before, thread_states()))
+      answer.taints.emplace_back("a kernel changed the priority or affinity of threads that ran others");
+    return to_json(answer);
+  }
+
   /// Answers in place of the kernel, which may never return, and ends this process.
   void end_for_memory(std::uint64_t held_bytes) {
     const std::uint64_t taken = held_bytes - std::min(before_bytes_, held_bytes), total = total_memory_bytes();
@@ -249,6 +260,7 @@ class BenchHandler {
     BenchAnswer answer;
     RoundsAnswer of_rounds;
     answer.outcome = of_rounds.outcome = Outcome::crashed;
+    answer.lack = of_rounds.lack = lack;
     answer.stage = "run";
     answer.message = of_rounds.message = message;
     write_message(out_, rounds_ ? to_json(of_rounds) : to_json(answer));
@@ -260,7 +272,6 @@ class BenchHandler {
   void open(OpenJob job) {
     session_.reset();
     if (!device_) {
-    answer.lack = of_rounds.lack = lack;
       device_ = make_backend(job.backend)->open_device(job.device);
       first_bytes_ = held_memory_bytes();
       // Programs are other processes.
