@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/build/keyed_files.hpp"
+#include "core/build/source_closure.hpp"
 #include "core/candidates/resolve.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/outcome.hpp"
@@ -100,6 +101,7 @@ struct CandidateResolver::State {
   std::shared_ptr<const KeyedFiles> program_files;  ///< of a program: its sources and its build's program
   std::mutex mutex;                                 ///< guards what follows: all of it is computed at first use
   std::map<std::string, ReadSource> read_sources;   ///< by source path, folders, options that name files
+  ScannedFiles scanned;                             ///< of all read_sources
   std::set<std::string> computing;                  ///< of these paths: where the definitions count as well
   KeyedFiles data_files;                            ///< what the measurement key describes beside the artifact
   KeyParts constant_parts;                          ///< the measurement key's parts that no configuration changes

@@ -74,3 +74,35 @@ TEST_CASE("Denormal numbers that a kernel's options flush to zero are there for 
   }
 }
 #endif
+
+TEST_CASE("A compiler that is a script is known by what it says") {
+  const TemporaryDirectory folder;
+  const auto path = folder.path() / "cxx";
+  const auto fingerprint = [&](const std::string& line) {
+    std::ofstream(path) << "#!/bin/sh\n" << line << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    const Variable wanted("XTUNE_HOST_CXX", path.string());
+    return make_backend("host")->open_toolchain()->fingerprint();
+  };
+  const std::string plain = fingerprint("exec g++ \"$@\"");
+  CHECK(fingerprint("exec g++ -DSCALE=3 \"$@\"") != plain);
+  CHECK(fingerprint("exec g++ \"$@\"") == plain);
+}
+
+TEST_CASE("The compiler lists headers that somebody installed beside the system's, and none of the system's") {
+  Host host;
+  CompileRequest request;
+  request.source_name = "kernel.cu";
+  request.entry = "k";
+  request.arch = host.toolchain->default_arch();
+  request.source = "#include <math.h>\n#include <vector>\nextern \"C\" __global__ void k(int* x) { *x = 1; }\n";
+  const Artifact plain = host.toolchain->compile(request);
+  REQUIRE(plain.files_read.has_value());
+  CHECK(plain.files_read->empty());
+  std::error_code ignored;
+  if (!std::filesystem::exists("/usr/include/nlohmann/json_fwd.hpp", ignored)) return;
+  request.source = "#include <nlohmann/json_fwd.hpp>\n" + request.source;
+  const Artifact with = host.toolchain->compile(request);
+  REQUIRE(with.files_read.has_value());
+  CHECK(std::count(with.files_read->begin(), with.files_read->end(), "/usr/include/nlohmann/json_fwd.hpp") == 1);
+}
