@@ -38,26 +38,35 @@ struct CgroupFiles {
   const char *limit, *usage, *cache;  ///< cache: of the field of memory.stat that the kernel can give back
 };
 
-/// What the limits from `group` up to the root of its hierarchy leave.
-std::uint64_t left_in(const CgroupFiles& files, std::string_view group) {
-  std::uint64_t left = unlimited;
+/// What one limit allows, or leaves; nullopt: there is none.
+using Reader = std::optional<std::uint64_t> (*)(const CgroupFiles& files, const fs::path& folder);
+
+std::optional<std::uint64_t> left_in(const CgroupFiles& files, const fs::path& folder) {
+  const auto limit = number_at(read_if_there(folder / files.limit));
+  const auto usage = number_at(read_if_there(folder / files.usage));
+  if (!limit || !usage) return std::nullopt;
+  const std::uint64_t cache = field(read_if_there(folder / "memory.stat"), files.cache).value_or(0);
+  const std::uint64_t used = *usage - std::min(cache, *usage);
+  return *limit - std::min(used, *limit);
+}
+
+std::optional<std::uint64_t> limit_of(const CgroupFiles& files, const fs::path& folder) {
+  return number_at(read_if_there(folder / files.limit));
+}
+
+/// The least of what is read from `group` up to the root of its hierarchy.
+std::uint64_t least_of_groups(const CgroupFiles& files, std::string_view group, Reader read) {
+  std::uint64_t least = unlimited;
   for (fs::path path = fs::path(group).relative_path();; path = path.parent_path()) {
-    const fs::path folder = files.mount / path;
-    const auto limit = number_at(read_if_there(folder / files.limit));
-    if (const auto usage = number_at(read_if_there(folder / files.usage)); limit && usage) {
-      const std::uint64_t cache = field(read_if_there(folder / "memory.stat"), files.cache).value_or(0);
-      const std::uint64_t used = *usage - std::min(cache, *usage);
-      left = std::min(left, *limit - std::min(used, *limit));
-    }
-    if (path.empty()) return left;
+    if (const auto bytes = read(files, files.mount / path)) least = std::min(least, *bytes);
+    if (path.empty()) return least;
   }
 }
 
-}  // namespace
-
-std::uint64_t available_memory_bytes(const fs::path& root) {
-  std::uint64_t available = unlimited;
-  if (const auto kib = field(read_if_there(root / "proc/meminfo"), "MemAvailable:")) available = *kib * 1024;
+/// field_name: of /proc/meminfo.
+std::uint64_t least_of_machine(const fs::path& root, std::string_view field_name, Reader read) {
+  std::uint64_t least = unlimited;
+  if (const auto kib = field(read_if_there(root / "proc/meminfo"), field_name)) least = *kib * 1024;
   const std::string groups = read_if_there(root / "proc/self/cgroup");
   // "0::/path" of version 2, "7:cpu,memory:/path" of version 1.
   for (std::string_view rest = groups; !rest.empty();) {
@@ -68,15 +77,22 @@ std::uint64_t available_memory_bytes(const fs::path& root) {
     const std::string controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
     const std::string_view group = line.substr(second + 1);
     if (controllers == ",,")
-      available = std::min(available,
-                           left_in({root / "sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "}, group));
+      least = std::min(
+          least,
+          least_of_groups({root / "sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "}, group, read));
     else if (controllers.find(",memory,") != std::string::npos)
-      available = std::min(available, left_in({root / "sys/fs/cgroup/memory", "memory.limit_in_bytes",
+      least = std::min(least, least_of_groups({root / "sys/fs/cgroup/memory", "memory.limit_in_bytes",
                                                "memory.usage_in_bytes", "total_inactive_file "},
-                                              group));
+                                              group, read));
   }
-  return available;
+  return least;
 }
+
+}  // namespace
+
+std::uint64_t available_memory_bytes(const fs::path& root) { return least_of_machine(root, "MemAvailable:", left_in); }
+
+std::uint64_t total_memory_bytes(const fs::path& root) { return least_of_machine(root, "MemTotal:", limit_of); }
 
 std::uint64_t held_memory_bytes() {
   const std::string status = read_if_there("/proc/self/status");

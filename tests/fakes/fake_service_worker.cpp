@@ -106,7 +106,7 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
     answer.stage = "run";
   }
   json message_back = to_json(answer);
-  if (job.artifact.key == "leak") message_back[xtune::grown_member] = true;
+  if (job.artifact.key == "leak") message_back[xtune::worn_member] = true;
   return message_back;
 }
 

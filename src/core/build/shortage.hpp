@@ -1,6 +1,7 @@
 // What the machine lacks, told from what a configuration does wrong. The one place that decides.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -41,6 +42,11 @@ class ShortageFailure : public CandidateFailure {
 /// none for a failure that is the configuration's own.
 Lack lack_of(const CandidateFailure& failure) noexcept;
 
+/// Of code that was stopped because it took more memory than was to spare: none where it took more than half of all
+/// that the machine, or its control group, has; memory where others, which may be gone next time, left it less than
+/// that.
+Lack lack_behind_memory_limit(std::uint64_t taken_bytes, std::uint64_t total_bytes) noexcept;
+
 /// How a compiler, or a build command, ended without success.
 struct ToolEnd {
   std::string tool;  ///< for messages
@@ -52,7 +58,8 @@ struct ToolEnd {
 /// Returns when the source is to blame, as far as can be told. Otherwise throws Error(io) where a disk was full or
 /// unwritable (by the log, the signal, or by what the directory still takes now), Error(unavailable) where there were
 /// not enough processes or a part of the compiler could not be started, ShortageFailure(crashed) where it ran out of
-/// memory or was killed, and CandidateFailure(crashed) where it, its assembler or its linker died otherwise.
+/// memory or was killed, CandidateFailure(crashed) where it, its assembler or its linker died otherwise, and
+/// ShortageFailure(compile_failed) where a header is missing, which may be installed later.
 void throw_if_not_the_source(const ToolEnd& end);
 
 /// For a tool that ended well: throws Error(io) when a directory that it wrote to has no room left, since what it made

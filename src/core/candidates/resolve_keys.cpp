@@ -8,7 +8,9 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "core/build/environment.hpp"
 #include "core/build/source_closure.hpp"
+#include "core/build/system_headers.hpp"
 #include "core/candidates/resolve_state.hpp"
 #include "xtune/error.hpp"
 
@@ -153,6 +155,32 @@ std::string tolerance_text(const std::vector<std::pair<std::string, ToleranceRul
   return text;
 }
 
+/// What decides which functions a kernel's calls lead to, where it runs in a process of the system; empty: nothing is
+/// set that could.
+std::string loader_text(KeyedFiles& files) {
+  std::vector<std::string> items;
+  for (const auto& [name, value] : set_variables({VariableReader::loader})) {
+    if (value.empty()) continue;
+    items.push_back(name + "=" + value);
+    if (name != "LD_PRELOAD") continue;
+    for (std::size_t begin = 0; begin < value.size();) {
+      const std::size_t end = std::min(value.find_first_of(" :", begin), value.size());
+      const std::string file = value.substr(begin, end - begin);
+      std::error_code error;
+      if (file.find('/') != std::string::npos && std::filesystem::is_regular_file(file, error))
+        items.push_back(short_file_digest(file, files));
+      begin = end + 1;
+    }
+  }
+  return items.empty() ? "" : canonical_list(items);
+}
+
+/// Compilers of the system search folders that nobody names; run-time compilers do not.
+std::vector<std::string> system_dirs(const DeviceInfo& device) {
+  const bool searched = device.backend == "host" || device.backend == "kokkos";
+  return searched ? shared_header_folders() : std::vector<std::string>();
+}
+
 }  // namespace
 
 std::string problem_part(const Bindings& problem) { return key_text(problem); }
@@ -169,7 +197,7 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const Compil
   // Any option may name a file.
   if (!spec.process)
     for (const std::string& option : request.options)
-      if (option.find_first_of("/@") != std::string::npos) id += "\n" + option;
+      if (option.find_first_of("/@") != std::string::npos || option.starts_with("-l")) id += "\n" + option;
   const std::lock_guard lock(mutex);
   std::vector<NamedFile> named;
   if (spec.process)
@@ -182,7 +210,8 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const Compil
   };
   if (computing.contains(id)) id += definitions();
   if (const auto known = read_sources.find(id); known != read_sources.end()) return known->second;
-  SourceClosure closure = spec.process ? program_closure(request, named) : compile_closure(request);
+  SourceClosure closure =
+      spec.process ? program_closure(request, named) : compile_closure(request, system_dirs(device), scanned);
   ReadSource found{sha256(closure.canonical_text), std::make_shared<const KeyedFiles>(std::move(closure.keyed))};
   if (closure.computes && computing.insert(id).second) id += definitions();
   return read_sources[id] = std::move(found);
@@ -287,6 +316,9 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
       parts.emplace_back("protocol", protocol_text(spec.measure));
       parts.emplace_back("device", device_part(state_->device));
       if (!state_->device.driver.empty()) parts.emplace_back("driver", state_->device.driver);
+      if (!system_dirs(state_->device).empty())
+        if (std::string loader = loader_text(state_->data_files); !loader.empty())
+          parts.emplace_back("environment", std::move(loader));
       state_->constant_parts = std::move(parts);
     }
   }

@@ -5,19 +5,11 @@
 #include <set>
 
 #include "base/hash.hpp"
+#include "core/build/environment.hpp"
 #include "core/candidates/resolve_state.hpp"
 #include "core/spec/process_spec.hpp"
 
 namespace xtune {
-
-namespace {
-
-// What decides how fast a program runs, as OpenMP's specification and the vendors' guides name it.
-constexpr const char* run_variables[] = {"GOMP_CPU_AFFINITY", "KMP_AFFINITY",  "LD_LIBRARY_PATH",     "LD_PRELOAD",
-                                         "MKL_NUM_THREADS",   "OMP_PLACES",    "OMP_NUM_THREADS",     "OMP_PROC_BIND",
-                                         "OMP_SCHEDULE",      "OMP_STACKSIZE", "OPENBLAS_NUM_THREADS"};
-
-}  // namespace
 
 template <class Use>
 void CandidateResolver::State::each_word(const std::vector<const CommandWord*>& words, const Config& config,
@@ -89,7 +81,8 @@ std::string call_key_text(const ProgramCall& call, const ProcessSpec& process) {
                        value.where, value.file, value.unit, value.row);
   };
   std::vector<std::string> variables, values{value_text(call.time)};
-  std::set<std::string> named(std::begin(run_variables), std::end(run_variables));
+  const std::vector<std::string> usual = variables_read_by({VariableReader::threads, VariableReader::loader});
+  std::set<std::string> named(usual.begin(), usual.end());
   named.insert(process.environment.begin(), process.environment.end());
   for (const auto& [name, text] : call.environment) {
     named.erase(name);

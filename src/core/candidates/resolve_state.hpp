@@ -11,6 +11,7 @@
 
 #include "core/build/keyed_files.hpp"
 #include "core/build/named_files.hpp"
+#include "core/build/source_closure.hpp"
 #include "core/candidates/resolve.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/outcome.hpp"
@@ -118,6 +119,7 @@ struct CandidateResolver::State {
   std::set<std::filesystem::path> program_paths;         ///< of program_files, canonical
   std::mutex mutex;                                      ///< guards what follows: all of it is computed at first use
   std::map<std::string, ReadSource> read_sources;        ///< by source path, folders, options that name files
+  ScannedFiles scanned;                                  ///< of all read_sources
   std::set<std::string> computing;                       ///< of these paths: where the definitions count as well
   KeyedFiles data_files;                                 ///< what the measurement key describes beside the artifact
   std::map<std::filesystem::path, std::string> digests;  ///< of those that words name; empty: there was none

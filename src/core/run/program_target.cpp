@@ -11,30 +11,13 @@
 #include "base/find_program.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "core/build/environment.hpp"
 #include "core/spec/process_spec.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
 namespace {
 
-// GCC, "Environment Variables"; GNU make, "Implicit Variables"; CMake, cmake-env-variables(7).
-constexpr const char* build_variables[] = {"CC",
-                                           "CFLAGS",
-                                           "COMPILER_PATH",
-                                           "CPATH",
-                                           "CPLUS_INCLUDE_PATH",
-                                           "CPPFLAGS",
-                                           "CUDA_HOME",
-                                           "CXX",
-                                           "CXXFLAGS",
-                                           "C_INCLUDE_PATH",
-                                           "FC",
-                                           "FFLAGS",
-                                           "GCC_EXEC_PREFIX",
-                                           "LDFLAGS",
-                                           "LIBRARY_PATH",
-                                           "MODULAR_HOME",
-                                           "ROCM_PATH"};
 // A compiler's driver is a few megabytes.
 constexpr std::uint64_t largest_program = std::uint64_t{256} << 20;
 
@@ -72,7 +55,9 @@ std::string build_fingerprint(const Spec& spec) {
     text = fmt::format("{} sha256:{}", std::filesystem::path(path).filename().string(),
                        sha256(read_file(path, largest_program)).substr(0, 16));
   if (!process.build.given()) return text;
-  std::set<std::string> names(std::begin(build_variables), std::end(build_variables));
+  const std::vector<std::string> usual =
+      variables_read_by({VariableReader::make, VariableReader::folders, VariableReader::compiler});
+  std::set<std::string> names(usual.begin(), usual.end());
   names.insert(process.environment.begin(), process.environment.end());
   for (const auto& [name, word] : process.build_env) names.erase(name);
   for (const std::string& name : names)
