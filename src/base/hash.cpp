@@ -1,7 +1,6 @@
-// Both through Crypto++, which uses the processor's own instructions where it has them.
+// Through Crypto++, which uses the processor's own instructions where it has them.
 #include "base/hash.hpp"
 
-#include <cryptopp/crc.h>
 #include <cryptopp/sha.h>
 
 #include <array>
@@ -18,7 +17,7 @@ namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 
-using Digest = std::array<CryptoPP::byte, CryptoPP::SHA256::DIGESTSIZE>;
+using Digest = Sha256;
 
 std::string hex_of(const Digest& digest) {
   constexpr char digits[] = "0123456789abcdef";
@@ -35,11 +34,13 @@ const CryptoPP::byte* as_bytes(const char* text) { return reinterpret_cast<const
 
 }  // namespace
 
-std::string sha256(std::string_view bytes) {
-  Digest digest{};
+Sha256 sha256_bytes(std::string_view bytes) {
+  Sha256 digest{};
   CryptoPP::SHA256().CalculateDigest(digest.data(), as_bytes(bytes.data()), bytes.size());
-  return hex_of(digest);
+  return digest;
 }
+
+std::string sha256(std::string_view bytes) { return hex_of(sha256_bytes(bytes)); }
 
 std::string sha256_of_file(const std::filesystem::path& path) {
   const auto fail = [&](const char* why) { throw Error(ErrorKind::io, printable(path.string()) + ": " + why); };
@@ -56,16 +57,6 @@ std::string sha256_of_file(const std::filesystem::path& path) {
   Digest digest{};
   hash.Final(digest.data());
   return hex_of(digest);
-}
-
-std::uint32_t crc32c(std::string_view bytes) {
-  CryptoPP::CRC32C sum;
-  sum.Update(reinterpret_cast<const CryptoPP::byte*>(bytes.data()), bytes.size());
-  std::array<CryptoPP::byte, CryptoPP::CRC32C::DIGESTSIZE> digest{};
-  sum.Final(digest.data());
-  std::uint32_t number = 0;  // the digest has its least byte first
-  for (std::size_t i = digest.size(); i-- > 0;) number = number << 8 | digest[i];
-  return number;
 }
 
 }  // namespace xtune

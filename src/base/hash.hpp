@@ -1,6 +1,7 @@
 // Hashes and checksums, through Crypto++.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -13,6 +14,9 @@ namespace xtune {
 /// Lower-case hex, 64 characters, as sha256sum prints it.
 std::string sha256(std::string_view bytes);
 
+using Sha256 = std::array<unsigned char, 32>;
+/// As bytes.
+Sha256 sha256_bytes(std::string_view bytes);
 /// Of a file's contents, which are read in pieces. Throws Error(io) that names the file.
 std::string sha256_of_file(const std::filesystem::path& path);
 

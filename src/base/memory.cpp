@@ -34,31 +34,39 @@ std::optional<std::uint64_t> field(std::string_view text, std::string_view name)
   return std::nullopt;
 }
 
-/// What the limits of a group and of those above it leave.
-std::uint64_t left_in(const ControlGroup& group) {
-  const bool second = group.version == 2;
-  std::uint64_t left = unlimited;
-  for (const fs::path& folder : group.folders) {
-    const auto limit = number_at(read_if_there(folder / (second ? "memory.max" : "memory.limit_in_bytes")));
-    const auto usage = number_at(read_if_there(folder / (second ? "memory.current" : "memory.usage_in_bytes")));
-    if (!limit || !usage) continue;
-    // Page cache that the kernel can give back.
-    const char* const cache_field = second ? "inactive_file " : "total_inactive_file ";
-    const std::uint64_t cache = field(read_if_there(folder / "memory.stat"), cache_field).value_or(0);
-    const std::uint64_t used = *usage - std::min(cache, *usage);
-    left = std::min(left, *limit - std::min(used, *limit));
-  }
-  return left;
+/// What one limit allows, or leaves; nullopt: there is none.
+using Reader = std::optional<std::uint64_t> (*)(int version, const fs::path& folder);
+
+std::optional<std::uint64_t> limit_of(int version, const fs::path& folder) {
+  return number_at(read_if_there(folder / (version == 2 ? "memory.max" : "memory.limit_in_bytes")));
+}
+
+std::optional<std::uint64_t> left_in(int version, const fs::path& folder) {
+  const auto limit = limit_of(version, folder);
+  const auto usage = number_at(read_if_there(folder / (version == 2 ? "memory.current" : "memory.usage_in_bytes")));
+  if (!limit || !usage) return std::nullopt;
+  // Page cache that the kernel can give back.
+  const char* const cache_field = version == 2 ? "inactive_file " : "total_inactive_file ";
+  const std::uint64_t cache = field(read_if_there(folder / "memory.stat"), cache_field).value_or(0);
+  const std::uint64_t used = *usage - std::min(cache, *usage);
+  return *limit - std::min(used, *limit);
+}
+
+/// field_name: of /proc/meminfo.
+std::uint64_t least_of_machine(const fs::path& root, std::string_view field_name, Reader read) {
+  std::uint64_t least = unlimited;
+  if (const auto kib = field(read_if_there(root / "proc/meminfo"), field_name)) least = *kib * 1024;
+  for (const ControlGroup& group : control_groups("memory", root))
+    for (const fs::path& folder : group.folders)
+      if (const auto bytes = read(group.version, folder)) least = std::min(least, *bytes);
+  return least;
 }
 
 }  // namespace
 
-std::uint64_t available_memory_bytes(const fs::path& root) {
-  std::uint64_t available = unlimited;
-  if (const auto kib = field(read_if_there(root / "proc/meminfo"), "MemAvailable:")) available = *kib * 1024;
-  for (const ControlGroup& group : control_groups("memory", root)) available = std::min(available, left_in(group));
-  return available;
-}
+std::uint64_t available_memory_bytes(const fs::path& root) { return least_of_machine(root, "MemAvailable:", left_in); }
+
+std::uint64_t total_memory_bytes(const fs::path& root) { return least_of_machine(root, "MemTotal:", limit_of); }
 
 std::uint64_t held_memory_bytes() {
   const std::string status = read_if_there("/proc/self/status");

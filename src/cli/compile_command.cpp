@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
@@ -65,7 +66,9 @@ std::vector<std::string> split_list(const std::string& text) {
 class CompileRun {
  public:
   CompileRun(const CompileOptions& options, EventLoop& loop, CompileService& compiler, const std::atomic<bool>& stop)
-      : options_(options), loop_(loop), compiler_(compiler), stop_(stop) {}
+      : options_(options), loop_(loop), compiler_(compiler), stop_(stop) {
+    if (cache_disabled()) scratch_.emplace();
+  }
 
   /// Throws Error where this architecture cannot be compiled for; what was compiled for others stays.
   void compile_for(const Target& target, ArchSummary& summary) {
@@ -94,7 +97,8 @@ class CompileRun {
     if (chosen.size() < space.size())
       tell("{}: {} of {} configurations, drawn so that every parameter value is among them (--limit says how many)\n",
            target.arch, chosen.size(), space.size());
-    CompileSweep sweep(spec, space, resolver, target.backend.name, options_.common.store_path(), loop_, compiler_);
+    CompileSweep sweep(spec, space, resolver, target.backend.name, scratch_ ? scratch_->path() : options_.common.store_path(),
+                       loop_, compiler_);
     std::vector<Row> rows;
     for (SweptConfig& swept : sweep.compile(chosen, [this] { return stop_.load(); })) {
       if (!swept.done) continue;
@@ -112,6 +116,7 @@ class CompileRun {
   EventLoop& loop_;
   CompileService& compiler_;
   const std::atomic<bool>& stop_;
+  std::optional<TemporaryDirectory> scratch_;  ///< in place of the store, where nothing is to be kept
   CompileReport report_;
 };
 

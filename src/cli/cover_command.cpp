@@ -6,7 +6,10 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -47,8 +50,10 @@ double limit_of(const std::string& text) {
 /// The measured configurations of each case, and how their times compare with the case's best.
 struct Matrix {
   std::vector<Bindings> problems, without;  ///< with measurements of their own, and without
+  std::vector<const StoredConfig*> rows;    ///< the configurations, or in `configs`: there may be millions
   std::vector<Bindings> configs;
   std::vector<std::vector<double>> ratios;
+  Bindings config(std::size_t number) const { return rows.empty() ? configs[number] : config_bindings(*rows[number]); }
   /// Problems that were measured only with another driver than the device has now: with which.
   std::vector<std::pair<Bindings, DeviceInfo>> stale;
 };
@@ -60,10 +65,11 @@ double ratio_of(double score, double best) {
   return std::isfinite(ratio) && ratio > 0 ? std::max(ratio, 1.0) : std::numeric_limits<double>::infinity();
 }
 
-/// The configurations of a problem that may answer.
+/// The configurations of a problem that may answer. Item: const Record*, or const StoredConfig*.
+template <class Item>
 struct Scores {
-  std::vector<std::pair<Bindings, double>> best_first;  ///< with what ranks them
-  std::optional<DeviceInfo> stale;                      ///< as in Matrix
+  std::vector<std::pair<Item, double>> best_first;  ///< with what ranks them
+  std::optional<DeviceInfo> stale;                  ///< as in Matrix
 };
 
 /// Takes out what was measured with another driver than the device has now, where the rest is not empty; else returns
@@ -77,59 +83,99 @@ std::optional<DeviceInfo> keep_current(std::vector<Item>& own, const DeviceInfo&
   return std::nullopt;
 }
 
-Scores scores_of(const Bindings& problem, const std::vector<Record>& records, const Target& target, const SpecFit& fit,
-                 const Criterion& criterion) {
+Scores<const Record*> scores_of(const Bindings& problem, const std::vector<Record>& records, const Target& target,
+                                const SpecFit& fit, const Criterion& criterion) {
   std::vector<const Record*> own;
   for (const Record& record : records)
     if (record.problem == problem && same_device(record.device, target.device) && !is_sanitized(record) &&
         fit.obstacle(record).empty())
       own.push_back(&record);
-  Scores scores;
+  Scores<const Record*> scores;
   scores.stale =
       keep_current(own, target.device, [](const Record* record) -> const DeviceInfo& { return record->device; });
-  for (const Record* record : ranked(own, criterion))
-    scores.best_first.emplace_back(record->config, criterion.of(*record));
+  for (const Record* record : ranked(own, criterion)) scores.best_first.emplace_back(record, criterion.of(*record));
   return scores;
 }
 
-Scores scores_of(const Bindings& problem, const StoreView& view, const Target& target, const SpecFit& fit,
-                 const std::string& statistic) {
+Scores<const StoredConfig*> scores_of(const Bindings& problem, const StoreView& view, const Target& target,
+                                      const SpecFit& fit, const std::string& statistic) {
   ConfigOrder own = view.members(problem, target.device, [&](const Record& record) { return fit.obstacle(record); });
-  Scores scores;
+  Scores<const StoredConfig*> scores;
   scores.stale = keep_current(own, target.device,
                               [&](const StoredConfig* row) -> const DeviceInfo& { return view.device_of(*row); });
-  for (const StoredConfig* row : rank_configs(own, statistic))
-    scores.best_first.emplace_back(config_bindings(*row), row->time_ms);
+  for (const StoredConfig* row : rank_configs(own, statistic)) scores.best_first.emplace_back(row, row->time_ms);
   return scores;
+}
+
+/// Numbers configurations by what is equal of equal ones. A row's values are kept as their text, and the few texts of
+/// names by their places.
+class Numbers {
+ public:
+  std::size_t of(const Record* record) { return number(record->config, by_config_); }
+  std::size_t of(const StoredConfig* row) {
+    if (!row->names) return number(config_bindings(*row), by_config_);
+    if (!last_ || *last_ != *row->names) by_values_ = &by_names_[*(last_ = *row->names)];
+    return number(row->values, *by_values_);
+  }
+  std::size_t count() const { return count_; }
+
+ private:
+  template <class Key, class Known>
+  std::size_t number(const Key& key, Known& known) {
+    const auto [place, is_new] = known.try_emplace(key, count_);
+    count_ += is_new;
+    return place->second;
+  }
+  std::size_t count_ = 0;
+  std::map<Bindings, std::size_t> by_config_;
+  std::map<std::string_view, std::unordered_map<std::string_view, std::size_t>> by_names_;
+  std::unordered_map<std::string_view, std::size_t>* by_values_ = nullptr;
+  std::optional<std::string_view> last_;
+};
+
+void keep_config(Matrix& matrix, const Record* record) { matrix.configs.push_back(record->config); }
+void keep_config(Matrix& matrix, const StoredConfig* row) { matrix.rows.push_back(row); }
+
+/// scores(problem) of each problem.
+template <class ScoresOf>
+Matrix matrix_of(const std::vector<Bindings>& problems, const ScoresOf& scores_of_problem) {
+  Matrix matrix;
+  Numbers numbers;
+  std::vector<std::vector<std::pair<std::size_t, double>>> found;
+  for (const Bindings& problem : problems) {
+    const auto scores = scores_of_problem(problem);
+    std::vector<std::pair<std::size_t, double>> row;
+    for (const auto& [config, score] : scores.best_first) {
+      const std::size_t known = numbers.count(), number = numbers.of(config);
+      if (number == known) keep_config(matrix, config);
+      row.emplace_back(number, ratio_of(score, scores.best_first.front().second));
+    }
+    if (scores.stale) matrix.stale.emplace_back(problem, *scores.stale);
+    (row.empty() ? matrix.without : matrix.problems).push_back(problem);
+    if (!row.empty()) found.push_back(std::move(row));
+  }
+  for (auto& row : found) {
+    std::vector<double>& ratios = matrix.ratios.emplace_back(numbers.count(), std::numeric_limits<double>::infinity());
+    // Of measurements of one configuration under several keys the best counts.
+    for (const auto& [number, ratio] : row) ratios[number] = std::min(ratios[number], ratio);
+    row = {};
+  }
+  return matrix;
 }
 
 Matrix matrix_of(const Spec& spec, const std::vector<Bindings>& problems, const StoredAnswers& stored,
                  const Target& target) {
-  Matrix matrix;
-  std::map<Bindings, std::size_t> numbers;
-  std::vector<std::map<std::size_t, double>> rows;
   const Objective objective(spec);
-  for (const Bindings& problem : problems) {
-    const SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
-    const Scores scores =
-        stored.view() ? scores_of(problem, *stored.view(), target, fit, spec.measure.statistic)
-                      : scores_of(problem, stored.records(), target, fit, objective.criterion(problem, target.device));
-    std::map<std::size_t, double> row;
-    for (const auto& [config, score] : scores.best_first)
-      row.emplace(numbers.emplace(config, numbers.size()).first->second,
-                  ratio_of(score, scores.best_first.front().second));
-    if (scores.stale) matrix.stale.emplace_back(problem, *scores.stale);
-    (row.empty() ? matrix.without : matrix.problems).push_back(problem);
-    if (!row.empty()) rows.push_back(std::move(row));
-  }
-  matrix.configs.resize(numbers.size());
-  for (const auto& [config, number] : numbers) matrix.configs[number] = config;
-  for (const auto& row : rows) {
-    std::vector<double> ratios(numbers.size(), std::numeric_limits<double>::infinity());
-    for (const auto& [number, ratio] : row) ratios[number] = ratio;
-    matrix.ratios.push_back(std::move(ratios));
-  }
-  return matrix;
+  const auto fit = [&](const Bindings& problem) {
+    return SpecFit(spec, problem, target.device, target.arch, target.backend.toolchain);
+  };
+  if (const StoreView* const view = stored.view())
+    return matrix_of(problems, [&](const Bindings& problem) {
+      return scores_of(problem, *view, target, fit(problem), spec.measure.statistic);
+    });
+  return matrix_of(problems, [&](const Bindings& problem) {
+    return scores_of(problem, stored.records(), target, fit(problem), objective.criterion(problem, target.device));
+  });
 }
 
 std::vector<Bindings> problems_of(const Spec& spec, const StoredAnswers& answers, bool stored) {
@@ -166,7 +212,7 @@ nlohmann::ordered_json cover_json(const Spec& spec, const Matrix& matrix, const 
         serves.push_back({{"problem", bindings_json(matrix.problems[i])},
                           {"ratio", cover.ratio[i]},
                           {"within", cover.ratio[i] <= limit}});
-    json["configs"].push_back({{"config", bindings_json(matrix.configs[config])}, {"serves", std::move(serves)}});
+    json["configs"].push_back({{"config", bindings_json(matrix.config(config))}, {"serves", std::move(serves)}});
   }
   json["stale"] = nlohmann::ordered_json::array();
   for (const auto& [problem, device] : matrix.stale)
@@ -193,7 +239,7 @@ void print_text(const Spec& spec, const Matrix& matrix, const dispatch::Cover& c
     print_out("{} for {} of {}, within {} of the best ({})\n", counted(cover.configs.size(), "configuration"),
               cover.within, counted(cases, "case"), percent(limit), how);
   for (const std::size_t config : cover.configs) {
-    print_out("{}\n", config_text(spec, matrix.configs[config]));
+    print_out("{}\n", config_text(spec, matrix.config(config)));
     for (std::size_t i = 0; i < cases; ++i)
       if (cover.served_by[i] == config)
         print_out("  {}: {} above its best{}\n",

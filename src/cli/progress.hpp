@@ -20,6 +20,7 @@ class ProgressPrinter final : public TuneObserver {
   ProgressPrinter& operator=(const ProgressPrinter&) = delete;
 
   void on_record(const Record& record, const std::string& log, bool from_store) override;
+  bool wants_stored() const override { return log_ != nullptr; }
   void on_progress(const Progress& progress) override;
   void on_note(const std::string& text) override;
   void on_warning(const std::string& text) override;

@@ -67,7 +67,8 @@ TuneResult RunCommand::tune_case(const Bindings& problem, EventLoop& loop, Compi
   options.store = keeps() ? options_.common.store_path() : scratch.path() / "store";
   options.scratch = scratch.path();
   if (keeps() && !records_)
-    records_ = std::make_unique<GrowingRecords>(options.store, target_.device.arch, spec_.kernel.name);
+    records_ = std::make_unique<GrowingRecords>(options.store, target_.device.arch, spec_.kernel.name,
+                                                spec_.measure.statistic);
   options.records = records_.get();
   options.attempt = new_attempt();
   options.drain = &session_.drain;
@@ -77,6 +78,7 @@ TuneResult RunCommand::tune_case(const Bindings& problem, EventLoop& loop, Compi
   options.transfer = options_.transfer == "auto";
   options.top = options_.top;
   options.only = std::move(only);
+  if (spec_.objective.across == ObjectiveSpec::Across::each) options.best_only = options_.rows;
   std::optional<SharedStudy> peers;
   if (rank_) {
     const SharedStudy::Place place{options.store, target_.device.arch, spec_.kernel.name, problem};

@@ -21,6 +21,7 @@ class RunObserver final : public TuneObserver {
   RunObserver& operator=(const RunObserver&) = delete;
 
   void on_record(const Record& record, const std::string& log, bool from_store) override;
+  bool wants_stored() const override { return printer_.wants_stored(); }
   void on_progress(const Progress& progress) override;
   void on_note(const std::string& text) override { printer_.on_note(text); }
   void on_warning(const std::string& text) override { printer_.on_warning(text); }

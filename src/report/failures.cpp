@@ -14,11 +14,6 @@
 namespace xtune {
 namespace {
 
-/// As the reports of both sanitizers are worded, which the bench service makes the message of a record.
-bool is_sanitizer_report(const std::string& message) {
-  return message.starts_with("AddressSanitizer: ") || message.find("runtime error: ") != std::string::npos;
-}
-
 /// On one line: the lines of a message are cut apart by " | ".
 std::string message_line(const std::string& message) {
   std::string line;
@@ -43,6 +38,11 @@ std::vector<FailureGroup> failure_groups(const TuneResult& result) {
     const bool reported = is_sanitizer_report(record.message);
     if ((!group.example && !record.message.empty()) || (reported && !group.sanitizer)) group.example = &record;
     group.sanitizer = group.sanitizer || reported;
+  }
+  for (const auto& [outcome, count] : result.unread) {
+    if (outcome == Outcome::ok || outcome == Outcome::pruned) continue;
+    groups[outcome].outcome = outcome;
+    groups[outcome].count += count;
   }
   std::vector<FailureGroup> list;
   for (const auto& [outcome, group] : groups) list.push_back(group);

@@ -125,8 +125,10 @@ std::string run_text(const Spec& spec, const TuneResult& result, std::size_t row
   const auto order = ranked(result.all(), criterion);
   std::string text;
   if (!order.empty()) text += "\n" + results_table(spec, order, rows);
-  if (order.size() > rows) text += fmt::format("... {} more\n", order.size() - rows);
-  text += fmt::format("\n{} of {} valid configurations in {}: {}", result.records.size(), result.space_size,
+  const auto unread = result.unread.find(Outcome::ok);
+  const std::size_t passed = order.size() + (unread == result.unread.end() ? 0 : unread->second);
+  if (passed > rows) text += fmt::format("... {} more\n", passed - rows);
+  text += fmt::format("\n{} of {} valid configurations in {}: {}", result.evaluated(), result.space_size,
                       human_seconds(result.total_s), counts_text(result));
   const std::uint64_t stored = result.from_store - result.from_peers;
   if (stored && result.from_peers)

@@ -90,6 +90,7 @@ TEST_CASE("A run finds the best; a second run answers from the store and starts 
     const std::string same = other.copy_spec("[1]");
     CHECK(parsed(other.run(same))["from_store"] == 0);
     CHECK(parsed(other.run(same))["from_store"] == 0);
+    CHECK(other.xtune({"compile", same, "--backend", "host"}).exit_code == 0);
     CHECK_FALSE(fs::exists(other.path("cache") + "/records"));
     CHECK_FALSE(fs::exists(other.path("cache")));
     CHECK(fs::is_empty(other.path("tmp")));

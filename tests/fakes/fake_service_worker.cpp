@@ -113,7 +113,7 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
   if (job.artifact.key == "program stopped")
     answer.outcome = xtune::Outcome::timed_out, answer.lack = xtune::Lack::killed;
   json message_back = to_json(answer);
-  if (job.artifact.key == "leak") message_back[xtune::grown_member] = true;
+  if (job.artifact.key == "leak") message_back[xtune::worn_member] = true;
   return message_back;
 }
 

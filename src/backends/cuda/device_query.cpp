@@ -42,10 +42,8 @@ void initialise(const Driver& driver) {
     advice = fmt::format(" (CUDA_VISIBLE_DEVICES is \"{}\")", visible);
   else if (status == CUDA_ERROR_NO_DEVICE)
     advice = " (does nvidia-smi list one? a container needs --gpus or the like)";
-#if CUDA_VERSION >= 11010
   else if (status == CUDA_ERROR_STUB_LIBRARY)
     advice = " (the toolkit's stub library was found before the driver's: take .../stubs out of LD_LIBRARY_PATH)";
-#endif
   throw Error(ErrorKind::unavailable,
               fmt::format("the NVIDIA driver does not start: {}{}", describe(driver, status), advice));
 }
@@ -73,7 +71,7 @@ DeviceInfo query_device(const Driver& driver, int index) {
   char name[256] = {};
   check(driver.cuDeviceGetName(name, sizeof(name) - 1, device));
   std::size_t memory = 0;
-  check(driver.cuDeviceTotalMem(&memory, device));
+  check(driver.cuDeviceTotalMem_v2(&memory, device));
   CUuuid uuid{};
   if (driver.device_get_uuid && driver.device_get_uuid(&uuid, device) == CUDA_SUCCESS) info.uuid = uuid_text(uuid);
 

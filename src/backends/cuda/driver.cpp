@@ -8,9 +8,6 @@
 namespace xtune::cuda {
 namespace {
 
-#define XTUNE_TEXT_OF(name) #name
-#define XTUNE_TEXT(name) XTUNE_TEXT_OF(name)
-
 DynamicLibrary open_library() {
   try {
     return DynamicLibrary::open({"libcuda.so.1"});
@@ -30,16 +27,16 @@ Driver load() {
   Driver driver;
   driver.library = open_library();
   driver.library.keep_resident();
-#define XTUNE_LOAD(name) driver.library.get(XTUNE_TEXT(name), driver.name);
+#define XTUNE_LOAD(name, parameters) driver.library.get(#name, driver.name);
   XTUNE_CUDA_DRIVER_CALLS(XTUNE_LOAD)
 #undef XTUNE_LOAD
+  // The second version only takes events of other contexts too.
   find_any(driver.library, driver.event_elapsed_time, {"cuEventElapsedTime_v2", "cuEventElapsedTime"});
+  // The second version names the part of a GPU that was divided (MIG).
   find_any(driver.library, driver.device_get_uuid, {"cuDeviceGetUuid_v2", "cuDeviceGetUuid"});
-  find_any(driver.library, driver.context_id, {"cuCtxGetId"});
-  find_any(driver.library, driver.get_parameter_info, {"cuFuncGetParamInfo"});
-#if CUDA_VERSION >= 11080
-  find_any(driver.library, driver.launch_kernel_ex, {"cuLaunchKernelEx"});
-#endif
+  find_any(driver.library, driver.context_id, {"cuCtxGetId"});                  // CUDA 12.0
+  find_any(driver.library, driver.get_parameter_info, {"cuFuncGetParamInfo"});  // CUDA 12.4
+  find_any(driver.library, driver.launch_kernel_ex, {"cuLaunchKernelEx"});      // CUDA 11.8
   if (!driver.event_elapsed_time)
     throw Error(ErrorKind::unavailable,
                 "libcuda.so.1 has no cuEventElapsedTime: the NVIDIA driver is damaged or too old");

@@ -15,10 +15,6 @@ namespace {
 using gpu::Status;
 
 CUdeviceptr pointer(const void* address) { return reinterpret_cast<CUdeviceptr>(address); }
-CUstream stream_of(gpu::Stream stream) { return static_cast<CUstream>(stream); }
-CUevent event_of(gpu::Event event) { return static_cast<CUevent>(event); }
-CUfunction function_of(gpu::Function function) { return static_cast<CUfunction>(function); }
-CUmodule module_of(gpu::Module handle) { return static_cast<CUmodule>(handle); }
 
 /// After these the context is lost ("the process must be terminated and relaunched", CUDA driver API, CUresult).
 bool is_sticky(Status status) {
@@ -40,49 +36,49 @@ bool is_sticky(Status status) {
       return true;
     default:
       // Newer kinds of device faults (contained, tensor memory leak, ...) lie among the execution errors.
-      return status >= CUDA_ERROR_LAUNCH_FAILED && status < 800 && status != 720;  // 720: cooperative launch too large
+      return status >= CUDA_ERROR_LAUNCH_FAILED && status < 800 && status != CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   }
 }
 
 /// By the CUDA driver API's description of CUresult.
 Lack lack(Status status) {
-  constexpr int device_unavailable = 46, mps_first = 805, mps_last = 810;  // named since CUDA 11.1 and 11.4
   switch (status) {
     case CUDA_ERROR_OUT_OF_MEMORY:
       return Lack::memory;
     case CUDA_ERROR_ECC_UNCORRECTABLE:
     case CUDA_ERROR_NVLINK_UNCORRECTABLE:
     case CUDA_ERROR_SYSTEM_NOT_READY:
-    case device_unavailable:
+    case CUDA_ERROR_DEVICE_UNAVAILABLE:
       return Lack::unclear;
     default:
-      return status >= mps_first && status <= mps_last ? Lack::unclear : Lack::none;
+      return status >= CUDA_ERROR_MPS_CONNECTION_FAILED && status <= CUDA_ERROR_MPS_CLIENT_TERMINATED ? Lack::unclear
+                                                                                                      : Lack::none;
   }
 }
 
 void fill_memory(gpu::DriverApi& api, const Driver* d) {
   api.allocate = [d](void** address, std::size_t bytes) -> Status {
     CUdeviceptr memory = 0;
-    const CUresult status = d->cuMemAlloc(&memory, bytes);
+    const CUresult status = d->cuMemAlloc_v2(&memory, bytes);
     if (status == CUDA_SUCCESS) *address = reinterpret_cast<void*>(memory);
     return status;
   };
-  api.free = [d](void* address) -> Status { return d->cuMemFree(pointer(address)); };
+  api.free = [d](void* address) -> Status { return d->cuMemFree_v2(pointer(address)); };
   api.copy_to_device = [d](void* to, const void* from, std::size_t bytes) -> Status {
-    return d->cuMemcpyHtoD(pointer(to), from, bytes);
+    return d->cuMemcpyHtoD_v2(pointer(to), from, bytes);
   };
   api.copy_to_host = [d](void* to, const void* from, std::size_t bytes) -> Status {
-    return d->cuMemcpyDtoH(to, pointer(from), bytes);
+    return d->cuMemcpyDtoH_v2(to, pointer(from), bytes);
   };
   api.fill = [d](void* to, unsigned char value, std::size_t bytes, gpu::Stream stream) -> Status {
-    return d->cuMemsetD8Async(pointer(to), value, bytes, stream_of(stream));
+    return d->cuMemsetD8Async(pointer(to), value, bytes, stream);
   };
   api.allocate_mapped = [d](void** host, void** device, std::size_t bytes) -> Status {
     void* memory = nullptr;
     CUdeviceptr seen = 0;
-    CUresult status = d->cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_DEVICEMAP);
+    CUresult status = d->cuMemHostAlloc(&memory, bytes, memory_seen_by_the_device);
     if (status != CUDA_SUCCESS) return status;
-    status = d->cuMemHostGetDevicePointer(&seen, memory, 0);
+    status = d->cuMemHostGetDevicePointer_v2(&seen, memory, 0);
     if (status != CUDA_SUCCESS) {
       d->cuMemFreeHost(memory);
       return status;
@@ -98,30 +94,24 @@ void fill_memory(gpu::DriverApi& api, const Driver* d) {
 void fill_queue(gpu::DriverApi& api, const Driver* d) {
   api.create_stream = [d](gpu::Stream* stream) -> Status {
     // Blocking with the legacy stream: the synchronous copies use that one, and must order with the stream's work.
-    return d->cuStreamCreate(reinterpret_cast<CUstream*>(stream), CU_STREAM_DEFAULT);
+    return d->cuStreamCreate(stream, CU_STREAM_DEFAULT);
   };
-  api.destroy_stream = [d](gpu::Stream stream) -> Status { return d->cuStreamDestroy(stream_of(stream)); };
-  api.synchronize_stream = [d](gpu::Stream stream) -> Status { return d->cuStreamSynchronize(stream_of(stream)); };
-  api.create_event = [d](gpu::Event* event) -> Status {
-    return d->cuEventCreate(reinterpret_cast<CUevent*>(event), CU_EVENT_DEFAULT);
-  };
-  api.destroy_event = [d](gpu::Event event) -> Status { return d->cuEventDestroy(event_of(event)); };
-  api.record_event = [d](gpu::Event event, gpu::Stream stream) -> Status {
-    return d->cuEventRecord(event_of(event), stream_of(stream));
-  };
-  api.synchronize_event = [d](gpu::Event event) -> Status { return d->cuEventSynchronize(event_of(event)); };
+  api.destroy_stream = [d](gpu::Stream stream) -> Status { return d->cuStreamDestroy_v2(stream); };
+  api.synchronize_stream = [d](gpu::Stream stream) -> Status { return d->cuStreamSynchronize(stream); };
+  api.create_event = [d](gpu::Event* event) -> Status { return d->cuEventCreate(event, CU_EVENT_DEFAULT); };
+  api.destroy_event = [d](gpu::Event event) -> Status { return d->cuEventDestroy_v2(event); };
+  api.record_event = [d](gpu::Event event, gpu::Stream stream) -> Status { return d->cuEventRecord(event, stream); };
+  api.synchronize_event = [d](gpu::Event event) -> Status { return d->cuEventSynchronize(event); };
   api.elapsed_ms = [d](float* ms, gpu::Event start, gpu::Event stop) -> Status {
-    return d->event_elapsed_time(ms, event_of(start), event_of(stop));
+    return d->event_elapsed_time(ms, start, stop);
   };
 }
 
-#if CUDA_VERSION >= 11080
 Status launch_cluster(const Driver* d, gpu::Function function, const Launch& l, gpu::Stream stream, void** parameters) {
   constexpr std::uint32_t portable_blocks =
       8;  // a larger cluster must be asked for: CUDA C++ Programming Guide, clusters
   if (l.cluster[0] * l.cluster[1] * l.cluster[2] > portable_blocks) {
-    const CUresult status =
-        d->cuFuncSetAttribute(function_of(function), CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+    const CUresult status = d->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
     if (status != CUDA_SUCCESS) return status;
   }
   CUlaunchAttribute attribute{};
@@ -133,61 +123,53 @@ Status launch_cluster(const Driver* d, gpu::Function function, const Launch& l, 
   config.gridDimX = l.grid[0], config.gridDimY = l.grid[1], config.gridDimZ = l.grid[2];
   config.blockDimX = l.block[0], config.blockDimY = l.block[1], config.blockDimZ = l.block[2];
   config.sharedMemBytes = l.shared_bytes;
-  config.hStream = stream_of(stream);
+  config.hStream = stream;
   config.attrs = &attribute;
   config.numAttrs = 1;
-  return d->launch_kernel_ex(&config, function_of(function), parameters, nullptr);
+  return d->launch_kernel_ex(&config, function, parameters, nullptr);
 }
-#endif
 
 void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
   api.load_module = [d](gpu::Module* handle, const std::string& image) -> Status {
     if (!gpu::is_whole(image)) return CUDA_ERROR_INVALID_IMAGE;
-    return d->cuModuleLoadData(reinterpret_cast<CUmodule*>(handle), image.data());
+    return d->cuModuleLoadData(handle, image.data());
   };
-  api.unload_module = [d](gpu::Module handle) -> Status { return d->cuModuleUnload(module_of(handle)); };
+  api.unload_module = [d](gpu::Module handle) -> Status { return d->cuModuleUnload(handle); };
   api.find_function = [d](gpu::Function* function, gpu::Module handle, const char* symbol) -> Status {
-    return d->cuModuleGetFunction(reinterpret_cast<CUfunction*>(function), module_of(handle), symbol);
+    return d->cuModuleGetFunction(function, handle, symbol);
   };
   api.function_attributes = [d](gpu::FunctionAttributes* out, gpu::Function function) -> Status {
     int shared = 0;
-    CUresult status = d->cuFuncGetAttribute(&out->max_threads_per_block, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-                                            function_of(function));
-    if (status == CUDA_SUCCESS)
-      status = d->cuFuncGetAttribute(&out->registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function_of(function));
-    if (status == CUDA_SUCCESS)
-      status = d->cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function_of(function));
+    CUresult status =
+        d->cuFuncGetAttribute(&out->max_threads_per_block, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
+    if (status == CUDA_SUCCESS) status = d->cuFuncGetAttribute(&out->registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+    if (status == CUDA_SUCCESS) status = d->cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
     out->static_shared_bytes = shared;
     return status;
   };
   api.allow_dynamic_shared = [d](gpu::Function function, std::uint32_t bytes) -> Status {
-    return d->cuFuncSetAttribute(function_of(function), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                 static_cast<int>(bytes));
+    return d->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
   };
   if (d->get_parameter_info) {
     api.parameter_sizes = [d](gpu::Function function, const Artifact&) -> std::optional<std::vector<std::size_t>> {
       std::vector<std::size_t> sizes;
       std::size_t offset = 0, size = 0;
       CUresult status = CUDA_SUCCESS;
-      while ((status = d->get_parameter_info(function_of(function), sizes.size(), &offset, &size)) == CUDA_SUCCESS)
+      while ((status = d->get_parameter_info(function, sizes.size(), &offset, &size)) == CUDA_SUCCESS)
         sizes.push_back(size);
       if (status != CUDA_ERROR_INVALID_VALUE) return std::nullopt;  // which an index past the last parameter gives
       return sizes;
     };
   }
   api.launch = [d](gpu::Function function, const Launch& l, gpu::Stream stream, void** parameters) -> Status {
-    return d->cuLaunchKernel(function_of(function), l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
-                             l.shared_bytes, stream_of(stream), parameters, nullptr);
+    return d->cuLaunchKernel(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
+                             l.shared_bytes, stream, parameters, nullptr);
   };
-#if CUDA_VERSION >= 11080
   if (d->launch_kernel_ex && major >= 9) {
     api.launch_cluster = [d](gpu::Function function, const Launch& l, gpu::Stream stream, void** parameters) -> Status {
       return launch_cluster(d, function, l, stream, parameters);
     };
   }
-#else
-  static_cast<void>(major);
-#endif
 }
 
 gpu::DriverApi calls_of(const Driver* d, int major) {
@@ -226,7 +208,7 @@ gpu::DriverApi open_driver_api(const Driver& driver, int index) {
   char pci_address[32] = "";
   if (d->cuDeviceGetPCIBusId(pci_address, sizeof pci_address, device) == CUDA_SUCCESS)
     api.state = open_monitor(pci_address);
-  api.close = [d, device] { d->cuDevicePrimaryCtxRelease(device); };
+  api.close = [d, device] { d->cuDevicePrimaryCtxRelease_v2(device); };
   return api;
 }
 

@@ -74,7 +74,7 @@ Nvrtc load() {
             error.what()));
   }
   table.library.keep_resident();
-#define XTUNE_LOAD(name) table.library.get(#name, table.name);
+#define XTUNE_LOAD(name, result, parameters) table.library.get(#name, table.name);
   XTUNE_NVRTC_CALLS(XTUNE_LOAD)
 #undef XTUNE_LOAD
   return table;
@@ -110,37 +110,30 @@ std::vector<std::string> toolkit_include_dirs(const Nvrtc& nvrtc) {
 
 gpu::CompilerApi compiler_api(const Nvrtc& nvrtc) {
   const Nvrtc* n = &nvrtc;
-  const auto program = [](gpu::CompilerApi::Program handle) { return static_cast<nvrtcProgram>(handle); };
   gpu::CompilerApi api;
   api.name = "nvrtc";
   api.out_of_memory = NVRTC_ERROR_OUT_OF_MEMORY;
   api.create = [n](gpu::CompilerApi::Program* handle, const char* source, const char* name) -> int {
-    return n->nvrtcCreateProgram(reinterpret_cast<nvrtcProgram*>(handle), source, name, 0, nullptr, nullptr);
+    return n->nvrtcCreateProgram(handle, source, name, 0, nullptr, nullptr);
   };
-  api.destroy = [n](gpu::CompilerApi::Program* handle) -> int {
-    return n->nvrtcDestroyProgram(reinterpret_cast<nvrtcProgram*>(handle));
+  api.destroy = [n](gpu::CompilerApi::Program* handle) -> int { return n->nvrtcDestroyProgram(handle); };
+  api.add_name_expression = [n](gpu::CompilerApi::Program handle, const char* expression) -> int {
+    return n->nvrtcAddNameExpression(handle, expression);
   };
-  api.add_name_expression = [n, program](gpu::CompilerApi::Program handle, const char* expression) -> int {
-    return n->nvrtcAddNameExpression(program(handle), expression);
+  api.compile = [n](gpu::CompilerApi::Program handle, int count, const char* const* options) -> int {
+    return n->nvrtcCompileProgram(handle, count, options);
   };
-  api.compile = [n, program](gpu::CompilerApi::Program handle, int count, const char* const* options) -> int {
-    return n->nvrtcCompileProgram(program(handle), count, options);
+  api.log_size = [n](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
+    return n->nvrtcGetProgramLogSize(handle, size);
   };
-  api.log_size = [n, program](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
-    return n->nvrtcGetProgramLogSize(program(handle), size);
+  api.log = [n](gpu::CompilerApi::Program handle, char* log) -> int { return n->nvrtcGetProgramLog(handle, log); };
+  api.lowered_name = [n](gpu::CompilerApi::Program handle, const char* expression, const char** name) -> int {
+    return n->nvrtcGetLoweredName(handle, expression, name);
   };
-  api.log = [n, program](gpu::CompilerApi::Program handle, char* log) -> int {
-    return n->nvrtcGetProgramLog(program(handle), log);
+  api.code_size = [n](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
+    return n->nvrtcGetCUBINSize(handle, size);
   };
-  api.lowered_name = [n, program](gpu::CompilerApi::Program handle, const char* expression, const char** name) -> int {
-    return n->nvrtcGetLoweredName(program(handle), expression, name);
-  };
-  api.code_size = [n, program](gpu::CompilerApi::Program handle, std::size_t* size) -> int {
-    return n->nvrtcGetCUBINSize(program(handle), size);
-  };
-  api.code = [n, program](gpu::CompilerApi::Program handle, char* code) -> int {
-    return n->nvrtcGetCUBIN(program(handle), code);
-  };
+  api.code = [n](gpu::CompilerApi::Program handle, char* code) -> int { return n->nvrtcGetCUBIN(handle, code); };
   api.describe = [n](int status) { return std::string(n->nvrtcGetErrorString(static_cast<nvrtcResult>(status))); };
   return api;
 }

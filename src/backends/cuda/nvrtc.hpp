@@ -1,35 +1,19 @@
 // NVRTC, opened at run time.
 #pragma once
 
-#include <nvrtc.h>
-
 #include <string>
 #include <vector>
 
+#include "backends/cuda/abi.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
 #include "base/dynamic_library.hpp"
-
-#define XTUNE_NVRTC_CALLS(CALL)   \
-  CALL(nvrtcVersion)              \
-  CALL(nvrtcGetErrorString)       \
-  CALL(nvrtcCreateProgram)        \
-  CALL(nvrtcDestroyProgram)       \
-  CALL(nvrtcAddNameExpression)    \
-  CALL(nvrtcCompileProgram)       \
-  CALL(nvrtcGetProgramLogSize)    \
-  CALL(nvrtcGetProgramLog)        \
-  CALL(nvrtcGetLoweredName)       \
-  CALL(nvrtcGetCUBINSize)         \
-  CALL(nvrtcGetCUBIN)             \
-  CALL(nvrtcGetNumSupportedArchs) \
-  CALL(nvrtcGetSupportedArchs)
 
 namespace xtune::cuda {
 
 /// NVRTC's entry points; one table for the process, never unloaded.
 struct Nvrtc {
   DynamicLibrary library;
-#define XTUNE_DECLARE(name) decltype(&::name) name = nullptr;
+#define XTUNE_DECLARE(name, result, parameters) result(*name) parameters = nullptr;
   XTUNE_NVRTC_CALLS(XTUNE_DECLARE)
 #undef XTUNE_DECLARE
 };

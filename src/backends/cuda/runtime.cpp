@@ -38,14 +38,13 @@ Status adopt(std::uintptr_t context) {
 }
 
 Status launch(void* function, const Launch& l, void* stream, void** parameters) {
-  return driver().cuLaunchKernel(static_cast<CUfunction>(function), l.grid[0], l.grid[1], l.grid[2], l.block[0],
-                                 l.block[1], l.block[2], l.shared_bytes, static_cast<CUstream>(stream), parameters,
-                                 nullptr);
+  return driver().cuLaunchKernel(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
+                                 l.shared_bytes, stream, parameters, nullptr);
 }
 
 Status is_capturing(void* stream, bool* capturing) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUresult result = driver().cuStreamIsCapturing(static_cast<CUstream>(stream), &status);
+  const CUresult result = driver().cuStreamIsCapturing(stream, &status);
   *capturing = status != CU_STREAM_CAPTURE_STATUS_NONE;
   return result;
 }
@@ -69,7 +68,7 @@ std::optional<std::size_t> accessible_bytes(const void* address) {
   }
   CUdeviceptr base = 0;
   std::size_t size = 0;
-  if (status != CUDA_SUCCESS || driver().cuMemGetAddressRange(&base, &size, at) != CUDA_SUCCESS) return std::nullopt;
+  if (status != CUDA_SUCCESS || driver().cuMemGetAddressRange_v2(&base, &size, at) != CUDA_SUCCESS) return std::nullopt;
   return size - static_cast<std::size_t>(at - base);
 }
 

@@ -5,8 +5,8 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <memory>
 
+#include "backends/hip/device_arch.hpp"
 #include "base/not_installed.hpp"
 #include "core/device/device_info.hpp"
 #if defined(__HIP_PLATFORM_NVIDIA__)
@@ -52,23 +52,14 @@ void add_platform_facts(const HipCalls&, int index, DeviceInfo& info) {
 
 #else
 
-/// Properties with room behind them: a library newer than the headers may write a longer structure.
-struct RoomyProperties {
-  hipDeviceProp_t properties;
-  char room[8192];
-};
-
 void add_platform_facts(const HipCalls& calls, int index, DeviceInfo& info) {
-  const auto roomy = std::make_unique<RoomyProperties>();
-  check(calls, index, calls.hipGetDeviceProperties(&roomy->properties, index));
-  std::string arch = roomy->properties.gcnArchName;
+  int status = 0;
+  const std::string arch = device_arch([&](const char* symbol) { return calls.library.find(symbol); }, index, &status);
+  check(calls, index, static_cast<hipError_t>(status));
   if (!arch.starts_with("gfx"))
-    throw Error(
-        ErrorKind::unavailable,
-        fmt::format(
-            "hip device {} has no architecture xtune can read ('{}'): the ROCm libraries and the headers xtune was "
-            "built with (HIP {}.{}) do not match",
-            index, arch, HIP_VERSION_MAJOR, HIP_VERSION_MINOR));
+    throw Error(ErrorKind::unavailable, fmt::format("hip device {} has no architecture that xtune can read ('{}'): "
+                                                    "this release of ROCm is newer than xtune knows",
+                                                    index, arch));
   info.vendor = "amd";
   info.arch = strip_target_features(arch);
   int version = 0;
@@ -87,7 +78,6 @@ void add_platform_facts(const HipCalls& calls, int index, DeviceInfo& info) {
   } else {
     info.registers_per_compute_unit = info.registers_per_block;
   }
-  static_assert(sizeof(roomy->properties.gcnArchName) >= 64);
 }
 
 #endif

@@ -28,8 +28,7 @@ HipCalls load() {
 
 #else
 
-// The headers rename calls whose structures changed (hipGetDeviceProperties in ROCm 6), so the symbol is what the name
-// expands to.
+// Headers may rename calls whose structures changed, so the symbol is what the name expands to.
 #define XTUNE_TEXT_OF(name) #name
 #define XTUNE_TEXT(name) XTUNE_TEXT_OF(name)
 

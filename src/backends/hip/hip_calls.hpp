@@ -21,7 +21,6 @@
   CALL(hipDeviceGetAttribute, (int*, hipDeviceAttribute_t, int))                                                    \
   CALL(hipDeviceTotalMem, (std::size_t*, hipDevice_t))                                                              \
   CALL(hipDeviceGetPCIBusId, (char*, int, int))                                                                     \
-  CALL(hipGetDeviceProperties, (hipDeviceProp_t*, int))                                                             \
   CALL(hipDeviceSynchronize, ())                                                                                    \
   CALL(hipMalloc, (void**, std::size_t))                                                                            \
   CALL(hipFree, (void*))                                                                                            \

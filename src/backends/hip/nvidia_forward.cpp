@@ -34,10 +34,11 @@ const xtune::cuda::Nvrtc* nvrtc_or_null() noexcept {
 #pragma GCC visibility push(hidden)
 extern "C" {
 
-#define FORWARD_CUDA(name, parameters, arguments)                \
-  CUresult CUDAAPI name parameters {                             \
-    const auto* table = driver_or_null();                        \
-    return table ? table->name arguments : CUDA_ERROR_NO_DEVICE; \
+// The tables have xtune's own types for the same calls (cuda/abi.hpp).
+#define FORWARD_CUDA(name, parameters, arguments)                                                     \
+  CUresult CUDAAPI name parameters {                                                                  \
+    const auto* table = driver_or_null();                                                             \
+    return table ? reinterpret_cast<decltype(&::name)>(table->name) arguments : CUDA_ERROR_NO_DEVICE; \
   }
 
 FORWARD_CUDA(cuInit, (unsigned flags), (flags))
@@ -54,10 +55,10 @@ FORWARD_CUDA(cuLaunchKernel,
               void** extra),
              (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra))
 
-#define FORWARD_NVRTC(name, parameters, arguments)                     \
-  nvrtcResult name parameters {                                        \
-    const auto* table = nvrtc_or_null();                               \
-    return table ? table->name arguments : NVRTC_ERROR_INTERNAL_ERROR; \
+#define FORWARD_NVRTC(name, parameters, arguments)                                                          \
+  nvrtcResult name parameters {                                                                             \
+    const auto* table = nvrtc_or_null();                                                                    \
+    return table ? reinterpret_cast<decltype(&::name)>(table->name) arguments : NVRTC_ERROR_INTERNAL_ERROR; \
   }
 
 FORWARD_NVRTC(nvrtcVersion, (int* major, int* minor), (major, minor))
@@ -78,7 +79,7 @@ FORWARD_NVRTC(nvrtcGetCUBIN, (nvrtcProgram program, char* code), (program, code)
 
 const char* nvrtcGetErrorString(nvrtcResult result) {
   const auto* table = nvrtc_or_null();
-  return table ? table->nvrtcGetErrorString(result) : "NVRTC is not loaded";
+  return table ? table->nvrtcGetErrorString(static_cast<xtune::cuda::nvrtcResult>(result)) : "NVRTC is not loaded";
 }
 
 }  // extern "C"

@@ -9,6 +9,7 @@
 #include "base/not_installed.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "core/build/system_headers.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
@@ -63,6 +64,19 @@ std::vector<std::string> standard_folders(const std::string& compiler) {
     if (folder.filename() == "include") folders.push_back((folder.parent_path() / "share").string());
     at = end;
   }
+  return folders;
+}
+
+std::vector<std::string> compiler_folders(const std::string& compiler) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> folders = standard_folders(compiler);
+  std::error_code failed;
+  std::erase_if(folders, [&](const std::string& folder) {
+    const auto& shared = shared_header_folders();
+    return std::any_of(shared.begin(), shared.end(), [&, path = fs::weakly_canonical(folder, failed)](const auto& s) {
+      return path == fs::weakly_canonical(s, failed);
+    });
+  });
   return folders;
 }
 

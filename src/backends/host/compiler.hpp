@@ -20,6 +20,9 @@ Compiler identify_compiler(const std::string& path);
 /// Folders whose headers come with the compiler or the system, as it lists them; empty where it does not.
 std::vector<std::string> standard_folders(const std::string& compiler);
 
+/// The same but for the folders in which anybody's headers lie (core/build/system_headers.hpp).
+std::vector<std::string> compiler_folders(const std::string& compiler);
+
 /// The architectures artifacts are compiled for, weakest first: x86_64, x86_64_v2, ... (x86-64 psABI,
 /// "microarchitecture levels"), or aarch64.
 const std::vector<std::string>& known_host_archs();

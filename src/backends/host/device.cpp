@@ -10,6 +10,7 @@
 
 #include "backends/host/cpu.hpp"
 #include "backends/host/engine.hpp"
+#include "backends/host/floating_point.hpp"
 #include "backends/host/kernel_arguments.hpp"
 #include "backends/host/stolen_time.hpp"
 #include "core/device/launch_limits.hpp"
@@ -95,6 +96,7 @@ class HostDevice final : public Device {
     KernelNeeds needs;
     needs.static_shared_bytes = artifact.usage.static_shared_bytes.value_or(0);
     if (auto reason = forbidden(launch, needs, info_)) throw CandidateFailure(Outcome::rejected, *reason);
+    const KeepFloatingPoint keep;  // -ffast-math adds a constructor that sets it in the thread that loads
     return std::make_unique<HostProgram>(engine_, artifact, launch, info_.arch);
   }
   DeviceState state() override {

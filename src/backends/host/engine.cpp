@@ -11,6 +11,7 @@
 #include <new>
 
 #include "backends/host/address_sanitizer.hpp"
+#include "backends/host/floating_point.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
@@ -99,6 +100,7 @@ double Engine::launch(const KernelLibrary& library, const Launch& launch, void* 
   const std::uint64_t share = blocks / (std::uint64_t{pool_.size()} * 16);
   Run run{library, launch, arguments, blocks, std::clamp<std::uint64_t>(share, 1, 64)};
   const auto guarded = [&](unsigned worker) {
+    const KeepFloatingPoint keep;
     try {
       work(run, worker);
     } catch (const std::exception& error) {

@@ -14,8 +14,11 @@
 #include "backends/host/runtime_files.hpp"
 #include "backends/host/shared_library.hpp"
 #include "base/files.hpp"
+#include "base/hash.hpp"
 #include "base/text.hpp"
+#include "core/build/include_scan.hpp"
 #include "core/build/keyed_files.hpp"
+#include "core/build/system_headers.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
@@ -29,6 +32,13 @@ bool starts_with_shebang(const std::string& path) {
   char first[2] = {};
   std::ifstream(path, std::ios::binary).read(first, sizeof first);
   return first[0] == '#' && first[1] == '!';
+}
+
+/// Whether inline assembly may have an .incbin or .include, which several literals may make up between them.
+bool names_files_in_assembly(const std::string& text) {
+  if (text.find("asm") == std::string::npos || text.find(".i") == std::string::npos) return false;
+  const SourceScan scan = scan_source(text);
+  return !scan.mentioned.empty() || !scan.unknown.empty();
 }
 
 /// Line-marked, so that a message about it names the entry.
@@ -48,7 +58,7 @@ class HostToolchain final : public Toolchain {
 
   std::string fingerprint() override {
     const Compiler c = compiler();
-    return fmt::format("{} ({}), runtime {}", c.version, c.path, runtime_);
+    return fmt::format("{} ({}{}), runtime {}", c.version, c.path, script_, runtime_);
   }
   std::string default_arch() override { return own_arch(); }
 
@@ -78,7 +88,7 @@ class HostToolchain final : public Toolchain {
     Arguments build = {c.path, "-x", "c++-cpp-output", "-o", output, "-shared", "-fPIC"};
     build.push_back("-ffile-prefix-map=" + work.path().string() + "=.");
     append(build, flags);
-    const bool assembler_reads = text.stdout_text.find(".incbin") != std::string::npos;
+    const bool assembler_reads = names_files_in_assembly(text.stdout_text);
     if (assembler_reads && !c.is_clang) build.push_back("-Wa,--MD," + (work.path() / "assembled").string());
     build.push_back("-");
     const CommandResult built = run_compiler(build, kernel.text + entry_text(request, kernel.uses_fibers), work.path());
@@ -99,7 +109,10 @@ class HostToolchain final : public Toolchain {
       if (more) append(*artifact.files_read, *more);
       if (!more) artifact.files_read.reset();
     }
-    if (artifact.files_read) artifact.files_read = files_outside(*artifact.files_read, own_folders());
+    if (artifact.files_read) {
+      artifact.files_read = files_outside(*artifact.files_read, own_folders());
+      std::erase_if(*artifact.files_read, is_system_header_path);
+    }
     if (!request.sanitize) artifact.usage.static_shared_bytes = thread_local_bytes(artifact.image);
     return artifact;
   }
@@ -114,6 +127,8 @@ class HostToolchain final : public Toolchain {
       if (now.version != compiler_.version || state != state_) own_folders_.clear();
       compiler_ = std::move(now);
       is_script_ = starts_with_shebang(path_);
+      // What a wrapper adds to the command line shows in no version.
+      script_ = is_script_ ? ", script " + sha256_of_file(path_).substr(0, 12) : std::string();
       state_ = state;
     }
     return compiler_;
@@ -121,7 +136,7 @@ class HostToolchain final : public Toolchain {
 
   std::vector<std::string> own_folders() {
     const std::lock_guard lock(mutex_);
-    if (own_folders_.empty()) own_folders_ = standard_folders(path_);
+    if (own_folders_.empty()) own_folders_ = compiler_folders(path_);
     return own_folders_;
   }
 
@@ -152,7 +167,7 @@ class HostToolchain final : public Toolchain {
   std::mutex mutex_;  ///< guards what follows
   Compiler compiler_;
   std::vector<std::string> own_folders_;
-  std::string state_;
+  std::string state_, script_;
   bool is_script_ = false;
 };
 

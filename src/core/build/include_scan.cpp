@@ -33,6 +33,7 @@ class Scanner : SourceCursor {
         skip_token();
       }
     }
+    end_literals();
     return std::move(found_);
   }
 
@@ -96,16 +97,58 @@ class Scanner : SourceCursor {
       skip_blanks();
       if (peek() == '"' || peek() == '<') {
         if (auto file = header_name()) return found_.mentioned.push_back(std::move(*file));
+      } else if (is_word(peek())) {
+        // A name that macros make up; defined(__has_include) has none.
+        const std::string rest = rest_of_line();
+        found_.computes_names = true;
+        found_.computed.push_back(rest.substr(0, end_of_argument(rest)));
       }
     }
     at_ = begin;
   }
 
+  /// Where the parenthesis closes that was opened before the text.
+  static std::size_t end_of_argument(std::string_view text) {
+    std::size_t at = 0;
+    for (int depth = 0; at < text.size(); ++at) {
+      if (text[at] == '(') ++depth;
+      if (text[at] == ')' && --depth < 0) break;
+    }
+    return at;
+  }
+
+  /// Of assembly, which .include may have named: .include "name", .incbin "name". At the dot.
+  bool assembler_directive() {
+    const std::string_view rest = source_.substr(at_ + 1);
+    for (const std::string_view word : {"include", "incbin"}) {
+      if (!rest.starts_with(word)) continue;
+      std::size_t at = word.size();
+      while (at < rest.size() && is_blank(rest[at])) ++at;
+      if (at == word.size() || at >= rest.size() || rest[at] != '"') continue;
+      const std::size_t end = rest.find_first_of("\"\n", at + 1);
+      if (end == std::string_view::npos || rest[end] != '"' || end == at + 1) continue;
+      found_.mentioned.push_back({std::string(rest.substr(at + 1, end - at - 1)), true, true});
+      at_ += end + 2;
+      return true;
+    }
+    return false;
+  }
+
+  /// Literals that follow each other are one: what is between the quotes is collected.
+  void add_literal(std::string_view text) { literals_ += text; }
+
+  void end_literals() {
+    if (literals_.empty()) return;
+    const std::string whole = '"' + literals_ + '"';
+    literals_.clear();
+    for (const std::string_view word : {".incbin", ".include"}) assembly(whole, word);
+  }
+
   /// .incbin "file", as inline assembly has it: the quotes are escaped, or the literal is a raw one.
-  void literal(std::string_view text) {
-    constexpr std::string_view word = ".incbin";
+  void assembly(std::string_view text, std::string_view word) {
     for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
       std::size_t begin = at + word.size();
+      if (begin < text.size() && !is_blank(text[begin]) && text[begin] != '\\' && text[begin] != '"') continue;
       while (begin < text.size() && is_blank(text[begin])) ++begin;
       if (begin < text.size() && text[begin] == '\\') ++begin;
       const std::size_t end = begin < text.size() ? text.find_first_of("\"\\\n", begin + 1) : std::string_view::npos;
@@ -131,22 +174,34 @@ class Scanner : SourceCursor {
       if (peek() == '"' && (text == "R" || text == "LR" || text == "uR" || text == "UR" || text == "u8R")) {
         const std::size_t begin = at_;
         skip_raw_string();
-        literal(source_.substr(begin, at_ - begin));
+        add_literal(inside_of_raw(source_.substr(begin, at_ - begin)));
       } else {
+        end_literals();
         if (text == "__has_include" || text == "__has_include_next" || text == "__has_embed") conditional_name();
         found_.words.insert(std::move(text));
       }
     } else if (peek() == '"' || peek() == '\'') {
       const std::size_t begin = at_;
       skip_quoted(source_[at_]);
-      literal(source_.substr(begin, at_ - begin));
+      const std::string_view text = source_.substr(begin, at_ - begin);
+      add_literal(text.substr(1, text.size() > 2 ? text.size() - 2 : 0));
     } else {
+      end_literals();
+      if (peek() == '.' && assembler_directive()) return;
       if (peek() == '#' && peek(1) == '#') found_.computes_names = true;
       ++at_;
     }
   }
 
+  /// The text between the parentheses of R"x(...)x".
+  static std::string_view inside_of_raw(std::string_view literal) {
+    const std::size_t open = literal.find('('), close = literal.rfind(')');
+    if (open == std::string_view::npos || close == std::string_view::npos || close < open) return literal;
+    return literal.substr(open + 1, close - open - 1);
+  }
+
   SourceScan found_;
+  std::string literals_;  ///< those right before this place
 };
 
 }  // namespace

@@ -19,11 +19,13 @@ struct SourceScan {
   std::vector<IncludeDirective> includes;  ///< as scan_includes tells
   std::set<std::string> words;             ///< identifiers outside of comments, literals and #include lines
   bool computes_names = false;             ///< by ##, or in #include MACRO: it may use names that are not in `words`
-  /// Beside what is included: names of __has_include and #embed, and of .incbin in literals (inline assembly).
+  /// Beside what is included: names of __has_include and #embed, and of .incbin and .include in literals (inline
+  /// assembly) and in assembly itself.
   std::vector<IncludeDirective> mentioned;
-  std::vector<std::string> computed;  ///< what follows #include where that is no name, spliced, without comments
+  std::vector<std::string> computed;  ///< what follows #include or __has_include( where that is no name, spliced
   std::vector<std::string> macros;    ///< what follows #define, likewise
-  std::vector<std::string> unknown;   ///< literals with an .incbin whose file's name is not in the same literal
+  std::vector<std::string>
+      unknown;  ///< literals with an .incbin or .include whose file's name is not in the same literal
 };
 SourceScan scan_source(std::string_view source);
 

@@ -15,7 +15,10 @@ namespace {
 void append_quoted(std::string& to, std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
   to += '"';
-  for (const char c : text) {
+  const auto is_plain = [](char c) { return c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20; };
+  const auto special = std::find_if_not(text.begin(), text.end(), is_plain);
+  to.append(text.begin(), special);
+  for (const char c : text.substr(static_cast<std::size_t>(special - text.begin()))) {
     if (c == '"' || c == '\\') {
       to += '\\';
       to += c;
@@ -50,9 +53,7 @@ std::string key_of(const KeyParts& parts) {
   return sha256(text + ']');
 }
 
-std::string source_digest(const CompileRequest& request) {
-  return sha256(source_closure(request).canonical_text);
-}
+std::string source_digest(const CompileRequest& request) { return sha256(source_closure(request).canonical_text); }
 
 KeyParts artifact_key_parts(const CompileRequest& request, const std::string& backend, const std::string& fingerprint,
                             const std::string& source_digest) {

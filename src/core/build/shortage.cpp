@@ -48,6 +48,14 @@ bool quotes_the_source(std::string_view line) {
   return false;
 }
 
+/// "k.cu:1:10: fatal error: lib/x.h: No such file or directory" (GCC), "fatal error: 'lib/x.h' file not found" (Clang,
+/// hipRTC), "k.cu(1): catastrophic error: cannot open source file "lib/x.h"" (NVRTC, nvcc).
+bool tells_a_missing_header(std::string_view line) {
+  const bool fatal = has_any(line, {": fatal error: "});
+  return (fatal && line.ends_with(": No such file or directory")) || (fatal && line.ends_with("' file not found")) ||
+         has_any(line, {"error: cannot open source file \"", "error: could not open source file \""});
+}
+
 /// What a driver of compilers says when a part of it died. What clang cannot "execute" otherwise has died.
 bool tells_a_death(std::string_view line) {
   return has_any(line, {"signal terminated program", "terminated with signal", "unable to execute command"}) &&
@@ -120,6 +128,10 @@ Lack lack_of(const CandidateFailure& failure) noexcept {
   return shortage ? shortage->lack() : Lack::none;
 }
 
+Lack lack_behind_memory_limit(std::uint64_t taken_bytes, std::uint64_t total_bytes) noexcept {
+  return taken_bytes > total_bytes / 2 ? Lack::none : Lack::memory;
+}
+
 Lack lack_in_line(std::string_view line) {
   if (quotes_the_source(line)) return Lack::none;
   if (has_any(line, {"No space left on device", "Disk quota exceeded", "Read-only file system",
@@ -149,13 +161,14 @@ void rethrow_counting_kills(const CandidateFailure& failure, std::uint64_t kills
 }
 
 void throw_if_not_the_source(const ToolEnd& end) {
-  std::string death;
+  std::string death, missing;
   for (std::string_view rest = end.log; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     const std::string said = end.tool + ": " + printable(line, 300);
     if (const Lack lack = lack_in_line(line); is_lack_of_a_compiler(lack)) throw_lack(lack, said, end.log);
     if (death.empty() && tells_a_death(line)) death = said;
+    if (missing.empty() && tells_a_missing_header(line)) missing = printable(line, 300);
   }
   const int signal = signal_of(end);
   const std::string ended = end.tool + ": " + describe_exit(end.exit_code, signal);
@@ -168,6 +181,7 @@ void throw_if_not_the_source(const ToolEnd& end) {
                                 std::strerror(error)));
   throw_if_limited(end, signal != 0 || !death.empty(), death.empty() ? ended : death);
   if (!death.empty()) throw CandidateFailure(Outcome::crashed, death, std::string(end.log));
+  if (!missing.empty()) throw ShortageFailure(Lack::unclear, Outcome::compile_failed, missing, std::string(end.log));
 }
 
 void throw_if_no_room(const std::string& tool, const fs::path& directory) {

@@ -14,17 +14,23 @@
 #include "core/build/include_names.hpp"
 #include "core/build/keys.hpp"
 #include "core/build/named_files.hpp"
+#include "core/build/option_files.hpp"
+#include "core/build/system_headers.hpp"
 
 namespace xtune {
 namespace {
 
 namespace fs = std::filesystem;
 
+/// Where headers are looked for, beside the folder of the file that names them.
+struct SearchFolders {
+  std::vector<std::string> quoted, plain, system, last;
+};
+
 class ClosureReader {
  public:
-  ClosureReader(const CompileRequest& request, const std::vector<std::string>& quoted_dirs, ScannedFiles& known)
-      : include_dirs_(request.include_dirs),
-        quoted_dirs_(quoted_dirs),
+  ClosureReader(const CompileRequest& request, SearchFolders folders, ScannedFiles& known)
+      : search_(std::move(folders)),
         known_(known),
         source_{{}, scan_source(request.source)},
         source_name_(request.source_name) {
@@ -89,15 +95,8 @@ class ClosureReader {
 
   void mention(const IncludeDirective& include, const fs::path& folder) {
     lines_.push_back((include.quoted ? "quoted " : "angled ") + include.name);
-    std::vector<fs::path> folders;
-    if (include.quoted) {
-      folders.push_back(folder);
-      folders.insert(folders.end(), quoted_dirs_.begin(), quoted_dirs_.end());
-    }
-    folders.insert(folders.end(), include_dirs_.begin(), include_dirs_.end());
-    if (include.any) folders.emplace_back(".");
     bool found = false;
-    for (const fs::path& candidate : folders) {
+    for (const fs::path& candidate : folders_for(include, folder)) {
       const fs::path path = candidate / include.name;
       std::error_code error;
       const fs::path file = fs::canonical(path, error);
@@ -114,6 +113,27 @@ class ClosureReader {
       of_toolchain_ = true;
     }
   }
+
+  std::vector<fs::path> folders_for(const IncludeDirective& include, const fs::path& folder) const {
+    std::vector<fs::path> folders;
+    const auto append = [&](const std::vector<std::string>& more) {
+      folders.insert(folders.end(), more.begin(), more.end());
+    };
+    if (include.quoted) {
+      folders.push_back(folder);
+      append(search_.quoted);
+    }
+    append(search_.plain);
+    const bool of_system = is_system_header(include.name);
+    for (const std::string& dir : search_.system)
+      if (!of_system || !counts_by_name(dir)) folders.emplace_back(dir);
+    append(search_.last);
+    if (include.any) folders.emplace_back(".");
+    return folders;
+  }
+
+  /// /usr/local has nothing of the system's.
+  static bool counts_by_name(const std::string& dir) { return dir.starts_with("/usr/include"); }
 
   /// path: as it is opened; file: what it leads to.
   void take(const fs::path& path, const fs::path& file) {
@@ -137,7 +157,7 @@ class ClosureReader {
     if (followed) add(known->second.scan, content.sha256, folder / path.filename());
   }
 
-  const std::vector<std::string>&include_dirs_, &quoted_dirs_;
+  const SearchFolders search_;
   ScannedFiles& known_;
   const ScannedFile source_;
   const fs::path source_name_;
@@ -153,8 +173,9 @@ class ClosureReader {
   KeyedFiles keyed_;
 };
 
-/// The folders of a list as PATH has them; an empty element is the folder at hand. Empty: the variable has no say.
-std::vector<std::string> folders_of(const char* variable) {
+}  // namespace
+
+std::vector<std::string> folders_of_variable(const char* variable) {
   std::vector<std::string> folders;
   const char* const value = std::getenv(variable);
   if (!value || !*value) return folders;
@@ -166,11 +187,9 @@ std::vector<std::string> folders_of(const char* variable) {
   }
 }
 
-}  // namespace
-
 SourceClosure source_closure(const CompileRequest& request, const std::vector<std::string>& quoted_dirs,
                              ScannedFiles& read) {
-  return ClosureReader(request, quoted_dirs, read).closure();
+  return ClosureReader(request, {quoted_dirs, request.include_dirs, {}, {}}, read).closure();
 }
 
 SourceClosure source_closure(const CompileRequest& request) {
@@ -179,17 +198,30 @@ SourceClosure source_closure(const CompileRequest& request) {
 }
 
 SourceClosure compile_closure(const CompileRequest& request) {
-  const IncludeOptions extra = include_options_here(request.options);
-  CompileRequest whole = request;
-  whole.include_dirs.insert(whole.include_dirs.end(), extra.folders.begin(), extra.folders.end());
-  for (const std::string& file : extra.forced) whole.source += "\n#include \"" + file + "\"\n";
   ScannedFiles known;
-  SourceClosure closure = source_closure(whole, extra.quoted, known);
+  return compile_closure(request, {}, known);
+}
+
+SourceClosure compile_closure(const CompileRequest& request, const std::vector<std::string>& system_dirs,
+                              ScannedFiles& read) {
+  CompileRequest whole = request;
+  KeyedFiles files;
+  whole.options = with_option_files(request.options, files);
+  const IncludeOptions extra = include_options_here(whole.options);
+  const auto last = extra.folders.end() - static_cast<std::ptrdiff_t>(extra.after_system);
+  SearchFolders folders{extra.quoted, request.include_dirs, system_dirs, {last, extra.folders.end()}};
+  folders.plain.insert(folders.plain.end(), extra.folders.begin(), last);
+  for (const std::string& file : extra.forced) whole.source += "\n#include \"" + file + "\"\n";
   std::vector<std::string> lines;
-  for (const NamedFile& file : named_files(request.options, {})) {
-    key_file(file.path, closure.keyed);
-    lines.push_back("option file " + closure.keyed.files.back().sha256);
+  for (const KeyedFile& file : files.files) lines.push_back("option file " + file.sha256);
+  for (const NamedFile& file : named_files(whole.options, {})) {
+    key_file(file.path, files);
+    lines.push_back("option file " + files.files.back().sha256);
   }
+  if (!system_dirs.empty())
+    for (std::string& line : driver_lines(whole.options, files)) lines.push_back(std::move(line));
+  SourceClosure closure = ClosureReader(whole, std::move(folders), read).closure();
+  closure.keyed.add(files);
   if (!lines.empty()) closure.canonical_text += canonical_list(lines);
   return closure;
 }
@@ -238,12 +270,13 @@ IncludeOptions read_options(const std::vector<std::string>& options, Environment
   const auto append = [&](const std::vector<std::string>& folders) {
     found.folders.insert(found.folders.end(), folders.begin(), folders.end());
   };
-  if (environment == Environment::counts) append(folders_of("CPATH"));
+  if (environment == Environment::counts) append(folders_of_variable("CPATH"));
   append(system_folders);
   // C_INCLUDE_PATH is for C, which the sources of a program may be; of kernels it is an entry too many.
   if (environment == Environment::counts)
-    for (const char* variable : {"CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH"}) append(folders_of(variable));
+    for (const char* variable : {"CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH"}) append(folders_of_variable(variable));
   append(last_folders);
+  found.after_system = last_folders.size();
   return found;
 }
 

@@ -23,16 +23,21 @@ struct SourceClosure {
 /// Resolves as source_digest says. Throws Error(io) when a file cannot be read.
 SourceClosure source_closure(const CompileRequest& request);
 
-/// The same of a request as compilers take it: with the folders and files that its options and the environment name
-/// (-I, -include, CPATH, ...), and the contents of other files that options name (@file, -fplugin=, objects).
-SourceClosure compile_closure(const CompileRequest& request);
-
 struct ScannedFile {
   KeyedFile file;
   SourceScan scan;
 };
 /// By canonical path.
 using ScannedFiles = std::map<std::filesystem::path, ScannedFile>;
+
+/// The same of a request as compilers take it: with the folders and files that its options and the environment name
+/// (-I, -include, CPATH, ...), and the contents of other files that options name (@file, -fplugin=, objects).
+/// system_dirs: folders that a compiler of the system searches by itself, before those of -idirafter; headers of the
+/// system itself count by name there (system_headers.hpp). Where there are any, the compiler's other parts, libraries
+/// and variables count as well (option_files.hpp). What is in `read` is not read again, and what is read is added.
+SourceClosure compile_closure(const CompileRequest& request, const std::vector<std::string>& system_dirs,
+                              ScannedFiles& read);
+SourceClosure compile_closure(const CompileRequest& request);
 
 /// The closure of one source of several: what is in `read` is not read again, and what is read is added. quoted_dirs:
 /// searched for quoted includes only, before include_dirs.
@@ -43,9 +48,13 @@ SourceClosure source_closure(const CompileRequest& request, const std::vector<st
 /// --pre-include, -imacros): they decide what is included as much as include_dirs do.
 struct IncludeOptions {
   std::vector<std::string> folders;  ///< -I, then those of CPATH, -isystem, those of CPLUS_INCLUDE_PATH, -idirafter
+  std::size_t after_system = 0;      ///< so many at the end of `folders` are searched behind the compiler's own
   std::vector<std::string> quoted, forced;
   std::vector<std::string> macros;  ///< -DNAME=body as "NAME body"
 };
+/// The folders of a list as PATH has them; an empty element is the folder at hand. Empty: the variable has no say.
+std::vector<std::string> folders_of_variable(const char* variable);
+
 IncludeOptions include_options(const std::vector<std::string>& options);
 /// The same, with the folders of the variables that GCC and Clang read, in the order in which these look into them.
 IncludeOptions include_options_here(const std::vector<std::string>& options);

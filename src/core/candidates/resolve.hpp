@@ -74,6 +74,8 @@ class CandidateResolver {
   std::string reference_artifact_key(const CompileRequest& request) const;
 
  private:
+  friend class MeasurementKeys;
+  std::string launch_part(const Config& config) const;
   struct State;
   std::unique_ptr<State> state_;
 };

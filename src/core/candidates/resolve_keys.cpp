@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <set>
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "core/build/environment.hpp"
 #include "core/build/source_closure.hpp"
+#include "core/build/system_headers.hpp"
 #include "core/candidates/resolve_state.hpp"
 #include "xtune/error.hpp"
 
@@ -66,22 +67,6 @@ std::vector<std::string> texts_of(const std::vector<Text>& texts) {
 
 std::string extents_text(const std::array<std::uint32_t, 3>& extents) {
   return fmt::format("{}x{}x{}", extents[0], extents[1], extents[2]);
-}
-
-using FilesText = std::function<std::string(const ProgramCall&)>;
-
-std::string launch_text(const CandidateResolver& resolver, const Spec& spec, const Config& config,
-                        const FilesText& files_text) {
-  try {
-    const Launch launch = resolver.launch(config);
-    if (launch.call) return call_key_text(*launch.call, *spec.process) + files_text(*launch.call);
-    return fmt::format("grid {} block {} cluster {} shared {}", extents_text(launch.grid), extents_text(launch.block),
-                       extents_text(launch.cluster), launch.shared_bytes);
-  } catch (const NoValue& failure) {
-    return failure.complaint;
-  } catch (const CandidateFailure& failure) {
-    return failure.what();
-  }
 }
 
 const char* name_of(ArgRole role) { return role == ArgRole::in ? "in" : role == ArgRole::out ? "out" : "inout"; }
@@ -170,6 +155,32 @@ std::string tolerance_text(const std::vector<std::pair<std::string, ToleranceRul
   return text;
 }
 
+/// What decides which functions a kernel's calls lead to, where it runs in a process of the system; empty: nothing is
+/// set that could.
+std::string loader_text(KeyedFiles& files) {
+  std::vector<std::string> items;
+  for (const auto& [name, value] : set_variables({VariableReader::loader})) {
+    if (value.empty()) continue;
+    items.push_back(name + "=" + value);
+    if (name != "LD_PRELOAD") continue;
+    for (std::size_t begin = 0; begin < value.size();) {
+      const std::size_t end = std::min(value.find_first_of(" :", begin), value.size());
+      const std::string file = value.substr(begin, end - begin);
+      std::error_code error;
+      if (file.find('/') != std::string::npos && std::filesystem::is_regular_file(file, error))
+        items.push_back(short_file_digest(file, files));
+      begin = end + 1;
+    }
+  }
+  return items.empty() ? "" : canonical_list(items);
+}
+
+/// Compilers of the system search folders that nobody names; run-time compilers do not.
+std::vector<std::string> system_dirs(const DeviceInfo& device) {
+  const bool searched = device.backend == "host" || device.backend == "kokkos";
+  return searched ? shared_header_folders() : std::vector<std::string>();
+}
+
 }  // namespace
 
 std::string problem_part(const Bindings& problem) { return key_text(problem); }
@@ -191,7 +202,7 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const Compil
   // Any option may name a file.
   if (!spec.process)
     for (const std::string& option : request.options)
-      if (option.find_first_of("/@") != std::string::npos) id += "\n" + option;
+      if (option.find_first_of("/@") != std::string::npos || option.starts_with("-l")) id += "\n" + option;
   const std::lock_guard lock(mutex);
   std::vector<NamedFile> named;
   if (spec.process)
@@ -204,7 +215,8 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const Compil
   };
   if (computing.contains(id)) id += definitions();
   if (const auto known = read_sources.find(id); known != read_sources.end()) return known->second;
-  SourceClosure closure = spec.process ? program_closure(request, named) : compile_closure(request);
+  SourceClosure closure =
+      spec.process ? program_closure(request, named) : compile_closure(request, system_dirs(device), scanned);
   ReadSource found{sha256(closure.canonical_text), std::make_shared<const KeyedFiles>(std::move(closure.keyed))};
   if (closure.computes && computing.insert(id).second) id += definitions();
   return read_sources[id] = std::move(found);
@@ -243,6 +255,45 @@ void CandidateResolver::throw_if_data_changed() const {
   }
 }
 
+std::string CandidateResolver::State::runtime_part(const Config& config) const {
+  Bindings launch_only;
+  const std::vector<Parameter>& parameters = space.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (!parameters[i].compile_time) launch_only.emplace(parameters[i].name, config.at(i));
+  return key_text(launch_only);
+}
+
+std::string CandidateResolver::State::scalars_part(const Config& config) const {
+  const Lookup names = lookup(config);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < scalar_args.size(); ++i) {
+    const ArgSpec& argument = *scalar_args[i];
+    std::string value;
+    try {
+      value =
+          valued(scalar_values[i], config, [&](const CompiledText& text) { return typed_text(text.evaluate(names)); });
+    } catch (const NoValue& failure) {
+      value = "(" + failure.complaint + ")";
+    }
+    texts.push_back(fmt::format("{} {} {}", argument.name, to_string(argument.dtype), value));
+  }
+  return canonical_list(texts);
+}
+
+std::string CandidateResolver::launch_part(const Config& config) const {
+  try {
+    const Launch resolved = launch(config);
+    if (resolved.call)
+      return call_key_text(*resolved.call, *state_->spec.process) + state_->call_files_text(*resolved.call);
+    return fmt::format("grid {} block {} cluster {} shared {}", extents_text(resolved.grid),
+                       extents_text(resolved.block), extents_text(resolved.cluster), resolved.shared_bytes);
+  } catch (const NoValue& failure) {
+    return failure.complaint;
+  } catch (const CandidateFailure& failure) {
+    return failure.what();
+  }
+}
+
 KeyParts CandidateResolver::measurement_key_parts(const Config& config, const std::string& artifact_key) const {
   const Spec& spec = state_->spec;
   {
@@ -271,31 +322,16 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
       parts.emplace_back("device", device_part(state_->device));
       if (!state_->device.driver.empty()) parts.emplace_back("driver", state_->device.driver);
       if (std::string quota = cpu_quota_part(state_->device); !quota.empty()) parts.emplace_back("cpu_quota", quota);
+      if (!system_dirs(state_->device).empty())
+        if (std::string loader = loader_text(state_->data_files); !loader.empty())
+          parts.emplace_back("environment", std::move(loader));
       state_->constant_parts = std::move(parts);
     }
   }
-  const Lookup names = state_->lookup(config);
-  Bindings launch_only;
-  const std::vector<Parameter>& parameters = state_->space.parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (!parameters[i].compile_time) launch_only.emplace(parameters[i].name, config.at(i));
-  std::vector<std::string> scalar_texts;
-  for (std::size_t i = 0; i < state_->scalar_args.size(); ++i) {
-    const ArgSpec& argument = *state_->scalar_args[i];
-    std::string value;
-    try {
-      value = state_->valued(state_->scalar_values[i], config,
-                             [&](const CompiledText& text) { return typed_text(text.evaluate(names)); });
-    } catch (const NoValue& failure) {
-      value = "(" + failure.complaint + ")";
-    }
-    scalar_texts.push_back(fmt::format("{} {} {}", argument.name, to_string(argument.dtype), value));
-  }
-  const FilesText files_text = [this](const ProgramCall& call) { return state_->call_files_text(call); };
   KeyParts parts{{"artifact", artifact_key},
-                 {"runtime", key_text(launch_only)},
-                 {"scalars", canonical_list(scalar_texts)},
-                 {"launch", launch_text(*this, spec, config, files_text)}};
+                 {"runtime", state_->runtime_part(config)},
+                 {"scalars", state_->scalars_part(config)},
+                 {"launch", launch_part(config)}};
   parts.insert(parts.end(), state_->constant_parts.begin(), state_->constant_parts.end());
   // Part of the artifact as well; said again so that a record tells of itself that its times are none of the kernel's.
   if (state_->sanitize) parts.emplace_back("sanitize", "true");

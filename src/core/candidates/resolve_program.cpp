@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include "base/hash.hpp"
-#include "core/build/keyed_variables.hpp"
+#include "core/build/environment.hpp"
 #include "core/candidates/resolve_state.hpp"
 #include "core/spec/process_spec.hpp"
 
@@ -78,7 +78,8 @@ std::string call_key_text(const ProgramCall& call, const ProcessSpec& process) {
                        value.where, value.file, value.unit, value.row);
   };
   std::vector<std::string> variables, values{value_text(call.time)};
-  Variables set = run_variables(process.environment);
+  std::map<std::string, std::string> set =
+      set_variables({VariableReader::threads, VariableReader::loader}, process.environment);
   for (const auto& [name, text] : call.environment) {
     set.erase(name);
     variables.push_back(name + "=" + text);

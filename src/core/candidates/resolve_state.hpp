@@ -11,6 +11,7 @@
 
 #include "core/build/keyed_files.hpp"
 #include "core/build/named_files.hpp"
+#include "core/build/source_closure.hpp"
 #include "core/candidates/resolve.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/outcome.hpp"
@@ -64,6 +65,9 @@ struct CandidateResolver::State {
   /// Throws NoValue for entry, options and defines that have no value for this configuration.
   void check_templates(const Config& config) const;
   Launch resolve(const CompiledLaunch& texts, const Config& config) const;
+  /// Parts of the measurement key.
+  std::string runtime_part(const Config& config) const;
+  std::string scalars_part(const Config& config) const;
 
   // resolve_program.cpp: of a spec with [process].
   CompileRequest program_request(const Config& config) const;
@@ -115,6 +119,7 @@ struct CandidateResolver::State {
   std::set<std::filesystem::path> program_paths;         ///< of program_files, canonical
   std::mutex mutex;                                      ///< guards what follows: all of it is computed at first use
   std::map<std::string, ReadSource> read_sources;        ///< by source path, folders, options that name files
+  ScannedFiles scanned;                                  ///< of all read_sources
   std::set<std::string> computing;                       ///< of these paths: where the definitions count as well
   KeyedFiles data_files;                                 ///< what the measurement key describes beside the artifact
   std::map<std::filesystem::path, std::string> digests;  ///< of those that words name; empty: there was none

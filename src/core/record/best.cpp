@@ -60,6 +60,10 @@ bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
          std::tie(b.backend, b.vendor, b.arch, b.name, b.compute_units);
 }
 
+std::vector<const Record*> current_among(const std::vector<const Record*>& records) {
+  return current_records<RecordAccess>(records);
+}
+
 std::vector<const Record*> ranked(const std::vector<Record>& records, const Criterion& criterion) {
   return ranked_among(pointers_to(records), criterion);
 }

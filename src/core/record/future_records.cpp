@@ -11,11 +11,15 @@ namespace xtune {
 constexpr std::int64_t tolerance_ms = 300'000;
 
 void FutureRecords::look_at(const Record& record) {
-  if (record.unix_time_ms - now_ms_ <= tolerance_ms || record.device.backend == "replay") return;
+  if (look_at(record.unix_time_ms, record.device.backend)) newest_of(record.host);
+}
+
+bool FutureRecords::look_at(std::int64_t unix_time_ms, std::string_view backend) {
+  if (unix_time_ms - now_ms_ <= tolerance_ms || backend == "replay") return false;
   ++count_;
-  if (record.unix_time_ms < newest_ms_) return;
-  newest_ms_ = record.unix_time_ms;
-  host_ = record.host;
+  if (unix_time_ms < newest_ms_) return false;
+  newest_ms_ = unix_time_ms;
+  return true;
 }
 
 std::string FutureRecords::text() const {

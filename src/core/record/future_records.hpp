@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "core/record/record.hpp"
 
@@ -15,6 +17,9 @@ class FutureRecords {
  public:
   explicit FutureRecords(std::int64_t now_unix_ms) : now_ms_(now_unix_ms) {}
   void look_at(const Record& record);
+  /// The same of a record's time and its device's backend. True: it is the newest so far, whose host newest_of tells.
+  bool look_at(std::int64_t unix_time_ms, std::string_view backend);
+  void newest_of(std::string host) { host_ = std::move(host); }
   /// "3 records are dated in the future, the newest 2026-11-23 13:10:05 UTC, by host 'node7'"; empty: there are none.
   std::string text() const;
 

@@ -33,6 +33,14 @@ struct Group {
   bool exact_device = false;
 };
 
+/// By the text of their configuration.
+std::multimap<std::string, const Record*> failures_among(const std::vector<const Record*>& records) {
+  std::multimap<std::string, const Record*> failures;
+  for (const Record* record : current_among(records))
+    if (record->outcome != Outcome::ok) failures.emplace(bindings_text(record->config), record);
+  return failures;
+}
+
 LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion& criterion, const LookupRules& rules) {
   LookupGroup::Order order;
   if (rules.obstacle)
@@ -46,6 +54,10 @@ LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion&
   order.ranked = best.size();
   order.record = [best](std::size_t i) -> const Record& { return *best[i]; };
   order.device = [best](std::size_t i) -> const DeviceInfo& { return best[i]->device; };
+  order.any_failure = [best, failures = failures_among(records)](std::size_t i, const auto& visit) {
+    const auto [begin, end] = failures.equal_range(bindings_text(best[i]->config));
+    return std::any_of(begin, end, [&](const auto& failure) { return visit(*failure.second); });
+  };
   return order;
 }
 
@@ -53,21 +65,34 @@ struct ChosenRecord {
   std::optional<Record> record;
   std::vector<std::string> differences;
   std::size_t passed_over = 0;  // faster ones whose key differs
+  std::size_t failed = 0;       // those whose configuration failed as the spec is today
 };
 
 // Of records in their order: the first whose key holds, else the first stale one, else the first.
 ChosenRecord choose(const LookupGroup::Order& order, const LookupRules& rules) {
   if (!rules.differences) return {order.record(0), {}, 0};
+  const auto holds = [&](const Record& record) { return rules.differences(record).empty(); };
+  // Keys hold whatever the seed. What is wrong for one seed's inputs is wrong, though another seed's do not show it.
+  const auto is_wrong = [&](const Record& record) { return record.outcome == Outcome::wrong_result && holds(record); };
   ChosenRecord choice;
+  std::size_t failed = 0;
   for (std::size_t i = 0; i < order.ranked; ++i) {
     if (choice.record && rules.fit_at_best && rules.fit_at_best(order.device(i)) >= key_fit(choice.differences))
       continue;
     const Record& record = order.record(i);
     std::vector<std::string> differences = rules.differences(record);
-    if (differences.empty()) return {record, {}, i};
-    if (!choice.record || key_fit(differences) < key_fit(choice.differences))
-      choice = {record, std::move(differences), 0};
+    if (differences.empty()) {
+      if (!order.any_failure(i, is_wrong)) return {record, {}, i - failed, failed};
+      ++failed;
+      continue;
+    }
+    if (choice.record && key_fit(differences) >= key_fit(choice.differences)) continue;
+    if (order.any_failure(i, holds))
+      ++failed;
+    else
+      choice = {record, std::move(differences)};
   }
+  choice.failed = failed;
   return choice;
 }
 
@@ -142,6 +167,9 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
       continue;
     }
     ChosenRecord choice = choose(order, rules);
+    if (choice.failed > 0)
+      tell(fmt::format("{} records left out: their configurations failed as this spec is now", choice.failed));
+    if (!choice.record) continue;
     const bool exact = group.distance == 0 && group.exact_device;
     result.match = exact ? Match::exact : group.in_bucket && group.distance != 0 ? Match::bucket : Match::nearest;
     result.distance = group.distance;

@@ -26,7 +26,7 @@ struct LookupRules {
   std::function<std::string(const Record&)> obstacle;
   /// How its key differs from the one that its configuration would have today, as key_difference returns it; empty: not
   /// at all. A record whose key holds goes before a faster one that is stale, that one before any that differs
-  /// (KeyFit).
+  /// (KeyFit). One that does not hold never answers for a configuration that failed under a key that holds.
   std::function<std::vector<std::string>(const Record&)> differences;
   /// The best KeyFit that differences can come to for what was measured on this device. It costs next to nothing, and
   /// spares `differences` for records that cannot fit better than one before them. Empty: they may always hold.
@@ -59,6 +59,9 @@ struct LookupGroup {
     std::size_t ranked = 0;                                ///< of these, those that may answer
     std::function<const Record&(std::size_t)> record;      ///< by rank; valid until the next call
     std::function<const DeviceInfo&(std::size_t)> device;  ///< of that record, without reading it
+    /// visit(record) each failure of that record's configuration, as far as no later record of the same key takes it
+    /// back; until visit returns true. Returns what the last visit did. Leaves alone what `record` returned.
+    std::function<bool(std::size_t, const std::function<bool(const Record&)>& visit)> any_failure;
   };
   std::function<Order()> rank;  ///< called once at most
 };

@@ -100,6 +100,11 @@ bool is_sanitized(const Record& record) {
          record.key_parts.end();
 }
 
+// As both word their reports, which the bench service makes the message of a record.
+bool is_sanitizer_report(std::string_view message) {
+  return message.starts_with("AddressSanitizer: ") || message.find("runtime error: ") != std::string_view::npos;
+}
+
 bool is_measured(const Record& record, const Artifact& artifact) {
   return record.artifact_sha256.empty() || record.artifact_key != artifact.key ||
          sha256(artifact.image) == record.artifact_sha256;

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/build/artifact.hpp"
@@ -69,6 +70,9 @@ inline bool is_first(const Record& record) { return !record.drift && record.fina
 
 /// Whether its kernel was built with --sanitize: its times are not the kernel's.
 bool is_sanitized(const Record& record);
+
+/// Whether a failure's message is a report of AddressSanitizer or UndefinedBehaviorSanitizer.
+bool is_sanitizer_report(std::string_view message);
 
 /// Whether the artifact is the very one that the record measured; true where the record does not say.
 bool is_measured(const Record& record, const Artifact& artifact);

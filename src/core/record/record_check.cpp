@@ -1,8 +1,6 @@
 // A line with a checksum is what its writer wrote. A line without one is from an earlier version or another program.
 #include "core/record/record_check.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,7 +18,14 @@ using Json = nlohmann::json;
 constexpr std::string_view opening = ",\"checksum\":\"", closing = "\"}";
 constexpr std::size_t digits = 8, tail = opening.size() + digits + closing.size();
 
-std::string checksum_text(std::string_view text) { return fmt::format("{:08x}", crc32c(text)); }
+using Digits = std::array<char, digits>;
+
+Digits checksum_digits(std::string_view text) {
+  std::uint32_t sum = crc32c(text);
+  Digits hex{};
+  for (std::size_t i = digits; i-- > 0; sum >>= 4) hex[i] = "0123456789abcdef"[sum & 15];
+  return hex;
+}
 
 bool is_time(double time_ms) { return std::isfinite(time_ms) && time_ms > 0; }
 
@@ -55,15 +60,17 @@ bool differs(const Record& record, const char* name, const std::string& own) {
 
 std::string with_checksum(std::string object) {
   object.pop_back();  // the closing brace
-  const std::string sum = checksum_text(object);
-  return object.append(opening).append(sum).append(closing);
+  const Digits sum = checksum_digits(object);
+  return object.append(opening).append(sum.data(), sum.size()).append(closing);
 }
 
 Checksum checksum_of(std::string_view line) {
   if (line.size() <= tail || !line.ends_with(closing)) return Checksum::none;
   const std::string_view text = line.substr(0, line.size() - tail);
   if (line.substr(text.size(), opening.size()) != opening) return Checksum::none;
-  return line.substr(text.size() + opening.size(), digits) == checksum_text(text) ? Checksum::right : Checksum::wrong;
+  const Digits sum = checksum_digits(text);
+  const std::string_view given = line.substr(text.size() + opening.size(), digits);
+  return given == std::string_view(sum.data(), sum.size()) ? Checksum::right : Checksum::wrong;
 }
 
 bool follows_from(const Summary& summary, std::span<const double> samples_ms) {

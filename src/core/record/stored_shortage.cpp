@@ -52,6 +52,12 @@ bool tells_a_lack_of_the_device(const Record& record) {
                      [&](std::string_view name) { return message.find(name) != std::string_view::npos; });
 }
 
+/// The limit on a kernel's memory was half of what was free at that moment.
+bool tells_a_momentary_limit(const Record& record) {
+  return record.stage == "run" && record.message.starts_with("the kernel took more than ") &&
+         record.message.ends_with(" of memory beside its arguments, half of what was free, and was stopped");
+}
+
 bool was_stopped_late(const Record& record) {
   constexpr std::string_view opening = "compiling took longer than ";
   constexpr double late_s = 1.5;
@@ -73,6 +79,7 @@ bool is_stored_shortage(const Record& record) {
     case Outcome::launch_failed:
     case Outcome::crashed:
       return tells_a_start_that_failed(message) || has_line_of_lack(message) || tells_a_lack_of_the_device(record) ||
+             tells_a_momentary_limit(record) ||
              message.starts_with("the build ended well and left an empty file at {out}") ||
              message.find("not by xtune: perhaps the system ran out of memory") != std::string_view::npos;
     case Outcome::ok:

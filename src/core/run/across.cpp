@@ -18,6 +18,7 @@ void add(TuneResult& to, TuneResult&& more) {
   std::move(more.records.begin(), more.records.end(), std::back_inserter(to.records));
   std::move(more.further.begin(), more.further.end(), std::back_inserter(to.further));
   for (const auto& [outcome, count] : more.counts) to.counts[outcome] += count;
+  for (const auto& [outcome, count] : more.unread) to.unread[outcome] += count;
   to.from_store += more.from_store;
   to.total_s += more.total_s;
   to.compile_cpu_s += more.compile_cpu_s;

@@ -38,7 +38,10 @@ void BenchSession::prepare_reference() {
   if (reference_ready_) return;
   if (job_.reference.kind != ReferenceSpec::Kind::none) {
     if (!load_reference()) {
-      at_place(job_.reference.at, [this] { make_reference(); });
+      at_place(job_.reference.at, [this] {
+        make_reference();
+        if (job_.reference.kind != ReferenceSpec::Kind::kernel) judge_given_outputs();
+      });
       for (TestArgument& argument : arguments_) argument.expected.seal();
       save_reference();
     }
@@ -96,21 +99,27 @@ void BenchSession::make_kernel_reference() {
     const std::unique_ptr<Program> program = device_.load(with_image(plan.artifact), plan.launch);
     reset(arguments_, sets_[0]);
     const auto arguments = arguments_for(sets_[0], plan.scalar_arguments);
-    program->run({arguments, false, 0});
+    const auto launch = [&] { program->run({arguments, false, 0}); };
+    launch();
+    require_guards_kept();
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      if (arguments_[i].layout.role == ArgRole::in) continue;
+      arguments_[i].expected = SealedMemory(arguments_[i].layout.bytes());
+      sets_[0][i]->read(0, arguments_[i].expected.writable());
+    }
+    judge_reference_launch(launch);
   } catch (const CandidateFailure& failure) {
     const bool of_the_machine = lack_of(failure) != Lack::none;
     throw Error(of_the_machine ? ErrorKind::io : ErrorKind::invalid_spec,
                 fmt::format("the reference kernel '{}' failed ({}): {}", plan.name, to_string(failure.outcome()),
                             failure.what()));
   }
+}
+
+void BenchSession::require_guards_kept() {
   if (const auto damage = damaged_guard(arguments_, sets_[0]))
-    throw Error(ErrorKind::invalid_spec,
-                fmt::format("the reference kernel '{}' wrote {} {}", plan.name, damage->where, damage->argument));
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    if (arguments_[i].layout.role == ArgRole::in) continue;
-    arguments_[i].expected = SealedMemory(arguments_[i].layout.bytes());
-    sets_[0][i]->read(0, arguments_[i].expected.writable());
-  }
+    throw Error(ErrorKind::invalid_spec, fmt::format("the reference kernel '{}' wrote {} {}", job_.reference.name,
+                                                     damage->where, damage->argument));
 }
 
 BuiltinCall BenchSession::builtin_call(const TestArgument& output) const {
@@ -187,8 +196,9 @@ bool BenchSession::load_reference() {
     if (!std::filesystem::exists(expected_path(job_.scratch, i), ignored)) continue;
     const std::string text = read_file(expected_path(job_.scratch, i), arguments_[i].layout.bytes());
     store(arguments_[i].expected, std::as_bytes(std::span(text)));
-    arguments_[i].expected.seal();
   }
+  if (job_.reference.kind == ReferenceSpec::Kind::given) at_place(job_.reference.at, [this] { judge_given_outputs(); });
+  for (TestArgument& argument : arguments_) argument.expected.seal();
   return true;
 }
 

@@ -42,8 +42,12 @@ class BenchSession {
   std::uint64_t host_bytes() const noexcept;
 
   /// Computes the reference, or reads it from job.scratch where an earlier worker left it; nothing the second time.
-  /// Throws Error that opens with the reference's place in the spec: invalid_spec where it is wrong.
+  /// Throws Error that opens with the reference's place in the spec: invalid_spec where it is wrong, or where nothing
+  /// can be compared with its outputs because it wrote none of them or only NaN.
   void prepare_reference();
+
+  /// What prepare_reference() found strange in the reference, where this session computed it.
+  const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
   /// Loads, validates, measures, and validates once more what was measured in full; prepares the reference where that
   /// was not done. A failure of the configuration is in the answer; Error is thrown for xtune's own failures.
@@ -59,6 +63,7 @@ class BenchSession {
   void allocate(std::size_t sets);
   void make_reference();
   void make_kernel_reference();
+  void require_guards_kept();
   void make_builtin_reference();
   void make_file_reference();
   void make_command_reference();
@@ -66,6 +71,13 @@ class BenchSession {
   void save_reference() const;
   void leave_outputs(const std::string& launch);  ///< where the job wants them
   void decide_tolerances();
+  // In reference_check.cpp.
+  bool inputs_are_finite() const;
+  void require_numbers(const std::string& output, std::uint64_t count, std::uint64_t nans) const;
+  /// Launches the reference kernel once more, on zeroed outputs, where it left NaN or poison behind.
+  void judge_reference_launch(const std::function<void()>& launch);
+  void judge_given_outputs();  ///< expected contents that are no kernel's
+
   BuiltinCall builtin_call(const TestArgument& output) const;
   TestArgument& output_named(const std::string& name);
 
@@ -117,6 +129,7 @@ class BenchSession {
   std::int64_t look_took_ns_ = 0;
   bool in_place_ = false;
   bool reference_ready_ = false;
+  std::vector<std::string> warnings_;
   std::vector<bool> inputs_intact_;            ///< of each set, since they were last compared
   std::unique_ptr<DeviceCheck> device_check_;  ///< nullptr: everything is checked on the host
   Contenders contenders_;                      ///< of the last rounds

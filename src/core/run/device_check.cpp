@@ -116,7 +116,7 @@ std::vector<CheckItem> DeviceCheck::items_to_poison(BufferSet& set) const {
   for (std::size_t i = 0; i < set.size(); ++i) {
     const std::uint64_t address = address_of(*set[i]), bytes = arguments_[i].layout.bytes();
     if (arguments_[i].layout.role == ArgRole::out)
-      items.push_back(item(CheckItem::fill, address, bytes, repeated(poison_byte)));
+      items.push_back(item(CheckItem::fill, address, bytes, repeated(poison_byte(arguments_[i].layout.dtype))));
     if (arguments_[i].layout.role == ArgRole::inout)
       items.push_back(item(CheckItem::copy, address, bytes, address_of(*copies_[i].pristine)));
   }

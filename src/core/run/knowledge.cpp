@@ -4,36 +4,178 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
+#include <deque>
+#include <functional>
 #include <limits>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
 
 #include "core/candidates/rank.hpp"
 #include "core/device/device_model.hpp"
 #include "core/record/best.hpp"
 #include "core/record/key_fit.hpp"
 #include "core/record/record_log.hpp"
-#include "core/replay/records.hpp"
+#include "core/replay/recording.hpp"
+#include "core/space/bindings_text.hpp"
+#include "core/store/growing_records.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
 namespace {
 
+using Row = GrowingRecords::Row;
+
 constexpr std::size_t most_sources = 8;
+
+/// First measurements of one problem on one kind of device.
+struct Study {
+  const Bindings* problem = nullptr;
+  const DeviceInfo* device = nullptr;
+  std::vector<const StoredConfig*> rows;
+  std::size_t valid = 0;
+};
 
 /// How much less a source is worth: another architecture weighs more than another device of this one, that more than
 /// another problem, that more than another driver.
-int distance(const Recording& recording, const Bindings& problem, const DeviceInfo& own) {
-  if (same_device(recording.device, own)) return recording.problem == problem ? 0 : 1;
-  if (recording.device.arch == own.arch) return 2;
-  return recording.device.vendor == own.vendor ? 3 : 4;
+int distance(const Study& study, const Bindings& problem, const DeviceInfo& own) {
+  if (same_device(*study.device, own)) return *study.problem == problem ? 0 : 1;
+  if (study.device->arch == own.arch) return 2;
+  return study.device->vendor == own.vendor ? 3 : 4;
 }
 
-std::string describe(const Recording& recording, const DeviceInfo& own) {
-  std::string text = fmt::format("{} ({})", recording.device.name, recording.device.arch);
-  for (const auto& [name, value] : recording.problem) text += fmt::format(", {}={}", name, to_text(value));
-  if (same_device(recording.device, own) && !same_driver(recording.device, own))
-    text += ", driver " + recording.device.driver;
+std::string describe(const Study& study, const DeviceInfo& own) {
+  std::string text = fmt::format("{} ({})", study.device->name, study.device->arch);
+  for (const auto& [name, value] : *study.problem) text += fmt::format(", {}={}", name, to_text(value));
+  if (same_device(*study.device, own) && !same_driver(*study.device, own)) text += ", driver " + study.device->driver;
   return text;
+}
+
+/// The newest full measurement counts; a pruned record only where there is no other.
+bool supersedes(const StoredConfig& row, const StoredConfig& other) {
+  const bool pruned = row.outcome == Outcome::pruned, other_pruned = other.outcome == Outcome::pruned;
+  if (pruned != other_pruned) return other_pruned;
+  return row.unix_time_ms >= other.unix_time_ms;
+}
+
+bool same_names(const StoredConfig& a, const StoredConfig& b) {
+  if (a.names && b.names) return *a.names == *b.names;
+  const Bindings left = config_bindings(a), right = config_bindings(b);
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](const auto& one, const auto& other) { return one.first == other.first; });
+}
+
+/// Sorts rows into studies, by their devices and problems, which are looked at once each.
+class Studies {
+ public:
+  /// may_guide(problem, device): whether such a record may guide at all.
+  using MayGuide = std::function<bool(const Bindings& problem, const DeviceInfo& device)>;
+  explicit Studies(MayGuide may_guide) : may_guide_(std::move(may_guide)) {}
+
+  void add(const Row& row) {
+    if (row.config->drift || row.config->finals || row.config->sanitized) return;
+    Study* const study = study_of(row);
+    if (!study) return;
+    // What has other parameters than the first is of another space.
+    if (study->rows.empty() || same_names(*row.config, *study->rows.front())) study->rows.push_back(row.config);
+  }
+
+  /// Of each configuration one row is left.
+  std::vector<Study> sorted(const Bindings& problem, const DeviceInfo& own) && {
+    for (Study& study : studies_) settle(study);
+    std::stable_sort(studies_.begin(), studies_.end(), [&](const Study& a, const Study& b) {
+      const int left = distance(a, problem, own), right = distance(b, problem, own);
+      return left != right ? left < right : a.valid > b.valid;
+    });
+    return std::move(studies_);
+  }
+
+ private:
+  using Kind = std::tuple<std::string, std::string, std::string, std::int64_t, std::string>;
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  Study* study_of(const Row& row) {
+    auto& known = numbers_[row.view];
+    const std::uint64_t id = std::uint64_t{row.config->problem} << 32 | row.config->device;
+    const auto [place, is_new] = known.try_emplace(id, none);
+    if (is_new) place->second = number_of(row.view->problem_of(*row.config), row.view->device_of(*row.config));
+    return place->second == none ? nullptr : &studies_[place->second];
+  }
+  std::size_t number_of(const Bindings& problem, const DeviceInfo& device) {
+    if (!may_guide_(problem, device)) return none;
+    const Kind kind(device.backend, device.arch, device.name, device.compute_units, bindings_text(problem));
+    const auto [place, is_new] = kinds_.try_emplace(kind, studies_.size());
+    if (is_new) studies_.push_back({&problem, &device, {}, 0});
+    return place->second;
+  }
+  static void settle(Study& study) {
+    std::unordered_map<std::string_view, std::size_t> places;
+    std::vector<const StoredConfig*> current;
+    for (const StoredConfig* row : study.rows) {
+      const auto [place, is_new] = places.try_emplace(row->values, current.size());
+      if (is_new)
+        current.push_back(row);
+      else if (supersedes(*row, *current[place->second]))
+        current[place->second] = row;
+    }
+    study.rows = std::move(current);
+    study.valid = static_cast<std::size_t>(std::count_if(
+        study.rows.begin(), study.rows.end(), [](const StoredConfig* row) { return row->outcome == Outcome::ok; }));
+  }
+
+  MayGuide may_guide_;
+  std::vector<Study> studies_;
+  std::map<Kind, std::size_t> kinds_;
+  std::map<const StoreView*, std::unordered_map<std::uint64_t, std::size_t>> numbers_;
+};
+
+/// Whether a study's configurations can be those of the space: parameters that only one of both has must have one
+/// value. own: the names of the study's parameters.
+bool is_comparable(const Study& study, const Space& space, const Bindings& first) {
+  std::set<std::string_view> shared;
+  for (const Parameter& parameter : space.parameters())
+    if (first.contains(parameter.name))
+      shared.insert(parameter.name);
+    else if (parameter.values.size() > 1)
+      return false;
+  if (shared.size() == first.size()) return !shared.empty();
+  return std::all_of(study.rows.begin(), study.rows.end(), [&](const StoredConfig* row) {
+    const Bindings config = config_bindings(*row);
+    return std::all_of(config.begin(), config.end(), [&](const auto& binding) {
+      return shared.contains(binding.first) || binding.second == first.at(binding.first);
+    });
+  });
+}
+
+/// What a study tells of the configurations of the space, by their indices.
+std::vector<Observation> observations_of(const Study& study, const Space& space) {
+  if (study.rows.empty() || !is_comparable(study, space, config_bindings(*study.rows.front()))) return {};
+  std::vector<std::pair<std::uint64_t, const StoredConfig*>> found;
+  Config config(space.parameters().size());
+  for (const StoredConfig* row : study.rows) {
+    const Bindings values = config_bindings(*row);
+    for (std::size_t i = 0; i < config.size(); ++i) {
+      const auto value = values.find(space.parameters()[i].name);
+      config[i] = value == values.end() ? space.parameters()[i].values.front() : value->second;
+    }
+    if (const auto index = space.index_of(config)) found.emplace_back(*index, row);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first
+                              : supersedes(*a.second, *b.second) && !supersedes(*b.second, *a.second);
+  });
+  std::vector<Observation> observations;
+  for (const auto& [index, row] : found) {
+    if (!observations.empty() && observations.back().index == index) continue;
+    const bool timed = row->outcome == Outcome::ok || row->outcome == Outcome::pruned;
+    if (timed && !is_time(row->time_ms))
+      observations.push_back({index, Outcome::launch_failed, 0});
+    else
+      observations.push_back({index, row->outcome, timed ? row->time_ms : 0});
+  }
+  return observations;
 }
 
 }  // namespace
@@ -56,47 +198,37 @@ Knowledge candidates_of(const Spec& spec, const Space& space, const Bindings& pr
 }
 
 void add_sources(Knowledge& knowledge, const Spec& spec, const Space& space, const Bindings& problem,
-                 const Target& target, const std::vector<Record>& here, const std::filesystem::path& store) {
-  const auto is_own = [&](const Record& record) {
-    return record.problem == problem && same_device(record.device, target.device) &&
-           same_driver(record.device, target.device);
+                 const Target& target, const GrowingRecords& here, const std::filesystem::path& store,
+                 std::int64_t before_unix_ms) {
+  const DeviceInfo& own = target.device;
+  const auto is_own = [&](const Bindings& sizes, const DeviceInfo& device) {
+    return same_device(device, own) && same_driver(device, own) && sizes == problem;
   };
-  // A replay would be guided by what it is to find, whoever measured it. A run that measures is not: what another
-  // backend found on this device is knowledge like any other.
-  const auto is_replayed = [&](const Record& record) {
-    return target.device.backend == "replay" && record.problem == problem &&
-           may_be_same_hardware(record.device, target.device);
+  for (const Row& row : here.rows_of(problem, own))
+    if (same_driver(row.view->device_of(*row.config), own))
+      before_unix_ms = std::min(before_unix_ms, row.config->unix_time_ms);
+  Studies studies([&](const Bindings& sizes, const DeviceInfo& device) {
+    if (device.backend == "replay" || is_cpu(device) != is_cpu(own) || is_own(sizes, device)) return false;
+    // A replay would be guided by what it is to find, whoever measured it. A run that measures is not: what another
+    // backend found on this device is knowledge like any other.
+    return own.backend != "replay" || sizes != problem || !may_be_same_hardware(device, own);
+  });
+  const auto take = [&](const Row& row) {
+    if (row.config->unix_time_ms < before_unix_ms) studies.add(row);
   };
-  std::int64_t first_own_ms = std::numeric_limits<std::int64_t>::max();
-  for (const Record& record : here)
-    if (is_own(record)) first_own_ms = std::min(first_own_ms, record.unix_time_ms);
-  RecordSet others;
-  const auto guides = [&](const Record& record) {
-    return !is_own(record) && !is_replayed(record) && record.unix_time_ms < first_own_ms &&
-           is_cpu(record.device) == is_cpu(target.device);
-  };
+  std::deque<GrowingRecords> elsewhere;
   for (const std::string& arch : recorded_archs(store, spec.kernel.name)) {
-    if (arch == target.device.arch) {
-      std::copy_if(here.begin(), here.end(), std::back_inserter(others.records), guides);
+    if (arch == own.arch) {
+      here.each_row(take);
       continue;
     }
-    RecordSet set = read_records(store, arch, spec.kernel.name);
-    std::copy_if(std::move_iterator(set.records.begin()), std::move_iterator(set.records.end()),
-                 std::back_inserter(others.records), guides);
+    GrowingRecords& other = elsewhere.emplace_back(store, arch, spec.kernel.name, spec.measure.statistic);
+    other.refresh();
+    other.each_row(take);
   }
-  std::vector<Recording> recordings;
-  try {
-    if (!others.records.empty()) recordings = recordings_of(std::move(others), store.string(), spec.measure.statistic);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::nothing_valid) throw;
-  }
-  std::stable_sort(recordings.begin(), recordings.end(), [&](const Recording& a, const Recording& b) {
-    const int left = distance(a, problem, target.device), right = distance(b, problem, target.device);
-    return left != right ? left < right : a.valid() > b.valid();
-  });
-  for (const Recording& recording : recordings) {
+  for (const Study& study : std::move(studies).sorted(problem, own)) {
     if (knowledge.sources.size() == most_sources) break;
-    Source source{describe(recording, target.device), map_observations(recording, space)};
+    Source source{describe(study, own), observations_of(study, space)};
     if (source.observations.empty()) continue;
     knowledge.notes.push_back(fmt::format("guided by {} records of {}", source.observations.size(), source.name));
     knowledge.sources.push_back(std::move(source));

@@ -2,16 +2,19 @@
 // problems tell.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
-#include "core/record/record.hpp"
 #include "core/run/inventory.hpp"
 #include "core/search/strategy.hpp"
 #include "core/spec/spec.hpp"
 
 namespace xtune {
+
+class GrowingRecords;
 
 struct Knowledge {
   std::vector<std::uint64_t> first;  ///< by the spec's [candidates]
@@ -27,8 +30,10 @@ Knowledge candidates_of(const Spec& spec, const Space& space, const Bindings& pr
 /// a run that goes on, or repeats, is guided as it was at first. A replay is not guided by records of this problem on
 /// the device that it replays, through whichever backend they were taken; a run that measures is guided by what another
 /// backend found on its device. GPUs learn from GPUs alone, CPUs from CPUs. The nearest count, eight sources at most.
-/// here: the store's records of this kernel on this architecture, which the caller has read already.
+/// here: the store's records of this kernel on this architecture, refreshed. before_unix_ms: what is newer guides
+/// nothing.
 void add_sources(Knowledge& knowledge, const Spec& spec, const Space& space, const Bindings& problem,
-                 const Target& target, const std::vector<Record>& here, const std::filesystem::path& store);
+                 const Target& target, const GrowingRecords& here, const std::filesystem::path& store,
+                 std::int64_t before_unix_ms = std::numeric_limits<std::int64_t>::max());
 
 }  // namespace xtune

@@ -19,7 +19,8 @@ void reset(const std::vector<TestArgument>& arguments, BufferSet& set, bool rewr
 
 void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].layout.role == ArgRole::out) set[i]->fill(0, arguments[i].layout.bytes(), poison_byte);
+    if (arguments[i].layout.role == ArgRole::out)
+      set[i]->fill(0, arguments[i].layout.bytes(), poison_byte(arguments[i].layout.dtype));
   restore_in_place(arguments, set);
 }
 

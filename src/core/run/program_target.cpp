@@ -8,7 +8,7 @@
 #include "base/find_program.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "core/build/keyed_variables.hpp"
+#include "core/build/environment.hpp"
 #include "core/spec/process_spec.hpp"
 #include "xtune/error.hpp"
 
@@ -52,7 +52,8 @@ std::string build_fingerprint(const Spec& spec) {
     text = fmt::format("{} sha256:{}", std::filesystem::path(path).filename().string(),
                        sha256(read_file(path, largest_program)).substr(0, 16));
   if (!process.build.given()) return text;
-  Variables set = build_variables(process.environment);
+  std::map<std::string, std::string> set =
+      set_variables({VariableReader::make, VariableReader::folders, VariableReader::compiler}, process.environment);
   for (const auto& [name, word] : process.build_env) set.erase(name);
   for (const auto& [name, value] : set) text += fmt::format(", {}={}", name, printable(value));
   return text;

@@ -88,11 +88,14 @@ struct OpenJob {
   std::vector<std::pair<std::string, ToleranceRule>> tolerances;  ///< per output argument
   int repeats = 0;  ///< more validating launches, whose output bits must be the same
   MeasureSpec measure;
+  std::function<void(const std::string&)> warn = {};  ///< told what is strange in the reference; not sent to a worker
 };
 
 /// Driver to bench worker, after OpenJob where there is a reference: compute it, or read what an earlier worker left. A
 /// request of its own, so that a reference kernel that hangs or crashes can be told from all else.
 nlohmann::json reference_request();
+/// In the answer to it: texts for the user about the reference.
+inline constexpr const char* warnings_member = "warnings";
 
 /// Driver to bench worker: load, validate and measure one configuration.
 struct BenchJob {
@@ -120,9 +123,9 @@ struct BenchAnswer {
   bool no_device = false;           ///< the device did not open, message says why; by the service, not by a worker
   std::string missing_artifact;     ///< its key: the store lost it, nothing was measured; by the service
 };
-/// An answer of a bench worker has this member, true, where kernels have left so much memory behind in it that it must
-/// be replaced.
-inline constexpr const char* grown_member = "grown";
+/// An answer of a bench worker has this member, true, where kernels have left so much memory behind in it, or have
+/// rescheduled its threads (base/thread_state.hpp), so that it must be replaced.
+inline constexpr const char* worn_member = "worn";
 
 /// Driver to bench worker: launch configurations that have passed before again, in turns, so that whatever changes with
 /// time touches all of them alike. After the rounds each is launched once more and its outputs are compared.

@@ -15,7 +15,9 @@ namespace {
 
 /// A source that is refused, or takes too long, is the spec's. What killed a compiler is not in the spec.
 ErrorKind kind_of_failure(const CompileAnswer& answer) {
-  return answer.lack != Lack::none || answer.outcome == Outcome::crashed ? ErrorKind::io : ErrorKind::invalid_spec;
+  // What is unclear, such as a header that is missing, is most likely the spec's.
+  const bool of_the_machine = answer.lack != Lack::none && answer.lack != Lack::unclear;
+  return of_the_machine || answer.outcome == Outcome::crashed ? ErrorKind::io : ErrorKind::invalid_spec;
 }
 
 }  // namespace

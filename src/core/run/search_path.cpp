@@ -37,6 +37,9 @@ bool SearchPath::show_next() {
 
 void SearchPath::set_outcome(std::uint64_t number, const Observation& outcome) {
   outcomes_.at(number - shown_) = outcome;
+  // Of a strategy that does not learn nothing waits for its turn: there may be millions.
+  while (!learns() && show_next()) {
+  }
 }
 
 }  // namespace xtune

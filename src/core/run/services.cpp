@@ -271,7 +271,7 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt o
                         answer = read(*reply.answer);
                         refuted_ = refuted_ || (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned);
                         // Its device is lost and it is about to end: the next configuration must not be sent to it.
-                        if (answer.outcome == Outcome::crashed || reply.answer->value(grown_member, false))
+                        if (answer.outcome == Outcome::crashed || reply.answer->value(worn_member, false))
                           worker_.interrupt();
                         if (answer.log.empty() && answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned)
                           answer.log = reply.stderr_tail;
@@ -315,6 +315,8 @@ void WorkerBenchService::prepare_reference(std::function<void()> then, Refused r
                     } catch (const Error& error) {
                       return refused(error);
                     }
+                    for (const auto& text : reply.answer->value(warnings_member, std::vector<std::string>()))
+                      if (problem_.warn) problem_.warn(text);
                     opened_generation_ = reply.generation;
                     then();
                   });

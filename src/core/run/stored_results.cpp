@@ -1,48 +1,115 @@
-// Sorts a store's records by what they say to a run.
+// Sorts a store's records by what they say to a run. Of a million rows only few bytes each are added here.
 #include "core/run/stored_results.hpp"
+
+#include <bit>
 
 #include "core/record/best.hpp"
 #include "core/record/key_fit.hpp"
 #include "core/record/stored_shortage.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune {
 namespace {
 
-bool supersedes(const Record& later, const Record& earlier) {
-  const bool newer = earlier.unix_time_ms <= later.unix_time_ms;
+struct Facts {
+  Outcome outcome;
+  std::int64_t unix_time_ms;
+};
+
+template <class From>
+Facts facts_of(const From& from) {
+  return {from.outcome, from.unix_time_ms};
+}
+
+bool supersedes(const Facts& later, const Facts& earlier) {
   if (later.outcome == Outcome::pruned && earlier.outcome == Outcome::ok) return false;
   if (later.outcome == Outcome::ok && earlier.outcome == Outcome::pruned) return true;
-  return newer;
+  return earlier.unix_time_ms <= later.unix_time_ms;
 }
+
+// Finals and what follows the device's drift are no first measurements. Wrong results say of the configuration itself
+// what no earlier record of it outweighs.
+bool answers(const StoredConfig& row) { return (!row.drift && !row.finals) || row.outcome == Outcome::wrong_result; }
+
+std::uint32_t tag_of(const KeyDigest& key) { return static_cast<std::uint32_t>(KeyDigestHash()(key) >> 32); }
 
 }  // namespace
 
-StoredResults::StoredResults(std::vector<Record> records) {
-  for (Record& record : records) add(std::move(record));
+StoredResults::StoredResults(std::vector<Row> rows) {
+  slots_.resize(std::bit_ceil(rows.size() * 2 + 1));
+  for (const Row& row : rows) {
+    if (row.config->finals) {
+      try {
+        finals_.push_back(row.view->record_of(*row.config));
+      } catch (const Error&) {  // its file was repaired or removed meanwhile
+        continue;
+      }
+    }
+    if (!answers(*row.config)) continue;
+    Slot& slot = slots_[slot_of(row.config->key)];
+    if (slot.place == 0) {
+      rows_.push_back(row);
+      slot = {static_cast<std::uint32_t>(rows_.size()), tag_of(row.config->key)};
+    } else if (Row& known = rows_[slot.place - 1]; supersedes(facts_of(*row.config), facts_of(*known.config))) {
+      known = row;
+    }
+  }
+  taken_.resize(rows_.size());
+}
+
+std::size_t StoredResults::slot_of(const KeyDigest& key) const {
+  const std::uint32_t tag = tag_of(key);
+  std::size_t slot = KeyDigestHash()(key) & (slots_.size() - 1);
+  while (slots_[slot].place && (slots_[slot].tag != tag || rows_[slots_[slot].place - 1].config->key != key))
+    slot = (slot + 1) & (slots_.size() - 1);
+  return slot;
+}
+
+std::size_t StoredResults::place_of(const KeyDigest& key) const {
+  if (rows_.empty()) return 0;
+  const std::uint32_t place = slots_[slot_of(key)].place;
+  return place == 0 || taken_[place - 1] ? rows_.size() : place - 1;
 }
 
 void StoredResults::add(Record record) {
   if (is_stored_shortage(record)) return;
   if (!record.finals.empty()) finals_.push_back(record);
-  // Wrong results say of the configuration itself what no earlier record of it outweighs.
   if (!is_first(record) && record.outcome != Outcome::wrong_result) return;
-  Record& slot = first_[record.key];
-  if (slot.key.empty() || supersedes(record, slot)) slot = std::move(record);
+  const KeyDigest key(record.key);
+  const Answer known = find(key);
+  if (known && !supersedes(facts_of(record), {known.outcome, known.unix_time_ms})) return;
+  take(key);
+  records_.insert_or_assign(key, std::move(record));
 }
 
-const Record* StoredResults::find(const std::string& key) const {
-  const auto found = first_.find(key);
-  return found == first_.end() ? nullptr : &found->second;
+StoredResults::Answer StoredResults::find(const KeyDigest& key) const {
+  if (!records_.empty())
+    if (const auto found = records_.find(key); found != records_.end())
+      return {&found->second, {}, found->second.outcome, found->second.unix_time_ms};
+  const std::size_t place = place_of(key);
+  if (place == rows_.size()) return {};
+  return {nullptr, rows_[place], rows_[place].config->outcome, rows_[place].config->unix_time_ms};
 }
 
-Record StoredResults::take(const std::string& key) { return std::move(first_.extract(key).mapped()); }
+void StoredResults::take(const KeyDigest& key) {
+  records_.erase(key);
+  if (const std::size_t place = place_of(key); place != rows_.size()) taken_[place] = true;
+}
 
-std::vector<const Record*> StoredResults::ok_of(const Bindings& problem, const DeviceInfo& device) const {
+std::vector<const Record*> StoredResults::ok_records(const DeviceInfo& device) const {
   std::vector<const Record*> found;
-  for (const auto& [key, record] : first_)
-    if (record.outcome == Outcome::ok && record.problem == problem && same_device(record.device, device) &&
-        same_driver(record.device, device))
+  for (const auto& [key, record] : records_)
+    if (record.outcome == Outcome::ok && same_device(record.device, device) && same_driver(record.device, device))
       found.push_back(&record);
+  return found;
+}
+
+std::vector<StoredResults::Row> StoredResults::ok_rows(const DeviceInfo& device) const {
+  std::vector<Row> found;
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (!taken_[i] && rows_[i].config->outcome == Outcome::ok &&
+        same_driver(rows_[i].view->device_of(*rows_[i].config), device))
+      found.push_back(rows_[i]);
   return found;
 }
 

@@ -5,13 +5,13 @@
 
 namespace xtune {
 
-void TimeStamps::learn(const Record& record) {
-  if (record.unix_time_ms < start_ms_) return;
-  std::int64_t& newest = ahead_[record.key];
-  newest = std::max(newest, record.unix_time_ms);
+void TimeStamps::learn(const KeyDigest& key, std::int64_t unix_time_ms) {
+  if (unix_time_ms < start_ms_) return;
+  std::int64_t& newest = ahead_[key];
+  newest = std::max(newest, unix_time_ms);
 }
 
-std::int64_t TimeStamps::next(const std::string& key) {
+std::int64_t TimeStamps::next(const KeyDigest& key) {
   last_ms_ = std::max(last_ms_, clock_.unix_time_ms());
   const auto found = ahead_.find(key);
   if (found == ahead_.end()) return last_ms_;

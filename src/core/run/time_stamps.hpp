@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <unordered_map>
 
 #include "base/clock.hpp"
-#include "core/record/record.hpp"
+#include "core/store/stored_config.hpp"
 
 namespace xtune {
 
@@ -16,15 +15,15 @@ class TimeStamps {
  public:
   explicit TimeStamps(Clock& clock) : clock_(clock), start_ms_(clock.unix_time_ms()), last_ms_(start_ms_) {}
 
-  void learn(const Record& record);
+  void learn(const KeyDigest& key, std::int64_t unix_time_ms);
   /// Unix time in ms: the clock's, but never before an earlier stamp, and after all records of the key.
-  std::int64_t next(const std::string& key);
+  std::int64_t next(const KeyDigest& key);
 
  private:
   Clock& clock_;
   const std::int64_t start_ms_;
   std::int64_t last_ms_;
-  std::unordered_map<std::string, std::int64_t> ahead_;  ///< newest time by key; only of those after the run's start
+  std::unordered_map<KeyDigest, std::int64_t, KeyDigestHash> ahead_;  ///< newest time; only after the run's start
 };
 
 }  // namespace xtune

@@ -36,6 +36,7 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
       start_ns_(clock.now_ns()),
       space_(make_space(spec, problem, device_facts(target.device), [this] { stop_where_asked(); })),
       resolver_(spec, space_, problem, target.device, target.arch, target.backend.toolchain, options.sanitize),
+      keys_(resolver_),
       objective_(spec),
       criterion_(objective_.criterion(problem, target.device)),
       evals_(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space_.size() : default_evals)),
@@ -43,9 +44,12 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
       alternate_(is_cpu(target.device)),
       // Each device has one configuration at hand and one waiting.
       batch_(compiler.parallel() * (alternate_ ? 4 : 2) + 2 * std::max<std::size_t>(benches.size(), 1)),
-      on_arch_(read_store(problem)),
+      store_records_(options.records ? *options.records
+                                     : own_records_.emplace(options.store, target.device.arch, spec.kernel.name,
+                                                            spec.measure.statistic)),
+      rows_(read_store(problem)),
       path_(make_search(problem), window()),
-      stored_(options.fresh && options.peers ? std::vector<Record>() : std::move(on_arch_)),
+      stored_(options.fresh && options.peers ? std::vector<Row>() : std::move(rows_)),
       compile_times_(space_) {
   for (std::size_t i = 0; i < benches.size() && i <= target.further.size(); ++i) {
     benches_.push_back(std::make_unique<RebuildingBench>(*benches[i], compiler_, spec.kernel.compile_timeout_s));
@@ -103,6 +107,7 @@ TuneResult Tuning::go() {
   if (left_out_ > 1)
     observer_.on_warning(fmt::format(
         "{} failures are not stored, since the machine may have caused them: later runs try them again", left_out_));
+  read_reported();
   result_.total_s = elapsed_s();
   report();
   return std::move(result_);

@@ -35,6 +35,10 @@ struct TuneOptions {
   /// The store's records of this kernel and architecture, where several searches read them; null: reads them itself.
   GrowingRecords* records = nullptr;
   Peers* peers = nullptr;  ///< other processes at the same search; outlives the run
+  /// Where set, stored results stay rows of some 200 bytes, and only those are read whole that may be among so many
+  /// best, tie with the best, or are the example of a failure. Objectives other than a statistic of the time need all
+  /// of them whole. Unset: all are.
+  std::optional<std::size_t> best_only;
   /// Not empty: these configurations and no others, each in full; those that the space does not allow are passed over.
   std::vector<Bindings> only;
 };
@@ -44,7 +48,7 @@ struct Progress {
   std::uint64_t done = 0, total = 0, from_store = 0;
   std::size_t compiling = 0, waiting = 0;  ///< in the pool; compiled and queued for the device
   double elapsed_s = 0;
-  const Record* best = nullptr;
+  const Record* best = nullptr;  ///< of a stored result perhaps nothing but configuration and times
 };
 
 /// Called on the tuner's thread.
@@ -53,6 +57,8 @@ class TuneObserver {
   virtual ~TuneObserver() = default;
   /// log: the compiler's or sanitizer's output, empty for stored records.
   virtual void on_record(const Record& /*record*/, const std::string& /*log*/, bool /*from_store*/) {}
+  /// Whether on_record is to get stored records too, where TuneOptions::best_only would leave them unread.
+  virtual bool wants_stored() const { return true; }
   virtual void on_progress(const Progress& /*progress*/) {}
   virtual void on_note(const std::string& /*text*/) {}
   virtual void on_warning(const std::string& /*text*/) {}
@@ -61,7 +67,11 @@ class TuneObserver {
 struct TuneResult {
   Bindings problem;
   DeviceInfo device;
-  std::vector<Record> records;  ///< every configuration that this run evaluated, stored ones included
+  /// Every configuration that this run evaluated, stored ones included, but for those that TuneOptions::best_only left
+  /// unread; of what ties with the best without being among so many best, nothing but key, configuration and times.
+  std::vector<Record> records;
+  std::map<Outcome, std::uint64_t> unread;  ///< evaluated ones that are not among the records
+  std::uint64_t evaluated() const;
   /// What else its answer rests on: the records of finals, and stored results of configurations that this run did not
   /// evaluate where they may be the best.
   std::vector<Record> further;

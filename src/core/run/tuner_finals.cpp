@@ -17,20 +17,30 @@ bool Tuning::go_on_after_search() {
 /// its samples do not show to be slower than that (than the last of the best, where several are asked for) is measured
 /// in full, the most promising first.
 bool Tuning::settle() {
-  std::erase_if(pruned_, [&](const Pruned& one) {
-    const Record& loser = result_.records[one.record];
-    if (options_.top > 1) {
-      const auto there = bar();
-      return there && still_lost(loser.samples_ms, scaled(*there, slowness_of(loser.device)));
+  const auto lost = [&](const Pruned& one) {
+    const DeviceInfo& device =
+        one.record ? result_.records[*one.record].device : one.row.view->device_of(*one.row.config);
+    std::optional<Incumbent> there = bar();
+    double slowness = slowness_of(device);
+    if (options_.top <= 1) {
+      if (!best_score_) return false;
+      const Record& first = best();
+      there = incumbent_of(first.time_ms, statistic(first.time_ms, spec_.measure.statistic));
+      slowness /= slowness_of(first.device);
     }
-    if (!best_score_) return false;
-    const Record& best = result_.records[best_];
-    const Incumbent there = incumbent_of(best.time_ms, statistic(best.time_ms, spec_.measure.statistic));
-    return still_lost(loser.samples_ms, scaled(there, slowness_of(loser.device) / slowness_of(best.device)));
-  });
+    if (!there) return false;
+    if (one.record) return still_lost(result_.records[*one.record].samples_ms, scaled(*there, slowness));
+    return still_lost(one.row.config->samples, one.row.config->low_ms, scaled(*there, slowness));
+  };
+  const auto doubtful = std::partition(pruned_.begin(), pruned_.end(), lost);
+  lost_.insert(lost_.end(), pruned_.begin(), doubtful);
+  pruned_.erase(pruned_.begin(), doubtful);
   if (pruned_.empty()) return false;
+  const auto least_ms = [&](const Pruned& one) {
+    return one.record ? result_.records[*one.record].time_ms.min : one.row.config->low_ms;
+  };
   const auto next = std::min_element(pruned_.begin(), pruned_.end(), [&](const Pruned& a, const Pruned& b) {
-    return result_.records[a.record].time_ms.min < result_.records[b.record].time_ms.min;
+    return std::pair(least_ms(a), a.index) < std::pair(least_ms(b), b.index);
   });
   const TrialPtr trial = make_trial(next->index);
   trial->purpose = Trial::Purpose::settle;
@@ -41,30 +51,14 @@ bool Tuning::settle() {
   return true;
 }
 
-/// Those of this run, and those of the store that its space allows and its spec measures the same way.
-std::vector<const Record*> Tuning::contenders() const {
+/// Those of this run, and those of the store that may be as good.
+std::vector<const Record*> Tuning::contenders() {
+  read_best(static_cast<std::size_t>(std::max(spec_.measure.finals, 1)));
   std::vector<const Record*> records;
   for (const Record& record : result_.records) records.push_back(&record);
   if (options_.fresh || !options_.only.empty()) return records;
-  std::vector<const Record*> others = stored_.ok_of(result_.problem, target_.device);
-  const auto asked_today = [&](const Record& record) {
-    const auto index = index_of(space_, record.config);
-    if (!index) return false;
-    const Config config = space_.at(*index);
-    const CompileRequest request = resolver_.compile_request(config);
-    return key_of(resolver_.measurement_key_parts(config, resolver_.artifact_key(request))) == record.key;
-  };
-  // To work out a key takes time: only what may be among the best is asked for it.
-  std::size_t taken = 0;
-  const auto most = static_cast<std::size_t>(std::max(spec_.measure.finals, 1));
-  for (const Record* record : ranked(others, criterion_)) {
-    if (taken == most ||
-        (best_score_ && criterion_.interval(*record).first > criterion_.interval(result_.records[best_], 1.1).second))
-      break;
-    if (!asked_today(*record)) continue;
-    records.push_back(record);
-    ++taken;
-  }
+  const std::vector<const Record*> others = rivals();
+  records.insert(records.end(), others.begin(), others.end());
   return records;
 }
 
@@ -159,7 +153,7 @@ void Tuning::on_finals(std::vector<FinalistResult> results, const std::vector<st
   first().busy = false;
   result_.device_busy_s += finals_->busy_s();
   std::int64_t now_ms = 0;  // of all of them: their finals are one measurement
-  for (const TrialPtr& finalist : finalists_) now_ms = std::max(now_ms, stamps_.next(finalist->record.key));
+  for (const TrialPtr& finalist : finalists_) now_ms = std::max(now_ms, stamps_.next(KeyDigest(finalist->record.key)));
   std::string id = options_.attempt + "-" + finalists_.front()->record.key.substr(0, 8);
   if (++finals_held_ > 1) id += "-" + std::to_string(finals_held_);
   met_.clear();
@@ -209,13 +203,22 @@ void Tuning::refute(const Record& wrong) {
     ++result_.counts[Outcome::wrong_result];
     record = wrong;
   }
+  refute_row(wrong);
   best_score_.reset();
+  best_row_.reset();
   leaders_.clear();
   throne_.reset();
-  pruned_.clear();
+  pruned_.insert(pruned_.end(), lost_.begin(), lost_.end());
+  lost_.clear();
+  std::erase_if(pruned_, [&](const Pruned& one) {
+    return one.record && result_.records[*one.record].outcome != Outcome::pruned;
+  });
+  for (const Row& row : served_) {
+    consider_best(row);
+    if (races() && may_lead(row)) challenge(row, index_of(space_, config_bindings(*row.config)).value());
+  }
   for (std::size_t i = 0; i < result_.records.size(); ++i) {
     const Record& record = result_.records[i];
-    if (record.outcome == Outcome::pruned) pruned_.push_back({i, index_of(space_, record.config).value()});
     if (record.outcome != Outcome::ok) continue;
     consider_best(i);
     if (!races()) continue;

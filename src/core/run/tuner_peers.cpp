@@ -78,7 +78,7 @@ void Tuning::look_at_peers_later() {
 void Tuning::look_at_peers() {
   tell_peers();
   std::vector<Record> news = peers_->news();
-  for (const Record& record : news) stamps_.learn(record);
+  for (const Record& record : news) stamps_.learn(KeyDigest(record.key), record.unix_time_ms);
   if (blocks_) consider_news(news);
   for (Record& record : news) stored_.add(std::move(record));
   if (blocks_ && !search_cut_) look_at_blocks();
@@ -117,9 +117,9 @@ void Tuning::tell_peers() {
 void Tuning::look_at_blocks() {
   const bool more = blocks_->look(
       [this](std::uint64_t number) {
-        const TrialPtr trial = make_trial(path_.sequence()->at(number));
-        trial->proposal.number = number;
-        return has_come(trial);
+        if (stored_.empty()) return false;
+        const SearchPath::Proposal proposal{number, path_.sequence()->at(number)};
+        return serve_from_store(proposal, key_at(proposal.index));
       },
       numbers_a_look);
   ++answers_;
@@ -143,12 +143,15 @@ void Tuning::consider_news(const std::vector<Record>& news) {
 }
 
 bool Tuning::has_come(const TrialPtr& trial) {
-  if (trial->purpose != Trial::Purpose::settle) return serve_from_store(trial);
-  const Record* const found = stored_.find(trial->record.key);
+  const KeyDigest key(trial->record.key);
+  if (trial->purpose != Trial::Purpose::settle) return serve_from_store(trial->proposal, key);
+  const Record* const found = stored_.find(key).record;
   if (!found || found->outcome == Outcome::pruned) return false;
   ++result_.from_store;
   ++result_.from_peers;
-  take(*trial, stored_.take(trial->record.key), "", true);
+  Record record = *found;
+  stored_.take(key);
+  take(*trial, std::move(record), "", true);
   return true;
 }
 

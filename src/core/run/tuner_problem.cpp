@@ -1,6 +1,8 @@
 // What the bench workers must know before the first configuration: inputs, reference, and the kernel that checks both.
 #include <fmt/core.h>
 
+#include <memory>
+#include <set>
 #include <tuple>
 
 #include "base/files.hpp"
@@ -56,6 +58,9 @@ void Tuning::prepare_bench(const Config& config) {
     job.tolerances = resolver_.tolerances();
     job.repeats = spec_.validate.repeat;
     job.measure = spec_.measure;
+    job.warn = [this, told = std::make_shared<std::set<std::string>>()](const std::string& text) {
+      if (told->insert(text).second) observer_.on_warning(text);  // several workers may compute the reference
+    };
     for (const Lane& lane : lanes_) {
       job.device = lane.device.index;
       lane.bench->set_problem(job);

@@ -36,6 +36,16 @@ void Tuning::consider_incumbent(const TrialPtr& trial, bool from_store) {
   throne_->stored = from_store;
 }
 
+/// Whether a stored result may change who the incumbent is, or one of the best that are asked for.
+bool Tuning::may_lead(const Row& row) const {
+  const bool clean = !row.config->tainted;
+  const double time_ms = row.config->time_ms / slowness_of(row.view->device_of(*row.config));
+  if (options_.top > 1 && clean && (leaders_.size() < options_.top || leaders_.back().first > time_ms)) return true;
+  if (!throne_) return true;
+  const bool other_clean = throne_->trial->record.tainted.empty();
+  return clean != other_clean ? clean : time_ms < throne_->time_ms;
+}
+
 /// Whom a challenger races: the slowest of the best that are asked for, nobody while there are fewer.
 std::optional<Incumbent> Tuning::bar() const {
   if (options_.top > 1) return leaders_.size() < options_.top ? std::nullopt : std::optional(leaders_.back().second);

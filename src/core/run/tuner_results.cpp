@@ -56,7 +56,7 @@ void Tuning::on_benched(const TrialPtr& trial, Lane& lane, const BenchAnswer& an
 void Tuning::stamp(Record& record) {
   record.host = host_name();
   record.attempt = options_.attempt;
-  record.unix_time_ms = stamps_.next(record.key);
+  record.unix_time_ms = stamps_.next(KeyDigest(record.key));
   record.limit_s = record.outcome == Outcome::timed_out ? limit_beside_key(spec_, record.stage) : 0;
 }
 
@@ -95,21 +95,22 @@ void Tuning::finish(Trial& trial, const std::string& log) {
 
 void Tuning::take(const Trial& trial, Record record, const std::string& log, bool from_store) {
   const bool settled = trial.purpose == Trial::Purpose::settle;
-  const std::size_t place = settled ? trial.replaces : result_.records.size();
+  const std::size_t place = settled && trial.replaces ? *trial.replaces : result_.records.size();
   if (settled && --result_.counts[Outcome::pruned] == 0) result_.counts.erase(Outcome::pruned);
+  if (settled && !trial.replaces && --result_.unread[Outcome::pruned] == 0) result_.unread.erase(Outcome::pruned);
+  if (!settled) ++evaluated_;
   ++result_.counts[record.outcome];
   // Strategies minimise times, or what stands for them.
   double told = 0;
   if (record.outcome == Outcome::ok) told = criterion_.score ? objective_.search_score(record) : criterion_.of(record);
   if (record.outcome == Outcome::pruned) told = record.time_ms.min;
   if (record.outcome == Outcome::ok && !calibration_.index) calibration_.index = trial.proposal.index;
-  if (record.outcome == Outcome::pruned) pruned_.push_back({place, trial.proposal.index});
-  if (settled) {
+  if (record.outcome == Outcome::pruned) pruned_.push_back({trial.proposal.index, place, {}});
+  if (!settled && !blocks_) path_.set_outcome(trial.proposal.number, {trial.proposal.index, record.outcome, told});
+  if (place < result_.records.size())
     result_.records[place] = std::move(record);
-  } else {
-    if (!blocks_) path_.set_outcome(trial.proposal.number, {trial.proposal.index, record.outcome, told});
+  else
     result_.records.push_back(std::move(record));
-  }
   if (result_.records[place].outcome == Outcome::ok) consider_best(place);
   observer_.on_record(result_.records[place], log, from_store);
   report();
@@ -120,18 +121,25 @@ void Tuning::consider_best(std::size_t place) {
   if (!std::isfinite(score) || (best_score_ && score >= *best_score_)) return;
   best_score_ = score;
   best_ = place;
+  best_row_.reset();
 }
 
 void Tuning::report() {
   Progress progress;
-  progress.done = result_.records.size();
+  progress.done = evaluated_;
   progress.total = options_.only.empty() ? std::min<std::uint64_t>(evals_, space_.size()) : options_.only.size();
   progress.from_store = result_.from_store;
   progress.compiling = compiling_;
   progress.waiting = ready_.size();
   progress.elapsed_s = elapsed_s();
-  progress.best = best_score_ ? &result_.records[best_] : nullptr;
+  progress.best = !best_score_ ? nullptr : best_row_ ? &best_row_->shown : &result_.records[best_];
   observer_.on_progress(progress);
+}
+
+std::uint64_t TuneResult::evaluated() const {
+  std::uint64_t count = records.size();
+  for (const auto& [outcome, more] : unread) count += more;
+  return count;
 }
 
 std::vector<const Record*> TuneResult::all() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -9,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/candidates/measurement_keys.hpp"
 #include "core/candidates/resolve.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/objective.hpp"
@@ -42,8 +44,9 @@ struct Trial {
   CompileRequest request;
   Artifact artifact;
   Record record;
-  Lack lack = Lack::none;    ///< what the machine lacked: its record is not stored
-  std::size_t replaces = 0;  ///< settle: the place of the record that was pruned, in TuneResult::records
+  Lack lack = Lack::none;  ///< what the machine lacked: its record is not stored
+  /// settle: the place of the record that was pruned, in TuneResult::records; unset: it is a row of the store.
+  std::optional<std::size_t> replaces;
 };
 using TrialPtr = std::shared_ptr<Trial>;
 
@@ -73,15 +76,33 @@ class Tuning {
 
  private:
   // tuner_search.cpp: what is tried.
-  std::vector<Record> read_store(const Bindings& problem);
-  void add_guides(std::vector<GrowingRecords::Row>& rows, const GrowingRecords& stored, const Bindings& problem);
   std::unique_ptr<Strategy> make_search(const Bindings& problem);
   void stop_where_asked();
   TrialPtr make_trial(std::uint64_t index);
+  KeyDigest key_at(std::uint64_t index);
   void consider(const SearchPath::Proposal& proposal);
-  bool serve_from_store(const TrialPtr& trial);
   void begin(const TrialPtr& trial);
   std::size_t window() const;
+
+  // tuner_store.cpp: what the store answers.
+  using Row = GrowingRecords::Row;
+  std::vector<Row> read_store(const Bindings& problem);
+  bool reads_all() const { return !options_.best_only || criterion_.score; }
+  bool learns_from_store() const;
+  std::optional<Record> read(const Row& row);
+  bool serve_from_store(const SearchPath::Proposal& proposal, const KeyDigest& key);
+  void serve_record(const SearchPath::Proposal& proposal, Record record);
+  void serve_row(const SearchPath::Proposal& proposal, const Row& row);
+  void consider_best(const Row& row);
+  void challenge(const Row& row, std::uint64_t index);
+  void refute_row(const Record& wrong);
+  void keep_example(const Row& row);
+  const Record& best();
+  void read_served(std::size_t most, double reach_ms);
+  void read_first(std::size_t most);
+  void read_best(std::size_t most);
+  void read_reported();
+  std::vector<const Record*> rivals();
 
   // tuner_peers.cpp: what other processes do of the same search.
   bool ours(const TrialPtr& trial, const std::string& claim);
@@ -151,6 +172,7 @@ class Tuning {
 
   // tuner_race.cpp: the incumbent.
   void consider_incumbent(const TrialPtr& trial, bool from_store);
+  bool may_lead(const Row& row) const;
   std::optional<Incumbent> bar() const;
   void follow_drift();
   void measure_incumbent(const TrialPtr& trial);
@@ -161,7 +183,7 @@ class Tuning {
   bool start_finals();
   bool have_met(const std::vector<std::string>& keys) const;
   bool take_stored_finals(const std::vector<std::string>& keys, Tainted tainted, std::int64_t since_unix_ms = 0);
-  std::vector<const Record*> contenders() const;
+  std::vector<const Record*> contenders();
   void hold_finals();
   void on_finals(std::vector<FinalistResult> results, const std::vector<std::string>& taints);
   void refute(const Record& wrong);
@@ -180,12 +202,15 @@ class Tuning {
   const std::int64_t start_ns_;
   const Space space_;
   const CandidateResolver resolver_;
+  MeasurementKeys keys_;
   const Objective objective_;
   const Criterion criterion_;  ///< with a score where time alone does not decide
   const std::uint64_t evals_;
   const bool alternate_;
-  const std::size_t batch_;      ///< configurations in flight at most; see room()
-  std::vector<Record> on_arch_;  ///< what read_store gave; moved into stored_
+  const std::size_t batch_;                    ///< configurations in flight at most; see room()
+  std::optional<GrowingRecords> own_records_;  ///< unset: TuneOptions::records
+  GrowingRecords& store_records_;
+  std::vector<Row> rows_;  ///< what read_store gave; moved into stored_
   SearchPath path_;
 
   StoredResults stored_;
@@ -201,7 +226,21 @@ class Tuning {
   std::optional<std::int64_t> first_compile_ns_;
   bool warned_of_cache_ = false;
   std::optional<double> best_score_;
-  std::size_t best_ = 0;  ///< index into result_.records
+  std::size_t best_ = 0;  ///< index into result_.records, unless best_row_ is set
+  struct BestRow {
+    Row row;
+    Record shown;                 ///< configuration and times
+    std::optional<Record> whole;  ///< once it was asked for
+  };
+  std::optional<BestRow> best_row_;
+  std::vector<Row> served_;     ///< ok ones that are not in result_.records
+  std::size_t first_read_ = 0;  ///< so many that rank before all of them are
+  std::deque<Record> rivals_;   ///< stored ones that this run did not evaluate, read for the finals
+  std::uint64_t evaluated_ = 0;
+  struct Example {
+    bool explained = false, sanitizer_report = false;
+  };
+  std::map<Outcome, Example> examples_;  ///< of failures, what those that were read say
   std::unique_ptr<ReferenceBuilder> reference_;
 
   /// The best so far as challengers meet it.
@@ -230,10 +269,12 @@ class Tuning {
   } calibration_;
 
   struct Pruned {
-    std::size_t record;   ///< index into result_.records
-    std::uint64_t index;  ///< in the space
+    std::uint64_t index;                ///< in the space
+    std::optional<std::size_t> record;  ///< index into result_.records; unset: it is the row
+    Row row;
   };
   std::vector<Pruned> pruned_;
+  std::vector<Pruned> lost_;  ///< of those: what today's best beats, too
   struct Elsewhere {
     TrialPtr trial;
     std::string claim;

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <map>
@@ -20,6 +21,7 @@
 #include "base/memory.hpp"
 #include "base/suspension.hpp"
 #include "base/text.hpp"
+#include "base/thread_state.hpp"
 #include "base/user_limits.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/checked_compile.hpp"
@@ -200,18 +202,20 @@ class BenchHandler {
     if (!session_) throw Error(ErrorKind::io, "the bench worker was asked to measure before it was given a problem");
     if (message.at("do") == "reference") {
       session_->prepare_reference();
-      return {{"prepared", true}};
+      return {{"prepared", true}, {warnings_member, session_->warnings()}};
     }
     session_->prepare_reference();
     const std::vector<int> earlier = children_of(getpid());
-    const Watching watching(*this, message.at("do") == "rounds");
-    nlohmann::json answer = message.at("do") == "rounds"
-                                ? to_json(session_->measure_rounds(rounds_job_from_json(message)))
-                                : to_json(session_->bench(bench_job_from_json(message)));
+    const bool rounds = message.at("do") == "rounds";
+    const Watching watching(*this, rounds);
+    const ThreadStates before = watch_ ? thread_states() : ThreadStates();
+    nlohmann::json answer =
+        rounds ? measure_rounds(message, before) : to_json(session_->bench(bench_job_from_json(message)));
     kill_children_but(earlier, stray_wait_s);  // a kernel's own, which would disturb the next one
+    if (!before.empty() && any_rescheduled(before, thread_states())) answer[worn_member] = true;
     const std::uint64_t arguments = session_->host_bytes();
     if (watch_ && held_memory_bytes() > first_bytes_ + arguments + arguments / 4 + left_behind_bytes)
-      answer[grown_member] = true;
+      answer[worn_member] = true;
     return answer;
   }
 
@@ -223,7 +227,8 @@ class BenchHandler {
       if (!watch) return;
       service.rounds_ = rounds;
       service.limit_bytes_ = available_memory_bytes() / 2;
-      watch->begin(held_memory_bytes() + service.limit_bytes_);
+      service.before_bytes_ = held_memory_bytes();
+      watch->begin(service.before_bytes_ + service.limit_bytes_);
     }
     ~Watching() {
       if (watch) watch->end();
@@ -231,14 +236,32 @@ class BenchHandler {
     MemoryWatch* watch;
   };
 
+  /// Where one of the kernels changed how its threads are scheduled, the others ran on them, too.
+  nlohmann::json measure_rounds(const nlohmann::json& message, const ThreadStates& before) {
+    RoundsAnswer answer = session_->measure_rounds(rounds_job_from_json(message));
+    if (any_rescheduled(before, thread_states()))
+      answer.taints.emplace_back("a kernel changed the priority or affinity of threads that ran others");
+    return to_json(answer);
+  }
+
   /// Answers in place of the kernel, which may never return, and ends this process.
-  void end_for_memory() {
-    const std::string message = fmt::format(
-        "the kernel took more than {} of memory beside its arguments, half of what was free, and was stopped",
-        human_bytes(limit_bytes_));
+  void end_for_memory(std::uint64_t held_bytes) {
+    const std::uint64_t taken = held_bytes - std::min(before_bytes_, held_bytes), total = total_memory_bytes();
+    const Lack lack = lack_behind_memory_limit(taken, total);
+    const std::string message =
+        lack == Lack::none
+            ? fmt::format(
+                  "the kernel took {} of memory beside its arguments, more than half of all that there is ({}), "
+                  "and was stopped",
+                  human_bytes(taken), human_bytes(total))
+            : fmt::format(
+                  "the kernel took more than {} of memory beside its arguments, half of what was free then, and "
+                  "was stopped",
+                  human_bytes(limit_bytes_));
     BenchAnswer answer;
     RoundsAnswer of_rounds;
     answer.outcome = of_rounds.outcome = Outcome::crashed;
+    answer.lack = of_rounds.lack = lack;
     answer.stage = "run";
     answer.message = of_rounds.message = message;
     write_message(out_, rounds_ ? to_json(of_rounds) : to_json(answer));
@@ -254,16 +277,17 @@ class BenchHandler {
       first_bytes_ = held_memory_bytes();
       // Programs are other processes.
       if (is_cpu(device_->info()) && device_->info().backend != "process")
-        watch_ = std::make_unique<MemoryWatch>(held_memory_bytes, [this](std::uint64_t) { end_for_memory(); });
+        watch_ = std::make_unique<MemoryWatch>(held_memory_bytes, [this](std::uint64_t held) { end_for_memory(held); });
     }
     session_ = std::make_unique<BenchSession>(*device_, std::move(job), awake_clock());
   }
   std::unique_ptr<Device> device_;
   std::unique_ptr<BenchSession> session_;
   const int out_;
-  std::uint64_t first_bytes_ = 0;  ///< held before any problem was opened
-  std::uint64_t limit_bytes_ = 0;  ///< of the kernel that runs
-  bool rounds_ = false;            ///< what is answered is a RoundsAnswer
+  std::uint64_t first_bytes_ = 0;   ///< held before any problem was opened
+  std::uint64_t limit_bytes_ = 0;   ///< of the kernel that runs
+  std::uint64_t before_bytes_ = 0;  ///< held before it ran
+  bool rounds_ = false;             ///< what is answered is a RoundsAnswer
   std::unique_ptr<MemoryWatch> watch_;
 };
 

@@ -13,8 +13,8 @@
 
 namespace xtune {
 
-GrowingRecords::GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel)
-    : store_(std::move(store)), arch_(std::move(arch)), kernel_(std::move(kernel)) {}
+GrowingRecords::GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel, std::string statistic)
+    : store_(std::move(store)), arch_(std::move(arch)), kernel_(std::move(kernel)), statistic_(std::move(statistic)) {}
 
 // Taken before the file is read: what is appended between makes it differ at the next look.
 GrowingRecords::File GrowingRecords::file_at(const std::filesystem::path& path) {
@@ -31,7 +31,7 @@ void GrowingRecords::add_part(std::vector<File> files) {
   std::vector<RecordSource> sources;
   for (const File& file : files) sources.push_back({file.path, 0, UINT64_MAX, printable(file.path.string())});
   StoreView::Options options;
-  options.all = true;
+  options.all = true, options.statistic = statistic_;
   Part part{StoreView::load(std::move(sources), options), std::move(files), {}};
   part.view.each_row([&](const StoredConfig& row) {
     if (row.sanitized) part.sanitized.push_back(&row);
@@ -72,11 +72,15 @@ std::vector<GrowingRecords::Row> GrowingRecords::rows_of(const Bindings& problem
   return rows;
 }
 
+std::vector<std::string> GrowingRecords::warnings() const {
+  std::vector<std::string> all = listing_warnings_;
+  for (const Part& part : parts_) all.insert(all.end(), part.view.warnings().begin(), part.view.warnings().end());
+  return all;
+}
+
 RecordSet GrowingRecords::read(std::vector<Row> rows) const {
   RecordSet set;
-  set.warnings = listing_warnings_;
-  for (const Part& part : parts_)
-    set.warnings.insert(set.warnings.end(), part.view.warnings().begin(), part.view.warnings().end());
+  set.warnings = warnings();
   const auto part_of = [&](const StoreView* view) {
     return std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return &part.view == view; }) -
            parts_.begin();

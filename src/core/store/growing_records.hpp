@@ -15,7 +15,8 @@ namespace xtune {
 /// Scans each file once, and again only when it has changed. One thread at a time.
 class GrowingRecords {
  public:
-  GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel);
+  /// statistic: what StoredConfig::time_ms is.
+  GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel, std::string statistic = "median");
 
   /// Looks for what has changed since the last call. Invalidates rows that were handed out.
   void refresh();
@@ -38,6 +39,8 @@ class GrowingRecords {
   /// These rows' whole records, in the order of files and lines; and the warnings of the last refresh, with one for
   /// each record that cannot be read any more.
   RecordSet read(std::vector<Row> rows) const;
+  /// Those of the last refresh.
+  std::vector<std::string> warnings() const;
 
  private:
   struct File {
@@ -56,7 +59,7 @@ class GrowingRecords {
   void add_part(std::vector<File> files);
 
   const std::filesystem::path store_;
-  const std::string arch_, kernel_;
+  const std::string arch_, kernel_, statistic_;
   std::vector<Part> parts_;
   std::vector<std::string> listing_warnings_;
 };

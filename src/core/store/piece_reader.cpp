@@ -21,9 +21,19 @@
 #include "core/store/record_scan.hpp"
 
 namespace xtune {
+
+/// What a row keeps of a failure.
+struct FailureFacts {
+  bool shortage = false, explained = false, sanitizer_report = false;
+};
+
 namespace {
 
 using Json = nlohmann::json;
+
+FailureFacts failure_facts(const Record& record) {
+  return {is_stored_shortage(record), !record.message.empty(), is_sanitizer_report(record.message)};
+}
 
 /// Whether the part "runtime" of a key, as JSON text, holds parameters of this configuration.
 bool has_runtime(std::string_view config, std::string_view part) {
@@ -46,16 +56,26 @@ std::string completed_key(const ScannedRecord& record, const std::string& driver
   }
 }
 
-/// Of a sound record, as is_stored_shortage; nullopt: it cannot be told from a scan.
-std::optional<bool> is_shortage(const ScannedRecord& from) {
-  if (from.message.empty() || from.outcome == Outcome::ok) return false;
-  const Json message = Json::parse(from.message, nullptr, false);
-  const Json stage = Json::parse(from.stage.empty() ? R"("")" : from.stage, nullptr, false);
-  if (!message.is_string() || !stage.is_string()) return std::nullopt;
+/// Decodes a JSON string; false: it is none.
+bool read_json_text(std::string_view json, std::string& text) {
+  if (json.empty()) return text.clear(), true;
+  if (json.size() >= 2 && json.front() == '"' && is_plain(json)) return text = json.substr(1, json.size() - 2), true;
+  const Json value = Json::parse(json, nullptr, false);
+  return value.is_string() && (text = value.get<std::string>(), true);
+}
+
+/// What a sound record says of its failure; nullopt: it cannot be told from a scan.
+std::optional<FailureFacts> failure_of(const ScannedRecord& from) {
+  if (from.message.empty() || from.outcome == Outcome::ok) return FailureFacts();
   Record record;
   record.outcome = from.outcome, record.compile_s = from.compile_s;
-  record.message = message.get<std::string>(), record.stage = stage.get<std::string>();
-  return is_stored_shortage(record);
+  if (!read_json_text(from.message, record.message) || !read_json_text(from.stage, record.stage)) return std::nullopt;
+  return failure_facts(record);
+}
+
+std::uint32_t samples_of(std::string_view list) {
+  if (list.size() <= 2) return 0;
+  return static_cast<std::uint32_t>(std::count(list.begin(), list.end(), ',') + 1);
 }
 
 /// Whether what finals are judged by can be read.
@@ -198,7 +218,7 @@ bool PieceReader::resolve(const ScannedRecord& from) {
 }
 
 // Of what was resolved.
-void PieceReader::add_row(const ScannedRecord& from, std::string_view line) {
+void PieceReader::add_row(const ScannedRecord& from, const FailureFacts& failure, std::string_view line) {
   ++rows_.records;
   rows_.sanitized += from.sanitized;
   rows_.newest_unix_ms = std::max(rows_.newest_unix_ms, from.unix_time_ms);
@@ -208,7 +228,10 @@ void PieceReader::add_row(const ScannedRecord& from, std::string_view line) {
   row.outcome = from.outcome;
   row.tainted = from.tainted, row.drift = from.drift, row.sanitized = from.sanitized;
   row.median_ms = from.time_ms.median;
+  row.low_ms = from.time_ms.low;
+  if (from.outcome == Outcome::pruned) row.low_ms = from.time_ms.min, row.samples = samples_of(from.samples_ms);
   row.time_ms = from.time_ms.count == 0 ? HUGE_VAL : statistic(from.time_ms, options_.statistic);
+  row.explained = failure.explained, row.sanitizer_report = failure.sanitizer_report;
   row.unix_time_ms = from.unix_time_ms;
   row.problem = problem_, row.device = device_;
   const std::string completed = completed_key(from, rows_.devices[device_].driver);
@@ -224,9 +247,9 @@ void PieceReader::add_row(const ScannedRecord& from, std::string_view line) {
 bool PieceReader::plain_record(std::string_view line) {
   ScannedRecord record;
   if (!scan_record(line, record, last_device_) || !resolve(record)) return false;
-  const std::optional<bool> shortage = is_shortage(record);
-  if (!shortage) return false;
-  if (!*shortage) add_row(record, line);
+  const std::optional<FailureFacts> failure = failure_of(record);
+  if (!failure) return false;
+  if (!failure->shortage) add_row(record, *failure, line);
   return true;
 }
 
@@ -251,7 +274,8 @@ bool PieceReader::unusual_line(std::string_view line, bool& header) {
 
 // A sound record whose line is not plain.
 void PieceReader::add(const Record& record, std::string_view line) {
-  if (is_stored_shortage(record)) return;
+  const FailureFacts failure = failure_facts(record);
+  if (failure.shortage) return;
   const Json json = to_json(record);
   const auto dumped = [&](const char* name) { return json.contains(name) ? json[name].dump() : std::string(); };
   const std::string problem = dumped("problem"), device = dumped("device"), config = dumped("config"),
@@ -267,7 +291,7 @@ void PieceReader::add(const Record& record, std::string_view line) {
   plain.time_ms = record.time_ms;
   plain.has_checksum = true;  // it was checked as a whole
   plain.unix_time_ms = record.unix_time_ms;
-  if (resolve(plain)) return add_row(plain, line);
+  if (resolve(plain)) return add_row(plain, failure, line);
   // Its configuration needs more than a scan; that is all that the row lacks.
   plain.config = "{}";
   const std::size_t rows = rows_.rows.size();
@@ -275,7 +299,7 @@ void PieceReader::add(const Record& record, std::string_view line) {
     ++rows_.records;
     return;
   }
-  add_row(plain, line);
+  add_row(plain, failure, line);
   if (rows_.rows.size() == rows) return;
   rows_.rows.back().names = nullptr;
   rows_.rows.back().values = keep(config);

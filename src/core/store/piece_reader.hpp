@@ -14,6 +14,7 @@ namespace xtune {
 
 struct Record;
 struct ScannedRecord;
+struct FailureFacts;
 
 /// What a piece held. Problems and devices are numbered within it.
 struct PieceRows {
@@ -43,7 +44,7 @@ class PieceReader {
   bool unusual_line(std::string_view line, bool& header);
   void add(const Record& record, std::string_view line);
   bool resolve(const ScannedRecord& from);
-  void add_row(const ScannedRecord& from, std::string_view line);
+  void add_row(const ScannedRecord& from, const FailureFacts& failure, std::string_view line);
   bool is_consistent(const ScannedRecord& record);
   bool find_problem(std::string_view json);
   bool find_device(std::string_view json);

@@ -51,6 +51,37 @@ bool read_times(std::string_view value, Summary& times) {
   return visit_members(value, visit) && found == 8;
 }
 
+template <class Number>
+bool take_number(JsonWalk& walk, Number& number) {
+  const std::string_view rest = walk.rest();
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  return error == std::errc() && walk.take_through(end - 1);
+}
+
+// The times as RecordWriter writes them, in one pass. False: nothing is taken, and read_times tells.
+bool take_times(JsonWalk& walk, Summary& times) {
+  struct Member {
+    std::string_view before;
+    double Summary::*number;
+  };
+  static constexpr Member members[] = {
+      {",\"high\":", &Summary::high}, {",\"low\":", &Summary::low},       {",\"max\":", &Summary::max},
+      {",\"mean\":", &Summary::mean}, {",\"median\":", &Summary::median}, {",\"min\":", &Summary::min},
+      {",\"noise\":", nullptr},       {",\"q1\":", &Summary::q1},         {",\"q3\":", &Summary::q3}};
+  JsonWalk ahead = walk;
+  std::uint32_t count = 0;
+  if (!ahead.take("{\"count\":") || !take_number(ahead, count)) return false;
+  for (const auto& [before, member] : members) {
+    double number = 0;
+    if (!ahead.take(before) || !take_number(ahead, number) || !std::isfinite(number)) return false;
+    if (member) times.*member = number;
+  }
+  if (!ahead.take('}')) return false;
+  times.count = count;
+  walk = ahead;
+  return true;
+}
+
 bool has_sound_times(const ScannedRecord& record) {
   const Summary& time = record.time_ms;
   if (time.count == 0 || (record.outcome != Outcome::ok && record.outcome != Outcome::pruned)) return true;
@@ -155,6 +186,8 @@ bool scan_record(std::string_view line, ScannedRecord& record, std::string_view 
     if (!walk.take_string(name) || name.empty() || !is_plain(name) || !walk.take(':')) return false;
     if (name == "key_parts") {
       if (!take_key_parts(walk, record)) return false;
+    } else if (name == "time_ms" && take_times(walk, record.time_ms)) {
+      // all of it is read
     } else if (name == "device" && !known_device.empty() && walk.take(known_device)) {
       record.device = known_device;
       found |= device;

@@ -12,7 +12,14 @@
 namespace xtune {
 namespace {
 
-int digit_of(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+/// By character; 255: it is no digit.
+constexpr auto hex_digits = [] {
+  std::array<unsigned char, 256> values{};
+  values.fill(255);
+  for (unsigned char i = 0; i < 10; ++i) values['0' + i] = i;
+  for (unsigned char i = 0; i < 6; ++i) values['a' + i] = static_cast<unsigned char>(10 + i);
+  return values;
+}();
 
 /// visit(name, JSON text of the value)
 template <class Visit>
@@ -31,14 +38,23 @@ KeyDigest::KeyDigest(std::string_view key) {
   constexpr std::size_t hash_length = 64;
   if (key.empty()) return;
   const auto decode = [&](std::string_view hex) {
+    unsigned bad = 0;
     for (std::size_t i = 0; i < bytes_.size(); ++i) {
-      const int high = digit_of(hex[2 * i]), low = digit_of(hex[2 * i + 1]);
-      if (high < 0 || low < 0) return false;
+      const unsigned high = hex_digits[static_cast<unsigned char>(hex[2 * i])],
+                     low = hex_digits[static_cast<unsigned char>(hex[2 * i + 1])];
+      bad |= high | low;
       bytes_[i] = static_cast<unsigned char>(high << 4 | low);
     }
-    return true;
+    return bad < 16;
   };
   if (key.size() != hash_length || !decode(key)) decode(sha256(key));
+}
+
+std::string KeyDigest::hex() const {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : bytes_) text += {digits[byte >> 4], digits[byte & 15]};
+  return text;
 }
 
 std::string config_text(const StoredConfig& config) {

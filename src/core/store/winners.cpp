@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
@@ -45,17 +46,39 @@ void require_problem(const WinnerFilter& filter, const std::set<std::string>& si
         "the store has no winner of the problem that -D asks for; `xtune store export` without -D lists all of them");
 }
 
-/// The best with the driver that the newest measurement was taken with: what is faster with an earlier one may not be
-/// with this one.
-const StoredConfig& best_of(const StoreView& view, const StoreView::Group& group) {
-  const ConfigOrder& order = view.order(group);
-  const StoredConfig* const newest =
-      *std::max_element(order.begin(), order.end(), [](const StoredConfig* a, const StoredConfig* b) {
-        return std::tie(a->unix_time_ms, a->key) < std::tie(b->unix_time_ms, b->key);
-      });
-  return **std::find_if(order.begin(), order.end(), [&](const StoredConfig* config) {
-    return same_driver(view.device_of(*config), view.device_of(*newest));
-  });
+bool is_newer(const StoredConfig* a, const StoredConfig* b) {
+  return std::tie(a->unix_time_ms, a->key) > std::tie(b->unix_time_ms, b->key);
+}
+
+/// What results were compared with.
+std::vector<std::string> judged_by(const Record& record) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : record.key_parts)
+    if (name == "reference" || name == "tolerance") parts.push_back(name + value);
+  return parts;
+}
+
+/// The best of what still holds, by the newest measurements: with the driver and the validation of the newest one of
+/// all, and of a configuration whose own newest one did not fail. What is faster with an earlier driver may not be with
+/// this one, and an earlier source, or results that nobody compared, may be wrong. nullptr: none holds.
+const StoredConfig* best_of(const StoreView& view, const StoreView::Group& group) {
+  const StoredConfig* newest = nullptr;
+  std::unordered_map<std::string, const StoredConfig*> newest_of_config;
+  for (const StoredConfig* row : view.members(group)) {
+    if (row->outcome == Outcome::pruned || row->drift) continue;
+    if (!newest || is_newer(row, newest)) newest = row;
+    const StoredConfig*& own = newest_of_config[config_text(*row)];
+    if (!own || is_newer(row, own)) own = row;
+  }
+  if (!newest) return nullptr;
+  const std::vector<std::string> judge = judged_by(view.record_of(*newest));
+  for (const StoredConfig* config : view.order(group)) {
+    const StoredConfig* const own = newest_of_config[config_text(*config)];
+    if (own && own->outcome != Outcome::ok) continue;
+    if (!same_driver(view.device_of(*config), view.device_of(*newest))) continue;
+    if (judged_by(view.record_of(*config)) == judge) return config;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -99,7 +122,9 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
     records += view.records();
     view.rank_all();
     for (const StoreView::Group& group : view.groups()) {
-      const StoredConfig& best = best_of(view, group);
+      const StoredConfig* const found = best_of(view, group);
+      if (!found) continue;
+      const StoredConfig& best = *found;
       for (const auto& [name, value] : view.problem_of(best)) sizes.insert(name);
       if (!filter.takes(view.problem_of(best))) continue;
       Record record = view.record_of(best);

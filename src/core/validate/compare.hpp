@@ -43,7 +43,8 @@ std::string element_text(DType type, const std::byte* element);
 std::uint64_t allowed_mismatches(std::uint64_t count, double ratio) noexcept;
 
 /// By the tolerance element by element. NaN or infinity where the reference has none never passes, whatever the ratio;
-/// where the reference is NaN only NaN agrees; an infinity agrees with itself alone, whatever the tolerance. What the
+/// where the reference is NaN only NaN agrees, and where it holds the poison of a float, which it did not write then,
+/// only the same bits; an infinity agrees with itself alone, whatever the tolerance. What the
 /// ratio forgives must still lie within outlier_factor times the tolerance, or that many steps of the type (1 for
 /// integers, the distance of neighbouring numbers for floats) where those are larger; a number in place of NaN or
 /// infinity does not. Complex numbers are judged by the magnitude of their difference; one is NaN when a part of it is.

@@ -183,4 +183,11 @@ void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std:
   }
 }
 
+std::byte poison_byte(DType type) noexcept { return is_floating(type) ? std::byte{0xFF} : std::byte{0xA5}; }
+
+bool holds_poison(DType type, const std::byte* element) noexcept {
+  return std::all_of(element, element + size_of(type),
+                     [poison = poison_byte(type)](std::byte b) { return b == poison; });
+}
+
 }  // namespace xtune

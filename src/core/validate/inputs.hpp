@@ -46,9 +46,11 @@ void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std:
 /// fill_input does.
 void check_input_file(const ArgumentLayout& layout);
 
-/// The byte that poisons outputs before validation: every float type reads it as a NaN, unsigned integers as their
-/// largest value, signed ones as -1.
-inline constexpr std::byte poison_byte{0xFF};
+/// The byte that poisons outputs of this type before validation. FF for floats and complex numbers, which read it as a
+/// NaN; A5 for the rest, because FF is -1 there, or the largest value: usual results of a search that finds nothing.
+std::byte poison_byte(DType type) noexcept;
+/// Whether each byte of an element is the poison.
+bool holds_poison(DType type, const std::byte* element) noexcept;
 /// The size of the guard zones before and after every buffer.
 inline constexpr std::size_t guard_bytes = 4096;
 

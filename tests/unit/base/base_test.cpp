@@ -15,6 +15,25 @@
 
 using namespace xtune;
 
+TEST_CASE("CRC-32C of texts of all lengths, by the definition and by RFC 3720") {
+  const auto slow = [](std::string_view bytes) {
+    std::uint32_t sum = 0xffffffff;
+    for (const char c : bytes) {
+      sum ^= static_cast<unsigned char>(c);
+      for (int bit = 0; bit < 8; ++bit) sum = sum >> 1 ^ (sum & 1 ? 0x82f63b78 : 0);
+    }
+    return ~sum;
+  };
+  CHECK(crc32c(std::string(32, '\0')) == 0x8a9136aa);
+  CHECK(crc32c("123456789") == 0xe3069283);
+  std::string text;
+  for (std::size_t length = 0; length < 1200; ++length) {
+    REQUIRE(crc32c(text) == slow(text));
+    text += static_cast<char>(length * 151 + length / 256);
+  }
+  REQUIRE(crc32c(std::string_view(text).substr(3)) == slow(std::string_view(text).substr(3)));
+}
+
 TEST_CASE("SHA-256 of the standard's examples (FIPS 180-4)") {
   CHECK(sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   CHECK(sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

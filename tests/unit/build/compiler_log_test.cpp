@@ -187,3 +187,28 @@ TEST_CASE("Under a limit of the user's, a tool's death or unexplained failure is
   CHECK(limited({"nvcc", "k.cu(7): error: no\n", 1}).empty());
   CHECK(limited({"g++", "virtual memory exhausted: Cannot allocate memory\n", 1}) == "crashed memory");
 }
+
+TEST_CASE("What ends at a limit that depends on what others use is the machine's lack, up to half of all memory") {
+  using namespace xtune;
+  constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+  CHECK(lack_behind_memory_limit(1 * gib, 16 * gib) == Lack::memory);
+  CHECK(lack_behind_memory_limit(8 * gib, 16 * gib) == Lack::memory);
+  CHECK(lack_behind_memory_limit(8 * gib + 1, 16 * gib) == Lack::none);
+}
+
+TEST_CASE("A header that is missing may be installed later") {
+  using namespace xtune;
+  for (const char* log : {"k.cu:1:10: fatal error: lib/x.h: No such file or directory\n    1 | #include <lib/x.h>\n",
+                          "k.cu:1:10: fatal error: 'lib/x.h' file not found\n#include <lib/x.h>\n",
+                          "k.cu(1): catastrophic error: cannot open source file \"lib/x.h\"\n  #include <lib/x.h>\n"}) {
+    try {
+      throw_if_not_the_source({"g++", log, 1, 0});
+      FAIL("the source's");
+    } catch (const ShortageFailure& failure) {
+      CHECK(failure.lack() == Lack::unclear);
+      CHECK(failure.outcome() == Outcome::compile_failed);
+      CHECK(std::string(failure.what()) == std::string(log).substr(0, std::string(log).find('\n')));
+    }
+  }
+  CHECK_NOTHROW(throw_if_not_the_source({"g++", "k.cu:7:2: error: 'x' was not declared in this scope\n", 1, 0}));
+}

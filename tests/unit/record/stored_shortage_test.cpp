@@ -58,6 +58,15 @@ TEST_CASE("A device without memory was the machine's lack, also where it was sto
   CHECK_FALSE(told(Outcome::launch_failed, "run", "the program ended with exit code 1: CUDA_ERROR_OUT_OF_MEMORY"));
 }
 
+TEST_CASE("A limit on memory that depended on what was free then was no fault of the kernel") {
+  CHECK(
+      told(Outcome::crashed, "run",
+           "the kernel took more than 1.1 GB of memory beside its arguments, half of what was free, and was stopped"));
+  CHECK_FALSE(told(Outcome::crashed, "run",
+                   "the kernel took 9.0 GB of memory beside its arguments, more than half of all that there is (16.0 "
+                   "GB), and was stopped"));
+}
+
 TEST_CASE("A configuration's own failures stay its own") {
   CHECK_FALSE(told(Outcome::compile_failed, "compile", "k.cu:7:2: error: #error No space left on device"));
   CHECK_FALSE(told(Outcome::compile_failed, "compile", "the build ended with exit code 1: a.cpp:3:1: error: no"));

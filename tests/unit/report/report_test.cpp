@@ -161,6 +161,23 @@ TEST_CASE("The text of a run lists the fastest first, then outcomes and the winn
   CHECK(has(run_text(spec, result_of({tainted}), 10), "tainted: the clock dropped"));
 }
 
+TEST_CASE("Results that stayed unread count in all sums") {
+  const Spec spec = spec_with("");
+  Record crashed = record_of(3, 0, Outcome::crashed);
+  crashed.message = "killed by signal 9";
+  TuneResult result = result_of({record_of(2, 3.0), record_of(1, 2.0), crashed});
+  result.unread = {{Outcome::ok, 5}, {Outcome::pruned, 4}, {Outcome::crashed, 2}, {Outcome::timed_out, 1}};
+  result.space_size = 20;
+  const std::string text = run_text(spec, result, 2);
+  CHECK(has(text, "... 5 more"));
+  CHECK(has(text, "15 of 20 valid configurations"));
+  CHECK(has(text, "3 crashed, e.g. B=2 A=3: killed by signal 9"));
+  const auto failures = run_json(spec, result, 2)["failures"];
+  REQUIRE(failures.size() == 2);
+  CHECK(failures[1]["outcome"] == "timed_out");
+  CHECK(failures[1]["config"].is_null());
+}
+
 TEST_CASE("The best so many are listed with their intervals; finals are told of where they decided") {
   const Spec spec = spec_with("");
   TuneResult result = result_of({record_of(1, 2.0), record_of(2, 2.0), record_of(3, 3.0)});

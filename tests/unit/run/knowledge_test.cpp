@@ -6,6 +6,7 @@
 #include "base/files.hpp"
 #include "core/record/record_log.hpp"
 #include "core/spec/spec.hpp"
+#include "core/store/growing_records.hpp"
 #include "unit/record/example_record.hpp"
 #include "xtune/error.hpp"
 
@@ -39,8 +40,9 @@ struct Study {
   }
   std::vector<Source> sources() const {
     Knowledge knowledge;
-    const RecordSet here = read_records(folder.path(), target.device.arch, "gemm");
-    add_sources(knowledge, spec, space, problem, target, here.records, folder.path());
+    GrowingRecords here(folder.path(), target.device.arch, "gemm");
+    here.refresh();
+    add_sources(knowledge, spec, space, problem, target, here, folder.path());
     CHECK(knowledge.notes.size() == knowledge.sources.size());
     return knowledge.sources;
   }

@@ -112,20 +112,16 @@ TEST_CASE("Stamps never go back, and follow what is known of their key") {
   xtune::fakes::FakeClock clock;
   const std::int64_t start = clock.unix_time_ms();
   xtune::TimeStamps stamps(clock);
-  xtune::Record record;
-  record.key = "ahead";
-  record.unix_time_ms = start + 5000;
-  stamps.learn(record);
-  record.key = "before";
-  record.unix_time_ms = start - 5000;
-  stamps.learn(record);
-  CHECK(stamps.next("ahead") == start + 5001);
-  CHECK(stamps.next("ahead") == start + 5002);
-  CHECK(stamps.next("before") == start);
+  const xtune::KeyDigest ahead("ahead"), before("before");
+  stamps.learn(ahead, start + 5000);
+  stamps.learn(before, start - 5000);
+  CHECK(stamps.next(ahead) == start + 5001);
+  CHECK(stamps.next(ahead) == start + 5002);
+  CHECK(stamps.next(before) == start);
   clock.advance_s(10);
-  CHECK(stamps.next("ahead") == start + 10'000);
+  CHECK(stamps.next(ahead) == start + 10'000);
   clock.advance_s(-9);
-  CHECK(stamps.next("before") == start + 10'000);
+  CHECK(stamps.next(before) == start + 10'000);
 }
 
 TEST_CASE("A failure that the machine may have caused counts in this run, is not stored, and is told once") {

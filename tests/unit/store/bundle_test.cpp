@@ -2,6 +2,7 @@
 #include "core/store/bundle.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 
@@ -183,6 +184,30 @@ static bool is_there(const std::string& compiler) {
   } catch (const Error&) {
     return false;
   }
+}
+
+TEST_CASE("a winner holds by the newest measurements: of its configuration, and with what they were compared with") {
+  const auto record = [](std::int64_t block, double time_ms, const char* reference, std::int64_t at) {
+    Record made = example_record(block, time_ms);
+    made.key = fmt::format("{} {} {}", block, reference, at);
+    made.key_parts.emplace_back("reference", reference);
+    made.unix_time_ms = at;
+    return made;
+  };
+  Record repaired = record(64, 1, "none", 2);
+  repaired.outcome = Outcome::wrong_result, repaired.samples_ms.clear(), repaired.time_ms = {};
+  repaired.stage = "validate";
+  std::vector<std::string> warnings;
+  const auto winner = [&](const std::vector<Record>& records) -> std::int64_t {
+    const TemporaryDirectory store;
+    write_records(store.path(), records);
+    const std::vector<Winner> winners = winners_of(store.path(), {}, warnings);
+    return winners.empty() ? 0 : std::get<std::int64_t>(winners.front().record.config.at("BLOCK"));
+  };
+  CHECK(winner({record(64, 1, "none", 1), record(128, 2, "none", 1)}) == 64);
+  CHECK(winner({record(64, 1, "none", 1), record(128, 2, "none", 1), repaired}) == 128);
+  CHECK(winner({record(64, 1, "none", 1), record(128, 2, "builtin gemm", 2)}) == 128);
+  CHECK(winner({record(64, 1, "none", 1), repaired}) == 0);
 }
 
 TEST_CASE("the header stands alone, compiles without a warning, and chooses at compile time") {

@@ -2,11 +2,13 @@
 #include "core/store/store_view.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <thread>
 
 #include "base/files.hpp"
+#include "core/record/record_check.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/store/bundle.hpp"
 #include "unit/store/store_files.hpp"
@@ -338,6 +340,59 @@ TEST_CASE("look_up answers for the same reasons as it does of whole records, wit
   }
 }
 
+TEST_CASE("a record of an earlier key never answers for a configuration that fails under today's") {
+  Record earlier = example_record(64, 1.0), today = example_record(64, 1.0), slower = example_record(128, 2.0);
+  earlier.artifact_key = "earlier", earlier.unix_time_ms = 1;
+  today.outcome = Outcome::wrong_result, today.stage = "validate", today.message = "y[0] is 3, not 2";
+  today.samples_ms.clear(), today.time_ms = {}, today.unix_time_ms = 2;
+  slower.artifact_key = "earlier";
+  earlier.key = "earlier key", today.key = "today's key";
+  const TemporaryDirectory store;
+  write_records(store.path(), {earlier, today, slower});
+  LookupRules rules;
+  rules.differences = [](const Record& record) {
+    return record.artifact_key == "earlier" ? std::vector<std::string>{"source: a -> b"} : std::vector<std::string>();
+  };
+  StoreViewOptions options;
+  options.all = true;
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+  const std::vector<Record> records = read_records(store.path(), "sm_90", "gemm").records;
+  for (const LookupResult& found : {view.look_up(earlier.problem, earlier.device, rules),
+                                    look_up(records, earlier.problem, earlier.device, "median", rules)}) {
+    REQUIRE(found.record);
+    CHECK(found.record->config == slower.config);
+    CHECK(fmt::format("{}", fmt::join(found.reasons, "\n")).find("1 records left out: their configurations failed") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("what is wrong for one seed's inputs does not answer because another seed's do not show it") {
+  Record wrong = example_record(64, 1.0), right = example_record(64, 1.0), other = example_record(128, 2.0);
+  wrong.outcome = Outcome::wrong_result, wrong.stage = "validate", wrong.samples_ms.clear(), wrong.time_ms = {};
+  wrong.key = "seed 1", right.key = "seed 2", right.unix_time_ms += 1000;
+  LookupRules rules;
+  rules.differences = [](const Record&) { return std::vector<std::string>(); };
+  StoreViewOptions options;
+  options.all = true;
+  const auto check = [&](const std::vector<Record>& records, const Record& expected) {
+    const TemporaryDirectory store;
+    write_records(store.path(), records);
+    const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+    for (const LookupResult& found : {view.look_up(right.problem, right.device, rules),
+                                      look_up(records, right.problem, right.device, "median", rules)}) {
+      REQUIRE(found.record);
+      CHECK(found.record->config == expected.config);
+    }
+  };
+  check({wrong, right, other}, other);
+  wrong.outcome = Outcome::timed_out, wrong.stage = "run";  // a limit that may have been raised since
+  check({wrong, right, other}, right);
+  wrong.outcome = Outcome::wrong_result;
+  Record repaired = right;
+  repaired.key = wrong.key;
+  check({wrong, right, repaired, other}, right);  // measured again under that key
+}
+
 TEST_CASE("with all records, each one is a row, also of what never answers") {
   const TemporaryDirectory store;
   const std::vector<Record> records = random_records(41, 200);
@@ -433,4 +488,68 @@ TEST_CASE("many threads may ask one view") {
       });
   }
   CHECK(wrong == std::vector<int>(4));
+}
+
+TEST_CASE("a row says of its record what a run asks, whichever way the line was read") {
+  const TemporaryDirectory store;
+  Record passed = example_record(16, 2), pruned = example_record(32, 3), failed = example_record(64, 1);
+  pruned.outcome = Outcome::pruned;
+  failed.outcome = Outcome::crashed, failed.time_ms = {}, failed.samples_ms.clear();
+  std::vector<Record> written;
+  for (const char* word : {"row", "a \"quoted\" word"})  // the second takes the reader of whole records
+    for (Record record : {passed, pruned, failed}) {
+      record.config["ORDER"] = std::string(word);
+      record.message = record.outcome == Outcome::ok        ? ""
+                       : record.outcome == Outcome::crashed ? "AddressSanitizer: \"heap\""
+                                                            : "lost";
+      record.key_parts.clear();
+      record.key += word;
+      written.push_back(record);
+    }
+  write_records(store.path(), written);
+  StoreView::Options options;
+  options.all = true;
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+  std::size_t rows = 0;
+  view.each_row([&](const StoredConfig& row) {
+    ++rows;
+    const Record record = view.record_of(row);
+    CHECK(row.outcome == record.outcome);
+    CHECK(row.explained == !record.message.empty());
+    CHECK(row.sanitizer_report == (record.outcome == Outcome::crashed));
+    if (record.outcome == Outcome::ok) CHECK(row.low_ms == record.time_ms.low);
+    if (record.outcome != Outcome::pruned) return;
+    CHECK(row.low_ms == record.time_ms.min);
+    CHECK(row.samples == record.samples_ms.size());
+  });
+  CHECK(rows == 6);
+  CHECK(KeyDigest(std::string(64, 'a')).hex() == std::string(32, 'a'));
+}
+
+TEST_CASE("times are read in whatever order they stand, and a line that breaks off within them is skipped") {
+  const TemporaryDirectory store;
+  Record record = example_record(16, 2);
+  record.key_parts.clear(), record.samples_ms.clear();
+  const nlohmann::json json = to_json(record);
+  const std::string text = json.dump(), times = json["time_ms"].dump();
+  std::string backwards;
+  for (const auto& [name, value] : json["time_ms"].items())
+    backwards = nlohmann::json(name).dump() + ":" + value.dump() + (backwards.empty() ? "" : ",") + backwards;
+  const std::size_t place = text.find(times);
+  REQUIRE(place != std::string::npos);
+  const auto with_times = [&](const std::string& other) {
+    return with_checksum(text.substr(0, place) + other + text.substr(place + times.size()));
+  };
+  const std::filesystem::path folder = store.path() / "records" / "sm_90" / "gemm";
+  std::filesystem::create_directories(folder);
+  std::string lines = with_checksum(R"({"xtune_records":1})") + "\n";
+  for (const std::string& line : {with_times(times), with_times("{" + backwards + "}"), with_times("{\"count\":7}"),
+                                  text.substr(0, place + 30), with_times(times)})
+    lines += line + "\n";
+  write_text(folder / "a.jsonl", lines);
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+  std::vector<double> medians;
+  view.each_row([&](const StoredConfig& row) { medians.push_back(row.median_ms); });
+  CHECK(medians == std::vector<double>(3, record.time_ms.median));
+  CHECK(view.warnings().size() == 2);
 }

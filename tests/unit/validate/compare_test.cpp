@@ -166,9 +166,9 @@ TEST_CASE("poison that is still there is counted, unless the reference holds the
     auto expected = encode_all(type, {1, 2, 3, 1});
     auto actual = expected;
     const std::size_t size = size_of(type);
-    std::memset(actual.data() + size, 0xFF, 2 * size);
+    std::memset(actual.data() + size, std::to_integer<int>(poison_byte(type)), 2 * size);
     const std::uint64_t shape[] = {4};
-    const Comparison result = compare("C", type, actual, expected, shape, {0, 1e9, 0});
+    const Comparison result = compare("C", type, actual, expected, shape, {0, 1e10, 0});
     CHECK(result.unwritten == 2);
     CHECK(result.passed == !is_floating(type));
     CHECK(compare("C", type, actual, actual, shape, {}).unwritten == 0);
@@ -225,5 +225,39 @@ TEST_CASE("large arrays give what a plain loop gives") {
     CHECK(*result.first_index == first);
     CHECK(result.max_abs_error == largest);
     CHECK(mismatched > 0);
+  }
+}
+
+TEST_CASE("A float that the reference left unwritten agrees with the same bits only, and is never forgiven") {
+  for (const DType type : {DType::f8e4m3, DType::f8e5m2, DType::bf16, DType::f16, DType::f32, DType::f64, DType::c64}) {
+    CAPTURE(to_string(type));
+    auto expected = encode_all(type, {1, 2, 3, 1});
+    const std::size_t size = size_of(type);
+    std::memset(expected.data() + size, 0xFF, size);
+    auto actual = expected;
+    const std::uint64_t shape[] = {4};
+    const Tolerance loose{1, 1e9, 1, std::numeric_limits<double>::infinity()};
+    CHECK(compare("C", type, actual, expected, shape, loose).passed);
+    encode(type, 2.0, actual.data() + size);
+    CHECK_FALSE(compare("C", type, actual, expected, shape, loose).passed);
+    std::memset(actual.data() + size, 0xFF, size);
+    actual[2 * size - 1] = std::byte{0x7F};  // NaN with other bits
+    CHECK_FALSE(compare("C", type, actual, expected, shape, loose).passed);
+    CHECK(compare("C", type, actual, actual, shape, loose).passed);
+    CHECK(compare("C", type, expected, actual, shape, loose).passed);  // NaN that the reference wrote
+  }
+}
+
+TEST_CASE("No integer type is poisoned with what stands for nothing found: -1, 0 or the largest value") {
+  for (const DType type :
+       {DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64, DType::boolean}) {
+    CHECK(poison_byte(type) != std::byte{0xFF});
+    CHECK(poison_byte(type) != std::byte{0x7F});
+    CHECK(poison_byte(type) != std::byte{0});
+  }
+  for (const DType type : {DType::f8e4m3, DType::f8e5m2, DType::bf16, DType::f16, DType::f32, DType::f64}) {
+    const std::vector<std::byte> element(size_of(type), poison_byte(type));
+    CHECK(std::isnan(decode(type, element.data())));
+    CHECK(holds_poison(type, element.data()));
   }
 }

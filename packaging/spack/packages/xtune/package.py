@@ -43,7 +43,7 @@ class Xtune(CMakePackage):
     depends_on("yaml-cpp")
     depends_on("boost+context")
 
-    depends_on("cuda@11:", when="+cuda")
+    depends_on("cuda@11:", when="+cuda", type="run")  # NVRTC; nothing of it is needed to build
     depends_on("hip@5:", when="+rocm")
 
     depends_on("doctest", type="test")

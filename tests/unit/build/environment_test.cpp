@@ -1,11 +1,23 @@
 // Which variables decide what commands do.
-#include "core/build/keyed_variables.hpp"
+#include "core/build/environment.hpp"
 
 #include <doctest/doctest.h>
 
 #include "fakes/environment_variable.hpp"
 
 using namespace xtune;
+
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+using enum VariableReader;
+
+Variables build_variables(const std::vector<std::string>& named = {}) {
+  return set_variables({make, folders, compiler}, named);
+}
+Variables run_variables(const std::vector<std::string>& named = {}) { return set_variables({threads, loader}, named); }
+
+}  // namespace
 
 TEST_CASE("Variables that build tools read are described where they are set") {
   for (const char* name : {"CFLAGS", "CPATH", "GNUMAKEFLAGS", "NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS", "NVCC_CCBIN",

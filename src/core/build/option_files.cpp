@@ -1,0 +1,166 @@
+// Follows the manuals of GCC 12 (Link Options, Directory Options, Environment Variables) and ld 2.40.
+#include "core/build/option_files.hpp"
+
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "core/build/environment.hpp"
+#include "core/build/source_closure.hpp"
+
+namespace xtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int depth_limit = 100;  // of files that name each other; GCC has 2000
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return !path.empty() && fs::is_regular_file(path, error);
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool begun = false;
+  char quote = '\0';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && i + 1 < text.size()) {
+      word += text[++i];
+      begun = true;
+    } else if (quote != '\0') {
+      quote == c ? void(quote = '\0') : void(word += c);
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      begun = true;
+    } else if (!std::isspace(static_cast<unsigned char>(c))) {
+      word += c;
+      begun = true;
+    } else if (std::exchange(begun, false)) {
+      words.push_back(std::exchange(word, {}));
+    }
+  }
+  if (begun) words.push_back(word);
+  return words;
+}
+
+void expand(const std::vector<std::string>& options, int depth, KeyedFiles& files, std::vector<std::string>& to) {
+  for (const std::string& option : options)
+    if (depth < depth_limit && option.starts_with("@") && is_file(option.substr(1)))
+      expand(words_of(read_keyed(option.substr(1), files)), depth + 1, files, to);
+    else
+      to.push_back(option);
+}
+
+/// The linker's words too: "-Wl,-L,/x" and "-Xlinker -L/x" say what "-L/x" says.
+std::vector<std::string> flat(const std::vector<std::string>& options) {
+  std::vector<std::string> words;
+  for (const std::string& option : options) {
+    if (option == "-Xlinker") continue;
+    if (!option.starts_with("-Wl,")) {
+      words.push_back(option);
+      continue;
+    }
+    for (std::string_view rest = std::string_view(option).substr(4);;) {
+      const std::size_t end = std::min(rest.find(','), rest.size());
+      words.emplace_back(rest.substr(0, end));
+      if (end == rest.size()) break;
+      rest.remove_prefix(end + 1);
+    }
+  }
+  return words;
+}
+
+struct LinkOptions {
+  std::vector<std::string> libraries, folders, parts;  ///< of -l; -L and -rpath; -B
+};
+
+LinkOptions link_options(const std::vector<std::string>& options) {
+  LinkOptions found;
+  const std::vector<std::string> words = flat(options);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto value_of = [&](std::string_view flag) -> std::optional<std::string> {
+      if (words[i] == flag && i + 1 < words.size()) return words[i + 1];
+      if (!words[i].starts_with(flag) || words[i].size() == flag.size()) return std::nullopt;
+      return words[i].substr(flag.size() + (words[i][flag.size()] == '=' ? 1 : 0));
+    };
+    // "-B" of the linker says how it links: those words name no folder.
+    if (const auto rpath = value_of("-rpath"))
+      found.folders.push_back(*rpath);
+    else if (const auto library = value_of("-l"))
+      found.libraries.push_back(*library);
+    else if (const auto folder = value_of("-L"))
+      found.folders.push_back(*folder);
+    else if (const auto parts = value_of("-B"))
+      found.parts.push_back(*parts);
+  }
+  return found;
+}
+
+// What GCC and Clang look for in folders of -B and COMPILER_PATH before they look in their own.
+constexpr const char* part_names[] = {
+    "as",           "cc1",         "cc1plus",          "collect2", "crt1.o",      "crtbegin.o", "crtbeginS.o",
+    "crtend.o",     "crtendS.o",   "crti.o",           "crtn.o",   "ld",          "ld.bfd",     "ld.gold",
+    "ld.lld",       "ld.mold",     "libc.so",          "libgcc.a", "libgcc_s.so", "libm.so",    "libstdc++.a",
+    "libstdc++.so", "lto-wrapper", "liblto_plugin.so", "lto1",     "specs"};
+
+class LineMaker {
+ public:
+  explicit LineMaker(KeyedFiles& files) : files_(files) {}
+
+  void look(const std::string& what, const fs::path& path) {
+    if (!seen_.insert(what + "\n" + path.string()).second) return;
+    if (!is_file(path.string())) return files_.absent.push_back(path.string());
+    key_file(path, files_);
+    lines.push_back(what + " " + files_.files.back().sha256);
+  }
+  void look_for_library(const std::string& name, const fs::path& folder) {
+    const std::string what = "library " + name;
+    if (name.starts_with(":")) return look(what, folder / name.substr(1));
+    for (const char* ending : {".so", ".a"}) look(what, folder / ("lib" + name + ending));
+  }
+  /// A prefix is a folder, or what names in it begin with.
+  void look_for_parts(const std::string& prefix) {
+    std::error_code error;
+    const bool folder = fs::is_directory(prefix, error);
+    for (const char* name : part_names)
+      look(std::string("part ") + name, folder ? fs::path(prefix) / name : fs::path(prefix + name));
+  }
+
+  std::vector<std::string> lines;
+
+ private:
+  KeyedFiles& files_;
+  std::set<std::string> seen_;
+};
+
+}  // namespace
+
+std::vector<std::string> with_option_files(const std::vector<std::string>& options, KeyedFiles& files) {
+  std::vector<std::string> words;
+  expand(options, 0, files, words);
+  return words;
+}
+
+std::vector<std::string> driver_lines(const std::vector<std::string>& options, KeyedFiles& files) {
+  LinkOptions used = link_options(options);
+  LineMaker maker(files);
+  for (const auto& [name, value] : set_variables({VariableReader::compiler}))
+    maker.lines.push_back("variable " + name + "=" + value);
+  for (const std::string& prefix : used.parts) maker.look_for_parts(prefix);
+  for (const std::string& folder : folders_of_variable("COMPILER_PATH")) maker.look_for_parts(folder);
+  used.folders.insert(used.folders.end(), used.parts.begin(), used.parts.end());
+  for (const char* variable : {"LIBRARY_PATH", "LD_LIBRARY_PATH"})
+    for (std::string& folder : folders_of_variable(variable)) used.folders.push_back(std::move(folder));
+  for (const std::string& library : used.libraries)
+    for (const std::string& folder : used.folders) maker.look_for_library(library, folder);
+  return std::move(maker.lines);
+}
+
+}  // namespace xtune

@@ -1,0 +1,20 @@
+// Files beside headers that a compiler reads or starts because its options, or variables of the environment, name them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/build/keyed_files.hpp"
+
+namespace xtune {
+
+/// The options with the words of "@file" in its place, also where such a word is "@file" again. Words are cut as GCC
+/// and Clang cut them: at blanks, with quotes and backslashes. The files are added to `files`.
+std::vector<std::string> with_option_files(const std::vector<std::string>& options, KeyedFiles& files);
+
+/// What a compiler driver of the system takes from folders that options or the environment name, a line each: libraries
+/// (-l, in the folders of -L, -rpath, -B, LIBRARY_PATH and LD_LIBRARY_PATH) and parts of the compiler (in those of -B
+/// and COMPILER_PATH); and the variables that it reads, where they are set. No lines: neither is used.
+std::vector<std::string> driver_lines(const std::vector<std::string>& options, KeyedFiles& files);
+
+}  // namespace xtune

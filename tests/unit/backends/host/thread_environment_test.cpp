@@ -1,0 +1,108 @@
+// What a kernel sets in the threads that it runs on is gone for the next one.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "backends/backend.hpp"
+#include "base/files.hpp"
+#include "fakes/environment_variable.hpp"
+
+using namespace xtune;
+
+namespace {
+
+struct Host {
+  std::unique_ptr<Backend> backend = make_backend("host");
+  std::unique_ptr<Toolchain> toolchain = backend->open_toolchain();
+  std::unique_ptr<Device> device = backend->open_device(0);
+
+  Artifact compile(const std::string& body, const std::vector<std::string>& options = {}) {
+    CompileRequest request;
+    request.source_name = "kernel.cu";
+    request.entry = "k";
+    request.source = "#include <cfenv>\n#include <cmath>\nextern \"C\" __global__ void k(int* out) {\n" + body + "}\n";
+    request.arch = toolchain->default_arch();
+    request.options = options;
+    return toolchain->compile(request);
+  }
+  std::vector<int> run(const Artifact& artifact) {
+    constexpr unsigned blocks = 256, threads = 8;
+    std::vector<int> out(blocks * threads, -1);
+    const auto to = device->allocate(out.size() * sizeof(int));
+    const std::vector<KernelArgument> arguments = {to.get()};
+    device->load(artifact, {{blocks, 1, 1}, {threads, 1, 1}, {0, 0, 0}, 0})->run({arguments, true, 0});
+    to->read(0, std::as_writable_bytes(std::span(out)));
+    return out;
+  }
+};
+
+constexpr const char* reads_rounding = "out[blockIdx.x * blockDim.x + threadIdx.x] = std::fegetround();\n";
+constexpr const char* sums_denormals =
+    "volatile float tiny = 1e-39f;\n"
+    "out[blockIdx.x * blockDim.x + threadIdx.x] = tiny * 0.5f != 0.0f;\n";
+
+}  // namespace
+
+TEST_CASE("A kernel's rounding does not stay for the next kernel, on no thread") {
+  Host host;
+  const Artifact reads = host.compile(reads_rounding);
+  const Artifact sets = host.compile(std::string("std::fesetround(FE_UPWARD);\n") + reads_rounding);
+  const auto all = [](const std::vector<int>& values, int value) {
+    return std::all_of(values.begin(), values.end(), [value](int v) { return v == value; });
+  };
+  for (int turn = 0; turn < 3; ++turn) {
+    CHECK(all(host.run(sets), FE_UPWARD));
+    CHECK(all(host.run(reads), FE_TONEAREST));
+    CHECK(std::fegetround() == FE_TONEAREST);
+  }
+}
+
+#if defined(__x86_64__)
+TEST_CASE("Denormal numbers that a kernel's options flush to zero are there for the next one") {
+  Host host;
+  const Artifact plain = host.compile(sums_denormals);
+  const Artifact fast = host.compile(sums_denormals, {"-ffast-math"});
+  const Artifact flushes =
+      host.compile("__builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);\n" + std::string(sums_denormals));
+  for (const Artifact* before : {&plain, &fast, &flushes}) {
+    host.run(*before);
+    for (const int seen : host.run(plain)) CHECK(seen == 1);
+  }
+}
+#endif
+
+TEST_CASE("A compiler that is a script is known by what it says") {
+  const TemporaryDirectory folder;
+  const auto path = folder.path() / "cxx";
+  const auto fingerprint = [&](const std::string& line) {
+    std::ofstream(path) << "#!/bin/sh\n" << line << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    const Variable wanted("XTUNE_HOST_CXX", path.string());
+    return make_backend("host")->open_toolchain()->fingerprint();
+  };
+  const std::string plain = fingerprint("exec g++ \"$@\"");
+  CHECK(fingerprint("exec g++ -DSCALE=3 \"$@\"") != plain);
+  CHECK(fingerprint("exec g++ \"$@\"") == plain);
+}
+
+TEST_CASE("The compiler lists headers that somebody installed beside the system's, and none of the system's") {
+  Host host;
+  CompileRequest request;
+  request.source_name = "kernel.cu";
+  request.entry = "k";
+  request.arch = host.toolchain->default_arch();
+  request.source = "#include <math.h>\n#include <vector>\nextern \"C\" __global__ void k(int* x) { *x = 1; }\n";
+  const Artifact plain = host.toolchain->compile(request);
+  REQUIRE(plain.files_read.has_value());
+  CHECK(plain.files_read->empty());
+  std::error_code ignored;
+  if (!std::filesystem::exists("/usr/include/nlohmann/json_fwd.hpp", ignored)) return;
+  request.source = "#include <nlohmann/json_fwd.hpp>\n" + request.source;
+  const Artifact with = host.toolchain->compile(request);
+  REQUIRE(with.files_read.has_value());
+  CHECK(std::count(with.files_read->begin(), with.files_read->end(), "/usr/include/nlohmann/json_fwd.hpp") == 1);
+}

@@ -1,0 +1,161 @@
+// What keys hold of a compiler's libraries, parts, variables and option files, and of headers of the system.
+#include "core/build/option_files.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/files.hpp"
+#include "core/build/environment.hpp"
+#include "core/build/include_scan.hpp"
+#include "core/build/source_closure.hpp"
+#include "core/build/system_headers.hpp"
+#include "fakes/environment_variable.hpp"
+
+using namespace xtune;
+
+namespace {
+
+struct Tree {
+  TemporaryDirectory folder;
+  std::string path(const std::string& name) const { return (folder.path() / name).string(); }
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
+    std::ofstream(path(name), std::ios::binary) << text;
+  }
+  std::string text(const std::vector<std::string>& options, const std::string& source = "") const {
+    CompileRequest request;
+    request.source_name = path("k.cu");
+    request.source = source;
+    request.options = options;
+    ScannedFiles read;
+    return compile_closure(request, {path("local"), path("system")}, read).canonical_text;
+  }
+  /// Whether that the file is there, and what it holds, changes the text.
+  bool counts(const std::string& name, const std::vector<std::string>& options, const std::string& source = "") const {
+    std::filesystem::remove(path(name));
+    const std::string without = text(options, source);
+    write(name, "one");
+    const std::string before = text(options, source);
+    write(name, "another");
+    const bool counted = before != without && text(options, source) != before;
+    std::filesystem::remove(path(name));
+    return counted;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Libraries that options link count by their contents") {
+  const Tree tree;
+  for (const char* name : {"lib/libf.a", "lib/libf.so"}) {
+    CHECK(tree.counts(name, {"-L" + tree.path("lib"), "-lf"}));
+    CHECK(tree.counts(name, {"-L", tree.path("lib"), "-l", "f"}));
+    CHECK(tree.counts(name, {"-Wl,-L" + tree.path("lib") + ",--whole-archive,-lf,--no-whole-archive"}));
+    CHECK(tree.counts(name, {"-Xlinker", "-rpath", "-Xlinker", tree.path("lib"), "-lf"}));
+    CHECK(tree.counts(name, {"-Wl,-rpath=" + tree.path("lib"), "-lf"}));
+    CHECK_FALSE(tree.counts(name, {"-L" + tree.path("lib"), "-lother"}));
+    CHECK_FALSE(tree.counts(name, {"-L" + tree.path("lib")}));
+    const Variable variable("LIBRARY_PATH", tree.path("lib"));
+    CHECK(tree.counts(name, {"-lf"}));
+  }
+  const Variable variable("LD_LIBRARY_PATH", tree.path("lib"));
+  CHECK(tree.counts("lib/libf.so", {"-lf"}));
+  CHECK(tree.counts("lib/f.o", {"-L" + tree.path("lib"), "-l:f.o"}));
+}
+
+TEST_CASE("Parts of a compiler that options or the environment put before its own count") {
+  const Tree tree;
+  CHECK(tree.counts("bin/cc1plus", {"-B" + tree.path("bin")}));
+  CHECK(tree.counts("bin/ld", {"-B", tree.path("bin")}));
+  CHECK(tree.counts("bin/my-as", {"-B" + tree.path("bin/my-")}));
+  CHECK_FALSE(tree.counts("bin/cc1plus", {}));
+  const Variable variable("COMPILER_PATH", "/nowhere:" + tree.path("bin"));
+  CHECK(tree.counts("bin/cc1plus", {}));
+}
+
+TEST_CASE("Variables that compilers read count where they are set") {
+  const Tree tree;
+  const std::string plain = tree.text({});
+  for (const char* name : {"COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS", "LD_RUN_PATH"}) {
+    const Variable variable(name, "+-DSCALE=3");
+    CHECK(tree.text({}) != plain);
+  }
+  const Variable variable("CXXFLAGS", "-O0");  // make's
+  CHECK(tree.text({}) == plain);
+}
+
+TEST_CASE("The list of variables names each once, and each has its readers") {
+  using enum VariableReader;
+  const auto all = variables_read_by({make, folders, compiler, threads, loader});
+  CHECK(std::is_sorted(all.begin(), all.end()));
+  CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
+  CHECK(variables_read_by({loader}) == std::vector<std::string>{"GLIBC_TUNABLES", "LD_LIBRARY_PATH", "LD_PRELOAD"});
+}
+
+TEST_CASE("Option files that option files name count, and so does what they say") {
+  const Tree tree;
+  tree.write("outer", "'-DA=1' @" + tree.path("inner") + "\n");
+  CHECK(tree.counts("inner", {"@" + tree.path("outer")}));
+  tree.write("inner", "-include\n\"" + tree.path("forced.h") + "\" -L" + tree.path("lib") + " -lf");
+  CHECK(tree.counts("forced.h", {"@" + tree.path("outer")}));
+  CHECK(tree.counts("lib/libf.a", {"@" + tree.path("outer")}));
+  tree.write("macro", "-DHEADER='\"named.h\"'");
+  CHECK(tree.counts("named.h", {"@" + tree.path("macro")}, "#include HEADER\n"));
+  tree.write("inner", "@" + tree.path("outer"));  // a circle ends
+  tree.text({"@" + tree.path("outer")});
+}
+
+TEST_CASE("A header that macros name counts by being there where it is only asked for") {
+  const Tree tree;
+  CHECK(tree.counts("flag.h", {}, "#define H \"flag.h\"\n#if __has_include(H)\n#endif\n"));
+  CHECK(tree.counts("flag.h", {"-DH=\"flag.h\""}, "#if defined(__has_include) && __has_include( H )\n#endif\n"));
+  CHECK(tree.counts("flag.h", {}, "#define N(x) <x.h>\n#if __has_include(N(flag))\n#endif\n") ==
+        tree.counts("flag.h", {}, "#define N <flag.h>\n#if __has_include(N)\n#endif\n"));
+  CHECK(scan_source("#ifdef __has_include\n#endif\n#if defined(__has_include)\n#endif\n").computed.empty());
+}
+
+TEST_CASE("Inline assembly reads files by .include, and by words that several literals make up") {
+  const Tree tree;
+  const std::string name = "\\\"" + tree.path("f.s") + "\\\"";
+  CHECK(tree.counts("f.s", {}, "asm(\".include " + name + "\\n\");\n"));
+  CHECK(tree.counts("f.s", {}, "asm(R\"(.include \"" + tree.path("f.s") + "\")\");\n"));
+  CHECK(tree.counts("f.s", {}, "asm(\".inc\" \"bin " + name + "\\n\");\n"));
+  CHECK(tree.counts("f.s", {}, "asm(\".inc\"  // a comment\n  \"lude \" R\"(\"" + tree.path("f.s") + "\")\");\n"));
+  tree.write("outer.s", "  .include \"" + tree.path("f.s") + "\"\n");
+  CHECK(tree.counts("f.s", {}, "asm(\".include \\\"" + tree.path("outer.s") + "\\\"\");\n"));
+  CHECK(scan_source("const char* t = \".includes nothing\"; a.include(\"x\");").mentioned.empty());
+  CHECK(scan_source("const char* t = \".includes nothing\"; a.include(\"x\");").unknown.empty());
+}
+
+TEST_CASE("Headers in the folders that compilers search by themselves count by their contents") {
+  const Tree tree;
+  CHECK(tree.counts("local/lib/x.h", {}, "#include <lib/x.h>\n"));
+  CHECK(tree.counts("system/lib/x.h", {}, "#include \"lib/x.h\"\n"));
+  tree.write("system/lib/outer.h", "#include \"inner.h\"\n");
+  CHECK(tree.counts("system/lib/inner.h", {}, "#include <lib/outer.h>\n"));
+  // Behind them come the folders of -idirafter, before them those of -isystem.
+  tree.write("system/y.h", "");
+  CHECK_FALSE(tree.counts("after/y.h", {"-idirafter", tree.path("after")}, "#include <y.h>\n"));
+  CHECK(tree.counts("before/y.h", {"-isystem", tree.path("before")}, "#include <y.h>\n"));
+}
+
+TEST_CASE("Headers of the C library, the C++ library and the kernel count by name") {
+  for (const char* name : {"math.h", "sys/types.h", "bits/types.h", "linux/perf_event.h", "c++/12/vector", "./time.h"})
+    CHECK(is_system_header(name));
+  for (const char* name : {"mylib/math.h", "Eigen/Dense", "eigen3/Eigen/Core", "zlib.h", "boost/math.hpp", ""})
+    CHECK_FALSE(is_system_header(name));
+  CHECK(is_system_header_path("/usr/include/stdio.h"));
+  CHECK_FALSE(is_system_header_path("/usr/include/eigen3/Eigen/Core"));
+  CHECK_FALSE(is_system_header_path("/usr/local/include/math.h"));
+  CompileRequest request;
+  request.source = "#include <math.h>\n#include <vector>\n#include <sys/mman.h>\n";
+  ScannedFiles read;
+  CHECK(compile_closure(request, shared_header_folders(), read).canonical_text ==
+        compile_closure(request).canonical_text);
+  CHECK(read.empty());
+}
