@@ -102,9 +102,10 @@ struct CandidateResolver::State {
   std::mutex mutex;                                 ///< guards what follows: all of it is computed at first use
   std::map<std::string, ReadSource> read_sources;   ///< by source path, folders, options that name files
   ScannedFiles scanned;                             ///< of all read_sources
-  std::set<std::string> computing;                  ///< of these paths: where the definitions count as well
-  KeyedFiles data_files;                            ///< what the measurement key describes beside the artifact
-  KeyParts constant_parts;                          ///< the measurement key's parts that no configuration changes
+  /// Of these: the names whose definitions count as well.
+  std::map<std::string, std::set<std::string>> computing;
+  KeyedFiles data_files;    ///< what the measurement key describes beside the artifact
+  KeyParts constant_parts;  ///< the measurement key's parts that no configuration changes
 };
 
 }  // namespace xtune
