@@ -56,6 +56,7 @@ class MacroDefinitions::Expansion {
  public:
   explicit Expansion(const MacroDefinitions& macros) : macros_(macros) {}
   bool complete = true;
+  std::set<std::string> used;
 
   Texts expand(const std::string& text, const std::set<std::string>& hidden, int depth) {
     if (depth > depth_limit || ++calls_ > calls_limit) return cut(text);
@@ -63,6 +64,7 @@ class MacroDefinitions::Expansion {
       if (!starts_word(text[at])) continue;
       const std::size_t end = token_end(text, at);
       const std::string name = text.substr(at, end - at);
+      used.insert(name);
       const auto found = macros_.definitions_.find(name);
       if (found == macros_.definitions_.end()) {
         // What the compiler itself defines (__CUDA_ARCH__, __FILE__) is in no definition that was read.
@@ -224,6 +226,7 @@ MacroDefinitions::Names MacroDefinitions::names_of(const std::string& text) cons
   Names result;
   // #ifdef CONFIG_FILE, #include CONFIG_FILE: nobody defines it. No compiler has a name of a header among its own.
   const std::string word = trimmed(text);
+  result.used.insert(word);
   if (!definitions_.contains(word) && std::all_of(word.begin(), word.end(), SourceCursor::is_word)) return result;
   Expansion expansion(*this);
   std::set<std::pair<std::string, bool>> names;
@@ -241,6 +244,7 @@ MacroDefinitions::Names MacroDefinitions::names_of(const std::string& text) cons
     }
   }
   result.complete = result.complete && expansion.complete;
+  result.used.merge(expansion.used);
   for (const auto& [name, quoted] : names) result.names.push_back({name, quoted});
   return result;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ class MacroDefinitions {
   struct Names {
     std::vector<IncludeDirective> names;  ///< each once, in a fixed order
     bool complete = true;                 ///< false: there may be others (too many, macros of the compiler's own)
+    std::set<std::string> used;           ///< the names whose definitions, or lack of one, decided
   };
   /// text: what follows #include.
   Names names_of(const std::string& text) const;

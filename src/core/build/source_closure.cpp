@@ -48,6 +48,7 @@ class ClosureReader {
     for (const SourceScan* file : files_) closure.files.push_back(*file);
     closure.of_toolchain = of_toolchain_;
     closure.computes = !computed_.empty();
+    closure.computed_by = std::move(computed_by_);
     closure.keyed = std::move(keyed_);
     for (const std::string& text : incomplete_) closure.keyed.unknown.push_back(text);
     return closure;
@@ -85,6 +86,8 @@ class ClosureReader {
     incomplete_.clear();
     for (const auto& [text, path] : computed_) {
       const MacroDefinitions::Names names = macros_.names_of(text);
+      computed_by_.insert(names.used.begin(), names.used.end());
+      if (!names.complete) computed_by_.insert(any_name);
       if (!names.complete) incomplete_.insert(path.filename().string() + ": #include " + text);
       for (const IncludeDirective& name : names.names)
         if (mentioned_.insert(path.string() + (name.quoted ? "\"" : "<") + name.name).second)
@@ -169,7 +172,7 @@ class ClosureReader {
   std::map<fs::path, std::size_t> seen_;
   std::set<std::pair<fs::path, fs::path>> followed_;
   std::vector<std::pair<std::string, fs::path>> computed_;
-  std::set<std::string> mentioned_, incomplete_, absent_, opened_;
+  std::set<std::string> mentioned_, incomplete_, absent_, opened_, computed_by_;
   KeyedFiles keyed_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,16 @@
 
 namespace xtune {
 
+/// Stands for every name in SourceClosure::computed_by, where not all that decided could be told.
+inline constexpr const char* any_name = "*";
+
 struct SourceClosure {
-  std::string canonical_text;     ///< a JSON list of digests and names: what source_digest (keys.hpp) hashes
-  std::vector<SourceScan> files;  ///< the source, then each file once, in the order of first mention
-  bool of_toolchain = false;      ///< some include was found nowhere: a header of the toolchain's
-  bool computes = false;          ///< the definitions decide what is included: #include MACRO
-  KeyedFiles keyed;               ///< what was read, and what else decided that these files are meant
+  std::string canonical_text;           ///< a JSON list of digests and names: what source_digest (keys.hpp) hashes
+  std::vector<SourceScan> files;        ///< the source, then each file once, in the order of first mention
+  bool of_toolchain = false;            ///< some include was found nowhere: a header of the toolchain's
+  bool computes = false;                ///< the definitions decide what is included: #include MACRO
+  std::set<std::string> computed_by{};  ///< names whose definitions decide that, as far as they do here
+  KeyedFiles keyed;                     ///< what was read, and what else decided that these files are meant
 };
 
 /// Resolves as source_digest says. Throws Error(io) when a file cannot be read.

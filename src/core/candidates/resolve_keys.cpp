@@ -175,6 +175,14 @@ std::string loader_text(KeyedFiles& files) {
   return items.empty() ? "" : canonical_list(items);
 }
 
+/// Those of the macros ("NAME body", "NAME(x) body") that have one of these names.
+std::string definitions_of(const std::set<std::string>& names, const std::vector<std::string>& macros) {
+  std::string text;
+  for (const std::string& macro : macros)
+    if (names.contains(any_name) || names.contains(macro.substr(0, macro.find_first_of(" (")))) text += "\n" + macro;
+  return text;
+}
+
 /// Compilers of the system search folders that nobody names; run-time compilers do not.
 std::vector<std::string> system_dirs(const DeviceInfo& device) {
   const bool searched = device.backend == "host" || device.backend == "kokkos";
@@ -203,23 +211,24 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const Compil
   if (!spec.process)
     for (const std::string& option : request.options)
       if (option.find_first_of("/@") != std::string::npos || option.starts_with("-l")) id += "\n" + option;
+  std::vector<std::string> macros = paths.macros;
+  for (const auto& [name, value] : request.defines) macros.push_back(name + " " + value);
   const std::lock_guard lock(mutex);
   std::vector<NamedFile> named;
   if (spec.process)
     named = files_of_call(request.options, *spec.process, [this](const auto& path) { return was_there(path); });
   for (const NamedFile& file : named) id += "\n" + file.path.string();
-  const auto definitions = [&] {
-    std::string text = canonical_list(paths.macros);
-    for (const auto& [name, value] : request.defines) text += "\n" + name + " " + value;
-    return text;
+  const auto whole_id = [&] {
+    const auto names = computing.find(id);
+    return names == computing.end() ? id : id + definitions_of(names->second, macros);
   };
-  if (computing.contains(id)) id += definitions();
-  if (const auto known = read_sources.find(id); known != read_sources.end()) return known->second;
+  if (const auto known = read_sources.find(whole_id()); known != read_sources.end()) return known->second;
   SourceClosure closure =
       spec.process ? program_closure(request, named) : compile_closure(request, system_dirs(device), scanned);
   ReadSource found{sha256(closure.canonical_text), std::make_shared<const KeyedFiles>(std::move(closure.keyed))};
-  if (closure.computes && computing.insert(id).second) id += definitions();
-  return read_sources[id] = std::move(found);
+  // A definition may lead to names that decided nothing before: what is found then counts for those as well.
+  if (closure.computes) computing[id].merge(closure.computed_by);
+  return read_sources[whole_id()] = std::move(found);
 }
 
 CompileRequest CandidateResolver::State::keyed(CompileRequest request) {

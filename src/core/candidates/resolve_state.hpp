@@ -115,15 +115,15 @@ struct CandidateResolver::State {
   std::vector<const ArgSpec*> scalar_args;
   CompiledLaunch launch, reference_launch;
 
-  std::shared_ptr<const KeyedFiles> program_files;       ///< of a program: its sources and its build's program
-  std::set<std::filesystem::path> program_paths;         ///< of program_files, canonical
-  std::mutex mutex;                                      ///< guards what follows: all of it is computed at first use
-  std::map<std::string, ReadSource> read_sources;        ///< by source path, folders, options that name files
-  ScannedFiles scanned;                                  ///< of all read_sources
-  std::set<std::string> computing;                       ///< of these paths: where the definitions count as well
-  KeyedFiles data_files;                                 ///< what the measurement key describes beside the artifact
-  std::map<std::filesystem::path, std::string> digests;  ///< of those that words name; empty: there was none
-  KeyParts constant_parts;                               ///< the measurement key's parts that no configuration changes
+  std::shared_ptr<const KeyedFiles> program_files;         ///< of a program: its sources and its build's program
+  std::set<std::filesystem::path> program_paths;           ///< of program_files, canonical
+  std::mutex mutex;                                        ///< guards what follows: all of it is computed at first use
+  std::map<std::string, ReadSource> read_sources;          ///< by source path, folders, options that name files
+  ScannedFiles scanned;                                    ///< of all read_sources
+  std::map<std::string, std::set<std::string>> computing;  ///< of these: the names whose definitions count as well
+  KeyedFiles data_files;                                   ///< what the measurement key describes beside the artifact
+  std::map<std::filesystem::path, std::string> digests;    ///< of those that words name; empty: there was none
+  KeyParts constant_parts;  ///< the measurement key's parts that no configuration changes
 };
 
 }  // namespace xtune

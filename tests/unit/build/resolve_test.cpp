@@ -10,7 +10,9 @@
 #include <set>
 
 #include "base/files.hpp"
+#include "core/build/keyed_files.hpp"
 #include "core/validate/npy.hpp"
+#include "fakes/environment_variable.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
@@ -241,6 +243,52 @@ TEST_CASE("the key of a sanitized kernel's measurement says so, others do not me
   };
   CHECK(parts(true).back() == std::pair<std::string, std::string>{"sanitize", "true"});
   CHECK(parts(false).back().first != "sanitize");
+}
+
+TEST_CASE("Where macros name headers, the parameters that have a part in it count, also those that others lead to") {
+  Job job;
+  job.write("gemm.cu", "#define S2(x) #x\n#define S(x) S2(x)\n#include S(NAME.h)\n#include S(UNSET.h)\nvoid gemm();\n");
+  for (const char* name : {"one.h", "two.h", "three.h", "four.h"}) job.write(name, std::string("// ") + name);
+  job.spec.parameters.push_back({"NAME", {std::string("one"), std::string("two"), std::string("B")}, true});
+  job.spec.parameters.push_back({"B", {std::string("three"), std::string("four")}, true});
+  job.with([&](const CandidateResolver& r) {
+    const auto header = [&](const char* name, const char* b) {
+      Config config = job.config();
+      config.insert(config.end(), {std::string(name), std::string(b)});
+      const auto files = r.compile_request(config).files;
+      return files && !files->files.empty() ? std::filesystem::path(files->files.back().path).filename().string() : "";
+    };
+    for (int turn = 0; turn < 2; ++turn) {
+      CHECK(header("one", "three") == "one.h");
+      CHECK(header("two", "three") == "two.h");
+      CHECK(header("one", "four") == "one.h");
+      // NAME leads to B here, which decided nothing before.
+      CHECK(header("B", "three") == "three.h");
+      CHECK(header("B", "four") == "four.h");
+    }
+    return 0;
+  });
+}
+
+TEST_CASE("What the dynamic linker is told counts where kernels run in a process of the system, and is set") {
+  for (const char* backend : {"host", "kokkos", "cuda"}) {
+    CAPTURE(backend);
+    Job job;
+    job.info.backend = backend;
+    const std::string library = (job.folder.path() / "pre.so").string();
+    job.write("pre.so", "one");
+    const Variable no_path("LD_LIBRARY_PATH", ""), no_tunables("GLIBC_TUNABLES", ""), no_preload("LD_PRELOAD", "");
+    const std::string plain = job.key();
+    const bool counts = std::string(backend) != "cuda";
+    for (const char* name : {"LD_LIBRARY_PATH", "GLIBC_TUNABLES", "LD_PRELOAD"}) {
+      const Variable set(name, library);
+      CHECK((job.key() != plain) == counts);
+    }
+    const Variable preload("LD_PRELOAD", "libm.so.6:" + library);
+    const std::string one = job.key();
+    job.write("pre.so", "another");
+    CHECK((job.key() != one) == counts);
+  }
 }
 
 TEST_CASE("limits of the device, before and after compiling") {

@@ -181,3 +181,22 @@ TEST_CASE("A device without memory to spare, or that does not take the kernel, i
     CHECK(bench.checks == 0);
   }
 }
+
+TEST_CASE("Outputs are poisoned by their type, on the device as on the host") {
+  for (const auto& [type, poison] : {std::pair{DType::i32, 0xA5A5A5A5u}, std::pair{DType::f32, 0xFFFFFFFFu}}) {
+    DeviceBench there;
+    Bench host;
+    for (Bench* bench : {static_cast<Bench*>(&there), &host}) {
+      bench->open.reference = {};
+      bench->open.arguments[1].buffer->dtype = type;
+      std::vector<std::uint32_t> seen;
+      bench->run("looks", [&](const FakeLaunch& call) {
+        seen.push_back(call.buffer<std::uint32_t>(1)[count - 1]);
+        return 1.0;
+      });
+      REQUIRE_FALSE(seen.empty());
+      CHECK(seen.front() == poison);
+      CHECK(seen.back() == poison);  // of the launches after the measured ones
+    }
+  }
+}
