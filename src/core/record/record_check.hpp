@@ -1,6 +1,7 @@
 // What a record's line proves about itself: by its checksum, or else by members that follow from each other.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ enum class Checksum { none, right, wrong };
 std::string with_checksum(std::string object);
 /// line without its newline.
 Checksum checksum_of(std::string_view line);
+
+/// Milliseconds since 1970, before the year 10000: those behind it could be no older than what is measured next.
+constexpr bool is_date(std::int64_t unix_ms) { return unix_ms >= 0 && unix_ms < 253'402'300'800'000; }
 
 /// What is wrong with a record's times, of ok and pruned ones; empty: nothing. Times are finite and above zero.
 std::string time_damage(const Record& record);

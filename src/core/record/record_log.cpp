@@ -276,6 +276,7 @@ RecordLine read_record_line(std::string_view line) {
     try {
       Record record = record_from_json(json);
       result.why = checksum == Checksum::right ? time_damage(record) : summary_damage(record);
+      if (!is_date(record.unix_time_ms)) result.why = "its unix_time_ms is not a date before the year 10000";
       if (result.why.empty() && checksum == Checksum::none) result.why = key_damage(record);
       if (!result.why.empty()) return result;
       result.record = std::move(record);

@@ -163,7 +163,8 @@ bool read_member(std::string_view name, std::string_view value, ScannedRecord& r
       return true;
     case 'u':
       if (name == "usage") return read_object(value, record.usage);
-      return name != "unix_time_ms" || (required(time) && scan_number(value, record.unix_time_ms));
+      return name != "unix_time_ms" ||
+             (required(time) && scan_number(value, record.unix_time_ms) && is_date(record.unix_time_ms));
     case 'x':
       return name != "xtune_records";  // a header
     default:

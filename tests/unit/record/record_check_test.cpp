@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
@@ -103,6 +104,17 @@ TEST_CASE("times are above zero, with a checksum or without") {
     json["outcome"] = "crashed";  // which answers nothing
     CHECK(damage_of(json.dump()).empty());
   }
+}
+
+TEST_CASE("a record has a date that something can be newer than, with a checksum or without") {
+  Record record = keyed_record();
+  for (const std::int64_t date : {std::numeric_limits<std::int64_t>::max(), std::int64_t{-1}}) {
+    record.unix_time_ms = date;
+    CHECK(damage_of(dumped(record)).find("unix_time_ms") != std::string::npos);
+    CHECK(damage_of(with_checksum(dumped(record))).find("unix_time_ms") != std::string::npos);
+  }
+  record.unix_time_ms = 253'402'300'799'999;
+  CHECK(damage_of(with_checksum(dumped(record))).empty());
 }
 
 TEST_CASE("without a checksum, a summary must follow from its samples") {

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <limits>
 #include <thread>
 
 #include "base/files.hpp"
@@ -269,6 +270,18 @@ TEST_CASE("values that only look like JSON are damage, also where nobody but fin
     CHECK(view.groups().empty());
     CHECK(view.warnings() == read_records(store.path(), "sm_90", "gemm").warnings);
   }
+}
+
+TEST_CASE("a record that nothing could ever be newer than is damage") {
+  Record endless = example_record(64, 1.0);
+  endless.unix_time_ms = std::numeric_limits<std::int64_t>::max();
+  const TemporaryDirectory store;
+  write_records(store.path(), {endless, example_record(128, 2.0)});
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
+  CHECK(view.warnings().size() == 1);
+  const StoreView::Found found = view.find(endless.problem, endless.device);
+  REQUIRE(found.config);
+  CHECK(view.config_of(*found.config).at("BLOCK") == Value(std::int64_t{128}));
 }
 
 TEST_CASE("large files are cut into pieces at line ends, and no line is lost or read twice") {
