@@ -3,19 +3,22 @@
 .DEFAULT_GOAL := run
 
 JOBS ?= $(shell nproc)
+# ON: warnings are errors, as in CI.
+WERROR ?= OFF
 
+# One tree for both: what `make run` has built, `make test` need not.
 run: deps
-	cmake --preset run
-	cmake --build --preset run -j $(JOBS)
-	./build/run/src/cli/xtune run configs/gemm.toml
+	cmake --preset dev -DXTUNE_WERROR=$(WERROR)
+	cmake --build --preset dev -j $(JOBS) --target xtune
+	./build/dev/src/cli/xtune run configs/gemm.toml
 
 test: deps
-	cmake --preset dev
+	cmake --preset dev -DXTUNE_WERROR=$(WERROR)
 	cmake --build --preset dev -j $(JOBS)
 	ctest --preset dev -j $(JOBS)
 
 asan tsan: deps
-	cmake --preset $@
+	cmake --preset $@ -DXTUNE_WERROR=$(WERROR)
 	cmake --build --preset $@ -j $(JOBS)
 	ctest --preset $@ -j $(JOBS)
 

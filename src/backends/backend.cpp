@@ -58,7 +58,7 @@ std::unique_ptr<Backend> make_backend(std::string_view name) {
       throw Error(ErrorKind::unsupported,
                   "backend '" + std::string(name) +
                       "' is not in this build: its headers were missing when xtune was configured; "
-                      "the summary of `cmake --preset run` says how to get it");
+                      "the summary of `cmake --preset dev` says how to get it");
     }
     known.emplace_back(entry.name);
   }
