@@ -2,12 +2,11 @@
 // and the newer one in headers since ROCm 6. So the plain name is asked last.
 #include "backends/hip/device_arch.hpp"
 
+#include <hip/hip_runtime_api.h>
+
 #include <cstddef>
 #include <cstring>
 #include <memory>
-#if defined(XTUNE_HIP_HEADERS)
-#include <hip/hip_runtime_api.h>
-#endif
 
 namespace xtune::hip {
 namespace {
@@ -22,13 +21,11 @@ constexpr Layout layouts[] = {
 constexpr std::size_t arch_bytes = 256;
 constexpr std::size_t room_bytes = 16384;  // the structures have 792 and 1472 bytes; a newer one may have more
 
-#if defined(XTUNE_HIP_HEADERS)
 static_assert(sizeof(hipDeviceProp_t::gcnArchName) == arch_bytes && sizeof(hipDeviceProp_t) < room_bytes);
 #if HIP_VERSION_MAJOR >= 6
 static_assert(offsetof(hipDeviceProp_t, gcnArchName) == layouts[0].arch_at);
 #else
 static_assert(offsetof(hipDeviceProp_t, gcnArchName) == layouts[1].arch_at);
-#endif
 #endif
 
 }  // namespace

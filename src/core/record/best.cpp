@@ -6,8 +6,7 @@
 #include <tuple>
 
 #include "core/record/finals.hpp"
-#include "core/record/ranking.hpp"
-#include "core/space/bindings_text.hpp"
+#include "core/record/record_access.hpp"
 
 namespace xtune {
 
@@ -18,14 +17,6 @@ std::vector<const Record*> pointers_to(const std::vector<Record>& records) {
   for (const Record& record : records) pointers.push_back(&record);
   return pointers;
 }
-
-struct RecordAccess {
-  static RankFacts facts(const Record* record) {
-    return {record->key,   record->finals,       record->attempt,       record->outcome, !record->tainted.empty(),
-            record->drift, record->unix_time_ms, record->time_ms.median};
-  }
-  static std::string config_text(const Record* record) { return bindings_text(record->config); }
-};
 
 std::vector<const Record*> ranked_among(const std::vector<const Record*>& records, const Criterion& criterion) {
   const auto score = [&](const Record* record) {
@@ -58,10 +49,6 @@ std::optional<Best> best_among(const std::vector<const Record*>& records, const 
 bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
   return std::tie(a.backend, a.vendor, a.arch, a.name, a.compute_units) ==
          std::tie(b.backend, b.vendor, b.arch, b.name, b.compute_units);
-}
-
-std::vector<const Record*> current_among(const std::vector<const Record*>& records) {
-  return current_records<RecordAccess>(records);
 }
 
 std::vector<const Record*> ranked(const std::vector<Record>& records, const Criterion& criterion) {

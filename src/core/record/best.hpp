@@ -25,8 +25,6 @@ struct Best {
 std::vector<const Record*> ranked(const std::vector<Record>& records, const Criterion& criterion = {});
 std::vector<const Record*> ranked(const std::vector<const Record*>& records, const Criterion& criterion = {});
 std::vector<const Record*> ranked(std::vector<Record>&& records, const Criterion& criterion = {}) = delete;
-/// Of each measurement key the record that counts (ranking.hpp), failures too, but no pruned ones; in no order.
-std::vector<const Record*> current_among(const std::vector<const Record*>& records);
 /// The first of them with its ties; nullopt without any ok record. A tainted best ties with tainted records alone.
 std::optional<Best> best_of(const std::vector<Record>& records, const Criterion& criterion = {});
 std::optional<Best> best_of(const std::vector<const Record*>& records, const Criterion& criterion = {});

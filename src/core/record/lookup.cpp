@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "base/text.hpp"
+#include "core/record/record_access.hpp"
 #include "core/space/bindings_text.hpp"
 
 namespace xtune {
@@ -33,14 +35,6 @@ struct Group {
   bool exact_device = false;
 };
 
-/// By the text of their configuration.
-std::multimap<std::string, const Record*> failures_among(const std::vector<const Record*>& records) {
-  std::multimap<std::string, const Record*> failures;
-  for (const Record* record : current_among(records))
-    if (record->outcome != Outcome::ok) failures.emplace(bindings_text(record->config), record);
-  return failures;
-}
-
 LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion& criterion, const LookupRules& rules) {
   LookupGroup::Order order;
   if (rules.obstacle)
@@ -54,9 +48,9 @@ LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion&
   order.ranked = best.size();
   order.record = [best](std::size_t i) -> const Record& { return *best[i]; };
   order.device = [best](std::size_t i) -> const DeviceInfo& { return best[i]->device; };
-  order.any_failure = [best, failures = failures_among(records)](std::size_t i, const auto& visit) {
-    const auto [begin, end] = failures.equal_range(bindings_text(best[i]->config));
-    return std::any_of(begin, end, [&](const auto& failure) { return visit(*failure.second); });
+  const auto failures = std::make_shared<Failures<RecordAccess, const Record*>>(std::move(records));
+  order.any_failure = [best, failures](std::size_t i, const auto& visit) {
+    return failures->any(bindings_text(best[i]->config), [&](const Record* record) { return visit(*record); });
   };
   return order;
 }

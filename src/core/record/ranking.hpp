@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <functional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -59,6 +62,41 @@ std::vector<Item> current_records(const std::vector<Item>& items) {
   }
   return result;
 }
+
+/// The failures that count among items, by configuration; found when they are first asked for. Item and Access as
+/// above.
+template <class Access, class Item>
+class Failures {
+ public:
+  explicit Failures(std::vector<Item> items) : items_(std::move(items)) {}
+
+  /// visit(failure) each of a configuration, until it returns true. Returns what the last visit did.
+  template <class Visit>
+  bool any(const std::string& config, const Visit& visit) {
+    if (!found_) find();
+    const auto [begin, end] = by_config_.equal_range(config);
+    return std::any_of(begin, end, [&](const auto& failure) { return visit(failure.second); });
+  }
+
+ private:
+  // Most groups have no failure, and few have many: only their keys are looked at.
+  void find() {
+    std::unordered_set<std::string_view> keys;
+    for (const Item item : items_) {
+      const RankFacts facts = Access::facts(item);
+      if (facts.outcome != Outcome::ok && facts.outcome != Outcome::pruned) keys.insert(facts.key);
+    }
+    std::erase_if(items_, [&](Item item) { return !keys.contains(Access::facts(item).key); });
+    for (const Item item : current_records<Access>(items_))
+      if (Access::facts(item).outcome != Outcome::ok) by_config_.emplace(Access::config_text(item), item);
+    items_ = {};
+    found_ = true;
+  }
+
+  std::vector<Item> items_;
+  bool found_ = false;
+  std::unordered_multimap<std::string, Item> by_config_;
+};
 
 /// Puts those that met in finals, among the places that they have, into the order of their finals; and the winner
 /// before all that had been measured by then, for what was not invited was too slow, and what was slower on another day

@@ -29,17 +29,6 @@ Record finals_record(const StoredConfig& config) {
   return record;
 }
 
-struct ConfigAccess {
-  using Item = const StoredConfig*;
-  static RankFacts facts(Item config) {
-    return {config->key.bytes(),  config->finals ? config->finals->finals : std::string_view(),
-            *config->attempt,     config->outcome,
-            config->tainted,      config->drift,
-            config->unix_time_ms, config->median_ms};
-  }
-  static std::string config_text(Item config) { return xtune::config_text(*config); }
-};
-
 ConfigOrder settled(const ConfigOrder& met, const Criterion& criterion) {
   std::vector<Record> records;
   std::vector<const Record*> pointers;
@@ -52,6 +41,15 @@ ConfigOrder settled(const ConfigOrder& met, const Criterion& criterion) {
 }
 
 }  // namespace
+
+RankFacts ConfigAccess::facts(const StoredConfig* config) {
+  return {config->key.bytes(),  config->finals ? config->finals->finals : std::string_view(),
+          *config->attempt,     config->outcome,
+          config->tainted,      config->drift,
+          config->unix_time_ms, config->median_ms};
+}
+
+std::string ConfigAccess::config_text(const StoredConfig* config) { return xtune::config_text(*config); }
 
 ConfigOrder current_configs(std::span<const StoredConfig* const> configs) {
   return current_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()));

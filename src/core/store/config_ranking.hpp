@@ -5,11 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "core/record/ranking.hpp"
 #include "core/store/stored_config.hpp"
 
 namespace xtune {
 
 using ConfigOrder = std::vector<const StoredConfig*>;
+
+/// What rankings (core/record/ranking.hpp) look at in a row.
+struct ConfigAccess {
+  using Item = const StoredConfig*;
+  static RankFacts facts(Item config);
+  static std::string config_text(Item config);
+};
 
 /// Of each key the one that counts, as current_records has it; in no order.
 ConfigOrder current_configs(std::span<const StoredConfig* const> configs);

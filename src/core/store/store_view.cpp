@@ -11,7 +11,6 @@
 #include <span>
 #include <tuple>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/files.hpp"
 #include "base/parallel.hpp"
@@ -316,42 +315,6 @@ ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> membe
   return all;
 }
 
-namespace {
-
-/// The failures that count among rows, by configuration; found when they are first asked for.
-class Failures {
- public:
-  explicit Failures(ConfigOrder rows) : rows_(std::move(rows)) {}
-
-  template <class Visit>
-  bool any(const std::string& config, const Visit& visit) {
-    if (!found_) {
-      find();
-      found_ = true;
-    }
-    const auto [begin, end] = by_config_.equal_range(config);
-    return std::any_of(begin, end, [&](const auto& failure) { return visit(*failure.second); });
-  }
-
- private:
-  // Most groups have no failure, and few have many: only their keys are looked at.
-  void find() {
-    std::unordered_set<std::string_view> keys;
-    for (const StoredConfig* row : rows_)
-      if (row->outcome != Outcome::ok && row->outcome != Outcome::pruned) keys.insert(row->key.bytes());
-    std::erase_if(rows_, [&](const StoredConfig* row) { return !keys.contains(row->key.bytes()); });
-    for (const StoredConfig* row : current_configs(rows_))
-      if (row->outcome != Outcome::ok) by_config_.emplace(config_text(*row), row);
-    rows_ = {};
-  }
-
-  ConfigOrder rows_;
-  bool found_ = false;
-  std::unordered_multimap<std::string, const StoredConfig*> by_config_;
-};
-
-}  // namespace
-
 LookupResult StoreView::look_up(const Bindings& problem, const DeviceInfo& device, const LookupRules& rules) const {
   const RowSet& set = state_->set;
   LookupCounts counts;
@@ -384,8 +347,9 @@ LookupResult StoreView::look_up(const Bindings& problem, const DeviceInfo& devic
         return read.emplace(record_of(*(*best)[i]));
       };
       order.device = [best, this](std::size_t i) -> const DeviceInfo& { return device_of(*(*best)[i]); };
-      order.any_failure = [best, this, failures = std::make_shared<Failures>(left)](std::size_t i, const auto& visit) {
-        return failures->any(config_text(*(*best)[i]), [&](const StoredConfig& row) { return visit(record_of(row)); });
+      order.any_failure = [best, this, failures = std::make_shared<Failures<ConfigAccess, const StoredConfig*>>(left)](
+                              std::size_t i, const auto& visit) {
+        return failures->any(config_text(*(*best)[i]), [&](const StoredConfig* row) { return visit(record_of(*row)); });
       };
       return order;
     };

@@ -1,0 +1,20 @@
+// What rankings (ranking.hpp) look at in a whole record.
+#pragma once
+
+#include <string>
+
+#include "core/record/ranking.hpp"
+#include "core/record/record.hpp"
+#include "core/space/bindings_text.hpp"
+
+namespace xtune {
+
+struct RecordAccess {
+  static RankFacts facts(const Record* record) {
+    return {record->key,   record->finals,       record->attempt,       record->outcome, !record->tainted.empty(),
+            record->drift, record->unix_time_ms, record->time_ms.median};
+  }
+  static std::string config_text(const Record* record) { return bindings_text(record->config); }
+};
+
+}  // namespace xtune
