@@ -18,6 +18,7 @@
 
 #include "backends/backend.hpp"
 #include "base/files.hpp"
+#include "core/device/backend_facts.hpp"
 #include "dispatch/kernel_state.hpp"
 
 namespace xtune {

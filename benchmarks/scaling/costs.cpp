@@ -2,7 +2,7 @@
 #include "costs.hpp"
 
 #include "base/clock.hpp"
-#include "core/study/record_tail.hpp"
+#include "cluster/record_tail.hpp"
 #include "unit/run/tuner_fixture.hpp"
 
 namespace xtune::scaling {

@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "cluster/shared_study.hpp"
 #include "core/run/block_walk.hpp"
-#include "core/study/shared_study.hpp"
 
 namespace xtune::scaling {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "base/hash.hpp"
 #include "base/random.hpp"
-#include "core/candidates/resolve.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
+#include "core/resolve/resolve.hpp"
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
 

@@ -12,9 +12,9 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "core/candidates/resolve.hpp"
-#include "core/run/expected_files.hpp"
+#include "core/resolve/resolve.hpp"
 #include "core/validate/npy.hpp"
+#include "ipc/expected_files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "api/checked_bench.hpp"
-#include "core/run/inventory.hpp"
 #include "core/spec/spec.hpp"
+#include "core/target/target.hpp"
 #include "xtune/tunable.hpp"
 
 namespace xtune {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/files.hpp"
-#include "core/run/expected_files.hpp"
+#include "ipc/expected_files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {

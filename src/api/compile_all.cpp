@@ -11,10 +11,10 @@
 #include "api/tunable_access.hpp"
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
-#include "core/candidates/resolve.hpp"
+#include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
-#include "core/run/services.hpp"
 #include "core/run/tuning.hpp"
+#include "ipc/services.hpp"
 #include "xtune/error.hpp"
 #include "xtune/tune.hpp"
 

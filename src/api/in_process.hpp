@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "core/measure/device.hpp"
-#include "core/run/bench_session.hpp"
-#include "core/run/services.hpp"
+#include "ipc/services.hpp"
+#include "worker/bench_session.hpp"
 
 namespace xtune {
 

@@ -9,6 +9,7 @@
 #include "api/worker_toolchain.hpp"
 #include "backends/backend.hpp"
 #include "base/chosen_store.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/run/check_spec.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "xtune/kernel.hpp"
@@ -48,9 +49,8 @@ Kernel load(const Tunable& tunable, const LoadSettings& settings) {
   parts.narrow = [kept](Spec& spec, const Bindings& problem, const Bindings& facts) {
     apply_predicates(*kept, spec, problem, facts);
   };
-  parts.tune = [kept, tuning = settings.tuning,
-                store = chosen_store(settings.store)](const Bindings& problem, const DeviceInfo& device,
-                                                      const std::stop_token& stop) {
+  parts.tune = [kept, tuning = settings.tuning, store = chosen_store(settings.store)](
+                   const Bindings& problem, const DeviceInfo& device, const std::stop_token& stop) {
     TuneSettings own = tuning;
     own.backend = device.backend;
     own.devices = {device.index};

@@ -5,12 +5,12 @@
 #include "api/worker_toolchain.hpp"
 #include "base/files.hpp"
 #include "core/build/cache.hpp"
-#include "core/candidates/resolve.hpp"
 #include "core/record/metrics.hpp"
 #include "core/record/objective.hpp"
-#include "core/run/protocol.hpp"
+#include "core/resolve/resolve.hpp"
 #include "core/spec/template_text.hpp"
 #include "dispatch/arguments.hpp"
+#include "ipc/protocol.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/absolute_path.hpp"
-#include "core/run/program.hpp"
+#include "core/target/program.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {

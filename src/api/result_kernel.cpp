@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include "backends/backend.hpp"
-#include "core/candidates/resolve.hpp"
+#include "core/resolve/resolve.hpp"
 #include "core/space/expression.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "xtune/kernel.hpp"

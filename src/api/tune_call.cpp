@@ -22,7 +22,7 @@
 #include "core/record/record_log.hpp"
 #include "core/run/across.hpp"
 #include "core/run/attempt.hpp"
-#include "core/run/services.hpp"
+#include "ipc/services.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {

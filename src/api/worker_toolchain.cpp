@@ -6,8 +6,8 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"
-#include "core/run/inventory.hpp"
-#include "core/run/services.hpp"
+#include "core/target/target.hpp"
+#include "ipc/services.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {

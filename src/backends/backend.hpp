@@ -34,8 +34,6 @@ class Backend {
   virtual std::shared_ptr<Runtime> open_runtime() = 0;
 };
 
-/// Names of the backends of kernels in this build, in the order that `--backend auto` tries them (backends.def).
-std::vector<std::string> backend_names();
 /// Throws Error(invalid_argument) for a name that no backend has, Error(unsupported) for one left out of this build.
 std::unique_ptr<Backend> make_backend(std::string_view name);
 

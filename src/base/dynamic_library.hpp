@@ -21,7 +21,9 @@ class DynamicLibrary {
   /// Throws Error(unavailable) naming the symbol and the library.
   void* get(const char* symbol) const;
   template <class Function>
-  void get(const char* symbol, Function& function) const { function = reinterpret_cast<Function>(get(symbol)); }
+  void get(const char* symbol, Function& function) const {
+    function = reinterpret_cast<Function>(get(symbol));
+  }
   const std::string& name() const noexcept { return name_; }
   /// Vendor drivers do not survive being unloaded: keep it open to the end of the process.
   void keep_resident() noexcept { resident_ = true; }

@@ -10,13 +10,20 @@ namespace xtune {
 
 const char* to_string(ErrorKind kind) noexcept {
   switch (kind) {
-    case ErrorKind::invalid_spec: return "invalid_spec";
-    case ErrorKind::invalid_argument: return "invalid_argument";
-    case ErrorKind::unavailable: return "unavailable";
-    case ErrorKind::unsupported: return "unsupported";
-    case ErrorKind::nothing_valid: return "nothing_valid";
-    case ErrorKind::io: return "io";
-    case ErrorKind::interrupted: return "interrupted";
+    case ErrorKind::invalid_spec:
+      return "invalid_spec";
+    case ErrorKind::invalid_argument:
+      return "invalid_argument";
+    case ErrorKind::unavailable:
+      return "unavailable";
+    case ErrorKind::unsupported:
+      return "unsupported";
+    case ErrorKind::nothing_valid:
+      return "nothing_valid";
+    case ErrorKind::io:
+      return "io";
+    case ErrorKind::interrupted:
+      return "interrupted";
   }
   return "unknown";
 }

@@ -6,7 +6,7 @@
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "core/candidates/rank.hpp"
+#include "core/model/rank.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
 

@@ -7,10 +7,10 @@
 
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
-#include "core/candidates/rank.hpp"
-#include "core/candidates/resolve.hpp"
-#include "core/run/program_target.hpp"
+#include "core/model/rank.hpp"
+#include "core/resolve/resolve.hpp"
 #include "core/spec/document.hpp"
+#include "core/target/program_target.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {

@@ -12,13 +12,13 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "backends/backend.hpp"
 #include "base/chosen_store.hpp"
 #include "base/text.hpp"
 #include "cli/stored_answers.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/check_spec.hpp"
-#include "core/run/program_target.hpp"
+#include "core/target/program_target.hpp"
 
 namespace xtune::cli {
 
@@ -152,7 +152,7 @@ Target target_for(const std::string& path, const CommonOptions& options, TargetN
 
 Target target_for(const std::string& path, const CommonOptions& options, const TargetOptions& target_options) {
   // A backend that there is not is told before what else may be wrong.
-  if (target_options.backend != "auto") make_backend(target_options.backend);
+  if (target_options.backend != "auto") require_backend(target_options.backend);
   const Spec spec = read_spec(path, options, "");
   Target target = choose_target(spec, for_kernel(spec, target_options));
   if (target.assumed_arch)

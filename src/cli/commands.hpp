@@ -14,8 +14,8 @@
 
 #include "core/record/record.hpp"
 #include "core/replay/read.hpp"
-#include "core/run/inventory.hpp"
 #include "core/spec/spec.hpp"
+#include "core/target/target.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cli {

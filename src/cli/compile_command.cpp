@@ -12,10 +12,10 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
-#include "core/candidates/resolve.hpp"
+#include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
-#include "core/run/services.hpp"
 #include "core/search/spread_sample.hpp"
+#include "ipc/services.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
 
@@ -97,8 +97,8 @@ class CompileRun {
     if (chosen.size() < space.size())
       tell("{}: {} of {} configurations, drawn so that every parameter value is among them (--limit says how many)\n",
            target.arch, chosen.size(), space.size());
-    CompileSweep sweep(spec, space, resolver, target.backend.name, scratch_ ? scratch_->path() : options_.common.store_path(),
-                       loop_, compiler_);
+    CompileSweep sweep(spec, space, resolver, target.backend.name,
+                       scratch_ ? scratch_->path() : options_.common.store_path(), loop_, compiler_);
     std::vector<Row> rows;
     for (SweptConfig& swept : sweep.compile(chosen, [this] { return stop_.load(); })) {
       if (!swept.done) continue;

@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "backends/backend.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/record/record_json.hpp"
 #include "report/table.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 std::vector<BackendState> states_of(const std::string& backend) {
   std::vector<BackendState> states;
-  if (backend != "auto") make_backend(backend);  // refuses an unknown name
+  if (backend != "auto") require_backend(backend);  // refuses an unknown name
   for (const char* name : {"cuda", "hip", "host", "kokkos"}) {
     if (backend != "auto" && backend != name) continue;
     states.push_back(find_backend(name, true));

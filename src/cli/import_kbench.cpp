@@ -7,7 +7,7 @@
 #include "base/files.hpp"
 #include "cli/commands.hpp"
 #include "cli/import_commands.hpp"
-#include "core/import/kbench.hpp"
+#include "core/replay/kbench.hpp"
 #include "core/spec/command_text.hpp"
 
 namespace xtune::cli {

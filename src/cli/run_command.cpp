@@ -9,9 +9,9 @@
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
 #include "core/run/across.hpp"
-#include "core/run/program_target.hpp"
-#include "core/run/services.hpp"
 #include "core/store/growing_records.hpp"
+#include "core/target/program_target.hpp"
+#include "ipc/services.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {

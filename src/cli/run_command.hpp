@@ -14,13 +14,13 @@
 #include "base/suspension.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
-#include "core/batch/job_end.hpp"
-#include "core/batch/progress_file.hpp"
-#include "core/batch/walltime.hpp"
+#include "cluster/claims.hpp"
+#include "cluster/job_end.hpp"
+#include "cluster/launcher.hpp"
+#include "cluster/progress_file.hpp"
+#include "cluster/walltime.hpp"
 #include "core/record/objective.hpp"
 #include "core/run/tuner.hpp"
-#include "core/study/claims.hpp"
-#include "core/study/launcher.hpp"
 
 namespace xtune::cli {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cli/progress.hpp"
-#include "core/batch/progress_file.hpp"
-#include "core/batch/walltime.hpp"
+#include "cluster/progress_file.hpp"
+#include "cluster/walltime.hpp"
 
 namespace xtune::cli {
 

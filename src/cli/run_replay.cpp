@@ -7,7 +7,7 @@
 #include "backends/replay/services.hpp"
 #include "backends/replay/target.hpp"
 #include "cli/run_command.hpp"
-#include "core/run/services.hpp"
+#include "ipc/services.hpp"
 #include "report/run_report.hpp"
 
 namespace xtune::cli {

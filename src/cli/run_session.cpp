@@ -12,8 +12,8 @@
 #include "base/process_gone.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
+#include "cluster/seat.hpp"
 #include "core/run/attempt.hpp"
-#include "core/study/seat.hpp"
 
 namespace xtune::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
 #include "cli/spec_list.hpp"
+#include "cluster/shared_study.hpp"
 #include "core/run/attempt.hpp"
-#include "core/study/shared_study.hpp"
 
 namespace xtune::cli {
 

@@ -8,14 +8,14 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "backends/backend.hpp"
 #include "base/files.hpp"
 #include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
-#include "core/batch/job_scripts.hpp"
-#include "core/batch/sbatch_options.hpp"
+#include "cluster/job_scripts.hpp"
+#include "cluster/sbatch_options.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/run/attempt.hpp"
 
 namespace xtune::cli {
@@ -79,7 +79,7 @@ void check(const SubmitOptions& options, const CLI::App& command) {
                 "--device: each process of the job has the devices that Slurm gives it (--gpus-per-node)");
   check_sbatch_options(sbatch_options(), "behind --");
   check_sbatch_options(options.compile_sbatch, "--cpu-option");
-  if (options.common.backend != "auto" && options.common.backend != "replay") make_backend(options.common.backend);
+  if (options.common.backend != "auto" && options.common.backend != "replay") require_backend(options.common.backend);
   for (const SpecList::Item& item : list_specs(options.paths).items)
     read_spec(item.path, options_for(item, options.common), "");
 }

@@ -8,8 +8,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/stored_answers.hpp"
-#include "core/candidates/resolve.hpp"
 #include "core/record/record_log.hpp"
+#include "core/resolve/resolve.hpp"
 #include "core/space/bindings_text.hpp"
 #include "report/run_report.hpp"
 

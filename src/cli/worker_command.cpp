@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "cli/commands.hpp"
-#include "core/run/worker.hpp"
+#include "worker/worker.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -33,9 +33,11 @@ void add_worker_command(CLI::App& app, Context& context) {
   });
 
   CLI::App* bench = command->add_subcommand("bench", "runs and measures what it is asked over standard input");
+  static bool sanitize = false;
+  bench->add_flag("--sanitize", sanitize, "load the sanitizers' run-time libraries");
   bench->callback([&context] {
     require_driver("bench");
-    context.exit_code = bench_worker_main(STDIN_FILENO, STDOUT_FILENO);
+    context.exit_code = bench_worker_main(STDIN_FILENO, STDOUT_FILENO, sanitize);
   });
 
   CLI::App* probe = command->add_subcommand("probe", "prints what one backend finds on this machine, as JSON");

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/build/cache.hpp"
-#include "core/candidates/resolve.hpp"
 #include "core/record/record.hpp"
+#include "core/resolve/resolve.hpp"
 #include "core/store/bundle.hpp"
 
 namespace xtune::dispatch {

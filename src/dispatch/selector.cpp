@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "base/causes.hpp"
-#include "core/candidates/rank.hpp"
 #include "core/device/device_model.hpp"
+#include "core/model/rank.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/objective.hpp"
 #include "core/record/record_log.hpp"

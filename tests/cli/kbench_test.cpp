@@ -20,13 +20,13 @@ TEST_CASE("kbench's YAML becomes specs that tune") {
             "echo \"echo \\\"x,1,\\${1#--x=}1\\\" >> \\\"\\$last\\\"\"; } > \"$last\"; chmod +x \"$last\"\n");
   fs::permissions(cli.path("bin/mojo"), fs::perms::owner_all);
   cli.write("gemm.mojo", "def main(): pass\n");
-  const std::string yaml =
-      cli.write("gemm.yaml",
-                "name: multistage gemm\nfile: $BENCHMARKS/gemm.mojo\nparams:\n- stages: [4, 2**3]\n  dtype: DType.float16\n"
-                "  $x: [0, 1, 2]\n- dtype: DType.float32\n  stages: 2\n  $x: 5\n- only: [1, 2]\n  $x: [3, 4]\n"
-                "rules:\n- stages > 2 or $x == 5\n");
-  const json specs = parsed(
-      cli.xtune({"import", "kbench", yaml, "-o", cli.path("out"), "--build-opts", "-O3", "--format", "json"}));
+  const std::string yaml = cli.write(
+      "gemm.yaml",
+      "name: multistage gemm\nfile: $BENCHMARKS/gemm.mojo\nparams:\n- stages: [4, 2**3]\n  dtype: DType.float16\n"
+      "  $x: [0, 1, 2]\n- dtype: DType.float32\n  stages: 2\n  $x: 5\n- only: [1, 2]\n  $x: [3, 4]\n"
+      "rules:\n- stages > 2 or $x == 5\n");
+  const json specs =
+      parsed(cli.xtune({"import", "kbench", yaml, "-o", cli.path("out"), "--build-opts", "-O3", "--format", "json"}));
   REQUIRE(specs.size() == 2);
   CHECK(specs[0]["configs"] == 7);
   CHECK(specs[0]["kernel"] == "multistage_gemm");

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "core/device/backend_facts.hpp"
 #include "xtune/error.hpp"
 
 #ifdef XTUNE_SANITIZED

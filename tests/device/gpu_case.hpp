@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/backend.hpp"
+#include "core/device/backend_facts.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/run/framing.hpp"
-#include "core/run/protocol.hpp"
+#include "ipc/framing.hpp"
+#include "ipc/protocol.hpp"
 
 namespace {
 

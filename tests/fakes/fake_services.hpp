@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/event_loop.hpp"
-#include "core/run/services.hpp"
+#include "ipc/services.hpp"
 
 namespace xtune::fakes {
 

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/run/framing.hpp"
+#include "ipc/framing.hpp"
 
 namespace {
 

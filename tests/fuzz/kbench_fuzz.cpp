@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/files.hpp"
-#include "core/import/kbench.hpp"
+#include "core/replay/kbench.hpp"
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
 

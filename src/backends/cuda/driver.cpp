@@ -23,7 +23,7 @@ void find_any(const DynamicLibrary& library, Function& function, std::initialize
   }
 }
 
-Driver load() {
+Driver load_driver() {
   Driver driver;
   driver.library = open_library();
   driver.library.keep_resident();
@@ -46,7 +46,7 @@ Driver load() {
 }  // namespace
 
 const Driver& driver() {
-  static const Driver table = load();
+  static const Driver table = load_driver();
   return table;
 }
 

@@ -61,7 +61,7 @@ std::vector<std::string> candidates() {
   return paths;
 }
 
-Nvrtc load() {
+Nvrtc load_nvrtc() {
   Nvrtc table;
   try {
     table.library = DynamicLibrary::open(candidates());
@@ -83,7 +83,7 @@ Nvrtc load() {
 }  // namespace
 
 const Nvrtc& nvrtc() {
-  static const Nvrtc table = load();
+  static const Nvrtc table = load_nvrtc();
   return table;
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 class ProcessToolchain final : public Toolchain {
  public:
-  // What is known of the compiler is known of its spec: core/run/program_target.hpp.
+  // What is known of the compiler is known of its spec: core/target/program_target.hpp.
   std::string fingerprint() override { return "the spec's own commands"; }
   std::string default_arch() override { return host::own_arch(); }
 

@@ -9,7 +9,7 @@
 
 #include "backends/replay/simulation.hpp"
 #include "core/replay/recording.hpp"
-#include "core/run/services.hpp"
+#include "ipc/services.hpp"
 
 namespace xtune::replay {
 

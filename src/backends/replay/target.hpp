@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/replay/recording.hpp"
-#include "core/run/inventory.hpp"
 #include "core/spec/spec.hpp"
+#include "core/target/target.hpp"
 
 namespace xtune::replay {
 

@@ -14,7 +14,7 @@ using Texts = std::set<std::string>;
 
 // Real sources compute a name from a handful of macros; beyond these it is an attack or a library's counting trick.
 constexpr std::size_t texts_limit = 256;
-constexpr int depth_limit = 32, calls_limit = 20'000;
+constexpr int nesting_limit = 32, calls_limit = 20'000;
 
 bool starts_word(char c) { return SourceCursor::is_word(c) && !std::isdigit(static_cast<unsigned char>(c)); }
 
@@ -59,7 +59,7 @@ class MacroDefinitions::Expansion {
   std::set<std::string> used;
 
   Texts expand(const std::string& text, const std::set<std::string>& hidden, int depth) {
-    if (depth > depth_limit || ++calls_ > calls_limit) return cut(text);
+    if (depth > nesting_limit || ++calls_ > calls_limit) return cut(text);
     for (std::size_t at = 0; at < text.size(); at = token_end(text, at)) {
       if (!starts_word(text[at])) continue;
       const std::size_t end = token_end(text, at);

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int depth_limit = 100;  // of files that name each other; GCC has 2000
+constexpr int file_depth_limit = 100;  // of files that name each other; GCC has 2000
 
 bool is_file(const std::string& path) {
   std::error_code error;
@@ -52,7 +52,7 @@ std::vector<std::string> words_of(std::string_view text) {
 
 void expand(const std::vector<std::string>& options, int depth, KeyedFiles& files, std::vector<std::string>& to) {
   for (const std::string& option : options)
-    if (depth < depth_limit && option.starts_with("@") && is_file(option.substr(1)))
+    if (depth < file_depth_limit && option.starts_with("@") && is_file(option.substr(1)))
       expand(words_of(read_keyed(option.substr(1), files)), depth + 1, files, to);
     else
       to.push_back(option);

@@ -231,7 +231,7 @@ SourceClosure compile_closure(const CompileRequest& request, const std::vector<s
 
 namespace {
 
-enum class Environment { counts, is_ignored };
+enum class FolderVariables { count, are_ignored };
 
 /// "NAME(a)=body" as #define has it.
 std::string macro_text(const std::string& option) {
@@ -239,7 +239,7 @@ std::string macro_text(const std::string& option) {
   return equals == std::string::npos ? option + " 1" : option.substr(0, equals) + " " + option.substr(equals + 1);
 }
 
-IncludeOptions read_options(const std::vector<std::string>& options, Environment environment) {
+IncludeOptions read_options(const std::vector<std::string>& options, FolderVariables variables) {
   IncludeOptions found;
   std::vector<std::string> system_folders, last_folders;  // searched later, wherever they stand
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -273,10 +273,10 @@ IncludeOptions read_options(const std::vector<std::string>& options, Environment
   const auto append = [&](const std::vector<std::string>& folders) {
     found.folders.insert(found.folders.end(), folders.begin(), folders.end());
   };
-  if (environment == Environment::counts) append(folders_of_variable("CPATH"));
+  if (variables == FolderVariables::count) append(folders_of_variable("CPATH"));
   append(system_folders);
   // C_INCLUDE_PATH is for C, which the sources of a program may be; of kernels it is an entry too many.
-  if (environment == Environment::counts)
+  if (variables == FolderVariables::count)
     for (const char* variable : {"CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH"}) append(folders_of_variable(variable));
   append(last_folders);
   found.after_system = last_folders.size();
@@ -286,11 +286,11 @@ IncludeOptions read_options(const std::vector<std::string>& options, Environment
 }  // namespace
 
 IncludeOptions include_options(const std::vector<std::string>& options) {
-  return read_options(options, Environment::is_ignored);
+  return read_options(options, FolderVariables::are_ignored);
 }
 
 IncludeOptions include_options_here(const std::vector<std::string>& options) {
-  return read_options(options, Environment::counts);
+  return read_options(options, FolderVariables::count);
 }
 
 }  // namespace xtune

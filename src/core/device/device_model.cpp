@@ -15,7 +15,7 @@ struct Unit {
   int shared_bytes_per_clock, cache_bytes_per_clock, fma_per_clock, dependent_cycles;
 };
 
-struct Product {
+struct ProductUnits {
   const char* name;
   const char* arch;
   int compute_units;
@@ -34,7 +34,7 @@ constexpr Unit units[] = {
 #define UNIT(...) {__VA_ARGS__},
 #include "core/device/known_devices.def"
 };
-constexpr Product products[] = {
+constexpr ProductUnits product_units[] = {
 #define PRODUCT(name, arch, units, clock_mhz, memory_GB_s, l2_kib, ...) \
   {name, arch, units, clock_mhz, memory_GB_s, l2_kib, {__VA_ARGS__}},
 #include "core/device/known_devices.def"
@@ -45,10 +45,10 @@ constexpr Matrix matrices[] = {
 };
 
 /// The product of that very name, else the one that stands for the architecture.
-const Product* product_of(const DeviceInfo& info, std::string_view arch) {
+const ProductUnits* units_of(const DeviceInfo& info, std::string_view arch) {
   if (arch == "gfx940" || arch == "gfx941") arch = "gfx942";  // no product of their own
-  const Product* representative = nullptr;
-  for (const Product& product : products) {
+  const ProductUnits* representative = nullptr;
+  for (const ProductUnits& product : product_units) {
     if (arch != product.arch) continue;
     if (info.name.find(product.name) != std::string::npos) return &product;
     if (representative == nullptr) representative = &product;
@@ -113,7 +113,7 @@ DeviceModel device_model(const DeviceInfo& told) {
 
   model.clock_mhz = static_cast<double>(info.clock_khz) * 1e-3;
   model.memory_GB_s = reported_bandwidth(info);
-  if (const Product* const product = product_of(info, arch)) {
+  if (const ProductUnits* const product = units_of(info, arch)) {
     double scale = 1;
     if (info.compute_units > 0) scale *= static_cast<double>(info.compute_units) / product->compute_units;
     if (model.clock_mhz > 0 && product->clock_mhz > 0) scale *= model.clock_mhz / product->clock_mhz;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/device/backend_facts.hpp"
 #include "core/device/device_info.hpp"
 
 namespace xtune {
@@ -94,7 +95,7 @@ std::optional<DeviceInfo> known_device(std::string_view arch) {
     if (base != known.arch) continue;
     DeviceInfo device;
     const std::string_view vendor = known.vendor;
-    device.backend = vendor == "nvidia" ? "cuda" : vendor == "amd" ? "hip" : "host";
+    device.backend = backend_of_vendor(vendor);
     device.name = known.product;
     device.vendor = known.vendor;
     device.arch = std::string(arch);

@@ -11,7 +11,7 @@
 namespace xtune {
 namespace {
 
-using Series = std::vector<double>;
+using Times = std::vector<double>;
 
 struct Ratio {
   double low = 0, high = 0;  // of the median
@@ -27,7 +27,7 @@ Ratio ratio_of(std::span<const double> rival, std::span<const double> fastest, s
   const std::size_t both = std::min(rival.size(), fastest.size());
   rival = rival.first(both);
   fastest = fastest.first(both);
-  Series ratios;
+  Times ratios;
   for (std::size_t i = 0; i < both; ++i)
     if (fastest[i] > 0) ratios.push_back(rival[i] / fastest[i]);
   if (ratios.empty()) return {1, 1, 1, false};  // a timer that shows nothing shows no difference
@@ -43,10 +43,10 @@ Ratio ratio_of(std::span<const double> rival, std::span<const double> fastest, s
 }
 
 /// As numbers whose ratios can be compared; empty: there are none.
-std::vector<Series> positive(std::span<const Series> values) {
-  std::vector<Series> result(values.begin(), values.end());
+std::vector<Times> positive(std::span<const Times> values) {
+  std::vector<Times> result(values.begin(), values.end());
   bool any_negative = false, all_negative = true;
-  for (const Series& series : values)
+  for (const Times& series : values)
     for (const double value : series) {
       if (!std::isfinite(value)) return {};
       any_negative = any_negative || value < 0;
@@ -54,12 +54,12 @@ std::vector<Series> positive(std::span<const Series> values) {
     }
   if (!any_negative) return result;
   if (!all_negative) return {};
-  for (Series& series : result)
+  for (Times& series : result)
     for (double& value : series) value = -1 / value;
   return result;
 }
 
-std::size_t fastest_of(std::span<const Series> values, std::size_t rounds, std::string_view name) {
+std::size_t fastest_of(std::span<const Times> values, std::size_t rounds, std::string_view name) {
   std::size_t fastest = values.size();
   double least = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -74,14 +74,14 @@ std::size_t fastest_of(std::span<const Series> values, std::size_t rounds, std::
 
 }  // namespace
 
-FinalsVerdict judge_finals(std::span<const Series> values, std::string_view statistic) {
+FinalsVerdict judge_finals(std::span<const Times> values, std::string_view statistic) {
   FinalsVerdict verdict;
   verdict.standing.assign(values.size(), Standing::out);
   verdict.certain.assign(values.size(), false);
   std::size_t rounds = 0;
-  for (const Series& series : values) rounds = std::max(rounds, series.size());
+  for (const Times& series : values) rounds = std::max(rounds, series.size());
   if (rounds == 0) return verdict;
-  const std::vector<Series> compared = positive(values);
+  const std::vector<Times> compared = positive(values);
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!values[i].empty()) verdict.standing[i] = Standing::tied;
   if (compared.empty()) return verdict;

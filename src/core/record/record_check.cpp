@@ -7,23 +7,23 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.hpp"
-#include "core/candidates/resolve.hpp"
 #include "core/record/record_json.hpp"
+#include "core/resolve/resolve.hpp"
 
 namespace xtune {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view opening = ",\"checksum\":\"", closing = "\"}";
-constexpr std::size_t digits = 8, tail = opening.size() + digits + closing.size();
+constexpr std::string_view checksum_opening = ",\"checksum\":\"", checksum_closing = "\"}";
+constexpr std::size_t digit_count = 8, checksum_tail = checksum_opening.size() + digit_count + checksum_closing.size();
 
-using Digits = std::array<char, digits>;
+using Digits = std::array<char, digit_count>;
 
 Digits checksum_digits(std::string_view text) {
   std::uint32_t sum = crc32c(text);
   Digits hex{};
-  for (std::size_t i = digits; i-- > 0; sum >>= 4) hex[i] = "0123456789abcdef"[sum & 15];
+  for (std::size_t i = digit_count; i-- > 0; sum >>= 4) hex[i] = "0123456789abcdef"[sum & 15];
   return hex;
 }
 
@@ -59,17 +59,17 @@ bool differs(const Record& record, const char* name, const std::string& own) {
 }  // namespace
 
 std::string with_checksum(std::string object) {
-  object.pop_back();  // the closing brace
+  object.pop_back();  // the checksum_closing brace
   const Digits sum = checksum_digits(object);
-  return object.append(opening).append(sum.data(), sum.size()).append(closing);
+  return object.append(checksum_opening).append(sum.data(), sum.size()).append(checksum_closing);
 }
 
 Checksum checksum_of(std::string_view line) {
-  if (line.size() <= tail || !line.ends_with(closing)) return Checksum::none;
-  const std::string_view text = line.substr(0, line.size() - tail);
-  if (line.substr(text.size(), opening.size()) != opening) return Checksum::none;
+  if (line.size() <= checksum_tail || !line.ends_with(checksum_closing)) return Checksum::none;
+  const std::string_view text = line.substr(0, line.size() - checksum_tail);
+  if (line.substr(text.size(), checksum_opening.size()) != checksum_opening) return Checksum::none;
   const Digits sum = checksum_digits(text);
-  const std::string_view given = line.substr(text.size() + opening.size(), digits);
+  const std::string_view given = line.substr(text.size() + checksum_opening.size(), digit_count);
   return given == std::string_view(sum.data(), sum.size()) ? Checksum::right : Checksum::wrong;
 }
 

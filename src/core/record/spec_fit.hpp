@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/candidates/resolve.hpp"
 #include "core/record/lookup.hpp"
+#include "core/resolve/resolve.hpp"
 #include "core/spec/spec.hpp"
 
 namespace xtune {

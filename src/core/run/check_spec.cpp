@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "core/candidates/rank.hpp"
+#include "core/model/rank.hpp"
 #include "core/search/strategy.hpp"
 #include "core/validate/builtin.hpp"
 #include "xtune/error.hpp"

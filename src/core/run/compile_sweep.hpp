@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/candidates/resolve.hpp"
-#include "core/run/services.hpp"
+#include "core/resolve/resolve.hpp"
+#include "ipc/services.hpp"
 
 namespace xtune {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/run/services.hpp"
+#include "ipc/services.hpp"
 
 namespace xtune {
 

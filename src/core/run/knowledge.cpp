@@ -13,8 +13,8 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "core/candidates/rank.hpp"
 #include "core/device/device_model.hpp"
+#include "core/model/rank.hpp"
 #include "core/record/best.hpp"
 #include "core/record/key_fit.hpp"
 #include "core/record/record_log.hpp"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/run/inventory.hpp"
 #include "core/search/strategy.hpp"
 #include "core/spec/spec.hpp"
+#include "core/target/target.hpp"
 
 namespace xtune {
 

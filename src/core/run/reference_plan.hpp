@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <functional>
 
-#include "core/candidates/resolve.hpp"
-#include "core/run/inventory.hpp"
-#include "core/run/services.hpp"
+#include "core/resolve/resolve.hpp"
+#include "core/target/target.hpp"
+#include "ipc/services.hpp"
 
 namespace xtune {
 

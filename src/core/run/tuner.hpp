@@ -12,10 +12,10 @@
 #include "base/event_loop.hpp"
 #include "core/record/best.hpp"
 #include "core/record/record.hpp"
-#include "core/run/inventory.hpp"
 #include "core/run/peers.hpp"
-#include "core/run/services.hpp"
 #include "core/spec/spec.hpp"
+#include "core/target/target.hpp"
+#include "ipc/services.hpp"
 
 namespace xtune {
 

@@ -10,21 +10,21 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/candidates/measurement_keys.hpp"
-#include "core/candidates/resolve.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/objective.hpp"
 #include "core/record/record_log.hpp"
+#include "core/resolve/measurement_keys.hpp"
+#include "core/resolve/resolve.hpp"
 #include "core/run/block_walk.hpp"
 #include "core/run/compile_times.hpp"
 #include "core/run/finals.hpp"
-#include "core/run/rebuilding_bench.hpp"
 #include "core/run/reference_plan.hpp"
 #include "core/run/search_path.hpp"
 #include "core/run/stored_results.hpp"
 #include "core/run/time_stamps.hpp"
 #include "core/run/tuner.hpp"
 #include "core/store/growing_records.hpp"
+#include "ipc/rebuilding_bench.hpp"
 
 namespace xtune {
 

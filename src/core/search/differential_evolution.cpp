@@ -10,7 +10,7 @@ namespace xtune {
 
 namespace {
 
-constexpr std::size_t population_size = 16;
+constexpr std::size_t slot_count = 16;
 constexpr double crossover = 0.7;
 
 // best/1 of the published schemes, its weight drawn anew for each difference: value indices are coarse, and one weight
@@ -21,7 +21,7 @@ class DifferentialEvolution : public BudgetedSearch {
 
  protected:
   std::optional<std::uint64_t> next() override {
-    if (proposed() < std::min<std::uint64_t>(population_size, evals() / 3) || slots_.size() < 4) return fresh();
+    if (proposed() < std::min<std::uint64_t>(slot_count, evals() / 3) || slots_.size() < 4) return fresh();
     const std::size_t slot = turn_++ % slots_.size();
     const std::size_t leader = random().below(2) == 0 ? best_slot() : random().below(slots_.size());
     const Digits base = space().value_indices(slots_[leader].index);
@@ -44,7 +44,7 @@ class DifferentialEvolution : public BudgetedSearch {
   void learn(const SearchResult& result) override {
     const auto trial = slot_of_.find(result.index);
     if (result.kind == SearchResult::Kind::measured) {
-      if (trial == slot_of_.end() && slots_.size() < population_size) {
+      if (trial == slot_of_.end() && slots_.size() < slot_count) {
         slots_.push_back(result);
       } else {
         SearchResult& slot = slots_[trial == slot_of_.end() ? worst_slot() : trial->second];

@@ -54,7 +54,7 @@ class Table {
 
   CsvField field(std::size_t& column) {
     CsvField found{{}, line_, column};
-    if (text_.starts_with('"')) return quoted(std::move(found), column);
+    if (text_.starts_with('"')) return csv_field(std::move(found), column);
     const std::size_t end = std::min(text_.find_first_of(",\r\n"), text_.size());
     std::string_view cell = text_.substr(0, end);
     text_.remove_prefix(end);
@@ -65,7 +65,7 @@ class Table {
     return found;
   }
 
-  CsvField quoted(CsvField found, std::size_t& column) {
+  CsvField csv_field(CsvField found, std::size_t& column) {
     text_.remove_prefix(1);
     ++column;
     for (;; ++column) {
@@ -170,7 +170,7 @@ class SeenRows {
   std::unordered_set<std::size_t, Hash, Equal> numbers_;
 };
 
-std::string quoted(const std::string& text) {
+std::string csv_field(const std::string& text) {
   const bool plain = !text.empty() && text.find_first_of(",\"\r\n \t") == std::string::npos;
   if (plain) return text;
   std::string result = "\"";
@@ -211,12 +211,12 @@ Rows parse_configs(const std::string& text, const std::string& name, const std::
 
 std::string configs_text(const Space& space) {
   std::string text;
-  for (const Parameter& parameter : space.parameters()) text += (text.empty() ? "" : ",") + quoted(parameter.name);
+  for (const Parameter& parameter : space.parameters()) text += (text.empty() ? "" : ",") + csv_field(parameter.name);
   text += "\n";
   std::vector<std::vector<std::string>> cells;
   for (const Parameter& parameter : space.parameters()) {
     auto& values = cells.emplace_back();
-    for (const Value& value : parameter.values) values.push_back(quoted(to_text(value)));
+    for (const Value& value : parameter.values) values.push_back(csv_field(to_text(value)));
   }
   for (std::uint64_t index = 0; index < space.size(); ++index) {
     const std::vector<std::uint32_t> row = space.value_indices(index);

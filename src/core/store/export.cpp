@@ -19,9 +19,9 @@
 namespace xtune {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json json_of(const Bindings& bindings) { return Json::parse(to_json(bindings).dump()); }
+OrderedJson json_of(const Bindings& bindings) { return OrderedJson::parse(to_json(bindings).dump()); }
 
 // By the enumeration of the T4 schema.
 const char* invalidity_of(const Record& record) {
@@ -44,10 +44,10 @@ const char* invalidity_of(const Record& record) {
   return "runtime";
 }
 
-Json t4_result(const Record& record) {
-  Json samples = Json::array();
+OrderedJson t4_result(const Record& record) {
+  OrderedJson samples = OrderedJson::array();
   for (const double sample : record.samples_ms) samples.push_back(sample);
-  Json measurements = Json::array();
+  OrderedJson measurements = OrderedJson::array();
   if (record.outcome == Outcome::ok)
     measurements.push_back({{"name", "time"}, {"value", record.time_ms.median}, {"unit", "ms"}});
   const auto seconds = static_cast<std::time_t>(record.unix_time_ms / 1000);
@@ -72,8 +72,8 @@ std::string title(const Record& record) {
 
 }  // namespace
 
-Json export_json(const std::vector<Winner>& winners) {
-  Json list = Json::array();
+OrderedJson export_json(const std::vector<Winner>& winners) {
+  OrderedJson list = OrderedJson::array();
   for (const Winner& winner : winners) {
     const Record& record = winner.record;
     list.push_back({{"kernel", winner.kernel},
@@ -93,7 +93,7 @@ Json export_json(const std::vector<Winner>& winners) {
   return list;
 }
 
-Json export_kernel_tuner(const std::filesystem::path& store, const WinnerFilter& filter,
+OrderedJson export_kernel_tuner(const std::filesystem::path& store, const WinnerFilter& filter,
                          std::vector<std::string>& warnings) {
   std::map<std::string, std::vector<Record>> tasks;
   std::set<std::pair<std::string, std::string>> read;
@@ -113,7 +113,7 @@ Json export_kernel_tuner(const std::filesystem::path& store, const WinnerFilter&
         ErrorKind::invalid_argument,
         "a T4 results file is of one kernel, device and problem; say --kernel, --arch and -D for one of:" + choice);
   }
-  Json results = Json::array();
+  OrderedJson results = OrderedJson::array();
   for (const Record& record : tasks.begin()->second) results.push_back(t4_result(record));
   return {{"schema_version", "1.0.0"}, {"results", results}};
 }

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t longest_file = std::uint64_t{1} << 32;
+constexpr std::uint64_t longest_merged_file = std::uint64_t{1} << 32;
 
 using Folder = MergeSource::Folder;
 
@@ -45,7 +45,7 @@ class Merge {
     for (const RecordFile& file : layout.records) {
       const auto place = fresh.find({file.arch, file.kernel});
       if (place != fresh.end())
-        each_record("", read_file(file.path, longest_file), false,
+        each_record("", read_file(file.path, longest_merged_file), false,
                     [&](const std::string& line) { place->second.erase(line); });
     }
     for (const auto& [folder, lines] : fresh) left += lines.size();
@@ -115,7 +115,7 @@ class Merge {
         const auto rank = [](const Artifact& one, const std::string& text) {
           return std::pair(sha256(one.image), text);
         };
-        if (rank(*known, read_file(ours_.entry_path(key, "json"), longest_file)) <= rank(artifact, packed.metadata)) {
+        if (rank(*known, read_file(ours_.entry_path(key, "json"), longest_merged_file)) <= rank(artifact, packed.metadata)) {
           ++report_.known_artifacts;
           return;
         }

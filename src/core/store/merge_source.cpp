@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t longest_file = std::uint64_t{1} << 32;
+constexpr std::uint64_t longest_source_file = std::uint64_t{1} << 32;
 
 class StoreSource final : public MergeSource {
  public:
@@ -31,7 +31,7 @@ class StoreSource final : public MergeSource {
     for (const RecordFile& file : layout_.records) {
       try {
         if (!pass_over(link_on_the_way(store_, file.path), warnings)) {
-          visit({file.arch, file.kernel}, printable(file.path.string()), read_file(file.path, longest_file));
+          visit({file.arch, file.kernel}, printable(file.path.string()), read_file(file.path, longest_source_file));
           continue;
         }
       } catch (const Error& error) {
@@ -50,7 +50,7 @@ class StoreSource final : public MergeSource {
   }
 
   Packed artifact(const std::string& key) override {
-    Packed packed{read_file(cache_.entry_path(key, "json"), longest_file), "", ""};
+    Packed packed{read_file(cache_.entry_path(key, "json"), longest_source_file), "", ""};
     packed.image = read_file(cache_.entry_path(key, artifact_format(key, packed.metadata)));
     try {
       packed.source = read_file(cache_.source_path(key));

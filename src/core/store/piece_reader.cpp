@@ -9,12 +9,12 @@
 
 #include "base/hash.hpp"
 #include "core/build/artifact_json.hpp"
-#include "core/candidates/resolve.hpp"
 #include "core/record/key_fit.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_json.hpp"
 #include "core/record/record_log.hpp"
 #include "core/record/stored_shortage.hpp"
+#include "core/resolve/resolve.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/store/json_walk.hpp"
 #include "core/store/plain_values.hpp"

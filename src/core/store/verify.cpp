@@ -32,7 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr std::uint64_t longest_file = std::uint64_t{1} << 32;
+constexpr std::uint64_t longest_verified_file = std::uint64_t{1} << 32;
 // A writer on another machine is not seen; one that has been silent for so long is taken for ended.
 constexpr std::int64_t silent_ms = 3'600'000;
 
@@ -146,7 +146,7 @@ class Verification {
     const std::string name = printable(file.path.string());
     std::string text;
     try {
-      text = read_file(file.path, longest_file);
+      text = read_file(file.path, longest_verified_file);
     } catch (const Error& error) {
       // Removed since it was listed, as `xtune store gc` does: that is no damage.
       if (!is_gone(file.path)) report_.damage.push_back({name, error.what(), false, false});
@@ -211,7 +211,7 @@ class Verification {
     fs::path aside = path;
     aside += ".damaged";
     std::string before;
-    if (fs::exists(aside)) before = read_file(aside, longest_file);
+    if (fs::exists(aside)) before = read_file(aside, longest_verified_file);
     if (!before.ends_with(lines.damaged)) before += lines.damaged;
     write_file_atomically(aside, before);
     std::ifstream held(path, std::ios::binary);
@@ -276,12 +276,12 @@ class Verification {
     const std::string where = printable(path.string());
     std::string wrong;
     try {
-      const std::string expected = artifact_source_sha256(key, read_file(cache_.entry_path(key, "json"), longest_file));
+      const std::string expected = artifact_source_sha256(key, read_file(cache_.entry_path(key, "json"), longest_verified_file));
       if (std::error_code ignored; fs::status(path, ignored).type() == fs::file_type::not_found) {
         if (!expected.empty()) report_.notes.push_back(where + " is missing; its artifact is sound");
         return;
       }
-      const std::string text = read_file(path, longest_file);
+      const std::string text = read_file(path, longest_verified_file);
       // Artifacts of earlier versions do not say; but each source opens with its artifact's key.
       if (expected.empty() ? !text.starts_with("// artifact: '" + key + "'\n") : sha256(text) != expected)
         wrong = "it is not the source that was compiled to its artifact";

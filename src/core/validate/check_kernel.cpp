@@ -215,9 +215,9 @@ CheckItem compare_item(DType type, std::uint64_t actual, std::uint64_t expected,
 }
 
 std::uint64_t checksum(std::span<const std::byte> bytes) {
-  constexpr std::uint64_t unit = check_kernel::unit_bytes, grain = std::uint64_t{1} << 16;
+  constexpr std::uint64_t unit = check_kernel::unit_bytes, checked_grain = std::uint64_t{1} << 16;
   std::atomic<std::uint64_t> sum{0};
-  parallel_for((bytes.size() + unit - 1) / unit, grain, [&](std::uint64_t begin, std::uint64_t end) {
+  parallel_for((bytes.size() + unit - 1) / unit, checked_grain, [&](std::uint64_t begin, std::uint64_t end) {
     std::uint64_t part = 0;
     for (std::uint64_t i = begin; i < end; ++i) {
       std::uint64_t words[2] = {0, 0};

@@ -18,7 +18,7 @@ namespace xtune {
 
 namespace {
 
-constexpr std::uint64_t grain = std::uint64_t{1} << 17;
+constexpr std::uint64_t compared_elements = std::uint64_t{1} << 17;
 constexpr std::size_t block = 1024;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -294,7 +294,7 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
   const Pair pair{type, size_of(type), actual.data(), expected.data(), tolerance};
   Tally total;
   std::mutex mutex;
-  parallel_for(layout.elements(), grain, [&](std::uint64_t begin, std::uint64_t end) {
+  parallel_for(layout.elements(), compared_elements, [&](std::uint64_t begin, std::uint64_t end) {
     Tally tally;
     is_complex(type)    ? compare_complex(pair, begin, end, tally)
     : is_floating(type) ? compare_floats(pair, begin, end, tally)

@@ -20,7 +20,7 @@ namespace xtune {
 
 namespace {
 
-constexpr std::uint64_t grain = std::uint64_t{1} << 16;
+constexpr std::uint64_t filled_grain = std::uint64_t{1} << 16;
 
 std::uint64_t stream_of(std::uint64_t seed, const std::string& name) {
   std::uint64_t key = mix64(seed);
@@ -61,7 +61,7 @@ std::uint64_t gapless(DType type) {
 void fill_range(DType type, std::span<std::byte> data) {
   const std::uint64_t count = gapless(type);
   const std::size_t size = size_of(type);
-  parallel_for(data.size() / size, grain, [&](std::uint64_t begin, std::uint64_t end) {
+  parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i)
       encode(type, static_cast<std::int64_t>(count ? i % count : i), data.data() + i * size);
   });
@@ -72,7 +72,7 @@ void fill_each(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::
   const std::uint64_t stream = stream_of(seed, layout.name);
   const DType part = part_of(layout.dtype);
   const std::size_t size = size_of(part);
-  parallel_for(data.size() / size, grain, [&](std::uint64_t begin, std::uint64_t end) {
+  parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) encode(part, make(mix64(stream + i)), data.data() + i * size);
   });
 }
@@ -80,7 +80,7 @@ void fill_each(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::
 void fill_whole_range(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data) {
   const std::uint64_t stream = stream_of(seed, layout.name);
   const std::size_t size = size_of(layout.dtype);
-  parallel_for(data.size() / size, grain, [&](std::uint64_t begin, std::uint64_t end) {
+  parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t hash = mix64(stream + i);
       std::memcpy(data.data() + i * size, &hash, size);

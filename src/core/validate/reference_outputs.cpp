@@ -26,10 +26,10 @@ bool is_finite(DType type, const std::byte* element) {
 
 template <class Test>
 bool any_of(DType type, std::span<const std::byte> values, Test test) {
-  constexpr std::uint64_t grain = std::uint64_t{1} << 17;
+  constexpr std::uint64_t compared_grain = std::uint64_t{1} << 17;
   const std::size_t size = size_of(type);
   std::atomic<bool> found{false};
-  parallel_for(values.size() / size, grain, [&](std::uint64_t begin, std::uint64_t end) {
+  parallel_for(values.size() / size, compared_grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end && !found; ++i)
       if (test(values.data() + i * size)) found = true;
   });

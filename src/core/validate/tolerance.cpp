@@ -13,7 +13,7 @@ namespace xtune {
 
 namespace {
 
-constexpr std::uint64_t grain = std::uint64_t{1} << 16;
+constexpr std::uint64_t summed_grain = std::uint64_t{1} << 16;
 constexpr std::size_t block = 1024;
 constexpr double lambda = 8;
 // Beyond this a comparison would prove nothing. It is what two roundings to f8e5m2 can differ by.
@@ -43,9 +43,9 @@ Squares squares_of(DType type, const std::byte* elements, std::uint64_t count, d
 }
 
 double largest_finite(DType type, std::span<const std::byte> elements, std::uint64_t count) {
-  std::vector<double> largest(count / grain + 1);
+  std::vector<double> largest(count / summed_grain + 1);
   const std::size_t size = size_of(type);
-  parallel_for(count, grain, [&](std::uint64_t begin, std::uint64_t end) {
+  parallel_for(count, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
     std::array<double, block> values;
     double most = 0;
     for (std::uint64_t at = begin; at < end; at += block) {
@@ -54,7 +54,7 @@ double largest_finite(DType type, std::span<const std::byte> elements, std::uint
       for (std::size_t i = 0; i < some; ++i)
         if (std::isfinite(values[i])) most = std::max(most, std::abs(values[i]));
     }
-    largest[begin / grain] = most;
+    largest[begin / summed_grain] = most;
   });
   return *std::max_element(largest.begin(), largest.end());
 }
@@ -90,9 +90,9 @@ double root_mean_square(DType type, std::span<const std::byte> elements) {
   if (!(largest > 0)) return 0;
   const double unit = std::ldexp(1.0, std::clamp(std::ilogb(largest), -1000, 1000));
   // Sums of pieces of a fixed size, added in their order: the same on any number of cores.
-  std::vector<Squares> pieces(count / grain + 1);
-  parallel_for(count, grain, [&](std::uint64_t begin, std::uint64_t end) {
-    pieces[begin / grain] = squares_of(type, elements.data() + begin * size_of(type), end - begin, 1 / unit);
+  std::vector<Squares> pieces(count / summed_grain + 1);
+  parallel_for(count, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
+    pieces[begin / summed_grain] = squares_of(type, elements.data() + begin * size_of(type), end - begin, 1 / unit);
   });
   Squares total;
   for (const Squares& piece : pieces) {

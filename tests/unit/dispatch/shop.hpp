@@ -11,8 +11,8 @@
 
 #include "base/files.hpp"
 #include "core/build/cache.hpp"
-#include "core/candidates/resolve.hpp"
 #include "core/record/record_log.hpp"
+#include "core/resolve/resolve.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "fakes/fake_runtime.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/candidates/resolve.hpp"
 #include "core/record/lookup.hpp"
+#include "core/resolve/resolve.hpp"
 #include "unit/record/example_record.hpp"
 
 using namespace xtune;

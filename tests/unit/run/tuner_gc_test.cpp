@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "core/run/rebuilding_bench.hpp"
+#include "ipc/rebuilding_bench.hpp"
 #include "tuner_fixture.hpp"
 #include "xtune/error.hpp"
 

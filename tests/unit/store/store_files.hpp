@@ -14,8 +14,8 @@
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "core/build/cache.hpp"
-#include "core/candidates/resolve.hpp"
 #include "core/record/record_log.hpp"
+#include "core/resolve/resolve.hpp"
 #include "unit/record/example_record.hpp"
 
 namespace xtune {

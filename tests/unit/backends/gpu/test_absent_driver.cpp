@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "backends/backend.hpp"
+#include "core/device/backend_facts.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;

@@ -12,6 +12,7 @@
 #include "base/descendants.hpp"
 #include "base/files.hpp"
 #include "core/build/shortage.hpp"
+#include "core/device/backend_facts.hpp"
 #include "fakes/control_group.hpp"
 #include "fakes/environment_variable.hpp"
 #include "fakes/limited_child.hpp"

@@ -1,0 +1,201 @@
+// Heartbeats and links.
+#include "cluster/claims.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/host_name.hpp"
+#include "base/process_gone.hpp"
+#include "base/text.hpp"
+#include "base/trust.hpp"
+#include "core/record/record_log.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* ended = "ended";
+
+// Of processes whose ids this one can ask for.
+std::string host_component() { return path_component(host_name() + "-" + pid_scope()); }
+
+[[noreturn]] void fail(const std::string& doing, const fs::path& path, int error) {
+  throw Error(ErrorKind::io, fmt::format("cannot {} {}: {}; processes of one job share their work there, and "
+                                         "XTUNE_STUDY=off makes them work each on its own",
+                                         doing, printable(path.string()), std::strerror(error)));
+}
+
+std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
+
+struct Heartbeat {
+  std::string owner, host, beat;
+  pid_t pid = 0;
+  std::uint64_t records = 0;
+};
+
+/// nullopt: half a line, or none.
+std::optional<Heartbeat> read_heartbeat(const std::string& text) {
+  std::istringstream words(text);
+  Heartbeat read;
+  if (!(words >> read.owner >> read.host >> read.pid >> read.beat >> read.records)) return std::nullopt;
+  return read;
+}
+
+/// Whether its process is certainly gone: it said so, or its host is this one, and has no such process.
+bool is_gone(const Heartbeat& read) {
+  return read.beat == ended || (read.host == host_component() && process_is_gone(read.pid));
+}
+
+}  // namespace
+
+Claims::Claims(fs::path folder, std::string owner, Clock& clock, Options options)
+    : folder_(std::move(folder)), owner_(std::move(owner)), clock_(clock), options_(options) {
+  std::error_code error;
+  for (const char* part : {"ranks", "claims"}) {
+    error = make_directories(folder_ / part);
+    if (error) fail("make the folder", folder_ / part, error.value());
+  }
+  own_ = folder_ / "ranks" / path_component(owner_);
+  fd_ = ::open(own_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd_ < 0) fail("create", own_, errno);
+  const std::string text = line();
+  if (::pwrite(fd_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    const int reason = errno;
+    ::close(fd_);
+    fs::remove(own_, error);
+    fail("write", own_, reason);
+  }
+}
+
+Claims::~Claims() {
+  end();
+  ::close(fd_);
+}
+
+void Claims::end() noexcept {
+  if (std::exchange(ended_, true)) return;
+  try {
+    // In place: links lead here. A line of the same length, so that no reader sees half of two.
+    const std::string text = heartbeat(ended);
+    [[maybe_unused]] const ssize_t written = ::pwrite(fd_, text.data(), text.size(), 0);
+  } catch (const std::bad_alloc&) {  // then it ends with the process
+  }
+}
+
+std::string Claims::line() const { return heartbeat(fmt::format("{:012}", beats_)); }
+
+/// beat: 12 characters at most.
+std::string Claims::heartbeat(const std::string& beat) const {
+  return fmt::format("{} {} {} {:12} {:012}\n", owner_, host_component(), getpid(), beat, stored_);
+}
+
+void Claims::beat() noexcept {
+  if (ended_) return;
+  try {
+    ++beats_;
+    const std::string text = line();
+    [[maybe_unused]] const ssize_t written = ::pwrite(fd_, text.data(), text.size(), 0);
+    ::fdatasync(fd_);                // else an NFS client may keep it to itself for half a minute
+  } catch (const std::bad_alloc&) {  // the next one may do
+  }
+}
+
+bool Claims::try_link(const fs::path& claim) {
+  if (::link(own_.c_str(), claim.c_str()) == 0) return true;
+  if (errno == EEXIST) return false;
+  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK && errno != EXDEV)
+    fail("link", claim, errno);
+  const int file = ::open(claim.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (file < 0 && errno == EEXIST) return false;
+  if (file < 0) fail("create", claim, errno);
+  const std::string text = line();
+  const ssize_t written = ::write(file, text.data(), text.size());
+  const int reason = written < 0 ? errno : ENOSPC;
+  ::close(file);
+  if (written == static_cast<ssize_t>(text.size())) return true;
+  fail("write", claim, reason);
+}
+
+namespace {
+
+// A key of a record may be of any length and characters.
+std::string claim_stem(const std::string& name) { return sha256(name).substr(0, 40); }
+
+}  // namespace
+
+bool Claims::is_taken(const std::string& name) const noexcept try {
+  std::error_code ignored;
+  return fs::exists(folder_ / "claims" / (claim_stem(name) + ".0"), ignored);
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+bool Claims::take(const std::string& name) {
+  Known& known = known_[name];
+  if (known.owner == owner_) return true;
+  const std::string stem = claim_stem(name);
+  for (;; ++known.generation, known.owner.clear()) {
+    const fs::path claim = folder_ / "claims" / fmt::format("{}.{}", stem, known.generation);
+    if (known.owner.empty()) {
+      if (try_link(claim)) {
+        known.owner = owner_;
+        return true;
+      }
+      known.owner = first_word(read_if_there(claim));
+      if (known.owner == owner_) return true;
+    }
+    // Where there are no hard links it may be made and not written yet; one that stays empty is nobody's.
+    if (!has_left(known.owner.empty() ? "?" + stem : known.owner)) return false;
+  }
+}
+
+/// It is dead, and what it stored has been read since that was seen.
+bool Claims::has_left(const std::string& owner) {
+  const std::int64_t now = clock_.now_ns();
+  const auto [found, is_new] = sights_.try_emplace(owner, Sight{"", now, now});
+  Sight& sight = found->second;
+  if (sight.dead_at) {
+    const auto read = read_of_.find(owner);
+    const bool has_all = sight.told <= (read == read_of_.end() ? 0 : read->second);
+    return reads_ > *sight.dead_at &&
+           (has_all || static_cast<double>(now - sight.dead_since_ns) > options_.patience_s * 1e9);
+  }
+  if (!is_new && static_cast<double>(now - sight.looked_ns) < options_.look_s * 1e9) return false;
+  sight.looked_ns = now;
+  // Opened anew each time: so NFS asks its server (close-to-open consistency).
+  const std::string text = read_if_there(folder_ / "ranks" / path_component(owner));
+  if (text != sight.text) {
+    sight.text = text;
+    sight.changed_ns = now;
+  }
+  const std::optional<Heartbeat> read = read_heartbeat(text);
+  if ((read && is_gone(*read)) || static_cast<double>(now - sight.changed_ns) > options_.lease_s * 1e9) {
+    sight.dead_at = reads_;
+    sight.dead_since_ns = now;
+    sight.told = read ? read->records : 0;
+  }
+  return false;
+}
+
+std::set<std::string> Claims::owners() const {
+  std::set<std::string> names;
+  std::error_code error;
+  fs::directory_iterator entries(folder_ / "ranks", error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error))
+    if (const auto name = name_of_component(entries->path().filename().string())) names.insert(*name);
+  if (error) fail("list", folder_ / "ranks", error.value());
+  return names;
+}
+
+}  // namespace xtune

@@ -1,0 +1,63 @@
+// Reads options as getopt_long(3) does, as far as that goes without knowing them all.
+#include "cluster/sbatch_options.hpp"
+
+#include <fmt/core.h>
+
+#include <string_view>
+
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
+
+/// The next word may be its value.
+bool may_take_next(const std::string& option) {
+  return option.starts_with("--") ? option.find('=') == std::string::npos : option.size() == 2;
+}
+
+/// -a, --array, or a beginning of it that getopt_long(3) takes for it.
+bool makes_array(const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  return name.starts_with("--") ? name.size() >= 4 && std::string_view("--array").starts_with(name)
+                                : name.starts_with("-a");
+}
+
+}  // namespace
+
+void check_sbatch_options(const std::vector<std::string>& words, const std::string& source) {
+  bool value_may_follow = false;
+  for (const std::string& word : words) {
+    if (word == "--" || (!is_option(word) && !value_may_follow))
+      throw Error(
+          ErrorKind::invalid_argument,
+          fmt::format("{}: '{}' is no option, and sbatch would take it for the script; xtune submit writes that "
+                      "itself, and takes only options of sbatch there, such as --time=2:00:00",
+                      source, printable(word, 80)));
+    if (makes_array(word))
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{}: {} would do the whole submission once for each index of the array; more processes "
+                              "at one search are what --nodes and --gpus-per-node give",
+                              source, printable(word, 80)));
+    value_may_follow = is_option(word) && may_take_next(word);
+  }
+}
+
+std::vector<std::string> account_option(const std::vector<std::string>& words) {
+  std::vector<std::string> account;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool next = word == "-A" || word == "--account";
+    if (next && i + 1 < words.size())
+      account = {"--account=" + words[i + 1]};
+    else if (word.starts_with("--account="))
+      account = {word};
+    else if (!next && word.starts_with("-A"))
+      account = {"--account=" + word.substr(2)};
+  }
+  return account;
+}
+
+}  // namespace xtune

@@ -1,0 +1,120 @@
+// Reads limits of jobs.
+#include "cluster/walltime.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+// A twentieth of the job is for its end: workers are told to stop, records are flushed, other processes are waited for.
+constexpr double margin_share = 0.05, least_margin_s = 2, most_margin_s = 60;
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+/// SLURM_JOB_END_TIME, in Unix seconds; Slurm's 0 is no time.
+std::optional<std::int64_t> told_end(const ReadVariable& get) {
+  const auto unix_s = whole_number(get("SLURM_JOB_END_TIME").value_or(""));
+  return unix_s == 0 ? std::nullopt : unix_s;
+}
+
+/// The least of the durations, one a line: a heterogeneous job has one for each component, and ends with the first.
+std::optional<double> least_duration(const std::string& lines) {
+  std::optional<double> least;
+  std::istringstream words(lines);
+  for (std::string word; words >> word;)
+    if (const auto seconds = parse_duration(word)) least = std::min(least.value_or(*seconds), *seconds);
+  return least;
+}
+
+}  // namespace
+
+std::optional<double> parse_duration(std::string_view text) {
+  double seconds = 0;
+  bool has_days = false;
+  if (const std::size_t dash = text.find('-'); dash != std::string_view::npos) {
+    const auto days = whole_number(text.substr(0, dash));
+    if (!days) return std::nullopt;
+    has_days = true;
+    seconds = 86400.0 * static_cast<double>(*days);
+    text.remove_prefix(dash + 1);
+  }
+  std::vector<double> parts;
+  for (bool more = true; more;) {
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    const auto value = whole_number(text.substr(0, colon));
+    if (!value) return std::nullopt;
+    parts.push_back(static_cast<double>(*value));
+    more = colon < text.size();
+    text.remove_prefix(std::min(colon + 1, text.size()));
+  }
+  if (parts.size() > 3) return std::nullopt;
+  // After days come hours; else the last is seconds.
+  if (has_days) parts.resize(3);
+  double rest = 0;
+  for (const double part : parts) rest = 60 * rest + part;
+  return seconds + rest;
+}
+
+std::string ask_program(const std::vector<std::string>& argv) {
+  CommandOptions options;
+  options.timeout_ms = 10'000;
+  try {
+    const CommandResult result = run_command(argv, options);
+    return result.ok() ? result.stdout_text : std::string();
+  } catch (const Error&) {  // not installed
+    return {};
+  }
+}
+
+bool only_squeue_knows(const std::string& given, const ReadVariable& get) {
+  return given == "auto" && !get("XTUNE_WALLTIME") && whole_number(get("SLURM_JOB_ID").value_or("")) && !told_end(get);
+}
+
+std::optional<Walltime> find_walltime(const std::string& given, std::int64_t unix_time_ms, const ReadVariable& get,
+                                      const AskProgram& ask) {
+  if (given == "none") return std::nullopt;
+  const auto variable = get("XTUNE_WALLTIME");
+  if (given != "auto" || variable) {
+    const std::string text = given != "auto" ? given : *variable;
+    const char* const source = given != "auto" ? "--walltime" : "XTUNE_WALLTIME";
+    if (given == "auto" && text == "none") return std::nullopt;
+    const auto seconds = parse_duration(text);
+    if (!seconds || *seconds <= 0)
+      throw Error(
+          ErrorKind::invalid_argument,
+          fmt::format("{} '{}': write seconds (3600), 1:00:00, 1-12:00:00, or none", source, printable(text, 80)));
+    return Walltime{*seconds, source};
+  }
+  const auto job = get("SLURM_JOB_ID");
+  if (!job || !whole_number(*job)) return std::nullopt;
+  if (const auto unix_s = told_end(get))
+    return Walltime{static_cast<double>(*unix_s) - static_cast<double>(unix_time_ms) * 1e-3, "SLURM_JOB_END_TIME"};
+  if (const auto left = least_duration(ask({"squeue", "-h", "-j", *job, "-o", "%L"}))) return Walltime{*left, "squeue"};
+  return std::nullopt;
+}
+
+void StopRule::limit(double remaining_s) noexcept {
+  margin_s_ = std::clamp(margin_share * remaining_s, least_margin_s, most_margin_s);
+}
+
+void StopRule::measured(double device_s) noexcept { slowest_s_ = std::max(slowest_s_, device_s); }
+
+StopRule::Step StopRule::at(double remaining_s) const noexcept {
+  if (remaining_s <= margin_s_ / 2) return Step::stop;
+  return remaining_s <= reserve_s() ? Step::drain : Step::go_on;
+}
+
+}  // namespace xtune

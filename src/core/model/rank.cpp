@@ -1,0 +1,213 @@
+// Scoring a space's configurations and choosing a list of them that differs in what the model sees.
+#include "core/model/rank.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "core/model/carver.hpp"
+#include "core/model/field_table.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+std::uint64_t mixed(std::uint64_t hash, double value) {
+  return mix64(hash ^ std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value));
+}
+
+DType type_of(const Spec& spec) {
+  if (spec.candidates->dtype) return *spec.candidates->dtype;
+  for (const ArgSpec& arg : spec.args)
+    if (arg.kind == ArgKind::buffer && arg.role != ArgRole::out) return arg.dtype;
+  return DType::f32;
+}
+
+/// Configurations that the model cannot tell apart.
+struct Group {
+  double cost = 0;
+  std::uint64_t index = ~std::uint64_t{0};  ///< the first of them
+  std::uint64_t family = 0, way = 0;
+};
+
+bool cheaper(const Group& a, const Group& b) { return a.cost != b.cost ? a.cost < b.cost : a.index < b.index; }
+
+class Scorer {
+ public:
+  Scorer(const Spec& spec, const Space& space, const Bindings& problem, const DeviceModel& device, RankMode mode,
+         Ranking& ranking)
+      : candidate_(*find_template(spec.candidates->template_name)),
+        space_(space),
+        device_(device),
+        type_(type_of(spec)),
+        mode_(mode),
+        ranking_(ranking),
+        fields_(spec, space, problem, device_facts(device.info), candidate_) {}
+
+  /// The group of a configuration; nullptr for one that does not fit.
+  const Group* score(std::uint64_t index) {
+    const FieldValues values = fields_.values(space_.value_indices(index));
+    std::uint64_t seen = 0;
+    for (const double value : values) seen = mixed(seen, value);
+    ++ranking_.scored;
+    const auto [entry, fresh] = by_values_.try_emplace(seen, 0);
+    if (fresh) entry->second = group_of(values);
+    if (entry->second == 0) {
+      ++ranking_.unfit;
+      return nullptr;
+    }
+    Group& group = groups_.find(entry->second)->second;
+    group.index = std::min(group.index, index);
+    return &group;
+  }
+
+  /// What is wrong with a field, where a field is out of its range in every configuration.
+  std::optional<Error> complaint() const { return any_sensible_ ? std::nullopt : complaint_; }
+
+  std::vector<Group> groups() const {
+    std::vector<Group> result;
+    for (const auto& [look, group] : groups_) result.push_back(group);
+    std::sort(result.begin(), result.end(), cheaper);
+    return result;
+  }
+
+  RankedConfig explained(const Group& group) {
+    RankedConfig config{group.index, group.cost, {}, std::nullopt};
+    const FieldValues values = fields_.values(space_.value_indices(group.index));
+    if (mode_ == RankMode::carver) {
+      config.reason = describe(carver_score(candidate_.carver(values, device_, type_), device_));
+    } else {
+      config.estimate = estimate(candidate_.work(values, device_, type_), device_);
+      config.reason = describe(*config.estimate);
+    }
+    return config;
+  }
+
+ private:
+  /// The key in groups_, or 0 when it does not fit.
+  std::uint64_t group_of(FieldValues values) {
+    if (const std::optional<Error> complaint = fields_.complaint()) {
+      if (!complaint_) complaint_ = complaint;
+      return 0;
+    }
+    any_sensible_ = true;
+    const Work work = candidate_.work(values, device_, type_);
+    auto reason = misfit(work, device_);
+    double cost = 0;
+    std::uint64_t look = 1;
+    if (!reason && mode_ == RankMode::carver) {
+      const CarverScore score = carver_score(candidate_.carver(values, device_, type_), device_);
+      if (!(score.cost > 0)) reason = "carver's limits: " + describe(score);
+      cost = score.cost;
+      look = mixed(mixed(mixed(look, score.traffic), score.waves), score.tile_elements);
+    } else if (!reason) {
+      cost = estimate(work, device_).time_ms;
+      if (!(cost >= 0 && cost < 1e300)) reason = "sizes that make no sense";
+      for (const double value :
+           {work.blocks, work.threads, work.registers, work.shared_bytes, work.blocks_at_most,
+            static_cast<double>(work.rate), work.flops, work.instructions, work.shared_cycles, work.cache_cycles,
+            work.l2_bytes, work.serial_cycles, work.spill_uses, work.memory_bytes, work.bytes_in_flight, work.extra_us})
+        look = mixed(look, value);
+    }
+    if (reason) {
+      if (ranking_.misfit.empty()) ranking_.misfit = *reason;
+      return 0;
+    }
+    look |= 1;
+    Group group;
+    group.cost = cost;
+    for (const std::size_t field : candidate_.ways) group.way = mixed(group.way, values[field]);
+    group.family = group.way;
+    for (const std::size_t field : candidate_.family) group.family = mixed(group.family, values[field]);
+    groups_.try_emplace(look, group);
+    return look;
+  }
+
+  const CandidateTemplate& candidate_;
+  const Space& space_;
+  const DeviceModel& device_;
+  const DType type_;
+  const RankMode mode_;
+  Ranking& ranking_;
+  FieldTable fields_;
+  std::unordered_map<std::uint64_t, std::uint64_t> by_values_;
+  std::unordered_map<std::uint64_t, Group> groups_;
+  std::optional<Error> complaint_;
+  bool any_sensible_ = false;  ///< a configuration has all fields in their ranges
+};
+
+/// A sample of the space, then steps to better neighbours from the best of it.
+void score_sample(Scorer& scorer, const Space& space, const RankOptions& options) {
+  Random random(options.seed);
+  for (std::uint64_t i = 0; i < options.sample; ++i) scorer.score(random.below(space.size()));
+  std::unordered_set<std::uint64_t> climbed;
+  for (int round = 0; round < 8; ++round) {
+    std::vector<Group> best = scorer.groups();
+    if (best.size() > 32) best.resize(32);
+    bool moved = false;
+    for (const Group& group : best) {
+      if (!climbed.insert(group.index).second) continue;
+      moved = true;
+      std::vector<std::uint64_t> around = space.neighbours(group.index);
+      for (std::size_t i = 0; i < around.size() && i < 500; ++i) {
+        std::swap(around[i], around[i + random.below(around.size() - i)]);
+        scorer.score(around[i]);
+      }
+    }
+    if (!moved) return;
+  }
+}
+
+/// groups come by cost. No family takes more than a quarter while others are left; half of the places are shared evenly
+/// by the ways of working that come within twice the best cost.
+std::vector<Group> diverse(const std::vector<Group>& groups, std::size_t top_k) {
+  std::unordered_map<std::uint64_t, std::size_t> family_taken, way_places;
+  for (const Group& group : groups)
+    if (group.cost <= 2 * groups.front().cost) way_places[group.way] = 0;
+  for (auto& [way, places] : way_places) places = top_k / (2 * way_places.size());
+  const std::size_t share = std::max<std::size_t>(1, (top_k + 3) / 4);
+  std::vector<Group> chosen, rest, left;
+  // First each way's own places, then the others in order of cost.
+  for (const Group& group : groups) {
+    const auto places = way_places.find(group.way);
+    const bool own = places != way_places.end() && places->second > 0 && family_taken[group.family] < share;
+    (own ? chosen : rest).push_back(group);
+    if (own) --places->second, ++family_taken[group.family];
+  }
+  for (const Group& group : rest) {
+    if (chosen.size() >= top_k) break;
+    (family_taken[group.family]++ < share ? chosen : left).push_back(group);
+  }
+  for (std::size_t i = 0; i < left.size() && chosen.size() < top_k; ++i) chosen.push_back(left[i]);
+  std::sort(chosen.begin(), chosen.end(), cheaper);
+  return chosen;
+}
+
+}  // namespace
+
+Ranking rank_candidates(const Spec& spec, const Space& space, const Bindings& problem, const DeviceModel& device,
+                        const RankOptions& options) {
+  if (!spec.candidates)
+    throw Error(ErrorKind::invalid_spec, spec.path.string() + ": the spec has no table [candidates]");
+  check_candidates(spec);
+  Ranking ranking;
+  Scorer scorer(spec, space, problem, device, options.mode, ranking);
+  ranking.whole = space.size() <= options.whole;
+  if (ranking.whole) {
+    for (std::uint64_t index = 0; index < space.size(); ++index) scorer.score(index);
+  } else {
+    score_sample(scorer, space, options);
+  }
+  const std::vector<Group> groups = scorer.groups();
+  if (const std::optional<Error> complaint = scorer.complaint()) throw Error(*complaint);
+  if (groups.empty())
+    throw Error(ErrorKind::nothing_valid, spec.path.string() + ": no configuration fits " + device.info.name + " (" +
+                                              device.info.arch + "); the first one: " + ranking.misfit);
+  for (const Group& group : diverse(groups, options.top_k)) ranking.configs.push_back(scorer.explained(group));
+  return ranking;
+}
+
+}  // namespace xtune

@@ -1,0 +1,69 @@
+// Ranking the configurations of a space by a model of the hardware, before anything is measured.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/work.hpp"
+#include "core/space/space.hpp"
+#include "core/spec/spec.hpp"
+
+namespace xtune {
+
+enum class RankMode {
+  model,   ///< time, estimated from traffic, waves, occupancy, latency, shared memory and peaks
+  carver,  ///< (traffic + 1) * waves, as TileLang's carver counts them
+};
+
+struct RankOptions {
+  std::size_t top_k = 20;
+  RankMode mode = RankMode::model;
+  /// Spaces up to this size are scored whole; of larger ones a uniform sample of `sample`, improved by climbing to
+  /// neighbours.
+  std::uint64_t whole = 2'000'000, sample = 200'000;
+  std::uint64_t seed = 1;
+};
+
+struct RankedConfig {
+  std::uint64_t index = 0;  ///< in the space
+  double cost = 0;          ///< model: estimated ms; carver: bytes * waves
+  std::string reason;
+  std::optional<Estimate> estimate;  ///< of mode model
+};
+
+struct Ranking {
+  std::vector<RankedConfig> configs;  ///< by cost, at most top_k; only such as fit the device
+  std::uint64_t scored = 0, unfit = 0;
+  bool whole = true;   ///< the whole space was scored
+  std::string misfit;  ///< why the first unfit one did not fit
+};
+
+/// The configurations of `space` that the spec's [candidates] section rates best on a device. Of those that look alike
+/// to the model only one is listed, and of a family (same tile and threads) no more than a quarter of top_k as long as
+/// others are left. Pure: the same arguments give the same answer. Throws Error(invalid_spec), at its place, for a
+/// template, field or mapped expression that is wrong, a value out of its field's range in every configuration
+/// included; Error(nothing_valid) when no configuration fits the device, or a size is beyond what the model counts.
+Ranking rank_candidates(const Spec& spec, const Space& space, const Bindings& problem, const DeviceModel& device,
+                        const RankOptions& options);
+
+/// What spec.candidates says of mode and number.
+RankOptions rank_options(const CandidatesSpec& spec);
+
+/// Complains of what only this stage knows: the template's name, fields that it does not have or that it misses. Throws
+/// Error(invalid_spec).
+void check_candidates(const Spec& spec);
+
+/// Evaluates the mapped fields for up to 1,000 configurations of the space. Throws Error(invalid_spec), at its place,
+/// for an expression that fails or gives a string, and for fields that are out of their ranges in all of them. Returns
+/// why the model cannot rank this problem although nothing is wrong with the spec: a size beyond what the model counts.
+std::optional<std::string> check_fields(const Spec& spec, const Space& space, const Bindings& problem,
+                                        const Bindings& device_facts);
+
+/// A spec of the bare template: its default parameters for this device, mapped to the fields of the same names. Throws
+/// Error(invalid_argument) for an unknown template or type, and for sizes that are missing, unknown or out of range.
+Spec template_spec(const std::string& template_name, const std::string& dtype, const Bindings& problem,
+                   const DeviceModel& device);
+
+}  // namespace xtune

@@ -1,0 +1,126 @@
+// What a ranking takes from a spec: its checks, its options, and the spec of a bare template.
+#include <algorithm>
+#include <set>
+
+#include "base/text.hpp"
+#include "core/model/field_table.hpp"
+#include "core/model/rank.hpp"
+#include "core/model/template.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+/// The sizes that -D gives to a bare template: each is one of its own, once, and in its range.
+void check_sizes(const CandidateTemplate& candidate, const Bindings& problem) {
+  std::string names;
+  for (const Field& field : candidate.fields)
+    if (field.need == Need::problem) names += (names.empty() ? "" : ", ") + std::string(field.name);
+  std::set<std::string> seen;
+  for (const auto& [name, value] : problem) {
+    const std::string given = "-D " + name + "=" + to_text(value);
+    const auto field = std::find_if(candidate.fields.begin(), candidate.fields.end(), [&](const Field& known) {
+      return known.need == Need::problem && has_size({{name, value}}, known);
+    });
+    if (field == candidate.fields.end())
+      throw Error(ErrorKind::invalid_argument,
+                  given + ": the template " + candidate.name + " has no such size; it takes " + names);
+    if (!seen.insert(field->name).second)
+      throw Error(ErrorKind::invalid_argument, given + ": the size " + field->name + " is given twice");
+    if (const auto* size = std::get_if<std::int64_t>(&value); !size || !in_range(*field, static_cast<double>(*size)))
+      throw Error(ErrorKind::invalid_argument,
+                  given + ": " + field->name + " (" + field->meaning + ") " + range_text(*field));
+  }
+}
+
+}  // namespace
+
+RankOptions rank_options(const CandidatesSpec& spec) {
+  RankOptions options;
+  options.top_k = static_cast<std::size_t>(spec.top_k);
+  options.mode = spec.rank == "carver" ? RankMode::carver : RankMode::model;
+  return options;
+}
+
+void check_candidates(const Spec& spec) {
+  if (!spec.candidates) return;
+  const CandidatesSpec& section = *spec.candidates;
+  const CandidateTemplate* const candidate = find_template(section.template_name);
+  if (candidate == nullptr) {
+    std::string known;
+    for (const std::string& name : template_names()) known += (known.empty() ? "" : ", ") + name;
+    throw Error(ErrorKind::invalid_spec,
+                to_string(section.template_at) + ": unknown template '" + section.template_name + "'" +
+                    did_you_mean(section.template_name, template_names()) + "; there are " + known);
+  }
+  std::vector<std::string> fields;
+  for (const Field& field : candidate->fields) fields.emplace_back(field.name);
+  for (const CandidateField& entry : section.map)
+    if (std::find(fields.begin(), fields.end(), entry.name) == fields.end())
+      throw Error(ErrorKind::invalid_spec, to_string(entry.at) + ": the template " + section.template_name +
+                                               " has no field '" + entry.name + "'" + did_you_mean(entry.name, fields));
+  for (const Field& field : candidate->fields) {
+    const bool mapped = std::any_of(section.map.begin(), section.map.end(),
+                                    [&](const CandidateField& entry) { return entry.name == field.name; });
+    const bool sized =
+        field.need == Need::problem && std::all_of(spec.cases.begin(), spec.cases.end(),
+                                                   [&](const Bindings& problem) { return has_size(problem, field); });
+    if (field.need != Need::optional && !mapped && !sized) throw missing_field(section, *candidate, field);
+  }
+}
+
+std::optional<std::string> check_fields(const Spec& spec, const Space& space, const Bindings& problem,
+                                        const Bindings& device_facts) {
+  if (!spec.candidates || space.size() == 0) return std::nullopt;
+  FieldTable fields(spec, space, problem, device_facts, *find_template(spec.candidates->template_name));
+  // Enough to meet every value of most parameters; the first and the last among them.
+  constexpr std::uint64_t looked_at = 1000;
+  const std::uint64_t step = std::max<std::uint64_t>(1, space.size() / looked_at);
+  std::optional<Error> complaint;
+  bool any_sensible = false;
+  const auto look = [&](std::uint64_t index) {
+    fields.values(space.value_indices(index));
+    const std::optional<Error> found = fields.complaint();
+    any_sensible = any_sensible || !found;
+    if (!complaint) complaint = found;
+  };
+  for (std::uint64_t index = 0; index < space.size(); index += step) look(index);
+  look(space.size() - 1);
+  if (any_sensible) return std::nullopt;
+  if (complaint->kind() == ErrorKind::invalid_spec) throw Error(*complaint);
+  return complaint->what();
+}
+
+Spec template_spec(const std::string& template_name, const std::string& dtype, const Bindings& problem,
+                   const DeviceModel& device) {
+  Spec spec;
+  spec.path = spec.kernel.name = template_name;
+  spec.candidates.emplace();
+  spec.candidates->template_name = template_name;
+  spec.candidates->dtype = dtype_from_string(dtype);
+  if (!spec.candidates->dtype)
+    throw Error(ErrorKind::invalid_argument, "--dtype " + dtype + " is no element type: give f16, bf16, f32, f64, ...");
+  const CandidateTemplate* const candidate = find_template(template_name);
+  if (candidate == nullptr)
+    throw Error(ErrorKind::invalid_argument,
+                "unknown template '" + template_name + "'" + did_you_mean(template_name, template_names()));
+  check_sizes(*candidate, problem);
+  std::string missing;
+  for (const Field& field : candidate->fields) {
+    if (field.need != Need::problem) continue;
+    if (!has_size(problem, field)) missing += std::string(" -D ") + field.name + "=<" + field.meaning + ">";
+  }
+  if (!missing.empty())
+    throw Error(ErrorKind::invalid_argument, "the template " + template_name + " needs sizes:" + missing);
+  spec.cases = {problem};
+  for (const DefaultParameter& parameter : candidate->space(device, *spec.candidates->dtype)) {
+    Parameter values{parameter.field, {}, true};
+    for (const long long value : parameter.values) values.values.emplace_back(std::int64_t{value});
+    spec.parameters.push_back(std::move(values));
+    spec.parameters_at.emplace_back();
+    spec.candidates->map.push_back({parameter.field, {}, {parameter.field, {}}});
+  }
+  return spec;
+}
+
+}  // namespace xtune

@@ -1,0 +1,94 @@
+// Templates: kinds of kernels that the cost model understands, each with fields that a spec maps to its parameters.
+#pragma once
+
+#include <cmath>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/model/work.hpp"
+
+namespace xtune {
+
+enum class Need {
+  problem,   ///< a size of the problem: mapped, or the problem's own name, whatever its letter case
+  required,  ///< must be mapped
+  optional,  ///< has a default
+};
+
+struct Field {
+  const char* name;
+  Need need;
+  int least;  ///< the smallest value that makes sense
+  const char* meaning;
+};
+/// No size, count or number of bytes is as large as this.
+inline constexpr double beyond_any_field = 1e12;
+/// "must be a number from 1 to below 1e12".
+std::string range_text(const Field& field);
+inline bool in_range(const Field& field, double value) { return value >= field.least && value < beyond_any_field; }
+
+/// The values of one configuration, in the order of the template's fields; NaN for a field that is not mapped.
+using FieldValues = std::span<const double>;
+
+/// One tensor as carver counts it.
+struct TileTraffic {
+  double elements = 0;    ///< of the part that an output tile needs, over the full reduction
+  double contiguous = 0;  ///< elements that lie one after another
+  double bytes = 0;       ///< of an element
+  bool written = false;
+};
+
+/// What carver's formula needs of a configuration.
+struct CarverView {
+  std::vector<TileTraffic> tensors;
+  double tile_elements = 0;  ///< of the output
+  double tile_bits = 0;      ///< of an element of it
+  double grid = 0;
+  double shared_bytes = 0;
+};
+
+struct DefaultParameter {
+  const char* field;
+  std::vector<long long> values;
+};
+
+struct CandidateTemplate {
+  const char* name;
+  const char* summary;
+  std::vector<Field> fields;
+  /// Fields by which configurations count as relatives: a ranking takes only so many of a family.
+  std::vector<std::size_t> family;
+  /// Fields that choose between ways of working, which the model may misjudge as a whole: each way gets some places.
+  std::vector<std::size_t> ways;
+  /// What the configuration asks of the device. Sizes that make no sense (zero, negative) give work that never fits.
+  Work (*work)(FieldValues values, const DeviceModel& device, DType type);
+  CarverView (*carver)(FieldValues values, const DeviceModel& device, DType type);
+  /// The space of a bare template, for use without a spec.
+  std::vector<DefaultParameter> (*space)(const DeviceModel& device, DType type);
+};
+
+const std::vector<CandidateTemplate>& candidate_templates();
+/// nullptr: there is none of that name.
+const CandidateTemplate* find_template(std::string_view name);
+std::vector<std::string> template_names();
+
+#define TEMPLATE(name) CandidateTemplate name##_template();
+#include "core/model/templates.def"
+#undef TEMPLATE
+
+// For the templates' own files: fields by name, from one list FIELDS(F) of F(name, need, least,
+// "meaning").
+#define XTUNE_FIELD_NAME(name, need, least, meaning) name,
+#define XTUNE_FIELD_ROW(name, need, least, meaning) {#name, Need::need, least, meaning},
+
+inline double value_or(FieldValues values, std::size_t field, double fallback) {
+  return std::isnan(values[field]) ? fallback : values[field];
+}
+inline double ceil_div(double a, double b) { return std::ceil(a / b); }
+/// The largest power of two that is at most value; 1 for less.
+inline double power_of_two_below(double value) { return value < 2 ? 1 : std::exp2(std::floor(std::log2(value))); }
+
+}  // namespace xtune

@@ -1,0 +1,13 @@
+// Which limit of a device forbids a launch, before and after compiling.
+#include "core/device/launch_limits.hpp"
+#include "core/resolve/resolve_state.hpp"
+
+namespace xtune {
+
+std::optional<std::string> CandidateResolver::limit_violation(const Launch& launch, const ResourceUsage* usage) const {
+  KernelNeeds needs;
+  if (usage) needs = {usage->registers, usage->max_threads_per_block, usage->static_shared_bytes.value_or(0)};
+  return forbidden(launch, needs, state_->device);
+}
+
+}  // namespace xtune

@@ -1,0 +1,104 @@
+// The texts that are hashed are put together from pieces, each of which knows which parameters it depends on.
+#include "core/resolve/measurement_keys.hpp"
+
+#include <algorithm>
+
+#include "base/hash.hpp"
+#include "core/resolve/resolve_state.hpp"
+
+namespace xtune {
+namespace {
+
+std::string part_text(const std::string& name, const std::string& value) { return canonical_list({name, value}); }
+
+}  // namespace
+
+MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(resolver) {
+  const CandidateResolver::State& state = *resolver.state_;
+  const std::vector<Parameter>& parameters = state.space.parameters();
+  const bool is_program = state.spec.process != nullptr;
+  std::vector<bool> in_templates(parameters.size(), is_program);
+  add_named({state.entry}, in_templates);
+  add_named(state.options, in_templates);
+  add_named(state.defines, in_templates);
+  defines_only_ = std::find(in_templates.begin(), in_templates.end(), true) == in_templates.end() && !is_program;
+  std::vector<bool> in_artifact = in_templates, at_runtime(parameters.size()), in_scalars(parameters.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) (parameters[i].compile_time ? in_artifact : at_runtime)[i] = true;
+  add_named(state.scalar_values, in_scalars);
+  std::vector<bool> in_launch = in_templates;  // where one of these has no value, the launch's text says so
+  for (const auto* texts : {&state.launch.grid, &state.launch.block, &state.launch.cluster, &state.scalar_values})
+    add_named(*texts, in_launch);
+  if (state.launch.shared) add_named({*state.launch.shared}, in_launch);
+  set(artifact_, in_artifact), set(runtime_, at_runtime), set(scalars_, in_scalars), set(launch_, in_launch);
+}
+
+void MeasurementKeys::add_named(const std::vector<CompiledText>& texts, std::vector<bool>& used) const {
+  const std::vector<Parameter>& parameters = resolver_.state_->space.parameters();
+  for (const CompiledText& text : texts)
+    for (const CompiledText::Part& part : text.parts())
+      for (const Expression& expression : part.expression)
+        for (const std::string& name : expression.names())
+          for (std::size_t i = 0; i < parameters.size(); ++i)
+            if (parameters[i].name == name) used[i] = true;
+}
+
+void MeasurementKeys::set(Piece& piece, const std::vector<bool>& used) {
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (used[i]) piece.parameters.push_back(i);
+}
+
+const std::string& MeasurementKeys::text_of(Piece& piece, const Config& config,
+                                            const std::function<std::string()>& make) {
+  const auto value_of = [&](std::size_t parameter) -> const Value& { return config[parameter]; };
+  if (piece.known && std::ranges::equal(piece.parameters, piece.values, {}, value_of)) return piece.text;
+  piece.known = false;
+  piece.text = make();
+  piece.values.clear();
+  for (const std::size_t parameter : piece.parameters) piece.values.push_back(config[parameter]);
+  piece.known = true;
+  return piece.text;
+}
+
+Sha256 MeasurementKeys::of(const Config& config) {
+  const CandidateResolver::State& state = *resolver_.state_;
+  const std::string& artifact = text_of(artifact_, config, [&] { return artifact_key(config); });
+  if (end_.empty()) {
+    const KeyParts parts = resolver_.measurement_key_parts(config, artifact);
+    for (std::size_t i = 4; i < parts.size(); ++i) end_ += ',' + part_text(parts[i].first, parts[i].second);
+    end_ += ']';
+  }
+  buffer_.assign("[[\"artifact\",\"").append(artifact).append("\"],");
+  buffer_ += text_of(runtime_, config, [&] { return part_text("runtime", state.runtime_part(config)); });
+  buffer_ += ',';
+  buffer_ += text_of(scalars_, config, [&] { return part_text("scalars", state.scalars_part(config)); });
+  buffer_ += ',';
+  buffer_ += text_of(launch_, config, [&] { return part_text("launch", resolver_.launch_part(config)); });
+  buffer_ += end_;
+  return sha256_bytes(buffer_);
+}
+
+std::string MeasurementKeys::artifact_key(const Config& config) {
+  if (!before_defines_.empty()) return defines_key(config);
+  CandidateResolver::State& state = *resolver_.state_;
+  const CompileRequest request = resolver_.compile_request(config);
+  const KeyParts parts = artifact_key_parts(request, state.device.backend, state.toolchain, state.read(request).digest);
+  // Where what is included depends on definitions, so does the source's digest.
+  if (defines_only_ && state.computing.empty() && parts.size() == 8 && parts[6].first == "defines") {
+    for (std::size_t i = 0; i < 6; ++i) before_defines_ += (i ? "," : "[") + part_text(parts[i].first, parts[i].second);
+    after_defines_ = ',' + part_text(parts[7].first, parts[7].second) + ']';
+    const auto fixed = request.defines.end() - static_cast<std::ptrdiff_t>(state.defines.size());
+    fixed_defines_.assign(fixed, request.defines.end());
+  }
+  return key_of(parts);
+}
+
+std::string MeasurementKeys::defines_key(const Config& config) {
+  const std::vector<Parameter>& parameters = resolver_.state_->space.parameters();
+  std::vector<std::string> defines;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].compile_time) defines.push_back(parameters[i].name + "=" + to_define(config[i]));
+  for (const auto& [name, value] : fixed_defines_) defines.push_back(name + "=" + value);
+  return sha256(before_defines_ + ',' + part_text("defines", canonical_list(defines)) + after_defines_);
+}
+
+}  // namespace xtune

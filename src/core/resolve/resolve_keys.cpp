@@ -1,0 +1,350 @@
+// Artifact and measurement keys of configurations.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "core/build/environment.hpp"
+#include "core/build/source_closure.hpp"
+#include "core/build/system_headers.hpp"
+#include "core/resolve/resolve_state.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+namespace {
+
+/// Of a file that the bench worker reads later.
+std::string short_file_digest(const std::filesystem::path& path, KeyedFiles& files) {
+  key_file(path, files);
+  return "sha256:" + files.files.back().sha256.substr(0, 32);
+}
+
+// The manifest of a program's sources is read already: what is left are files that its options force in, and others
+// that its words name.
+SourceClosure program_closure(const CompileRequest& request, const std::vector<NamedFile>& named) {
+  const IncludeOptions extra = include_options(request.options);
+  CompileRequest whole;
+  whole.source_name = request.source_name;
+  whole.source = request.source;
+  whole.include_dirs = request.include_dirs;
+  whole.include_dirs.insert(whole.include_dirs.end(), extra.folders.begin(), extra.folders.end());
+  for (const std::string& file : extra.forced) whole.source += "\n#include \"" + file + "\"\n";
+  SourceClosure closure = source_closure(whole);
+  std::set<std::filesystem::path> known;
+  std::error_code failed;
+  for (const KeyedFile& file : closure.keyed.files) known.insert(std::filesystem::weakly_canonical(file.path, failed));
+  std::vector<std::string> lines;
+  for (const NamedFile& file : named) {
+    if (!known.insert(std::filesystem::weakly_canonical(file.path, failed)).second) continue;
+    key_file(file.path, closure.keyed);
+    lines.push_back("named file " + closure.keyed.files.back().sha256);
+  }
+  if (!lines.empty()) closure.canonical_text += canonical_list(lines);
+  return closure;
+}
+
+// Strings in quotes, so that "1" is not 1.
+std::string typed_text(const Value& value) {
+  return std::holds_alternative<std::string>(value) ? "'" + to_text(value) + "'" : to_text(value);
+}
+
+std::string key_text(const Bindings& bindings) {
+  std::vector<std::string> items;
+  for (const auto& [name, value] : bindings) items.push_back(name + "=" + typed_text(value));
+  return canonical_list(items);
+}
+
+std::vector<std::string> texts_of(const std::vector<Text>& texts) {
+  std::vector<std::string> result;
+  for (const Text& text : texts) result.push_back(text.text);
+  return result;
+}
+
+std::string extents_text(const std::array<std::uint32_t, 3>& extents) {
+  return fmt::format("{}x{}x{}", extents[0], extents[1], extents[2]);
+}
+
+const char* name_of(ArgRole role) { return role == ArgRole::in ? "in" : role == ArgRole::out ? "out" : "inout"; }
+
+const char* name_of(Fill fill) {
+  switch (fill) {
+    case Fill::automatic:
+      return "auto";
+    case Fill::integer:
+      return "integer";
+    case Fill::uniform:
+      return "uniform";
+    case Fill::normal:
+      return "normal";
+    case Fill::randn:
+      return "randn";
+    case Fill::zero:
+      return "zero";
+    case Fill::one:
+      return "one";
+    case Fill::range:
+      return "range";
+  }
+  return "unknown";
+}
+
+std::string buffers_text(const std::vector<ArgumentLayout>& layouts, KeyedFiles& files) {
+  std::vector<std::string> items;
+  for (const ArgumentLayout& layout : layouts)
+    items.push_back(fmt::format("{} {} {} {}", layout.name, name_of(layout.role), describe(layout.dtype, layout.shape),
+                                layout.file.empty() ? name_of(layout.fill) : short_file_digest(layout.file, files)));
+  return canonical_list(items);
+}
+
+// Samples are kept raw, so the statistic that ranks them is no part of how they were taken.
+std::string protocol_text(const MeasureSpec& measure) {
+  const char* flush = measure.flush == Flush::l2 ? "l2" : measure.flush == Flush::rotate ? "rotate" : "none";
+  return fmt::format("2: warmup {} rep {}..{} time_ms {}..{} noise {} timeout_s {} flush {}{}", measure.warmup,
+                     measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise,
+                     measure.timeout_s, flush,
+                     measure.energy_ms > 0 ? fmt::format(" energy_ms {}", measure.energy_ms) : "");
+}
+
+std::string reference_text(const Spec& spec, const std::string& source_digest, const std::string& command_text,
+                           KeyedFiles& files) {
+  const ReferenceSpec& reference = spec.validate.reference;
+  switch (reference.kind) {
+    case ReferenceSpec::Kind::none:
+      return "none";
+    case ReferenceSpec::Kind::kernel: {
+      std::string text = fmt::format("kernel {} {} options {}", reference.name, source_digest,
+                                     canonical_list(texts_of(reference.options)));
+      if (reference.launch)
+        text += fmt::format(" grid {} block {} shared '{}'", canonical_list(texts_of(reference.launch->grid)),
+                            canonical_list(texts_of(reference.launch->block)),
+                            reference.launch->shared ? reference.launch->shared->text : "");
+      return text;
+    }
+    case ReferenceSpec::Kind::builtin: {
+      std::vector<std::string> items;
+      for (const auto& [role, text] : reference.bindings) items.push_back(role + "=" + text.text);
+      return fmt::format("builtin {} {} {}", reference.name, reference.output, canonical_list(items));
+    }
+    case ReferenceSpec::Kind::file:
+      return fmt::format("file {} {}", reference.output, short_file_digest(reference.file, files));
+    case ReferenceSpec::Kind::command:
+      return command_text;
+    case ReferenceSpec::Kind::given:
+      return "given " + reference.digest;
+  }
+  return "unknown";
+}
+
+// "auto 1": the first version of the formula in tolerance.hpp.
+std::string tolerance_text(const std::vector<std::pair<std::string, ToleranceRule>>& rules) {
+  const auto bound = [](const std::optional<double>& given) { return given ? fmt::format("{}", *given) : "auto 1"; };
+  std::string text;
+  for (const auto& [output, rule] : rules) {
+    text += fmt::format("{}{}: rtol {} atol {} ratio {}", text.empty() ? "" : "; ", output, bound(rule.rtol),
+                        bound(rule.atol), rule.max_mismatched_ratio);
+    if (rule.max_mismatched_ratio > 0) text += fmt::format(" outliers {}", rule.outlier_factor);
+    if (rule.rtol && rule.atol) continue;
+    if (rule.reduction) text += fmt::format(" reduction {}", *rule.reduction);
+    if (rule.accumulate) text += fmt::format(" accumulate {}", to_string(*rule.accumulate));
+  }
+  return text;
+}
+
+/// What decides which functions a kernel's calls lead to, where it runs in a process of the system; empty: nothing is
+/// set that could.
+std::string loader_text(KeyedFiles& files) {
+  std::vector<std::string> items;
+  for (const auto& [name, value] : set_variables({VariableReader::loader})) {
+    if (value.empty()) continue;
+    items.push_back(name + "=" + value);
+    if (name != "LD_PRELOAD") continue;
+    for (std::size_t begin = 0; begin < value.size();) {
+      const std::size_t end = std::min(value.find_first_of(" :", begin), value.size());
+      const std::string file = value.substr(begin, end - begin);
+      std::error_code error;
+      if (file.find('/') != std::string::npos && std::filesystem::is_regular_file(file, error))
+        items.push_back(short_file_digest(file, files));
+      begin = end + 1;
+    }
+  }
+  return items.empty() ? "" : canonical_list(items);
+}
+
+/// Those of the macros ("NAME body", "NAME(x) body") that have one of these names.
+std::string definitions_of(const std::set<std::string>& names, const std::vector<std::string>& macros) {
+  std::string text;
+  for (const std::string& macro : macros)
+    if (names.contains(any_name) || names.contains(macro.substr(0, macro.find_first_of(" (")))) text += "\n" + macro;
+  return text;
+}
+
+/// Compilers of the system search folders that nobody names; run-time compilers do not.
+std::vector<std::string> system_dirs(const DeviceInfo& device) {
+  const bool searched = device.backend == "host" || device.backend == "kokkos";
+  return searched ? shared_header_folders() : std::vector<std::string>();
+}
+
+}  // namespace
+
+std::string problem_part(const Bindings& problem) { return key_text(problem); }
+
+std::string device_part(const DeviceInfo& device) {
+  return canonical_list(
+      {device.backend, device.vendor, device.arch, device.name, std::to_string(device.compute_units)});
+}
+
+std::string cpu_quota_part(const DeviceInfo& device) {
+  if (!is_cpu(device) || device.cpu_quota_milli <= 0) return {};
+  return fmt::format("{:g}", static_cast<double>(device.cpu_quota_milli) / 1000);
+}
+
+CandidateResolver::State::ReadSource CandidateResolver::State::read(const CompileRequest& request) {
+  const IncludeOptions paths = include_options(request.options);
+  std::string id = request.source_name + "\n";
+  for (const auto& each : {paths.folders, paths.quoted, paths.forced}) id += canonical_list(each);
+  // Any option may name a file.
+  if (!spec.process)
+    for (const std::string& option : request.options)
+      if (option.find_first_of("/@") != std::string::npos || option.starts_with("-l")) id += "\n" + option;
+  std::vector<std::string> macros = paths.macros;
+  for (const auto& [name, value] : request.defines) macros.push_back(name + " " + value);
+  const std::lock_guard lock(mutex);
+  std::vector<NamedFile> named;
+  if (spec.process)
+    named = files_of_call(request.options, *spec.process, [this](const auto& path) { return was_there(path); });
+  for (const NamedFile& file : named) id += "\n" + file.path.string();
+  const auto whole_id = [&] {
+    const auto names = computing.find(id);
+    return names == computing.end() ? id : id + definitions_of(names->second, macros);
+  };
+  if (const auto known = read_sources.find(whole_id()); known != read_sources.end()) return known->second;
+  SourceClosure closure =
+      spec.process ? program_closure(request, named) : compile_closure(request, system_dirs(device), scanned);
+  ReadSource found{sha256(closure.canonical_text), std::make_shared<const KeyedFiles>(std::move(closure.keyed))};
+  // A definition may lead to names that decided nothing before: what is found then counts for those as well.
+  if (closure.computes) computing[id].merge(closure.computed_by);
+  return read_sources[whole_id()] = std::move(found);
+}
+
+CompileRequest CandidateResolver::State::keyed(CompileRequest request) {
+  request.files = read(request).files;
+  // A program's build is known by its spec, which no worker has.
+  if (spec.process) {
+    KeyedFiles all = *program_files;
+    all.add(*request.files);
+    request.files = std::make_shared<const KeyedFiles>(std::move(all));
+  } else {
+    request.toolchain = toolchain;
+  }
+  return request;
+}
+
+std::string CandidateResolver::artifact_key(const CompileRequest& request) const {
+  return key_of(artifact_key_parts(request, state_->device.backend, state_->toolchain, state_->read(request).digest));
+}
+
+std::string CandidateResolver::reference_artifact_key(const CompileRequest& request) const {
+  return artifact_key(request);
+}
+
+void CandidateResolver::throw_if_data_changed() const {
+  const std::lock_guard lock(state_->mutex);
+  try {
+    settle(state_->data_files);
+  } catch (const Error& error) {
+    if (!state_->spec.process || error.kind() != ErrorKind::io) throw;
+    throw Error(error.kind(), std::string(error.what()) +
+                                  ". A file that the program or its check writes is to be listed in [process] outputs, "
+                                  "or named with {tmp}");
+  }
+}
+
+std::string CandidateResolver::State::runtime_part(const Config& config) const {
+  Bindings launch_only;
+  const std::vector<Parameter>& parameters = space.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (!parameters[i].compile_time) launch_only.emplace(parameters[i].name, config.at(i));
+  return key_text(launch_only);
+}
+
+std::string CandidateResolver::State::scalars_part(const Config& config) const {
+  const Lookup names = lookup(config);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < scalar_args.size(); ++i) {
+    const ArgSpec& argument = *scalar_args[i];
+    std::string value;
+    try {
+      value =
+          valued(scalar_values[i], config, [&](const CompiledText& text) { return typed_text(text.evaluate(names)); });
+    } catch (const NoValue& failure) {
+      value = "(" + failure.complaint + ")";
+    }
+    texts.push_back(fmt::format("{} {} {}", argument.name, to_string(argument.dtype), value));
+  }
+  return canonical_list(texts);
+}
+
+std::string CandidateResolver::launch_part(const Config& config) const {
+  try {
+    const Launch resolved = launch(config);
+    if (resolved.call)
+      return call_key_text(*resolved.call, *state_->spec.process) + state_->call_files_text(*resolved.call);
+    return fmt::format("grid {} block {} cluster {} shared {}", extents_text(resolved.grid),
+                       extents_text(resolved.block), extents_text(resolved.cluster), resolved.shared_bytes);
+  } catch (const NoValue& failure) {
+    return failure.complaint;
+  } catch (const CandidateFailure& failure) {
+    return failure.what();
+  }
+}
+
+KeyParts CandidateResolver::measurement_key_parts(const Config& config, const std::string& artifact_key) const {
+  const Spec& spec = state_->spec;
+  {
+    // What no configuration changes costs reading files; it is worked out once.
+    std::string reference_digest;
+    if (spec.validate.reference.kind == ReferenceSpec::Kind::kernel) {
+      // Its options decide what is included, and need not have a value for this very configuration.
+      CompileRequest request = state_->bare_reference_request(config);
+      for (const CompiledText& option : state_->reference_options)
+        request.options.push_back(state_->expanded(option, config));
+      reference_digest = state_->read(request).digest;
+    }
+    const std::lock_guard lock(state_->mutex);
+    if (state_->constant_parts.empty()) {
+      const bool command = spec.validate.reference.kind == ReferenceSpec::Kind::command;
+      const std::string command_text = command ? state_->reference_command_text() : std::string();
+      KeyParts parts{{"problem", problem_part(state_->problem)},
+                     {"buffers", buffers_text(layouts(), state_->data_files)},
+                     {"seed", std::to_string(spec.search.seed)},
+                     {"reference", reference_text(spec, reference_digest, command_text, state_->data_files)}};
+      if (const std::string& check = spec.validate.reference.checked_by; !check.empty())
+        parts.emplace_back("check", check);
+      parts.emplace_back("tolerance", tolerance_text(tolerances()));
+      if (spec.validate.repeat > 0) parts.emplace_back("repeat", std::to_string(spec.validate.repeat));
+      parts.emplace_back("protocol", protocol_text(spec.measure));
+      parts.emplace_back("device", device_part(state_->device));
+      if (!state_->device.driver.empty()) parts.emplace_back("driver", state_->device.driver);
+      if (std::string quota = cpu_quota_part(state_->device); !quota.empty()) parts.emplace_back("cpu_quota", quota);
+      if (!system_dirs(state_->device).empty())
+        if (std::string loader = loader_text(state_->data_files); !loader.empty())
+          parts.emplace_back("environment", std::move(loader));
+      state_->constant_parts = std::move(parts);
+    }
+  }
+  KeyParts parts{{"artifact", artifact_key},
+                 {"runtime", state_->runtime_part(config)},
+                 {"scalars", state_->scalars_part(config)},
+                 {"launch", launch_part(config)}};
+  parts.insert(parts.end(), state_->constant_parts.begin(), state_->constant_parts.end());
+  // Part of the artifact as well; said again so that a record tells of itself that its times are none of the kernel's.
+  if (state_->sanitize) parts.emplace_back("sanitize", "true");
+  return parts;
+}
+
+}  // namespace xtune

@@ -1,0 +1,195 @@
+// Probing backends in a process of their own, and remembering what was found.
+#include "core/target/inventory.hpp"
+
+#include <fmt/core.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/chosen_store.hpp"
+#include "base/control_groups.hpp"
+#include "base/files.hpp"
+#include "base/find_program.hpp"
+#include "base/hash.hpp"
+#include "base/json_error.hpp"
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "base/trust.hpp"
+#include "core/build/keyed_files.hpp"
+#include "core/record/record_json.hpp"
+#include "core/target/program.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+constexpr std::uint64_t probe_timeout_ms = 120'000;
+
+void add_file_state(std::string& text, const std::string& path) {
+  if (const std::string state = file_state(path); !state.empty()) text += path + " " + state + "\n";
+}
+
+std::vector<std::string> listed_folders(const char* variable) {
+  std::vector<std::string> folders;
+  const char* const value = std::getenv(variable);
+  for (std::string_view rest = value ? value : ""; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (end > 0) folders.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return folders;
+}
+
+/// Where the backends look for their libraries, and the loader does.
+std::vector<std::string> library_folders() {
+  std::vector<std::string> folders = listed_folders("LD_LIBRARY_PATH");
+  std::vector<std::string> roots{"/usr/local/cuda", "/opt/rocm"};
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "HIP_PATH"})
+    if (const char* value = std::getenv(variable); value && *value) roots.emplace_back(value);
+  for (const std::string& root : roots)
+    for (const char* name : {"/lib64", "/lib"}) folders.push_back(root + name);
+  for (const char* name : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"})
+    folders.emplace_back(name);
+  std::error_code ignored;
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const char* value = std::getenv(variable); value && *value)
+      for (const auto& python : std::filesystem::directory_iterator(std::string(value) + "/lib", ignored))
+        for (const char* package : {"cu13", "cuda_nvrtc"})
+          folders.push_back((python.path() / "site-packages/nvidia" / package / "lib").string());
+  return folders;
+}
+
+/// By the names that they are opened with; a link counts with what it leads to.
+void add_library_states(std::string& text) {
+  const std::vector<std::string> endings{"",   ".0", ".1", ".2",  ".3",  ".4",    ".5",  ".6",
+                                         ".7", ".8", ".9", ".10", ".11", ".11.2", ".12", ".13"};
+  for (const std::string& folder : library_folders()) {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(folder, ignored)) continue;
+    for (const char* name : {"cuda", "nvidia-ml", "nvrtc", "amdhip64", "hiprtc", "amd_comgr", "hsa-runtime64"})
+      for (const std::string& ending : endings) add_file_state(text, folder + "/lib" + name + ".so" + ending);
+  }
+}
+
+/// Everything that, when it changes, may change what a probe finds.
+std::string machine_state(const std::string& backend) {
+  std::string text =
+      backend + "\n" + read_if_there("/proc/sys/kernel/random/boot_id") + read_if_there("/proc/driver/nvidia/version");
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
+                           "CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "HIP_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH",
+                           "XTUNE_HOST_CXX", "CUDA_DEVICE_ORDER", "VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
+  add_file_state(text, worker_program().string());
+  add_file_state(text, "/etc/ld.so.cache");
+  if (const char* compiler = std::getenv("XTUNE_HOST_CXX")) add_file_state(text, find_program(compiler));
+  for (const char* compiler : {"g++", "clang++"})
+    for (const std::string& folder : listed_folders("PATH")) add_file_state(text, folder + "/" + compiler);
+  add_library_states(text);
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev", ignored)) {
+    const std::string name = entry.path().filename().string();
+    struct stat info {};
+    if ((name.starts_with("nvidia") || name == "kfd") && stat(entry.path().c_str(), &info) == 0)
+      text += fmt::format("{} {} {} {}\n", name, info.st_mode, info.st_uid, info.st_gid);
+  }
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) text += fmt::format("cpus {}\n", CPU_COUNT(&set));
+  text += fmt::format("quota {}\n", cpu_quota_milli());
+  return text;
+}
+
+std::optional<std::filesystem::path> memory_path(const std::string& backend) {
+  return place_in_default_store(std::filesystem::path("inventory") /
+                                (backend + "-" + sha256(machine_state(backend)).substr(0, 16) + ".json"));
+}
+
+BackendState failed_probe(const std::string& name, const std::string& reason) {
+  BackendState state;
+  state.name = name;
+  state.device_reason = state.toolchain_reason = "asking the driver failed: " + reason;
+  state.device_failed = state.toolchain_failed = true;
+  return state;
+}
+
+BackendState ask(const std::string& name) {
+  CommandOptions options;
+  options.timeout_ms = probe_timeout_ms;
+  const CommandResult result = run_command({worker_program().string(), "worker", "probe", "--backend", name}, options);
+  if (!result.ok())
+    return failed_probe(name,
+                        (result.timed_out ? "no answer within 120 s" : describe_exit(result.exit_code, result.signal)) +
+                            (result.stderr_text.empty() ? "" : ": " + printable(result.stderr_text, 500)));
+  try {
+    // A driver may print lines of its own first: the answer is the last line.
+    std::string_view text = result.stdout_text;
+    text = text.substr(0, text.find_last_not_of('\n') + 1);
+    return backend_state_from_json(nlohmann::json::parse(text.substr(text.rfind('\n') + 1)));
+  } catch (const nlohmann::json::exception& error) {
+    return failed_probe(name, "its answer cannot be read: " + json_error_text(error));
+  }
+}
+
+}  // namespace
+
+nlohmann::json to_json(const BackendState& state) {
+  nlohmann::json devices = nlohmann::json::array();
+  for (const DeviceInfo& device : state.devices) devices.push_back(to_json(device));
+  nlohmann::json json;
+  json["name"] = state.name;
+  json["devices"] = devices;
+  json["device_reason"] = printable(state.device_reason);
+  if (state.device_failed) json["device_failed"] = true;
+  if (state.toolchain_failed) json["toolchain_failed"] = true;
+  json["toolchain"] = printable(state.toolchain);
+  json["toolchain_reason"] = printable(state.toolchain_reason);
+  json["default_arch"] = state.default_arch;
+  return json;
+}
+
+BackendState backend_state_from_json(const nlohmann::json& json) {
+  BackendState state;
+  state.name = json.at("name");
+  for (const nlohmann::json& device : json.at("devices")) state.devices.push_back(device_info_from_json(device));
+  state.device_reason = json.at("device_reason");
+  state.device_failed = json.value("device_failed", false);
+  state.toolchain_failed = json.value("toolchain_failed", false);
+  state.toolchain = json.at("toolchain");
+  state.toolchain_reason = json.at("toolchain_reason");
+  state.default_arch = json.at("default_arch");
+  return state;
+}
+
+BackendState find_backend(const std::string& name, bool fresh) {
+  // Which Kokkos there is changes with files that only CMake knows how to find; the backend remembers what CMake said.
+  if (name == "kokkos" || cache_disabled()) return ask(name);
+  const auto memory = memory_path(name);
+  std::error_code ignored;
+  if (!fresh && memory && std::filesystem::exists(*memory, ignored)) try {
+      return backend_state_from_json(nlohmann::json::parse(read_trusted_file(*memory, 1 << 20)));
+    } catch (const std::exception&) {
+      // Damaged or of another version: ask again and write it anew.
+    }
+  BackendState state = ask(name);
+  // A call that failed may succeed the next time. Nor must an unwritable cache stop anybody.
+  if (memory && !state.device_failed && !state.toolchain_failed) try {
+      write_file_atomically(*memory, to_json(state).dump());
+    } catch (const Error&) {
+    }
+  return state;
+}
+
+void forget_backend(const std::string& name) noexcept {
+  try {
+    std::error_code ignored;
+    if (const auto memory = memory_path(name)) std::filesystem::remove(*memory, ignored);
+  } catch (const std::exception&) {  // no memory: the next run finds the same, and says the same
+  }
+}
+
+}  // namespace xtune

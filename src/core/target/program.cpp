@@ -1,0 +1,30 @@
+// Which program the workers are.
+#include "core/target/program.hpp"
+
+#include <mutex>
+
+#include "base/files.hpp"
+
+namespace xtune {
+namespace {
+
+std::mutex mutex;
+/// Never destroyed: when the program ends threads may still tune.
+std::filesystem::path& chosen() {
+  static auto& path = *new std::filesystem::path;
+  return path;
+}
+
+}  // namespace
+
+std::filesystem::path worker_program() {
+  const std::lock_guard lock(mutex);
+  return chosen().empty() ? own_executable() : chosen();
+}
+
+void set_worker_program(const std::filesystem::path& program) {
+  const std::lock_guard lock(mutex);
+  chosen() = program;
+}
+
+}  // namespace xtune

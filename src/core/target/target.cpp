@@ -1,0 +1,147 @@
+// Choosing the backend and device to tune for.
+#include "core/target/target.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.hpp"
+#include "core/device/backend_facts.hpp"
+#include "core/record/best.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+/// A compiler alone will do: for compiling, and where the user names the backend or the architecture.
+bool without_device(const TargetOptions& options) {
+  if (options.need == TargetNeed::device_or_named) return options.backend != "auto" || !options.arch.empty();
+  return options.need == TargetNeed::compiler;
+}
+
+bool usable(const BackendState& state, bool need_device) {
+  return !state.toolchain.empty() && !(need_device && state.devices.empty());
+}
+
+std::string lack_of(const BackendState& state) {
+  if (state.devices.empty()) return state.name + ": " + state.device_reason;
+  return state.name + ": " + state.toolchain_reason;
+}
+
+DeviceInfo device_for_arch(const BackendState& backend, const std::string& arch) {
+  auto device = known_device(arch);
+  if (!device) {
+    std::string known;
+    for (const std::string& name : known_archs()) known += (known.empty() ? "" : ", ") + name;
+    throw Error(ErrorKind::invalid_argument,
+                "unknown architecture '" + arch + "'" + did_you_mean(arch, known_archs()) + "; known: " + known);
+  }
+  const auto usual = known_device(backend.default_arch);
+  const std::string vendor = usual ? usual->vendor : "cpu";
+  if (device->vendor != vendor)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("architecture '{}' is none of backend {}'s, which compiles for {}", arch, backend.name,
+                            vendor == "cpu"   ? "CPUs"
+                            : vendor == "amd" ? "AMD GPUs"
+                                              : "NVIDIA GPUs"));
+  device->backend = backend.name;
+  return *device;
+}
+
+/// The first backend that will do. Throws Error(unavailable).
+void choose_backend(const TargetOptions& options, Target& target) {
+  std::vector<std::string> names{options.backend};
+  if (options.backend == "auto") {
+    names = backend_names();
+    // An architecture names its vendor's backend without asking any driver.
+    if (!options.arch.empty())
+      if (const auto device = known_device(options.arch)) names = {backend_of_vendor(device->vendor)};
+  }
+  const bool compiler_alone = without_device(options);
+  std::optional<BackendState> fallback;
+  for (const std::string& name : names) {
+    if (options.backend != "auto") require_backend(name);  // refuses an unknown name before any process starts
+    BackendState state = find_backend(name, options.fresh);
+    // A CPU is everywhere: it must not hide the compilers for GPUs that are elsewhere.
+    const bool is_gpu = !state.devices.empty() && !is_cpu(state.devices[0]);
+    if (usable(state, true) && (is_gpu || !fallback)) {
+      target.backend = std::move(state);
+      return;
+    }
+    if (compiler_alone && !fallback && usable(state, false)) {
+      fallback = std::move(state);
+      continue;
+    }
+    target.notes.push_back(compiler_alone ? name + ": " + state.toolchain_reason : lack_of(state));
+    if (state.device_failed) target.failed.push_back(target.notes.back());
+  }
+  if (fallback) {
+    target.backend = std::move(*fallback);
+    return;
+  }
+  std::string message = compiler_alone ? "no usable compiler" : "no usable device";
+  for (const std::string& note : target.notes) message += "\n  " + note;
+  throw Error(ErrorKind::unavailable, message);
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> choose_devices(const BackendState& backend, const std::vector<int>& indices) {
+  const std::vector<DeviceInfo>& present = backend.devices;
+  std::vector<DeviceInfo> chosen;
+  if (indices.empty()) {
+    std::copy_if(present.begin(), present.end(), std::back_inserter(chosen),
+                 [&](const DeviceInfo& device) { return same_device(device, present.front()); });
+    return chosen;
+  }
+  for (const int index : indices) {
+    if (index < 0 || static_cast<std::size_t>(index) >= present.size())
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("device {}: backend {} has {} device{} (0 to {})", index, backend.name, present.size(),
+                              present.size() == 1 ? "" : "s", present.size() - 1));
+    const DeviceInfo& device = present[static_cast<std::size_t>(index)];
+    if (std::count(indices.begin(), indices.end(), index) > 1)
+      throw Error(ErrorKind::invalid_argument, fmt::format("device {} is named twice", index));
+    if (!chosen.empty() && !same_device(device, chosen.front()))
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("device {} ({}, {}, {} compute units) is of another kind than device {} ({}, "
+                              "{}, {}); tune each kind in a run of its own",
+                              device.index, device.name, device.arch, device.compute_units, chosen.front().index,
+                              chosen.front().name, chosen.front().arch, chosen.front().compute_units));
+    chosen.push_back(device);
+  }
+  return chosen;
+}
+
+Target choose_target(const TargetOptions& options) {
+  Target target;
+  choose_backend(options, target);
+  const BackendState& backend = target.backend;
+  if (!backend.devices.empty()) {
+    target.further = choose_devices(backend, options.devices);
+    target.device = target.further.front();
+    target.further.erase(target.further.begin());
+  } else {
+    target.present = false;
+    target.assumed_arch = options.arch.empty();
+    target.device = device_for_arch(backend, target.assumed_arch ? backend.default_arch : options.arch);
+  }
+  target.arch = options.arch.empty() ? target.device.arch : options.arch;
+  // "sm_90a" on an sm_90 is the same device; anything else is another one, known by its facts alone.
+  const bool same = target.arch == target.device.arch || target.arch == target.device.arch + "a";
+  if (target.present && !same) {
+    if (options.need == TargetNeed::device)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("--arch {}: the device here is {} ({}); `run` measures on it alone", target.arch,
+                              target.device.arch, target.device.name));
+    target.present = false;
+    target.further.clear();
+    target.device = device_for_arch(backend, target.arch);
+  }
+  const BackendFacts* const facts = find_backend_facts(target.backend.name);
+  target.own_memory = facts && facts->memory == ArgumentMemory::device;
+  return target;
+}
+
+}  // namespace xtune

@@ -1,0 +1,106 @@
+// Whose artifact it is decides how it is made: the problem's own (reference, check kernel) or a configuration's.
+#include "ipc/rebuilding_bench.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+namespace {
+
+/// Once is enough: nothing but a broken disk takes it from the scratch directory.
+void require_first_time(const CompileJob& missing, std::set<std::string>& rebuilt) {
+  if (!rebuilt.insert(missing.key).second)
+    throw Error(ErrorKind::io, fmt::format("artifact {} was compiled again and is still missing from {}; run again",
+                                           missing.key, printable(missing.scratch.string())));
+}
+
+}  // namespace
+
+RebuildingBench::RebuildingBench(BenchService& bench, CompileService& compiler, double compile_timeout_s)
+    : bench_(bench), compiler_(compiler), compile_timeout_s_(compile_timeout_s) {}
+
+void RebuildingBench::set_problem(OpenJob job) {
+  reference_ = job.reference.compile_job;
+  check_kernel_ = job.check_kernel_job;
+  bench_.set_problem(std::move(job));
+}
+
+void RebuildingBench::bench(const BenchJob& job, double timeout_s, Callback callback) {
+  bench_again(job, timeout_s, std::move(callback), {});
+}
+
+void RebuildingBench::measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) {
+  rounds_again(job, timeout_s, std::move(callback), {});
+}
+
+void RebuildingBench::bench_again(const BenchJob& job, double timeout_s, Callback callback,
+                                  std::set<std::string> rebuilt) {
+  bench_.bench(job, timeout_s, [=, this](BenchAnswer answer) mutable {
+    if (answer.missing_artifact.empty()) return callback(std::move(answer));
+    CompileJob missing = job_of(answer.missing_artifact, {&job});
+    require_first_time(missing, rebuilt);
+    rebuild(std::move(missing),
+            [this, job, timeout_s, callback, rebuilt] { bench_again(job, timeout_s, callback, rebuilt); });
+  });
+}
+
+void RebuildingBench::rounds_again(const RoundsJob& job, double timeout_s, RoundsCallback callback,
+                                   std::set<std::string> rebuilt) {
+  bench_.measure_rounds(job, timeout_s, [=, this](RoundsAnswer answer) mutable {
+    if (answer.missing_artifact.empty()) return callback(std::move(answer));
+    Jobs jobs;
+    for (const BenchJob& each : job.jobs) jobs.push_back(&each);
+    CompileJob missing = job_of(answer.missing_artifact, jobs);
+    require_first_time(missing, rebuilt);
+    rebuild(std::move(missing),
+            [this, job, timeout_s, callback, rebuilt] { rounds_again(job, timeout_s, callback, rebuilt); });
+  });
+}
+
+CompileJob RebuildingBench::job_of(const std::string& key, const Jobs& jobs) const {
+  for (const auto& own : {reference_, check_kernel_})
+    if (own && own->key == key) return *own;
+  for (const BenchJob* job : jobs)
+    if (job->artifact.key == key && job->compile_job) return job->compile_job();
+  throw Error(ErrorKind::io, "artifact " + printable(key, 80) +
+                                 " is missing from the store, and nothing of this run says how it is made");
+}
+
+void RebuildingBench::rebuild(CompileJob job, std::function<void()> then) {
+  job.keep_in_scratch = true;
+  pending_ = std::make_shared<Pending>(Pending{std::move(job), std::move(then)});
+  compile();
+}
+
+void RebuildingBench::compile() {
+  compiler_.compile(pending_->job, compile_timeout_s_, [this, asked = pending_](const CompileAnswer& answer) {
+    if (asked != pending_) return;
+    pending_.reset();
+    if (answer.outcome != Outcome::ok)
+      throw Error(ErrorKind::io,
+                  fmt::format("artifact {} was removed from the store during the run and does not compile again ({}): "
+                              "{}; run again",
+                              asked->job.key, to_string(answer.outcome), printable(answer.message, 500)));
+    asked->then();
+  });
+}
+
+void RebuildingBench::compile_after_all() {
+  if (!pending_) return;
+  // Another one, so that an answer which was on its way does not count twice.
+  pending_ = std::make_shared<Pending>(*pending_);
+  compile();
+}
+
+void RebuildingBench::cancel_all() {
+  pending_.reset();
+  bench_.cancel_all();
+}
+
+}  // namespace xtune

@@ -1,0 +1,367 @@
+// The worker-backed services: requests out, outcomes back.
+#include "ipc/services.hpp"
+
+#include <fmt/core.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "base/user_limits.hpp"
+#include "core/target/inventory.hpp"
+#include "core/target/program.hpp"
+
+namespace xtune {
+namespace {
+
+// Opening a problem fills gigabytes of inputs.
+constexpr double open_timeout_s = 600;
+// One launch of a reference kernel, against a configuration's validation and all its samples: slow kernels have time.
+constexpr double kernel_reference_share = 10;
+// A builtin computes on the CPU, in double precision, what the device does in milliseconds.
+constexpr double builtin_reference_share = 20;
+
+double reference_timeout_s(const OpenJob& problem) {
+  const bool kernel = problem.reference.kind == ReferenceSpec::Kind::kernel;
+  return problem.measure.timeout_s * (kernel ? kernel_reference_share : builtin_reference_share);
+}
+
+/// The reference took its worker down, or took too long.
+[[noreturn]] void throw_reference_failure(const OpenJob& problem, const WorkerReply& reply) {
+  const ReferencePlan& plan = problem.reference;
+  const bool kernel = plan.kind == ReferenceSpec::Kind::kernel;
+  const std::string what =
+      fmt::format("{}{}the {} '{}' ", plan.at, plan.at.empty() ? "" : ": ", kernel ? "reference kernel" : "reference",
+                  plan.name.empty() ? plan.file.string() : plan.name);
+  if (reply.failure->kind == WorkerFailureKind::timed_out && !reply.failure->from_outside)
+    throw Error(ErrorKind::invalid_spec,
+                fmt::format("{}took longer than {} and was stopped: does it end? A slow one gets more time with a "
+                            "larger [measure] timeout_s (now {} s)",
+                            what, human_seconds(reference_timeout_s(problem)), problem.measure.timeout_s));
+  // Killed from outside, it may be as right as any.
+  const ErrorKind kind = reply.failure->from_outside ? ErrorKind::io
+                         : kernel                    ? ErrorKind::invalid_spec
+                                                     : ErrorKind::unavailable;
+  throw Error(kind, fmt::format("{}took its process down: {}{}{}", what, reply.failure->text,
+                                reply.stderr_tail.empty() ? "" : "\n", reply.stderr_tail));
+}
+
+Outcome outcome_of(WorkerFailureKind kind) {
+  return kind == WorkerFailureKind::timed_out ? Outcome::timed_out : Outcome::crashed;
+}
+
+/// What a sanitizer found, with its place in the source; empty when the log holds no such report.
+/// The first frame of the first stack that is not of the sanitizer's runtime: memset and its like are checked there.
+std::string kernel_frame(std::string_view log) {
+  constexpr std::string_view runtime[] = {"__interceptor_", "__asan_",    "/libsanitizer/",
+                                          "/compiler-rt/",  "libasan.so", "libclang_rt."};
+  std::string first;
+  for (std::size_t at = log.find("#0 "); at != std::string_view::npos;) {
+    const std::size_t start = log.rfind('\n', at) + 1, end = std::min(log.find('\n', at), log.size());
+    const std::string_view frame = log.substr(start, end - start);
+    if (frame.find('#') == std::string_view::npos) break;  // an empty line ends the stack
+    if (first.empty()) first = frame;
+    if (std::none_of(std::begin(runtime), std::end(runtime),
+                     [&](std::string_view word) { return frame.find(word) != std::string_view::npos; }))
+      return std::string(frame);
+    at = end + 1 < log.size() ? end + 1 : std::string_view::npos;
+  }
+  return first;
+}
+
+std::string sanitizer_finding(const std::string& log) {
+  const auto line_with = [&](const char* words) {
+    const std::size_t at = log.find(words);
+    if (at == std::string::npos) return std::string();
+    const std::size_t start = log.rfind('\n', at) + 1;
+    return log.substr(start, std::min(log.find('\n', at), log.size()) - start);
+  };
+  if (std::string found = line_with("runtime error: "); !found.empty()) return found;
+  std::string found = line_with("ERROR: AddressSanitizer: ");
+  return found.empty() ? found : found.substr(found.find("AddressSanitizer")) + "\n" + kernel_frame(log);
+}
+
+/// Failures to start, or to speak at all, are xtune's own: no configuration is to blame.
+void throw_if_not_about_the_job(const WorkerReply& reply) {
+  if (!reply.failure || reply.failure->kind != WorkerFailureKind::could_not_start) return;
+  throw Error(ErrorKind::unavailable, "a worker process could not be started: " + reply.failure->text +
+                                          (reply.stderr_tail.empty() ? "" : "\n" + reply.stderr_tail));
+}
+
+/// A worker that died may have met a limit that its user set.
+template <class Answer>
+void blame_limits(Answer& answer) {
+  const std::string limits = user_limits();
+  if (limits.empty() || answer.outcome != Outcome::crashed || answer.lack != Lack::none) return;
+  answer.lack = Lack::unclear;
+  answer.message += under(limits);
+}
+
+/// What the end of a worker says of its job.
+template <class Answer>
+Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
+  Answer answer;
+  answer.outcome = outcome_of(reply.failure->kind);
+  if (reply.failure->from_outside) answer.lack = Lack::killed;
+  answer.message = answer.outcome == Outcome::timed_out && answer.lack == Lack::none
+                       ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
+                       : "the kernel took its process down: " + reply.failure->text;
+  answer.log = reply.stderr_tail;
+  if (const std::string found = sanitizer_finding(answer.log); !found.empty())
+    answer.message = found;
+  else
+    blame_limits(answer);
+  answer.busy_s = answer.outcome == Outcome::timed_out ? timeout_s : 0;
+  return answer;
+}
+
+/// Nothing was launched.
+template <class Answer>
+Answer answer_of_missing(std::string key, std::string message) {
+  Answer answer;
+  answer.outcome = Outcome::crashed;
+  answer.message = std::move(message);
+  answer.missing_artifact = std::move(key);
+  return answer;
+}
+
+/// False: the problem could not be opened for another reason.
+template <class Answer>
+bool answered_as_missing(const Error& error, const std::function<void(Answer)>& callback) {
+  const auto* const missing = dynamic_cast<const MissingArtifact*>(&error);
+  if (missing) callback(answer_of_missing<Answer>(missing->key(), missing->what()));
+  return missing != nullptr;
+}
+
+}  // namespace
+
+PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, WorkerCommand command,
+                                           std::function<std::uint64_t()> available_bytes)
+    : memory_(std::move(available_bytes)),
+      limit_bytes_(command.memory_limit_bytes),
+      pool_(
+          loop, jobs, [command = std::move(command)](std::size_t) { return command; },
+          [this](std::size_t running) { return memory_.admits(running); }) {}
+
+CompileAnswer PooledCompileService::answer_of(const WorkerReply& reply, const std::string& backend, double timeout_s) {
+  throw_if_not_about_the_job(reply);
+  if (!reply.failure) {
+    if (reply.answer->value("toolchain_changed", false)) forget_backend(backend);
+    throw_if_error(*reply.answer);
+    CompileAnswer answer = compile_answer_from_json(*reply.answer);
+    memory_.measured(answer.peak_bytes);
+    return answer;
+  }
+  CompileAnswer answer;
+  answer.outcome = outcome_of(reply.failure->kind);
+  answer.lack = reply.failure->from_outside ? Lack::killed : Lack::none;
+  answer.message = answer.outcome == Outcome::timed_out && answer.lack == Lack::none
+                       ? fmt::format("the compiler did not end within {} s", timeout_s)
+                       : "the compiler crashed: " + reply.failure->text;
+  answer.log = reply.stderr_tail;
+  blame_limits(answer);
+  answer.artifact.compile_s = reply.wall_s;
+  return answer;
+}
+
+/// Whether a compiler without memory has met xtune's own limit on its address space: what it needs is too much on any
+/// day. Else the machine, or a limit that xtune was started under, had no more for it. Its memory is free again by now.
+bool PooledCompileService::is_own_limit() const {
+  rlimit inherited{};
+  const bool lower =
+      getrlimit(RLIMIT_AS, &inherited) == 0 && inherited.rlim_cur != RLIM_INFINITY && inherited.rlim_cur < limit_bytes_;
+  return limit_bytes_ > 0 && !lower && memory_.available_bytes() >= limit_bytes_;
+}
+
+void PooledCompileService::compile(const CompileJob& job, double timeout_s, Callback callback) {
+  const nlohmann::json message = to_json(job);
+  const auto take_second = [this, timeout_s, backend = job.backend, callback](const WorkerReply& reply) {
+    CompileAnswer answer = answer_of(reply, backend, timeout_s);
+    if (answer.lack == Lack::memory && is_own_limit()) answer.lack = Lack::none;
+    if (answer.lack != Lack::none)
+      answer.message += " (also with no other compiler beside it; not stored, so the next run tries it again)";
+    callback(std::move(answer));
+  };
+  const auto take_first = [this, message, timeout_s, backend = job.backend, callback,
+                           take_second](const WorkerReply& reply) {
+    CompileAnswer answer = answer_of(reply, backend, timeout_s);
+    const bool may_pass = answer.lack == Lack::memory || answer.lack == Lack::killed;
+    if (may_pass && answer.outcome != Outcome::timed_out) return pool_.submit_alone(message, timeout_s, take_second);
+    callback(std::move(answer));
+  };
+  pool_.submit(message, timeout_s, take_first, job.expected_s);
+}
+
+WorkerBenchService::WorkerBenchService(EventLoop& loop, WorkerCommand command, Role role)
+    : worker_(loop, std::move(command)), role_(role) {}
+
+void WorkerBenchService::set_problem(OpenJob job) {
+  if (refuted_) worker_.interrupt();
+  problem_ = std::move(job);
+  opened_generation_ = 0;
+}
+
+void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback callback) {
+  const auto refused = [this, callback](const Error& error) {
+    if (answered_as_missing(error, callback)) return;
+    if (role_ == Role::first) throw error;
+    worker_.interrupt();
+    BenchAnswer answer;
+    answer.no_device = true;
+    answer.outcome = Outcome::crashed;
+    answer.message = error.what();
+    callback(std::move(answer));
+  };
+  const auto answered = [callback = std::move(callback)](BenchAnswer answer) {
+    // Nobody heard from the worker how far it came.
+    if (answer.outcome != Outcome::ok && answer.stage.empty()) answer.stage = "run";
+    callback(std::move(answer));
+  };
+  ask<BenchAnswer>(to_json(job), timeout_s, OnDoubt::ask_again, bench_answer_from_json, answered, refused);
+}
+
+void WorkerBenchService::measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) {
+  const auto refused = [callback](const Error& error) {
+    if (!answered_as_missing(error, callback)) throw error;
+  };
+  ask<RoundsAnswer>(to_json(job), timeout_s, OnDoubt::accept, rounds_answer_from_json, std::move(callback), refused);
+}
+
+/// Whether an earlier kernel may have caused this, one that wrote over memory of the process it ran in. A hang costs
+/// its whole time again, so it takes a kernel that was found wrong.
+bool WorkerBenchService::doubtful(const WorkerReply& reply) const {
+  if (reply.failure && reply.failure->from_outside) return reply.failure->kind == WorkerFailureKind::crashed;
+  // A program of its own, in place of the worker.
+  if (reply.answer && reply.answer->value("lack", "") == to_string(Lack::killed))
+    return reply.answer->value("outcome", "") != to_string(Outcome::timed_out);
+  if (!used_ || (reply.failure && reply.failure->kind == WorkerFailureKind::could_not_start)) return false;
+  if (reply.failure) return refuted_ || reply.failure->kind != WorkerFailureKind::timed_out;
+  return reply.answer->contains("error") && missing_artifact_in(*reply.answer).empty();
+}
+
+template <class Answer>
+void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt on_doubt,
+                             Answer (*read)(const nlohmann::json&), std::function<void(Answer)> callback,
+                             Refused refused) {
+  const auto send = [this, timeout_s, on_doubt, read, callback = std::move(callback), message = std::move(message),
+                     refused] {
+    worker_.request(message, timeout_s,
+                    [this, message, timeout_s, on_doubt, read, callback, refused](const WorkerReply& reply) {
+                      throw_if_not_about_the_job(reply);
+                      if (on_doubt == OnDoubt::ask_again && doubtful(reply)) {
+                        worker_.interrupt();
+                        return ask(message, timeout_s, OnDoubt::accept, read, callback, refused);
+                      }
+                      used_ = true;
+                      Answer answer;
+                      if (reply.failure) {
+                        answer = answer_of_failure<Answer>(reply, timeout_s);
+                      } else if (std::string key = missing_artifact_in(*reply.answer); !key.empty()) {
+                        answer = answer_of_missing<Answer>(std::move(key), reply.answer->at("message"));
+                      } else {
+                        throw_if_error(*reply.answer);
+                        answer = read(*reply.answer);
+                        refuted_ = refuted_ || (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned);
+                        // Its device is lost and it is about to end: the next configuration must not be sent to it.
+                        if (answer.outcome == Outcome::crashed || reply.answer->value(worn_member, false))
+                          worker_.interrupt();
+                        if (answer.log.empty() && answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned)
+                          answer.log = reply.stderr_tail;
+                      }
+                      callback(std::move(answer));
+                    });
+  };
+  if (worker_.running() && worker_.generation() == opened_generation_) return send();
+  open(send, std::move(refused));
+}
+
+void WorkerBenchService::open(std::function<void()> then, Refused refused) {
+  if (!worker_.running()) used_ = refuted_ = false;
+  worker_.request(to_json(problem_), open_timeout_s,
+                  [this, then = std::move(then), refused = std::move(refused)](const WorkerReply& reply) {
+                    try {
+                      throw_if_not_about_the_job(reply);
+                      if (reply.failure)
+                        throw Error(ErrorKind::unavailable,
+                                    "the bench worker failed while preparing inputs and buffers: " +
+                                        reply.failure->text + "\n" + reply.stderr_tail);
+                      throw_if_error(*reply.answer);
+                    } catch (const Error& error) {
+                      return refused(error);
+                    }
+                    prepare_reference(then, refused);
+                  });
+}
+
+void WorkerBenchService::prepare_reference(std::function<void()> then, Refused refused) {
+  if (problem_.reference.kind == ReferenceSpec::Kind::none) {
+    opened_generation_ = worker_.generation();
+    return then();
+  }
+  worker_.request(reference_request(), reference_timeout_s(problem_),
+                  [this, then = std::move(then), refused = std::move(refused)](const WorkerReply& reply) {
+                    try {
+                      throw_if_not_about_the_job(reply);
+                      if (reply.failure) throw_reference_failure(problem_, reply);
+                      throw_if_error(*reply.answer);
+                    } catch (const Error& error) {
+                      return refused(error);
+                    }
+                    for (const auto& text : reply.answer->value(warnings_member, std::vector<std::string>()))
+                      if (problem_.warn) problem_.warn(text);
+                    opened_generation_ = reply.generation;
+                    then();
+                  });
+}
+
+namespace {
+
+Environment temporaries_in(const std::filesystem::path& folder) {
+  return {{"TMPDIR", folder.string()}, {"XTUNE_TMP_DIR", folder.string()}};
+}
+
+}  // namespace
+
+WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::path& temporaries) {
+  const auto total =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  // At least what the vendors' compilers map; they touch far less.
+  const std::uint64_t limit_bytes = std::max<std::uint64_t>(total / (jobs + 1), std::uint64_t{8} << 30);
+  return {{worker_program().string(), "worker", "compile", "--memory-limit", std::to_string(limit_bytes)},
+          temporaries_in(temporaries),
+          {},
+          limit_bytes};
+}
+
+WorkerCommand bench_worker_command(bool sanitize, const std::filesystem::path& temporaries) {
+  WorkerCommand command{{worker_program().string(), "worker", "bench"}, temporaries_in(temporaries), {}};
+  if (sanitize) command.argv.emplace_back("--sanitize");
+  return command;
+}
+
+std::size_t default_jobs(int sharing) {
+  cpu_set_t set;
+  const int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  const double usable = allowed < sysconf(_SC_NPROCESSORS_ONLN) ? allowed : double(allowed) / std::max(sharing, 1);
+  const char* given = std::getenv("XTUNE_JOBS");
+  if (!given || !*given) return static_cast<std::size_t>(std::max(1.0, std::round(usable * 0.9)));
+  const std::string_view text = given;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !(number > 0) || number > 4096)
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("XTUNE_JOBS='{}' is neither a count of compile processes (16) nor a fraction of the cores (0.5)",
+                    text));
+  const bool fraction = text.find('.') != std::string_view::npos;
+  return static_cast<std::size_t>(std::max(1.0, std::round(fraction ? number * usable : number)));
+}
+
+}  // namespace xtune

@@ -1,0 +1,54 @@
+// A queue of requests over several worker processes of one kind.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "ipc/worker_process.hpp"
+
+namespace xtune {
+
+/// Of the jobs that wait those of unknown length go first, then the longest, so that the last to run are short and the
+/// workers end together; equals go in the order they came. Processes start when there is work for them, and those
+/// already up are used first. A worker whose process cannot be started three times in a row fails its job with
+/// could_not_start and retires; once all have retired, every queued and later job fails with the last reason. Lives on
+/// the loop's thread; callbacks may submit, cancel_all or destroy the pool.
+class WorkerPool {
+ public:
+  using Callback = WorkerProcess::Callback;
+  /// The command of worker `index` (0 .. size-1).
+  using CommandFactory = std::function<WorkerCommand(std::size_t index)>;
+
+  /// May one more job run beside `running` others? Asked when a job waits and a worker is idle, never for the only one.
+  using Admission = std::function<bool(std::size_t running)>;
+
+  /// Asks for the commands now and starts nothing. Throws Error(invalid_argument) for size 0.
+  WorkerPool(EventLoop& loop, std::size_t size, const CommandFactory& factory, Admission admits = {});
+  ~WorkerPool();  ///< as cancel_all()
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  /// `callback` is called exactly once, never from inside submit(), unless cancel_all() comes first. timeout_s is per
+  /// job, from the moment its worker has it; expected_s orders the queue and does nothing else. Throws Error(io) for a
+  /// message above the limit.
+  void submit(const nlohmann::json& message, double timeout_s, Callback callback,
+              std::optional<double> expected_s = {});
+  /// The same for a job that runs with no other beside it. It goes first: until it has ended no other job starts.
+  void submit_alone(const nlohmann::json& message, double timeout_s, Callback callback);
+  /// Kills the busy workers' groups and forgets what is queued; no callback of those jobs is called. The pool stays
+  /// usable.
+  void cancel_all() noexcept;
+
+  std::size_t size() const noexcept;
+  std::size_t busy() const noexcept;    ///< jobs in a worker
+  std::size_t queued() const noexcept;  ///< jobs waiting for one
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace xtune

@@ -1,0 +1,189 @@
+// The life of one worker process: start, greeting, request, answer; and every way in which that goes wrong.
+#include "ipc/worker_process.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text.hpp"
+#include "ipc/framing.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+constexpr std::size_t stderr_tail_bytes = std::size_t{64} << 10;
+constexpr double start_timeout_s = 60;
+constexpr double death_timeout_s = 5;
+
+std::uint64_t milliseconds(double seconds) noexcept {
+  constexpr double longest = 1e15;
+  return static_cast<std::uint64_t>(std::ceil(std::min(std::max(seconds, 0.0) * 1e3, longest)));
+}
+
+}  // namespace
+
+const char* to_string(WorkerFailureKind kind) noexcept {
+  switch (kind) {
+    case WorkerFailureKind::crashed:
+      return "crashed";
+    case WorkerFailureKind::timed_out:
+      return "timed_out";
+    case WorkerFailureKind::could_not_start:
+      return "could_not_start";
+    case WorkerFailureKind::garbage:
+      return "garbage";
+  }
+  return "unknown";
+}
+
+WorkerProcess::WorkerProcess(EventLoop& loop, WorkerCommand command) : loop_(loop), command_(std::move(command)) {}
+
+WorkerProcess::~WorkerProcess() { interrupt(); }
+
+void WorkerProcess::request(const nlohmann::json& message, double timeout_s, Callback callback) {
+  request_frame(encode_message(message), timeout_s, std::move(callback));
+}
+
+void WorkerProcess::request_frame(std::string frame, double timeout_s, Callback callback) {
+  if (busy()) throw Error(ErrorKind::invalid_argument, "a worker process takes one request at a time");
+  if (!callback) throw Error(ErrorKind::invalid_argument, "a request needs a callback");
+  callback_ = std::move(callback);
+  timeout_s_ = timeout_s;
+  stderr_tail_.clear();
+  sent_ms_.reset();
+  if (!process_.running()) {
+    try {
+      start();
+    } catch (const Error& error) {
+      // The reply must not come from inside request(): its caller has not returned yet.
+      ending_ = WorkerFailure{WorkerFailureKind::could_not_start, 0, 0, error.what()};
+      wait_ = loop_.call_after(0, [this] { deliver({nullptr, *std::exchange(ending_, std::nullopt), {}, 0}); });
+      return;
+    }
+  }
+  process_.write(std::move(frame));
+  if (greeted_) start_clock(timeout_s_, WorkerFailureKind::timed_out);
+}
+
+void WorkerProcess::start() {
+  drop_process();
+  SubprocessOptions options;
+  options.argv = command_.argv;
+  options.env = command_.env;
+  options.cwd = command_.cwd;
+  options.on_stdout = [this](std::string_view bytes) { on_stdout(bytes); };
+  options.on_stderr = [this](std::string_view bytes) { on_stderr(bytes); };
+  options.on_exit = [this](int exit_code, int signal) { on_exit(exit_code, signal); };
+  process_ = Subprocess(loop_, std::move(options));
+  decoder_ = std::make_unique<MessageDecoder>();
+  ++generation_;
+  start_clock(start_timeout_s, WorkerFailureKind::could_not_start);
+}
+
+void WorkerProcess::start_clock(double seconds, WorkerFailureKind kind) {
+  if (kind == WorkerFailureKind::timed_out) sent_ms_ = loop_.now_ms();
+  clock_ = Deadline(loop_, seconds, process_.pid(), [this, seconds, kind](bool stopped) {
+    process_.read_pending_stderr();
+    const char* what = kind == WorkerFailureKind::timed_out ? "no answer in " : "it did not greet in ";
+    std::string text = what + human_seconds(seconds) + "; killed";
+    if (stopped) text = "it was stopped by a signal from elsewhere, and did not go on; killed";
+    fail({kind, 0, SIGKILL, std::move(text), stopped});
+  });
+}
+
+void WorkerProcess::on_stdout(std::string_view bytes) {
+  if (ending_) return;
+  std::optional<WorkerReply> reply;
+  try {
+    decoder_->feed(bytes);
+    reply = take_answer();
+  } catch (const Error& error) {
+    fail({WorkerFailureKind::garbage, 0, SIGKILL, std::string(error.what()) + "; killed"});
+  }
+  // Outside of the try: what the callback throws is no fault of the worker, and this object may be gone after it.
+  if (reply) deliver(std::move(*reply));
+}
+
+std::optional<WorkerReply> WorkerProcess::take_answer() {
+  const auto refuse = [](const char* what) { throw Error(ErrorKind::io, what); };
+  std::optional<nlohmann::json> message = decoder_->next();
+  if (message && !greeted_) {
+    if (*message != worker_greeting()) refuse("its first message is not the greeting of this version's worker");
+    greeted_ = true;
+    if (busy()) start_clock(timeout_s_, WorkerFailureKind::timed_out);
+    message = decoder_->next();
+  }
+  if (!message) return std::nullopt;
+  if (!busy()) refuse("it answered without a request");
+  process_.read_pending_stderr();
+  WorkerReply reply{std::make_shared<nlohmann::json>(std::move(*message)), std::nullopt, take_stderr_tail(),
+                    generation_};
+  // Whatever follows an answer would be taken for the next one.
+  if (decoder_->pending_bytes() > 0) drop_process();
+  return reply;
+}
+
+void WorkerProcess::on_stderr(std::string_view bytes) {
+  stderr_tail_.append(bytes);
+  // Trimmed only at twice the size, so that a flood costs no copy a read.
+  if (stderr_tail_.size() > 2 * stderr_tail_bytes) stderr_tail_.erase(0, stderr_tail_.size() - stderr_tail_bytes);
+}
+
+std::string WorkerProcess::take_stderr_tail() {
+  std::string tail = std::exchange(stderr_tail_, {});
+  if (tail.size() > stderr_tail_bytes) tail.erase(0, tail.size() - stderr_tail_bytes);
+  return tail;
+}
+
+void WorkerProcess::on_exit(int exit_code, int signal) {
+  std::optional<WorkerFailure> verdict = std::exchange(ending_, std::nullopt);
+  const bool greeted = greeted_;
+  std::string tail = take_stderr_tail();
+  drop_process();
+  if (!busy()) return;
+  if (!verdict) {
+    std::string how =
+        signal ? describe_exit(exit_code, signal) : "ended without an answer, " + describe_exit(exit_code, signal);
+    if (signal == SIGKILL)
+      how += ", which xtune did not send: the machine or its limit ran out of memory, or a person did";
+    if (!greeted) how = "it ended before its greeting: " + how;
+    verdict = WorkerFailure{greeted ? WorkerFailureKind::crashed : WorkerFailureKind::could_not_start, exit_code,
+                            signal, how, signal == SIGKILL};
+  }
+  deliver({nullptr, std::move(verdict), std::move(tail), generation_});
+}
+
+void WorkerProcess::fail(WorkerFailure failure) {
+  if (!busy()) return drop_process();
+  ending_ = std::move(failure);
+  process_.kill_group(SIGKILL);
+  // A process that sits in a driver call can outlive its kill; the run goes on without waiting for it.
+  clock_.cancel();
+  wait_ = loop_.call_after(milliseconds(death_timeout_s), [this] { on_exit(0, SIGKILL); });
+}
+
+void WorkerProcess::drop_process() noexcept {
+  process_ = Subprocess();
+  decoder_.reset();
+  cancel_clocks();
+  greeted_ = false;
+}
+
+void WorkerProcess::deliver(WorkerReply reply) {
+  cancel_clocks();
+  if (sent_ms_) reply.wall_s = static_cast<double>(loop_.now_ms() - *sent_ms_) * 1e-3;
+  const Callback callback = std::exchange(callback_, nullptr);
+  callback(std::move(reply));
+}
+
+void WorkerProcess::interrupt() noexcept {
+  drop_process();
+  ending_.reset();
+  stderr_tail_.clear();
+  callback_ = nullptr;
+}
+
+}  // namespace xtune

@@ -1,0 +1,205 @@
+// The expected outputs of a problem: computed once, then kept in the run's scratch folder across worker deaths.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/files.hpp"
+#include "ipc/expected_files.hpp"
+#include "worker/bench_session.hpp"
+#include "worker/command_reference.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+// The driver ends the worker at 20 times timeout_s; the command is to end before that, so that what it wrote is told.
+constexpr double command_timeout_share = 19;
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void store(SealedMemory& memory, std::span<const std::byte> bytes) {
+  memory = SealedMemory(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), memory.writable().begin());
+}
+
+}  // namespace
+
+TestArgument& BenchSession::output_named(const std::string& name) {
+  for (TestArgument& argument : arguments_)
+    if (argument.layout.role != ArgRole::in && (name.empty() || argument.layout.name == name)) return argument;
+  throw Error(ErrorKind::invalid_spec,
+              "the reference describes output '" + name + "', and no argument of role out or inout has that name");
+}
+
+void BenchSession::prepare_reference() {
+  if (reference_ready_) return;
+  if (job_.reference.kind != ReferenceSpec::Kind::none) {
+    if (!load_reference()) {
+      at_place(job_.reference.at, [this] {
+        make_reference();
+        if (job_.reference.kind != ReferenceSpec::Kind::kernel) judge_given_outputs();
+      });
+      for (TestArgument& argument : arguments_) argument.expected.seal();
+      save_reference();
+    }
+    decide_tolerances();
+  }
+  prepare_device_check();
+  reference_ready_ = true;
+}
+
+/// A device that has no memory to spare, or does not take the kernel, is checked by the host.
+void BenchSession::prepare_device_check() {
+  if (!job_.check_kernel) return;
+  try {
+    device_check_ = std::make_unique<DeviceCheck>(device_, with_image(*job_.check_kernel), arguments_);
+  } catch (const MissingArtifact&) {
+    throw;  // the driver makes it again
+  } catch (const Error&) {
+  } catch (const CandidateFailure&) {  // where the device is lost, whatever comes next will tell
+  }
+}
+
+void BenchSession::decide_tolerances() {
+  ResultFacts facts;
+  if (job_.reference.kind == ReferenceSpec::Kind::builtin)
+    facts = builtin_facts(job_.reference.name, builtin_call(output_named(job_.reference.output)));
+  for (TestArgument& argument : arguments_) {
+    if (argument.expected.bytes().empty()) continue;
+    ToleranceRule rule;
+    for (const auto& [name, given] : job_.tolerances)
+      if (name == argument.layout.name) rule = given;
+    argument.tolerance = tolerance_for(rule, argument.layout.dtype, facts, argument.expected.bytes());
+  }
+}
+
+void BenchSession::make_reference() {
+  switch (job_.reference.kind) {
+    case ReferenceSpec::Kind::kernel:
+      return make_kernel_reference();
+    case ReferenceSpec::Kind::builtin:
+      return make_builtin_reference();
+    case ReferenceSpec::Kind::file:
+      return make_file_reference();
+    case ReferenceSpec::Kind::command:
+      return make_command_reference();
+    case ReferenceSpec::Kind::given:
+      throw Error(ErrorKind::io, "the expected outputs are gone from " + job_.scratch.string() + "; run again");
+    case ReferenceSpec::Kind::none:
+      return;
+  }
+}
+
+void BenchSession::make_kernel_reference() {
+  const ReferencePlan& plan = job_.reference;
+  try {
+    const std::unique_ptr<Program> program = device_.load(with_image(plan.artifact), plan.launch);
+    reset(arguments_, sets_[0]);
+    const auto arguments = arguments_for(sets_[0], plan.scalar_arguments);
+    const auto launch = [&] { program->run({arguments, false, 0}); };
+    launch();
+    require_guards_kept();
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      if (arguments_[i].layout.role == ArgRole::in) continue;
+      arguments_[i].expected = SealedMemory(arguments_[i].layout.bytes());
+      sets_[0][i]->read(0, arguments_[i].expected.writable());
+    }
+    judge_reference_launch(launch);
+  } catch (const CandidateFailure& failure) {
+    const bool of_the_machine = lack_of(failure) != Lack::none;
+    throw Error(of_the_machine ? ErrorKind::io : ErrorKind::invalid_spec,
+                fmt::format("the reference kernel '{}' failed ({}): {}", plan.name, to_string(failure.outcome()),
+                            failure.what()));
+  }
+}
+
+void BenchSession::require_guards_kept() {
+  if (const auto damage = damaged_guard(arguments_, sets_[0]))
+    throw Error(ErrorKind::invalid_spec, fmt::format("the reference kernel '{}' wrote {} {}", job_.reference.name,
+                                                     damage->where, damage->argument));
+}
+
+BuiltinCall BenchSession::builtin_call(const TestArgument& output) const {
+  const ReferencePlan& plan = job_.reference;
+  BuiltinCall call;
+  call.output = &output.layout;
+  call.scalars = {plan.scalars.begin(), plan.scalars.end()};
+  for (const auto& [role, name] : plan.arrays) {
+    const auto found = std::find_if(arguments_.begin(), arguments_.end(),
+                                    [&, wanted = name](const TestArgument& a) { return a.layout.name == wanted; });
+    if (found == arguments_.end() || found->layout.role == ArgRole::out)
+      throw Error(ErrorKind::invalid_spec,
+                  "the reference's " + role + " = '" + name + "' is no input argument of the kernel");
+    call.arrays[role] = {&found->layout, found->pristine.bytes()};
+  }
+  return call;
+}
+
+void BenchSession::make_builtin_reference() {
+  TestArgument& output = output_named(job_.reference.output);
+  store(output.expected, run_builtin(job_.reference.name, builtin_call(output)));
+}
+
+void BenchSession::make_file_reference() {
+  const ReferencePlan& plan = job_.reference;
+  TestArgument& output = output_named(plan.output);
+  // The same reading as for input files, with the same complaints about shape and dtype.
+  ArgumentLayout layout = output.layout;
+  layout.file = plan.file;
+  output.expected = SealedMemory(layout.bytes());
+  fill_input(layout, job_.seed, output.expected.writable());
+}
+
+void BenchSession::make_command_reference() {
+  CommandReference call{job_.reference.command, job_.reference.folder, job_.scratch / "reference",
+                        job_.measure.timeout_s * command_timeout_share};
+  for (const TestArgument& argument : arguments_) {
+    if (argument.layout.role != ArgRole::out) call.inputs.push_back({&argument.layout, argument.pristine.bytes()});
+    if (argument.layout.role != ArgRole::in) call.outputs.push_back(&argument.layout);
+  }
+  std::vector<std::vector<std::byte>> results = run_command_reference(call);
+  std::size_t output = 0;
+  for (TestArgument& argument : arguments_)
+    if (argument.layout.role != ArgRole::in) store(argument.expected, results[output++]);
+}
+
+void BenchSession::save_reference() const try {
+  for (std::size_t i = 0; i < arguments_.size(); ++i)
+    if (!arguments_[i].expected.bytes().empty())
+      write_file_atomically(expected_path(job_.scratch, i), as_text(arguments_[i].expected.bytes()));
+  write_file_atomically(expected_complete_path(job_.scratch), "");
+} catch (const Error& error) {
+  throw Error(error.kind(), std::string(error.what()) + " (XTUNE_TMP_DIR names another place)");
+}
+
+/// Files of this run alone, read once and soon: nothing is flushed to the disk.
+void BenchSession::leave_outputs(const std::string& launch) {
+  if (job_.outputs.empty()) return;
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    if (arguments_[i].layout.role == ArgRole::in) continue;
+    std::vector<char> bytes(arguments_[i].layout.bytes());
+    sets_[0][i]->read(0, std::as_writable_bytes(std::span(bytes)));
+    const std::filesystem::path path = output_path(job_.outputs, launch, i);
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    if (!out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
+      throw Error(ErrorKind::io, path.string() + " cannot be written: is the disk full? (XTUNE_TMP_DIR names another)");
+  }
+}
+
+bool BenchSession::load_reference() {
+  std::error_code ignored;
+  if (!std::filesystem::exists(expected_complete_path(job_.scratch), ignored)) return false;
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    if (!std::filesystem::exists(expected_path(job_.scratch, i), ignored)) continue;
+    const std::string text = read_file(expected_path(job_.scratch, i), arguments_[i].layout.bytes());
+    store(arguments_[i].expected, std::as_bytes(std::span(text)));
+  }
+  if (job_.reference.kind == ReferenceSpec::Kind::given) at_place(job_.reference.at, [this] { judge_given_outputs(); });
+  for (TestArgument& argument : arguments_) argument.expected.seal();
+  return true;
+}
+
+}  // namespace xtune

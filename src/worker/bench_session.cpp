@@ -1,0 +1,226 @@
+// Buffers, validation and measuring of one problem, over the device interfaces.
+#include "worker/bench_session.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/measure/series.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+// Rotation keeps at most this share of the device's memory for argument sets.
+constexpr double rotation_share = 0.4;
+constexpr std::size_t most_sets = 64;
+// Other processes come and go on a CPU, and stay for many launches: that the last thousand were even says little.
+constexpr double shared_roughness = 1;
+
+std::size_t flush_size(const DeviceInfo& device) {
+  // Three times the cache: write-back caches with unusual replacement keep part of a smaller overwrite.
+  return static_cast<std::size_t>(std::max<std::int64_t>(device.l2_bytes, 4 << 20)) * 3;
+}
+
+/// The samples of the series are the last ones that were taken.
+void report(const ProgramCall& call, const Sampler& sampler, BenchAnswer& answer) {
+  for (std::size_t i = 0; i < sampler.reported().size() && i < call.metrics.size(); ++i) {
+    const std::vector<double>& all = sampler.reported()[i];
+    const std::size_t count = std::min(answer.samples_ms.size(), all.size());
+    answer.reported.emplace_back(call.metrics[i].name,
+                                 std::vector<double>(all.end() - static_cast<std::ptrdiff_t>(count), all.end()));
+  }
+}
+
+}  // namespace
+
+void at_place(const std::string& at, const std::function<void()>& make) {
+  try {
+    make();
+  } catch (const MissingArtifact&) {
+    throw;  // the driver compiles it again: it must stay what it is
+  } catch (const Error& error) {
+    if (at.empty() || error.kind() == ErrorKind::unavailable) throw;  // memory ran out: not of the spec's making
+    const bool argument = error.kind() == ErrorKind::invalid_argument;
+    throw Error(argument ? ErrorKind::invalid_spec : error.kind(), at + ": " + error.what());
+  }
+}
+
+BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock,
+                           const std::function<std::uint64_t()>& available_bytes)
+    : device_(device),
+      job_(std::move(job)),
+      clock_(clock),
+      cache_(job_.cache),
+      guard_size_(job_.sanitize ? 0 : guard_bytes),
+      guard_(job_.measure.wait_s),
+      roughness_(is_cpu(device_.info()) ? shared_roughness : 0) {
+  const MemoryFound found{available_bytes(),
+                          static_cast<std::uint64_t>(std::max<std::int64_t>(device_.info().memory_bytes, 0)),
+                          is_cpu(device_.info())};
+  const std::size_t sets = choose_sets(found.host);
+  needs_ = memory_needs(job_, sets, guard_size_, flush_bytes_);
+  require_memory(job_, needs_, found);
+  for (const ArgumentPlan& plan : job_.arguments) {
+    if (!plan.buffer) continue;
+    TestArgument argument{*plan.buffer, {}, {}, {}};
+    if (argument.layout.role != ArgRole::out) {
+      argument.pristine = SealedMemory(argument.layout.bytes());
+      at_place(argument.layout.at, [&] { fill_input(argument.layout, job_.seed, argument.pristine.writable()); });
+      argument.pristine.seal();
+    }
+    in_place_ = in_place_ || argument.layout.role == ArgRole::inout;
+    arguments_.push_back(std::move(argument));
+  }
+  allocate(sets);
+}
+
+std::uint64_t BenchSession::host_bytes() const noexcept {
+  return needs_.host + (is_cpu(device_.info()) ? needs_.device : 0);
+}
+
+std::size_t BenchSession::choose_sets(std::uint64_t available_bytes) {
+  const std::uint64_t bytes = std::max<std::uint64_t>(set_bytes(job_, guard_size_), 1);
+  std::size_t count = 1;
+  if (job_.measure.flush == Flush::l2) flush_bytes_ = flush_size(device_.info());
+  if (job_.measure.flush == Flush::rotate) {
+    const std::uint64_t wanted = flush_size(device_.info()) / bytes + 2;
+    double memory = device_.info().memory_bytes > 0 ? static_cast<double>(device_.info().memory_bytes) : 1e9;
+    if (is_cpu(device_.info())) memory = std::min(memory, static_cast<double>(available_bytes));
+    const double affordable = memory * rotation_share / static_cast<double>(bytes);
+    count = static_cast<std::size_t>(
+        std::clamp(std::min<double>(static_cast<double>(wanted), affordable), 1.0, static_cast<double>(most_sets)));
+    // Too few sets to push each other out of the cache: flush as well, rather than measure a warm cache and call it
+    // cold.
+    if (count < wanted) flush_bytes_ = flush_size(device_.info());
+  }
+  return count;
+}
+
+void BenchSession::allocate(std::size_t sets) {
+  inputs_intact_.assign(sets, false);
+  for (std::size_t i = 0; i < sets; ++i) {
+    BufferSet set;
+    for (const TestArgument& argument : arguments_)
+      set.push_back(std::make_unique<GuardedBuffer>(device_, argument.layout.bytes(), guard_size_));
+    sets_.push_back(std::move(set));
+  }
+}
+
+std::vector<KernelArgument> BenchSession::arguments_for(BufferSet& set,
+                                                        const std::vector<ScalarArgument>& scalars) const {
+  std::vector<KernelArgument> arguments;
+  std::size_t buffer = 0, scalar = 0;
+  for (const ArgumentPlan& plan : job_.arguments) {
+    if (plan.buffer)
+      arguments.emplace_back(set[buffer++].get());
+    else
+      arguments.emplace_back(scalars.at(scalar++));
+  }
+  return arguments;
+}
+
+Artifact BenchSession::with_image(const Artifact& artifact) const {
+  if (auto found = cache_.find(artifact.key)) {
+    cache_.mark_used(artifact.key);
+    return *found;
+  }
+  if (auto found = ArtifactCache(scratch_cache(job_.scratch)).find(artifact.key)) return *found;
+  throw MissingArtifact(artifact.key, job_.cache);
+}
+
+BenchAnswer BenchSession::bench(const BenchJob& job) {
+  prepare_reference();
+  contenders_.clear();
+  BenchAnswer answer;
+  const std::int64_t start = clock_.now_ns();
+  answer.stage = "load";
+  try {
+    const std::unique_ptr<Program> program = device_.load(with_image(job.artifact), job.launch);
+    answer.stage = "run";
+    bench_loaded(*program, job, answer);
+    // After the last launch, so that what is found intact need not be written again for the next configuration.
+    if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned) judge_inputs(answer);
+  } catch (const CandidateFailure& failure) {
+    answer.outcome = failure.outcome();
+    answer.lack = lack_of(failure);
+    answer.message = failure.what();
+    answer.log = failure.log();
+  }
+  if (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned) {
+    answer.samples_ms.clear();
+    answer.reported.clear();
+  }
+  answer.busy_s = static_cast<double>(clock_.now_ns() - start) * 1e-9;
+  return answer;
+}
+
+void BenchSession::reset_sets() {
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    if (device_check_)
+      device_check_->reset(sets_[i], !inputs_intact_[i]);
+    else
+      reset(arguments_, sets_[i], !inputs_intact_[i]);
+    inputs_intact_[i] = false;
+  }
+}
+
+bool BenchSession::judge_outputs(BufferSet& set, BenchAnswer& answer) {
+  if (device_check_ && device_check_->outputs_agree(set, answer)) return true;
+  return check_outputs(arguments_, set, answer);
+}
+
+bool BenchSession::judge_inputs(BenchAnswer& answer) {
+  bool intact = true;
+  for (std::size_t i = 0; i < sets_.size() && intact; ++i) {
+    intact = (device_check_ && device_check_->inputs_intact(sets_[i])) || check_inputs(arguments_, sets_[i], answer);
+    inputs_intact_[i] = intact;
+  }
+  return intact;
+}
+
+Sampler BenchSession::sampler(Program& program, const std::vector<ScalarArgument>& scalars) {
+  Sampler::Plan plan;
+  plan.flush_bytes = flush_bytes_;
+  for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scalars));
+  if (in_place_)
+    plan.restore = [this](std::size_t set) {
+      device_check_ ? device_check_->restore_in_place(sets_[set]) : restore_in_place(arguments_, sets_[set]);
+    };
+  return Sampler(program, std::move(plan));
+}
+
+void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer) {
+  reset_sets();
+  const std::vector<KernelArgument> arguments = arguments_for(sets_[0], job.scalars);
+  const auto run_once = [&](bool timed) { return program.run({arguments, timed, 0}).time_ms; };
+  const double first_ms = run_once(job.incumbent.has_value());
+  answer.stage = "validate";
+  if (!judge_outputs(sets_[0], answer)) return;
+  leave_outputs("first");
+  if (!check_repeats(
+          arguments_, sets_[0], job_.repeats, [&] { run_once(false); }, answer))
+    return;
+
+  answer.stage = "measure";
+  const MeasureSpec& measure = job_.measure;
+  Sampler sampler = this->sampler(program, job.scalars);
+  const StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise};
+  settle();
+  Series series = measure_challenger(
+      {[&] { return sampler.sample_ms(); }, [&](int launches) { sampler.warm_up(launches); }, measure.warmup, first_ms},
+      rule, clock_, job.incumbent, roughness_);
+  answer.samples_ms = std::move(series.samples_ms);
+  if (job.launch.call) report(*job.launch.call, sampler, answer);
+  answer.telemetry = sampler.telemetry();
+  watch(answer.telemetry, answer.taints);
+  if (series.stopped_by == Stop::beaten) {
+    answer.outcome = Outcome::pruned;
+    return;
+  }
+  if (measure.energy_ms > 0) measure_energy(sampler, answer);
+  judge_last_launch(program, sampler, answer);
+}
+
+}  // namespace xtune

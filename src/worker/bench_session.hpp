@@ -1,0 +1,138 @@
+// One problem on one device, inside the bench worker: its buffers, inputs and reference, and the trial of a
+// configuration.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/memory.hpp"
+#include "core/build/cache.hpp"
+#include "core/measure/device.hpp"
+#include "core/measure/noise_guard.hpp"
+#include "core/measure/race.hpp"
+#include "core/validate/builtin.hpp"
+#include "ipc/protocol.hpp"
+#include "worker/device_check.hpp"
+#include "worker/memory_needs.hpp"
+#include "worker/output_check.hpp"
+#include "worker/sampler.hpp"
+
+namespace xtune {
+
+/// Runs make; what the spec got wrong there is reported as Error(invalid_spec) at its place ("gemm.toml:40:13"; may be
+/// empty).
+void at_place(const std::string& at, const std::function<void()>& make);
+
+/// Single-threaded. Every buffer lies between guard zones, except under a sanitizer; inputs and reference are kept
+/// read-only on the host. Inputs on the device are compared with them after every configuration, and written anew where
+/// they changed or were not compared, so that one that scribbles harms none but itself.
+class BenchSession {
+ public:
+  /// Fills inputs. Throws Error; where memory is short, before it has taken any. available_bytes: what this process may
+  /// still take, asked once.
+  BenchSession(
+      Device& device, OpenJob job, Clock& clock,
+      const std::function<std::uint64_t()>& available_bytes = [] { return available_memory_bytes(); });
+
+  /// What the session holds of this machine's memory, at most.
+  std::uint64_t host_bytes() const noexcept;
+
+  /// Computes the reference, or reads it from job.scratch where an earlier worker left it; nothing the second time.
+  /// Throws Error that opens with the reference's place in the spec: invalid_spec where it is wrong, or where nothing
+  /// can be compared with its outputs because it wrote none of them or only NaN.
+  void prepare_reference();
+
+  /// What prepare_reference() found strange in the reference, where this session computed it.
+  const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+
+  /// Loads, validates, measures, and validates once more what was measured in full; prepares the reference where that
+  /// was not done. A failure of the configuration is in the answer; Error is thrown for xtune's own failures.
+  BenchAnswer bench(const BenchJob& job);
+
+  /// Loads all of them and launches each once untimed, but for those that the rounds before this had too; then the
+  /// rounds, and a launch of each whose outputs are compared. The first that fails ends it. Where a guard zone or an
+  /// input was overwritten, nobody knows by which of several: `failed` is unset then.
+  RoundsAnswer measure_rounds(const RoundsJob& job);
+
+ private:
+  std::size_t choose_sets(std::uint64_t available_bytes);  ///< and what is flushed
+  void allocate(std::size_t sets);
+  void make_reference();
+  void make_kernel_reference();
+  void require_guards_kept();
+  void make_builtin_reference();
+  void make_file_reference();
+  void make_command_reference();
+  bool load_reference();
+  void save_reference() const;
+  void leave_outputs(const std::string& launch);  ///< where the job wants them
+  void decide_tolerances();
+  // In reference_check.cpp.
+  bool inputs_are_finite() const;
+  void require_numbers(const std::string& output, std::uint64_t count, std::uint64_t nans) const;
+  /// Launches the reference kernel once more, on zeroed outputs, where it left NaN or poison behind.
+  void judge_reference_launch(const std::function<void()>& launch);
+  void judge_given_outputs();  ///< expected contents that are no kernel's
+
+  BuiltinCall builtin_call(const TestArgument& output) const;
+  TestArgument& output_named(const std::string& name);
+
+  std::vector<KernelArgument> arguments_for(BufferSet& set, const std::vector<ScalarArgument>& scalars) const;
+  void prepare_device_check();
+  void reset_sets();  ///< before programs run; spares inputs that were found intact
+  bool judge_outputs(BufferSet& set, BenchAnswer& answer);
+  bool judge_inputs(BenchAnswer& answer);  ///< of all sets; notes which sets' inputs are intact
+  Sampler sampler(Program& program, const std::vector<ScalarArgument>& scalars);
+  void bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer);
+  Artifact with_image(const Artifact& artifact) const;
+
+  struct Contender {
+    std::unique_ptr<Program> program;
+    Sampler sampler;
+  };
+  using Contenders = std::multimap<std::string, Contender>;  ///< by their jobs
+  // In bench_rounds.cpp.
+  Contender* contender(const BenchJob& job, Contenders& kept);
+  void run_rounds(const RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,
+                  RoundsAnswer& answer);
+
+  // In bench_last_launch.cpp: what was measured is right, too.
+  void poison_outputs(BufferSet& set);
+  bool judge_launch_of_all_sets(Sampler& sampler, int launches, BenchAnswer& answer);
+  bool judge_last_launch(Program& program, Sampler& sampler, BenchAnswer& answer);
+  bool judge_guards(BenchAnswer& answer);
+  void judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, RoundsAnswer& answer);
+
+  // In bench_watch.cpp.
+  void settle();  ///< waits for a device that others use or that runs hot, as long as [measure] allows
+  void watch(Telemetry& telemetry, std::vector<std::string>& taints);  ///< the device's state after a series
+  void measure_energy(Sampler& sampler, BenchAnswer& answer);          ///< of one launch
+  DeviceState look();
+
+  Device& device_;
+  OpenJob job_;
+  Clock& clock_;
+  ArtifactCache cache_;
+  std::vector<TestArgument> arguments_;  ///< buffers only, in kernel order
+  std::vector<BufferSet> sets_;
+  std::size_t guard_size_ = 0;  ///< bytes before and after each buffer
+  std::size_t flush_bytes_ = 0;
+  MemoryNeeds needs_;
+  NoiseGuard guard_;
+  Roughness roughness_;
+  DeviceState state_;
+  std::optional<std::int64_t> looked_ns_;  ///< when state_ was
+  std::int64_t look_took_ns_ = 0;
+  bool in_place_ = false;
+  bool reference_ready_ = false;
+  std::vector<std::string> warnings_;
+  std::vector<bool> inputs_intact_;            ///< of each set, since they were last compared
+  std::unique_ptr<DeviceCheck> device_check_;  ///< nullptr: everything is checked on the host
+  Contenders contenders_;                      ///< of the last rounds
+};
+
+}  // namespace xtune

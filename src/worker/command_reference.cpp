@@ -1,0 +1,103 @@
+// The exchange of arrays with a reference program.
+#include "worker/command_reference.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <csignal>
+
+#include "base/machine_state.hpp"
+#include "base/subprocess.hpp"
+#include "base/text.hpp"
+#include "core/validate/npy.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t shown_stderr = 4000;
+
+/// Removed with its contents, whatever happens.
+struct ExchangeFolder {
+  fs::path path;
+  explicit ExchangeFolder(fs::path path_) : path(std::move(path_)) {
+    std::error_code error;
+    fs::remove_all(path, error);
+    fs::create_directories(path / "inputs", error);
+    if (!error) fs::create_directories(path / "outputs", error);
+    if (error) throw Error(ErrorKind::io, path.string() + ": " + error.message());
+  }
+  ~ExchangeFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  ExchangeFolder(const ExchangeFolder&) = delete;
+  ExchangeFolder& operator=(const ExchangeFolder&) = delete;
+};
+
+[[noreturn]] void fail(const CommandReference& call, const std::string& what, std::string_view words = {},
+                       ErrorKind kind = ErrorKind::invalid_spec) {
+  std::string message =
+      fmt::format("the reference command '{}' {}", printable(fmt::format("{}", fmt::join(call.argv, " "))), what);
+  const std::size_t skipped = words.size() > shown_stderr ? words.size() - shown_stderr : 0;
+  if (!words.empty()) message += ":\n" + printable(words.substr(skipped));
+  throw Error(kind, message);
+}
+
+CommandResult run(const CommandReference& call, const fs::path& folder) {
+  CommandOptions options;
+  options.env = {{"XTUNE_INPUTS", (folder / "inputs").string()}, {"XTUNE_OUTPUTS", (folder / "outputs").string()}};
+  options.cwd = call.working_folder.string();
+  options.timeout_ms = static_cast<std::uint64_t>(call.timeout_s * 1e3);
+  options.output_limit_bytes = std::uint64_t{1} << 20;
+  options.own_group = false;  // it must not outlive this worker
+  try {
+    return run_command(call.argv, options);
+  } catch (const CannotStart& failure) {
+    fail(call, std::string("could not be started: ") + failure.what(), {},
+         is_shortage(failure.reason()) ? ErrorKind::unavailable : ErrorKind::invalid_spec);
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<std::byte>> run_command_reference(const CommandReference& call) {
+  const ExchangeFolder folder(call.exchange_folder);
+  for (const ArrayView& input : call.inputs)
+    write_npy(folder.path / "inputs" / (input.layout->name + ".npy"),
+              {input.layout->dtype, input.layout->shape, {input.data.begin(), input.data.end()}});
+  const CommandResult result = run(call, folder.path);
+  if (result.timed_out)
+    fail(call,
+         fmt::format("took longer than {} and was stopped; a slow one gets more time with a larger [measure] "
+                     "timeout_s",
+                     human_seconds(call.timeout_s)),
+         result.stderr_text);
+  if (!result.ok())
+    fail(call, "ended with " + describe_exit(result.exit_code, result.signal), result.stderr_text,
+         result.signal == SIGKILL ? ErrorKind::io : ErrorKind::invalid_spec);
+  std::vector<std::vector<std::byte>> outputs;
+  bool any = false;
+  for (const ArgumentLayout* output : call.outputs) {
+    outputs.emplace_back();
+    ArgumentLayout from_file = *output;
+    from_file.file = folder.path / "outputs" / (output->name + ".npy");
+    std::error_code ignored;
+    if (!fs::exists(from_file.file, ignored)) continue;
+    any = true;
+    outputs.back().resize(output->bytes());
+    try {
+      fill_input(from_file, 0, outputs.back());
+    } catch (const Error& error) {
+      fail(call, std::string("wrote an output that does not fit: ") + error.what(), result.stderr_text);
+    }
+  }
+  if (!any)
+    fail(call, fmt::format("wrote no {}.npy to the folder that XTUNE_OUTPUTS names", call.outputs.front()->name),
+         result.stderr_text);
+  return outputs;
+}
+
+}  // namespace xtune

@@ -1,0 +1,185 @@
+// Lists of work for the check kernel, and what is made of their results.
+#include "worker/device_check.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace xtune {
+namespace {
+
+constexpr std::uint64_t repeated(std::byte value) {
+  return 0x0101010101010101u * std::to_integer<std::uint64_t>(value);
+}
+
+std::uint64_t address_of(Buffer& buffer) { return reinterpret_cast<std::uintptr_t>(buffer.address()); }
+
+CheckItem item(CheckItem::Operation operation, std::uint64_t address, std::uint64_t bytes, std::uint64_t other = 0) {
+  CheckItem item;
+  item.operation = operation;
+  item.address = address;
+  item.other = other;
+  item.bytes = bytes;
+  return item;
+}
+
+ScalarArgument pointer_argument(std::uint64_t address) {
+  ScalarArgument argument;
+  std::memcpy(argument.bytes.data(), &address, sizeof address);
+  argument.size = sizeof address;
+  return argument;
+}
+
+/// Enough blocks to keep the device busy with one large range, and no more than it has work for.
+Launch launch_for(const DeviceInfo& device, std::uint64_t most_bytes, std::size_t rows) {
+  constexpr std::uint64_t bytes_per_block = check_kernel::unit_bytes * check_kernel::block_threads;
+  const auto busy = static_cast<std::uint64_t>(std::max(device.compute_units, 1)) * 8;
+  const std::uint64_t blocks = std::clamp<std::uint64_t>(most_bytes / bytes_per_block, 1, busy);
+  Launch launch;
+  launch.grid = {static_cast<std::uint32_t>(blocks), static_cast<std::uint32_t>(rows), 1};
+  launch.block = {check_kernel::block_threads, 1, 1};
+  return launch;
+}
+
+}  // namespace
+
+DeviceCheck::DeviceCheck(Device& device, const Artifact& kernel, const std::vector<TestArgument>& arguments)
+    : arguments_(arguments),
+      guard_sum_(checksum(GuardedBuffer::zone_contents(guard_bytes))),
+      most_items_(std::max<std::size_t>(4 * arguments.size(), 1)),
+      table_(device.allocate(most_items_ * (sizeof(CheckItem) + sizeof(CheckResult)))) {
+  const auto copy = [&](const SealedMemory& memory) {
+    auto buffer = device.allocate(memory.bytes().size());
+    buffer->write(0, memory.bytes());
+    return buffer;
+  };
+  std::uint64_t most_bytes = 0;
+  for (const TestArgument& argument : arguments_) {
+    Copies copies;
+    most_bytes = std::max(most_bytes, argument.layout.bytes());
+    if (argument.layout.role != ArgRole::out) copies.pristine_sum = checksum(argument.pristine.bytes());
+    if (argument.layout.role == ArgRole::inout) copies.pristine = copy(argument.pristine);
+    if (!argument.expected.bytes().empty()) {
+      copies.expected_sum = checksum(argument.expected.bytes());
+      copies.expected = copy(argument.expected);
+    }
+    copies_.push_back(std::move(copies));
+  }
+  program_ = device.load(kernel, launch_for(device.info(), most_bytes, most_items_));
+}
+
+void DeviceCheck::launch(const std::vector<CheckItem>& items) {
+  // Written whole each time: what a kernel running wild has put there is never followed. Items of no bytes do nothing.
+  std::vector<std::byte> table(table_->size());
+  std::memcpy(table.data(), items.data(), items.size() * sizeof(CheckItem));
+  table_->write(0, table);
+  const KernelArgument arguments[] = {table_.get(),
+                                      pointer_argument(address_of(*table_) + most_items_ * sizeof(CheckItem))};
+  program_->run({arguments, false, 0});
+}
+
+std::vector<CheckResult> DeviceCheck::run(const std::vector<CheckItem>& items) {
+  std::vector<CheckResult> results(items.size());
+  if (items.empty()) return results;
+  launch(items);
+  table_->read(most_items_ * sizeof(CheckItem), std::as_writable_bytes(std::span(results)));
+  return results;
+}
+
+void DeviceCheck::renew_pristine_copies() {
+  std::vector<CheckItem> items;
+  std::vector<std::size_t> of;
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    if (!copies_[i].pristine) continue;
+    items.push_back(item(CheckItem::add_up, address_of(*copies_[i].pristine), copies_[i].pristine->size()));
+    of.push_back(i);
+  }
+  const std::vector<CheckResult> results = run(items);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (results[i].sum != copies_[of[i]].pristine_sum)
+      copies_[of[i]].pristine->write(0, arguments_[of[i]].pristine.bytes());
+}
+
+void DeviceCheck::reset(BufferSet& set, bool rewrite_inputs) {
+  renew_pristine_copies();
+  std::vector<CheckItem> items = items_to_poison(set);
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    if (arguments_[i].layout.role == ArgRole::in && rewrite_inputs) set[i]->write(0, arguments_[i].pristine.bytes());
+    for (const std::uint64_t zone : set[i]->zones())
+      items.push_back(item(CheckItem::fill, zone, set[i]->zone_bytes(), GuardedBuffer::zone_word));
+  }
+  launch(items);
+}
+
+std::vector<CheckItem> DeviceCheck::items_to_poison(BufferSet& set) const {
+  std::vector<CheckItem> items;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    const std::uint64_t address = address_of(*set[i]), bytes = arguments_[i].layout.bytes();
+    if (arguments_[i].layout.role == ArgRole::out)
+      items.push_back(item(CheckItem::fill, address, bytes, repeated(poison_byte(arguments_[i].layout.dtype))));
+    if (arguments_[i].layout.role == ArgRole::inout)
+      items.push_back(item(CheckItem::copy, address, bytes, address_of(*copies_[i].pristine)));
+  }
+  return items;
+}
+
+void DeviceCheck::poison_outputs(BufferSet& set) { launch(items_to_poison(set)); }
+
+void DeviceCheck::restore_in_place(BufferSet& set) {
+  std::vector<CheckItem> items;
+  for (std::size_t i = 0; i < set.size(); ++i)
+    if (copies_[i].pristine)
+      items.push_back(item(CheckItem::copy, address_of(*set[i]), set[i]->size(), address_of(*copies_[i].pristine)));
+  launch(items);
+}
+
+bool DeviceCheck::inputs_intact(BufferSet& set) {
+  std::vector<CheckItem> items;
+  std::vector<std::uint64_t> sums;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    if (arguments_[i].layout.role != ArgRole::in) continue;
+    items.push_back(item(CheckItem::add_up, address_of(*set[i]), set[i]->size()));
+    sums.push_back(copies_[i].pristine_sum);
+  }
+  const std::vector<CheckResult> results = run(items);
+  return std::equal(results.begin(), results.end(), sums.begin(),
+                    [](const CheckResult& result, std::uint64_t sum) { return result.sum == sum; });
+}
+
+bool DeviceCheck::outputs_agree(BufferSet& set, BenchAnswer& answer) {
+  std::vector<CheckItem> items;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    for (const std::uint64_t zone : set[i]->zones())
+      items.push_back(item(CheckItem::add_up, zone, set[i]->zone_bytes()));
+    if (!copies_[i].expected) continue;
+    const std::uint64_t expected = address_of(*copies_[i].expected);
+    items.push_back(compare_item(arguments_[i].layout.dtype, address_of(*set[i]), expected, set[i]->size(),
+                                 arguments_[i].tolerance));
+    items.push_back(item(CheckItem::add_up, expected, set[i]->size()));
+  }
+  const std::vector<CheckResult> results = run(items);
+  bool agree = true;
+  std::optional<Comparison> validation;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    for (std::size_t zone = 0; zone < set[i]->zones().size(); ++zone)
+      agree = results[at++].sum == (set[i]->zone_bytes() > 0 ? guard_sum_ : 0) && agree;
+    if (!copies_[i].expected) continue;
+    const CheckResult compared = results[at++];
+    agree = compared.differing == 0 && agree;
+    if (results[at++].sum != copies_[i].expected_sum) {
+      copies_[i].expected->write(0, arguments_[i].expected.bytes());
+      agree = false;
+    }
+    validation.emplace();
+    validation->output = arguments_[i].layout.name;
+    validation->count = arguments_[i].layout.elements();
+    validation->max_abs_error = compared.max_abs_error;
+    validation->max_rel_error = std::min(compared.max_rel_error, std::numeric_limits<double>::max());
+    validation->tolerance = arguments_[i].tolerance;
+  }
+  if (agree && validation) answer.validation = std::move(validation);
+  return agree;
+}
+
+}  // namespace xtune

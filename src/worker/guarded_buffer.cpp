@@ -1,0 +1,63 @@
+// Guard zones around device memory.
+#include "worker/guarded_buffer.hpp"
+
+#include <stdexcept>
+
+namespace xtune {
+
+// Every float type of two bytes and more, and f8e5m2, reads it as NaN wherever it begins at an even address, so that
+// what a kernel computes from beyond its arguments shows, also where it is multiplied by 0. And it is no single byte,
+// as overruns by memset would write.
+std::vector<std::byte> GuardedBuffer::zone_contents(std::size_t bytes) {
+  std::vector<std::byte> zone(bytes, std::byte{0xFE});
+  for (std::size_t i = 1; i < bytes; i += 2) zone[i] = std::byte{0xFF};
+  return zone;
+}
+
+GuardedBuffer::GuardedBuffer(Device& device, std::size_t bytes, std::size_t zone_bytes)
+    : size_(bytes), guard_(zone_bytes), memory_(device.allocate(bytes + 2 * zone_bytes)) {}
+
+void* GuardedBuffer::address() noexcept { return static_cast<std::byte*>(memory_->address()) + guard_; }
+
+void GuardedBuffer::write(std::size_t offset, std::span<const std::byte> bytes) {
+  check(offset, bytes.size());
+  memory_->write(guard_ + offset, bytes);
+}
+
+void GuardedBuffer::read(std::size_t offset, std::span<std::byte> bytes) {
+  check(offset, bytes.size());
+  memory_->read(guard_ + offset, bytes);
+}
+
+void GuardedBuffer::fill(std::size_t offset, std::size_t size, std::byte value) {
+  check(offset, size);
+  memory_->fill(guard_ + offset, size, value);
+}
+
+void GuardedBuffer::renew_guards() {
+  const std::vector<std::byte> fresh = zone_contents(guard_);
+  memory_->write(0, fresh);
+  memory_->write(guard_ + size_, fresh);
+}
+
+const char* GuardedBuffer::damage() {
+  return damaged(guard_ + size_) ? "past the end of" : damaged(0) ? "before the start of" : nullptr;
+}
+
+std::array<std::uint64_t, 2> GuardedBuffer::zones() const noexcept {
+  const std::uint64_t start = reinterpret_cast<std::uintptr_t>(memory_->address());
+  return {start, start + guard_ + size_};
+}
+
+// The memory's own check would let a range reach into a zone.
+void GuardedBuffer::check(std::size_t offset, std::size_t size) const {
+  if (offset > size_ || size > size_ - offset) throw std::out_of_range("a range outside of its buffer");
+}
+
+bool GuardedBuffer::damaged(std::size_t offset) {
+  std::vector<std::byte> zone(guard_);
+  memory_->read(offset, zone);
+  return zone != zone_contents(guard_);
+}
+
+}  // namespace xtune

@@ -1,0 +1,142 @@
+// The order of the checks is that of their weight: a kernel that writes where it must not has no right results.
+#include "worker/output_check.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace xtune {
+
+void reset(const std::vector<TestArgument>& arguments, BufferSet& set, bool rewrite_inputs) {
+  poison_outputs(arguments, set);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].layout.role == ArgRole::in && rewrite_inputs) set[i]->write(0, arguments[i].pristine.bytes());
+    set[i]->renew_guards();
+  }
+}
+
+void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].layout.role == ArgRole::out)
+      set[i]->fill(0, arguments[i].layout.bytes(), poison_byte(arguments[i].layout.dtype));
+  restore_in_place(arguments, set);
+}
+
+void restore_in_place(const std::vector<TestArgument>& arguments, BufferSet& set) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].layout.role == ArgRole::inout) set[i]->write(0, arguments[i].pristine.bytes());
+}
+
+std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (const char* const where = set[i]->damage()) return GuardDamage{arguments[i].layout.name, where};
+  return std::nullopt;
+}
+
+namespace {
+
+// Devices are read in pieces, so that the check of a large input needs no second copy of it.
+constexpr std::size_t piece_bytes = std::size_t{16} << 20;
+
+/// Where two runs, or a buffer and what it should hold, have different bits.
+struct Difference {
+  std::uint64_t index;  ///< of the first element
+  std::string before, now;
+  std::uint64_t count;  ///< elements of the piece in which it lies
+};
+
+std::optional<Difference> first_difference(const ArgumentLayout& layout, std::span<const std::byte> before,
+                                           Buffer& buffer) {
+  const std::size_t size = size_of(layout.dtype);
+  std::vector<std::byte> now(std::min(before.size(), piece_bytes));
+  for (std::size_t at = 0; at < before.size(); at += now.size()) {
+    now.resize(std::min(now.size(), before.size() - at));
+    buffer.read(at, now);
+    if (std::memcmp(now.data(), before.data() + at, now.size()) == 0) continue;
+    std::optional<Difference> found;
+    for (std::size_t i = 0; i < now.size(); i += size) {
+      if (std::memcmp(now.data() + i, before.data() + at + i, size) == 0) continue;
+      if (!found)
+        found = Difference{(at + i) / size, element_text(layout.dtype, before.data() + at + i),
+                           element_text(layout.dtype, now.data() + i), 0};
+      ++found->count;
+    }
+    return found;
+  }
+  return std::nullopt;
+}
+
+std::string place_text(const ArgumentLayout& layout, std::uint64_t index) {
+  return fmt::format("[{}]", fmt::join(coordinates_of(index, layout.shape), ", "));
+}
+
+bool refuse(BenchAnswer& answer, std::string message) {
+  answer.outcome = Outcome::wrong_result;
+  answer.message = std::move(message);
+  return false;
+}
+
+}  // namespace
+
+bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer) {
+  const auto damage = damaged_guard(arguments, set);
+  return !damage || refuse(answer, damage->argument + ": the kernel wrote " + damage->where + " this buffer");
+}
+
+bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer) {
+  if (!check_guards(arguments, set, answer)) return false;
+  std::vector<std::byte> actual;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const TestArgument& argument = arguments[i];
+    if (argument.expected.bytes().empty()) continue;
+    actual.resize(argument.layout.bytes());
+    set[i]->read(0, actual);
+    // Several outputs: the record keeps the first that failed, else the last.
+    answer.validation = compare(argument.layout.name, argument.layout.dtype, actual, argument.expected.bytes(),
+                                argument.layout.shape, argument.tolerance);
+    if (!answer.validation->passed) return refuse(answer, answer.validation->text());
+  }
+  return true;
+}
+
+bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const ArgumentLayout& layout = arguments[i].layout;
+    if (layout.role != ArgRole::in) continue;
+    if (const auto change = first_difference(layout, arguments[i].pristine.bytes(), *set[i]))
+      return refuse(answer, fmt::format("{}: the kernel changed this input: {} was {} and is {}; if it is meant "
+                                        "to, the argument's role is \"inout\"",
+                                        layout.name, place_text(layout, change->index), change->before, change->now));
+  }
+  return true;
+}
+
+bool check_repeats(const std::vector<TestArgument>& arguments, BufferSet& set, int times,
+                   const std::function<void()>& launch, BenchAnswer& answer) {
+  std::vector<std::vector<std::byte>> first(arguments.size());
+  for (std::size_t i = 0; times > 0 && i < arguments.size(); ++i) {
+    if (arguments[i].layout.role == ArgRole::in) continue;
+    first[i].resize(arguments[i].layout.bytes());
+    set[i]->read(0, first[i]);
+  }
+  for (int run = 0; run < times; ++run) {
+    reset(arguments, set);
+    launch();
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const ArgumentLayout& layout = arguments[i].layout;
+      const auto change = first_difference(layout, first[i], *set[i]);
+      if (!change) continue;
+      return refuse(
+          answer, fmt::format("{}: run {} on the same inputs gave other bits than run 1: {} was {} and is {}, at "
+                              "least {} elements differ: a race, or sums whose order changes from run to run, as those "
+                              "of floating-point atomics do (then repeat = 0)",
+                              layout.name, run + 2, place_text(layout, change->index), change->before, change->now,
+                              change->count));
+    }
+  }
+  return true;
+}
+
+}  // namespace xtune

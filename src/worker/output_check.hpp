@@ -1,0 +1,58 @@
+// What a configuration's launch is judged by: buffers prepared for it, and what it left in them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ipc/protocol.hpp"
+#include "worker/guarded_buffer.hpp"
+#include "worker/sealed_memory.hpp"
+
+namespace xtune {
+
+/// A buffer argument of the tuned kernel, with its contents before and after a right launch.
+struct TestArgument {
+  ArgumentLayout layout;
+  SealedMemory pristine;  ///< inputs; empty for outputs
+  SealedMemory expected;  ///< outputs, when there is a reference
+  Tolerance tolerance{};  ///< of what is expected
+};
+
+/// The buffers of one argument set, in the order of the TestArguments; rotation has several sets.
+using BufferSet = std::vector<std::unique_ptr<GuardedBuffer>>;
+
+/// Poisoned outputs, fresh guards, and pristine contents for the rest: of arguments with role in only where
+/// rewrite_inputs says so.
+void reset(const std::vector<TestArgument>& arguments, BufferSet& set, bool rewrite_inputs = true);
+/// Poisoned outputs, and in-place arguments as they begin. Guards and inputs stay as they are.
+void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set);
+/// inout arguments only.
+void restore_in_place(const std::vector<TestArgument>& arguments, BufferSet& set);
+
+struct GuardDamage {
+  std::string argument;
+  const char* where;  ///< as GuardedBuffer::damage tells
+};
+/// The first guard zone that was overwritten.
+std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set);
+
+/// False, with outcome and message in the answer, for a guard zone that was overwritten.
+bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer);
+
+/// Judges what one launch on a set that was reset, or whose outputs were poisoned, left there. False, with outcome and
+/// message in the answer, for a guard zone that was overwritten or an output that differs from what is expected; the
+/// comparison is in the answer either way.
+bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer);
+
+/// False, with outcome and message in the answer, when an argument of role in no longer holds its pristine bits.
+bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer);
+
+/// Launches `times` more on the same inputs and compares what came out bit for bit with what the set holds now. False,
+/// with outcome and message in the answer, when it differs.
+bool check_repeats(const std::vector<TestArgument>& arguments, BufferSet& set, int times,
+                   const std::function<void()>& launch, BenchAnswer& answer);
+
+}  // namespace xtune

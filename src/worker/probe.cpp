@@ -1,0 +1,46 @@
+// The probe: what one backend finds on this machine.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "backends/backend.hpp"
+#include "base/not_installed.hpp"
+#include "core/target/inventory.hpp"
+#include "worker/worker.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+BackendState probe_backend(const std::string& name) {
+  BackendState state;
+  state.name = name;
+  try {
+    const std::unique_ptr<Backend> backend = make_backend(name);
+    DeviceList list = backend->list_devices();
+    state.devices = std::move(list.devices);
+    state.device_reason = std::move(list.reason);
+    state.device_failed = list.failed;
+    try {
+      const std::unique_ptr<Toolchain> toolchain = backend->open_toolchain();
+      state.toolchain = toolchain->fingerprint();
+      state.default_arch = toolchain->default_arch();
+    } catch (const NotInstalled& error) {
+      state.toolchain_reason = error.what();
+    } catch (const Error& error) {
+      state.toolchain_reason = error.what();
+      state.toolchain_failed = true;
+    }
+  } catch (const Error& error) {
+    state.device_reason = state.toolchain_reason = error.what();
+    // A backend that is not in this build never will be; the program is part of what is remembered.
+    state.device_failed = state.toolchain_failed = error.kind() != ErrorKind::unsupported;
+  }
+  return state;
+}
+
+int probe_worker_main(const std::string& backend) {
+  // On a line of its own, whatever a driver has printed before.
+  const std::string line = "\n" + to_json(probe_backend(backend)).dump() + "\n";
+  return std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+}  // namespace xtune

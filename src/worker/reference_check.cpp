@@ -1,0 +1,103 @@
+// What a reference computed can be compared with: else a kernel that writes nothing would agree with it.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/validate/reference_outputs.hpp"
+#include "worker/bench_session.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+constexpr std::size_t piece_bytes = std::size_t{16} << 20;  // a multiple of every element's size
+
+std::string name_of(const ReferencePlan& plan) {
+  return plan.kind == ReferenceSpec::Kind::kernel ? fmt::format("the reference kernel '{}'", plan.name)
+                                                  : "the reference";
+}
+
+/// By its size alone, which may take an integer for a float: then a NaN is allowed rather than refused.
+bool may_be_no_number(const ScalarArgument& scalar) {
+  float f32 = 0;
+  double f64 = 0;
+  if (scalar.size == sizeof f32) std::memcpy(&f32, scalar.bytes.data(), sizeof f32);
+  if (scalar.size == sizeof f64) std::memcpy(&f64, scalar.bytes.data(), sizeof f64);
+  return !std::isfinite(f32) || !std::isfinite(f64);
+}
+
+/// Throws Error(invalid_spec) where nothing follows from an agreement with this output.
+void require_written(const std::string& reference, const std::string& output, const ReferenceFacts& facts) {
+  if (facts.count == 0) return;
+  if (facts.unwritten == facts.count)
+    throw Error(ErrorKind::invalid_spec,
+                fmt::format("{0} writes nothing to output '{1}' (all {2} elements hold what they held before the "
+                            "launch), so any kernel that writes nothing would agree with it. If '{1}' is changed in "
+                            "place, give it role \"inout\"",
+                            reference, output, facts.count));
+  if (facts.from_output > 0)
+    throw Error(ErrorKind::invalid_spec,
+                fmt::format("{0} computes {2} of {3} elements of output '{1}' from what '{1}' holds before the launch, "
+                            "which is undefined for role \"out\". Give '{1}' role \"inout\"",
+                            reference, output, facts.from_output, facts.count));
+}
+
+}  // namespace
+
+bool BenchSession::inputs_are_finite() const {
+  return std::none_of(arguments_.begin(), arguments_.end(),
+                      [](const TestArgument& a) { return any_not_finite(a.layout.dtype, a.pristine.bytes()); }) &&
+         std::none_of(job_.reference.scalar_arguments.begin(), job_.reference.scalar_arguments.end(), may_be_no_number);
+}
+
+void BenchSession::require_numbers(const std::string& output, std::uint64_t count, std::uint64_t nans) const {
+  if (count == 0 || nans < count || !inputs_are_finite()) return;
+  throw Error(ErrorKind::invalid_spec,
+              fmt::format("{0} gives NaN in all {2} elements of output '{1}', although no input is NaN or infinite, so "
+                          "nothing can be compared with it. If it reads '{1}' before it writes there, give '{1}' role "
+                          "\"inout\"",
+                          name_of(job_.reference), output, count));
+}
+
+void BenchSession::judge_reference_launch(const std::function<void()>& launch) {
+  const auto doubtful = [](const TestArgument& a) {
+    return a.layout.role == ArgRole::out && is_doubtful(a.layout.dtype, a.expected.bytes());
+  };
+  if (std::any_of(arguments_.begin(), arguments_.end(), doubtful)) {
+    reset(arguments_, sets_[0]);
+    for (std::size_t i = 0; i < arguments_.size(); ++i)
+      if (arguments_[i].layout.role == ArgRole::out) sets_[0][i]->fill(0, arguments_[i].layout.bytes(), std::byte{0});
+    launch();
+  }
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    TestArgument& argument = arguments_[i];
+    if (!doubtful(argument)) continue;
+    const std::span<std::byte> first = argument.expected.writable();
+    std::vector<std::byte> second;
+    ReferenceFacts facts;
+    for (std::size_t at = 0; at < first.size(); at += second.size()) {
+      second.resize(std::min(piece_bytes, first.size() - at));
+      sets_[0][i]->read(at, second);
+      facts.add(sort_out(argument.layout.dtype, first.subspan(at, second.size()), second));
+    }
+    require_written(name_of(job_.reference), argument.layout.name, facts);
+    require_numbers(argument.layout.name, facts.count, facts.nans);
+    if (facts.unwritten > 0)
+      warnings_.push_back(
+          fmt::format("{}{}{} leaves {} of {} elements of output '{}' unwritten: a configuration must leave them, too",
+                      job_.reference.at, job_.reference.at.empty() ? "" : ": ", name_of(job_.reference),
+                      facts.unwritten, facts.count, argument.layout.name));
+  }
+}
+
+void BenchSession::judge_given_outputs() {
+  for (TestArgument& argument : arguments_) {
+    if (argument.layout.role == ArgRole::in || argument.expected.bytes().empty()) continue;
+    const ReferenceFacts facts = sort_out(argument.layout.dtype, argument.expected.writable());
+    require_numbers(argument.layout.name, facts.count, facts.nans);
+  }
+}
+
+}  // namespace xtune

@@ -1,0 +1,334 @@
+// Message loops of the compile and bench workers.
+#include "worker/worker.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "backends/backend.hpp"
+#include "backends/host/sanitizer.hpp"
+#include "base/clock.hpp"
+#include "base/descendants.hpp"
+#include "base/memory.hpp"
+#include "base/suspension.hpp"
+#include "base/text.hpp"
+#include "base/thread_state.hpp"
+#include "base/user_limits.hpp"
+#include "core/build/cache.hpp"
+#include "core/build/checked_compile.hpp"
+#include "ipc/framing.hpp"
+#include "ipc/protocol.hpp"
+#include "worker/bench_session.hpp"
+#include "worker/memory_watch.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+// A worker stuck in a compiler or a kernel never reads its pipe again, so a thread of its own watches for the driver's
+// end. The group is killed, not the process alone: the host toolchain's compiler runs in it.
+void die_with_driver(int in) {
+  std::thread([in] {
+    pollfd watched{in, 0, 0};
+    for (;;) {
+      watched.revents = 0;
+      if (poll(&watched, 1, -1) < 0) continue;
+      if (watched.revents & (POLLHUP | POLLERR | POLLNVAL)) {
+        // The loop's own reader may be about to see the end of the pipe and leave in good order.
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        for (const int child : children_of(getpid())) kill_tree(child);
+        if (getpgrp() == getpid()) kill(0, SIGKILL);
+        _exit(1);
+      }
+    }
+  }).detach();
+}
+
+// For processes that a kernel has started, and that were killed.
+constexpr double stray_wait_s = 5;
+
+// Kernels may leave this much behind in a bench worker, beside a quarter of the arguments' bytes: caches of a runtime,
+// what a sanitizer keeps of freed memory (256 MiB), and its shadow (an eighth).
+constexpr std::uint64_t left_behind_bytes = std::uint64_t{512} << 20;
+
+struct Channel {
+  int in, out;
+};
+
+Channel open_channel(int in, int out) {
+  Channel channel{fcntl(in, F_DUPFD_CLOEXEC, 10), fcntl(out, F_DUPFD_CLOEXEC, 10)};
+  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  dup2(null, STDIN_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  die_with_driver(channel.in);
+  return channel;
+}
+
+double cpu_seconds() {
+  double total = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    getrusage(who, &usage);
+    for (const timeval& t : {usage.ru_utime, usage.ru_stime})
+      total += static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  }
+  return total;
+}
+
+/// Of this process and of its largest child, since they began.
+std::uint64_t peak_bytes() {
+  rusage children{};
+  getrusage(RUSAGE_CHILDREN, &children);
+  return peak_memory_bytes() + static_cast<std::uint64_t>(children.ru_maxrss) * 1024;
+}
+
+/// Answers every message with handle's result; an Error is sent back, and the loop goes on.
+/// crash_ends: an answer of outcome crashed is the last one, for the fault is in this very process.
+template <class Handle>
+int serve(const Channel& channel, Handle handle, bool crash_ends) {
+  write_message(channel.out, worker_greeting());
+  while (const auto message = read_message(channel.in)) {
+    nlohmann::json answer;
+    try {
+      answer = handle(*message);
+    } catch (const ToolchainChanged& error) {
+      answer = error_to_json(error.kind(), error.what());
+      answer["toolchain_changed"] = true;
+    } catch (const MissingArtifact& error) {
+      answer = error_to_json(error);
+    } catch (const Error& error) {
+      answer = error_to_json(error.kind(), error.what());
+    } catch (const nlohmann::json::exception& error) {
+      answer =
+          error_to_json(ErrorKind::io, std::string("malformed message between driver and worker: ") + error.what());
+    } catch (const std::bad_alloc&) {
+      answer = error_to_json(ErrorKind::unavailable, "the worker ran out of memory");
+    }
+    write_message(channel.out, answer);
+    // After a kernel fault the device is lost to this process, and tidying up may block for ever.
+    if (crash_ends && answer.value("outcome", "") == to_string(Outcome::crashed)) _exit(0);
+  }
+  return 0;
+}
+
+class CompileHandler {
+ public:
+  nlohmann::json operator()(const nlohmann::json& message) {
+    const CompileJob job = compile_job_from_json(message);
+    CompileAnswer answer;
+    ArtifactCache cache(job.cache);
+    // The image too: an entry whose image is missing or damaged must not pass for compiled.
+    auto found = cache.find(job.key, job.request.toolchain);
+    if (!found && !job.scratch.empty())
+      found = ArtifactCache(scratch_cache(job.scratch)).find(job.key, job.request.toolchain);
+    if (found) {
+      cache.mark_used(job.key);
+      if (job.keep_in_scratch) ArtifactCache(scratch_cache(job.scratch)).insert(*found, job.request);
+      answer.artifact = std::move(*found);
+      answer.artifact.image.clear();
+      answer.cached = true;
+      return to_json(answer);
+    }
+    const double start_s = cpu_seconds();
+    const std::int64_t start_ns = system_clock().now_ns();
+    try {
+      answer.artifact = compile(job);
+      answer.artifact.key = job.key;
+      answer.artifact.backend = job.backend;
+      insert(cache, job, answer);
+      answer.log = answer.artifact.log;
+      answer.artifact.image.clear();
+    } catch (const CandidateFailure& failure) {
+      answer.outcome = failure.outcome();
+      answer.lack = lack_of(failure);
+      answer.message = failure.what();
+      answer.log = failure.log();
+    } catch (const std::bad_alloc&) {
+      // The limit is each worker's own, so that one configuration exhausts it for nobody else. Whether it was the
+      // limit, or the machine had no more, the driver knows.
+      answer.outcome = Outcome::crashed;
+      answer.lack = Lack::memory;
+      answer.message = "the compiler ran out of memory";
+    }
+    // A refusal takes its time too, which its toolchain does not tell.
+    if (answer.outcome != Outcome::ok)
+      answer.artifact.compile_s = static_cast<double>(system_clock().now_ns() - start_ns) * 1e-9;
+    answer.cpu_s = cpu_seconds() - start_s;
+    answer.peak_bytes = peak_bytes();
+    return to_json(answer);
+  }
+
+ private:
+  /// A store that is full, read-only or somebody else's costs the run its memory, not its result.
+  static void insert(ArtifactCache& cache, const CompileJob& job, CompileAnswer& answer) {
+    if (job.keep_in_scratch) ArtifactCache(scratch_cache(job.scratch)).insert(answer.artifact, job.request);
+    try {
+      cache.insert(answer.artifact, job.request);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::io || job.scratch.empty()) throw;
+      ArtifactCache(scratch_cache(job.scratch)).insert(answer.artifact, job.request);
+      answer.warning = error.what();
+    }
+  }
+
+  Artifact compile(const CompileJob& job) {
+    auto& slot = toolchains_[job.backend];
+    if (!slot) slot = make_backend(job.backend)->open_toolchain();
+    return compile_checked(*slot, job.request);
+  }
+  std::map<std::string, std::unique_ptr<Toolchain>> toolchains_;
+};
+
+class BenchHandler {
+ public:
+  explicit BenchHandler(int out) : out_(out) {}
+  nlohmann::json operator()(const nlohmann::json& message) {
+    if (message.at("do") == "open") {
+      open(open_job_from_json(message));
+      return {{"opened", true}};
+    }
+    if (!session_) throw Error(ErrorKind::io, "the bench worker was asked to measure before it was given a problem");
+    if (message.at("do") == "reference") {
+      session_->prepare_reference();
+      return {{"prepared", true}, {warnings_member, session_->warnings()}};
+    }
+    session_->prepare_reference();
+    const std::vector<int> earlier = children_of(getpid());
+    const bool rounds = message.at("do") == "rounds";
+    const Watching watching(*this, rounds);
+    const ThreadStates before = watch_ ? thread_states() : ThreadStates();
+    nlohmann::json answer =
+        rounds ? measure_rounds(message, before) : to_json(session_->bench(bench_job_from_json(message)));
+    kill_children_but(earlier, stray_wait_s);  // a kernel's own, which would disturb the next one
+    if (!before.empty() && any_rescheduled(before, thread_states())) answer[worn_member] = true;
+    const std::uint64_t arguments = session_->host_bytes();
+    if (watch_ && held_memory_bytes() > first_bytes_ + arguments + arguments / 4 + left_behind_bytes)
+      answer[worn_member] = true;
+    return answer;
+  }
+
+ private:
+  /// While kernels run. On a CPU they may take half of the memory that is free; on a GPU they cannot take this
+  /// machine's.
+  struct Watching {
+    Watching(BenchHandler& service, bool rounds) : watch(service.watch_.get()) {
+      if (!watch) return;
+      service.rounds_ = rounds;
+      service.limit_bytes_ = available_memory_bytes() / 2;
+      service.before_bytes_ = held_memory_bytes();
+      watch->begin(service.before_bytes_ + service.limit_bytes_);
+    }
+    ~Watching() {
+      if (watch) watch->end();
+    }
+    MemoryWatch* watch;
+  };
+
+  /// Where one of the kernels changed how its threads are scheduled, the others ran on them, too.
+  nlohmann::json measure_rounds(const nlohmann::json& message, const ThreadStates& before) {
+    RoundsAnswer answer = session_->measure_rounds(rounds_job_from_json(message));
+    if (any_rescheduled(before, thread_states()))
+      answer.taints.emplace_back("a kernel changed the priority or affinity of threads that ran others");
+    return to_json(answer);
+  }
+
+  /// Answers in place of the kernel, which may never return, and ends this process.
+  void end_for_memory(std::uint64_t held_bytes) {
+    const std::uint64_t taken = held_bytes - std::min(before_bytes_, held_bytes), total = total_memory_bytes();
+    const Lack lack = lack_behind_memory_limit(taken, total);
+    const std::string message =
+        lack == Lack::none
+            ? fmt::format(
+                  "the kernel took {} of memory beside its arguments, more than half of all that there is ({}), "
+                  "and was stopped",
+                  human_bytes(taken), human_bytes(total))
+            : fmt::format(
+                  "the kernel took more than {} of memory beside its arguments, half of what was free then, and "
+                  "was stopped",
+                  human_bytes(limit_bytes_));
+    BenchAnswer answer;
+    RoundsAnswer of_rounds;
+    answer.outcome = of_rounds.outcome = Outcome::crashed;
+    answer.lack = of_rounds.lack = lack;
+    answer.stage = "run";
+    answer.message = of_rounds.message = message;
+    write_message(out_, rounds_ ? to_json(of_rounds) : to_json(answer));
+    for (const int child : children_of(getpid())) kill_tree(child);
+    if (getpgrp() == getpid()) kill(0, SIGKILL);
+    _exit(1);
+  }
+
+  void open(OpenJob job) {
+    session_.reset();
+    if (!device_) {
+      device_ = make_backend(job.backend)->open_device(job.device);
+      first_bytes_ = held_memory_bytes();
+      // Programs are other processes.
+      if (is_cpu(device_->info()) && device_->info().backend != "process")
+        watch_ = std::make_unique<MemoryWatch>(held_memory_bytes, [this](std::uint64_t held) { end_for_memory(held); });
+    }
+    session_ = std::make_unique<BenchSession>(*device_, std::move(job), awake_clock());
+  }
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<BenchSession> session_;
+  const int out_;
+  std::uint64_t first_bytes_ = 0;   ///< held before any problem was opened
+  std::uint64_t limit_bytes_ = 0;   ///< of the kernel that runs
+  std::uint64_t before_bytes_ = 0;  ///< held before it ran
+  bool rounds_ = false;             ///< what is answered is a RoundsAnswer
+  std::unique_ptr<MemoryWatch> watch_;
+};
+
+/// The sanitizers' libraries must be there when a process starts: this one starts anew as a bench worker with them.
+/// What keeps it from that is the answer to every request.
+int sanitized_bench_worker(int in, int out) {
+  ErrorKind kind = ErrorKind::unavailable;
+  std::string reason;
+  try {
+    for (const auto& [name, value] : host::sanitizer_environment()) setenv(name.c_str(), value.c_str(), 1);
+    execl("/proc/self/exe", "xtune", "worker", "bench", static_cast<char*>(nullptr));
+    reason = std::string("the bench worker could not be started with sanitizers: ") + std::strerror(errno);
+  } catch (const Error& error) {
+    kind = error.kind();
+    reason = error.what();
+  }
+  return serve(
+      open_channel(in, out), [&](const nlohmann::json&) -> nlohmann::json { throw Error(kind, reason); }, false);
+}
+
+}  // namespace
+
+int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes) {
+  const Channel channel = open_channel(in, out);
+#ifndef XTUNE_SANITIZED  // sanitizers map terabytes of shadow memory
+  if (memory_limit_bytes > 0) limit_address_space(memory_limit_bytes);
+#else
+  (void)memory_limit_bytes;
+#endif
+  return serve(channel, CompileHandler(), false);
+}
+
+int bench_worker_main(int in, int out, bool sanitize) {
+  if (sanitize) return sanitized_bench_worker(in, out);
+  const Channel channel = open_channel(in, out);
+  adopt_orphans();
+  const SuspensionWatch watch;
+  count_continue_signals();
+  return serve(channel, BenchHandler(channel.out), true);
+}
+
+}  // namespace xtune

@@ -1,0 +1,23 @@
+// The worker processes' main loops: `xtune worker compile | bench | probe`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/target/inventory.hpp"
+
+namespace xtune {
+
+/// Reads messages from fd in, writes answers to fd out, until in ends; returns the process's exit code. The loops own
+/// the process: they point standard output at standard error, so that a kernel's or compiler's printing cannot break
+/// into the protocol, and kill their whole process group as soon as the driver is gone.
+int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes);
+/// sanitize: with the run-time libraries of AddressSanitizer and UBSan, which kernels of the host backend call.
+int bench_worker_main(int in, int out, bool sanitize);
+
+/// Asks a backend in this process, which initialises its driver. Never throws for what is absent.
+BackendState probe_backend(const std::string& name);
+/// Prints one line of JSON: what a backend finds on this machine (core/target/inventory.hpp reads it).
+int probe_worker_main(const std::string& backend);
+
+}  // namespace xtune

@@ -1,0 +1,153 @@
+// Scripts of submissions, whatever stands in names, and one type of GPU a component.
+#include "cluster/submission.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "base/files.hpp"
+#include "base/shell_words.hpp"
+#include "base/subprocess.hpp"
+#include "cluster/job_scripts.hpp"
+#include "cluster/one_device.hpp"
+#include "cluster/sbatch_options.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+Submission evil(const std::filesystem::path& folder) {
+  Submission submission;
+  submission.name = "suite-1";
+  submission.store = folder / "it's $HOME \"store\"";
+  submission.folder = submission.store / "submissions" / "suite-1";
+  submission.program = "/opt/my tools/xtune";
+  submission.specs = {"/data/a b;touch pwned/`id`.toml"};
+  submission.run_arguments = {"-D", "K='; exit 9 #"};
+  submission.components = {parse_component("sm_90a:nodes=2,gpus-per-node=4,gres=gpu:h100:4"),
+                           parse_component("gfx942:nodes=1,gpus-per-node=2,constraint=mi300a&nvme,partition=amd")};
+  submission.sbatch = {"--time=1:00:00", "-A", "a project"};
+  submission.compile_job = true;
+  submission.compile_sbatch = {"--partition=cpu"};
+  return submission;
+}
+
+}  // namespace
+
+TEST_CASE("Components, and what is wrong with them") {
+  const JobComponent component = parse_component("sm_90a:nodes=2,gpus-per-node=4,gres=gpu:h100:4,partition=gh");
+  CHECK(component.arch == "sm_90a");
+  CHECK(component.nodes == 2);
+  CHECK(component.gpus_per_node == 4);
+  CHECK(component.gres == "gpu:h100:4");
+  CHECK(component.partition == "gh");
+  CHECK(parse_component("gfx942").arch == "gfx942");
+  CHECK(parse_component("nodes=3").nodes == 3);
+  CHECK(parse_component("gres=gpu:h100:2").arch.empty());
+  const auto refused = [](const std::string& text, const std::string& why) {
+    CHECK_THROWS_WITH_AS(parse_component(text), doctest::Contains(why.c_str()), Error);
+  };
+  refused("sm_90:node=2", "unknown key 'node' (did you mean 'nodes'?)");
+  refused("nodes=0", "nodes='0' is no count of at least 1");
+  refused("gpus-per-node=x", "gpus-per-node='x'");
+  refused("partition=a b", "letters, digits");
+  refused("gres=a\n#SBATCH --uid=0", "letters, digits");
+  refused("", "arch=''");
+}
+
+TEST_CASE("Scripts are good shell, with each foreign word one word") {
+  const TemporaryDirectory folder;
+  const std::vector<JobStep> steps = job_steps(evil(folder.path()));
+  REQUIRE(steps.size() == 3);
+  CHECK(steps[0].name == "compile");
+  CHECK(steps[1].name == "measure");
+  CHECK(steps[2].name == "merge");
+  const bool shellcheck = run_command({"sh", "-c", "command -v shellcheck"}).ok();
+  for (const JobStep& step : steps) {
+    const std::filesystem::path script = folder.path() / (step.name + ".sh");
+    write_file_atomically(script, step.script);
+    const CommandResult syntax = run_command({"bash", "-n", script.string()});
+    CHECK_MESSAGE(syntax.ok(), syntax.stderr_text);
+    if (shellcheck) {  // SC2016: a $ in quotes, which is what quotes are for
+      const CommandResult checked = run_command({"shellcheck", "--exclude=SC2016", script.string()});
+      CHECK_MESSAGE(checked.ok(), checked.stdout_text);
+    }
+  }
+  CHECK(has(steps[0].script, "--arch sm_90a,gfx942"));
+  CHECK(has(steps[1].script, "#SBATCH hetjob\n#SBATCH --nodes=1\n"));
+  CHECK(has(steps[1].script, "--gres=gpu:h100:4"));
+  CHECK(has(steps[1].script,
+            "srun --export=ALL --kill-on-bad-exit=0 --wait=0 --no-kill --het-group=1 --gpus-per-task=1"));
+  CHECK(steps[1].arguments.size() == 2 + 3 + 1 + 3);
+
+  // What the shell makes of the words is what they were.
+  const std::vector<std::string> words{"it's", "a b", "$HOME", "`id`", "\"", "", "x\ny", "*"};
+  const CommandResult echo = run_command({"bash", "-c", "printf '%s|' " + command_line(words)});
+  CHECK(echo.stdout_text == "it's|a b|$HOME|`id`|\"||x\ny|*|");
+}
+
+TEST_CASE("One component is no heterogeneous job; without an architecture nothing compiles first") {
+  Submission submission = evil("/tmp");
+  submission.components = {JobComponent{"", 4, 0, "", "", ""}};
+  const std::vector<JobStep> steps = job_steps(submission);
+  REQUIRE(steps.size() == 2);
+  CHECK_FALSE(has(steps[0].script, "het"));
+  CHECK_FALSE(has(steps[0].script, "gpu"));
+  CHECK(compile_command(submission).empty());
+}
+
+TEST_CASE("Options of sbatch are options; the account is that of all steps") {
+  const auto refused = [](const std::vector<std::string>& words, const std::string& why) {
+    CHECK_THROWS_WITH_AS(check_sbatch_options(words, "behind --"), doctest::Contains(why.c_str()), Error);
+  };
+  check_sbatch_options({}, "behind --");
+  check_sbatch_options({"--time=5", "-A", "a project", "-t5", "--qos", "high", "--exclusive", "-H"}, "behind --");
+  check_sbatch_options({"--account=a", "--acctg-freq=30", "-A", "array"}, "behind --");
+  for (const char* array : {"--array=0-3", "--array", "--arr=0-3", "-a0-3", "-a"})
+    refused({"--time=5", array, "0-3"}, "once for each index");
+  refused({"job.sh"}, "behind --: 'job.sh' is no option");
+  refused({"--time=5", "job.sh"}, "'job.sh'");
+  refused({"-A", "project", "job.sh"}, "'job.sh'");
+  refused({"--time=5", ":", "--time=6"}, "':'");
+  refused({"--", "job.sh"}, "'--'");
+  refused({"--time=5", ""}, "''");
+
+  using Words = std::vector<std::string>;
+  CHECK(account_option({"--time=5", "-A", "a project"}) == Words{"--account=a project"});
+  CHECK(account_option({"-Ap"}) == Words{"--account=p"});
+  CHECK(account_option({"--account", "p"}) == Words{"--account=p"});
+  CHECK(account_option({"--account=p", "--account=q"}) == Words{"--account=q"});
+  CHECK(account_option({"--accounting", "-A"}).empty());
+
+  const std::vector<JobStep> steps = job_steps(evil("/tmp"));
+  for (const JobStep& step : {steps.front(), steps.back()})
+    CHECK(std::count(step.arguments.begin(), step.arguments.end(), "--account=a project") == 1);
+}
+
+TEST_CASE("A submission is found again") {
+  const TemporaryDirectory folder;
+  Submission submission = evil(folder.path());
+  write_submission(submission, {{"measure", "17"}});
+  const std::vector<Submitted> list = read_submissions(submission.store);
+  REQUIRE(list.size() == 1);
+  CHECK(list[0].name == "suite-1");
+  CHECK(list[0].steps.at(0).job == "17");
+  CHECK(list[0].specs == submission.specs);
+  write_file_atomically(submission.folder / "submission.json", "{");
+  CHECK(read_submissions(submission.store).empty());
+  CHECK(read_submissions("/nowhere").empty());
+}
+
+TEST_CASE("A component has one type of GPU") {
+  const TemporaryDirectory store;
+  require_one_device(store.path(), "s", "0", "NVIDIA H100", "sm_90");
+  require_one_device(store.path(), "s", "0", "NVIDIA H100", "sm_90");
+  require_one_device(store.path(), "s", "1", "AMD MI300A", "gfx942");
+  CHECK_THROWS_WITH_AS(require_one_device(store.path(), "s", "0", "NVIDIA H200", "sm_90"),
+                       doctest::Contains("NVIDIA H100 (sm_90) on"), Error);
+  CHECK_THROWS_WITH_AS(require_one_device(store.path(), "s", "1", "NVIDIA H100", "sm_90"),
+                       doctest::Contains("give each type its own"), Error);
+}

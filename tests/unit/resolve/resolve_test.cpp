@@ -1,0 +1,539 @@
+// From a configuration to its request, launch, arguments, limits and keys.
+#include "core/resolve/resolve.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <set>
+
+#include "base/files.hpp"
+#include "core/build/keyed_files.hpp"
+#include "core/validate/npy.hpp"
+#include "fakes/environment_variable.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+Text text(const std::string& words, std::size_t line = 3) { return {words, {"gemm.toml", line, 5}}; }
+
+DeviceInfo device() {
+  DeviceInfo info;
+  info.backend = "cuda";
+  info.name = "NVIDIA H200";
+  info.vendor = "nvidia";
+  info.arch = "sm_90";
+  info.compute_units = 132;
+  info.shared_per_block = 49152;
+  info.shared_per_block_optin = 232448;
+  info.registers_per_block = 65536;
+  return info;
+}
+
+// A small job: BLOCK and STAGES reach the compiler, RASTER the launch only.
+struct Job {
+  TemporaryDirectory folder;
+  Spec spec;
+  Bindings problem{{"M", std::int64_t{1000}}, {"N", std::int64_t{64}}};
+  DeviceInfo info = device();
+  std::string toolchain = "nvrtc 13.0", arch = "sm_90a";
+
+  Job() {
+    write("gemm.cu", "#include \"tile.h\"\n__global__ void gemm() {}\n");
+    write("tile.h", "int tile;\n");
+    write("naive.cu", "__global__ void naive() {}\n");
+    spec.kernel.name = "gemm";
+    spec.kernel.source = folder.path() / "gemm.cu";
+    spec.kernel.entry = text("gemm<{BLOCK}, {STAGES * 2}>");
+    spec.kernel.options = {text("-std=c++17"), text("-maxrregcount={BLOCK + 1}")};
+    spec.kernel.options_cuda = {text("-lineinfo")};
+    spec.kernel.options_hip = {text("-mwavefrontsize64")};
+    spec.kernel.defines = {{"ROWS", text("{M}")}};
+    spec.kernel.include_dirs = {"/opt/inc"};
+    spec.parameters = {{"BLOCK", {std::int64_t{64}, std::int64_t{128}}, true},
+                       {"STAGES", {std::int64_t{2}, std::int64_t{3}}, true},
+                       {"RASTER", {std::int64_t{0}, std::int64_t{4}}, false},
+                       {"FAST", {true, false}, true}};
+    spec.launch.grid = {text("ceildiv(M, BLOCK)"), text("N // 64")};
+    spec.launch.block = {text("BLOCK * 2")};
+    spec.launch.shared = text("STAGES * BLOCK * 16");
+    add_buffer("A", ArgRole::in, {"M", "N"});
+    add_scalar("m", DType::i32, "M");
+    add_buffer("C", ArgRole::out, {"N", "M"});
+
+    spec.validate.reference.kind = ReferenceSpec::Kind::kernel;
+    spec.validate.reference.name = "naive";
+    spec.validate.reference.source = folder.path() / "naive.cu";
+  }
+
+  void write(const std::string& name, const std::string& words) const { std::ofstream(folder.path() / name) << words; }
+  void add_buffer(const std::string& name, ArgRole role, const std::vector<std::string>& shape) {
+    ArgSpec argument;
+    argument.name = name;
+    argument.at = {"gemm.toml", 20, 1};
+    argument.role = role;
+    argument.dtype = DType::f16;
+    for (const std::string& extent : shape) argument.shape.push_back(text(extent, 21));
+    spec.args.push_back(argument);
+  }
+  void add_scalar(const std::string& name, DType type, const std::string& value) {
+    ArgSpec argument;
+    argument.name = name;
+    argument.kind = ArgKind::scalar;
+    argument.dtype = type;
+    argument.value = text(value, 30);
+    spec.args.push_back(argument);
+  }
+  Space space() const { return Space(spec.parameters, {}, problem); }
+  template <class Use>
+  auto with(const Use& use, bool sanitize = false) const {
+    const Space configs = space();
+    const CandidateResolver resolver(spec, configs, problem, info, arch, toolchain, sanitize);
+    return use(resolver);
+  }
+  Config config(std::int64_t block = 64, std::int64_t stages = 2, std::int64_t raster = 0, bool fast = true) const {
+    return {block, stages, raster, fast};
+  }
+  std::string key(const Config& c) const {
+    return with([&](const CandidateResolver& r) {
+      return key_of(r.measurement_key_parts(c, r.artifact_key(r.compile_request(c))));
+    });
+  }
+  std::string key() const { return key(config()); }
+};
+
+template <class Call>
+std::string refused(ErrorKind kind, const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    CHECK(error.kind() == kind);
+    return error.what();
+  }
+  return "accepted";
+}
+
+template <class Call>
+std::string rejected(const Call& call) {
+  try {
+    call();
+  } catch (const CandidateFailure& failure) {
+    CHECK(failure.outcome() == Outcome::rejected);
+    return failure.what();
+  }
+  return "accepted";
+}
+
+bool mentions(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a request holds all that the compiler needs, and launch-only parameters stay out of it") {
+  const Job job;
+  const CompileRequest request =
+      job.with([&](const auto& r) { return r.compile_request(job.config(128, 3, 4, false)); });
+  CHECK(request.entry == "gemm<128, 6>");
+  CHECK(request.options == std::vector<std::string>{"-std=c++17", "-maxrregcount=129", "-lineinfo"});
+  CHECK(request.defines == std::vector<std::pair<std::string, std::string>>{
+                               {"BLOCK", "128"}, {"STAGES", "3"}, {"FAST", "0"}, {"ROWS", "1000"}});
+  CHECK(request.include_dirs == std::vector<std::string>{job.folder.path().string(), "/opt/inc"});
+  CHECK(request.source == read_file(job.spec.kernel.source));
+  CHECK(request.source_name == job.spec.kernel.source.string());
+  CHECK(request.arch == "sm_90a");
+  CHECK_FALSE(request.sanitize);
+  CHECK(job.with([&](const auto& r) { return r.compile_request(job.config()); }, true).sanitize);
+}
+
+TEST_CASE("the launch, and what no device takes") {
+  Job job;
+  const auto launch = [&] { return job.with([&](const auto& r) { return r.launch(job.config(128)); }); };
+  Launch found = launch();
+  CHECK(found.grid == std::array<std::uint32_t, 3>{8, 1, 1});
+  CHECK(found.block == std::array<std::uint32_t, 3>{256, 1, 1});
+  CHECK(found.cluster == std::array<std::uint32_t, 3>{0, 0, 0});
+  CHECK(found.shared_bytes == 4096);
+  job.spec.launch.cluster = {text("2")};
+  CHECK(launch().cluster == std::array<std::uint32_t, 3>{2, 1, 1});
+  job.spec.launch.shared.reset();
+  CHECK(launch().shared_bytes == 0);
+  job.spec.launch.grid[1] = text("N // 128");
+  CHECK(rejected(launch) == "grid[1]: N // 128 = 0, but a launch takes 1 to 4294967295");
+  job.spec.launch.grid[1] = text("M * 5000000");
+  CHECK(mentions(rejected(launch), "grid[1]: M * 5000000 = 5000000000"));
+  job.spec.launch.grid.pop_back();
+  job.spec.launch.shared = text("BLOCK - 129");
+  CHECK(mentions(rejected(launch), "shared: BLOCK - 129 = -1, but a launch takes 0 to"));
+  job.spec.launch.shared = text("N // (M - 1000)", 44);
+  CHECK(mentions(refused(ErrorKind::invalid_spec, launch), "gemm.toml:44:"));
+}
+
+TEST_CASE("a text without a value rejects the configuration that it has none for, with place and values") {
+  const auto rejection = [](const Job& job, std::int64_t block) {
+    return rejected([&] { job.with([&](const auto& r) { return r.launch(job.config(block)); }); });
+  };
+  const auto checked = [&](const Job& job, const std::string& message) {
+    CHECK(rejection(job, 64) == "gemm.toml:44:7: " + message);
+    CHECK(rejection(job, 128) == "accepted");
+    // It has a request and a key all the same: the rejection is stored under it.
+    CHECK(job.key(job.config(64)) == job.key(job.config(64)));
+    CHECK(job.key(job.config(64)) != job.key(job.config(128)));
+  };
+  Job job;
+  const Spec good = job.spec;
+  job.spec.launch.grid[0] = text("M // (BLOCK - 64)", 44);
+  CHECK(
+      mentions(rejection(job, 64), "gemm.toml:44:7: division by zero in \"M // (BLOCK - 64)\" (BLOCK = 64, M = 1000)"));
+  CHECK(rejection(job, 128) == "accepted");
+  job.spec = good;
+  job.spec.kernel.entry = text("k<{M // (BLOCK - 64)}>", 44);
+  CHECK(mentions(rejection(job, 64), "gemm.toml:44:10: division by zero in \"k<{M // (BLOCK - 64)}>\" (BLOCK = 64"));
+  CHECK(rejection(job, 128) == "accepted");
+  job.spec = good;
+  job.spec.kernel.options.push_back(text("{M // (BLOCK - 64)}", 44));
+  CHECK(mentions(rejection(job, 64), "gemm.toml:44:8: division by zero"));
+  CHECK(job.key(job.config(64)) != job.key(job.config(128)));
+  job.spec = good;
+  job.spec.kernel.defines[0].second = text("{M // (BLOCK - 64)}", 44);
+  CHECK(mentions(rejection(job, 64), "gemm.toml:44:8: division by zero"));
+  job.spec = good;
+  job.spec.args[1].value = text("M // (BLOCK - 64)", 44);
+  checked(job, "division by zero in \"M // (BLOCK - 64)\" (BLOCK = 64, M = 1000)");
+  job.spec = good;
+  job.spec.args[1].dtype = DType::i8;
+  job.spec.args[1].value = text("191 - BLOCK", 44);
+  CHECK(mentions(rejection(job, 128), "accepted"));
+  job.spec.args[1].value = text("128 // BLOCK * 64", 44);
+  CHECK(rejection(job, 64) == "gemm.toml:44:5: argument 'm': 128 // BLOCK * 64 = 128 does not fit i8 (BLOCK = 64)");
+}
+
+TEST_CASE("a failing text that no parameter has part in fails for all, and so does the reference's launch") {
+  Job job;
+  const Spec good = job.spec;
+  job.spec.args[1].value = text("N // (M - 1000)", 44);
+  const auto launch = [&] { return job.with([&](const auto& r) { return r.launch(job.config()); }); };
+  CHECK(mentions(refused(ErrorKind::invalid_spec, launch), "gemm.toml:44:"));
+  job.spec = good;
+  job.spec.validate.reference.launch = LaunchSpec{{text("M // (BLOCK - 64)", 50)}, {text("32")}, {}, {}};
+  job.spec.validate.reference.at = {"gemm.toml", 49, 13};
+  const auto reference = [&] { return job.with([&](const auto& r) { return r.reference_launch(job.config()); }); };
+  CHECK(mentions(refused(ErrorKind::invalid_spec, reference), "gemm.toml:50:7: division by zero"));
+  job.spec.validate.reference.launch->grid[0] = text("M - 1000", 50);
+  CHECK(mentions(refused(ErrorKind::invalid_spec, reference), "gemm.toml:49:13: the reference's launch: grid[0]"));
+}
+
+TEST_CASE("a rejected configuration's key does not depend on where the spec lies") {
+  Job here, there;
+  here.spec.launch.grid[0] = text("M // (BLOCK - 64)", 44);
+  there.spec.launch.grid[0] = Text{"M // (BLOCK - 64)", {"/elsewhere/gemm.toml", 45, 1}};
+  CHECK(here.key() == there.key());
+}
+
+TEST_CASE("the key of a sanitized kernel's measurement says so, others do not mention it") {
+  const Job job;
+  const auto parts = [&](bool sanitize) {
+    return job.with(
+        [&](const auto& r) {
+          return r.measurement_key_parts(job.config(), r.artifact_key(r.compile_request(job.config())));
+        },
+        sanitize);
+  };
+  CHECK(parts(true).back() == std::pair<std::string, std::string>{"sanitize", "true"});
+  CHECK(parts(false).back().first != "sanitize");
+}
+
+TEST_CASE("Where macros name headers, the parameters that have a part in it count, also those that others lead to") {
+  Job job;
+  job.write("gemm.cu", "#define S2(x) #x\n#define S(x) S2(x)\n#include S(NAME.h)\n#include S(UNSET.h)\nvoid gemm();\n");
+  for (const char* name : {"one.h", "two.h", "three.h", "four.h"}) job.write(name, std::string("// ") + name);
+  job.spec.parameters.push_back({"NAME", {std::string("one"), std::string("two"), std::string("B")}, true});
+  job.spec.parameters.push_back({"B", {std::string("three"), std::string("four")}, true});
+  job.with([&](const CandidateResolver& r) {
+    const auto header = [&](const char* name, const char* b) {
+      Config config = job.config();
+      config.insert(config.end(), {std::string(name), std::string(b)});
+      const auto files = r.compile_request(config).files;
+      return files && !files->files.empty() ? std::filesystem::path(files->files.back().path).filename().string() : "";
+    };
+    for (int turn = 0; turn < 2; ++turn) {
+      CHECK(header("one", "three") == "one.h");
+      CHECK(header("two", "three") == "two.h");
+      CHECK(header("one", "four") == "one.h");
+      // NAME leads to B here, which decided nothing before.
+      CHECK(header("B", "three") == "three.h");
+      CHECK(header("B", "four") == "four.h");
+    }
+    return 0;
+  });
+}
+
+TEST_CASE("What the dynamic linker is told counts where kernels run in a process of the system, and is set") {
+  for (const char* backend : {"host", "kokkos", "cuda"}) {
+    CAPTURE(backend);
+    Job job;
+    job.info.backend = backend;
+    const std::string library = (job.folder.path() / "pre.so").string();
+    job.write("pre.so", "one");
+    const Variable no_path("LD_LIBRARY_PATH", ""), no_tunables("GLIBC_TUNABLES", ""), no_preload("LD_PRELOAD", "");
+    const std::string plain = job.key();
+    const bool counts = std::string(backend) != "cuda";
+    for (const char* name : {"LD_LIBRARY_PATH", "GLIBC_TUNABLES", "LD_PRELOAD"}) {
+      const Variable set(name, library);
+      CHECK((job.key() != plain) == counts);
+    }
+    const Variable preload("LD_PRELOAD", "libm.so.6:" + library);
+    const std::string one = job.key();
+    job.write("pre.so", "another");
+    CHECK((job.key() != one) == counts);
+  }
+}
+
+TEST_CASE("limits of the device, before and after compiling") {
+  Job job;
+  Launch launch;
+  ResourceUsage usage;
+  usage.static_shared_bytes = 1024;
+  usage.registers = 255;
+  usage.max_threads_per_block = 256;
+  const auto violation = [&](bool compiled) {
+    return job.with([&](const auto& r) { return r.limit_violation(launch, compiled ? &usage : nullptr); })
+        .value_or("none");
+  };
+  launch.block = {256, 1, 1};
+  launch.shared_bytes = 232448;
+  CHECK(violation(false) == "none");
+  CHECK(mentions(violation(true), "1024 static + 232448 dynamic"));
+  launch.shared_bytes = 0;
+  CHECK(violation(true) == "none");
+  launch.block = {257, 1, 1};
+  CHECK(violation(false) == "none");
+  CHECK(mentions(violation(true), "block of 257 threads exceeds the 256"));
+  usage.max_threads_per_block = 1024;
+  CHECK(mentions(violation(true), "255 registers a thread * 257 threads"));
+  launch.block = {2048, 1, 1};
+  CHECK(mentions(violation(false), "2048"));
+}
+
+TEST_CASE("scalars are encoded in their type, and refused where they do not fit") {
+  Job job;
+  job.add_scalar("half", DType::i64, "M / 2");
+  job.add_scalar("alpha", DType::f32, "BLOCK");
+  job.add_scalar("flag", DType::boolean, "M > 3");
+  const auto scalars = [&] { return job.with([&](const auto& r) { return r.scalars(job.config()); }); };
+  const auto found = scalars();
+  REQUIRE(found.size() == 4);
+  const auto value = [&](std::size_t i, DType type) { return decode(type, found[i].bytes.data()); };
+  CHECK(found[0].size == 4);
+  CHECK(value(0, DType::i32) == 1000);
+  CHECK(found[1].size == 8);
+  CHECK(value(1, DType::i64) == 500);
+  CHECK(value(2, DType::f32) == 64);
+  CHECK(value(3, DType::boolean) == 1);
+  for (const auto& [type, words] : std::vector<std::pair<DType, std::string>>{{DType::i8, "M"},
+                                                                              {DType::i32, "M / 3"},
+                                                                              {DType::u32, "0 - M"},
+                                                                              {DType::u64, "0 - 1"},
+                                                                              {DType::i32, "M * 10000000"},
+                                                                              {DType::f32, "'x'"}}) {
+    job.spec.args.back().dtype = type;
+    job.spec.args.back().value = text(words, 30);
+    CHECK(mentions(refused(ErrorKind::invalid_spec, scalars), "gemm.toml:30:5: argument 'flag': " + words + " = "));
+  }
+}
+
+TEST_CASE("layouts and tolerances") {
+  Job job;
+  const auto layouts = [&] { return job.with([](const auto& r) { return r.layouts(); }); };
+  const auto found = layouts();
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].name == "A");
+  CHECK(found[0].shape == std::vector<std::uint64_t>{1000, 64});
+  CHECK(found[1].role == ArgRole::out);
+  CHECK(found[1].bytes() == 128000);
+  auto tolerances = job.with([](const auto& r) { return r.tolerances(); });
+  REQUIRE(tolerances.size() == 1);
+  CHECK(tolerances[0].first == "C");
+  CHECK_FALSE(tolerances[0].second.rtol.has_value());
+  CHECK_FALSE(tolerances[0].second.reduction.has_value());
+  job.spec.validate.rtol = 0.5;
+  job.spec.validate.max_mismatched_ratio = 0.25;
+  tolerances = job.with([](const auto& r) { return r.tolerances(); });
+  CHECK(tolerances[0].second.rtol == 0.5);
+  CHECK_FALSE(tolerances[0].second.atol.has_value());
+  CHECK(tolerances[0].second.max_mismatched_ratio == 0.25);
+  job.spec.validate.reduction = text("M - 1", 31);
+  CHECK(job.with([](const auto& r) { return r.tolerances(); })[0].second.reduction == 999);
+  job.spec.validate.reduction = text("M - 1001", 31);
+  CHECK(mentions(refused(ErrorKind::invalid_spec, [&] { job.with([](const auto& r) { return r.tolerances(); }); }),
+                 "gemm.toml:31:5: a reduction length must be at least 0, and this is -1"));
+  for (const char* extent : {"M - 1000", "M - 1001"}) {
+    job.spec.args[0].shape[1] = text(extent, 21);
+    CHECK(mentions(refused(ErrorKind::invalid_spec, layouts), "gemm.toml:21:5: argument 'A': its extent"));
+  }
+  for (const char* extent : {"M ** 4", "9223372036854775807"}) {
+    job.spec.args[0].shape[1] = text(extent, 21);
+    CHECK(mentions(refused(ErrorKind::invalid_spec, layouts), "gemm.toml:20:1: argument 'A' is f16[1000, "));
+  }
+}
+
+TEST_CASE("bindings") {
+  const Job job;
+  const Bindings names = job.with([&](const auto& r) { return r.bindings(job.config(128)); });
+  CHECK(names.at("BLOCK") == Value(std::int64_t{128}));
+  CHECK(names.at("M") == Value(std::int64_t{1000}));
+  CHECK(names.at("device.compute_units") == Value(std::int64_t{132}));
+  CHECK(job.with([&](const auto& r) { return r.config_bindings(job.config()); }).size() == 4);
+}
+
+TEST_CASE("the reference takes the kernel's options, defines and launch unless it has its own") {
+  Job job;
+  const auto request = [&] { return job.with([&](const auto& r) { return r.reference_request(job.config()); }); };
+  const auto launch = [&] { return job.with([&](const auto& r) { return r.reference_launch(job.config()); }); };
+  CHECK(request().entry == "naive");
+  CHECK(request().source == read_file(job.folder.path() / "naive.cu"));
+  CHECK(request().options == std::vector<std::string>{"-std=c++17", "-maxrregcount=65", "-lineinfo"});
+  CHECK(request().defines.size() == 4);
+  CHECK(launch().block[0] == 128);
+  job.spec.validate.reference.options = {text("-O1")};
+  job.spec.validate.reference.launch = LaunchSpec{{text("M")}, {text("32")}, {}, {}};
+  CHECK(request().options == std::vector<std::string>{"-O1"});
+  CHECK(launch().grid[0] == 1000);
+  CHECK(launch().block[0] == 32);
+  CHECK(launch().shared_bytes == 0);
+  job.spec.validate.reference.source.clear();
+  CHECK(request().source == read_file(job.spec.kernel.source));
+}
+
+TEST_CASE("every configuration has a key of its own, the same each time") {
+  const Job job;
+  std::set<std::string> keys, artifacts;
+  for (const std::int64_t block : {64, 128})
+    for (const std::int64_t stages : {2, 3})
+      for (const std::int64_t raster : {0, 4})
+        for (const bool fast : {true, false}) {
+          const Config c = job.config(block, stages, raster, fast);
+          keys.insert(job.key(c));
+          CHECK(job.key(c) == job.key(c));
+          artifacts.insert(job.with([&](const auto& r) { return r.artifact_key(r.compile_request(c)); }));
+        }
+  CHECK(keys.size() == 16);
+  CHECK(artifacts.size() == 8);  // RASTER does not reach the compiler
+}
+
+TEST_CASE("whatever changes a measurement changes its key") {
+  Job job;
+  std::set<std::string> seen{job.key()};
+  const auto changes = [&](const char* what) {
+    CAPTURE(what);
+    CHECK(seen.insert(job.key()).second);
+  };
+  job.problem["M"] = std::int64_t{1001}, changes("problem");
+  job.spec.search.seed = 2, changes("seed");
+  job.spec.args[0].fill = Fill::randn, changes("fill");
+  job.spec.args[0].dtype = DType::bf16, changes("dtype");
+  job.spec.args[2].role = ArgRole::inout, changes("role");
+  job.spec.args[1].value = text("M - 1"), changes("scalar");
+  job.spec.launch.shared = text("64"), changes("shared memory");
+  job.spec.launch.grid[0] = text("N - 64"), changes("a launch that no device takes");
+  job.spec.validate.atol = 1, changes("tolerance");
+  job.spec.validate.reduction = text("64"), changes("reduction length");
+  job.spec.validate.accumulate = DType::f16, changes("accumulation");
+  job.spec.validate.max_mismatched_ratio = 0.25, changes("ratio");
+  job.spec.validate.repeat = 2, changes("repeated runs");
+  job.spec.validate.outlier_factor = 3, changes("outlier factor");
+  job.spec.measure.flush = Flush::none, changes("flush");
+  job.spec.measure.rep = 51, changes("rep");
+  job.spec.kernel.entry = text("other"), changes("entry");
+  job.spec.kernel.options.push_back(text("-G")), changes("options");
+  job.write("tile.h", "int other;\n"), changes("an included file");
+  job.write("naive.cu", "// other\n"), changes("the reference's source");
+  job.spec.validate.reference.name = "naive2", changes("the reference's name");
+  job.spec.validate.reference.launch = LaunchSpec{{text("M")}, {text("32")}, {}, {}}, changes("the reference's launch");
+  job.spec.validate.reference.kind = ReferenceSpec::Kind::builtin, changes("the reference's kind");
+  job.spec.validate.reference.bindings = {{"a", text("A")}}, changes("the builtin's bindings");
+  job.info.name = "NVIDIA H100", changes("device name");
+  job.info.compute_units = 100, changes("compute units");
+  job.info.driver = "99", changes("driver");
+  job.info.arch = "sm_91", changes("device architecture");
+  job.arch = "sm_91", changes("compiled architecture");
+  job.toolchain = "nvrtc 13.1", changes("toolchain");
+  const auto path = job.folder.path() / "a.npy";
+  write_npy(path, {DType::bf16, {1001, 64}, std::vector<std::byte>(2 * 1001 * 64)});
+  job.spec.args[0].file = path, changes("an input file");
+  write_npy(path, {DType::bf16, {1001, 64}, std::vector<std::byte>(2 * 1001 * 64, std::byte{1})});
+  changes("an input file's data");
+}
+
+TEST_CASE("what says nothing about a measurement leaves its key alone") {
+  Job job;
+  const std::string key = job.key();
+  job.info.uuid = "GPU-7";
+  job.info.index = 3;
+  job.spec.metrics.clear();
+  job.spec.search.strategy = "random";
+  job.spec.search.evals = 7;
+  job.spec.measure.statistic = "min";
+  job.spec.kernel.options_hip.clear();
+  job.spec.parameters[0].values.push_back(std::int64_t{256});
+  CHECK(job.key() == key);
+  CHECK(Job().key() == key);  // in another folder
+}
+
+TEST_CASE("folders and files that options name are read for the key too") {
+  Job job;
+  job.write("gemm.cu", "#include <deep.h>\n");
+  std::filesystem::create_directory(job.folder.path() / "deep");
+  job.write("deep/deep.h", "1");
+  job.write("forced.h", "1");
+  const std::string flag = (job.folder.path() / "deep").string();
+  for (const auto& options : std::vector<std::vector<std::string>>{
+           {"-I" + flag}, {"-I", flag}, {"--include-path=" + flag}, {"-isystem", flag}}) {
+    job.spec.kernel.options.clear();
+    for (const std::string& option : options) job.spec.kernel.options.push_back(text(option));
+    job.write("deep/deep.h", "1");
+    const std::string before = job.key();
+    job.write("deep/deep.h", "2");
+    CHECK(job.key() != before);
+  }
+  job.spec.kernel.options = {text("-include"), text((job.folder.path() / "forced.h").string())};
+  const std::string before = job.key();
+  job.write("forced.h", "2");
+  CHECK(job.key() != before);
+}
+
+TEST_CASE("a missing source or input file is an error that names it") {
+  Job job;
+  job.spec.args[0].file = "/nowhere/a.npy";
+  CHECK(mentions(refused(ErrorKind::io, [&] { job.key(); }), "/nowhere/a.npy"));
+  job.spec.kernel.source = "/nowhere/gemm.cu";
+  CHECK(mentions(refused(ErrorKind::io, [&] { job.with([](const auto&) { return 0; }); }), "/nowhere/gemm.cu"));
+}
+
+TEST_CASE(
+    "the files that a reference command names are part of the key, in options and with the problem's values too") {
+  Job job;
+  job.spec.path = job.folder.path() / "gemm.toml";
+  job.spec.validate.reference = {};
+  job.spec.validate.reference.kind = ReferenceSpec::Kind::command;
+  std::filesystem::create_directory(job.folder.path() / "refs");
+  const auto knows = [&](const char* word, const char* file) {
+    CAPTURE(word);
+    job.spec.validate.reference.command = {text("python3"), text(word)};
+    job.write(file, "1");
+    const std::string before = job.key();
+    job.write(file, "2");
+    const std::string after = job.key();
+    job.write(file, "1");
+    CHECK(job.key() == before);
+    return after != before;
+  };
+  CHECK(knows("ref.py", "ref.py"));
+  CHECK(knows("refs/{M}.py", "refs/1000.py"));
+  CHECK_FALSE(knows("refs/{M}.py", "refs/1001.py"));
+  CHECK(knows("--lib=./lib.py", "lib.py"));
+  CHECK(knows("--lib=lib{N}.py", "lib64.py"));
+  CHECK_FALSE(knows("--lib=./lib.py", "ref.py"));
+}

@@ -1,0 +1,108 @@
+// What a program is built with, and which backend runs it.
+#include "core/target/program_target.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/files.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+struct Job {
+  TemporaryDirectory folder;
+  Job() {
+    write_file_atomically(folder.path() / "make.sh", "#!/bin/sh\n");
+    std::filesystem::permissions(folder.path() / "make.sh", std::filesystem::perms::owner_all);
+  }
+  Spec spec(const std::string& process) const {
+    return parse_spec("[kernel]\nname = \"p\"\n[space.params]\nA = [1, 2]\nCC = ['gcc']\n[process]\n" + process,
+                      "p.toml", folder.path());
+  }
+  std::string fingerprint(const std::string& process) const { return build_fingerprint(spec(process)); }
+  std::string failure(const std::string& process, const TargetOptions& options = {}) const {
+    try {
+      choose_target(spec(process), options);
+      return "no failure";
+    } catch (const Error& error) {
+      return std::string(to_string(error.kind())) + ": " + error.what();
+    }
+  }
+};
+
+bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a build's fingerprint knows the program that it starts by its contents, and compilers' variables") {
+  const Job job;
+  const std::string make = "build = './make.sh {A} {out}'\nrun = '{out}'\n";
+  const std::string before = job.fingerprint(make);
+  CHECK(before.starts_with("make.sh sha256:"));
+  write_file_atomically(job.folder.path() / "make.sh", "#!/bin/sh\n# another\n");
+  std::filesystem::permissions(job.folder.path() / "make.sh", std::filesystem::perms::owner_all);
+  const std::string changed = job.fingerprint(make);
+  CHECK(changed != before);
+  // What else is set here is this machine's own business.
+  const std::string flags = ", LDFLAGS=-lfast", kit = ", XTUNE_TEST_SDK=7";
+  ::setenv("LDFLAGS", "-lfast", 1);
+  CHECK(says(job.fingerprint(make), flags));
+  CHECK_FALSE(says(job.fingerprint(make + "build_env = { LDFLAGS = 'x' }\n"), flags));
+  CHECK(job.fingerprint("run = 'true'\n") == "commands of the spec");
+  ::unsetenv("LDFLAGS");
+  ::setenv("XTUNE_TEST_SDK", "7", 1);
+  CHECK_FALSE(says(job.fingerprint(make), kit));
+  CHECK(says(job.fingerprint(make + "environment = ['XTUNE_TEST_SDK']\n"), kit));
+  ::unsetenv("XTUNE_TEST_SDK");
+}
+
+TEST_CASE("a program that differs by configuration is looked for when it is built") {
+  const Job job;
+  CHECK(job.fingerprint("build = '{CC} -o {out}'\nrun = '{out}'\n").starts_with("commands of the spec"));
+}
+
+TEST_CASE("a build's program that is not here is told at the command's place") {
+  const Job job;
+  const auto failure = [&](const std::string& process) {
+    try {
+      return job.fingerprint(process);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  CHECK(failure("run = '{out}'\nbuild = 'no-such-cc {out}'\n") ==
+        "p.toml:8:9: no-such-cc is in no folder of PATH: install it, load its module, or give its path");
+  CHECK(says(failure("run = '{out}'\nbuild = './none {out}'\n"), "./none is no program that may be executed"));
+}
+
+TEST_CASE("each program that a run starts is looked for, at its place") {
+  const Job job;
+  const auto failure = [&](const std::string& process) {
+    try {
+      require_programs(job.spec(process));
+      return std::string("none");
+    } catch (const Error& error) {
+      return std::string(to_string(error.kind())) + ": " + error.what();
+    }
+  };
+  CHECK(says(failure("run = 'no-such-program {A}'\n"), "no-such-program is in no folder of PATH"));
+  CHECK(says(failure("run = '{CC}'\ncheck = 'no-such-check'\n"), "no-such-check is in no folder of PATH"));
+  CHECK(failure("run = '{CC}'\nexec_prefix = 'no-such-wrapper -x'\n") ==
+        "unavailable: p.toml:8:15: no-such-wrapper is in no folder of PATH: install it, load its module, or give its "
+        "path");
+  CHECK(failure("run = '{CC}'\nexec_prefix = 'env A={A}'\n") == "none");
+}
+
+TEST_CASE("backends of kernels run no programs, and the process backend no kernels") {
+  const Job job;
+  TargetOptions options;
+  options.backend = "host";
+  CHECK(says(job.failure("run = 'true'\n", options), "invalid_argument: --backend host: the spec has [process]"));
+  options.backend = "process";
+  const Spec space = parse_spec("[kernel]\nname = \"s\"\n[space.params]\nA = [1]\n", "s.toml", job.folder.path());
+  CHECK_THROWS_WITH_AS(choose_target(space, options), doctest::Contains("the spec has no [process]"), Error);
+}

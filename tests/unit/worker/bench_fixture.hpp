@@ -1,0 +1,95 @@
+// A bench session over a fake device: y = 2x for 32 floats, its reference kernel, and configurations as functions.
+#pragma once
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "fakes/fake_clock.hpp"
+#include "fakes/fake_device.hpp"
+#include "worker/bench_session.hpp"
+
+namespace xtune::fakes {
+
+inline constexpr std::size_t count = 32;
+
+inline ArgumentPlan buffer(const std::string& name, ArgRole role, Fill fill = Fill::uniform) {
+  ArgumentLayout layout;
+  layout.name = name;
+  layout.role = role;
+  layout.dtype = DType::f32;
+  layout.shape = {count};
+  layout.fill = fill;
+  return {layout};
+}
+
+/// y = 2x, as long as the scalar says.
+inline double doubling(const FakeLaunch& call) {
+  const auto* x = call.buffer<float>(0);
+  auto* y = call.buffer<float>(1);
+  const auto n = call.scalar<std::int32_t>(0);
+  for (std::int32_t i = 0; i < n; ++i) y[i] = 2 * x[i];
+  return 1.5;
+}
+
+struct Bench {
+  TemporaryDirectory folder;
+  FakeDevice device;
+  FakeClock clock;
+  OpenJob open;
+  int reference_runs = 0;
+
+  Bench() {
+    device.device_info.l2_bytes = 1 << 20;
+    device.device_info.memory_bytes = std::int64_t{1} << 30;
+    open.cache = folder.path() / "store";
+    open.scratch = folder.path() / "scratch";
+    std::filesystem::create_directories(open.scratch);
+    open.arguments = {buffer("x", ArgRole::in), buffer("y", ArgRole::out), {}};
+    open.reference.kind = ReferenceSpec::Kind::kernel;
+    open.reference.name = "reference";
+    open.reference.artifact = artifact("reference");
+    open.reference.scalar_arguments = {number(count)};
+    open.measure.warmup = 2;
+    open.measure.rep = 5;
+    open.measure.min_rep = 5;
+    open.measure.noise = 0;
+    device.kernels[artifact("reference").key] = [this](const FakeLaunch& call) {
+      ++reference_runs;
+      return doubling(call);
+    };
+  }
+
+  static ScalarArgument number(std::int32_t value) {
+    ScalarArgument scalar;
+    scalar.size = sizeof value;
+    std::memcpy(scalar.bytes.data(), &value, sizeof value);
+    return scalar;
+  }
+  /// Stored in the cache under a key that a fake kernel can be registered for.
+  Artifact artifact(const std::string& name) {
+    Artifact made;
+    made.key = sha256(name);
+    made.backend = "fake";
+    made.format = "bin";
+    made.entry_symbol = name;
+    made.image = "image of " + name;
+    ArtifactCache(open.cache).insert(made, CompileRequest{});
+    made.image.clear();
+    return made;
+  }
+  BenchJob job(const std::string& name, fakes::FakeKernel kernel) {
+    BenchJob made{artifact(name), {}, {number(count)}};
+    device.kernels[made.artifact.key] = std::move(kernel);
+    return made;
+  }
+  BenchAnswer run(const std::string& name, fakes::FakeKernel kernel) {
+    BenchSession session(device, open, clock);
+    return session.bench(job(name, std::move(kernel)));
+  }
+};
+
+}  // namespace xtune::fakes

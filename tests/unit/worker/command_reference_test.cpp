@@ -1,0 +1,82 @@
+// A reference computed by a program: what it is given, what is taken from it, and what it may get wrong.
+#include "worker/command_reference.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "base/files.hpp"
+#include "core/validate/npy.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+ArgumentLayout layout(const std::string& name, DType dtype, std::vector<std::uint64_t> shape) {
+  ArgumentLayout made;
+  made.name = name;
+  made.dtype = dtype;
+  made.shape = std::move(shape);
+  return made;
+}
+
+struct Exchange {
+  TemporaryDirectory folder;
+  ArgumentLayout x = layout("x", DType::f32, {2, 3}), y = layout("y", DType::f32, {2, 3}),
+                 z = layout("z", DType::i8, {1});
+  std::vector<std::byte> data = std::vector<std::byte>(24, std::byte{0x3E});
+
+  std::vector<std::vector<std::byte>> run(const std::string& script, double timeout_s = 60) const {
+    return run_command_reference({{"/bin/sh", "-c", script, "reference", "a b"},
+                                  folder.path(),
+                                  folder.path() / "exchange",
+                                  timeout_s,
+                                  {{&x, data}},
+                                  {&y, &z}});
+  }
+  std::string complaint(const std::string& script, double timeout_s = 60,
+                        ErrorKind kind = ErrorKind::invalid_spec) const {
+    try {
+      run(script, timeout_s);
+    } catch (const Error& error) {
+      CHECK(error.kind() == kind);
+      return error.what();
+    }
+    return "accepted";
+  }
+};
+
+bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("A command gets inputs as .npy files and leaves outputs; what it does not write is not compared") {
+  const Exchange exchange;
+  const auto outputs = exchange.run("cp \"$XTUNE_INPUTS/x.npy\" \"$XTUNE_OUTPUTS/y.npy\"; echo \"$1\" > words");
+  REQUIRE(outputs.size() == 2);
+  CHECK(outputs[0] == exchange.data);
+  CHECK(outputs[1].empty());
+  CHECK(read_file(exchange.folder.path() / "words") == "a b\n");
+  CHECK_FALSE(std::filesystem::exists(exchange.folder.path() / "exchange"));
+}
+
+TEST_CASE("A command that fails is told with its words") {
+  const Exchange exchange;
+  const std::string failed = exchange.complaint("echo the matrix is singular >&2; exit 3");
+  CHECK(mentions(failed, "ended with exit code 3"));
+  CHECK(mentions(failed, "the matrix is singular"));
+  CHECK(mentions(exchange.complaint("kill -9 $$", 60, ErrorKind::io), "signal 9"));
+  CHECK(mentions(exchange.complaint("true"), "wrote no y.npy"));
+  CHECK(mentions(exchange.complaint("sleep 60", 0.2), "took longer than"));
+  CHECK(mentions(exchange.complaint("echo no > \"$XTUNE_OUTPUTS/y.npy\""), "not a .npy file"));
+  CHECK(mentions(exchange.complaint("cp \"$XTUNE_INPUTS/x.npy\" \"$XTUNE_OUTPUTS/z.npy\""),
+                 "z.npy holds f32[2, 3], but argument 'z' is i8[1]"));
+  CHECK_FALSE(std::filesystem::exists(exchange.folder.path() / "exchange"));
+  try {
+    run_command_reference({{"./missing"}, exchange.folder.path(), exchange.folder.path() / "e", 1, {}, {&exchange.y}});
+    FAIL("accepted");
+  } catch (const Error& error) {
+    CHECK(mentions(error.what(), "the reference command './missing' could not be started"));
+  }
+}
