@@ -94,7 +94,7 @@ OrderedJson export_json(const std::vector<Winner>& winners) {
 }
 
 OrderedJson export_kernel_tuner(const std::filesystem::path& store, const WinnerFilter& filter,
-                         std::vector<std::string>& warnings) {
+                                std::vector<std::string>& warnings) {
   std::map<std::string, std::vector<Record>> tasks;
   std::set<std::pair<std::string, std::string>> read;
   // A problem of which all measurements failed has no winner.

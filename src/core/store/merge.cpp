@@ -115,7 +115,8 @@ class Merge {
         const auto rank = [](const Artifact& one, const std::string& text) {
           return std::pair(sha256(one.image), text);
         };
-        if (rank(*known, read_file(ours_.entry_path(key, "json"), longest_merged_file)) <= rank(artifact, packed.metadata)) {
+        if (rank(*known, read_file(ours_.entry_path(key, "json"), longest_merged_file)) <=
+            rank(artifact, packed.metadata)) {
           ++report_.known_artifacts;
           return;
         }

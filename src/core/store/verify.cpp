@@ -276,7 +276,8 @@ class Verification {
     const std::string where = printable(path.string());
     std::string wrong;
     try {
-      const std::string expected = artifact_source_sha256(key, read_file(cache_.entry_path(key, "json"), longest_verified_file));
+      const std::string expected =
+          artifact_source_sha256(key, read_file(cache_.entry_path(key, "json"), longest_verified_file));
       if (std::error_code ignored; fs::status(path, ignored).type() == fs::file_type::not_found) {
         if (!expected.empty()) report_.notes.push_back(where + " is missing; its artifact is sound");
         return;

@@ -1,6 +1,0 @@
-// See recording.hpp.
-namespace fixture {
-namespace {
-struct Row {};
-}  // namespace
-}  // namespace fixture

@@ -1,0 +1,67 @@
+"""What the rules of the sources allow."""
+
+# Folder below src: the folders that its files include. base and the public headers (include/xtune) are open to all.
+# The order is the one in docs/architecture.md: a folder includes only folders above it. Whatever includes backends can
+# open devices: that is the workers' and the application's business, never the driver's (core/run).
+LAYERS = {
+    "base": [],
+    "core/space": [],
+    "core/device": ["core/space"],
+    "core/spec": ["core/space", "core/device"],
+    "core/model": ["core/space", "core/device", "core/spec"],
+    "core/search": ["core/space"],
+    "core/build": ["core/space", "core/device", "core/spec"],
+    "core/measure": ["core/device", "core/build"],
+    "core/validate": ["core/device", "core/spec", "core/build"],
+    "core/resolve": ["core/space", "core/device", "core/spec", "core/build", "core/measure", "core/validate"],
+    "core/record": ["core/space", "core/device", "core/spec", "core/build", "core/measure", "core/validate", "core/resolve"],
+    "core/store": ["core/space", "core/device", "core/build", "core/measure", "core/resolve", "core/record"],
+    "core/replay": ["core/space", "core/device", "core/spec", "core/search", "core/record"],
+    "core/target": ["core/device", "core/spec", "core/build", "core/record"],
+    "ipc": ["core/device", "core/spec", "core/build", "core/measure", "core/validate", "core/record", "core/target"],
+    "core/run": ["core/space", "core/device", "core/spec", "core/model", "core/search", "core/build", "core/measure",
+                 "core/validate", "core/resolve", "core/record", "core/store", "core/replay", "core/target", "ipc"],
+    "backends": ["core/device", "core/build", "core/measure"],
+    "backends/gpu": ["core/device", "core/build", "core/measure", "backends"],
+    "backends/cuda": ["core/device", "core/build", "core/measure", "backends", "backends/gpu"],
+    "backends/hip": ["core/device", "core/build", "core/measure", "backends", "backends/gpu", "backends/cuda"],
+    "backends/host": ["core/device", "core/build", "core/measure", "backends", "backends/gpu", "backends/host/runtime"],
+    "backends/host/runtime": [],
+    "backends/process": ["core/device", "core/build", "core/measure", "backends", "backends/host"],
+    "backends/kokkos": ["core/device", "core/build", "core/measure", "backends", "backends/gpu", "backends/host",
+                        "backends/kokkos/runtime"],
+    "backends/kokkos/runtime": [],
+    "backends/replay": ["core/spec", "core/replay", "core/target", "ipc"],
+    "worker": ["core/device", "core/build", "core/measure", "core/validate", "core/target", "ipc", "backends",
+               "backends/host"],
+    "cluster": ["core/space", "core/record", "core/run"],
+    "dispatch": ["core/space", "core/device", "core/spec", "core/model", "core/build", "core/measure", "core/validate",
+                 "core/resolve", "core/record", "core/store", "backends"],
+    "report": ["core/space", "core/spec", "core/record", "core/run"],
+    "cli": ["core/space", "core/device", "core/spec", "core/model", "core/search", "core/resolve", "core/record",
+            "core/store", "core/replay", "core/target", "core/run", "ipc", "worker", "cluster", "dispatch", "report",
+            "backends/replay"],
+    "api": ["core/space", "core/device", "core/spec", "core/build", "core/measure", "core/validate", "core/resolve",
+            "core/record", "core/store", "core/target", "core/run", "ipc", "worker", "dispatch", "backends"],
+}
+
+FUNCTION_LINES = 70
+CLASS_METHODS = 25
+CLASS_MEMBERS = 15
+# A type of at most so many methods is plain data, however many members it has.
+DATA_METHODS = 5
+MARKDOWN_COLUMNS = 120
+
+# Types beyond these limits, with their methods and members: they may shrink, and leave the list then.
+LARGE_TYPES = {
+    "include/xtune/tunable.hpp Tunable": (60, 1),  # a builder: a method for each thing that a spec can say
+    "src/base/subprocess.cpp Subprocess::State": (11, 20),
+    "src/core/build/source_closure.cpp ClosureReader": (9, 19),
+    "src/core/resolve/resolve_state.hpp CandidateResolver::State": (23, 27),
+    "src/core/run/tuning.hpp Tuning": (89, 67),
+    "src/core/search/budgeted.hpp BudgetedSearch": (18, 21),
+    "src/core/space/parser.cpp Parser": (26, 4),
+    "src/core/store/piece_reader.hpp PieceReader": (13, 16),
+    "src/dispatch/kernel_state.hpp KernelState": (27, 21),
+    "src/worker/bench_session.hpp BenchSession": (42, 20),
+}

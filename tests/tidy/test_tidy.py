@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""The rules find what they are for, and nothing else."""
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import tidy
+
+LAYERS = {"base": [], "core/space": [], "core/run": ["core/space"]}
+
+
+class Rules(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.root)
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def found(self, check, **options):
+        return list(check(self.root, **options))
+
+    def test_includes_against_the_layers(self):
+        self.write("src/core/run/a.hpp", '#include "core/space/b.hpp"\n#include "base/c.hpp"\n#include "xtune/d.hpp"\n')
+        self.assertEqual(self.found(tidy.check_layers, layers=LAYERS), [])
+        self.write("src/core/space/b.hpp", '\n#include "core/run/a.hpp"\n')
+        self.assertEqual(len(self.found(tidy.check_layers, layers=LAYERS)), 1)
+        self.assertIn("src/core/space/b.hpp:2: src/core/space must not include src/core/run",
+                      self.found(tidy.check_layers, layers=LAYERS)[0])
+
+    def test_a_folder_without_a_line_in_the_table(self):
+        self.write("src/extra/a.cpp", "")
+        self.assertIn("src/extra has no line", self.found(tidy.check_layers, layers=LAYERS)[0])
+
+    def test_a_table_whose_order_does_not_hold(self):
+        self.assertIn("base stands above core/run",
+                      self.found(tidy.check_layers, layers={"base": ["core/run"], "core/run": []})[0])
+
+    def test_include_cycles(self):
+        self.write("src/base/a.hpp", '#include "base/b.hpp"\n')
+        self.write("src/base/b.hpp", '#include "base/c.hpp"\n')
+        self.write("src/base/c.hpp", "")
+        self.assertEqual(self.found(tidy.check_cycles), [])
+        self.write("src/base/c.hpp", '#include "base/a.hpp"\n')
+        self.assertEqual(len(self.found(tidy.check_cycles)), 1)
+        self.assertIn("src/base/a.hpp -> src/base/b.hpp -> src/base/c.hpp -> src/base/a.hpp",
+                      self.found(tidy.check_cycles)[0])
+
+    def test_type_names_in_two_files(self):
+        self.write("src/a.hpp", "namespace f {\nstruct Damage {\n};\nstruct Forward;\nenum class Kind { a };\n}\n")
+        self.write("src/b.hpp", "namespace g {\nstruct Damage {\n};\n}\nnamespace f { struct Forward; }\n")
+        self.write("src/c.cpp", "namespace {\nclass Helper {};\n}\nvoid f() { struct Damage {}; }\n")
+        self.write("src/d.cpp", "namespace {\nclass Helper {};\n}\n")
+        self.assertEqual(self.found(tidy.check_type_names), [])
+        self.write("src/b.hpp", "namespace f {\nclass Damage final : public Other<int> {\n};\n}\n")
+        self.assertEqual(self.found(tidy.check_type_names),
+                         ["src/b.hpp:2: f::Damage is also defined in src/a.hpp: rename one of them"])
+        self.write("src/b.hpp", "class Helper {};\n")
+        self.assertEqual(len(self.found(tidy.check_type_names)), 2)
+
+    def test_long_functions(self):
+        body = "  f();\n" * 68
+        self.write("src/a.cpp", f"namespace n {{\nint g(int a,\n      int b) {{\n{body[7:]}}}\n}}\n")
+        self.assertEqual(self.found(tidy.check_sizes), [])
+        for head in ("void f() {", "A::A() : a_(1) {", "A::A() : a_{1} {", "auto f() -> B<int> {", "bool A::f() const noexcept {"):
+            self.write("src/a.cpp", f"int x;\n{head}\n{body}  f();\n}}\n")
+            self.assertEqual(self.found(tidy.check_sizes),
+                             ["src/a.cpp:2: a function of 71 lines, 70 at most: split it"], head)
+        self.write("src/a.cpp", f"namespace n {{\n{body}{body}}}\n")
+        self.assertEqual(self.found(tidy.check_sizes), [])
+
+    def test_large_classes(self):
+        methods = "".join(f"  std::vector<int> f{i}(const T& a = {{}}) const;\n" for i in range(25))
+        members = "".join(f"  std::function<void(int)> m{i}_ = nullptr;\n" for i in range(15))
+        rest = ("  A();\n  ~A();\n  A& operator=(const A&) = delete;\n  static constexpr int limit = 3;\n"
+                "  struct Inner {\n    int a, b, c;\n  };\n  using T = int;\n  friend class B;\n")
+        text = f"class A {{\n public:\n{rest}{methods} private:\n{members}}};\n"
+        self.write("src/a.hpp", text)
+        self.assertEqual(self.found(tidy.check_sizes), [])
+        self.write("src/a.hpp", text.replace(" private:\n", "  int inline_body() { return a < 3; }\n private:\n"))
+        self.assertIn("A has 26 methods and 15 members", self.found(tidy.check_sizes)[0])
+        self.write("src/a.hpp", text.replace(" private:\n", " private:\n  int here_ = 0, there_;\n"))
+        self.assertIn("A has 25 methods and 17 members", self.found(tidy.check_sizes)[0])
+
+    def test_plain_data_may_have_many_members(self):
+        members = "".join(f"  int m{i} = {i};\n" for i in range(40))
+        self.write("src/a.hpp", f"struct A {{\n{members}  bool ok() const;\n}};\n")
+        self.assertEqual(self.found(tidy.check_sizes), [])
+
+    def test_headers_open_with_a_sentence(self):
+        self.write("src/a.hpp", "// What it is for,\n// in a sentence.\n#pragma once\n")
+        self.assertEqual(self.found(tidy.check_headers), [])
+        self.write("src/a.hpp", "#pragma once\n// Later.\n")
+        self.assertEqual(len(self.found(tidy.check_headers)), 1)
+
+    def test_markdown(self):
+        self.write("docs/b.md", "# A heading, `with` marks\n")
+        self.write("docs/a.md", "[b](b.md#a-heading-with-marks) [c](https://x.org/nothing)\n\n"
+                   "| " + "wide " * 40 + "|\n\n```\n" + "wide " * 40 + "\n[d](d.md)\n```\n`[e](e.md)`\n")
+        self.assertEqual(self.found(tidy.check_markdown), [])
+        self.write("docs/a.md", "word " * 30 + "\n[c](c.md)\n[b](b.md#other)\n")
+        self.assertEqual([line.split(": ")[0] for line in self.found(tidy.check_markdown)],
+                         ["docs/a.md:1", "docs/a.md:2", "docs/a.md:3"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""The rules of the sources that no compiler checks.
+
+tidy.py [--clang-format PROGRAM] ROOT   exits with 1 and a line "file:line: what to do" for each violation
+
+Rules: includes follow the layers (rules.py), no file includes itself by a way round, no two files define types of one
+name, functions and classes stay small, headers open with a sentence, Markdown lines and links, clang-format.
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+from collections import defaultdict
+
+import rules
+from cpp_source import UNNAMED, class_members, definitions_in
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+
+
+def sources(root, *folders):
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*.[ch]pp")):
+            yield path, path.relative_to(root).as_posix()
+
+
+def includes_of(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1)
+
+
+def check_layers(root, layers=rules.LAYERS):
+    known = set(layers)
+    for folder, below in layers.items():
+        for one in below:
+            if one not in known:
+                yield f"tests/tidy/rules.py:1: {folder} may include {one}, which is no folder below src"
+    order = list(layers)
+    for path, name in sources(root, "src"):
+        folder = path.parent.relative_to(root / "src").as_posix()
+        while folder not in layers and "/" in folder:
+            folder = folder.rsplit("/", 1)[0]
+        if folder not in layers:
+            yield f"{name}:1: src/{folder} has no line in tests/tidy/rules.py: say what it may include"
+            continue
+        for line, included in includes_of(path):
+            other = included.rsplit("/", 1)[0] if "/" in included else folder
+            if other in ("base", "xtune", folder) or other not in known or other in layers[folder]:
+                continue
+            yield f"{name}:{line}: src/{folder} must not include src/{other} (tests/tidy/rules.py)"
+    for folder, below in layers.items():
+        for one in below:
+            if one in known and order.index(one) > order.index(folder) and not one.startswith(folder):
+                yield f"tests/tidy/rules.py:1: {folder} stands above {one}, which it includes"
+
+
+def check_cycles(root):
+    graph = {}
+    for path, name in sources(root, "src", "include"):
+        graph[name] = [found for _, included in includes_of(path) for found in ("src/" + included, "include/" + included)
+                       if (root / found).exists()]
+    done, way = set(), []
+
+    def visit(name):
+        if name in way:
+            yield f"{name}:1: includes itself: {' -> '.join(way[way.index(name):] + [name])}"
+            return
+        if name in done:
+            return
+        way.append(name)
+        for included in graph.get(name, []):
+            yield from visit(included)
+        way.pop()
+        done.add(name)
+
+    for name in graph:
+        yield from visit(name)
+
+
+def check_type_names(root):
+    named, unnamed = defaultdict(dict), defaultdict(dict)
+    for path, name in sources(root, "src", "include"):
+        for definition in definitions_in(path.read_text()):
+            if definition.kind == "function" or definition.in_function:
+                continue
+            plain = definition.name.replace(UNNAMED + "::", "")
+            (unnamed if plain != definition.name else named)[plain].setdefault(name, definition.line)
+    for plain, places in sorted(named.items()):
+        # A type in an unnamed namespace may share its name with those of other unnamed namespaces only: a reader could
+        # not tell which one is meant. Two with linkage break the one-definition rule, which no compiler reports.
+        everywhere = {**unnamed[plain], **places}
+        if len(everywhere) > 1:
+            first, *rest = sorted(everywhere)
+            for other in rest:
+                yield f"{other}:{everywhere[other]}: {plain} is also defined in {first}: rename one of them"
+
+
+def check_sizes(root):
+    for path, name in sources(root, "src", "include"):
+        text = path.read_text()
+        for definition in definitions_in(text):
+            lines = definition.last_line - definition.line + 1
+            if definition.kind == "function" and lines > rules.FUNCTION_LINES:
+                yield f"{name}:{definition.line}: a function of {lines} lines, {rules.FUNCTION_LINES} at most: split it"
+        for one in class_members(text):
+            limits = rules.LARGE_TYPES.get(f"{name} {one.name}", (rules.CLASS_METHODS, rules.CLASS_MEMBERS))
+            methods, members = len(one.methods), len(one.members)
+            if methods > limits[0] or (members > limits[1] and methods > rules.DATA_METHODS):
+                yield (f"{name}:{one.line}: {one.name} has {methods} methods and {members} members, "
+                       f"{limits[0]} and {limits[1]} at most: move what belongs together to a type of its own")
+    for key in rules.LARGE_TYPES:
+        name, type_name = key.split(" ")
+        if not (root / name).exists() or type_name not in (c.name for c in class_members((root / name).read_text())):
+            if (root / "src").exists() and (root / "CMakeLists.txt").exists():
+                yield f"tests/tidy/rules.py:1: LARGE_TYPES lists {key}, which is not there: remove it"
+
+
+def check_headers(root):
+    for path, name in sources(root, "src", "include"):
+        if path.suffix != ".hpp":
+            continue
+        opening = []
+        for line in path.read_text().splitlines():
+            if not line.startswith("//"):
+                break
+            opening.append(line.lstrip("/ "))
+        if not re.search(r"\w.*[.:]", " ".join(opening)):
+            yield f"{name}:1: open with a comment of one sentence that says what the header is for"
+
+
+def markdown_files(root):
+    for path in sorted(root.rglob("*.md")):
+        name = path.relative_to(root).as_posix()
+        if not name.startswith(("build/", ".")):
+            yield path, name
+
+
+def anchors_of(text):
+    for line in text.splitlines():
+        if line.startswith("#"):
+            title = re.sub(r"[`*]", "", line.lstrip("# ")).lower()
+            yield re.sub(r"[^\w\- ]", "", title).strip().replace(" ", "-")
+
+
+def check_markdown(root):
+    for path, name in markdown_files(root):
+        code, text = False, path.read_text()
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.lstrip().startswith("```"):
+                code = not code
+            if code:
+                continue
+            # A row of a table or a lone link cannot be broken.
+            can_break = not line.startswith("|") and " " in line.strip("-*> ").split("](")[0]
+            if len(line) > rules.MARKDOWN_COLUMNS and can_break:
+                yield f"{name}:{number}: a line of {len(line)} columns, {rules.MARKDOWN_COLUMNS} at most: break it"
+            for link in re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line)):
+                if re.match(r"[a-z]+:", link):
+                    continue
+                target, _, anchor = link.partition("#")
+                file = (path.parent / target) if target else path
+                if not file.exists():
+                    yield f"{name}:{number}: links to {link}, which is not there"
+                elif anchor and file.suffix == ".md" and anchor not in anchors_of(file.read_text()):
+                    yield f"{name}:{number}: links to {link}: no heading of that name"
+
+
+def check_format(root, program):
+    files = [str(path) for path, _ in sources(root, "src", "include", "tests", "benchmarks", "examples")]
+    result = subprocess.run([program, "--dry-run", *files], capture_output=True, text=True, check=False)
+    for match in sorted(set(re.findall(r"^(.*?):(\d+):\d+: warning", result.stderr, re.MULTILINE))):
+        place = pathlib.Path(match[0]).resolve().relative_to(root.resolve()).as_posix()
+        yield f"{place}:{match[1]}: not as clang-format has it: run make format"
+
+
+CHECKS = [check_layers, check_cycles, check_type_names, check_sizes, check_headers, check_markdown]
+
+
+def violations(root, program=None):
+    found = []
+    for check in CHECKS:
+        try:
+            found += check(root)
+        except ValueError as error:
+            found.append(f"{check.__name__}: {error}; tests/tidy/cpp_source.py cannot read a source")
+    if program:
+        found += check_format(root, program)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", type=pathlib.Path)
+    parser.add_argument("--clang-format", default="")
+    options = parser.parse_args()
+    found = violations(options.root, options.clang_format)
+    print("\n".join(found))
+    if found:
+        print(f"{len(found)} violations of the rules in tests/tidy/tidy.py")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
