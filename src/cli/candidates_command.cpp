@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/model/rank.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
@@ -191,7 +192,7 @@ int show(const CandidatesOptions& options) {
   const Bindings facts = device_facts(device.info);
   Spec spec;
   if (options.template_name.empty()) {
-    const std::string backend = device.info.vendor == "amd" ? "hip" : "cuda";
+    const std::string backend = backend_of_vendor(device.info.vendor);
     spec = read_spec(options.path, options.common, backend);
     for (const std::string& note : spec.notes) tell("{}\n", note);
     if (!spec.candidates) no_section(options.path);

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/model/rank.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/spec/document.hpp"
@@ -50,7 +51,7 @@ std::optional<Target> target_of(const Spec& spec, const CommonOptions& options) 
   if (!device) return std::nullopt;
   target.emplace();
   target->device = *device;
-  target->backend.name = device->vendor == "nvidia" ? "cuda" : device->vendor == "amd" ? "hip" : "host";
+  target->backend.name = device->backend;
   return target;
 }
 
@@ -121,13 +122,13 @@ void print_text(const std::string& path, const Spec& spec, const std::vector<Che
 
 int check_one(const std::string& path, const CommonOptions& options, std::vector<nlohmann::ordered_json>& answers) {
   // Every backend's overlay must be sound, not only that of the device at hand.
-  std::vector<std::string> backends{"cuda", "hip", "host"};
+  std::vector<std::string> backends = backends_of(SourceKind::cuda_cpp);
   if (options.backend != "auto") backends = {options.backend};
   std::vector<std::pair<std::string, Spec>> specs;
   const Spec plain = read_spec(path, options, "");
   if (plain.replays() && options.backend == "auto") backends = {"replay"};
-  if (plain.process) backends = {"process"};
-  if (plain.for_kokkos() && options.backend == "auto") backends = {"kokkos"};
+  if (plain.process) backends = backends_of(SourceKind::program);
+  if (plain.for_kokkos() && options.backend == "auto") backends = {plain.kernel.backend};
   // Without overlays all of them are the same spec, and one that lists a million configurations takes seconds to read.
   const bool overlays = Document(*plain.text, plain.text_name).root().find("on") != nullptr;
   for (const std::string& backend : backends)

@@ -90,8 +90,9 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
       ->capture_default_str();
   command
       .add_option("--backend", options.backend,
-                  "cuda, hip, host, or auto: the first of these with a device and a compiler, or the one that the "
-                  "spec is for (kokkos); `xtune run` also takes replay")
+                  fmt::format("{}, or auto: the first of these with a device and a compiler, or the one that the "
+                              "spec is for (kokkos); `xtune run` also takes replay",
+                              fmt::join(backend_names(), ", ")))
       ->capture_default_str();
   command.add_option("--arch", options.arch,
                      "architecture to compile for, such as sm_90a, gfx90a or x86_64_v3; default: the device's");
@@ -132,8 +133,8 @@ Spec read_spec(const std::string& path, const CommonOptions& options, const std:
 }
 
 TargetOptions for_kernel(const Spec& spec, TargetOptions options) {
-  if (spec.for_kokkos() && options.backend == "auto") options.backend = "kokkos";
-  if (spec.for_kokkos() && options.backend != "kokkos")
+  if (spec.for_kokkos() && options.backend == "auto") options.backend = spec.kernel.backend;
+  if (spec.for_kokkos() && options.backend != spec.kernel.backend)
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("--backend {}: the spec's kernel is a Kokkos unit ([kernel] backend = \"kokkos\"), which "
                             "backend kokkos alone compiles",

@@ -12,6 +12,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
 #include "core/search/spread_sample.hpp"
@@ -278,8 +279,8 @@ void add_compile_command(CLI::App& app, Context& context) {
   add_common_options(*command, options.common);
   command->get_option("--backend")
       ->description(
-          "cuda, hip, host, or auto: what --arch names; else that of a GPU that is here, else the first with a "
-          "compiler");
+          fmt::format("{}, or auto: what --arch names; else that of a GPU that is here, else the first with a compiler",
+                      fmt::join(backend_names(), ", ")));
   command->get_option("--arch")->description(
       "architectures to compile for, separated by commas: sm_80,sm_90a or gfx90a,gfx1030");
   command

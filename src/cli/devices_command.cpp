@@ -15,10 +15,10 @@ namespace {
 std::vector<BackendState> states_of(const std::string& backend) {
   std::vector<BackendState> states;
   if (backend != "auto") require_backend(backend);  // refuses an unknown name
-  for (const char* name : {"cuda", "hip", "host", "kokkos"}) {
-    if (backend != "auto" && backend != name) continue;
-    states.push_back(find_backend(name, true));
-  }
+  // A program has no device of its own.
+  for (const BackendFacts& facts : all_backends())
+    if (facts.source != SourceKind::program && (backend == "auto" || backend == facts.name))
+      states.push_back(find_backend(facts.name, true));
   return states;
 }
 

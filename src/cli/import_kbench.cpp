@@ -7,6 +7,7 @@
 #include "base/files.hpp"
 #include "cli/commands.hpp"
 #include "cli/import_commands.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/replay/kbench.hpp"
 #include "core/spec/command_text.hpp"
 
@@ -84,8 +85,8 @@ void add_import_kbench(CLI::App& import, Context& context) {
   command->add_option("--name", options.name, "of the written files; default: the YAML file's");
   command->add_option("--build-opts", options.build_opts,
                       "words for `mojo build`, such as \"-O3 --target-accelerator sm_90\"");
-  command->add_option("--device", options.device, "what the benchmark runs on: host, cuda or hip")
-      ->check(one_of({"host", "cuda", "hip"}))
+  command->add_option("--device", options.device, "what the benchmark runs on: the backend of its devices")
+      ->check(one_of(backends_of(SourceKind::cuda_cpp)))
       ->capture_default_str();
   command->add_option("--format", options.format, "text, or json: JSON alone on standard output")
       ->check(one_of({"text", "json"}))

@@ -42,7 +42,7 @@ void add_worker_command(CLI::App& app, Context& context) {
 
   CLI::App* probe = command->add_subcommand("probe", "prints what one backend finds on this machine, as JSON");
   static std::string backend;
-  probe->add_option("--backend", backend, "cuda, hip or host")->required();
+  probe->add_option("--backend", backend, "its name")->required();
   probe->callback([&context] { context.exit_code = probe_worker_main(backend); });
 }
 

@@ -7,6 +7,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/source_closure.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/spec.hpp"
 #include "dispatch/capture_sources.hpp"
@@ -19,7 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 
 // As [on.<backend>] knows them; empty: without an overlay.
-const std::vector<std::string> backends{"", "cuda", "hip", "host"};
+std::vector<std::string> overlay_names() {
+  std::vector<std::string> names = backends_of(SourceKind::cuda_cpp);
+  names.emplace(names.begin());
+  return names;
+}
 
 std::vector<fs::path> sources_of(const Spec& spec) {
   std::vector<fs::path> sources;
@@ -68,7 +73,7 @@ void require_whole(const BundledSpec& packed, const fs::path& path) {
   const TemporaryDirectory elsewhere;
   const fs::path copy = unpack_spec(packed, elsewhere.path());
   const fs::path root = fs::weakly_canonical(elsewhere.path());
-  for (const std::string& backend : backends) {
+  for (const std::string& backend : overlay_names()) {
     const Spec own = load_spec(path, {{}, backend}), copied = load_spec(copy, {{}, backend});
     std::vector<fs::path> places = sources_of(copied);
     places.insert(places.end(), copied.kernel.include_dirs.begin(), copied.kernel.include_dirs.end());
@@ -89,7 +94,7 @@ BundledSpec pack_spec(const fs::path& path) {
   const fs::path spec = fs::weakly_canonical(fs::absolute(path));
   std::map<fs::path, std::string> texts;
   BundledSpec packed;
-  for (const std::string& backend : backends) {
+  for (const std::string& backend : overlay_names()) {
     const Spec read = load_spec(spec, {{}, backend});
     packed.kernel = read.kernel.name;
     if (read.space_only())

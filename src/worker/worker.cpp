@@ -28,6 +28,7 @@
 #include "base/user_limits.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/checked_compile.hpp"
+#include "core/device/backend_facts.hpp"
 #include "ipc/framing.hpp"
 #include "ipc/protocol.hpp"
 #include "worker/bench_session.hpp"
@@ -278,7 +279,7 @@ class BenchHandler {
       device_ = make_backend(job.backend)->open_device(job.device);
       first_bytes_ = held_memory_bytes();
       // Programs are other processes.
-      if (is_cpu(device_->info()) && device_->info().backend != "process")
+      if (is_cpu(device_->info()) && find_backend_facts(device_->info().backend)->source != SourceKind::program)
         watch_ = std::make_unique<MemoryWatch>(held_memory_bytes, [this](std::uint64_t held) { end_for_memory(held); });
     }
     session_ = std::make_unique<BenchSession>(*device_, std::move(job), awake_clock());

@@ -8,8 +8,8 @@ namespace xtune {
 namespace {
 
 constexpr BackendFacts table[] = {
-#define BACKEND(name, factory, built_in, source, vendor, memory) \
-  {name, (built_in) != 0, SourceKind::source, vendor, ArgumentMemory::memory},
+#define BACKEND(name, factory, built_in, source, vendor, memory, compiler) \
+  {name, (built_in) != 0, SourceKind::source, vendor, ArgumentMemory::memory, CompilerKind::compiler},
 #include "core/device/backends.def"
 #undef BACKEND
 };
@@ -44,6 +44,13 @@ const BackendFacts& require_backend(std::string_view name) {
   }
   throw Error(ErrorKind::invalid_argument, "unknown backend '" + std::string(name) + "'" + did_you_mean(name, names) +
                                                "; known: " + known + "auto, and for `xtune run` replay");
+}
+
+std::vector<std::string> backends_of(SourceKind source) {
+  std::vector<std::string> names;
+  for (const BackendFacts& facts : table)
+    if (facts.source == source) names.emplace_back(facts.name);
+  return names;
 }
 
 std::vector<std::string> backend_names() {

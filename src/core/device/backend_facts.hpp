@@ -21,12 +21,19 @@ enum class ArgumentMemory {
   device,  ///< in the device's own memory, by a kernel in CUDA C++
 };
 
+/// What compiles a backend's kernels.
+enum class CompilerKind {
+  library,  ///< within the compile worker, such as NVRTC
+  program,  ///< which searches the system's own folders for headers
+};
+
 struct BackendFacts {
   const char* name;
   bool built_in;  ///< whether this build has it
   SourceKind source;
   const char* vendor;  ///< of its devices: "nvidia", "amd", "cpu"; "" for any
   ArgumentMemory memory;
+  CompilerKind compiler;
 };
 
 /// Every backend, in the order of backends.def, with those left out of this build.
@@ -35,6 +42,8 @@ std::span<const BackendFacts> all_backends() noexcept;
 const BackendFacts* find_backend_facts(std::string_view name) noexcept;
 /// Throws Error(invalid_argument) for a name that no backend has, Error(unsupported) for one left out of this build.
 const BackendFacts& require_backend(std::string_view name);
+/// The names of all backends that take such sources.
+std::vector<std::string> backends_of(SourceKind source);
 /// Names of the backends of kernels in this build, in the order that `--backend auto` tries them.
 std::vector<std::string> backend_names();
 /// The backend of kernels for a vendor's devices: "cuda" for "nvidia".

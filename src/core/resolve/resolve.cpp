@@ -35,9 +35,8 @@ void add_templates(std::vector<CompiledText>& to, const std::vector<Text>& texts
 std::vector<CompiledText> compile_options(const KernelSpec& kernel, const std::string& backend) {
   std::vector<CompiledText> options;
   add_templates(options, kernel.options);
-  if (backend == "cuda") add_templates(options, kernel.options_cuda);
-  if (backend == "hip") add_templates(options, kernel.options_hip);
-  if (backend == "host") add_templates(options, kernel.options_host);
+  if (const auto own = kernel.backend_options.find(backend); own != kernel.backend_options.end())
+    add_templates(options, own->second);
   return options;
 }
 

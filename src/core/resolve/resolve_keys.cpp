@@ -11,6 +11,7 @@
 #include "core/build/environment.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/system_headers.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "xtune/error.hpp"
 
@@ -185,7 +186,8 @@ std::string definitions_of(const std::set<std::string>& names, const std::vector
 
 /// Compilers of the system search folders that nobody names; run-time compilers do not.
 std::vector<std::string> system_dirs(const DeviceInfo& device) {
-  const bool searched = device.backend == "host" || device.backend == "kokkos";
+  const BackendFacts* const facts = find_backend_facts(device.backend);
+  const bool searched = facts && facts->compiler == CompilerKind::program && facts->source != SourceKind::program;
   return searched ? shared_header_folders() : std::vector<std::string>();
 }
 

@@ -54,8 +54,9 @@ class ExpressionChecker {
   void check_kernel() const {
     const KernelSpec& kernel = spec_.kernel;
     check_template(kernel.entry);
-    for (const auto* options : {&kernel.options, &kernel.options_cuda, &kernel.options_hip, &kernel.options_host})
-      for (const Text& text : *options) check_template(text);
+    for (const Text& text : kernel.options) check_template(text);
+    for (const auto& [backend, options] : kernel.backend_options)
+      for (const Text& text : options) check_template(text);
     for (const auto& [name, text] : kernel.defines) check_template(text);
   }
 

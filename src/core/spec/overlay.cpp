@@ -2,13 +2,12 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/spec/reader.hpp"
 
 namespace xtune {
 
 namespace {
-
-const std::vector<std::string> backends{"cuda", "hip", "host", "kokkos"};
 
 TomlNode& entry(TomlNode& table, const std::string& key, const TomlNode& like) {
   if (TomlNode* const found = table.find(key)) return *found;
@@ -79,7 +78,10 @@ void merge(const Reader& reader, TomlNode& root, const TomlNode& overlay, const 
 void check_overlays(const Reader& reader) {
   const TomlNode* const overlays = reader.document.root().find("on");
   if (overlays == nullptr) return;
-  reader.check_keys(reader.table(*overlays, "[on]"), "[on]", backends);
+  std::vector<std::string> names;
+  for (const BackendFacts& facts : all_backends())
+    if (facts.source != SourceKind::program) names.emplace_back(facts.name);
+  reader.check_keys(reader.table(*overlays, "[on]"), "[on]", names);
 }
 
 void apply_overlay(Reader& reader, const std::string& backend) {

@@ -1,6 +1,7 @@
 // [kernel] and [launch]: what to compile and how many threads run it.
 #include <algorithm>
 
+#include "core/device/backend_facts.hpp"
 #include "core/spec/reader.hpp"
 
 namespace xtune {
@@ -97,9 +98,10 @@ void read_kernel(Reader& reader) {
   KernelSpec& spec = reader.spec.kernel;
   const TomlNode* const kernel = reader.document.root().find("kernel");
   if (kernel == nullptr) reader.fail({1, 1}, "the spec has no table [kernel], which gives at least the name");
-  reader.check_keys(reader.table(*kernel, "[kernel]"), "[kernel]",
-                    {"name", "source", "entry", "options", "options_cuda", "options_hip", "options_host", "defines",
-                     "include_dirs", "compile_timeout_s", "backend", "recording"});
+  std::vector<std::string> keys{
+      "name", "source", "entry", "options", "defines", "include_dirs", "compile_timeout_s", "backend", "recording"};
+  for (const std::string& backend : backends_of(SourceKind::cuda_cpp)) keys.push_back("options_" + backend);
+  reader.check_keys(reader.table(*kernel, "[kernel]"), "[kernel]", keys);
   const TomlNode* const name = kernel->find("name");
   if (name == nullptr) reader.fail(kernel->at, "[kernel] has no name, by which the store knows the kernel");
   spec.name = reader.text(*name, "kernel.name");
@@ -115,9 +117,8 @@ void read_kernel(Reader& reader) {
     spec.entry = reader.expression(*entry, "kernel.entry");
   }
   spec.options = options(reader, *kernel, "options");
-  spec.options_cuda = options(reader, *kernel, "options_cuda");
-  spec.options_hip = options(reader, *kernel, "options_hip");
-  spec.options_host = options(reader, *kernel, "options_host");
+  for (const std::string& backend : backends_of(SourceKind::cuda_cpp))
+    spec.backend_options[backend] = options(reader, *kernel, "options_" + backend);
   if (const TomlNode* defines = kernel->find("defines")) {
     spec.defines = reader.named_texts(*defines, "kernel.defines");
     for (const auto& [key, node] : defines->entries) {
@@ -133,7 +134,9 @@ void read_kernel(Reader& reader) {
     spec.compile_timeout_s = reader.number(*timeout, "kernel.compile_timeout_s", 0.001, 1e6);
 
   if (const TomlNode* backend = kernel->find("backend")) {
-    reader.choice(*backend, "kernel.backend", {"kokkos", "replay"});
+    std::vector<std::string> names = backends_of(SourceKind::kokkos);
+    names.emplace_back("replay");
+    reader.choice(*backend, "kernel.backend", names);
     spec.backend = reader.text(*backend, "kernel.backend");
   }
   if (const TomlNode* recording = kernel->find("recording")) spec.recording = existing_recording(reader, *recording);

@@ -1,6 +1,7 @@
 // [process]: commands, their environment, and where the numbers are.
 #include <algorithm>
 
+#include "core/device/backend_facts.hpp"
 #include "core/spec/process_reader.hpp"
 
 namespace xtune {
@@ -171,7 +172,7 @@ void read_process(Reader& reader) {
     spec.expect = reader.text(*expect, "process.expect");
   }
   if (const TomlNode* device = node->find("device")) {
-    reader.choice(*device, "process.device", {"host", "cuda", "hip"});
+    reader.choice(*device, "process.device", backends_of(SourceKind::cuda_cpp));
     spec.device = reader.text(*device, "process.device");
   }
   if (const TomlNode* timeout = node->find("timeout_s"))

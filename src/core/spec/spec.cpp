@@ -2,6 +2,7 @@
 #include "core/spec/spec.hpp"
 
 #include "base/files.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/spec/reader.hpp"
 #include "xtune/error.hpp"
 
@@ -67,6 +68,11 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
 }
 
 }  // namespace
+
+bool Spec::for_kokkos() const noexcept {
+  const BackendFacts* const facts = find_backend_facts(kernel.backend);
+  return facts != nullptr && facts->source == SourceKind::kokkos;
+}
 
 bool is_word_role(std::string_view role) noexcept { return role == "op" || role == "layout" || role == "boundary"; }
 

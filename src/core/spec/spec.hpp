@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,9 +39,9 @@ struct KernelSpec {
   std::string name;              ///< identity in the store
   std::filesystem::path source;  ///< absolute; empty in a space-only spec
   Location source_at;
-  Text entry;                 ///< "gemm", or a template-id: "gemm<{BLOCK_M}, {BLOCK_N}>"
-  std::vector<Text> options;  ///< for every backend; `{EXPR}` is replaced
-  std::vector<Text> options_cuda, options_hip, options_host;
+  Text entry;                                                ///< "gemm", or a template-id: "gemm<{BLOCK_M}, {BLOCK_N}>"
+  std::vector<Text> options;                                 ///< for every backend; `{EXPR}` is replaced
+  std::map<std::string, std::vector<Text>> backend_options;  ///< further ones of a backend: options_<backend>
   std::vector<std::pair<std::string, Text>> defines;
   std::vector<std::filesystem::path> include_dirs;  ///< absolute; the source's own folder is searched first
   double compile_timeout_s = 120;
@@ -201,7 +202,7 @@ struct Spec {
 
   bool space_only() const noexcept { return kernel.source.empty() && !process; }
   bool replays() const noexcept { return kernel.backend == "replay"; }
-  bool for_kokkos() const noexcept { return kernel.backend == "kokkos"; }
+  bool for_kokkos() const noexcept;
 };
 
 struct SuiteEntry;  // suite.hpp

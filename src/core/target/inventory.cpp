@@ -22,6 +22,7 @@
 #include "base/text.hpp"
 #include "base/trust.hpp"
 #include "core/build/keyed_files.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/record/record_json.hpp"
 #include "core/target/program.hpp"
 #include "xtune/error.hpp"
@@ -167,7 +168,9 @@ BackendState backend_state_from_json(const nlohmann::json& json) {
 
 BackendState find_backend(const std::string& name, bool fresh) {
   // Which Kokkos there is changes with files that only CMake knows how to find; the backend remembers what CMake said.
-  if (name == "kokkos" || cache_disabled()) return ask(name);
+  if (const BackendFacts* const facts = find_backend_facts(name);
+      cache_disabled() || (facts && facts->source == SourceKind::kokkos))
+    return ask(name);
   const auto memory = memory_path(name);
   std::error_code ignored;
   if (!fresh && memory && std::filesystem::exists(*memory, ignored)) try {

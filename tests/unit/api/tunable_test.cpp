@@ -56,7 +56,7 @@ TEST_CASE("what is built in code is the spec that a file would give") {
   CHECK(read_file(spec.kernel.source) == api_test::saxpy_source);
   REQUIRE(spec.kernel.options.size() == 1);
   CHECK(spec.kernel.options[0].text == "-O2");
-  CHECK(spec.kernel.options_host.at(0).text == "-fno-math-errno");
+  CHECK(spec.kernel.backend_options.at("host").at(0).text == "-fno-math-errno");
   CHECK(spec.kernel.defines.at(0).first == "FOO");
   CHECK(spec.cases == std::vector<Bindings>{{{"N", std::int64_t{64}}}, {{"N", std::int64_t{128}}}});
   REQUIRE(spec.parameters.size() == 2);

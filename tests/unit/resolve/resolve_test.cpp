@@ -50,8 +50,8 @@ struct Job {
     spec.kernel.source = folder.path() / "gemm.cu";
     spec.kernel.entry = text("gemm<{BLOCK}, {STAGES * 2}>");
     spec.kernel.options = {text("-std=c++17"), text("-maxrregcount={BLOCK + 1}")};
-    spec.kernel.options_cuda = {text("-lineinfo")};
-    spec.kernel.options_hip = {text("-mwavefrontsize64")};
+    spec.kernel.backend_options["cuda"] = {text("-lineinfo")};
+    spec.kernel.backend_options["hip"] = {text("-mwavefrontsize64")};
     spec.kernel.defines = {{"ROWS", text("{M}")}};
     spec.kernel.include_dirs = {"/opt/inc"};
     spec.parameters = {{"BLOCK", {std::int64_t{64}, std::int64_t{128}}, true},
@@ -476,7 +476,7 @@ TEST_CASE("what says nothing about a measurement leaves its key alone") {
   job.spec.search.strategy = "random";
   job.spec.search.evals = 7;
   job.spec.measure.statistic = "min";
-  job.spec.kernel.options_hip.clear();
+  job.spec.kernel.backend_options["hip"].clear();
   job.spec.parameters[0].values.push_back(std::int64_t{256});
   CHECK(job.key() == key);
   CHECK(Job().key() == key);  // in another folder
