@@ -3,7 +3,9 @@
 #include "base/deadline.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -18,6 +20,9 @@ namespace {
 constexpr std::uint64_t steps = 8, longest_step_ms = 1000;
 constexpr std::uint64_t least_longest_stop_ms = 60'000;
 constexpr double longest_limit_s = 1e12;
+// Beside one busy neighbour on each core a thread waits half of its time; a process under a limit of CPU time, or among
+// dozens, nearly all of it.
+constexpr double starved_share = 0.9, starved_share_in_all = 0.75;
 
 char state_of(int pid) {
   const std::string stat = read_if_there("/proc/" + std::to_string(pid) + "/stat");
@@ -49,21 +54,54 @@ bool is_stopped(int pid) {
   return false;
 }
 
+std::uint64_t cpu_wait_ns(int pid) {
+  std::uint64_t longest = 0;
+  std::error_code gone;
+  const std::string text = std::to_string(pid);
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + text + "/task", gone)) {
+    std::ifstream file(thread.path() / "schedstat");  // proc(5): time on a CPU, time waited for one, in ns
+    std::uint64_t on_cpu = 0, waited = 0;
+    if (file >> on_cpu >> waited) longest = std::max(longest, waited);
+  }
+  std::ifstream children("/proc/" + text + "/task/" + text + "/children");
+  for (int child = 0; children >> child;) longest = std::max(longest, cpu_wait_ns(child));
+  return longest;
+}
+
 struct Deadline::State {
   EventLoop& loop;
   TimeAllowance allowance;
   int pid;
   Expired expired;
   EventLoop::Watch timer;
+  std::uint64_t cpu_wait = pid > 0 ? cpu_wait_ns(pid) : 0;  ///< as found last
+  std::chrono::steady_clock::time_point looked = std::chrono::steady_clock::now();
+  const std::uint64_t cpu_wait_at_first = cpu_wait;
+  const std::chrono::steady_clock::time_point began = looked;
+
+  /// It waited for a CPU nearly all the time since the last look: others, or a control group, had them all.
+  bool was_starved() {
+    const std::uint64_t before = std::exchange(cpu_wait, cpu_wait_ns(pid));
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::duration<double, std::nano> passed = now - std::exchange(looked, now);
+    return cpu_wait > before && static_cast<double>(cpu_wait - before) > starved_share * passed.count();
+  }
+
+  bool was_starved_in_all() const {
+    const std::chrono::duration<double, std::nano> passed = looked - began;
+    return cpu_wait > cpu_wait_at_first &&
+           static_cast<double>(cpu_wait - cpu_wait_at_first) > starved_share_in_all * passed.count();
+  }
 
   void wait() {
     timer = loop.call_after(allowance.next_wait_ms(), [this] {
-      allowance.waited(pid > 0 && is_stopped(pid));
+      const bool starved = pid > 0 && was_starved();
+      allowance.waited(pid > 0 && (starved || is_stopped(pid)));
       if (!allowance.is_over()) return wait();
       timer = loop.call_after(1, [this] {
         // The callback may destroy this.
         const Expired call = std::move(expired);
-        call(allowance.was_stopped_too_long());
+        call(allowance.was_stopped_too_long() || was_starved_in_all());
       });
     });
   }

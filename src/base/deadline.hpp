@@ -16,8 +16,8 @@ class TimeAllowance {
  public:
   explicit TimeAllowance(double limit_s) noexcept;
   std::uint64_t next_wait_ms() const noexcept;  ///< how long to wait before the next call of waited(); at least 1
-  /// A wait of next_wait_ms() is over. stopped: the process that is to answer was found stopped. Such waits
-  /// do not count, up to as much time again as the limit, but at least a minute.
+  /// A wait of next_wait_ms() is over. stopped: the process that is to answer was found stopped, or got no CPU. Such
+  /// waits do not count, up to as much time again as the limit, but at least a minute.
   void waited(bool stopped) noexcept;
   bool is_over() const noexcept { return used_ms_ >= limit_ms_ || was_stopped_too_long(); }
   /// The process that is to answer has been stopped for longer than a run can wait.
@@ -32,11 +32,15 @@ class TimeAllowance {
 /// False where /proc does not tell.
 bool is_stopped(int pid);
 
+/// How long a process, or one that it started (and that still has its parents), has waited for a CPU so far: of the
+/// thread that waited longest, in ns, by /proc. 0 where that does not tell.
+std::uint64_t cpu_wait_ns(int pid);
+
 /// Calls back once, on the loop's thread, when a TimeAllowance is used up, and what had come by then was read.
 /// Destruction and cancel() call it off, also from inside of callbacks.
 class Deadline {
  public:
-  /// stopped: the process was stopped for too long, rather than too slow.
+  /// stopped: the process was stopped, or got no CPU, for too long, rather than too slow.
   using Expired = std::function<void(bool stopped)>;
 
   Deadline();  ///< none

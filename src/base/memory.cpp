@@ -52,21 +52,21 @@ std::optional<std::uint64_t> left_in(int version, const fs::path& folder) {
   return *limit - std::min(used, *limit);
 }
 
-/// field_name: of /proc/meminfo.
-std::uint64_t least_of_machine(const fs::path& root, std::string_view field_name, Reader read) {
+}  // namespace
+
+std::uint64_t available_memory_bytes(const fs::path& root) {
   std::uint64_t least = unlimited;
-  if (const auto kib = field(read_if_there(root / "proc/meminfo"), field_name)) least = *kib * 1024;
+  if (const auto kib = field(read_if_there(root / "proc/meminfo"), "MemAvailable:")) least = *kib * 1024;
   for (const ControlGroup& group : control_groups("memory", root))
     for (const fs::path& folder : group.folders)
-      if (const auto bytes = read(group.version, folder)) least = std::min(least, *bytes);
+      if (const auto bytes = left_in(group.version, folder)) least = std::min(least, *bytes);
   return least;
 }
 
-}  // namespace
-
-std::uint64_t available_memory_bytes(const fs::path& root) { return least_of_machine(root, "MemAvailable:", left_in); }
-
-std::uint64_t total_memory_bytes(const fs::path& root) { return least_of_machine(root, "MemTotal:", limit_of); }
+std::uint64_t machine_memory_bytes(const fs::path& root) {
+  const auto kib = field(read_if_there(root / "proc/meminfo"), "MemTotal:");
+  return kib ? *kib * 1024 : unlimited;
+}
 
 std::uint64_t held_memory_bytes() {
   const std::string status = read_if_there("/proc/self/status");

@@ -11,9 +11,9 @@ namespace xtune {
 /// these files: 2^63 - 1. root: where /proc and /sys are, for tests.
 std::uint64_t available_memory_bytes(const std::filesystem::path& root = "/");
 
-/// Bytes: the smaller of MemTotal and of the memory limits of this process's control group and of those above it,
-/// whatever others use of it. Without any of these files: 2^63 - 1. root: as above.
-std::uint64_t total_memory_bytes(const std::filesystem::path& root = "/");
+/// Bytes: MemTotal, all that the machine has, whatever others use of it and whatever a control group allows. Without
+/// /proc/meminfo: 2^63 - 1. root: as above.
+std::uint64_t machine_memory_bytes(const std::filesystem::path& root = "/");
 
 /// The most that this process has held at once since its program began (VmHWM of /proc/self/status; the ru_maxrss of
 /// getrusage counts the program that started it too). 0: not told.

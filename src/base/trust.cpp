@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <grp.h>
 #include <pwd.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -202,9 +203,44 @@ std::string what_to_do(const fs::path& path, const struct stat& info) {
                      group_mark, group_text(info.st_gid));
 }
 
-std::string why_refused(const fs::path& path, const struct stat& info) {
+/// Who else may write by an access control list, in words; empty: nobody, or there is no list. The format is that of
+/// Linux' attribute system.posix_acl_access (linux/posix_acl_xattr.h): a version, then entries in this order.
+std::string acl_writer(const fs::path& path) {
+  struct Entry {
+    std::uint16_t tag, permissions;
+    std::uint32_t id;
+  };
+  constexpr std::uint16_t named_user = 0x02, named_group = 0x08, mask = 0x10, write = 2;
+  constexpr std::size_t header = 4, most_entries = 4096;
+  std::vector<char> bytes(header + most_entries * sizeof(Entry));
+  const ssize_t size = ::getxattr(path.c_str(), "system.posix_acl_access", bytes.data(), bytes.size());
+  if (size < 0) return errno == ERANGE ? "a very long access control list" : "";
+  std::vector<Entry> entries((static_cast<std::size_t>(size) - std::min<std::size_t>(size, header)) / sizeof(Entry));
+  std::memcpy(entries.data(), bytes.data() + header, entries.size() * sizeof(Entry));
+  const Trusted trusted = trusted_by_name();
+  for (const Entry& entry : entries)
+    if (entry.tag == mask && !(entry.permissions & write)) return {};
+  for (const Entry& entry : entries) {
+    if (!(entry.permissions & write)) continue;
+    if (entry.tag == named_user && entry.id != 0 && entry.id != ::geteuid() && !contains(trusted.users, entry.id))
+      return user_text(entry.id);
+    if (entry.tag == named_group && entry.id != 0 && !contains(trusted.groups, entry.id) && !is_private_group(entry.id))
+      return "group " + group_text(entry.id);
+  }
+  return {};
+}
+
+/// opened: the same file by another name, as /proc has open ones; empty: none.
+std::string why_refused(const fs::path& path, const struct stat& info, const fs::path& opened = {}) {
   const std::string why = why_distrusted(info);
-  if (why.empty()) return {};
+  if (why.empty()) {
+    const std::string writer = S_ISLNK(info.st_mode) ? std::string() : acl_writer(opened.empty() ? path : opened);
+    if (writer.empty()) return {};
+    return fmt::format(
+        "{} may write to it by an access control list, so xtune does not use it: it could hold another "
+        "user's code. Run setfacl -R -b '{}', or, if they may run code as you, name them in {}",
+        writer, printable(path.string()), variable);
+  }
   return why + ", so xtune does not use it: it could hold another user's code. " + what_to_do(path, info);
 }
 
@@ -248,7 +284,9 @@ std::string read_trusted_file(const fs::path& path, std::uint64_t limit_bytes) {
     throw Error(ErrorKind::io, "cannot read " + printable(path.string()) + ": " + std::strerror(errno));
   if (!S_ISREG(info.st_mode))
     throw Error(ErrorKind::io, "cannot read " + printable(path.string()) + ": it is not a regular file");
-  if (const std::string why = why_refused(path, info); !why.empty()) fail(path, why);
+  const fs::path opened = fmt::format("/proc/self/fd/{}", file.get());
+  if (const std::string why = why_refused(path, info, fs::exists(opened) ? opened : fs::path()); !why.empty())
+    fail(path, why);
   return read_all(file, path, limit_bytes);
 }
 
@@ -265,6 +303,8 @@ void make_private_directory(const fs::path& path) {
   if (!S_ISDIR(info.st_mode)) throw refuse("it is not a directory");
   if (info.st_uid != ::geteuid()) throw refuse("it belongs to " + user_text(info.st_uid));
   if (const std::string why = why_writable(info); !why.empty()) throw refuse(why);
+  if (const std::string writer = acl_writer(path); !writer.empty())
+    throw refuse(writer + " may write to it by an access control list");
 }
 
 std::error_code make_directories(const fs::path& path) {

@@ -14,8 +14,8 @@
 namespace xtune {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramValue, name, form, where, file, unit, row)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramCall, words, environment, folder, time, metrics, expect, check, timeout_s,
-                                   device)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramCall, words, environment, folder, time, metrics, expect, check, outputs,
+                                   timeout_s, device)
 
 namespace {
 

@@ -89,7 +89,7 @@ void WorkerProcess::start_clock(double seconds, WorkerFailureKind kind) {
     process_.read_pending_stderr();
     const char* what = kind == WorkerFailureKind::timed_out ? "no answer in " : "it did not greet in ";
     std::string text = what + human_seconds(seconds) + "; killed";
-    if (stopped) text = "it was stopped by a signal from elsewhere, and did not go on; killed";
+    if (stopped) text = "it was stopped by a signal from elsewhere and did not go on, or got no CPU time; killed";
     fail({kind, 0, SIGKILL, std::move(text), stopped});
   });
 }

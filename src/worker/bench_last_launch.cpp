@@ -11,17 +11,21 @@ namespace {
 void say_when(BenchAnswer& answer) {
   answer.message +=
       "; the first launch was right, and one after the measured launches was not: does the kernel rely on what only "
-      "the first launch finds, such as a counter that no launch resets?";
+      "the first launch finds, such as a counter that no launch resets, or on what its outputs hold before the launch?";
 }
 
 }  // namespace
 
-void BenchSession::poison_outputs(BufferSet& set) {
-  device_check_ ? device_check_->poison_outputs(set) : xtune::poison_outputs(arguments_, set);
+void BenchSession::poison_outputs(BufferSet& set, Poison poison) {
+  device_check_ ? device_check_->poison_outputs(set, poison) : xtune::poison_outputs(arguments_, set, poison);
 }
 
-bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, int launches, BenchAnswer& answer) {
-  for (BufferSet& set : sets_) poison_outputs(set);
+/// The sets' outputs hold `poison` and the opposite one in turn.
+bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, int launches, Poison poison, BenchAnswer& answer) {
+  for (BufferSet& set : sets_) {
+    poison_outputs(set, poison);
+    poison = poison == Poison::high ? Poison::low : Poison::high;
+  }
   sampler.run_on(std::max(launches, static_cast<int>(sets_.size())));
   for (BufferSet& set : sets_)
     if (!judge_outputs(set, answer)) return false;
@@ -35,8 +39,8 @@ bool BenchSession::judge_last_launch(Program& program, Sampler& sampler, BenchAn
     program.check_last_run();
     return true;
   }
-  const bool right = judge_launch_of_all_sets(sampler, sampler.launches(), answer) &&
-                     (sets_.size() > 1 || judge_launch_of_all_sets(sampler, 1, answer));
+  const bool right = judge_launch_of_all_sets(sampler, sampler.launches(), Poison::high, answer) &&
+                     (sets_.size() > 1 || judge_launch_of_all_sets(sampler, 1, Poison::low, answer));
   if (right) {
     leave_outputs("last");
     return true;
@@ -72,7 +76,7 @@ void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::
   for (at = 0; verdict.outcome == Outcome::ok && at < contenders.size(); ++at) {
     if (contenders[at]->program->times_itself()) continue;  // judged after its last run
     Sampler& sampler = contenders[at]->sampler;
-    if (judge_launch_of_all_sets(sampler, sampler.launches(), verdict)) {
+    if (judge_launch_of_all_sets(sampler, sampler.launches(), Poison::high, verdict)) {
       leave_outputs(launch_of_round(at));
       continue;
     }

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/files.hpp"
+#include "core/validate/reference_outputs.hpp"
 #include "ipc/expected_files.hpp"
 #include "worker/bench_session.hpp"
 #include "worker/command_reference.hpp"
@@ -37,7 +38,8 @@ TestArgument& BenchSession::output_named(const std::string& name) {
 void BenchSession::prepare_reference() {
   if (reference_ready_) return;
   if (job_.reference.kind != ReferenceSpec::Kind::none) {
-    if (!load_reference()) {
+    const bool made = !load_reference();
+    if (made) {
       at_place(job_.reference.at, [this] {
         make_reference();
         if (job_.reference.kind != ReferenceSpec::Kind::kernel) judge_given_outputs();
@@ -46,6 +48,8 @@ void BenchSession::prepare_reference() {
       save_reference();
     }
     decide_tolerances();
+    for (const TestArgument& argument : arguments_)
+      if (made) warn_of_small_change(argument);
   }
   prepare_device_check();
   reference_ready_ = true;
@@ -73,6 +77,7 @@ void BenchSession::decide_tolerances() {
     for (const auto& [name, given] : job_.tolerances)
       if (name == argument.layout.name) rule = given;
     argument.tolerance = tolerance_for(rule, argument.layout.dtype, facts, argument.expected.bytes());
+    argument.partly_unwritten = any_poison(argument.layout.dtype, argument.expected.bytes());
   }
 }
 

@@ -74,6 +74,8 @@ class BenchSession {
   // In reference_check.cpp.
   bool inputs_are_finite() const;
   void require_numbers(const std::string& output, std::uint64_t count, std::uint64_t nans) const;
+  /// Where a kernel that does nothing to an in-place argument would pass.
+  void warn_of_small_change(const TestArgument& argument);
   /// Launches the reference kernel once more, on zeroed outputs, where it left NaN or poison behind.
   void judge_reference_launch(const std::function<void()>& launch);
   void judge_given_outputs();  ///< expected contents that are no kernel's
@@ -101,8 +103,8 @@ class BenchSession {
                   RoundsAnswer& answer);
 
   // In bench_last_launch.cpp: what was measured is right, too.
-  void poison_outputs(BufferSet& set);
-  bool judge_launch_of_all_sets(Sampler& sampler, int launches, BenchAnswer& answer);
+  void poison_outputs(BufferSet& set, Poison poison);
+  bool judge_launch_of_all_sets(Sampler& sampler, int launches, Poison poison, BenchAnswer& answer);
   bool judge_last_launch(Program& program, Sampler& sampler, BenchAnswer& answer);
   bool judge_guards(BenchAnswer& answer);
   void judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, RoundsAnswer& answer);

@@ -102,7 +102,7 @@ void DeviceCheck::renew_pristine_copies() {
 
 void DeviceCheck::reset(BufferSet& set, bool rewrite_inputs) {
   renew_pristine_copies();
-  std::vector<CheckItem> items = items_to_poison(set);
+  std::vector<CheckItem> items = items_to_poison(set, Poison::usual);
   for (std::size_t i = 0; i < set.size(); ++i) {
     if (arguments_[i].layout.role == ArgRole::in && rewrite_inputs) set[i]->write(0, arguments_[i].pristine.bytes());
     for (const std::uint64_t zone : set[i]->zones())
@@ -111,19 +111,19 @@ void DeviceCheck::reset(BufferSet& set, bool rewrite_inputs) {
   launch(items);
 }
 
-std::vector<CheckItem> DeviceCheck::items_to_poison(BufferSet& set) const {
+std::vector<CheckItem> DeviceCheck::items_to_poison(BufferSet& set, Poison poison) const {
   std::vector<CheckItem> items;
   for (std::size_t i = 0; i < set.size(); ++i) {
     const std::uint64_t address = address_of(*set[i]), bytes = arguments_[i].layout.bytes();
     if (arguments_[i].layout.role == ArgRole::out)
-      items.push_back(item(CheckItem::fill, address, bytes, repeated(poison_byte(arguments_[i].layout.dtype))));
+      items.push_back(item(CheckItem::fill, address, bytes, repeated(poison_of(arguments_[i], poison))));
     if (arguments_[i].layout.role == ArgRole::inout)
       items.push_back(item(CheckItem::copy, address, bytes, address_of(*copies_[i].pristine)));
   }
   return items;
 }
 
-void DeviceCheck::poison_outputs(BufferSet& set) { launch(items_to_poison(set)); }
+void DeviceCheck::poison_outputs(BufferSet& set, Poison poison) { launch(items_to_poison(set, poison)); }
 
 void DeviceCheck::restore_in_place(BufferSet& set) {
   std::vector<CheckItem> items;

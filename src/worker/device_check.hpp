@@ -21,7 +21,7 @@ class DeviceCheck {
 
   /// As reset(), poison_outputs() and restore_in_place() of output_check.
   void reset(BufferSet& set, bool rewrite_inputs);
-  void poison_outputs(BufferSet& set);
+  void poison_outputs(BufferSet& set, Poison poison);
   void restore_in_place(BufferSet& set);
 
   /// True: check_outputs would say so, and the answer's validation is filled in as it would be. False: it might not;
@@ -38,7 +38,7 @@ class DeviceCheck {
   std::vector<CheckResult> run(const std::vector<CheckItem>& items);
   void launch(const std::vector<CheckItem>& items);
   void renew_pristine_copies();
-  std::vector<CheckItem> items_to_poison(BufferSet& set) const;
+  std::vector<CheckItem> items_to_poison(BufferSet& set, Poison poison) const;
 
   const std::vector<TestArgument>& arguments_;
   std::vector<Copies> copies_;  ///< one an argument

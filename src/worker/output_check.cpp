@@ -17,10 +17,14 @@ void reset(const std::vector<TestArgument>& arguments, BufferSet& set, bool rewr
   }
 }
 
-void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set) {
+std::byte poison_of(const TestArgument& argument, Poison poison) noexcept {
+  return poison_byte(argument.layout.dtype, argument.partly_unwritten ? Poison::usual : poison);
+}
+
+void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, Poison poison) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].layout.role == ArgRole::out)
-      set[i]->fill(0, arguments[i].layout.bytes(), poison_byte(arguments[i].layout.dtype));
+      set[i]->fill(0, arguments[i].layout.bytes(), poison_of(arguments[i], poison));
   restore_in_place(arguments, set);
 }
 

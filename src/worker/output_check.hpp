@@ -19,6 +19,8 @@ struct TestArgument {
   SealedMemory pristine;  ///< inputs; empty for outputs
   SealedMemory expected;  ///< outputs, when there is a reference
   Tolerance tolerance{};  ///< of what is expected
+  /// The expected outputs hold the usual poison where the reference wrote nothing, so that no other can be used.
+  bool partly_unwritten = false;
 };
 
 /// The buffers of one argument set, in the order of the TestArguments; rotation has several sets.
@@ -28,7 +30,9 @@ using BufferSet = std::vector<std::unique_ptr<GuardedBuffer>>;
 /// rewrite_inputs says so.
 void reset(const std::vector<TestArgument>& arguments, BufferSet& set, bool rewrite_inputs = true);
 /// Poisoned outputs, and in-place arguments as they begin. Guards and inputs stay as they are.
-void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set);
+void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, Poison poison = Poison::usual);
+/// The byte that poisons an output.
+std::byte poison_of(const TestArgument& argument, Poison poison) noexcept;
 /// inout arguments only.
 void restore_in_place(const std::vector<TestArgument>& arguments, BufferSet& set);
 

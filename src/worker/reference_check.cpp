@@ -92,6 +92,19 @@ void BenchSession::judge_reference_launch(const std::function<void()>& launch) {
   }
 }
 
+void BenchSession::warn_of_small_change(const TestArgument& argument) {
+  const ArgumentLayout& layout = argument.layout;
+  if (layout.role != ArgRole::inout || argument.expected.bytes().empty() || layout.elements() == 0) return;
+  const Comparison comparison = compare(layout.name, layout.dtype, argument.pristine.bytes(), argument.expected.bytes(),
+                                        layout.shape, argument.tolerance);
+  if (!comparison.passed) return;
+  warnings_.push_back(fmt::format(
+      "{}{}{} changes '{}' by less than the tolerance (rtol {:g}, atol {:g}), so a kernel that does nothing "
+      "would pass: lower rtol and atol in [validate], or give inputs for which the change is larger",
+      job_.reference.at, job_.reference.at.empty() ? "" : ": ", name_of(job_.reference), layout.name,
+      argument.tolerance.rtol, argument.tolerance.atol));
+}
+
 void BenchSession::judge_given_outputs() {
   for (TestArgument& argument : arguments_) {
     if (argument.layout.role == ArgRole::in || argument.expected.bytes().empty()) continue;

@@ -249,12 +249,12 @@ class BenchHandler {
 
   /// Answers in place of the kernel, which may never return, and ends this process.
   void end_for_memory(std::uint64_t held_bytes) {
-    const std::uint64_t taken = held_bytes - std::min(before_bytes_, held_bytes), total = total_memory_bytes();
+    const std::uint64_t taken = held_bytes - std::min(before_bytes_, held_bytes), total = machine_memory_bytes();
     const Lack lack = lack_behind_memory_limit(taken, total);
     const std::string message =
         lack == Lack::none
             ? fmt::format(
-                  "the kernel took {} of memory beside its arguments, more than half of all that there is ({}), "
+                  "the kernel took {} of memory beside its arguments, more than half of all that the machine has ({}), "
                   "and was stopped",
                   human_bytes(taken), human_bytes(total))
             : fmt::format(

@@ -59,9 +59,9 @@ ImageLibrary::ImageLibrary(const Artifact& artifact, const char* marker, const s
     entry_ = library_.get(artifact.entry_symbol.c_str());
   } catch (const Error& error) {
     close(file_);
-    if (lack_in_line(error.what()) == Lack::memory)
-      throw ShortageFailure(Lack::memory, Outcome::launch_failed,
-                            std::string("the kernel was not loaded: ") + error.what());
+    // Its libraries may be installed later, or found from elsewhere.
+    if (const Lack lack = lack_in_line(error.what()); lack == Lack::memory || lack == Lack::unclear)
+      throw ShortageFailure(lack, Outcome::launch_failed, std::string("the kernel was not loaded: ") + error.what());
     refuse_image(error.what());
   }
 }

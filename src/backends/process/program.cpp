@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "backends/process/device.hpp"
 #include "backends/process/read_value.hpp"
@@ -46,6 +47,22 @@ struct FileState {
     inode = info.st_ino;
   }
 };
+
+/// Files of [process] outputs as the last run of any configuration left them.
+std::map<std::string, FileState>& left_behind() {
+  static std::map<std::string, FileState> files;
+  return files;
+}
+
+/// What another configuration wrote must not be judged as this one's. A file that no run here has written is its
+/// user's, and stays.
+void remove_left_behind() {
+  for (const auto& [path, state] : left_behind()) {
+    std::error_code ignored;
+    if (state.there && FileState(path) == state && fs::is_regular_file(path, ignored)) fs::remove(path, ignored);
+  }
+  left_behind().clear();
+}
 
 std::string last_line(const std::string& text) {
   const std::size_t end = text.find_last_not_of(" \n\r\t");
@@ -122,10 +139,15 @@ class RunnableProgram final : public Program {
 
   Sample run_and_judge() {
     empty_tmp();
+    if (runs_ == 0) remove_left_behind();
+    std::map<std::string, FileState> outputs_before;
+    for (const std::string& path : call_.outputs) outputs_before.emplace(path, FileState(path));
     std::vector<FileState> before;
     for (const ProgramValue* value : values()) before.emplace_back(file_of(*value));
     const ProgramEnd end = start(run_, "the program");
     suspended_ = end.suspended;
+    for (const auto& [path, state] : outputs_before)
+      if (const FileState after(path); after != state) left_behind().insert_or_assign(path, after);
     judge_end(end);
     if (!call_.expect.empty() && !line_matches(call_.expect, end.stdout_text))
       throw CandidateFailure(Outcome::wrong_result,
@@ -185,7 +207,9 @@ class RunnableProgram final : public Program {
     if (end.stopped)
       throw ShortageFailure(
           Lack::killed, Outcome::timed_out,
-          fmt::format("{} was stopped by a signal from elsewhere, did not go on, and was killed", what), log_of(end));
+          fmt::format("{} was stopped by a signal from elsewhere and did not go on, or got no CPU time, and was killed",
+                      what),
+          log_of(end));
     if (end.timed_out)
       throw CandidateFailure(Outcome::timed_out,
                              fmt::format("{} ran longer than {} and was killed, with all that it had started "

@@ -56,6 +56,13 @@ bool tells_a_missing_header(std::string_view line) {
          has_any(line, {"error: cannot open source file \"", "error: could not open source file \""});
 }
 
+/// "/usr/bin/ld: cannot find -lx: No such file or directory" (GNU ld, gold, mold), "ld.lld: error: unable to find
+/// library -lx" (lld), "libx.so.1: cannot open shared object file: No such file or directory" (the loader of glibc).
+bool tells_a_missing_library(std::string_view line) {
+  return has_any(line, {": cannot find -l", "unable to find library -l", "library not found: -l",
+                        "cannot open shared object file: No such file"});
+}
+
 /// What a driver of compilers says when a part of it died. What clang cannot "execute" otherwise has died.
 bool tells_a_death(std::string_view line) {
   return has_any(line, {"signal terminated program", "terminated with signal", "unable to execute command"}) &&
@@ -143,6 +150,7 @@ Lack lack_in_line(std::string_view line) {
   if (has_any(line, {"Resource temporarily unavailable", "resource temporarily unavailable", "Cannot fork",
                      "Too many open files", "too many open files", "not enough memory"}))
     return Lack::processes;
+  if (tells_a_missing_library(line)) return Lack::unclear;
   if (has_any(line, {"cannot execute", "error trying to exec", "cannot find 'ld'", "doesn't exist!"}))
     return Lack::part;
   if (has_any(line, {"out of memory", "memory exhausted", "Cannot allocate memory", "std::bad_alloc",
@@ -168,7 +176,8 @@ void throw_if_not_the_source(const ToolEnd& end) {
     const std::string said = end.tool + ": " + printable(line, 300);
     if (const Lack lack = lack_in_line(line); is_lack_of_a_compiler(lack)) throw_lack(lack, said, end.log);
     if (death.empty() && tells_a_death(line)) death = said;
-    if (missing.empty() && tells_a_missing_header(line)) missing = printable(line, 300);
+    if (missing.empty() && (tells_a_missing_header(line) || tells_a_missing_library(line)))
+      missing = printable(line, 300);
   }
   const int signal = signal_of(end);
   const std::string ended = end.tool + ": " + describe_exit(end.exit_code, signal);

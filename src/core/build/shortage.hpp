@@ -50,8 +50,8 @@ std::string under(const std::string& limits);
 [[noreturn]] void rethrow_counting_kills(const CandidateFailure& failure, std::uint64_t kills_before, Lack lack);
 
 /// Of code that was stopped because it took more memory than was to spare: none where it took more than half of all
-/// that the machine, or its control group, has; memory where others, which may be gone next time, left it less than
-/// that.
+/// that the machine has; memory where others, or the limit of a control group, which may be another next time, left it
+/// less than that.
 Lack lack_behind_memory_limit(std::uint64_t taken_bytes, std::uint64_t total_bytes) noexcept;
 
 /// How a compiler, or a build command, ended without success.
@@ -66,9 +66,9 @@ struct ToolEnd {
 /// unwritable (by the log, the signal, or by what the directory still takes now), Error(unavailable) where there were
 /// not enough processes or a part of the compiler could not be started, ShortageFailure(crashed) where it ran out of
 /// memory or was killed, CandidateFailure(crashed) where it, its assembler or its linker died otherwise, and
-/// ShortageFailure(compile_failed) where a header is missing, which may be installed later. Where this process runs
-/// under limits of its user (base/user_limits.hpp), a death, and a failure that no place in the source explains, is a
-/// ShortageFailure(unclear).
+/// ShortageFailure(compile_failed) where a header or library is missing, which may be installed later. Where this
+/// process runs under limits of its user (base/user_limits.hpp), a death, and a failure that no place in the source
+/// explains, is a ShortageFailure(unclear).
 void throw_if_not_the_source(const ToolEnd& end);
 
 /// For a tool that ended well: throws Error(io) when a directory that it wrote to has no room left, since what it made

@@ -29,8 +29,9 @@ struct ProgramCall {
   std::vector<ProgramValue> metrics{};
   std::string expect{};              ///< a regular expression that a line of standard output matches; empty: none
   std::vector<std::string> check{};  ///< call texts of a command that succeeds when the results are right; empty: none
-  double timeout_s = 60;             ///< of one run
-  std::string device{};              ///< "cuda", "hip": it is to see one of these devices alone; empty: no such device
+  std::vector<std::string> outputs{};  ///< absolute: files that it or its check writes
+  double timeout_s = 60;               ///< of one run
+  std::string device{};  ///< "cuda", "hip": it is to see one of these devices alone; empty: no such device
 };
 
 struct ProgramPlaces {

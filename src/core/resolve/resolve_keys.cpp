@@ -94,10 +94,17 @@ const char* name_of(Fill fill) {
   return "unknown";
 }
 
-std::string buffers_text(const std::vector<ArgumentLayout>& layouts, KeyedFiles& files) {
+/// With each buffer's place among all arguments, which says where the scalars are.
+std::string buffers_text(const std::vector<ArgSpec>& arguments, const std::vector<ArgumentLayout>& layouts,
+                         KeyedFiles& files) {
+  const auto place_of = [&](const std::string& name) {
+    return std::find_if(arguments.begin(), arguments.end(), [&](const ArgSpec& a) { return a.name == name; }) -
+           arguments.begin();
+  };
   std::vector<std::string> items;
   for (const ArgumentLayout& layout : layouts)
-    items.push_back(fmt::format("{} {} {} {}", layout.name, name_of(layout.role), describe(layout.dtype, layout.shape),
+    items.push_back(fmt::format("{}: {} {} {} {}", place_of(layout.name), layout.name, name_of(layout.role),
+                                describe(layout.dtype, layout.shape),
                                 layout.file.empty() ? name_of(layout.fill) : short_file_digest(layout.file, files)));
   return canonical_list(items);
 }
@@ -124,6 +131,8 @@ std::string reference_text(const Spec& spec, const std::string& source_digest, c
         text += fmt::format(" grid {} block {} shared '{}'", canonical_list(texts_of(reference.launch->grid)),
                             canonical_list(texts_of(reference.launch->block)),
                             reference.launch->shared ? reference.launch->shared->text : "");
+      if (reference.launch && !reference.launch->cluster.empty())
+        text += " cluster " + canonical_list(texts_of(reference.launch->cluster));
       return text;
     }
     case ReferenceSpec::Kind::builtin: {
@@ -158,9 +167,11 @@ std::string tolerance_text(const std::vector<std::pair<std::string, ToleranceRul
 
 /// What decides which functions a kernel's calls lead to, where it runs in a process of the system; empty: nothing is
 /// set that could.
-std::string loader_text(KeyedFiles& files) {
+std::string loader_text(bool has_openmp, KeyedFiles& files) {
   std::vector<std::string> items;
-  for (const auto& [name, value] : set_variables({VariableReader::loader})) {
+  std::vector<VariableReader> readers{VariableReader::loader};
+  if (has_openmp) readers.push_back(VariableReader::threads);
+  for (const auto& [name, value] : set_variables(readers)) {
     if (value.empty()) continue;
     items.push_back(name + "=" + value);
     if (name != "LD_PRELOAD") continue;
@@ -174,6 +185,15 @@ std::string loader_text(KeyedFiles& files) {
     }
   }
   return items.empty() ? "" : canonical_list(items);
+}
+
+/// Whether OpenMP's runtime may read the environment: an option asks for OpenMP, or Kokkos, which may be built on it.
+bool uses_openmp(const Spec& spec, const DeviceInfo& device) {
+  if (spec.for_kokkos()) return true;
+  const auto asks = [](const Text& option) { return option.text.find("openmp") != std::string::npos; };
+  const auto own = spec.kernel.backend_options.find(device.backend);
+  return std::any_of(spec.kernel.options.begin(), spec.kernel.options.end(), asks) ||
+         (own != spec.kernel.backend_options.end() && std::any_of(own->second.begin(), own->second.end(), asks));
 }
 
 /// Those of the macros ("NAME body", "NAME(x) body") that have one of these names.
@@ -322,7 +342,7 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
       const bool command = spec.validate.reference.kind == ReferenceSpec::Kind::command;
       const std::string command_text = command ? state_->reference_command_text() : std::string();
       KeyParts parts{{"problem", problem_part(state_->problem)},
-                     {"buffers", buffers_text(layouts(), state_->data_files)},
+                     {"buffers", buffers_text(spec.args, layouts(), state_->data_files)},
                      {"seed", std::to_string(spec.search.seed)},
                      {"reference", reference_text(spec, reference_digest, command_text, state_->data_files)}};
       if (const std::string& check = spec.validate.reference.checked_by; !check.empty())
@@ -334,7 +354,7 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
       if (!state_->device.driver.empty()) parts.emplace_back("driver", state_->device.driver);
       if (std::string quota = cpu_quota_part(state_->device); !quota.empty()) parts.emplace_back("cpu_quota", quota);
       if (!system_dirs(state_->device).empty())
-        if (std::string loader = loader_text(state_->data_files); !loader.empty())
+        if (std::string loader = loader_text(uses_openmp(spec, state_->device), state_->data_files); !loader.empty())
           parts.emplace_back("environment", std::move(loader));
       state_->constant_parts = std::move(parts);
     }

@@ -66,6 +66,7 @@ ProgramCall CandidateResolver::State::program_call(const Config& config) const {
   call.time = process.time;
   call.metrics = process.metrics;
   call.expect = process.expect;
+  for (const std::filesystem::path& output : process.outputs) call.outputs.push_back(output.string());
   call.timeout_s = process.timeout_s;
   if (process.device != "host") call.device = process.device;
   return call;

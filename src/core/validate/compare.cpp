@@ -53,7 +53,7 @@ bool same_bits(const Pair& pair, std::uint64_t index) {
 }
 
 bool unwritten(const Pair& pair, std::uint64_t index) {
-  return holds_poison(pair.type, pair.actual + index * pair.size) && !same_bits(pair, index);
+  return holds_any_poison(pair.type, pair.actual + index * pair.size) && !same_bits(pair, index);
 }
 
 /// True: the reference left this float alone, and so must the kernel.

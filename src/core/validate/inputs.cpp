@@ -183,7 +183,23 @@ void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std:
   }
 }
 
-std::byte poison_byte(DType type) noexcept { return is_floating(type) ? std::byte{0xFF} : std::byte{0xA5}; }
+std::byte poison_byte(DType type, Poison poison) noexcept {
+  switch (poison) {
+    case Poison::high:
+      return std::byte{0x7B};
+    case Poison::low:
+      return is_floating(type) ? std::byte{0xFB} : std::byte{0x01};
+    case Poison::usual:
+      break;
+  }
+  return is_floating(type) ? std::byte{0xFF} : std::byte{0xA5};
+}
+
+bool holds_any_poison(DType type, const std::byte* element) noexcept {
+  if (std::any_of(element, element + size_of(type), [element](std::byte b) { return b != *element; })) return false;
+  return *element == poison_byte(type) || *element == poison_byte(type, Poison::high) ||
+         *element == poison_byte(type, Poison::low);
+}
 
 bool holds_poison(DType type, const std::byte* element) noexcept {
   return std::all_of(element, element + size_of(type),

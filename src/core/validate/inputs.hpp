@@ -46,11 +46,21 @@ void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std:
 /// fill_input does.
 void check_input_file(const ArgumentLayout& layout);
 
-/// The byte that poisons outputs of this type before validation. FF for floats and complex numbers, which read it as a
-/// NaN; A5 for the rest, because FF is -1 there, or the largest value: usual results of a search that finds nothing.
-std::byte poison_byte(DType type) noexcept;
-/// Whether each byte of an element is the poison.
+/// What outputs hold before a judged launch. A kernel that reads them must not be right by luck: the maximum of a
+/// number and a NaN is the number, and that of a number and a small one, too.
+enum class Poison {
+  usual,  ///< FF for floats and complex numbers, which read it as a NaN; A5 for the rest, because FF is -1 there, or
+          ///< the largest value: usual results of a search that finds nothing
+  high,   ///< 7B: a large positive number of every type
+  low,    ///< FB, a large negative number, for floats and complex numbers; 01 for the rest, where the usual one is
+          ///< negative
+};
+/// The byte that poisons outputs of this type.
+std::byte poison_byte(DType type, Poison poison = Poison::usual) noexcept;
+/// Whether each byte of an element is the usual poison.
 bool holds_poison(DType type, const std::byte* element) noexcept;
+/// Whether each byte of an element is one and the same poison.
+bool holds_any_poison(DType type, const std::byte* element) noexcept;
 /// The size of the guard zones before and after every buffer.
 inline constexpr std::size_t guard_bytes = 4096;
 

@@ -57,6 +57,10 @@ void ReferenceFacts::add(const ReferenceFacts& other) noexcept {
   nans += other.nans;
 }
 
+bool any_poison(DType type, std::span<const std::byte> expected) {
+  return any_of(type, expected, [type](const std::byte* element) { return holds_poison(type, element); });
+}
+
 bool is_doubtful(DType type, std::span<const std::byte> expected) {
   return any_of(type, expected,
                 [type](const std::byte* element) { return holds_poison(type, element) || is_nan(type, element); });

@@ -20,6 +20,9 @@ struct ReferenceFacts {
 /// Whether any element is NaN or holds the poison, so that a second launch is needed to learn why.
 bool is_doubtful(DType type, std::span<const std::byte> expected);
 
+/// Whether any element holds the usual poison: a launch left it alone, or an integer happens to look like it.
+bool any_poison(DType type, std::span<const std::byte> expected);
+
 /// Compares what a launch on poisoned outputs left with what a launch on zeroed outputs left, in whole elements. What
 /// was written and looks like the poison of a float becomes another NaN, so that afterwards exactly the unwritten
 /// elements of floats hold the poison.

@@ -2,6 +2,7 @@
 #include "base/deadline.hpp"
 
 #include <doctest/doctest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +76,29 @@ TEST_CASE("a stopped process is seen, and so is one that it started") {
   ::kill(shell.pid(), SIGSTOP);
   CHECK(becomes(shell.pid(), true));
   shell.kill_group(SIGKILL);
+}
+
+TEST_CASE("the time that a process waits for a CPU is told, of those that it started too") {
+  cpu_set_t old, one;
+  REQUIRE(sched_getaffinity(0, sizeof old, &old) == 0);
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu)
+    if (CPU_ISSET(cpu, &old)) CPU_SET(cpu, &one);
+  REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  EventLoop loop;
+  SubprocessOptions options;
+  // Four on one CPU.
+  options.argv = {"/bin/sh", "-c", "for i in 1 2 3 4; do (while :; do :; done) & done; wait"};
+  Subprocess shell(loop, options);
+  const auto waits = [&](std::uint64_t ns) {
+    for (int i = 0; i < 10'000'000; ++i)
+      if (cpu_wait_ns(shell.pid()) > ns) return true;
+    return false;
+  };
+  CHECK(waits(1'000'000));
+  shell.kill_group(SIGKILL);
+  REQUIRE(sched_setaffinity(0, sizeof old, &old) == 0);
+  CHECK(cpu_wait_ns(1 << 30) == 0);  // nobody's
 }
 
 TEST_CASE("an answer that is in the pipe when the time is up wins") {

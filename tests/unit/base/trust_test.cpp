@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -104,6 +105,38 @@ TEST_CASE("only what is trusted is read, and the message says what to do") {
   REQUIRE(::chmod(file.c_str(), 0600) == 0);
   CHECK_NOTHROW(require_trusted(link));
   CHECK_NOTHROW(require_trusted(folder.path() / "none"));
+}
+
+TEST_CASE("a file that an access control list opens to others is refused") {
+  const TemporaryDirectory folder;
+  const fs::path file = folder.path() / "file";
+  write_with_mode(file, 0644);
+  struct Entry {
+    std::uint16_t tag, permissions;
+    std::uint32_t id;
+  };
+  const auto set_list = [&](std::uint32_t user, std::uint16_t permissions, std::uint16_t mask) {
+    constexpr std::uint32_t none = 0xFFFFFFFF;
+    const Entry entries[] = {{1, 6, none}, {2, permissions, user}, {4, 4, none}, {0x10, mask, none}, {0x20, 4, none}};
+    std::string bytes("\2\0\0\0", 4);
+    bytes.append(reinterpret_cast<const char*>(entries), sizeof entries);
+    return ::setxattr(file.c_str(), "system.posix_acl_access", bytes.data(), bytes.size(), 0) == 0;
+  };
+  if (!set_list(12345, 6, 6)) {
+    MESSAGE("skipped: this file system has no access control lists");
+    return;
+  }
+  const std::string error = io_error([&] { read_trusted_file(file); });
+  CHECK(contains(error, file.string() + ": uid 12345 may write to it by an access control list"));
+  CHECK(contains(error, "setfacl -R -b '" + file.string()));
+  CHECK(contains(io_error([&] { require_trusted(file); }), "uid 12345"));
+  REQUIRE(set_list(12345, 6, 4));  // the mask takes the right away
+  CHECK(read_trusted_file(file) == "text");
+  REQUIRE(set_list(12345, 4, 6));
+  CHECK(read_trusted_file(file) == "text");
+  REQUIRE(set_list(::geteuid(), 6, 6));
+  REQUIRE(::chmod(file.c_str(), 0644) == 0);  // the mask, too
+  CHECK(read_trusted_file(file) == "text");
 }
 
 TEST_CASE("a file of another user is refused through a link, too") {

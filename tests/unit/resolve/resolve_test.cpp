@@ -291,6 +291,23 @@ TEST_CASE("What the dynamic linker is told counts where kernels run in a process
   }
 }
 
+TEST_CASE("The environment of OpenMP counts where kernels of the CPU use it") {
+  for (const char* backend : {"host", "kokkos", "cuda"}) {
+    CAPTURE(backend);
+    Job job;
+    job.info.backend = backend;
+    if (backend == std::string("kokkos")) job.spec.kernel.backend = backend;
+    const Variable one("OMP_NUM_THREADS", "1");
+    const std::string before = job.key();
+    job.spec.kernel.options.push_back(text("-fopenmp"));
+    const std::string with_openmp = job.key();
+    const Variable four("OMP_NUM_THREADS", "4");
+    CHECK((job.key() != with_openmp) == (std::string(backend) != "cuda"));
+    job.spec.kernel.options.pop_back();
+    CHECK((job.key() != before) == (std::string(backend) == "kokkos"));
+  }
+}
+
 TEST_CASE("limits of the device, before and after compiling") {
   Job job;
   Launch launch;
@@ -431,6 +448,8 @@ TEST_CASE("whatever changes a measurement changes its key") {
     CHECK(seen.insert(job.key()).second);
   };
   job.problem["M"] = std::int64_t{1001}, changes("problem");
+  std::swap(job.spec.args[0], job.spec.args[1]), changes("the place of a scalar among the buffers");
+  std::swap(job.spec.args[0], job.spec.args[1]);
   job.spec.search.seed = 2, changes("seed");
   job.spec.args[0].fill = Fill::randn, changes("fill");
   job.spec.args[0].dtype = DType::bf16, changes("dtype");

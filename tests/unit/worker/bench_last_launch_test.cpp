@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "bench_fixture.hpp"
@@ -204,4 +205,47 @@ TEST_CASE("What programs report in rounds comes with the rounds' times") {
   CHECK(answer.reported[1] == Reported{{"rate", {2, 3}}, {"loss", {-2, -3}}});
   // Programs that go on report what is new.
   CHECK(session.measure_rounds(rounds).reported[0] == Reported{{"rate", {5, 8}}, {"loss", {-5, -8}}});
+}
+
+TEST_CASE("A kernel that takes the maximum or minimum with what its output held is wrong") {
+  for (const bool there : {false, true}) {
+    for (const Flush flush : {Flush::none, Flush::rotate}) {
+      for (const bool maximum : {false, true}) {
+        CAPTURE(there);
+        CAPTURE(static_cast<int>(flush));
+        CAPTURE(maximum);
+        Bench bench;
+        bench.open.measure.flush = flush;
+        if (there) check_there(bench);
+        const auto accumulating = [maximum](const FakeLaunch& call) {
+          std::vector<float> before(call.buffer<float>(1), call.buffer<float>(1) + count);
+          doubling(call);
+          float* const y = call.buffer<float>(1);
+          // As fmaxf and fminf: a NaN counts as no number.
+          for (std::size_t i = 0; i < count; ++i)
+            y[i] = maximum ? std::fmax(before[i], y[i]) : std::fmin(before[i], y[i]);
+          return 1.0;
+        };
+        const BenchAnswer answer = bench.run("accumulates", accumulating);
+        CHECK(answer.outcome == Outcome::wrong_result);
+        CHECK(has(answer.message, "what its outputs hold before the launch"));
+      }
+    }
+  }
+}
+
+TEST_CASE("What the reference leaves unwritten a kernel may leave, too, in every judged launch") {
+  for (const bool there : {false, true}) {
+    Bench bench;
+    if (there) check_there(bench);
+    const FakeKernel half = [](const FakeLaunch& call) {
+      float* const y = call.buffer<float>(1);
+      std::vector<float> before(y, y + count);
+      doubling(call);
+      std::copy(before.begin() + count / 2, before.end(), y + count / 2);
+      return 1.0;
+    };
+    bench.device.kernels[bench.open.reference.artifact.key] = half;
+    CHECK(bench.run("half", half).outcome == Outcome::ok);
+  }
 }

@@ -122,6 +122,20 @@ TEST_CASE("What a reference leaves unwritten is warned of once, and configuratio
             .outcome == Outcome::wrong_result);
 }
 
+TEST_CASE("A change in place that is smaller than the tolerance is warned of") {
+  for (const float change : {1e-6f, 1.0f}) {
+    Judged bench;
+    bench.open.arguments[1].buffer->role = ArgRole::inout;
+    const auto adds = [change](const FakeLaunch& call) {
+      for (std::size_t i = 0; i < count; ++i) call.buffer<float>(1)[i] += change;
+      return 1.0;
+    };
+    CHECK(bench.complaint(adds).empty());
+    REQUIRE(bench.warnings.size() == (change < 1 ? 1 : 0));
+    if (change < 1) CHECK(mentions(bench.warnings[0], "changes 'y' by less than the tolerance"));
+  }
+}
+
 TEST_CASE("Integers that look like the poison are not taken for unwritten") {
   Judged bench;
   for (ArgumentPlan& plan : bench.open.arguments)

@@ -130,6 +130,22 @@ TEST_CASE("what is expected must be in the output, and the check must end well, 
   CHECK(shell.failure() == "wrong_result: the check ended with exit code 1: differs at 7");
 }
 
+TEST_CASE("a check does not judge what another configuration has written") {
+  Shell shell("echo time 1; echo ok > result"), lazy("echo time 1");
+  lazy.call.folder = shell.call.folder;
+  for (Shell* each : {&shell, &lazy}) {
+    each->call.check = {"/bin/sh", "-c", "test -e result"};
+    each->call.outputs = {(shell.folder.path() / "result").string()};
+  }
+  shell.run();
+  CHECK(says(lazy.failure(), "wrong_result: the check ended with exit code 1"));
+  shell.run();
+  // What no run has written is the user's.
+  std::ofstream(shell.folder.path() / "result") << "edited";
+  CHECK(lazy.failure() == "no failure");
+  CHECK(shell.read("result") == "edited");
+}
+
 TEST_CASE("a check that takes too long has not found the results wrong") {
   Shell shell("echo time 1");
   shell.call.check = {"/bin/sh", "-c", "sleep 30"};
