@@ -49,7 +49,8 @@ void BenchSession::prepare_reference() {
     }
     decide_tolerances();
     for (const TestArgument& argument : arguments_)
-      if (made) warn_of_small_change(argument);
+      if (std::string warning = small_change_warning(job_.reference, argument); made && !warning.empty())
+        warnings_.push_back(std::move(warning));
   }
   prepare_device_check();
   reference_ready_ = true;

@@ -74,8 +74,6 @@ class BenchSession {
   // In reference_check.cpp.
   bool inputs_are_finite() const;
   void require_numbers(const std::string& output, std::uint64_t count, std::uint64_t nans) const;
-  /// Where a kernel that does nothing to an in-place argument would pass.
-  void warn_of_small_change(const TestArgument& argument);
   /// Launches the reference kernel once more, on zeroed outputs, where it left NaN or poison behind.
   void judge_reference_launch(const std::function<void()>& launch);
   void judge_given_outputs();  ///< expected contents that are no kernel's

@@ -43,6 +43,10 @@ struct GuardDamage {
 /// The first guard zone that was overwritten.
 std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set);
 
+/// Words for an in-place argument that the reference changes by less than the tolerance, so that a kernel that does
+/// nothing would pass; empty: it is none.
+std::string small_change_warning(const ReferencePlan& reference, const TestArgument& argument);
+
 /// False, with outcome and message in the answer, for a guard zone that was overwritten.
 bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer);
 

@@ -92,17 +92,18 @@ void BenchSession::judge_reference_launch(const std::function<void()>& launch) {
   }
 }
 
-void BenchSession::warn_of_small_change(const TestArgument& argument) {
+std::string small_change_warning(const ReferencePlan& reference, const TestArgument& argument) {
   const ArgumentLayout& layout = argument.layout;
-  if (layout.role != ArgRole::inout || argument.expected.bytes().empty() || layout.elements() == 0) return;
+  if (layout.role != ArgRole::inout || argument.expected.bytes().empty() || layout.elements() == 0) return {};
   const Comparison comparison = compare(layout.name, layout.dtype, argument.pristine.bytes(), argument.expected.bytes(),
                                         layout.shape, argument.tolerance);
-  if (!comparison.passed) return;
-  warnings_.push_back(fmt::format(
-      "{}{}{} changes '{}' by less than the tolerance (rtol {:g}, atol {:g}), so a kernel that does nothing "
-      "would pass: lower rtol and atol in [validate], or give inputs for which the change is larger",
-      job_.reference.at, job_.reference.at.empty() ? "" : ": ", name_of(job_.reference), layout.name,
-      argument.tolerance.rtol, argument.tolerance.atol));
+  if (!comparison.passed) return {};
+  return fmt::format(
+      "{}{}{} changes '{}' by less than the tolerance (rtol {:g}, atol {:g}), so a kernel that does nothing would "
+      "pass: "
+      "lower rtol and atol in [validate], or give inputs for which the change is larger",
+      reference.at, reference.at.empty() ? "" : ": ", name_of(reference), layout.name, argument.tolerance.rtol,
+      argument.tolerance.atol);
 }
 
 void BenchSession::judge_given_outputs() {
