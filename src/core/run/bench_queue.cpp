@@ -39,14 +39,21 @@ void BenchQueue::cut() {
 }
 
 void BenchQueue::give_work() {
+  start_idle();
+  if (ready_.empty() || cut_) return;
+  devices_.prepare_further();
+  if (seek_calibration()) start_idle();
+}
+
+void BenchQueue::start_idle() {
   for (PooledDevice& device : devices_.all())
     if (!device.busy) start(device);
-  if (!ready_.empty()) seek_calibration();
 }
 
 void BenchQueue::start(PooledDevice& device) {
   const bool is_first = devices_.is_first(device);
-  if (!ready_.empty() && calibration_.wants(device)) return calibrate(device);
+  if (!ready_.empty())
+    if (const TrialPtr trial = calibration_.wanted_of(device)) return calibrate(device, trial);
   if (!is_first && device.state != PooledDevice::State::in_use) return;
   const auto next = std::find_if(ready_.begin(), ready_.end(), [&](const TrialPtr& trial) {
     return is_first || trial->purpose != Trial::Purpose::drift;
@@ -78,30 +85,38 @@ void BenchQueue::take(const TrialPtr& trial, PooledDevice& device, const BenchAn
   follow_drift();
 }
 
-/// Configurations wait: the further devices are worth what it takes to compare them.
-void BenchQueue::seek_calibration() {
-  if (cut_) return;
-  if (const auto index = calibration_.take_wanted())
-    listeners_.compile(run_.make_trial(*index, Trial::Purpose::calibrate));  // from the cache
+/// Configurations wait: the further devices are worth what it takes to compare them. Whether they can be by now: what
+/// this run has compiled need not wait behind the compilers' whole queue to be taken from the cache.
+bool BenchQueue::seek_calibration() {
+  const auto wanted = calibration_.take_wanted();
+  if (!wanted) return false;
+  const TrialPtr trial = run_.make_trial(wanted->index, Trial::Purpose::calibrate);
+  if (!wanted->artifact) {
+    listeners_.compile(trial);  // from the cache
+    return false;
+  }
+  trial->artifact = *wanted->artifact;
+  calibration_.compiled(trial, true);
+  return true;
 }
 
-void BenchQueue::calibrate(PooledDevice& device) {
+void BenchQueue::calibrate(PooledDevice& device, const TrialPtr& trial) {
   device.busy = true;
-  device.bench->bench(run_.bench_job(calibration_.trial()), run_.spec.measure.timeout_s,
-                      [this, &device](const BenchAnswer& answer) {
+  device.bench->bench(run_.bench_job(*trial), run_.spec.measure.timeout_s,
+                      [this, &device, trial](const BenchAnswer& answer) {
                         ++totals_.answers;
                         device.busy = false;
                         totals_.device_busy_s += answer.busy_s;
                         if (answer.no_device) return devices_.exclude(device, answer.message);
-                        Record record = calibration_.trial().record;
-                        fill_record(record, calibration_.trial(), device.device, answer);
+                        Record record = trial->record;
+                        fill_record(record, *trial, device.device, answer);
                         if (answer.outcome == Outcome::ok) {
                           record.drift = true;
                           record.compile_s = record.compile_cpu_s = 0;
                           keeper_.stamp(record);
                           keeper_.store(record);
                         }
-                        calibration_.judge(device, record);
+                        calibration_.take(device, trial, record);
                       });
 }
 

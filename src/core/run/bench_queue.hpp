@@ -49,9 +49,10 @@ class BenchQueue {
   void cut();
 
  private:
+  void start_idle();
   void start(PooledDevice& device);
-  void seek_calibration();
-  void calibrate(PooledDevice& device);
+  bool seek_calibration();
+  void calibrate(PooledDevice& device, const TrialPtr& trial);
   void follow_drift();
   void measure_incumbent(const TrialPtr& trial);
   void take_drift(const Trial& trial, const RoundsAnswer& answer);

@@ -21,10 +21,10 @@ bool differ(const Summary& a, const Summary& b) {
 
 }  // namespace
 
-std::optional<std::uint64_t> Calibration::take_wanted() {
-  if (asked_ || !index_ || !devices_.any_uncompared()) return std::nullopt;
+std::optional<Calibration::Wanted> Calibration::take_wanted() {
+  if (asked_ || !offered_ || !devices_.any_uncompared()) return std::nullopt;
   asked_ = true;
-  return index_;
+  return offered_;
 }
 
 void Calibration::compiled(TrialPtr trial, bool ok) {
@@ -32,30 +32,40 @@ void Calibration::compiled(TrialPtr trial, bool ok) {
   if (!ok) try_another();
 }
 
-bool Calibration::wants(const PooledDevice& device) const {
-  return device.state == PooledDevice::State::uncompared && trial_ && (devices_.is_first(device) || time_ms_);
+TrialPtr Calibration::wanted_of(const PooledDevice& device) const {
+  if (device.state != PooledDevice::State::uncompared) return nullptr;
+  for (const auto& [other, record] : waiting_)
+    if (other == &device) return nullptr;
+  return trial_;
 }
 
 /// The next one that passes may do.
 void Calibration::try_another() {
-  index_.reset();
+  offered_.reset();
   asked_ = false;
   trial_.reset();
-  time_ms_.reset();
+  waiting_.clear();
   if (++failures_ == max_failures)
     devices_.exclude_further("no configuration passes twice on " + name_of(devices_.first().device));
 }
 
-void Calibration::judge(PooledDevice& device, const Record& record) {
-  const bool ok = record.outcome == Outcome::ok;
-  if (devices_.is_first(device)) {
-    if (!ok) return try_another();
-    device.state = PooledDevice::State::in_use;
-    time_ms_ = record.time_ms;
+void Calibration::take(PooledDevice& device, const TrialPtr& trial, const Record& record) {
+  if (trial != trial_) return;  // it has failed on the first device meanwhile
+  if (!devices_.is_first(device)) {
+    if (time_ms_) return judge(device, record);
+    waiting_.emplace_back(&device, record);
     return;
   }
+  if (record.outcome != Outcome::ok) return try_another();
+  device.state = PooledDevice::State::in_use;
+  time_ms_ = record.time_ms;
+  for (const auto& [other, measured] : std::exchange(waiting_, {})) judge(*other, measured);
+}
+
+/// Of a device that is not the first.
+void Calibration::judge(PooledDevice& device, const Record& record) {
   const std::string config = bindings_text(record.config), first = name_of(devices_.first().device);
-  if (!ok)
+  if (record.outcome != Outcome::ok)
     return devices_.exclude(device, fmt::format("{}, ok on {}, is {} here: {}", config, first,
                                                 to_string(record.outcome), printable(record.message, 500)));
   const double slowness = record.time_ms.median / time_ms_->median;

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace xtune {
 
@@ -51,6 +52,12 @@ void DevicePool::set_problem(OpenJob job) {
     job.device = device.device.index;
     device.bench->set_problem(job);
   }
+}
+
+void DevicePool::prepare_further() {
+  if (std::exchange(prepared_, true)) return;
+  for (const PooledDevice& device : devices_)
+    if (!is_first(device) && device.state == PooledDevice::State::uncompared) device.bench->prepare();
 }
 
 void DevicePool::compile_after_all() {

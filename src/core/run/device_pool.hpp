@@ -49,6 +49,8 @@ class DevicePool {
 
   /// job.device is set for each.
   void set_problem(OpenJob job);
+  /// Opens the devices besides the first that wait for their comparison: once, ahead of their first job.
+  void prepare_further();
   /// After CompileService::cancel_all: lost artifacts that devices wait for are compiled after all.
   void compile_after_all();
   void cancel_all();
@@ -57,6 +59,7 @@ class DevicePool {
   std::vector<std::unique_ptr<RebuildingBench>> benches_;
   std::vector<PooledDevice> devices_;
   TuneObserver& observer_;
+  bool prepared_ = false;  ///< prepare_further was called
 };
 
 }  // namespace xtune

@@ -75,6 +75,8 @@ void ProblemSetup::open(ReferencePlan reference, CheckKernel check_kernel) {
     if (warned->insert(text).second) run_.observer.on_warning(text);  // several workers may compute the reference
   };
   devices_.set_problem(std::move(job));
+  // On a GPU the first configuration is still compiling.
+  if (!run_.alternates) devices_.first().bench->prepare();
   done_ = true;
   ++totals_.answers;
 }

@@ -33,7 +33,7 @@ const Record& ResultLedger::book(const Trial& trial, Record record, const std::s
   if (outcome == Outcome::ok)
     observed = run_.criterion.score ? run_.objective.search_score(record) : run_.criterion.of(record);
   if (outcome == Outcome::pruned) observed = record.time_ms.min;
-  if (outcome == Outcome::ok) calibration_.offer(trial.proposal.index);
+  if (outcome == Outcome::ok) calibration_.offer(trial.proposal.index, from_store ? nullptr : &trial.artifact);
   if (!settled) listeners_.observe(trial.proposal.number, {trial.proposal.index, outcome, observed});
   const std::size_t place = results_.put(trial, std::move(record));
   if (outcome == Outcome::pruned) pruned_.add(trial.proposal.index, place);
@@ -49,7 +49,7 @@ void ResultLedger::book_row(const SearchPath::Proposal& proposal, const Row& row
   results_.put(row);
   if (pruned) pruned_.add(proposal.index, row);
   if (config.outcome != Outcome::ok) return;
-  calibration_.offer(proposal.index);
+  calibration_.offer(proposal.index, nullptr);
   if (std::isfinite(config.time_ms)) race_row(proposal.index, row);
 }
 
