@@ -9,12 +9,12 @@
 namespace xtune {
 
 FinalsPhase::FinalsPhase(const RunContext& run, RunResults& results, StoreAnswers& store, RecordKeeper& keeper,
-                         PooledDevice& device, WorkerTotals& totals, Listeners listeners)
+                         DevicePool& devices, WorkerTotals& totals, Listeners listeners)
     : run_(run),
       results_(results),
       store_(store),
       keeper_(keeper),
-      device_(device),
+      devices_(devices),
       totals_(totals),
       listeners_(std::move(listeners)) {}
 
@@ -104,7 +104,7 @@ void FinalsPhase::hold() {
             [](const TrialPtr& a, const TrialPtr& b) { return a->record.key < b->record.key; });
   std::erase_if(finalists_, [](const TrialPtr& trial) { return trial->record.outcome != Outcome::ok; });
   if (finalists_.size() < 2) return finalists_.clear();
-  device_.busy = true;
+  devices_.first().busy = true;
   std::vector<BenchJob> jobs;
   for (const TrialPtr& trial : finalists_) jobs.push_back(run_.bench_job(*trial));
   FinalsLimits limits;
@@ -113,7 +113,7 @@ void FinalsPhase::hold() {
   limits.kernel_ms = run_.spec.measure.max_time_ms;
   limits.timeout_s = run_.spec.measure.timeout_s;
   finals_ =
-      std::make_unique<Finals>(*device_.bench, std::move(jobs), rule(), limits,
+      std::make_unique<Finals>(*devices_.first().bench, std::move(jobs), rule(), limits,
                                [this](std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
                                  finish(std::move(results), taints);
                                });
@@ -122,7 +122,7 @@ void FinalsPhase::hold() {
 
 void FinalsPhase::finish(std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
   ++totals_.answers;
-  device_.busy = false;
+  devices_.first().busy = false;
   totals_.device_busy_s += finals_->busy_s();
   std::int64_t now_ms = 0;  // of all of them: their finals are one measurement
   for (const TrialPtr& finalist : finalists_)

@@ -27,7 +27,7 @@ class FinalsPhase {
   };
   /// The references outlive it.
   FinalsPhase(const RunContext& run, RunResults& results, StoreAnswers& store, RecordKeeper& keeper,
-              PooledDevice& device, WorkerTotals& totals, Listeners listeners);
+              DevicePool& devices, WorkerTotals& totals, Listeners listeners);
   /// One process of the job holds the finals for all. peers outlives this.
   void share_with(Peers& peers) { peers_ = &peers; }
 
@@ -62,7 +62,7 @@ class FinalsPhase {
   RunResults& results_;
   StoreAnswers& store_;
   RecordKeeper& keeper_;
-  PooledDevice& device_;
+  DevicePool& devices_;
   WorkerTotals& totals_;
   const Listeners listeners_;
   std::vector<TrialPtr> finalists_;  ///< compiled

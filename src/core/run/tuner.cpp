@@ -64,7 +64,7 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
                   ledger_.refute(record);
                 }}),
       problem_(run_, compiler, devices_, totals_),
-      finals_(run_, ledger_.results(), store_, keeper_, devices_.first(), totals_,
+      finals_(run_, ledger_.results(), store_, keeper_, devices_, totals_,
               {[this](const TrialPtr& trial) { compile(trial); },
                [this](const Record& record) { ledger_.refute(record); }}) {
   if (!options.peers) return;
