@@ -13,7 +13,6 @@
 #include "base/files.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
-#include "core/run/tuning.hpp"
 #include "ipc/services.hpp"
 #include "xtune/error.hpp"
 #include "xtune/tune.hpp"
@@ -68,7 +67,7 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
   std::vector<std::optional<std::uint64_t>> indices;
   std::vector<std::uint64_t> valid;
   for (const Bindings& config : configs) {
-    indices.push_back(index_of(setting.space, config));
+    indices.push_back(setting.space.index_of(config));
     if (indices.back()) valid.push_back(*indices.back());
   }
   const CandidateResolver resolver(setting.spec, setting.space, setting.problem, setting.target.device,

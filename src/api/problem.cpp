@@ -7,7 +7,6 @@
 #include <set>
 
 #include "base/text.hpp"
-#include "core/run/tuning.hpp"
 #include "core/space/bindings_text.hpp"
 #include "dispatch/arguments.hpp"
 #include "xtune/error.hpp"
@@ -73,7 +72,7 @@ std::vector<Bindings> choose_configs(const Space& space, const std::vector<Bindi
     for (const std::string& name : known)
       if (!configs[i].contains(name))
         throw Error(ErrorKind::invalid_argument, fmt::format("configs[{}]: the parameter {} has no value", i, name));
-    const auto index = index_of(space, configs[i]);
+    const auto index = space.index_of(configs[i]);
     if (!index)
       passed_over(fmt::format("configs[{}], {}, is not valid in the space of the spec, and passed over", i,
                               bindings_text(configs[i])));

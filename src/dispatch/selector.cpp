@@ -265,14 +265,7 @@ Selection Selector::from_all(Query& query) {
 }
 
 std::optional<Config> config_in(const Space& space, const Bindings& config) {
-  if (config.size() != space.parameters().size()) return std::nullopt;
-  Config ordered;
-  for (const Parameter& parameter : space.parameters()) {
-    const auto found = config.find(parameter.name);
-    if (found == config.end()) return std::nullopt;
-    ordered.push_back(found->second);
-  }
-  const auto index = space.index_of(ordered);
+  const auto index = space.index_of(config);
   return index ? std::optional<Config>(space.at(*index)) : std::nullopt;
 }
 

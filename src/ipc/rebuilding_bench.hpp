@@ -19,6 +19,7 @@ class RebuildingBench final : public BenchService {
   /// Both outlive it.
   RebuildingBench(BenchService& bench, CompileService& compiler, double compile_timeout_s);
   void set_problem(OpenJob job) override;
+  void prepare() override { bench_.prepare(); }
   void bench(const BenchJob& job, double timeout_s, Callback callback) override;
   void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) override;
   void cancel_all() override;

@@ -203,9 +203,25 @@ WorkerBenchService::WorkerBenchService(EventLoop& loop, WorkerCommand command, R
     : worker_(loop, std::move(command)), role_(role) {}
 
 void WorkerBenchService::set_problem(OpenJob job) {
-  if (refuted_) worker_.interrupt();
+  if (refuted_) cancel_all();
   problem_ = std::move(job);
-  opened_generation_ = 0;
+  opened_generation_ = prepared_generation_ = 0;
+}
+
+void WorkerBenchService::cancel_all() {
+  worker_.interrupt();
+  after_prepare_ = nullptr;
+}
+
+void WorkerBenchService::prepare() {
+  const bool knows = worker_.generation() == opened_generation_ || worker_.generation() == prepared_generation_;
+  if (worker_.busy() || (worker_.running() && knows)) return;
+  if (!worker_.running()) used_ = refuted_ = false;
+  worker_.request(to_json(problem_), open_timeout_s, [this](const WorkerReply& reply) {
+    // Whatever it was, the job that follows opens the problem again and tells.
+    if (!reply.failure && !reply.answer->contains("error")) prepared_generation_ = reply.generation;
+    if (const auto job = std::exchange(after_prepare_, nullptr)) job();
+  });
 }
 
 void WorkerBenchService::bench(const BenchJob& job, double timeout_s, Callback callback) {
@@ -250,6 +266,10 @@ template <class Answer>
 void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt on_doubt,
                              Answer (*read)(const nlohmann::json&), std::function<void(Answer)> callback,
                              Refused refused) {
+  if (worker_.busy()) {  // it prepares
+    after_prepare_ = [=, this] { ask(message, timeout_s, on_doubt, read, callback, refused); };
+    return;
+  }
   const auto send = [this, timeout_s, on_doubt, read, callback = std::move(callback), message = std::move(message),
                      refused] {
     worker_.request(message, timeout_s,
@@ -283,6 +303,8 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, OnDoubt o
 }
 
 void WorkerBenchService::open(std::function<void()> then, Refused refused) {
+  if (worker_.running() && worker_.generation() == prepared_generation_)
+    return prepare_reference(std::move(then), std::move(refused));
   if (!worker_.running()) used_ = refuted_ = false;
   worker_.request(to_json(problem_), open_timeout_s,
                   [this, then = std::move(then), refused = std::move(refused)](const WorkerReply& reply) {

@@ -34,6 +34,10 @@ class BenchService {
   /// What every later job is about; sent to the worker with the first of them, and again to each new worker. A
   /// reference that hangs or crashes is Error(invalid_spec) at its place, out of the event loop.
   virtual void set_problem(OpenJob job) = 0;
+  /// Gets ready for the problem ahead of the first job, as far as several devices may at once: opens the device, makes
+  /// inputs and buffers, and leaves the reference to the job. What goes wrong comes out of the job, which tries it once
+  /// more. A service may do nothing here.
+  virtual void prepare() {}
   /// A configuration that takes the worker down answers with an outcome; the next job gets a fresh worker. Where others
   /// had used the worker before, it is tried once more in a fresh one, for they may have damaged its memory; likewise
   /// where the worker was killed from outside, which says nothing of the configuration the second time either.
@@ -72,9 +76,10 @@ class WorkerBenchService final : public BenchService {
   };
   WorkerBenchService(EventLoop& loop, WorkerCommand command, Role role = Role::first);
   void set_problem(OpenJob job) override;
+  void prepare() override;
   void bench(const BenchJob& job, double timeout_s, Callback callback) override;
   void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) override;
-  void cancel_all() override { worker_.interrupt(); }
+  void cancel_all() override;
 
  private:
   using Refused = std::function<void(const Error&)>;
@@ -89,9 +94,11 @@ class WorkerBenchService final : public BenchService {
   WorkerProcess worker_;
   Role role_;
   OpenJob problem_;
-  std::uint64_t opened_generation_ = 0;  ///< the worker process that knows problem_
-  bool used_ = false;                    ///< it has run kernels
-  bool refuted_ = false;                 ///< one of them did something wrong
+  std::uint64_t opened_generation_ = 0;    ///< the worker process that knows problem_ and its reference
+  std::uint64_t prepared_generation_ = 0;  ///< the worker process that knows problem_
+  std::function<void()> after_prepare_;    ///< the job that waits for prepare
+  bool used_ = false;                      ///< it has run kernels
+  bool refuted_ = false;                   ///< one of them did something wrong
 };
 
 /// argv and environment of this program's own workers. What is killed leaves its temporary files behind: they go to

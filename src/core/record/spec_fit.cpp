@@ -8,22 +8,6 @@
 
 namespace xtune {
 
-namespace {
-
-// The record's configuration in the order of the parameters; nullopt: it has others.
-std::optional<Config> config_of(const Record& record, const std::vector<Parameter>& parameters) {
-  if (record.config.size() != parameters.size()) return std::nullopt;
-  Config config;
-  for (const Parameter& parameter : parameters) {
-    const auto found = record.config.find(parameter.name);
-    if (found == record.config.end()) return std::nullopt;
-    config.push_back(found->second);
-  }
-  return config;
-}
-
-}  // namespace
-
 std::function<std::string(const Bindings&)> bucket_function(const Spec& spec, const DeviceInfo& device) {
   if (spec.dispatch_key.empty()) return {};
   std::vector<CompiledText> key;
@@ -52,7 +36,7 @@ SpecFit::SpecFit(const Spec& spec, const Bindings& problem, const DeviceInfo& de
 SpecFit::~SpecFit() = default;
 
 std::string SpecFit::obstacle(const Record& record) const {
-  const std::optional<Config> config = config_of(record, space_.parameters());
+  const std::optional<Config> config = space_.ordered(record.config);
   if (!config) return "whose parameters are not this spec's";
   if (!space_.index_of(*config)) return "whose configuration this spec does not allow (its values or its constraints)";
   return {};
@@ -60,7 +44,7 @@ std::string SpecFit::obstacle(const Record& record) const {
 
 std::vector<std::string> SpecFit::differences(const Record& record) {
   try {
-    const Config config = space_.at(space_.index_of(*config_of(record, space_.parameters())).value());
+    const Config config = space_.at(space_.index_of(record.config).value());
     const CandidateResolver& resolver = resolver_for(record);
     const KeyParts parts =
         resolver.measurement_key_parts(config, resolver.artifact_key(resolver.compile_request(config)));

@@ -1,89 +1,114 @@
-// The tuner's loop: propose, look into the store, compile, bench, record, observe; and what it compiles.
+// The tuner's loop: propose, look into the store, compile, bench, record, observe.
 #include "core/run/tuner.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/deadline.hpp"
-#include "core/build/keyed_files.hpp"
+#include "core/run/search_setup.hpp"
 #include "core/run/tuning.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
 namespace {
 
-constexpr std::uint64_t default_evals = 400;
-// Of [search] seconds: the rest is for the finals.
-constexpr double share_of_search = 0.9;
+/// Where every configuration is compiled in the end, and none is waited for, the longest may go first.
+bool may_order_compiles(const RunContext& run, const SearchPath& path) {
+  return !path.learns() && !run.spec.search.seconds && !run.options.peers;
+}
+
+/// What the compiler says of a configuration, as its record.
+void fill_compiled(Trial& trial, const CompileAnswer& answer, const CandidateResolver& resolver) {
+  Record& record = trial.record;
+  record.compile_s = answer.cached ? 0 : answer.artifact.compile_s;
+  record.compile_cpu_s = answer.cpu_s;
+  record.usage = answer.artifact.usage;
+  trial.lack = answer.lack;
+  record.outcome = answer.outcome;
+  record.stage = "compile";
+  record.message = answer.message;
+  if (answer.outcome != Outcome::ok) return;
+  if (const auto violation = resolver.limit_violation(trial.launch, &answer.artifact.usage)) {
+    record.outcome = Outcome::rejected;
+    record.message = *violation;
+  }
+}
 
 }  // namespace
 
 Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
                EventLoop& loop, CompileService& compiler, const std::vector<BenchService*>& benches, Clock& clock,
                TuneObserver& observer, const std::atomic<bool>& stop)
-    : spec_(spec),
-      target_(target),
-      options_(options),
+    : stops_(clock, spec.search.seconds, stop, options.drain),
       loop_(loop),
-      compiler_(compiler),
-      clock_(clock),
-      stamps_(clock),
-      observer_(observer),
-      stop_(stop),
-      start_ns_(clock.now_ns()),
-      space_(make_space(spec, problem, device_facts(target.device), [this] { stop_where_asked(); })),
-      resolver_(spec, space_, problem, target.device, target.arch, target.backend.toolchain, options.sanitize),
-      keys_(resolver_),
-      objective_(spec),
-      criterion_(objective_.criterion(problem, target.device)),
-      evals_(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space_.size() : default_evals)),
-      // On a CPU the kernel and the compilers would fight for the same cores, and every number would be wrong.
-      alternate_(is_cpu(target.device)),
-      // Each device has one configuration at hand and one waiting.
-      batch_(compiler.parallel() * (alternate_ ? 4 : 2) + 2 * std::max<std::size_t>(benches.size(), 1)),
-      store_records_(options.records ? *options.records
-                                     : own_records_.emplace(options.store, target.device.arch, spec.kernel.name,
-                                                            spec.measure.statistic)),
-      rows_(read_store(problem)),
-      path_(make_search(problem), window()),
-      stored_(options.fresh && options.peers ? std::vector<Row>() : std::move(rows_)),
-      compile_times_(space_) {
-  for (std::size_t i = 0; i < benches.size() && i <= target.further.size(); ++i) {
-    benches_.push_back(std::make_unique<RebuildingBench>(*benches[i], compiler_, spec.kernel.compile_timeout_s));
-    lanes_.push_back({benches_.back().get(), i == 0 ? target.device : target.further[i - 1]});
-  }
-  result_.problem = problem;
-  result_.device = target.device;
-  result_.space_size = space_.size();
-  writer_.emplace(options_.store, target_.device.arch, spec_.kernel.name, options_.attempt);
+      run_(spec, problem, target, options, compiler.parallel(), benches.size(), clock, observer,
+           [this] { stop_where_asked(); }),
+      keeper_(run_),
+      store_(run_, keeper_),
+      path_(make_search(run_, store_.records()), proposal_window(run_, compiler.parallel())),
+      devices_(target, benches, compiler, spec.kernel.compile_timeout_s, observer),
+      calibration_(devices_),
+      ledger_(run_, keeper_, store_, devices_, calibration_,
+              {[this](std::uint64_t number, const Observation& outcome) {
+                 if (!peers_ || !peers_->in_blocks()) path_.set_outcome(number, outcome);
+               },
+               [this] { report(); }}),
+      compiles_(run_, compiler, totals_, may_order_compiles(run_, path_),
+                [this](const TrialPtr& trial, const CompileAnswer& answer) { take_compiled(trial, answer); }),
+      benches_(run_, devices_, calibration_, ledger_.incumbent(), keeper_, totals_,
+               {[this](const TrialPtr& trial) { compile(trial); },
+                [this](Trial& trial, const std::string& log) { ledger_.finish(trial, log); },
+                [this](const Record& record, const std::string& log) {
+                  run_.observer.on_record(record, log, false);
+                  ledger_.results().add_further(record);
+                  ledger_.refute(record);
+                }}),
+      problem_(run_, compiler, devices_, totals_),
+      finals_(run_, ledger_.results(), store_, keeper_, devices_, totals_,
+              {[this](const TrialPtr& trial) { compile(trial); },
+               [this](const Record& record) { ledger_.refute(record); }}) {
+  if (!options.peers) return;
+  peers_.emplace(run_, *options.peers, loop, totals_,
+                 PeerWork::Listeners{[this](const SearchPath::Proposal& proposal) { return serve(proposal); },
+                                     [this](const Trial& trial) { return ledger_.has_come(trial); },
+                                     [this](const TrialPtr& trial) {
+                                       if (trial->purpose == Trial::Purpose::settle)
+                                         compile(trial);
+                                       else
+                                         begin(trial);
+                                     }});
+  finals_.share_with(peers_->peers());
+}
+
+/// A large space takes long enough to build for a user to lose patience.
+void Tuning::stop_where_asked() {
+  loop_.run_ready();
+  if (stops_.asked())
+    throw Error(ErrorKind::interrupted, "stopped while the space was built; nothing was measured yet");
 }
 
 TuneResult Tuning::go() {
   std::vector<Deadline> alarms;
-  if (spec_.search.seconds)
-    for (const double share : {share_of_search, 1.0})
-      alarms.emplace_back(loop_, std::max(0.0, share * *spec_.search.seconds) + 1e-3, 0, [](bool) {});
+  if (const auto& seconds = run_.spec.search.seconds)
+    for (const double share : {StopConditions::share_of_search, 1.0})
+      alarms.emplace_back(loop_, std::max(0.0, share * *seconds) + 1e-3, 0, [](bool) {});
   // Callbacks point at this object: none may come once it is gone, whichever way it goes.
   struct Abandon {
     Tuning& run;
     ~Abandon() {
-      run.compiler_.cancel_all();
-      for (const Lane& lane : run.lanes_) lane.bench->cancel_all();
+      run.compiles_.cancel_all();
+      run.devices_.cancel_all();
     }
   } abandon{*this};
   bool done = false;
-  if (options_.peers) {
-    peers_.emplace(*options_.peers, [this](const std::string& text) { observer_.on_warning(text); });
-    share_in_blocks();
+  if (peers_) {
+    if (const Sequence* const sequence = path_.sequence()) peers_->share_in_blocks(*sequence);
     look_at_peers();
-    look_at_peers_later();
+    peers_->every_look([this] { look_at_peers(); });
   }
-  while (!stopping()) {
-    if (draining()) {
-      if (benching() == 0 || !loop_.run_once()) break;
+  while (!stops_.stopping()) {
+    if (stops_.draining()) {
+      if (devices_.busy() == 0 || !loop_.run_once()) break;
       continue;
     }
     pump();
@@ -91,133 +116,159 @@ TuneResult Tuning::go() {
     done = in_flight() == 0 && !waits_for_peers() && search_is_over() && !go_on_after_search();
     if (done) break;
     if (in_flight() == 0 && !waits_for_peers()) continue;
-    const std::uint64_t before = answers_;
-    if (!loop_.run_once() && answers_ == before) throw Error(ErrorKind::io, "the workers ended without an answer");
+    const std::uint64_t before = totals_.answers;
+    if (!loop_.run_once() && totals_.answers == before)
+      throw Error(ErrorKind::io, "the workers ended without an answer");
   }
-  result_.interrupted = stop_.load() || (draining() && !done);
-  result_.out_of_time = !result_.interrupted && !(done && exhausted());
-  try {
-    writer_->sync();
-  } catch (const Error& error) {
-    observer_.on_warning(error.what());
-  }
-  if (not_stored_ > 1)
-    observer_.on_warning(
-        fmt::format("{} records could not be stored: later runs will measure them again", not_stored_));
-  if (left_out_ > 1)
-    observer_.on_warning(fmt::format(
-        "{} failures are not stored, since the machine may have caused them: later runs try them again", left_out_));
-  read_reported();
-  result_.total_s = elapsed_s();
-  report();
-  return std::move(result_);
+  return result(done);
 }
+
+/// Of a search that was done, or not: it was stopped, drained or ran out of time.
+TuneResult Tuning::result(bool done) {
+  TuneResult& result = ledger_.results().result();
+  result.interrupted = stops_.asked() || (stops_.draining() && !done);
+  result.out_of_time = !result.interrupted && !(done && exhausted());
+  keeper_.finish();
+  ledger_.results().read_reported();
+  result.compile_cpu_s = totals_.compile_cpu_s;
+  result.compile_wall_s = totals_.compile_wall_s;
+  result.device_busy_s = totals_.device_busy_s;
+  result.total_s = stops_.elapsed_s();
+  report();
+  return std::move(result);
+}
+
+bool Tuning::exhausted() const { return peers_ && peers_->in_blocks() ? peers_->blocks_over() : path_.exhausted(); }
 
 /// Cuts the search where its time is up; what the device is at ends by itself.
 bool Tuning::search_is_over() {
-  if (!search_cut_ && holds_finals() && time_is_up(share_of_search)) {
-    search_cut_ = true;
-    compiler_.cancel_all();
-    for (const auto& bench : benches_) bench->compile_after_all();
-    waiting_for_artifact_.clear();
-    ready_.clear();
-    elsewhere_.clear();
-    compiling_ = 0;
-    if (!problem_set_) reference_.reset();  // its kernel was compiling too
+  if (run_.holds_finals() && stops_.cut_search()) {
+    compiles_.cancel_all();
+    devices_.compile_after_all();
+    benches_.cut();
+    if (peers_) peers_->forget();
+    problem_.restart();  // its kernels were compiling too
   }
-  return search_cut_ || exhausted();
+  return stops_.search_cut() || exhausted();
+}
+
+bool Tuning::go_on_after_search() {
+  if (finals_.begun()) return false;
+  const TrialPtr doubtful = ledger_.take_doubtful();
+  if (!doubtful) return finals_.start();
+  if (claim(doubtful, "in full " + doubtful->record.key)) compile(doubtful);
+  return true;
+}
+
+std::size_t Tuning::in_flight() const {
+  return compiles_.trials() + benches_.waiting() + finals_.compiled() + devices_.busy();
+}
+
+bool Tuning::waits_for_peers() const {
+  if (finals_.held_elsewhere()) return true;
+  return peers_ && (peers_->waiting() || (peers_->in_blocks() && !stops_.search_cut() && !peers_->blocks_over()));
+}
+
+/// Compilers need not wait for a slow device unless the search does; the more of them wait, the better their order.
+bool Tuning::room() const {
+  if (run_.alternates || path_.learns()) return in_flight() < run_.max_in_flight;
+  return compiles_.trials() < (compiles_.longest_first() ? 2 : 1) * run_.max_in_flight;
 }
 
 /// Starts whatever may start now.
 void Tuning::pump() {
-  while (!search_is_over() && may_compile() && room() && !stopping()) {
+  while (!search_is_over() && benches_.may_compile() && room() && !stops_.stopping()) {
     const auto proposal = next_proposal();
     if (!proposal) break;
     consider(*proposal);
   }
-  if (alternate_ && compiling_ == 0 && !ready_.empty()) batch_closed_ = true;
-  if (may_bench()) {
-    give_work();
-    if (benching() == 0 && ready_.empty() && compiling_ == 0 && !finalists_.empty()) hold_finals();
+  if (compiles_.trials() == 0) benches_.begin_turn();
+  if (problem_.done() && (!run_.alternates || compiles_.trials() == 0)) {
+    benches_.give_work();
+    if (benches_.idle() && compiles_.trials() == 0 && finals_.compiled() > 0) finals_.hold();
   }
-  if (benching() == 0 && ready_.empty()) batch_closed_ = false;
+  benches_.end_turn();
 }
 
-void Tuning::start_compile(const TrialPtr& trial) {
-  if (!first_compile_ns_) first_compile_ns_ = clock_.now_ns();
-  if (!reference_) prepare_bench(trial->config);
-  ++compiling_;
-  const std::string& key = trial->record.artifact_key;
-  auto& waiting = waiting_for_artifact_[key];
-  waiting.push_back(trial);
-  // Configurations that differ in launch-only parameters share one artifact.
-  if (waiting.size() > 1) return;
-  CompileJob job = compile_job(key, trial->request);
-  if (trial->purpose == Trial::Purpose::search && orders_compiles())
-    job.expected_s = compile_times_.expected_s(space_.value_indices(trial->proposal.index));
-  compiler_.compile(job, spec_.kernel.compile_timeout_s,
-                    [this, key](const CompileAnswer& answer) { on_compiled(key, answer); });
+std::optional<SearchPath::Proposal> Tuning::next_proposal() {
+  return peers_ && peers_->in_blocks() ? peers_->next() : path_.next();
 }
 
-void Tuning::on_compiled(const std::string& key, const CompileAnswer& answer) {
-  ++answers_;
-  const auto found = waiting_for_artifact_.find(key);
-  const std::vector<TrialPtr> trials = std::move(found->second);
-  waiting_for_artifact_.erase(found);
-  compiling_ -= trials.size();
-  if (!answer.warning.empty() && !std::exchange(warned_of_cache_, true))
-    observer_.on_warning(answer.warning + "; what is compiled is kept for this run alone");
-  // A worker that compiled looked itself; one that was killed did not.
-  if (answer.outcome != Outcome::ok && trials.front()->request.files) throw_if_changed(*trials.front()->request.files);
-  result_.compile_cpu_s += answer.cpu_s;
-  if (orders_compiles() && !answer.cached)
-    compile_times_.learn(space_.value_indices(trials.front()->proposal.index), answer.cpu_s);
-  result_.compile_wall_s = static_cast<double>(clock_.now_ns() - *first_compile_ns_) * 1e-9;
-  for (const TrialPtr& trial : trials) {
-    trial->request = {};  // a source may be long, and is not needed any more
-    trial->artifact = answer.artifact;
-    Record& record = trial->record;
-    if (trial->purpose == Trial::Purpose::drift) {
-      if (answer.outcome == Outcome::ok) ready_.push_front(trial);
-      continue;
-    }
-    if (trial->purpose == Trial::Purpose::calibrate) {
-      calibration_.trial = trial;
-      if (answer.outcome != Outcome::ok) calibrate_with_another();
-      continue;
-    }
-    record.compile_s = answer.cached ? 0 : answer.artifact.compile_s;
-    record.compile_cpu_s = answer.cpu_s;
-    record.usage = answer.artifact.usage;
-    trial->lack = answer.lack;
-    record.outcome = answer.outcome;
-    record.stage = "compile";
-    record.message = answer.message;
-    if (answer.outcome == Outcome::ok) {
-      if (const auto violation = resolver_.limit_violation(trial->launch, &answer.artifact.usage)) {
-        record.outcome = Outcome::rejected;
-        record.message = *violation;
-      }
-    }
-    if (trial->purpose == Trial::Purpose::finalist)
-      finalists_.push_back(trial);
-    else if (record.outcome == Outcome::ok)
-      ready_.push_back(trial);
-    else
-      finish(*trial, answer.log);
+bool Tuning::serve(const SearchPath::Proposal& proposal) {
+  return !store_.empty() && ledger_.serve(proposal, run_.key_at(proposal.index));
+}
+
+void Tuning::consider(const SearchPath::Proposal& proposal) {
+  if (serve(proposal)) return;
+  const TrialPtr trial = run_.make_trial(proposal.index);
+  trial->proposal = proposal;
+  if ((peers_ && peers_->in_blocks()) || claim(trial, trial->record.key)) begin(trial);
+}
+
+/// Whether it is this process's to do.
+bool Tuning::claim(const TrialPtr& trial, const std::string& name) { return !peers_ || peers_->claim(trial, name); }
+
+void Tuning::begin(const TrialPtr& trial) {
+  try {
+    trial->launch = run_.resolver.launch(trial->config);
+    if (const auto violation = run_.resolver.limit_violation(trial->launch, nullptr))
+      throw CandidateFailure(Outcome::rejected, *violation);
+  } catch (const CandidateFailure& failure) {
+    trial->record.outcome = failure.outcome();
+    trial->record.stage = "space";
+    trial->record.message = failure.what();
+    ledger_.finish(*trial, "");
+    return;
   }
+  compile(trial);
 }
 
-CompileJob Tuning::compile_job(const std::string& key, CompileRequest request) const {
-  return {target_.backend.name, options_.store, key, std::move(request), options_.scratch};
+void Tuning::compile(const TrialPtr& trial) {
+  problem_.prepare(trial->config);
+  compiles_.start(trial);
 }
 
-BenchJob Tuning::job_of(const Trial& trial) const {
-  BenchJob job{trial.artifact, trial.launch, resolver_.scalars(trial.config), std::nullopt, trial.record.config};
-  job.compile_job = [this, key = trial.record.artifact_key, config = trial.config] {
-    return compile_job(key, resolver_.compile_request(config));
-  };
-  return job;
+void Tuning::take_compiled(const TrialPtr& trial, const CompileAnswer& answer) {
+  if (trial->purpose == Trial::Purpose::drift || trial->purpose == Trial::Purpose::calibrate)
+    return benches_.add_compiled(trial, answer.outcome == Outcome::ok);
+  fill_compiled(*trial, answer, run_.resolver);
+  if (trial->purpose == Trial::Purpose::finalist)
+    finals_.add(trial);
+  else if (trial->record.outcome == Outcome::ok)
+    benches_.add(trial);
+  else
+    ledger_.finish(*trial, answer.log);
+}
+
+void Tuning::look_at_peers() {
+  keeper_.sync_for_peers();
+  std::vector<Record> news = peers_->news();
+  for (const Record& record : news) keeper_.learn(KeyDigest(record.key), record.unix_time_ms);
+  if (peers_->in_blocks()) ledger_.race_best_of(news);
+  for (Record& record : news) store_.add(std::move(record));
+  if (peers_->in_blocks() && !stops_.search_cut()) peers_->look_at_blocks();
+  peers_->look_at_trials();
+  finals_.look_at_peers();
+}
+
+/// What this process measured and could not store the others wait for, until it gives it up; it must not wait for them.
+/// Whatever it has not heard of it does itself then, as if there were nobody else.
+void Tuning::leave_peers() {
+  if (!keeper_.peers_lack_some() || !waits_for_peers() || in_flight() > 0) return;
+  if (peers_->leave()) look_at_peers();
+}
+
+void Tuning::report() {
+  const RunResults& results = ledger_.results();
+  Progress progress;
+  progress.done = results.evaluated();
+  progress.total = run_.planned();
+  progress.from_store = results.from_store();
+  progress.compiling = compiles_.trials();
+  progress.waiting = benches_.waiting();
+  progress.elapsed_s = stops_.elapsed_s();
+  progress.best = results.shown_best();
+  run_.observer.on_progress(progress);
 }
 
 TuneResult tune(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,

@@ -237,6 +237,22 @@ std::optional<std::uint64_t> Space::index_of(const Config& config) const {
   return index_of(digits);
 }
 
+std::optional<std::uint64_t> Space::index_of(const Bindings& named_values) const {
+  const std::optional<Config> config = ordered(named_values);
+  return config ? index_of(*config) : std::nullopt;
+}
+
+std::optional<Config> Space::ordered(const Bindings& named_values) const {
+  if (named_values.size() != state_->parameters.size()) return std::nullopt;
+  Config config;
+  for (const Parameter& parameter : state_->parameters) {
+    const auto found = named_values.find(parameter.name);
+    if (found == named_values.end()) return std::nullopt;
+    config.push_back(found->second);
+  }
+  return config;
+}
+
 std::vector<std::uint64_t> Space::neighbours(std::uint64_t index) const {
   std::vector<std::uint32_t> digits = value_indices(index);
   std::vector<std::uint64_t> found;

@@ -62,6 +62,10 @@ class Space {
   /// same.
   std::optional<std::uint64_t> index_of(const Config& config) const;
   std::optional<std::uint64_t> index_of(const std::vector<std::uint32_t>& value_indices) const;
+  /// By name; nullopt: other names, or not valid.
+  std::optional<std::uint64_t> index_of(const Bindings& named_values) const;
+  /// In the order of the parameters, valid or not; nullopt: the names are not exactly those of the parameters.
+  std::optional<Config> ordered(const Bindings& named_values) const;
 
   /// Valid configurations that differ from `index` in exactly one parameter, ascending.
   std::vector<std::uint64_t> neighbours(std::uint64_t index) const;

@@ -246,6 +246,41 @@ TEST_CASE("The problem is sent once to each worker process, and again after a ne
   CHECK(workers.times_opened() == 4);
 }
 
+TEST_CASE("A worker that was prepared opens the problem once; its first job may come at once or later") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command);
+  service.set_problem({});
+  service.prepare();
+  service.prepare();
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(workers.times_opened() == 1);
+  service.set_problem({});
+  service.prepare();
+  const bool opened = workers.loop.run_until([&] { return workers.times_opened() == 2; });
+  CHECK(opened);
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  service.prepare();
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+  CHECK(workers.times_opened() == 2);
+}
+
+TEST_CASE("A problem that cannot be prepared is told by the job") {
+  Workers workers;
+  WorkerBenchService service(workers.loop, workers.command, WorkerBenchService::Role::further);
+  OpenJob problem;
+  for (const char* way : {"error", "crash"}) {
+    problem.backend = way;
+    service.set_problem(problem);
+    service.prepare();
+    CHECK(bench(workers, service, "ok").no_device);
+  }
+  problem.backend = "ok";
+  service.set_problem(problem);
+  service.prepare();
+  service.cancel_all();
+  CHECK(bench(workers, service, "ok").outcome == Outcome::ok);
+}
+
 TEST_CASE("Kernels that crash, hang or fault cost their own configuration") {
   Workers workers;
   WorkerBenchService service(workers.loop, workers.command);

@@ -1,0 +1,168 @@
+// Gives compiled trials to devices and takes their answers.
+#include "core/run/bench_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace xtune {
+namespace {
+
+// Of the incumbent, when it is measured again.
+constexpr std::size_t drift_rounds = 7;
+
+}  // namespace
+
+BenchQueue::BenchQueue(const RunContext& run, DevicePool& devices, Calibration& calibration,
+                       IncumbentTracker& incumbent, RecordKeeper& keeper, WorkerTotals& totals, Listeners listeners)
+    : run_(run),
+      devices_(devices),
+      calibration_(calibration),
+      incumbent_(incumbent),
+      keeper_(keeper),
+      totals_(totals),
+      listeners_(std::move(listeners)) {}
+
+void BenchQueue::add_compiled(const TrialPtr& trial, bool ok) {
+  if (trial->purpose == Trial::Purpose::calibrate)
+    calibration_.compiled(trial, ok);
+  else if (ok)
+    ready_.push_front(trial);
+}
+
+void BenchQueue::begin_turn() {
+  if (run_.alternates && !ready_.empty()) devices_turn_ = true;
+}
+
+void BenchQueue::cut() {
+  cut_ = true;
+  ready_.clear();
+}
+
+void BenchQueue::give_work() {
+  start_idle();
+  if (ready_.empty() || cut_) return;
+  devices_.prepare_further();
+  if (seek_calibration()) start_idle();
+}
+
+void BenchQueue::start_idle() {
+  for (PooledDevice& device : devices_.all())
+    if (!device.busy) start(device);
+}
+
+void BenchQueue::start(PooledDevice& device) {
+  const bool is_first = devices_.is_first(device);
+  if (!ready_.empty())
+    if (const TrialPtr trial = calibration_.wanted_of(device)) return calibrate(device, trial);
+  if (!is_first && device.state != PooledDevice::State::in_use) return;
+  const auto next = std::find_if(ready_.begin(), ready_.end(), [&](const TrialPtr& trial) {
+    return is_first || trial->purpose != Trial::Purpose::drift;
+  });
+  if (next == ready_.end()) return;
+  const TrialPtr trial = *next;
+  ready_.erase(next);
+  if (trial->purpose == Trial::Purpose::drift) return measure_incumbent(trial);
+  device.busy = true;
+  BenchJob job = run_.bench_job(*trial);
+  if (const auto bar = incumbent_.bar(); bar && run_.races() && trial->purpose == Trial::Purpose::search)
+    job.incumbent = scaled(*bar, device.slowness);
+  device.bench->bench(job, run_.spec.measure.timeout_s,
+                      [this, trial, &device](const BenchAnswer& answer) { take(trial, device, answer); });
+}
+
+void BenchQueue::take(const TrialPtr& trial, PooledDevice& device, const BenchAnswer& answer) {
+  ++totals_.answers;
+  device.busy = false;
+  totals_.device_busy_s += answer.busy_s;
+  if (answer.no_device) {
+    ready_.push_front(trial);
+    return devices_.exclude(device, answer.message);
+  }
+  fill_record(trial->record, *trial, device.device, answer);
+  trial->lack = answer.lack;
+  incumbent_.count_race(answer.busy_s);
+  listeners_.measured(*trial, answer.log);
+  follow_drift();
+}
+
+/// Configurations wait: the further devices are worth what it takes to compare them. Whether they can be by now: what
+/// this run has compiled need not wait behind the compilers' whole queue to be taken from the cache.
+bool BenchQueue::seek_calibration() {
+  const auto wanted = calibration_.take_wanted();
+  if (!wanted) return false;
+  const TrialPtr trial = run_.make_trial(wanted->index, Trial::Purpose::calibrate);
+  if (!wanted->artifact) {
+    listeners_.compile(trial);  // from the cache
+    return false;
+  }
+  trial->artifact = *wanted->artifact;
+  calibration_.compiled(trial, true);
+  return true;
+}
+
+void BenchQueue::calibrate(PooledDevice& device, const TrialPtr& trial) {
+  device.busy = true;
+  device.bench->bench(run_.bench_job(*trial), run_.spec.measure.timeout_s,
+                      [this, &device, trial](const BenchAnswer& answer) {
+                        ++totals_.answers;
+                        device.busy = false;
+                        totals_.device_busy_s += answer.busy_s;
+                        if (answer.no_device) return devices_.exclude(device, answer.message);
+                        Record record = trial->record;
+                        fill_record(record, *trial, device.device, answer);
+                        if (answer.outcome == Outcome::ok) {
+                          record.drift = true;
+                          record.compile_s = record.compile_cpu_s = 0;
+                          keeper_.stamp(record);
+                          keeper_.store(record);
+                        }
+                        calibration_.take(device, trial, record);
+                      });
+}
+
+void BenchQueue::follow_drift() {
+  if (!run_.races() || cut_) return;
+  if (const auto index = incumbent_.take_due())
+    listeners_.compile(run_.make_trial(*index, Trial::Purpose::drift));  // from the cache
+}
+
+void BenchQueue::measure_incumbent(const TrialPtr& trial) {
+  PooledDevice& first = devices_.first();
+  RoundsJob job{{run_.bench_job(*trial)}, std::vector<std::vector<std::size_t>>(drift_rounds, {0})};
+  first.busy = true;
+  first.bench->measure_rounds(job, run_.spec.measure.timeout_s, [this, trial](const RoundsAnswer& answer) {
+    ++totals_.answers;
+    devices_.first().busy = false;
+    totals_.device_busy_s += answer.busy_s;
+    take_drift(*trial, answer);
+  });
+}
+
+void BenchQueue::take_drift(const Trial& trial, const RoundsAnswer& answer) {
+  if (answer.outcome == Outcome::wrong_result) {
+    Record record = trial.record;
+    record.outcome = answer.outcome;
+    record.stage = "validate";
+    record.message = answer.message;
+    record.bench_s = answer.busy_s;
+    keeper_.stamp(record);
+    keeper_.store(record);
+    listeners_.refuted(record, answer.log);
+  }
+  // Whether it failed or another is best by now: its turn comes again.
+  const Record* const known = incumbent_.remeasured(trial.record.key);
+  if (!known || answer.outcome != Outcome::ok || answer.samples_ms.empty() || answer.samples_ms[0].empty()) return;
+  Record record = *known;
+  record.device = devices_.first().device;
+  record.drift = true;
+  record.samples_ms = answer.samples_ms[0];
+  record.time_ms = summarize(record.samples_ms);
+  record.tainted = answer.taints;
+  record.compile_s = record.compile_cpu_s = 0;
+  record.bench_s = answer.busy_s;
+  keeper_.stamp(record);
+  keeper_.store(record);
+  if (record.tainted.empty()) incumbent_.update(record.time_ms, answer.busy_s);
+}
+
+}  // namespace xtune

@@ -1,0 +1,54 @@
+// Whether the devices of a run are as fast as each other: all of them measure one configuration.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/run/device_pool.hpp"
+#include "core/run/trial.hpp"
+
+namespace xtune {
+
+/// The configuration is the first one that passed. Each device measures it in full before it measures anything else
+/// that counts; the first device too, once more, so that all of them measure it at about the same time. The others need
+/// not wait for the first: what they found is judged when the first device's time is known. A device whose median is
+/// certainly more than 2 % off (by the confidence intervals of both medians) is throttled, shared or broken, and is
+/// excluded: scaling its times would hide that. A smaller difference becomes the device's slowness, by which its times
+/// are divided wherever times of two devices meet. Where the configuration fails on the first device the second time,
+/// the next one that passes is taken; after three such failures the first device works on its own.
+class Calibration {
+ public:
+  struct Wanted {
+    std::uint64_t index;               ///< in the space
+    std::optional<Artifact> artifact;  ///< unset: to be compiled
+  };
+  explicit Calibration(DevicePool& devices) : devices_(devices) {}
+
+  /// A configuration that passed; artifact: where this run has compiled it.
+  void offer(std::uint64_t index, const Artifact* artifact) {
+    if (!offered_) offered_ = {index, artifact ? std::optional(*artifact) : std::nullopt};
+  }
+  /// What is to be measured: asked for once, where there is a device to compare.
+  std::optional<Wanted> take_wanted();
+  /// Its artifact is there; or it did not compile: then the next configuration that passes is taken.
+  void compiled(TrialPtr trial, bool ok);
+  /// What the device is to measure now; null: nothing.
+  TrialPtr wanted_of(const PooledDevice& device) const;
+  /// What came of the trial there: a record as fill_record makes it.
+  void take(PooledDevice& device, const TrialPtr& trial, const Record& record);
+
+ private:
+  void judge(PooledDevice& device, const Record& record);
+  void try_another();
+  DevicePool& devices_;
+  std::optional<Wanted> offered_;
+  bool asked_ = false;                                     ///< offered_ is being compiled, or was
+  int failures_ = 0;                                       ///< on the first device
+  TrialPtr trial_;                                         ///< compiled
+  std::optional<Summary> time_ms_;                         ///< on the first device
+  std::vector<std::pair<PooledDevice*, Record>> waiting_;  ///< of other devices, for time_ms_
+};
+
+}  // namespace xtune

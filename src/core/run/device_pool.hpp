@@ -1,0 +1,65 @@
+// The devices of a run: who is busy, who takes part, and how they compare.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/run/tuner.hpp"
+#include "ipc/rebuilding_bench.hpp"
+
+namespace xtune {
+
+/// A device that measures.
+struct PooledDevice {
+  enum class State {
+    uncompared,  ///< with the first one, which works nevertheless
+    in_use,
+    excluded,  ///< measures nothing in this run
+  };
+  BenchService* bench = nullptr;
+  DeviceInfo device;
+  State state = State::uncompared;
+  bool busy = false;
+  double slowness = 1;  ///< time of a configuration here over its time on the first device
+};
+
+/// "device 1 (NVIDIA H200, GPU-5c...)".
+std::string name_of(const DeviceInfo& device);
+
+/// Times of different devices of one kind are comparable once each device has measured the same configuration
+/// (calibration.hpp): the pool keeps the ratio.
+class DevicePool {
+ public:
+  /// benches: of target.device, then of each of target.further. All outlive this.
+  DevicePool(const Target& target, const std::vector<BenchService*>& benches, CompileService& compiler,
+             double compile_timeout_s, TuneObserver& observer);
+
+  PooledDevice& first() noexcept { return devices_.front(); }
+  std::vector<PooledDevice>& all() noexcept { return devices_; }
+  bool is_first(const PooledDevice& device) const noexcept { return &device == &devices_.front(); }
+  std::size_t busy() const;
+  /// Whether a device besides the first waits for its comparison.
+  bool any_uncompared() const;
+  /// 1 for a device that is none of this run's.
+  double slowness_of(const DeviceInfo& device) const;
+  /// With a warning.
+  void exclude(PooledDevice& device, const std::string& why);
+  void exclude_further(const std::string& why);
+
+  /// job.device is set for each.
+  void set_problem(OpenJob job);
+  /// Opens the devices besides the first that wait for their comparison: once, ahead of their first job.
+  void prepare_further();
+  /// After CompileService::cancel_all: lost artifacts that devices wait for are compiled after all.
+  void compile_after_all();
+  void cancel_all();
+
+ private:
+  std::vector<std::unique_ptr<RebuildingBench>> benches_;
+  std::vector<PooledDevice> devices_;
+  TuneObserver& observer_;
+  bool prepared_ = false;  ///< prepare_further was called
+};
+
+}  // namespace xtune

@@ -1,0 +1,170 @@
+// Invites, holds and records the finals.
+#include "core/run/finals_phase.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/record/best.hpp"
+
+namespace xtune {
+
+FinalsPhase::FinalsPhase(const RunContext& run, RunResults& results, StoreAnswers& store, RecordKeeper& keeper,
+                         DevicePool& devices, WorkerTotals& totals, Listeners listeners)
+    : run_(run),
+      results_(results),
+      store_(store),
+      keeper_(keeper),
+      devices_(devices),
+      totals_(totals),
+      listeners_(std::move(listeners)) {}
+
+/// Of this run's configurations, and of those of the store that may be as good. The latter become a part of the result.
+std::vector<const Record*> FinalsPhase::finalists_now() {
+  results_.read_best(run_.max_finalists());
+  std::vector<const Record*> contenders;
+  for (const Record& record : results_.records()) contenders.push_back(&record);
+  std::vector<const Record*> rivals;
+  if (!run_.options.fresh) rivals = store_.rivals(results_.finals_reach());
+  contenders.insert(contenders.end(), rivals.begin(), rivals.end());
+  const std::vector<const Record*> order = ranked(contenders, run_.criterion);
+  // Where time does not count there is nothing to compare round by round; but the best may be the store's.
+  const std::vector<const Record*> finalists =
+      finalists_of(order, run_.criterion.times ? run_.max_finalists() : 1, run_.criterion);
+  for (const Record* record : finalists)
+    if (std::find(rivals.begin(), rivals.end(), record) != rivals.end()) results_.add_further(*record);
+  return finalists;
+}
+
+bool FinalsPhase::start() {
+  begun_ = true;
+  if (!run_.options.only.empty()) return false;
+  const std::vector<const Record*> finalists = finalists_now();
+  std::vector<std::string> keys;
+  for (const Record* record : finalists) keys.push_back(record->key);
+  if (!run_.holds_finals() || finalists.size() < 2 || have_met(keys)) return false;
+  results_.result().finalists = finalists.size();
+  // Where what disturbs does not go away (a part of a partitioned device), finals held again are no better.
+  const Tainted tainted = finalists.front()->tainted.empty() ? Tainted::never : Tainted::too;
+  if (take_stored(keys, tainted)) return false;
+  Held held{{}, keys, "finals"};
+  // In an order of their own: a process that has read a part of the finals that another is storing ranks by them.
+  std::sort(keys.begin(), keys.end());
+  for (const std::string& key : keys) held.claim += " " + key;
+  for (const Record* record : finalists) {
+    const TrialPtr trial = run_.make_trial(run_.space.index_of(record->config).value(), Trial::Purpose::finalist);
+    trial->record.validation = record->validation;
+    trial->record.telemetry.energy_j = record->telemetry.energy_j;  // single launches are too short to tell
+    trial->record.dynamic_shared_bytes = trial->launch.shared_bytes;
+    held.finalists.push_back(trial);
+  }
+  if (peers_ && !peers_->take(held.claim))
+    elsewhere_ = std::move(held);
+  else
+    for (const TrialPtr& trial : held.finalists) listeners_.compile(trial);
+  return true;
+}
+
+/// In finals of this run, which need not be held again because another finalist was found wrong in them.
+bool FinalsPhase::have_met(const std::vector<std::string>& keys) const {
+  return std::all_of(keys.begin(), keys.end(), [&](const std::string& key) { return passed_.contains(key); });
+}
+
+bool FinalsPhase::take_stored(const std::vector<std::string>& keys, Tainted tainted, std::int64_t since_unix_ms) {
+  std::vector<Record> stored = store_.finals_of_keys(keys, tainted, since_unix_ms);
+  for (Record& record : stored) results_.add_further(std::move(record));
+  return !stored.empty();
+}
+
+void FinalsPhase::look_at_peers() {
+  if (!elsewhere_) return;
+  // Theirs are this search's, disturbed or not: nobody holds them twice.
+  if (take_stored(elsewhere_->keys, Tainted::too, peers_->began_unix_ms())) {
+    elsewhere_.reset();
+  } else if (peers_->take(elsewhere_->claim)) {
+    const Held left = *std::exchange(elsewhere_, std::nullopt);
+    for (const TrialPtr& trial : left.finalists) listeners_.compile(trial);
+  }
+}
+
+FinalsRule FinalsPhase::rule() {
+  FinalsRule rule;
+  rule.statistic = run_.criterion.statistic;
+  if (run_.criterion.score)
+    rule.value = [this](std::size_t i, const Reported& reported, double time_ms) {
+      Record& record = finalists_[i]->record;
+      record.reported = reported;
+      return run_.criterion.at(record, time_ms);
+    };
+  return rule;
+}
+
+void FinalsPhase::hold() {
+  // In the order of their keys, not of the compilers: the orders of the rounds are drawn by place.
+  std::sort(finalists_.begin(), finalists_.end(),
+            [](const TrialPtr& a, const TrialPtr& b) { return a->record.key < b->record.key; });
+  std::erase_if(finalists_, [](const TrialPtr& trial) { return trial->record.outcome != Outcome::ok; });
+  if (finalists_.size() < 2) return finalists_.clear();
+  devices_.first().busy = true;
+  std::vector<BenchJob> jobs;
+  for (const TrialPtr& trial : finalists_) jobs.push_back(run_.bench_job(*trial));
+  FinalsLimits limits;
+  limits.seed = run_.spec.search.seed;
+  limits.rounds = std::clamp(run_.spec.measure.rep, 1, 200);
+  limits.kernel_ms = run_.spec.measure.max_time_ms;
+  limits.timeout_s = run_.spec.measure.timeout_s;
+  finals_ =
+      std::make_unique<Finals>(*devices_.first().bench, std::move(jobs), rule(), limits,
+                               [this](std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
+                                 finish(std::move(results), taints);
+                               });
+  finals_->start();
+}
+
+void FinalsPhase::finish(std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
+  ++totals_.answers;
+  devices_.first().busy = false;
+  totals_.device_busy_s += finals_->busy_s();
+  std::int64_t now_ms = 0;  // of all of them: their finals are one measurement
+  for (const TrialPtr& finalist : finalists_)
+    now_ms = std::max(now_ms, keeper_.next_stamp(KeyDigest(finalist->record.key)));
+  std::string id = run_.options.attempt + "-" + finalists_.front()->record.key.substr(0, 8);
+  if (++held_ > 1) id += "-" + std::to_string(held_);
+  passed_.clear();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    FinalistResult& result = results[i];
+    if (result.outcome == Outcome::ok && result.samples_ms.empty()) continue;
+    Record& record = finalists_[i]->record;
+    record.finals = id;
+    record.tainted = taints;
+    take(record, std::move(result), now_ms);
+    results_.add_further(std::move(record));
+  }
+  finalists_.clear();
+}
+
+void FinalsPhase::take(Record& record, FinalistResult result, std::int64_t now_ms) {
+  record.finals_by = run_.criterion.finals_by();
+  record.outcome = result.outcome;
+  record.stage = result.outcome == Outcome::ok             ? "measure"
+                 : result.outcome == Outcome::wrong_result ? "validate"
+                                                           : "run";
+  record.message = result.message;
+  record.samples_ms = std::move(result.samples_ms);
+  record.reported = std::move(result.reported);
+  if (record.outcome == Outcome::ok)
+    record.time_ms = summarize(record.samples_ms);
+  else
+    record.validation.reset();
+  record.compile_s = record.compile_cpu_s = 0;
+  keeper_.stamp(record);
+  record.unix_time_ms = now_ms;
+  keeper_.keep(record, result.lack);
+  run_.observer.on_record(record, result.log, false);
+  if (record.outcome == Outcome::ok) passed_.insert(record.key);
+  if (record.outcome != Outcome::wrong_result) return;
+  listeners_.refuted(record);
+  // What lost against it, or was not invited because of it, gets its turn.
+  begun_ = false;
+}
+
+}  // namespace xtune

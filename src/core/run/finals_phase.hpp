@@ -1,0 +1,77 @@
+// What ends a run: the best configurations meet in finals, unless such finals are stored or another process holds them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/run/device_pool.hpp"
+#include "core/run/finals.hpp"
+#include "core/run/peers.hpp"
+#include "core/run/record_keeper.hpp"
+#include "core/run/run_results.hpp"
+#include "core/run/store_answers.hpp"
+
+namespace xtune {
+
+/// Finalists are compiled (from the cache), come back by add, and are measured in rounds on the first device
+/// (finals.hpp). A finalist that is found wrong in them is refuted, and finals may follow of those that are left.
+class FinalsPhase {
+ public:
+  struct Listeners {
+    std::function<void(const TrialPtr& trial)> compile;  ///< to come back by add
+    std::function<void(const Record& record)> refuted;   ///< its results are wrong
+  };
+  /// The references outlive it.
+  FinalsPhase(const RunContext& run, RunResults& results, StoreAnswers& store, RecordKeeper& keeper,
+              DevicePool& devices, WorkerTotals& totals, Listeners listeners);
+  /// One process of the job holds the finals for all. peers outlives this.
+  void share_with(Peers& peers) { peers_ = &peers; }
+
+  /// Whether finals were started, or are not to be held.
+  bool begun() const noexcept { return begun_; }
+  /// Chooses the finalists. Whether there is something to wait for.
+  bool start();
+  /// Of a finalist that was compiled, or did not compile.
+  void add(const TrialPtr& trial) { finalists_.push_back(trial); }
+  std::size_t compiled() const noexcept { return finalists_.size(); }
+  /// All of them were compiled.
+  void hold();
+
+  bool held_elsewhere() const noexcept { return elsewhere_.has_value(); }
+  /// Whether the others have come to an end with theirs; where they are gone, this process holds them.
+  void look_at_peers();
+
+ private:
+  struct Held {
+    std::vector<TrialPtr> finalists;
+    std::vector<std::string> keys;
+    std::string claim;
+  };
+  std::vector<const Record*> finalists_now();
+  bool have_met(const std::vector<std::string>& keys) const;
+  bool take_stored(const std::vector<std::string>& keys, Tainted tainted, std::int64_t since_unix_ms = 0);
+  FinalsRule rule();
+  void finish(std::vector<FinalistResult> results, const std::vector<std::string>& taints);
+  void take(Record& record, FinalistResult result, std::int64_t now_ms);
+
+  const RunContext& run_;
+  RunResults& results_;
+  StoreAnswers& store_;
+  RecordKeeper& keeper_;
+  DevicePool& devices_;
+  WorkerTotals& totals_;
+  const Listeners listeners_;
+  std::vector<TrialPtr> finalists_;  ///< compiled
+  std::unique_ptr<Finals> finals_;
+  bool begun_ = false;
+  int held_ = 0;                  ///< finals of this run
+  std::set<std::string> passed_;  ///< keys of those that passed the last finals of this run
+  Peers* peers_ = nullptr;
+  std::optional<Held> elsewhere_;  ///< another process holds them
+};
+
+}  // namespace xtune

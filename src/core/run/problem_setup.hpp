@@ -1,0 +1,40 @@
+// What the bench workers must know before the first configuration: inputs, reference, and the kernel that checks both.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "core/run/device_pool.hpp"
+#include "core/run/reference_plan.hpp"
+#include "core/run/run_context.hpp"
+
+namespace xtune {
+
+/// Compiles the reference kernel and the check kernel, where there are such, and then gives the problem to all devices.
+class ProblemSetup {
+ public:
+  ProblemSetup(const RunContext& run, CompileService& compiler, DevicePool& devices, WorkerTotals& totals);
+
+  /// Once, before the first configuration compiles, so that the device need not wait for its reference behind the whole
+  /// queue. config: whose launch the reference borrows.
+  void prepare(const Config& config);
+  bool done() const noexcept { return done_; }
+  /// After CompileService::cancel_all: what was not done yet starts again with the next prepare.
+  void restart();
+
+ private:
+  using CheckKernel = std::pair<std::optional<Artifact>, std::shared_ptr<const CompileJob>>;
+  void compile_check_kernel(std::function<void(CheckKernel)> done);
+  void open(ReferencePlan reference, CheckKernel check_kernel);
+
+  const RunContext& run_;
+  CompileService& compiler_;
+  DevicePool& devices_;
+  WorkerTotals& totals_;
+  std::unique_ptr<ReferenceBuilder> reference_;
+  bool done_ = false;
+};
+
+}  // namespace xtune

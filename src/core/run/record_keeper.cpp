@@ -1,0 +1,74 @@
+// Appends records to the run's own file and counts those that do not get there.
+#include "core/run/record_keeper.hpp"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "base/host_name.hpp"
+#include "base/text.hpp"
+#include "core/run/time_limits.hpp"
+#include "core/space/bindings_text.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+
+RecordKeeper::RecordKeeper(const RunContext& run)
+    : run_(run),
+      stamps_(run.clock),
+      writer_(run.options.store, run.target.device.arch, run.spec.kernel.name, run.options.attempt) {}
+
+void RecordKeeper::stamp(Record& record) {
+  record.host = host_name();
+  record.attempt = run_.options.attempt;
+  record.unix_time_ms = stamps_.next(KeyDigest(record.key));
+  record.limit_s = record.outcome == Outcome::timed_out ? limit_beside_key(run_.spec, record.stage) : 0;
+}
+
+void RecordKeeper::store(const Record& record) {
+  run_.resolver.throw_if_data_changed();
+  try {
+    writer_.append(record);
+    unsynced_ = true;
+    if (run_.options.peers) run_.options.peers->stored_one();
+  } catch (const Error& error) {
+    peers_lack_some_ = true;
+    ++not_stored_;
+    if (std::exchange(failure_, error.what()) != error.what()) run_.observer.on_warning(error.what());
+  }
+}
+
+void RecordKeeper::keep(const Record& record, Lack lack) {
+  if (lack == Lack::none) return store(record);
+  peers_lack_some_ = true;
+  if (++by_machine_ == 1)
+    run_.observer.on_warning(fmt::format("{}: {}: perhaps for a lack of the machine, so it is not stored: {}",
+                                         bindings_text(record.config), to_string(record.outcome),
+                                         printable(record.message, 500)));
+}
+
+void RecordKeeper::sync_for_peers() {
+  if (!std::exchange(unsynced_, false)) return;
+  try {
+    writer_.sync();
+  } catch (const Error& error) {
+    peers_lack_some_ = true;
+    run_.observer.on_warning(error.what());
+  }
+}
+
+void RecordKeeper::finish() {
+  try {
+    writer_.sync();
+  } catch (const Error& error) {
+    run_.observer.on_warning(error.what());
+  }
+  if (not_stored_ > 1)
+    run_.observer.on_warning(
+        fmt::format("{} records could not be stored: later runs will measure them again", not_stored_));
+  if (by_machine_ > 1)
+    run_.observer.on_warning(fmt::format(
+        "{} failures are not stored, since the machine may have caused them: later runs try them again", by_machine_));
+}
+
+}  // namespace xtune

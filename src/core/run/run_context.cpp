@@ -1,0 +1,87 @@
+// Builds the space and what resolves its configurations, and makes trials of them.
+#include "core/run/run_context.hpp"
+
+#include <algorithm>
+
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+constexpr std::uint64_t default_evals = 400;
+
+}  // namespace
+
+RunContext::RunContext(const Spec& spec_, const Bindings& problem_, const Target& target_, const TuneOptions& options_,
+                       std::size_t parallel, std::size_t devices, Clock& clock_, TuneObserver& observer_,
+                       const std::function<void()>& poll)
+    : spec(spec_),
+      problem(problem_),
+      target(target_),
+      options(options_),
+      clock(clock_),
+      observer(observer_),
+      space(make_space(spec, problem, device_facts(target.device), poll)),
+      resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, options.sanitize),
+      keys(resolver),
+      objective(spec),
+      criterion(objective.criterion(problem, target.device)),
+      evals(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space.size() : default_evals)),
+      // On a CPU the kernel and the compilers would fight for the same cores, and every number would be wrong.
+      alternates(is_cpu(target.device)),
+      // Each device has one configuration at hand and one waiting.
+      max_in_flight(parallel * (alternates ? 4 : 2) + 2 * std::max<std::size_t>(devices, 1)) {}
+
+TrialPtr RunContext::make_trial(std::uint64_t index) const {
+  auto trial = std::make_shared<Trial>();
+  trial->proposal.index = index;
+  trial->config = space.at(index);
+  trial->request = resolver.compile_request(trial->config);
+  Record& record = trial->record;
+  record.kernel = spec.kernel.name;
+  record.problem = problem;
+  record.config = resolver.config_bindings(trial->config);
+  record.device = target.device;
+  record.toolchain = target.backend.toolchain;
+  record.attempt = options.attempt;
+  record.artifact_key = resolver.artifact_key(trial->request);
+  record.key_parts = resolver.measurement_key_parts(trial->config, record.artifact_key);
+  record.key = key_of(record.key_parts);
+  return trial;
+}
+
+TrialPtr RunContext::make_trial(std::uint64_t index, Trial::Purpose purpose) const {
+  TrialPtr trial = make_trial(index);
+  trial->purpose = purpose;
+  trial->launch = resolver.launch(trial->config);
+  return trial;
+}
+
+KeyDigest RunContext::key_at(std::uint64_t index) const { return KeyDigest(keys.of(space.at(index))); }
+
+CompileJob RunContext::compile_job(const std::string& key, CompileRequest request) const {
+  return {target.backend.name, options.store, key, std::move(request), options.scratch};
+}
+
+BenchJob RunContext::bench_job(const Trial& trial) const {
+  BenchJob job{trial.artifact, trial.launch, resolver.scalars(trial.config), std::nullopt, trial.record.config};
+  job.compile_job = [this, key = trial.record.artifact_key, config = trial.config] {
+    return compile_job(key, resolver.compile_request(config));
+  };
+  return job;
+}
+
+std::uint64_t RunContext::planned() const {
+  return options.only.empty() ? std::min<std::uint64_t>(evals, space.size()) : options.only.size();
+}
+
+std::optional<Record> read_row(const GrowingRecords::Row& row, TuneObserver& observer) {
+  try {
+    return row.view->record_of(*row.config);
+  } catch (const Error& error) {
+    observer.on_warning(error.what());
+    return std::nullopt;
+  }
+}
+
+}  // namespace xtune

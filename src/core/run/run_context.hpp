@@ -1,0 +1,67 @@
+// What a run is about, and what follows from that alone.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/record/objective.hpp"
+#include "core/resolve/measurement_keys.hpp"
+#include "core/resolve/resolve.hpp"
+#include "core/run/trial.hpp"
+#include "core/run/tuner.hpp"
+#include "core/store/growing_records.hpp"
+
+namespace xtune {
+
+/// One spec and problem on one kind of device. Nothing in it changes during a run; every part of the run has a
+/// reference to it.
+struct RunContext {
+  /// parallel: compilers that run at once; devices: that measure. poll: as Space. The references outlive this.
+  RunContext(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
+             std::size_t parallel, std::size_t devices, Clock& clock, TuneObserver& observer,
+             const std::function<void()>& poll);
+  RunContext(const RunContext&) = delete;
+  RunContext& operator=(const RunContext&) = delete;
+
+  const Spec& spec;
+  const Bindings& problem;
+  const Target& target;
+  const TuneOptions& options;
+  Clock& clock;
+  TuneObserver& observer;
+  const Space space;
+  const CandidateResolver resolver;
+  mutable MeasurementKeys keys;  ///< remembers the texts that it made last
+  const Objective objective;
+  const Criterion criterion;  ///< with a score where time alone does not decide
+  const std::uint64_t evals;
+  const bool alternates;            ///< compiling and measuring take turns, as on a CPU
+  const std::size_t max_in_flight;  ///< configurations
+
+  /// With its record's keys; not launched.
+  TrialPtr make_trial(std::uint64_t index) const;
+  /// The same with its launch, for a configuration that the space allows and that has passed or may pass.
+  TrialPtr make_trial(std::uint64_t index, Trial::Purpose purpose) const;
+  KeyDigest key_at(std::uint64_t index) const;
+  CompileJob compile_job(const std::string& key, CompileRequest request) const;
+  BenchJob bench_job(const Trial& trial) const;
+
+  /// Whether challengers are measured only while they may still win.
+  bool races() const { return spec.measure.race && !criterion.score && options.only.empty(); }
+  bool holds_finals() const { return spec.measure.finals >= 2 && criterion.times && options.only.empty(); }
+  std::size_t max_finalists() const { return static_cast<std::size_t>(std::max(spec.measure.finals, 1)); }
+  /// Whether every stored result is read whole.
+  bool reads_all() const { return !options.best_only || criterion.score; }
+  /// Whether the process of today stored it: this one or one of its peers.
+  bool of_today(std::int64_t unix_time_ms) const {
+    return options.peers && unix_time_ms >= options.peers->began_unix_ms();
+  }
+  std::uint64_t planned() const;  ///< evaluations, at most
+};
+
+/// The whole record of a row; nullopt, with a warning: its file was repaired or removed since it was scanned.
+std::optional<Record> read_row(const GrowingRecords::Row& row, TuneObserver& observer);
+
+}  // namespace xtune

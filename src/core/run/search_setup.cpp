@@ -1,0 +1,63 @@
+// Makes the strategy of a run.
+#include "core/run/search_setup.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/run/knowledge.hpp"
+#include "core/run/peers.hpp"
+
+namespace xtune {
+namespace {
+
+// Of each process, so that all of them walk the same way whatever their machines are like.
+constexpr std::size_t window_a_process = 4, min_a_process = 2;
+// Of the evaluations: proposals made without the outcomes of more than that are worth too little.
+constexpr std::uint64_t share_of_evals = 8;
+
+/// Proposes what it was given.
+class Listed final : public SequenceStrategy {
+ public:
+  Listed(const Space& space, const std::vector<Bindings>& configs) {
+    for (const Bindings& each : configs)
+      if (const auto index = space.index_of(each)) indices_.push_back(*index);
+  }
+  std::uint64_t size() const noexcept override { return indices_.size(); }
+  std::uint64_t at(std::uint64_t number) const override { return indices_[number]; }
+
+ private:
+  std::vector<std::uint64_t> indices_;
+};
+
+}  // namespace
+
+bool learns_from_store(const RunContext& run) {
+  const SearchSpec& search = run.spec.search;
+  return run.options.transfer && run.options.only.empty() &&
+         !make_strategy(search.strategy, run.space, search.seed, run.evals)->sequence();
+}
+
+std::unique_ptr<Strategy> make_search(const RunContext& run, const GrowingRecords& records) {
+  const TuneOptions& options = run.options;
+  if (!options.only.empty()) return std::make_unique<Listed>(run.space, options.only);
+  Knowledge knowledge = candidates_of(run.spec, run.space, run.problem, run.target);
+  if (learns_from_store(run))
+    add_sources(knowledge, run.spec, run.space, run.problem, run.target, records, options.store,
+                options.peers ? options.peers->began_unix_ms() : std::numeric_limits<std::int64_t>::max());
+  for (const std::string& note : knowledge.notes) run.observer.on_note(note);
+  const SearchSpec& search = run.spec.search;
+  return make_strategy(search.strategy, StrategyOptions{run.space, search.seed, run.evals, std::move(knowledge.first),
+                                                        std::move(knowledge.sources)});
+}
+
+std::size_t proposals_in_flight(std::size_t processes, std::uint64_t evals) {
+  const auto share = static_cast<std::size_t>(std::min<std::uint64_t>(evals / share_of_evals, 1 << 20));
+  return std::max(min_a_process * processes, std::min(window_a_process * processes, share));
+}
+
+std::size_t proposal_window(const RunContext& run, std::size_t parallel) {
+  if (run.options.peers) return proposals_in_flight(run.options.peers->size(), run.evals);
+  return run.alternates ? run.max_in_flight : run.max_in_flight + parallel;
+}
+
+}  // namespace xtune

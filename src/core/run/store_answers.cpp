@@ -1,0 +1,140 @@
+// Reads a run's part of the store, and decides which of it answers.
+#include "core/run/store_answers.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/causes.hpp"
+#include "core/record/best.hpp"
+#include "core/record/future_records.hpp"
+#include "core/run/search_setup.hpp"
+#include "core/run/stored_rows.hpp"
+#include "core/run/time_limits.hpp"
+
+namespace xtune {
+
+StoreAnswers::StoreAnswers(const RunContext& run, RecordKeeper& keeper)
+    : run_(run),
+      records_(run.options.records ? *run.options.records
+                                   : own_records_.emplace(run.options.store, run.target.device.arch,
+                                                          run.spec.kernel.name, run.spec.measure.statistic)) {
+  std::vector<Row> rows = read(keeper);
+  if (run.options.fresh && run.options.peers) rows.clear();
+  stored_ = StoredResults(std::move(rows));
+}
+
+/// The rows of this problem on this kind of device.
+std::vector<StoreAnswers::Row> StoreAnswers::read(RecordKeeper& keeper) {
+  records_.refresh();
+  std::vector<Row> rows = records_.rows_of(run_.problem, run_.target.device);
+  Causes causes;
+  for (const std::string& warning : records_.warnings()) causes.add(warning);
+  for (const Cause& cause : causes.all()) run_.observer.on_warning(cause.text());
+  for (const Row& row : rows) keeper.learn(row.config->key, row.config->unix_time_ms);
+  FutureRecords future(run_.clock.unix_time_ms());
+  Row newest;
+  const auto look_at = [&](const Row& row) {
+    if (future.look_at(row.config->unix_time_ms, row.view->device_of(*row.config).backend)) newest = row;
+  };
+  if (learns_from_store(run_))
+    records_.each_row(look_at);
+  else
+    std::for_each(rows.begin(), rows.end(), look_at);
+  if (newest.config)
+    if (const auto record = read_row(newest, run_.observer)) future.newest_of(record->host);
+  if (const std::string text = future.text(); !text.empty())
+    run_.observer.on_warning(text + ": a clock was wrong then, or is now; what this run measures counts as newer");
+  // All peers must learn from the same records, whenever each of them begins; what came since is news.
+  std::erase_if(rows, [&](const Row& row) { return run_.of_today(row.config->unix_time_ms); });
+  return rows;
+}
+
+std::optional<StoreAnswers::Answer> StoreAnswers::take(const KeyDigest& key) {
+  const StoredResults::Answer found = stored_.find(key);
+  if (!found) return std::nullopt;
+  const bool of_today = run_.of_today(found.unix_time_ms);
+  const Outcome outcome = found.outcome;
+  if (run_.options.fresh && !of_today) return std::nullopt;
+  if (run_.options.retry_failed && !of_today && (outcome == Outcome::crashed || outcome == Outcome::timed_out))
+    return std::nullopt;
+  if (outcome == Outcome::pruned && !run_.races()) return std::nullopt;
+  Answer answer;
+  answer.of_today = of_today;
+  if (found.record)
+    answer.whole = *found.record;
+  else if (run_.reads_all() || run_.observer.wants_stored() || outcome == Outcome::timed_out)
+    answer.whole = read_row(found.row, run_.observer);
+  // Only the whole record says under which limit it timed out.
+  if (outcome == Outcome::timed_out && !of_today && !(answer.whole && answers_under_limits(*answer.whole, run_.spec)))
+    return std::nullopt;
+  if (!found.record && !run_.reads_all()) answer.row = found.row;
+  stored_.take(key);
+  if (!answer.whole && !answer.row.config) return std::nullopt;
+  return answer;
+}
+
+std::optional<Record> StoreAnswers::take_full(const KeyDigest& key) {
+  const Record* const found = stored_.find(key).record;
+  if (!found || found->outcome == Outcome::pruned) return std::nullopt;
+  Record record = *found;
+  stored_.take(key);
+  return record;
+}
+
+/// Whether the configuration has this key today.
+bool StoreAnswers::asked_today(const Bindings& config, const KeyDigest& key) const {
+  const auto index = run_.space.index_of(config);
+  return index && run_.key_at(*index) == key;
+}
+
+/// Those among which the rivals are, read whole.
+std::vector<const Record*> StoreAnswers::read_rivals(double reach) {
+  std::vector<const Record*> others = stored_.ok_records(run_.target.device);
+  std::vector<Row> rows = stored_.ok_rows(run_.target.device);
+  rivals_.clear();
+  const auto read_rival = [&](const Row& row) {
+    auto whole = read_row(row, run_.observer);
+    if (whole) others.push_back(&rivals_.emplace_back(std::move(*whole)));
+  };
+  if (run_.criterion.score) {
+    std::for_each(rows.begin(), rows.end(), read_rival);
+    return others;
+  }
+  // To work out a key takes time: only what may be among the best is asked for it.
+  const auto after = [](const Row& a, const Row& b) { return ranks_before(b, a); };
+  std::make_heap(rows.begin(), rows.end(), after);
+  for (std::size_t taken = 0; taken < run_.max_finalists() && !rows.empty(); rows.pop_back()) {
+    std::pop_heap(rows.begin(), rows.end(), after);
+    const Row& row = rows.back();
+    if (interval_begin(row) > reach) break;
+    if (!std::isfinite(row.config->time_ms) || !asked_today(config_bindings(*row.config), row.config->key)) continue;
+    read_rival(row);
+    ++taken;
+  }
+  return others;
+}
+
+std::vector<const Record*> StoreAnswers::rivals(double reach) {
+  std::vector<const Record*> chosen;
+  for (const Record* record : ranked(read_rivals(reach), run_.criterion)) {
+    if (chosen.size() == run_.max_finalists() || run_.criterion.interval(*record).first > reach) break;
+    if (asked_today(record->config, KeyDigest(record->key))) chosen.push_back(record);
+  }
+  return chosen;
+}
+
+std::vector<Record> StoreAnswers::finals_of_keys(const std::vector<std::string>& keys, Tainted tainted,
+                                                 std::int64_t since_unix_ms) const {
+  if (run_.options.fresh && !run_.options.peers) return {};
+  std::vector<const Record*> stored;
+  for (const Record& record : stored_.finals())
+    if (record.unix_time_ms >= since_unix_ms && run_.criterion.decided_by(record)) stored.push_back(&record);
+  const std::vector<std::string> ids = finals_of(stored, keys, tainted);
+  std::vector<Record> records;
+  if (ids.empty()) return records;
+  for (const Record& record : stored_.finals())
+    if (record.finals == ids.front()) records.push_back(record);
+  return records;
+}
+
+}  // namespace xtune

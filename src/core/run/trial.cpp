@@ -1,0 +1,31 @@
+// From a bench worker's answer to a record.
+#include "core/run/trial.hpp"
+
+#include "base/text.hpp"
+
+namespace xtune {
+namespace {
+
+// Enough for the last words of a program; a record is one line of a file that is read whole.
+constexpr std::size_t max_log_bytes = 2048;
+
+}  // namespace
+
+void fill_record(Record& record, const Trial& trial, const DeviceInfo& device, const BenchAnswer& answer) {
+  record.device = device;
+  record.outcome = answer.outcome;
+  const bool timed = answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned;
+  record.stage = timed ? "measure" : answer.stage;
+  record.message = answer.message;
+  if (!timed) record.log = end_of(answer.log, max_log_bytes);
+  record.reported = answer.reported;
+  record.samples_ms = answer.samples_ms;
+  record.tainted = answer.taints;
+  record.dynamic_shared_bytes = trial.launch.shared_bytes;
+  record.validation = answer.validation;
+  record.telemetry = answer.telemetry;
+  record.bench_s = answer.busy_s;
+  if (timed) record.time_ms = summarize(record.samples_ms);
+}
+
+}  // namespace xtune

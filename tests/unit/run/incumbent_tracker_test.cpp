@@ -1,0 +1,69 @@
+// Tests of the incumbent: who leads, and when the leader is measured again.
+#include "core/run/incumbent_tracker.hpp"
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using namespace xtune;
+
+Record record_of(const std::string& key, double time_ms, double bench_s = 1) {
+  Record record;
+  record.key = key;
+  record.samples_ms = {time_ms, time_ms, time_ms};
+  record.time_ms = summarize(record.samples_ms);
+  record.bench_s = bench_s;
+  return record;
+}
+
+}  // namespace
+
+TEST_CASE("The incumbent is measured again after 40 races that took twenty times as long as it will") {
+  IncumbentTracker tracker("median", 1);
+  CHECK_FALSE(tracker.take_due());
+  tracker.consider(7, record_of("a", 2), 1, false);
+  for (int i = 0; i < 39; ++i) tracker.count_race(0.5);
+  CHECK_FALSE(tracker.take_due());
+  tracker.count_race(0.4);  // 19.9 s for 1 s
+  CHECK_FALSE(tracker.take_due());
+  tracker.count_race(0.1);
+  CHECK(tracker.take_due() == 7);
+  CHECK_FALSE(tracker.take_due());  // it is under way
+  CHECK(tracker.remeasured("b") == nullptr);
+  REQUIRE(tracker.remeasured("a"));
+  tracker.update(record_of("a", 3).time_ms, 1);
+  CHECK(tracker.bar()->median_ms == 3);
+  // Another one leads that is faster than what it takes by now.
+  tracker.consider(8, record_of("b", 2.5), 1, false);
+  CHECK(tracker.bar()->median_ms == 2.5);
+  CHECK(tracker.remeasured("a") == nullptr);
+}
+
+TEST_CASE("One that another run measured is measured again after 8 races, whatever that costs") {
+  IncumbentTracker tracker("median", 1);
+  tracker.consider(7, record_of("a", 2, 100), 1, true);
+  for (int i = 0; i < 7; ++i) tracker.count_race(0.001);
+  CHECK_FALSE(tracker.take_due());
+  tracker.count_race(0.001);
+  CHECK(tracker.take_due() == 7);
+}
+
+TEST_CASE("Times of other devices count as the first one would take them") {
+  IncumbentTracker tracker("median", 1);
+  tracker.consider(1, record_of("a", 2), 1, false);
+  tracker.consider(2, record_of("b", 2.01), 1.02, false);
+  CHECK(tracker.bar()->median_ms == doctest::Approx(2.01 / 1.02));
+  CHECK(tracker.may_lead(1.9, true));
+  CHECK_FALSE(tracker.may_lead(1.9, false));
+}
+
+TEST_CASE("Where several are asked for, challengers race the slowest of them") {
+  IncumbentTracker tracker("median", 2);
+  tracker.consider(1, record_of("a", 2), 1, false);
+  CHECK_FALSE(tracker.bar());
+  tracker.consider(2, record_of("b", 4), 1, false);
+  tracker.consider(3, record_of("c", 3), 1, false);
+  CHECK(tracker.bar()->median_ms == 3);
+  tracker.clear();
+  CHECK_FALSE(tracker.bar());
+}
