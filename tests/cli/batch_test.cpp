@@ -8,8 +8,6 @@ using namespace xtune::cli_test;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 /// The first process of a job of mpirun, whose second one never comes.
 void be_one_of_two(Cli& cli) {
   cli.env.emplace_back("OMPI_COMM_WORLD_RANK", "0");

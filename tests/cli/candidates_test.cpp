@@ -11,8 +11,6 @@ using namespace xtune::cli_test;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 const std::string gemm = XTUNE_SOURCE_DIR "/configs/gemm.toml";
 
 }  // namespace

@@ -12,11 +12,13 @@
 #include "base/event_loop.hpp"
 #include "base/files.hpp"
 #include "base/subprocess.hpp"
+#include "support/text.hpp"
 
 namespace xtune::cli_test {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using test::has;
 
 struct Cli {
   TemporaryDirectory folder;

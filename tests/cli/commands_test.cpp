@@ -8,12 +8,6 @@
 using namespace xtune;
 using namespace xtune::cli_test;
 
-namespace {
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-}  // namespace
-
 TEST_CASE("Every command has help with an example") {
   const Cli cli;
   const CommandResult help = cli.xtune({"--help"});

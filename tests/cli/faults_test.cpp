@@ -8,12 +8,6 @@
 using namespace xtune;
 using namespace xtune::cli_test;
 
-namespace {
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-}  // namespace
-
 TEST_CASE("A run with one of each fault ends, every outcome is the right one, and the best is right") {
   const Cli cli;
   const CommandResult run = cli.run(XTUNE_SOURCE_DIR "/tests/faults/faults.toml", {"--log", cli.path("log.txt")});

@@ -46,8 +46,6 @@ struct Project : Cli {
   }
 };
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("A header that is edited while a run compiles ends the run, and nothing of it is stored") {

@@ -9,8 +9,6 @@ using namespace xtune::cli_test;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 bool kokkos_here(const Cli& cli) {
   const json backend = parsed(cli.xtune({"devices", "--backend", "kokkos", "--format", "json"}))["backends"][0];
   if (!backend["devices"].empty()) return true;
@@ -25,7 +23,8 @@ std::size_t artifacts(const Cli& cli) {
   return count;
 }
 
-const char* const measure = "[measure]\nrep = 5\nmin_rep = 3\nwarmup = 1\nmax_time_ms = 20\nrace = false\nfinals = 0\n";
+const char* const quick_measure =
+    "[measure]\nrep = 5\nmin_rep = 3\nwarmup = 1\nmax_time_ms = 20\nrace = false\nfinals = 0\n";
 
 /// A unit that adds ADD to x, TIMES times.
 std::string add_spec(const Cli& cli, const std::string& body, const std::string& parameters) {
@@ -46,7 +45,7 @@ std::string add_spec(const Cli& cli, const std::string& body, const std::string&
                        "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
                        "[[args]]\nname = \"times\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"TIMES\"\n"
                        "[validate]\nreference = { kernel = \"add_once\" }\n" +
-                       measure);
+                       quick_measure);
 }
 
 }  // namespace

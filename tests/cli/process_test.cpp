@@ -53,8 +53,6 @@ struct Programs : Cli {
   }
 };
 
-bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("a C++ program is built with g++, run, and its fastest configuration found and remembered") {
@@ -75,10 +73,10 @@ TEST_CASE("a C++ program is built with g++, run, and its fastest configuration f
   CHECK(best["best"]["config"] == first["best"]["config"]);
   CHECK(best["match"] == "exact");
   const CommandResult why = cli.xtune({"why", spec});
-  CHECK(says(why.stdout_text, "6 configurations: 6 stored"));
+  CHECK(has(why.stdout_text, "6 configurations: 6 stored"));
   const CommandResult text = cli.xtune({"run", spec, "--quiet"});
-  CHECK(says(text.stdout_text, "rate"));
-  CHECK(says(text.stdout_text, "not validated but by its exit code"));
+  CHECK(has(text.stdout_text, "rate"));
+  CHECK(has(text.stdout_text, "not validated but by its exit code"));
 }
 
 TEST_CASE("what a build depends on builds anew, and nothing else does") {
@@ -133,8 +131,8 @@ TEST_CASE("failures of programs are data: exit code, standard error and what was
       closed = true;
     }
     if (record["config"]["WAY"] == 8) {
-      CHECK(says(message, "the time was not found: neither the whole of it nor any line is JSON"));
-      CHECK(says(message, "nothing to report"));
+      CHECK(has(message, "the time was not found: neither the whole of it nor any line is JSON"));
+      CHECK(has(message, "nothing to report"));
       silent = true;
     }
     if (record["config"]["WAY"] == 1) CHECK(record["reported"]["rate"].size() == record["samples_ms"].size());
@@ -148,9 +146,9 @@ TEST_CASE("a build that fails says what the compiler said; where nothing passes,
   cli.write(cli.folder_name + "/model.cpp", "int main() { return undeclared; }\n");
   const CommandResult result = cli.xtune({"run", cli.spec(), "--quiet"});
   CHECK(result.exit_code == 3);
-  CHECK(says(result.stdout_text, "6 compile_failed"));
-  CHECK(says(result.stdout_text, "model.cpp:1:21: error:"));
-  CHECK(says(result.stdout_text, "undeclared"));
+  CHECK(has(result.stdout_text, "6 compile_failed"));
+  CHECK(has(result.stdout_text, "model.cpp:1:21: error:"));
+  CHECK(has(result.stdout_text, "undeclared"));
 }
 
 TEST_CASE("a program that is not here ends the run at once, at the command's place") {
@@ -158,10 +156,10 @@ TEST_CASE("a program that is not here ends the run at once, at the command's pla
   std::string text = read_file(cli.spec());
   text.replace(text.find("g++"), 3, "g+++");
   CommandResult result = cli.xtune({"run", cli.write("missing.toml", text), "--quiet"});
-  CHECK(says(result.stderr_text, "process.sources"));  // the folder has none of them
+  CHECK(has(result.stderr_text, "process.sources"));  // the folder has none of them
   result = cli.xtune({"run", cli.write(cli.folder_name + "/model.toml", text), "--quiet"});
   CHECK(result.exit_code == 4);
-  CHECK(says(result.stderr_text, "model.toml:9:9: g+++ is in no folder of PATH: install it"));
+  CHECK(has(result.stderr_text, "model.toml:9:9: g+++ is in no folder of PATH: install it"));
 }
 
 TEST_CASE("metrics are objectives, one or two") {
@@ -188,7 +186,7 @@ TEST_CASE("--filter and --partition cut the space; the parts have it all") {
     CAPTURE(bad);
     const CommandResult result = cli.xtune({"run", spec, "--partition=" + std::string(bad)});
     CHECK(result.exit_code == 2);
-    CHECK(says(result.stderr_text, "write i/n"));
+    CHECK(has(result.stderr_text, "write i/n"));
   }
   CHECK(cli.xtune({"run", spec, "--filter", "SLOWER > 1"}).exit_code == 2);
   CHECK(cli.xtune({"run", spec, "--filter", "SLOW > 5"}).exit_code == 3);
@@ -210,7 +208,7 @@ TEST_CASE("--dry-run prints the commands and runs nothing") {
   const std::string spec = cli.spec();
   const CommandResult result = cli.xtune({"run", spec, "--dry-run", "--exec-prefix", "nice -n '5'"});
   CHECK(result.exit_code == 0);
-  CHECK(says(result.stdout_text, "g++ -DSLOW=3 model.cpp -o '{out}'\nnice -n 5 '{out}' 10 1  # SLOW=3 WAY=1\n"));
+  CHECK(has(result.stdout_text, "g++ -DSLOW=3 model.cpp -o '{out}'\nnice -n 5 '{out}' 10 1  # SLOW=3 WAY=1\n"));
   CHECK(std::count(result.stdout_text.begin(), result.stdout_text.end(), '\n') == 10);
   const json list = parsed(cli.xtune({"run", spec, "--dry-run", "--format", "json"}));
   CHECK(list.size() == 6);
@@ -219,7 +217,7 @@ TEST_CASE("--dry-run prints the commands and runs nothing") {
   CHECK_FALSE(fs::exists(cli.path("cache") + "/artifacts"));
   const CommandResult kernel = cli.xtune({"run", cli.copy_spec(), "--dry-run", "--backend", "host"});
   CHECK(kernel.exit_code == 2);
-  CHECK(says(kernel.stderr_text, "--dry-run is about programs"));
+  CHECK(has(kernel.stderr_text, "--dry-run is about programs"));
 }
 
 TEST_CASE("--exec-prefix goes before the run command, and its times are not the program's") {
@@ -231,10 +229,10 @@ TEST_CASE("--exec-prefix goes before the run command, and its times are not the 
   CHECK(prefixed["counts"] == json{{"ok", 6}});
   const CommandResult bad = cli.xtune({"run", spec, "--exec-prefix", "a | b"});
   CHECK(bad.exit_code == 2);
-  CHECK(says(bad.stderr_text, "--exec-prefix: '|' would need a shell"));
+  CHECK(has(bad.stderr_text, "--exec-prefix: '|' would need a shell"));
   const CommandResult missing = cli.xtune({"run", spec, "--exec-prefix", "no-such-wrapper -x"});
   CHECK(missing.exit_code == 4);
-  CHECK(says(missing.stderr_text, "--exec-prefix: no-such-wrapper is in no folder of PATH"));
+  CHECK(has(missing.stderr_text, "--exec-prefix: no-such-wrapper is in no folder of PATH"));
 }
 
 TEST_CASE("values cannot break out of their word, with a shell and without") {
@@ -283,10 +281,10 @@ TEST_CASE("--backend must fit the spec") {
   const Programs cli;
   const CommandResult host = cli.xtune({"run", cli.spec(), "--backend", "host"});
   CHECK(host.exit_code == 2);
-  CHECK(says(host.stderr_text, "the spec has [process]"));
+  CHECK(has(host.stderr_text, "the spec has [process]"));
   const CommandResult process = cli.xtune({"run", cli.copy_spec(), "--backend", "process"});
   CHECK(process.exit_code == 2);
-  CHECK(says(process.stderr_text, "the spec has no [process]"));
+  CHECK(has(process.stderr_text, "the spec has no [process]"));
   CHECK(cli.xtune({"run", cli.spec(), "--backend", "process", "--quiet"}).exit_code == 0);
 }
 
@@ -298,18 +296,18 @@ TEST_CASE("a program for a GPU needs one, and says why there is none") {
   const std::string spec = cli.write(cli.folder_name + "/model.toml", text);
   const CommandResult result = cli.xtune({"run", spec, "--quiet"});
   CHECK(result.exit_code == 4);
-  CHECK(says(result.stderr_text, "model.toml:8:1: no device for the program: "));
+  CHECK(has(result.stderr_text, "model.toml:8:1: no device for the program: "));
   // What was measured elsewhere can be asked for all the same.
   const CommandResult best = cli.xtune({"best", spec, "--arch", "sm_90"});
   CHECK(best.exit_code == 3);
-  CHECK(says(best.stdout_text, "none: nothing stored"));
+  CHECK(has(best.stdout_text, "none: nothing stored"));
 }
 
 TEST_CASE("check, space and compile know programs") {
   const Programs cli;
   const std::string spec = cli.spec();
-  CHECK(says(cli.xtune({"check", spec}).stdout_text, "program 'model' is sound"));
-  CHECK(says(cli.xtune({"space", spec}).stdout_text, "6 of 6 configurations are valid"));
+  CHECK(has(cli.xtune({"check", spec}).stdout_text, "program 'model' is sound"));
+  CHECK(has(cli.xtune({"space", spec}).stdout_text, "6 of 6 configurations are valid"));
   const json built = parsed(cli.xtune({"compile", spec, "--format", "json"}));
   CHECK(built.size() == 6);
   CHECK(built[0]["outcome"] == "ok");
@@ -379,16 +377,16 @@ TEST_CASE("A flipped bit in a stored time makes no winner: best passes over it, 
   for (const auto& entry : fs::recursive_directory_iterator(cli.path("cache") + "/records"))
     if (entry.is_regular_file()) file = entry.path();
   const std::string whole = read_file(file), median = "\"median\":6.0";
-  REQUIRE(says(whole, median));
+  REQUIRE(has(whole, median));
   for (const char* flipped : {"\"median\":4.0", "\"median\":-4.0", "\"median\":0.0"}) {
     std::string text = whole;
     std::ofstream(file, std::ios::trunc) << text.replace(text.find(median), median.size(), flipped);
     const CommandResult best = cli.xtune({"best", spec, "--format", "json"});
     CHECK(json::parse(best.stdout_text)["best"]["config"] == json{{"A", 5}});
-    CHECK(says(best.stderr_text, "its checksum does not match"));
+    CHECK(has(best.stderr_text, "its checksum does not match"));
     const CommandResult verified = cli.xtune({"store", "verify"});
     CHECK(verified.exit_code == 1);
-    CHECK(says(verified.stdout_text, "its checksum does not match"));
+    CHECK(has(verified.stdout_text, "its checksum does not match"));
   }
   CHECK(cli.tune(spec)["from_store"] == 1);  // what was damaged is measured again
 }

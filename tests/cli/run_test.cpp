@@ -6,12 +6,6 @@
 using namespace xtune;
 using namespace xtune::cli_test;
 
-namespace {
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-}  // namespace
-
 TEST_CASE("A run finds the best; a second run answers from the store and starts no process") {
   const Cli cli;
   const std::string spec = cli.copy_spec();

@@ -13,8 +13,6 @@ using namespace xtune::cli_test;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 /// Line ends and tabs aside.
 bool has_control_characters(const std::string& text) {
   return std::any_of(text.begin(), text.end(),

@@ -8,8 +8,6 @@ using namespace xtune::cli_test;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 /// stdout of a command that must succeed.
 std::string done(const CommandResult& result) {
   INFO("stderr: " << result.stderr_text);

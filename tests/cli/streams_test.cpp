@@ -10,8 +10,6 @@ using namespace xtune::cli_test;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 /// `run SPEC --backend host ...` with the shell's redirections.
 CommandResult redirected(const Cli& cli, const std::string& spec, const std::string& redirections,
                          const std::string& options = "") {

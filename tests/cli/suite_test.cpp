@@ -8,8 +8,6 @@ using namespace xtune::cli_test;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 /// Two good specs and, between them, one whose kernel gives wrong results and one that is no spec.
 std::string mixed_suite(const Cli& cli) {
   cli.copy_spec("[1, 2]");

@@ -1,16 +1,12 @@
 // What a toolchain promises: entries, definitions, logs, failures, resource usage.
 #include "backends/gpu/timing_kernels.hpp"
 #include "suite.hpp"
+#include "support/text.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
 using namespace xtune::conformance;
-
-namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-}  // namespace
+using namespace xtune::test;
 
 CONFORMANCE_TEST("a template-id is an entry") {
   const std::string source = R"(
@@ -48,8 +44,8 @@ CONFORMANCE_TEST("a compile error names file and line") {
   const auto failure = failing_compile(
       t, request_for(t, "extern \"C\" __global__ void broken(float* x) {\n  x[0] = undeclared_name;\n}\n", "broken"));
   CHECK(failure.outcome() == Outcome::compile_failed);
-  CHECK((contains(failure.log(), "kernel.cu:2") || contains(failure.log(), "kernel.cu(2)")));
-  CHECK(contains(failure.log(), "undeclared_name"));
+  CHECK((has(failure.log(), "kernel.cu:2") || has(failure.log(), "kernel.cu(2)")));
+  CHECK(has(failure.log(), "undeclared_name"));
   CHECK_FALSE(std::string(failure.what()).empty());
 }
 
@@ -57,7 +53,7 @@ CONFORMANCE_TEST("an error in an included file names that file") {
   const auto failure =
       failing_compile(t, request_for(t, "#include \"no_such_file.cuh\"\nextern \"C\" __global__ void f() {}\n", "f"));
   CHECK(failure.outcome() == Outcome::compile_failed);
-  CHECK(contains(failure.log(), "no_such_file.cuh"));
+  CHECK(has(failure.log(), "no_such_file.cuh"));
 }
 
 CONFORMANCE_TEST("a static assertion is a compile error") {
@@ -65,14 +61,14 @@ CONFORMANCE_TEST("a static assertion is a compile error") {
       t,
       request_for(t, "static_assert(sizeof(int) == 3, \"three bytes\");\nextern \"C\" __global__ void f() {}\n", "f"));
   CHECK(failure.outcome() == Outcome::compile_failed);
-  CHECK(contains(failure.log(), "three bytes"));
+  CHECK(has(failure.log(), "three bytes"));
 }
 
 CONFORMANCE_TEST("an entry that does not exist") {
   for (const char* entry : {"missing", "missing<3>", "ns::missing"}) {
     const auto failure = failing_compile(t, request_for(t, "extern \"C\" __global__ void present() {}", entry));
     CHECK(failure.outcome() == Outcome::compile_failed);
-    CHECK(contains(std::string(failure.what()) + failure.log(), "missing"));
+    CHECK(has(std::string(failure.what()) + failure.log(), "missing"));
   }
 }
 
@@ -94,13 +90,13 @@ CONFORMANCE_TEST("an unknown architecture is the caller's mistake") {
     FAIL("it compiled");
   } catch (const Error& error) {
     CHECK((error.kind() == ErrorKind::invalid_argument || error.kind() == ErrorKind::unsupported));
-    CHECK(contains(error.what(), "sm_12345_no_such"));
+    CHECK(has(error.what(), "sm_12345_no_such"));
   }
 }
 
 CONFORMANCE_TEST("warnings are in the log of what compiles") {
   auto request = request_for(t, "#warning look_at_this\nextern \"C\" __global__ void f() {}\n", "f");
-  CHECK(contains(compile(t, request).log, "look_at_this"));
+  CHECK(has(compile(t, request).log, "look_at_this"));
 }
 
 CONFORMANCE_TEST("the toolchain has a fingerprint and an architecture of its own") {

@@ -28,11 +28,12 @@ void on_each_target(const char* title, void (*test)(const Target&));
 
 #define CONFORMANCE_PASTE2(a, b) a##b
 #define CONFORMANCE_PASTE(a, b) CONFORMANCE_PASTE2(a, b)
+#define CONFORMANCE_TEST_NAMED(name, title)                               \
+  static void name(const ::xtune::conformance::Target&);                  \
+  TEST_CASE(title) { ::xtune::conformance::on_each_target(title, name); } \
+  static void name([[maybe_unused]] const ::xtune::conformance::Target& t)
 /// A test with a `const Target& t`.
-#define CONFORMANCE_TEST(title)                                                                                \
-  static void CONFORMANCE_PASTE(conformance_, __LINE__)(const ::xtune::conformance::Target&);                  \
-  TEST_CASE(title) { ::xtune::conformance::on_each_target(title, CONFORMANCE_PASTE(conformance_, __LINE__)); } \
-  static void CONFORMANCE_PASTE(conformance_, __LINE__)([[maybe_unused]] const ::xtune::conformance::Target& t)
+#define CONFORMANCE_TEST(title) CONFORMANCE_TEST_NAMED(CONFORMANCE_PASTE(conformance_, __COUNTER__), title)
 
 /// A request for this target that finds portable.cuh; the source is named "kernel.cu".
 CompileRequest request_for(const Target& t, const std::string& source, const std::string& entry);

@@ -58,7 +58,6 @@ LARGE_TYPES = {
     "src/base/subprocess.cpp Subprocess::State": (11, 20),
     "src/core/build/source_closure.cpp ClosureReader": (9, 19),
     "src/core/resolve/resolve_state.hpp CandidateResolver::State": (23, 27),
-    "src/core/run/tuning.hpp Tuning": (89, 67),
     "src/core/search/budgeted.hpp BudgetedSearch": (18, 21),
     "src/core/space/parser.cpp Parser": (26, 4),
     "src/core/store/piece_reader.hpp PieceReader": (13, 16),

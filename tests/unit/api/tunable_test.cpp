@@ -9,12 +9,14 @@
 #include "api/tunable_access.hpp"
 #include "api/tunable_state.hpp"
 #include "base/files.hpp"
+#include "support/text.hpp"
 #include "unit/api/saxpy.hpp"
 
 namespace xtune {
 namespace {
 
 using api_test::saxpy;
+using test::has;
 
 template <class Body>
 std::string refused(ErrorKind kind, Body body) {
@@ -26,12 +28,6 @@ std::string refused(ErrorKind kind, Body body) {
   }
   FAIL("nothing was refused");
   return {};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  const bool found = text.find(part) != std::string::npos;
-  if (!found) MESSAGE(text);
-  return found;
 }
 
 TEST_CASE("what is built in code is the spec that a file would give") {

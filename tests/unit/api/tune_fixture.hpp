@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "support/text.hpp"
 #include "unit/api/saxpy.hpp"
 #include "xtune/tune.hpp"
 
 namespace xtune::api_test {
+
+using test::has;
 
 inline const std::filesystem::path& shared_store() {
   static const TemporaryDirectory folder;
@@ -51,12 +54,6 @@ inline std::string refused(ErrorKind kind, const std::function<void()>& body) {
   }
   FAIL_CHECK("nothing was refused");
   return {};
-}
-
-inline bool has(const std::string& text, const std::string& part) {
-  const bool found = text.find(part) != std::string::npos;
-  if (!found) MESSAGE(text);
-  return found;
 }
 
 }  // namespace xtune::api_test

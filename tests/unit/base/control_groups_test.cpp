@@ -6,59 +6,57 @@
 #include <string>
 
 #include "base/files.hpp"
+#include "support/file_tree.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 
 namespace {
 
-struct Root {
-  TemporaryDirectory folder;
-  void put(const std::string& path, const std::string& text) const {
-    write_file_atomically(folder.path() / path, text);
-  }
+struct GroupFiles : FileTree {
   std::int64_t quota() const { return cpu_quota_milli(folder.path()); }
 };
 
 }  // namespace
 
 TEST_CASE("Without control groups, and without a limit in them, there is no quota") {
-  const Root root;
+  const GroupFiles root;
   CHECK(root.quota() == 0);
-  root.put("proc/self/cgroup", "0::/job\n");
+  root.write("proc/self/cgroup", "0::/job\n");
   CHECK(root.quota() == 0);
-  root.put("sys/fs/cgroup/job/cpu.max", "max 100000\n");
+  root.write("sys/fs/cgroup/job/cpu.max", "max 100000\n");
   CHECK(root.quota() == 0);
 }
 
 TEST_CASE("The least quota of a group and of those above it counts") {
-  const Root root;
-  root.put("proc/self/cgroup", "0::/job/step\n");
-  root.put("sys/fs/cgroup/job/step/cpu.max", "max 100000\n");
-  root.put("sys/fs/cgroup/job/cpu.max", "20000 100000\n");
+  const GroupFiles root;
+  root.write("proc/self/cgroup", "0::/job/step\n");
+  root.write("sys/fs/cgroup/job/step/cpu.max", "max 100000\n");
+  root.write("sys/fs/cgroup/job/cpu.max", "20000 100000\n");
   CHECK(root.quota() == 200);
-  root.put("sys/fs/cgroup/job/step/cpu.max", "400000 100000\n");
+  root.write("sys/fs/cgroup/job/step/cpu.max", "400000 100000\n");
   CHECK(root.quota() == 200);
-  root.put("sys/fs/cgroup/job/step/cpu.max", "5000 50000\n");
+  root.write("sys/fs/cgroup/job/step/cpu.max", "5000 50000\n");
   CHECK(root.quota() == 100);
 }
 
 TEST_CASE("A container shows its own group as the root, under whatever name the host has for it") {
-  const Root root;
-  root.put("proc/self/cgroup", "0::/docker/0123456789ab\n");
-  root.put("sys/fs/cgroup/cpu.max", "150000 100000\n");
+  const GroupFiles root;
+  root.write("proc/self/cgroup", "0::/docker/0123456789ab\n");
+  root.write("sys/fs/cgroup/cpu.max", "150000 100000\n");
   CHECK(root.quota() == 1500);
 }
 
 TEST_CASE("Version 1 has two files, in a folder by the name of one or of all controllers") {
-  const Root root;
-  root.put("proc/self/cgroup", "4:cpuset:/\n3:cpu,cpuacct:/slurm/job\n0::/\n");
-  root.put("sys/fs/cgroup/cpu,cpuacct/slurm/job/cpu.cfs_quota_us", "50000\n");
-  root.put("sys/fs/cgroup/cpu,cpuacct/slurm/job/cpu.cfs_period_us", "100000\n");
+  const GroupFiles root;
+  root.write("proc/self/cgroup", "4:cpuset:/\n3:cpu,cpuacct:/slurm/job\n0::/\n");
+  root.write("sys/fs/cgroup/cpu,cpuacct/slurm/job/cpu.cfs_quota_us", "50000\n");
+  root.write("sys/fs/cgroup/cpu,cpuacct/slurm/job/cpu.cfs_period_us", "100000\n");
   CHECK(root.quota() == 500);
-  root.put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
-  root.put("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  root.write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  root.write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
   CHECK(root.quota() == 0);
-  root.put("sys/fs/cgroup/cpu/slurm/job/cpu.cfs_quota_us", "250000\n");
-  root.put("sys/fs/cgroup/cpu/slurm/job/cpu.cfs_period_us", "100000\n");
+  root.write("sys/fs/cgroup/cpu/slurm/job/cpu.cfs_quota_us", "250000\n");
+  root.write("sys/fs/cgroup/cpu/slurm/job/cpu.cfs_period_us", "100000\n");
   CHECK(root.quota() == 2500);
 }

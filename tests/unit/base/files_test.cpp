@@ -15,15 +15,15 @@
 
 #include "fakes/environment_variable.hpp"
 #include "fakes/io_error.hpp"
+#include "support/text.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 using fakes::io_error;
 namespace fs = std::filesystem;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::size_t entries(const fs::path& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
@@ -58,15 +58,15 @@ TEST_CASE("what cannot be read is named with the reason") {
   };
   CHECK(reading(folder.path() / "missing") ==
         "cannot read " + (folder.path() / "missing").string() + ": No such file or directory");
-  CHECK(contains(reading(folder.path()), "it is a folder"));
+  CHECK(has(reading(folder.path()), "it is a folder"));
   write_file_atomically(folder.path() / "large", std::string(101, 'x'));
-  CHECK(contains(reading(folder.path() / "large"), "larger than the limit of 100 B"));
+  CHECK(has(reading(folder.path() / "large"), "larger than the limit of 100 B"));
   CHECK(read_file(folder.path() / "large", 101).size() == 101);
-  CHECK(contains(reading("/dev/zero", 1 << 20), "larger than the limit of 1 MiB"));
+  CHECK(has(reading("/dev/zero", 1 << 20), "larger than the limit of 1 MiB"));
 }
 
 TEST_CASE("files without a size are read, and a FIFO without a writer does not block") {
-  CHECK(contains(read_file("/proc/self/status"), "Pid:"));
+  CHECK(has(read_file("/proc/self/status"), "Pid:"));
   CHECK(read_file("/dev/null").empty());
   const TemporaryDirectory folder;
   const fs::path fifo = folder.path() / "fifo";
@@ -93,12 +93,12 @@ TEST_CASE("a full disk leaves the old file and no temporary one") {
 TEST_CASE("where nothing can be written, the message says where") {
   const TemporaryDirectory folder;
   write_file_atomically(folder.path() / "file", "x");
-  CHECK(contains(io_error([&] { write_file_atomically(folder.path() / "file" / "below", "x"); }),
-                 "cannot create the folder"));
-  CHECK(contains(io_error([&] { write_file_atomically("/proc/xtune", "x"); }), "cannot write in the folder /proc"));
-  CHECK(contains(io_error([&] { write_file_atomically(folder.path() / "", "x"); }), "it names no file"));
+  CHECK(
+      has(io_error([&] { write_file_atomically(folder.path() / "file" / "below", "x"); }), "cannot create the folder"));
+  CHECK(has(io_error([&] { write_file_atomically("/proc/xtune", "x"); }), "cannot write in the folder /proc"));
+  CHECK(has(io_error([&] { write_file_atomically(folder.path() / "", "x"); }), "it names no file"));
   fs::create_directory(folder.path() / "taken");
-  CHECK(contains(io_error([&] { write_file_atomically(folder.path() / "taken", "x"); }), "taken: Is a directory"));
+  CHECK(has(io_error([&] { write_file_atomically(folder.path() / "taken", "x"); }), "taken: Is a directory"));
   CHECK(entries(folder.path()) == 2);
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("XTUNE_TMP_DIR wins over TMPDIR, and one that cannot be used says so")
     CHECK(TemporaryDirectory().path().parent_path() == root.path() / "made");
   }
   const Variable none("XTUNE_TMP_DIR", "/proc/none");
-  CHECK(contains(io_error([] { TemporaryDirectory(); }), "cannot make a temporary folder in /proc/none"));
+  CHECK(has(io_error([] { TemporaryDirectory(); }), "cannot make a temporary folder in /proc/none"));
 }
 
 TEST_CASE("Where a job has a scratch folder of its own and no TMPDIR, that is taken") {
@@ -160,7 +160,7 @@ TEST_CASE("folders of processes that are gone are removed, and no others") {
   const TemporaryDirectory mine;
   const std::string name = mine.path().filename().string();
   const std::string pid = "-" + std::to_string(getpid()) + "-";
-  REQUIRE(contains(name, pid));
+  REQUIRE(has(name, pid));
   const auto made = [&](std::string text, const std::string& from, const std::string& to) {
     text.replace(text.find(from), from.size(), to);
     fs::create_directories(root.path() / text / "inside");

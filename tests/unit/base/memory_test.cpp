@@ -7,18 +7,18 @@
 
 #include "base/files.hpp"
 #include "base/subprocess.hpp"
+#include "support/file_tree.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 
 namespace {
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
-struct Root {
-  TemporaryDirectory folder;
-  Root() { put("proc/meminfo", "MemTotal:       16777216 kB\nMemFree:  1024 kB\nMemAvailable:    8388608 kB\n"); }
-  void put(const std::string& path, const std::string& text) const {
-    write_file_atomically(folder.path() / path, text);
+struct MemoryFiles : FileTree {
+  MemoryFiles() {
+    write("proc/meminfo", "MemTotal:       16777216 kB\nMemFree:  1024 kB\nMemAvailable:    8388608 kB\n");
   }
   std::uint64_t available() const { return available_memory_bytes(folder.path()); }
 };
@@ -26,58 +26,58 @@ struct Root {
 }  // namespace
 
 TEST_CASE("Without control groups MemAvailable is what there is") {
-  const Root root;
+  const MemoryFiles root;
   CHECK(root.available() == 8 * gib);
-  root.put("proc/self/cgroup", "0::/\n");
+  root.write("proc/self/cgroup", "0::/\n");
   CHECK(root.available() == 8 * gib);
 }
 
 TEST_CASE("The least of a group's limit and of those above it counts, less what is used and cannot be given back") {
-  const Root root;
-  root.put("proc/self/cgroup", "0::/job/step\n");
-  root.put("sys/fs/cgroup/job/step/memory.max", "max\n");
-  root.put("sys/fs/cgroup/job/step/memory.current", std::to_string(3 * gib) + "\n");
+  const MemoryFiles root;
+  root.write("proc/self/cgroup", "0::/job/step\n");
+  root.write("sys/fs/cgroup/job/step/memory.max", "max\n");
+  root.write("sys/fs/cgroup/job/step/memory.current", std::to_string(3 * gib) + "\n");
   CHECK(root.available() == 8 * gib);
-  root.put("sys/fs/cgroup/job/memory.max", std::to_string(4 * gib) + "\n");
-  root.put("sys/fs/cgroup/job/memory.current", std::to_string(3 * gib) + "\n");
+  root.write("sys/fs/cgroup/job/memory.max", std::to_string(4 * gib) + "\n");
+  root.write("sys/fs/cgroup/job/memory.current", std::to_string(3 * gib) + "\n");
   CHECK(root.available() == gib);
-  root.put("sys/fs/cgroup/job/memory.stat", "anon 5\ninactive_file " + std::to_string(gib) + "\nslab 7\n");
+  root.write("sys/fs/cgroup/job/memory.stat", "anon 5\ninactive_file " + std::to_string(gib) + "\nslab 7\n");
   CHECK(root.available() == 2 * gib);
-  root.put("sys/fs/cgroup/job/memory.current", std::to_string(9 * gib) + "\n");
+  root.write("sys/fs/cgroup/job/memory.current", std::to_string(9 * gib) + "\n");
   CHECK(root.available() == 0);
 }
 
 TEST_CASE("A container shows its own group as the root of all") {
-  const Root root;
-  root.put("proc/self/cgroup", "0::/\n");
-  root.put("sys/fs/cgroup/memory.max", std::to_string(2 * gib) + "\n");
-  root.put("sys/fs/cgroup/memory.current", std::to_string(gib) + "\n");
+  const MemoryFiles root;
+  root.write("proc/self/cgroup", "0::/\n");
+  root.write("sys/fs/cgroup/memory.max", std::to_string(2 * gib) + "\n");
+  root.write("sys/fs/cgroup/memory.current", std::to_string(gib) + "\n");
   CHECK(root.available() == gib);
 }
 
 TEST_CASE("Control groups of version 1 have files of other names") {
-  const Root root;
-  root.put("proc/self/cgroup", "9:cpu,cpuacct:/elsewhere\n7:hugetlb,memory:/slurm/job\n0::/\n");
+  const MemoryFiles root;
+  root.write("proc/self/cgroup", "9:cpu,cpuacct:/elsewhere\n7:hugetlb,memory:/slurm/job\n0::/\n");
   const std::string folder = "sys/fs/cgroup/memory/slurm/job/";
-  root.put(folder + "memory.limit_in_bytes", std::to_string(5 * gib) + "\n");
-  root.put(folder + "memory.usage_in_bytes", std::to_string(3 * gib) + "\n");
-  root.put(folder + "memory.stat", "inactive_file 1\ntotal_inactive_file " + std::to_string(gib) + "\n");
+  root.write(folder + "memory.limit_in_bytes", std::to_string(5 * gib) + "\n");
+  root.write(folder + "memory.usage_in_bytes", std::to_string(3 * gib) + "\n");
+  root.write(folder + "memory.stat", "inactive_file 1\ntotal_inactive_file " + std::to_string(gib) + "\n");
   CHECK(root.available() == 3 * gib);
 }
 
 TEST_CASE("All the memory of the machine does not depend on what others use, nor on control groups") {
-  const Root root;
+  const MemoryFiles root;
   const auto total = [&] { return machine_memory_bytes(root.folder.path()); };
   CHECK(total() == 16 * gib);
-  root.put("proc/self/cgroup", "0::/job/step\n");
-  root.put("sys/fs/cgroup/job/step/memory.max", "max\n");
-  root.put("sys/fs/cgroup/job/memory.max", std::to_string(4 * gib) + "\n");
+  root.write("proc/self/cgroup", "0::/job/step\n");
+  root.write("sys/fs/cgroup/job/step/memory.max", "max\n");
+  root.write("sys/fs/cgroup/job/memory.max", std::to_string(4 * gib) + "\n");
   CHECK(total() == 16 * gib);
-  root.put("sys/fs/cgroup/job/memory.current", std::to_string(3 * gib) + "\n");
+  root.write("sys/fs/cgroup/job/memory.current", std::to_string(3 * gib) + "\n");
   CHECK(total() == 16 * gib);
   CHECK(root.available() == gib);
-  root.put("proc/self/cgroup", "7:memory:/slurm\n");
-  root.put("sys/fs/cgroup/memory/slurm/memory.limit_in_bytes", std::to_string(5 * gib) + "\n");
+  root.write("proc/self/cgroup", "7:memory:/slurm\n");
+  root.write("sys/fs/cgroup/memory/slurm/memory.limit_in_bytes", std::to_string(5 * gib) + "\n");
   CHECK(total() == 16 * gib);
 }
 

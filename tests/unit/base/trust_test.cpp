@@ -14,9 +14,11 @@
 #include "base/host_name.hpp"
 #include "fakes/environment_variable.hpp"
 #include "fakes/io_error.hpp"
+#include "support/text.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 using fakes::io_error;
 namespace fs = std::filesystem;
 
@@ -32,8 +34,6 @@ struct stat file_of(uid_t uid, gid_t gid, mode_t mode) {
   info.st_mode = mode;
   return info;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 mode_t mode_of(const fs::path& path) {
   struct stat info {};
@@ -83,7 +83,7 @@ TEST_CASE("a name that XTUNE_TRUST misspells is an error") {
       FAIL("no error");
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::invalid_argument);
-      CHECK(contains(error.what(), "'no such"));
+      CHECK(has(error.what(), "'no such"));
     }
   }
 }
@@ -95,13 +95,13 @@ TEST_CASE("only what is trusted is read, and the message says what to do") {
   CHECK(read_trusted_file(file) == "text");
   REQUIRE(::chmod(file.c_str(), 0666) == 0);
   const std::string error = io_error([&] { read_trusted_file(file); });
-  CHECK(contains(error, file.string() + ": every user may write to it"));
-  CHECK(contains(error, "chmod -R go-w"));
+  CHECK(has(error, file.string() + ": every user may write to it"));
+  CHECK(has(error, "chmod -R go-w"));
   const fs::path pipe = folder.path() / "pipe", link = folder.path() / "link";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK(contains(io_error([&] { read_trusted_file(pipe); }), "it is not a regular file"));
+  CHECK(has(io_error([&] { read_trusted_file(pipe); }), "it is not a regular file"));
   fs::create_symlink(file, link);
-  CHECK(contains(io_error([&] { require_trusted(link); }), "every user may write to it"));
+  CHECK(has(io_error([&] { require_trusted(link); }), "every user may write to it"));
   REQUIRE(::chmod(file.c_str(), 0600) == 0);
   CHECK_NOTHROW(require_trusted(link));
   CHECK_NOTHROW(require_trusted(folder.path() / "none"));
@@ -149,8 +149,8 @@ TEST_CASE("a file of another user is refused through a link, too") {
   }
   fs::create_symlink(file, link);
   const Variable none("XTUNE_TRUST", std::nullopt);
-  CHECK(contains(io_error([&] { read_trusted_file(link); }), "set XTUNE_TRUST=54321"));
-  CHECK(contains(io_error([&] { require_trusted(link); }), "it belongs to uid 54321"));
+  CHECK(has(io_error([&] { read_trusted_file(link); }), "set XTUNE_TRUST=54321"));
+  CHECK(has(io_error([&] { require_trusted(link); }), "it belongs to uid 54321"));
   const Variable user("XTUNE_TRUST", "54321");
   CHECK(read_trusted_file(link) == "text");
   REQUIRE(::lchown(link.c_str(), stranger + 1, 0) == 0);
@@ -167,24 +167,24 @@ TEST_CASE("without HOME the default store is made for this user, or refused") {
   CHECK(chosen_store({}) == store);
   CHECK(place_in_default_store("inventory/file") == store / "inventory/file");
   REQUIRE(::chmod(store.c_str(), 0777) == 0);
-  CHECK(contains(io_error([] { chosen_store({}); }), "every user may write to it; set HOME"));
+  CHECK(has(io_error([] { chosen_store({}); }), "every user may write to it; set HOME"));
   CHECK_FALSE(place_in_default_store("inventory/file"));
   fs::remove(store);
   fs::create_directory_symlink(folder.path(), store);
-  CHECK(contains(io_error([] { chosen_store({}); }), "it is a link"));
+  CHECK(has(io_error([] { chosen_store({}); }), "it is a link"));
   fs::remove(store);
   write_with_mode(store, 0600);
-  CHECK(contains(io_error([] { chosen_store({}); }), "it is not a directory"));
+  CHECK(has(io_error([] { chosen_store({}); }), "it is not a directory"));
   fs::remove(store);
   fs::create_directory(store);
   if (::chown(store.c_str(), stranger, strange_group) != 0) return;
-  CHECK(contains(io_error([] { chosen_store({}); }), "it belongs to uid 54321"));
+  CHECK(has(io_error([] { chosen_store({}); }), "it belongs to uid 54321"));
 }
 
 TEST_CASE("a store that every user may write to is refused") {
   const TemporaryDirectory folder;
   REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
-  CHECK(contains(io_error([&] { chosen_store(folder.path()); }), "chmod -R go-w"));
+  CHECK(has(io_error([&] { chosen_store(folder.path()); }), "chmod -R go-w"));
   CHECK(chosen_store(folder.path() / "new") == folder.path() / "new");
 }
 

@@ -11,9 +11,11 @@
 #include "base/files.hpp"
 #include "core/build/keyed_files.hpp"
 #include "core/build/source_closure.hpp"
+#include "support/text.hpp"
 #include "xtune/outcome.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 
 namespace {
 
@@ -72,8 +74,6 @@ struct Project {
     }
   }
 };
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

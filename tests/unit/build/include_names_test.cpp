@@ -11,8 +11,10 @@
 #include "base/files.hpp"
 #include "core/build/source_closure.hpp"
 #include "fakes/environment_variable.hpp"
+#include "support/file_tree.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 
 namespace {
 
@@ -26,13 +28,7 @@ std::string names(const std::vector<std::string>& macros, const std::string& tex
   return result + (found.complete ? "" : " ?");
 }
 
-struct Tree {
-  TemporaryDirectory folder;
-  std::string path(const std::string& name) const { return (folder.path() / name).string(); }
-  void write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
-    std::ofstream(path(name), std::ios::binary) << text;
-  }
+struct IncludingSource : FileTree {
   CompileRequest request(const std::string& source) const {
     CompileRequest request;
     request.source_name = path("src/k.cu");
@@ -81,7 +77,7 @@ TEST_CASE("What cannot be told is said") {
 }
 
 TEST_CASE("Headers that macros name are part of the digest") {
-  const Tree tree;
+  const IncludingSource tree;
   CHECK(tree.counts("#define H \"sub/h.h\"\n#include H\n", "src/sub/h.h"));
   CHECK(tree.counts("#define H \"../sub/h.h\"\n#include H\n", "sub/h.h"));
   tree.write("inc/names.h", "#define IN(x) <deep/x.h>\n");
@@ -92,7 +88,7 @@ TEST_CASE("Headers that macros name are part of the digest") {
 }
 
 TEST_CASE("A parameter that names a header counts by its value") {
-  const Tree tree;
+  const IncludingSource tree;
   CompileRequest request = tree.request("#define S2(x) #x\n#define S(x) S2(x)\n#include S(V.h)\n");
   request.defines = {{"V", "two"}};
   CHECK(compile_closure(request).computes);
@@ -105,7 +101,7 @@ TEST_CASE("A parameter that names a header counts by its value") {
 }
 
 TEST_CASE("Folders of the environment are searched, where compilers search them") {
-  const Tree tree;
+  const IncludingSource tree;
   for (const char* name : {"CPATH", "CPLUS_INCLUDE_PATH"}) {
     const Variable variable(name, "/nowhere:" + tree.path("env"));
     CHECK(tree.counts("#include <e.h>\n", "env/e.h"));
@@ -117,7 +113,7 @@ TEST_CASE("Folders of the environment are searched, where compilers search them"
 }
 
 TEST_CASE("Files that are read without #include are part of the digest") {
-  const Tree tree;
+  const IncludingSource tree;
   CHECK(tree.counts("asm(\".incbin \\\"" + tree.path("blob.bin") + "\\\"\");\n", "blob.bin"));
   CHECK(tree.counts("asm(R\"(.incbin \"" + tree.path("blob.bin") + "\")\");\n", "blob.bin"));
   CHECK(tree.counts("asm(\".incbin \\\"b.bin\\\"\");\n", "inc/b.bin"));
@@ -137,7 +133,7 @@ TEST_CASE("Files that are read without #include are part of the digest") {
 }
 
 TEST_CASE("A header that is asked for counts by being there, and a later one of the same name too") {
-  const Tree tree;
+  const IncludingSource tree;
   const CompileRequest asks = tree.request("#if __has_include(<opt.h>)\n#define FAST\n#endif\n");
   const std::string without = tree.text(asks);
   tree.write("inc/opt.h", "");
@@ -149,7 +145,7 @@ TEST_CASE("A header that is asked for counts by being there, and a later one of 
 }
 
 TEST_CASE("Quoted names are looked for beside a link") {
-  const Tree tree;
+  const IncludingSource tree;
   tree.write("real/h.h", "#include \"beside.h\"\n");
   tree.write("inc/x", "");
   std::filesystem::create_symlink(tree.path("real/h.h"), tree.path("inc/h.h"));
@@ -157,7 +153,7 @@ TEST_CASE("Quoted names are looked for beside a link") {
 }
 
 TEST_CASE("An .incbin whose name is put together is reported") {
-  const Tree tree;
+  const IncludingSource tree;
   CHECK(compile_closure(tree.request("asm(\".incbin \" NAME);\n")).keyed.unknown.size() == 1);
   CHECK(compile_closure(tree.request("asm(\".incbin \\\"\" NAME \"\\\"\");\n")).keyed.unknown.size() == 1);
   CHECK(compile_closure(tree.request("asm(\".incbin \\\"a.bin\\\"\");\n")).keyed.unknown.empty());

@@ -10,8 +10,10 @@
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "core/build/include_scan.hpp"
+#include "support/file_tree.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 
 namespace {
 
@@ -23,13 +25,8 @@ std::string includes(std::string_view source) {
   return text;
 }
 
-struct Tree {
-  TemporaryDirectory folder;
+struct DigestedSource : FileTree {
   std::filesystem::path root() const { return folder.path(); }
-  void write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories((root() / name).parent_path());
-    std::ofstream(root() / name, std::ios::binary) << text;
-  }
   std::string digest(const std::string& source, const std::vector<std::string>& dirs = {"inc"}) const {
     CompileRequest request;
     request.source_name = (root() / "src" / "k.cu").string();
@@ -84,7 +81,7 @@ TEST_CASE("any bytes are scanned to their end") {
 }
 
 TEST_CASE("the digest follows includes wherever they lead") {
-  const Tree tree;
+  const DigestedSource tree;
   const std::string source = "#include \"own.h\"\n#include <lib.h>\n";
   const std::string bare = tree.digest(source);
   tree.write("src/own.h", "int a;");
@@ -106,16 +103,16 @@ TEST_CASE("the digest follows includes wherever they lead") {
 }
 
 TEST_CASE("the digest does not depend on where the files lie") {
-  const auto fill = [](const Tree& tree) {
+  const auto fill = [](const DigestedSource& tree) {
     tree.write("src/own.h", "#include <lib.h>");
     tree.write("inc/lib.h", "int b;");
     return tree.digest("#include \"own.h\"");
   };
-  CHECK(fill(Tree()) == fill(Tree()));
+  CHECK(fill(DigestedSource()) == fill(DigestedSource()));
 }
 
 TEST_CASE("the first folder that has a file wins, and its own folder only for quotes") {
-  const Tree tree;
+  const DigestedSource tree;
   tree.write("one/x.h", "1");
   tree.write("two/x.h", "2");
   CHECK(tree.digest("#include <x.h>", {"one", "two"}) != tree.digest("#include <x.h>", {"two", "one"}));
@@ -126,7 +123,7 @@ TEST_CASE("the first folder that has a file wins, and its own folder only for qu
 }
 
 TEST_CASE("cycles, folders and missing files do not stop the digest") {
-  const Tree tree;
+  const DigestedSource tree;
   tree.write("src/a.h", "#include \"b.h\"\n#include \"a.h\"");
   tree.write("src/b.h", "#include \"a.h\"\n#include \"../src/a.h\"");
   std::filesystem::create_directories(tree.root() / "src" / "folder.h");

@@ -15,18 +15,14 @@
 #include "core/build/source_closure.hpp"
 #include "core/build/system_headers.hpp"
 #include "fakes/environment_variable.hpp"
+#include "support/file_tree.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 
 namespace {
 
-struct Tree {
-  TemporaryDirectory folder;
-  std::string path(const std::string& name) const { return (folder.path() / name).string(); }
-  void write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
-    std::ofstream(path(name), std::ios::binary) << text;
-  }
+struct OptionFiles : FileTree {
   std::string text(const std::vector<std::string>& options, const std::string& source = "") const {
     CompileRequest request;
     request.source_name = path("k.cu");
@@ -51,7 +47,7 @@ struct Tree {
 }  // namespace
 
 TEST_CASE("Libraries that options link count by their contents") {
-  const Tree tree;
+  const OptionFiles tree;
   for (const char* name : {"lib/libf.a", "lib/libf.so"}) {
     CHECK(tree.counts(name, {"-L" + tree.path("lib"), "-lf"}));
     CHECK(tree.counts(name, {"-L", tree.path("lib"), "-l", "f"}));
@@ -69,7 +65,7 @@ TEST_CASE("Libraries that options link count by their contents") {
 }
 
 TEST_CASE("Parts of a compiler that options or the environment put before its own count") {
-  const Tree tree;
+  const OptionFiles tree;
   CHECK(tree.counts("bin/cc1plus", {"-B" + tree.path("bin")}));
   CHECK(tree.counts("bin/ld", {"-B", tree.path("bin")}));
   CHECK(tree.counts("bin/my-as", {"-B" + tree.path("bin/my-")}));
@@ -79,7 +75,7 @@ TEST_CASE("Parts of a compiler that options or the environment put before its ow
 }
 
 TEST_CASE("Variables that compilers read count where they are set") {
-  const Tree tree;
+  const OptionFiles tree;
   const std::string plain = tree.text({});
   for (const char* name : {"COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS", "LD_RUN_PATH"}) {
     const Variable variable(name, "+-DSCALE=3");
@@ -98,7 +94,7 @@ TEST_CASE("The list of variables names each once, and each has its readers") {
 }
 
 TEST_CASE("Option files that option files name count, and so does what they say") {
-  const Tree tree;
+  const OptionFiles tree;
   tree.write("outer", "'-DA=1' @" + tree.path("inner") + "\n");
   CHECK(tree.counts("inner", {"@" + tree.path("outer")}));
   tree.write("inner", "-include\n\"" + tree.path("forced.h") + "\" -L" + tree.path("lib") + " -lf");
@@ -111,7 +107,7 @@ TEST_CASE("Option files that option files name count, and so does what they say"
 }
 
 TEST_CASE("A header that macros name counts by being there where it is only asked for") {
-  const Tree tree;
+  const OptionFiles tree;
   CHECK(tree.counts("flag.h", {}, "#define H \"flag.h\"\n#if __has_include(H)\n#endif\n"));
   CHECK(tree.counts("flag.h", {"-DH=\"flag.h\""}, "#if defined(__has_include) && __has_include( H )\n#endif\n"));
   CHECK(tree.counts("flag.h", {}, "#define N(x) <x.h>\n#if __has_include(N(flag))\n#endif\n") ==
@@ -120,7 +116,7 @@ TEST_CASE("A header that macros name counts by being there where it is only aske
 }
 
 TEST_CASE("Inline assembly reads files by .include, and by words that several literals make up") {
-  const Tree tree;
+  const OptionFiles tree;
   const std::string name = "\\\"" + tree.path("f.s") + "\\\"";
   CHECK(tree.counts("f.s", {}, "asm(\".include " + name + "\\n\");\n"));
   CHECK(tree.counts("f.s", {}, "asm(R\"(.include \"" + tree.path("f.s") + "\")\");\n"));
@@ -133,7 +129,7 @@ TEST_CASE("Inline assembly reads files by .include, and by words that several li
 }
 
 TEST_CASE("Headers in the folders that compilers search by themselves count by their contents") {
-  const Tree tree;
+  const OptionFiles tree;
   CHECK(tree.counts("local/lib/x.h", {}, "#include <lib/x.h>\n"));
   CHECK(tree.counts("system/lib/x.h", {}, "#include \"lib/x.h\"\n"));
   tree.write("system/lib/outer.h", "#include \"inner.h\"\n");

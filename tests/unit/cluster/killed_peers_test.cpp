@@ -60,7 +60,7 @@ Plan draw(std::uint64_t seed) {
 }
 
 /// What a process that stays says of itself: "ok RECORDS BEST FINALS", or its failure.
-std::string work(const Plan& plan, std::size_t place, std::uint64_t seed, const std::filesystem::path& store) {
+std::string run_peer(const Plan& plan, std::size_t place, std::uint64_t seed, const std::filesystem::path& store) {
   const Plan::Process& mine = plan.processes[place];
   Random random(mix64(seed) + place);
   ::usleep(static_cast<useconds_t>(mine.late_ms) * 1000);
@@ -128,7 +128,7 @@ Left run_job(const Plan& plan, std::uint64_t seed, const std::filesystem::path& 
   for (std::size_t i = 0; i < plan.processes.size(); ++i) {
     const pid_t process = ::fork();
     if (process == 0) {
-      const std::string word = work(plan, i, seed, folder / "store");
+      const std::string word = run_peer(plan, i, seed, folder / "store");
       std::ofstream(word_of(i)) << word;
       ::_exit(0);
     }

@@ -24,7 +24,7 @@ using fakes::a_of;
 using fakes::Tuning;
 
 /// Processes of one job, with one store.
-struct Job {
+struct SharedJob {
   TemporaryDirectory folder;
   std::vector<std::unique_ptr<Tuning>> processes;
   std::vector<TuneResult> results;
@@ -32,7 +32,7 @@ struct Job {
   std::set<std::size_t> cannot_store;
   std::optional<std::latch> all_there;
 
-  explicit Job(int size, const std::string& parameters, const std::string& rest = "") {
+  explicit SharedJob(int size, const std::string& parameters, const std::string& rest = "") {
     for (int i = 0; i < size; ++i) {
       Tuning& each = *processes.emplace_back(std::make_unique<Tuning>());
       each.options.store = folder.path();
@@ -99,7 +99,7 @@ std::int64_t best_a(const TuneResult& result) {
 TEST_CASE("Four processes measure a space once between them, and each knows all of it") {
   for (const std::string strategy : {"exhaustive", "random", "local", "auto"}) {
     CAPTURE(strategy);
-    Job job(4, "A = { min = 1, max = 32 }\n", "[search]\nstrategy = \"" + strategy + "\"\nevals = 32\n");
+    SharedJob job(4, "A = { min = 1, max = 32 }\n", "[search]\nstrategy = \"" + strategy + "\"\nevals = 32\n");
     job.run();
     CHECK(job.measured() == 32);
     std::uint64_t from_peers = 0;
@@ -117,7 +117,7 @@ TEST_CASE("Four processes measure a space once between them, and each knows all 
 
 TEST_CASE("A search that learns walks the same way with others as its proposals would alone") {
   const std::string rest = "[search]\nstrategy = \"local\"\nevals = 24\nseed = 3\n";
-  Job together(3, "A = { min = 1, max = 32 }\nC = { min = 1, max = 9 }\n", rest);
+  SharedJob together(3, "A = { min = 1, max = 32 }\nC = { min = 1, max = 9 }\n", rest);
   together.run();
   std::vector<std::set<std::string>> tried;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -132,7 +132,7 @@ TEST_CASE("A search that learns walks the same way with others as its proposals 
 }
 
 TEST_CASE("What a process that stops had claimed is measured by the others") {
-  Job job(3, "A = { min = 1, max = 32 }\n", "[search]\nstrategy = \"exhaustive\"\n");
+  SharedJob job(3, "A = { min = 1, max = 32 }\n", "[search]\nstrategy = \"exhaustive\"\n");
   Tuning& quitter = *job.processes[0];
   quitter.observer.also = [&](const Record&) { quitter.stop = true; };
   job.run();
@@ -146,7 +146,7 @@ TEST_CASE("What a process that stops had claimed is measured by the others") {
 }
 
 TEST_CASE("Finals are held once, by one of them") {
-  Job job(3, "A = { min = 1, max = 12 }\n", "[search]\nstrategy = \"exhaustive\"\n");
+  SharedJob job(3, "A = { min = 1, max = 12 }\n", "[search]\nstrategy = \"exhaustive\"\n");
   for (const auto& each : job.processes) {
     each->finals = 4;
     each->bench.respond = [](const BenchJob& asked) {
@@ -178,7 +178,7 @@ TEST_CASE("Finals are held once, by one of them") {
 
 TEST_CASE("A fresh run asks the records of its own job alone") {
   const auto rest = "[search]\nstrategy = \"exhaustive\"\n";
-  Job job(2, "A = { min = 1, max = 8 }\n", rest);
+  SharedJob job(2, "A = { min = 1, max = 8 }\n", rest);
   Tuning& before = *job.processes[0];
   before.options.attempt = "yesterday";
   before.run();
@@ -229,7 +229,7 @@ TEST_CASE("What a process stored last is waited for where the filesystem shows i
 }
 
 TEST_CASE("A store that cannot hold claims is an error that says what to do") {
-  Job job(2, "A = { min = 1, max = 8 }\n");
+  SharedJob job(2, "A = { min = 1, max = 8 }\n");
   std::filesystem::create_directories(job.folder.path());
   std::ofstream(job.folder.path() / "studies") << "in the way";
   job.run();
@@ -237,7 +237,7 @@ TEST_CASE("A store that cannot hold claims is an error that says what to do") {
 }
 
 TEST_CASE("Who cannot store what it measured waits for nobody and does the rest itself; the others measure it too") {
-  Job job(3, "A = { min = 1, max = 96 }\n", "[search]\nstrategy = \"exhaustive\"\n");
+  SharedJob job(3, "A = { min = 1, max = 96 }\n", "[search]\nstrategy = \"exhaustive\"\n");
   job.cannot_store = {0, 1};  // each would wait for the other one
   job.run();
   for (std::size_t i = 0; i < 3; ++i) {
@@ -254,7 +254,7 @@ TEST_CASE("Who cannot store what it measured waits for nobody and does the rest 
 TEST_CASE("Where nobody can store anything each process does all of it") {
   for (const std::string strategy : {"exhaustive", "local"}) {
     CAPTURE(strategy);
-    Job job(3, "A = { min = 1, max = 40 }\n", "[search]\nstrategy = \"" + strategy + "\"\nevals = 40\n");
+    SharedJob job(3, "A = { min = 1, max = 40 }\n", "[search]\nstrategy = \"" + strategy + "\"\nevals = 40\n");
     job.cannot_store = {0, 1, 2};
     for (const auto& each : job.processes) each->finals = 2;
     job.run();
@@ -270,7 +270,7 @@ TEST_CASE("Where nobody can store anything each process does all of it") {
 TEST_CASE("A study that is removed leaves each process to go on by itself") {
   for (const std::string strategy : {"exhaustive", "local"}) {
     CAPTURE(strategy);
-    Job job(3, "A = { min = 1, max = 96 }\n", "[search]\nstrategy = \"" + strategy + "\"\nevals = 96\n");
+    SharedJob job(3, "A = { min = 1, max = 96 }\n", "[search]\nstrategy = \"" + strategy + "\"\nevals = 96\n");
     std::atomic<int> records = 0;
     for (const auto& each : job.processes)
       each->observer.also = [&](const Record&) {

@@ -31,7 +31,7 @@ ProcessProgress process(int rank, const std::string& state, double age_s = 0, co
   return made;
 }
 
-WorkProgress work(const std::string& state, std::uint64_t done, std::optional<double> best_ms = std::nullopt) {
+WorkProgress progress(const std::string& state, std::uint64_t done, std::optional<double> best_ms = std::nullopt) {
   WorkProgress made;
   made.spec = "gemm.toml";
   made.kernel = "gemm";
@@ -63,8 +63,8 @@ struct Store {
 
 TEST_CASE("The furthest process tells how far a search is, the fastest what is best") {
   const Store store;
-  store.put(process(1, "running", 1), {work("running", 40, 2.0)});
-  store.put(process(0, "running", 3), {work("running", 42, 2.5)});
+  store.put(process(1, "running", 1), {progress("running", 40, 2.0)});
+  store.put(process(0, "running", 3), {progress("running", 42, 2.5)});
   const StudyStatus status = store.read();
   REQUIRE(status.processes.size() == 2);
   CHECK(status.processes[0].progress.rank == 0);
@@ -80,12 +80,12 @@ TEST_CASE("The furthest process tells how far a search is, the fastest what is b
 
 TEST_CASE("What a search answered when it ended goes before a faster single measurement") {
   const Store store;
-  WorkProgress ended = work("done", 100, 3.0), earlier = ended;
+  WorkProgress ended = progress("done", 100, 3.0), earlier = ended;
   ended.best = {{"X", std::int64_t{7}}};
   ended.answered_unix_ms = now_ms - 1000;
   earlier.answered_unix_ms = now_ms - 2000;
   store.put(process(0, "done", 1), {earlier});
-  store.put(process(1, "running", 1), {work("running", 90, 2.0)});
+  store.put(process(1, "running", 1), {progress("running", 90, 2.0)});
   store.put(process(2, "done", 1), {ended});
   const StudyStatus status = store.read();
   CHECK(status.work.at(0).best_ms == 3.0);
@@ -98,7 +98,7 @@ TEST_CASE("A process of another container with this machine's name is not asked 
   ProcessProgress other = process(0, "running", 1, host_name());
   other.pid = 999'999'999;
   other.pid_scope = "another";
-  store.put(other, {work("running", 11)});
+  store.put(other, {progress("running", 11)});
   CHECK(store.read().processes.at(0).alive);
 }
 
@@ -107,14 +107,14 @@ TEST_CASE("Silence and a missing process are signs of death; nobody at it is sto
   ProcessProgress gone = process(2, "running", 1, host_name());
   gone.pid = 999'999'999;
   gone.pid_scope = pid_scope();
-  store.put(process(0, "running", silent_after_s + 1), {work("running", 10)});
-  store.put(process(1, "interrupted", 100), {work("stopped", 12)});
-  store.put(gone, {work("running", 11)});
+  store.put(process(0, "running", silent_after_s + 1), {progress("running", 10)});
+  store.put(process(1, "interrupted", 100), {progress("stopped", 12)});
+  store.put(gone, {progress("running", 11)});
   StudyStatus status = store.read();
   for (const ProcessStatus& each : status.processes) CHECK_FALSE(each.alive);
   CHECK(status.work.at(0).state == "stopped");
 
-  store.put(process(3, "done", 5), {work("done", 100)});
+  store.put(process(3, "done", 5), {progress("done", 100)});
   status = store.read();
   CHECK_FALSE(status.processes.back().alive);
   CHECK(status.work.at(0).state == "done");

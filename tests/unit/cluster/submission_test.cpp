@@ -11,13 +11,13 @@
 #include "cluster/job_scripts.hpp"
 #include "cluster/one_device.hpp"
 #include "cluster/sbatch_options.hpp"
+#include "support/text.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 
 namespace {
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 Submission evil(const std::filesystem::path& folder) {
   Submission submission;

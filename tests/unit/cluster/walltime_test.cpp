@@ -13,7 +13,7 @@ using namespace xtune;
 
 namespace {
 
-struct Job {
+struct SlurmJob {
   std::map<std::string, std::string> variables;
   std::string squeue;
   std::vector<std::vector<std::string>> asked{};
@@ -45,29 +45,29 @@ TEST_CASE("Durations as Slurm writes them") {
 }
 
 TEST_CASE("A job's limit is told by the variable, else by squeue, else by nobody") {
-  Job none;
+  SlurmJob none;
   CHECK_FALSE(none.walltime());
   CHECK(none.asked.empty());
 
-  Job told{{{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_END_TIME", "1000600"}}, "1:00\n"};
+  SlurmJob told{{{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_END_TIME", "1000600"}}, "1:00\n"};
   CHECK(told.walltime()->remaining_s == 600);
   CHECK(told.walltime()->source == "SLURM_JOB_END_TIME");
   CHECK(told.asked.empty());
 
-  Job asked{{{"SLURM_JOB_ID", "7"}}, "1:30\n"};
+  SlurmJob asked{{{"SLURM_JOB_ID", "7"}}, "1:30\n"};
   CHECK(asked.walltime()->remaining_s == 90);
   CHECK(asked.asked == std::vector<std::vector<std::string>>{{"squeue", "-h", "-j", "7", "-o", "%L"}});
 
-  Job heterogeneous{{{"SLURM_JOB_ID", "7"}}, "5:00\n4:00\nUNLIMITED\n"};
+  SlurmJob heterogeneous{{{"SLURM_JOB_ID", "7"}}, "5:00\n4:00\nUNLIMITED\n"};
   CHECK(heterogeneous.walltime()->remaining_s == 240);
-  Job unlimited{{{"SLURM_JOB_ID", "7"}}, "UNLIMITED\n"};
+  SlurmJob unlimited{{{"SLURM_JOB_ID", "7"}}, "UNLIMITED\n"};
   CHECK_FALSE(unlimited.walltime());
-  Job no_squeue{{{"SLURM_JOB_ID", "7"}}, ""};
+  SlurmJob no_squeue{{{"SLURM_JOB_ID", "7"}}, ""};
   CHECK_FALSE(no_squeue.walltime());
 }
 
 TEST_CASE("What the user says counts first") {
-  Job job{{{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_END_TIME", "1000600"}, {"XTUNE_WALLTIME", "0:20"}}, ""};
+  SlurmJob job{{{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_END_TIME", "1000600"}, {"XTUNE_WALLTIME", "0:20"}}, ""};
   CHECK(job.walltime()->remaining_s == 20);
   CHECK(job.walltime()->source == "XTUNE_WALLTIME");
   CHECK(job.walltime("30")->remaining_s == 30);
@@ -110,10 +110,10 @@ TEST_CASE("Only squeue knows where neither option nor variable tells") {
 }
 
 TEST_CASE("Nonsense of a job's variables is no limit, and no option of squeue") {
-  Job option{{{"SLURM_JOB_ID", "-v"}}, "0\n"};
+  SlurmJob option{{{"SLURM_JOB_ID", "-v"}}, "0\n"};
   CHECK_FALSE(option.walltime());
   CHECK(option.asked.empty());
-  Job never{{{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_END_TIME", "0"}}, "1:00\n"};
+  SlurmJob never{{{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_END_TIME", "0"}}, "1:00\n"};
   CHECK(never.walltime()->remaining_s == 60);
 }
 

@@ -10,9 +10,11 @@
 
 #include "base/random.hpp"
 #include "fakes/io_error.hpp"
+#include "support/text.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 using fakes::io_error;
 using nlohmann::json;
 
@@ -42,8 +44,6 @@ std::string decode_error(const std::string& bytes) {
     }
   });
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 struct Pipe {
   std::array<int, 2> fds{-1, -1};
@@ -103,17 +103,17 @@ TEST_CASE("a stream of messages cut at random places comes out in order") {
 }
 
 TEST_CASE("other bytes are refused at the first that is wrong, and quoted") {
-  CHECK(contains(decode_error("hello from a kernel\n"), "found other bytes: \"hello from a kernel\n\""));
-  CHECK(contains(decode_error("h"), "found other bytes"));
-  CHECK(contains(decode_error("XTW2"), "found other bytes"));
+  CHECK(has(decode_error("hello from a kernel\n"), "found other bytes: \"hello from a kernel\n\""));
+  CHECK(has(decode_error("h"), "found other bytes"));
+  CHECK(has(decode_error("XTW2"), "found other bytes"));
   CHECK(decode_error("XTW") == "no error");
-  CHECK(contains(decode_error(encode_message(1) + "noise"), "found other bytes: \"noise\""));
+  CHECK(has(decode_error(encode_message(1) + "noise"), "found other bytes: \"noise\""));
   CHECK(decode_error("\x1b[31m" + std::string(100000, 'x')).size() < 400);
 }
 
 TEST_CASE("lengths above the limit are refused before memory is taken") {
-  CHECK(contains(decode_error(std::string("XTW1\xff\xff\xff\xff", 8)), "claims 4.0 GiB, more than the limit of 1 GiB"));
-  CHECK(contains(decode_error(std::string("XTW1\x01\x00\x00\x40", 8)), "more than the limit"));
+  CHECK(has(decode_error(std::string("XTW1\xff\xff\xff\xff", 8)), "claims 4.0 GiB, more than the limit of 1 GiB"));
+  CHECK(has(decode_error(std::string("XTW1\x01\x00\x00\x40", 8)), "more than the limit"));
   CHECK(decode_error(std::string("XTW1\x00\x00\x00\x40", 8)) == "no error");
 }
 
@@ -122,18 +122,18 @@ TEST_CASE("payloads that are not one MessagePack value are refused") {
        {std::string(), std::string("\xc1"), std::string("\x92\x01"), std::string("\x01\x02"),
         std::string("\xdd\xff\xff\xff\xff"), std::string("\xc6\xff\xff\xff\xff"), std::string("\x81\x01\x02")}) {
     CAPTURE(payload);
-    CHECK(contains(decode_error(framed(payload)), "is not one MessagePack value"));
+    CHECK(has(decode_error(framed(payload)), "is not one MessagePack value"));
   }
 }
 
 TEST_CASE("a payload of nothing but opening brackets does not overflow the stack") {
-  CHECK(contains(decode_error(framed(std::string(4 << 20, '\x91'))), "is not one MessagePack value"));
+  CHECK(has(decode_error(framed(std::string(4 << 20, '\x91'))), "is not one MessagePack value"));
   json deep = 1;
   for (int i = 0; i < 100; ++i) deep = json::array({deep});
   MessageDecoder decoder;
   decoder.feed(encode_message(deep));
   CHECK(decoder.next() == deep);
-  CHECK(contains(decode_error(encode_message(json::array({deep}))), "is not one MessagePack value"));
+  CHECK(has(decode_error(encode_message(json::array({deep}))), "is not one MessagePack value"));
 }
 
 TEST_CASE("no mutation of a frame does worse than an Error") {
@@ -173,16 +173,16 @@ TEST_CASE("a stream that ends inside a message says where") {
       read_message(pipe.in());
     });
   };
-  CHECK(contains(reading(frame.substr(0, 5)), "ends inside a message's header"));
-  CHECK(contains(reading(frame.substr(0, 100)), "ends inside a message: 92 B of 4.9 KiB"));
-  CHECK(contains(reading("junk"), "found other bytes"));
+  CHECK(has(reading(frame.substr(0, 5)), "ends inside a message's header"));
+  CHECK(has(reading(frame.substr(0, 100)), "ends inside a message: 92 B of 4.9 KiB"));
+  CHECK(has(reading("junk"), "found other bytes"));
 }
 
 TEST_CASE("failing descriptors are errors, a gone reader too") {
-  CHECK(contains(io_error([] { read_message(-1); }), "cannot read a message: Bad file descriptor"));
-  CHECK(contains(io_error([] { write_message(-1, 1); }), "cannot write a message: Bad file descriptor"));
+  CHECK(has(io_error([] { read_message(-1); }), "cannot read a message: Bad file descriptor"));
+  CHECK(has(io_error([] { write_message(-1, 1); }), "cannot write a message: Bad file descriptor"));
   Pipe pipe;
   close(pipe.fds[0]);
   pipe.fds[0] = dup(pipe.fds[1]);
-  CHECK(contains(io_error([&] { write_message(pipe.out(), 1); }), "Broken pipe"));
+  CHECK(has(io_error([&] { write_message(pipe.out(), 1); }), "Broken pipe"));
 }

@@ -15,24 +15,18 @@
 #include "base/files.hpp"
 #include "fakes/process_checks.hpp"
 #include "ipc/job_memory.hpp"
+#include "unit/ipc/fake_worker.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 using nlohmann::json;
 
 namespace {
 
-constexpr double long_s = 120;
-
-WorkerCommand fake(std::size_t) { return {{XTUNE_FAKE_WORKER}, {}, {}}; }
+WorkerCommand fake(std::size_t) { return fake_worker(); }
 
 std::string outcome(const WorkerReply& reply) { return reply.failure ? to_string(reply.failure->kind) : "answer"; }
-
-const json& answer_in(const WorkerReply& reply) {
-  REQUIRE_MESSAGE(reply.answer,
-                  (reply.failure ? reply.failure->text + "\n" + reply.stderr_tail : std::string("no failure either")));
-  return *reply.answer;
-}
 
 int pid_in(const WorkerReply& reply) { return answer_in(reply).at("pid"); }
 

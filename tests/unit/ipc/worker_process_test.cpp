@@ -11,22 +11,16 @@
 
 #include "base/files.hpp"
 #include "fakes/process_checks.hpp"
+#include "support/text.hpp"
+#include "unit/ipc/fake_worker.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 using fakes::dies_within_deadline;
 using nlohmann::json;
 
 namespace {
-
-constexpr double long_s = 120;
-
-WorkerCommand fake(std::vector<std::string> arguments = {}) {
-  WorkerCommand command;
-  command.argv = {XTUNE_FAKE_WORKER};
-  for (auto& argument : arguments) command.argv.push_back(argument);
-  return command;
-}
 
 WorkerReply ask(EventLoop& loop, WorkerProcess& worker, const json& message, double timeout_s = long_s) {
   std::optional<WorkerReply> reply;
@@ -47,14 +41,6 @@ WorkerFailure failure_of(const WorkerReply& reply, WorkerFailureKind kind) {
   return *reply.failure;
 }
 
-json answer_in(const WorkerReply& reply) {
-  REQUIRE_MESSAGE(reply.answer,
-                  (reply.failure ? reply.failure->text + "\n" + reply.stderr_tail : std::string("no failure either")));
-  return *reply.answer;
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 int grandchild_of(const WorkerReply& reply) {
   const auto at = reply.stderr_tail.find("grandchild ");
   return at == std::string::npos ? 0 : std::atoi(reply.stderr_tail.c_str() + at + 11);
@@ -64,7 +50,7 @@ int grandchild_of(const WorkerReply& reply) {
 
 TEST_CASE("a worker starts with its first request, and one process answers them all") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
+  WorkerProcess worker(loop, fake_worker());
   CHECK(worker.generation() == 0);
   CHECK_FALSE(worker.running());
   for (int i = 0; i < 50; ++i) {
@@ -80,7 +66,7 @@ TEST_CASE("a worker starts with its first request, and one process answers them 
 
 TEST_CASE("100 MB come back whole") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
+  WorkerProcess worker(loop, fake_worker());
   const WorkerReply reply = ask(loop, worker, {{"do", "large"}, {"bytes", 100000000}});
   REQUIRE(reply.answer);
   const auto& data = (*reply.answer)["data"].get_binary();
@@ -90,7 +76,7 @@ TEST_CASE("100 MB come back whole") {
 
 TEST_CASE("a crash tells its signal and its last words, and the next request gets a new process") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
+  WorkerProcess worker(loop, fake_worker());
   const int first_pid = answer_in(ask(loop, worker, {}))["pid"];
   const WorkerReply reply = ask(loop, worker, {{"do", "crash"}});
   const WorkerFailure failure = failure_of(reply, WorkerFailureKind::crashed);
@@ -107,7 +93,7 @@ TEST_CASE("a crash tells its signal and its last words, and the next request get
 
 TEST_CASE("exits without an answer are crashes with their code") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
+  WorkerProcess worker(loop, fake_worker());
   for (const int code : {0, 3}) {
     const WorkerFailure failure =
         failure_of(ask(loop, worker, {{"do", "exit"}, {"code", code}}), WorkerFailureKind::crashed);
@@ -115,13 +101,13 @@ TEST_CASE("exits without an answer are crashes with their code") {
     CHECK(failure.signal == 0);
     CHECK(failure.text == "ended without an answer, exit code " + std::to_string(code));
   }
-  CHECK(contains(failure_of(ask(loop, worker, {{"do", "kill"}}), WorkerFailureKind::crashed).text, "out of memory"));
+  CHECK(has(failure_of(ask(loop, worker, {{"do", "kill"}}), WorkerFailureKind::crashed).text, "out of memory"));
   failure_of(ask(loop, worker, {{"do", "half"}}), WorkerFailureKind::crashed);
 }
 
 TEST_CASE("a worker that hangs is killed with its grandchild") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
+  WorkerProcess worker(loop, fake_worker());
   const int grandchild = grandchild_of(ask(loop, worker, {{"do", "start-grandchild"}}));
   const int pid = worker.pid();
   CHECK_FALSE(fakes::is_dead(grandchild));
@@ -134,7 +120,7 @@ TEST_CASE("a worker that hangs is killed with its grandchild") {
 
 TEST_CASE("the grandchild of a worker that crashes dies with it") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
+  WorkerProcess worker(loop, fake_worker());
   const WorkerReply reply = ask(loop, worker, {{"do", "crash-with-grandchild"}});
   failure_of(reply, WorkerFailureKind::crashed);
   CHECK(dies_within_deadline(loop, grandchild_of(reply)));
@@ -142,17 +128,17 @@ TEST_CASE("the grandchild of a worker that crashes dies with it") {
 
 TEST_CASE("garbage on the message stream is told apart from a crash") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
-  CHECK(contains(failure_of(ask(loop, worker, {{"do", "garbage"}}), WorkerFailureKind::garbage).text,
-                 "Segmentation fault in kernel"));
-  CHECK(contains(failure_of(ask(loop, worker, {{"do", "absurd-length"}}), WorkerFailureKind::garbage).text,
-                 "more than the limit"));
+  WorkerProcess worker(loop, fake_worker());
+  CHECK(has(failure_of(ask(loop, worker, {{"do", "garbage"}}), WorkerFailureKind::garbage).text,
+            "Segmentation fault in kernel"));
+  CHECK(has(failure_of(ask(loop, worker, {{"do", "absurd-length"}}), WorkerFailureKind::garbage).text,
+            "more than the limit"));
   CHECK(ask(loop, worker, {}).answer);
 }
 
 TEST_CASE("an answer counts when the process dies right after it") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
+  WorkerProcess worker(loop, fake_worker());
   const WorkerReply reply = ask(loop, worker, {{"do", "answer-and-exit"}});
   CHECK(reply.answer);
   CHECK(loop.run_until([&] { return !worker.running(); }));
@@ -161,7 +147,7 @@ TEST_CASE("an answer counts when the process dies right after it") {
 
 TEST_CASE("a process that was killed while idle costs the next request nothing") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
+  WorkerProcess worker(loop, fake_worker());
   ask(loop, worker, {});
   const int pid = worker.pid();
   kill(pid, SIGKILL);
@@ -175,14 +161,14 @@ TEST_CASE("a process that was killed while idle costs the next request nothing")
 
 TEST_CASE("a second answer to one request is not taken for the next one's") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
+  WorkerProcess worker(loop, fake_worker());
   CHECK(answer_in(ask(loop, worker, {{"do", "two-answers"}}))["echo"]["do"] == "two-answers");
   CHECK(answer_in(ask(loop, worker, {{"value", 5}}))["echo"]["value"] == 5);
 }
 
 TEST_CASE("stderr belongs to its request, and only its tail is kept") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
+  WorkerProcess worker(loop, fake_worker());
   CHECK(ask(loop, worker, {{"do", "print"}, {"text", "ptxas: spills\n"}}).stderr_tail == "ptxas: spills\n");
   CHECK(ask(loop, worker, {}).stderr_tail == "");
   const std::string tail = ask(loop, worker, {{"do", "flood"}, {"bytes", 5000000}}).stderr_tail;
@@ -204,25 +190,25 @@ TEST_CASE("a worker that cannot start says why, from outside of request()") {
 
 TEST_CASE("a worker that ends before its greeting did not start") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake({"--exit-at-start"}));
+  WorkerProcess worker(loop, fake_worker({"--exit-at-start"}));
   const WorkerReply reply = ask(loop, worker, {});
   const WorkerFailure failure = failure_of(reply, WorkerFailureKind::could_not_start);
   CHECK(failure.exit_code == 127);
-  CHECK(contains(failure.text, "before its greeting"));
+  CHECK(has(failure.text, "before its greeting"));
   CHECK(reply.stderr_tail == "cannot load libdevice\n");
 }
 
 TEST_CASE("another version's worker, or another program, is refused") {
   EventLoop loop;
-  WorkerProcess wrong(loop, fake({"--wrong-greeting"}));
-  CHECK(contains(failure_of(ask(loop, wrong, {}), WorkerFailureKind::garbage).text, "greeting of this version"));
+  WorkerProcess wrong(loop, fake_worker({"--wrong-greeting"}));
+  CHECK(has(failure_of(ask(loop, wrong, {}), WorkerFailureKind::garbage).text, "greeting of this version"));
   WorkerProcess program(loop, {{"/bin/echo", "hello"}, {}, {}});
-  CHECK(contains(failure_of(ask(loop, program, {}), WorkerFailureKind::garbage).text, "hello"));
+  CHECK(has(failure_of(ask(loop, program, {}), WorkerFailureKind::garbage).text, "hello"));
 }
 
 TEST_CASE("the time of a request starts at the greeting") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake({"--late-greeting"}));
+  WorkerProcess worker(loop, fake_worker({"--late-greeting"}));
   const WorkerReply reply = ask(loop, worker, {{"do", "hang"}}, 0.02);
   failure_of(reply, WorkerFailureKind::timed_out);
   CHECK(reply.stderr_tail == "greeting late\n");
@@ -230,7 +216,7 @@ TEST_CASE("the time of a request starts at the greeting") {
 
 TEST_CASE("interrupt kills at once and calls nobody") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
+  WorkerProcess worker(loop, fake_worker());
   ask(loop, worker, {});
   const int pid = worker.pid();
   auto captured = std::make_shared<int>();
@@ -256,7 +242,7 @@ TEST_CASE("a failure to start can be interrupted before it is told") {
 
 TEST_CASE("a callback may request, interrupt, throw or destroy the worker") {
   EventLoop loop;
-  std::optional<WorkerProcess> worker(std::in_place, loop, fake());
+  std::optional<WorkerProcess> worker(std::in_place, loop, fake_worker());
   int answers = 0;
   std::function<void(WorkerReply)> again = [&](WorkerReply reply) {
     REQUIRE(reply.answer);
@@ -273,11 +259,11 @@ TEST_CASE("a callback may request, interrupt, throw or destroy the worker") {
 
   for (const char* what : {"echo", "crash", "garbage"}) {
     CAPTURE(what);
-    worker.emplace(loop, fake());
+    worker.emplace(loop, fake_worker());
     worker->request({{"do", what}}, long_s, [&](WorkerReply) { worker.reset(); });
     CHECK(loop.run_until([&] { return !worker.has_value(); }));
   }
-  worker.emplace(loop, fake());
+  worker.emplace(loop, fake_worker());
   bool called = false;
   worker->request({}, long_s, [&](WorkerReply) { worker->interrupt(), called = true; });
   CHECK(loop.run_until([&] { return called; }));
@@ -286,16 +272,16 @@ TEST_CASE("a callback may request, interrupt, throw or destroy the worker") {
 
 TEST_CASE("misuse is refused") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
+  WorkerProcess worker(loop, fake_worker());
   worker.request({}, long_s, [](WorkerReply) {});
   CHECK_THROWS_AS(worker.request({}, long_s, [](WorkerReply) {}), Error);
-  WorkerProcess other(loop, fake());
+  WorkerProcess other(loop, fake_worker());
   CHECK_THROWS_AS(other.request({}, long_s, nullptr), Error);
 }
 
 TEST_CASE("what was killed from outside is told from what died and from what was too slow") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
+  WorkerProcess worker(loop, fake_worker());
   CHECK(failure_of(ask(loop, worker, {{"do", "kill"}}), WorkerFailureKind::crashed).from_outside);
   CHECK_FALSE(failure_of(ask(loop, worker, {{"do", "crash"}}), WorkerFailureKind::crashed).from_outside);
   CHECK_FALSE(failure_of(ask(loop, worker, {{"do", "hang"}}, 0.05), WorkerFailureKind::timed_out).from_outside);
@@ -303,7 +289,7 @@ TEST_CASE("what was killed from outside is told from what died and from what was
 
 TEST_CASE("an answer wins over a limit that passed while nobody read it") {
   EventLoop loop;
-  WorkerProcess worker(loop, fake());
+  WorkerProcess worker(loop, fake_worker());
   answer_in(ask(loop, worker, {{"do", "echo"}}));
   std::optional<WorkerReply> reply;
   worker.request({{"do", "echo"}}, 0.001, [&](WorkerReply arrived) { reply = std::move(arrived); });

@@ -2,13 +2,12 @@
 #include <doctest/doctest.h>
 
 #include "ranking.hpp"
+#include "support/text.hpp"
 
 using namespace xtune;
 using namespace xtune::test;
 
 namespace {
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string reading(const std::string& text) {
   try {

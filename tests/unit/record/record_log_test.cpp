@@ -15,10 +15,12 @@
 
 #include "base/files.hpp"
 #include "base/random.hpp"
+#include "support/text.hpp"
 #include "unit/record/example_record.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 namespace fs = std::filesystem;
 
 namespace {
@@ -44,11 +46,6 @@ fs::path write_records(const fs::path& store, int count, const std::string& atte
   RecordWriter writer(store, arch, "gemm", attempt);
   for (int i = 0; i < count; ++i) writer.append(example_record(i, 1));
   return writer.path();
-}
-
-bool warns(const RecordSet& set, const std::string& text) {
-  return std::any_of(set.warnings.begin(), set.warnings.end(),
-                     [&](const std::string& warning) { return warning.find(text) != std::string::npos; });
 }
 
 // Runs body in a child process; its result, or -signal.
@@ -191,7 +188,7 @@ TEST_CASE("a file cut anywhere gives every whole line and one warning at most") 
     CHECK(set.records.size() == (lines > 0 ? lines - 1 : 0));
     const bool torn = length > 0 && whole[length - 1] != '\n';
     CHECK(set.warnings.size() == (torn ? 1 : 0));
-    if (torn) CHECK(warns(set, "torn"));
+    if (torn) CHECK(any_has(set.warnings, "torn"));
   }
 }
 
@@ -281,8 +278,8 @@ TEST_CASE("damaged lines are skipped with their place, the rest is kept") {
   const RecordSet set = read_all(store.path());
   CHECK(blocks(set) == std::vector<std::int64_t>{1, 2});
   CHECK(set.warnings.size() == 5);
-  CHECK(warns(set, path.string() + ":2: skipped"));
-  CHECK(warns(set, ":4: skipped: record field 'kernel': it is missing"));
+  CHECK(any_has(set.warnings, path.string() + ":2: skipped"));
+  CHECK(any_has(set.warnings, ":4: skipped: record field 'kernel': it is missing"));
 }
 
 TEST_CASE("a file of a newer version is not read, and says so; the others are") {
@@ -293,8 +290,8 @@ TEST_CASE("a file of a newer version is not read, and says so; the others are") 
   write_file(folder_of(store.path()) / "new.jsonl", text);
   const RecordSet set = read_all(store.path());
   CHECK(set.records.size() == 2);
-  CHECK(warns(set, "new.jsonl"));
-  CHECK(warns(set, "record version 7, this one reads up to 1"));
+  CHECK(any_has(set.warnings, "new.jsonl"));
+  CHECK(any_has(set.warnings, "record version 7, this one reads up to 1"));
 }
 
 TEST_CASE("what is no record file is passed over, and told where records may be missing") {

@@ -3,6 +3,7 @@
 
 #include "caches.hpp"
 #include "core/replay/timestamp.hpp"
+#include "support/text.hpp"
 
 using namespace xtune;
 using namespace xtune::test;
@@ -14,8 +15,6 @@ const RecordedConfig& at(const Recording& recording, std::int64_t x, const std::
 }
 
 std::string with(const std::string& entry) { return cache_head + entry + "}\n}"; }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -57,7 +56,7 @@ TEST_CASE("a cache that Kernel Tuner still writes is read up to its last whole e
       read_kernel_tuner(cache_head + cache_entries + ",\n\"4,col\": {\"x\": 4, \"y\": \"c", "open.json");
   CHECK(torn.space.size() == 5);
   REQUIRE(torn.warnings.size() == 1);
-  CHECK(contains(torn.warnings[0], "torn last entry"));
+  CHECK(has(torn.warnings[0], "torn last entry"));
   CHECK(error_of([] { read_kernel_tuner(cache_head, "empty.json"); }) ==
         "nothing_valid: empty.json: the cache has no entries");
 }
@@ -69,7 +68,7 @@ TEST_CASE("every prefix of a cache is read or refused, never worse") {
       CHECK(recording.space.size() >= 1);
       ++read;
     } catch (const Error& error) {
-      CHECK(contains(error.what(), "cut.json"));
+      CHECK(has(error.what(), "cut.json"));
     }
   CHECK(read > 400);
 }
@@ -84,11 +83,11 @@ TEST_CASE("the failures of old versions, and times that are none") {
   for (const char* time : {"NaN", "-Infinity", "0", "-1.5", "null", "[1]", "\"fast\"", "1e-320", "1e-7", "1e18"}) {
     const Recording damaged = one(std::string(", \"time\": ") + time);
     CHECK_MESSAGE(damaged.damage.count == 1, time);
-    CHECK(contains(damaged.damage.first, "entry '1,row': "));
+    CHECK(has(damaged.damage.first, "entry '1,row': "));
     CHECK(damaged.configs[0].outcome == Outcome::launch_failed);
     CHECK(damaged.valid() == 0);
   }
-  CHECK(contains(one(", \"time\": \"fast\"").damage.first, "time is \"fast\", no number"));
+  CHECK(has(one(", \"time\": \"fast\"").damage.first, "time is \"fast\", no number"));
   CHECK(one(", \"time\": \"InvalidConfig\"").damage.count == 0);
   CHECK(one(", \"__error__\": \"out of memory\"").damage.count == 0);
   CHECK(one(", \"time\": 2, \"times\": [2, 1e-320]").damage.count == 1);
@@ -101,7 +100,7 @@ TEST_CASE("the failures of old versions, and times that are none") {
   CHECK(odd.configs[0].seconds() == 0);
   CHECK(odd.damage.count == 0);
   REQUIRE(odd.warnings.size() == 1);
-  CHECK(contains(odd.warnings[0], "3 times of compiling or measuring are none and count as 0, first entry '1,row': "));
+  CHECK(has(odd.warnings[0], "3 times of compiling or measuring are none and count as 0, first entry '1,row': "));
   CHECK(one(", \"time\": 2, \"compile_time\": 0").warnings.empty());
 }
 
@@ -166,19 +165,19 @@ TEST_CASE("T4 results are read as the cache of the same run") {
 
 TEST_CASE("what is no cache is refused with the reason") {
   const auto refusal = [](const std::string& text) { return error_of([&] { read_kernel_tuner(text, "f.json"); }); };
-  CHECK(contains(refusal(""), "invalid_argument: f.json: not a Kernel Tuner cache"));
-  CHECK(contains(refusal("[1, 2]"), "its JSON is no object"));
-  CHECK(contains(refusal("{\"a\": 1}"), "it has no tune_params_keys or no cache"));
-  CHECK(contains(refusal("{\"results\": []}"), "T4"));
-  CHECK(contains(refusal("{\"results\": [{\"times\": {}}]}"), "results[0]: expected an object with a configuration"));
-  CHECK(contains(refusal(std::string(100000, '[')), "nests too deep"));
-  CHECK(contains(refusal("{\"tune_params_keys\": [], \"cache\": {\"1\": {}}}"), "nothing to tune"));
-  CHECK(contains(refusal("{\"tune_params_keys\": [\"x\", \"x\"], \"cache\": {\"1\": {}}}"), "twice"));
-  CHECK(contains(refusal(with("\"1\": 3")), "entry '1': expected an object, got 3"));
-  CHECK(contains(refusal(with("\"1\": {\"x\": 1}")), "entry '1' has no value for y: a cache of another space"));
-  CHECK(contains(refusal(with("\"8,row\": {\"x\": 8, \"y\": \"row\", \"time\": 1}")),
-                 "entry '8,row': x = 8 is none of its values in tune_params: a cache of another space"));
-  CHECK(contains(refusal(with("\"1\": {\"x\": [1], \"y\": \"row\"}")), "expected a number, a string or a boolean"));
+  CHECK(has(refusal(""), "invalid_argument: f.json: not a Kernel Tuner cache"));
+  CHECK(has(refusal("[1, 2]"), "its JSON is no object"));
+  CHECK(has(refusal("{\"a\": 1}"), "it has no tune_params_keys or no cache"));
+  CHECK(has(refusal("{\"results\": []}"), "T4"));
+  CHECK(has(refusal("{\"results\": [{\"times\": {}}]}"), "results[0]: expected an object with a configuration"));
+  CHECK(has(refusal(std::string(100000, '[')), "nests too deep"));
+  CHECK(has(refusal("{\"tune_params_keys\": [], \"cache\": {\"1\": {}}}"), "nothing to tune"));
+  CHECK(has(refusal("{\"tune_params_keys\": [\"x\", \"x\"], \"cache\": {\"1\": {}}}"), "twice"));
+  CHECK(has(refusal(with("\"1\": 3")), "entry '1': expected an object, got 3"));
+  CHECK(has(refusal(with("\"1\": {\"x\": 1}")), "entry '1' has no value for y: a cache of another space"));
+  CHECK(has(refusal(with("\"8,row\": {\"x\": 8, \"y\": \"row\", \"time\": 1}")),
+            "entry '8,row': x = 8 is none of its values in tune_params: a cache of another space"));
+  CHECK(has(refusal(with("\"1\": {\"x\": [1], \"y\": \"row\"}")), "expected a number, a string or a boolean"));
   CHECK(refusal(with("")) == "nothing_valid: f.json: the cache has no entries");
 }
 
@@ -189,7 +188,7 @@ TEST_CASE("a configuration that comes twice counts once") {
                         "f.json");
   CHECK(recording.space.size() == 1);
   REQUIRE(recording.warnings.size() == 1);
-  CHECK(contains(recording.warnings[0], "2 of 3 entries repeat a configuration and are skipped, first entry 'again'"));
+  CHECK(has(recording.warnings[0], "2 of 3 entries repeat a configuration and are skipped, first entry 'again'"));
 }
 
 TEST_CASE("timestamps") {

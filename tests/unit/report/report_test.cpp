@@ -8,8 +8,10 @@
 #include "core/record/metrics.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
+#include "support/text.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 
 namespace {
 
@@ -43,8 +45,6 @@ TuneResult result_of(std::vector<Record> records) {
   result.total_s = 12;
   return result;
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

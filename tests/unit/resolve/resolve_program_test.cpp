@@ -30,14 +30,15 @@ env = { OMP_NUM_THREADS = "{THREADS}" }
 time = { json = "t" }
 )spec";
 
-struct Job {
+struct ProgramJob {
   TemporaryDirectory own;
   std::filesystem::path folder;
   Spec spec;
   std::unique_ptr<Space> space;
   std::unique_ptr<CandidateResolver> resolver;
 
-  explicit Job(const std::string& text = base, const std::string& header = "1", const std::string& place = "here")
+  explicit ProgramJob(const std::string& text = base, const std::string& header = "1",
+                      const std::string& place = "here")
       : folder(own.path() / place) {
     write_file_atomically(folder / "main.cpp", "#include \"own.hpp\"\n#include <vector>\nint main() {}\n");
     write_file_atomically(folder / "own.hpp", header);
@@ -62,11 +63,11 @@ struct Job {
 using Words = std::vector<std::string>;
 
 /// A program whose source lies in sub/src and is built in sub; headers lie elsewhere.
-struct Tree {
+struct ProgramTree {
   TemporaryDirectory own;
   std::string build;
   bool shell;
-  explicit Tree(std::string build_, bool shell_ = false) : build(std::move(build_)), shell(shell_) {
+  explicit ProgramTree(std::string build_, bool shell_ = false) : build(std::move(build_)), shell(shell_) {
     write("src/main.cpp", "#include \"near.hpp\"\n#include <angled.hpp>\n#include <vector>\nint main() {}\n");
     write("src/deep/near.hpp", "#include \"far.hpp\"\n");
     for (const char* folder : {"inc/", "other/", "b c/"})
@@ -101,7 +102,7 @@ struct Tree {
 }  // namespace
 
 TEST_CASE("a configuration's build and call are words in which the places stay") {
-  const Job program;
+  const ProgramJob program;
   const CompileRequest request = program.resolver->compile_request(program.config(8, "-a -b", 2));
   CHECK(request.options == Words{"cc", "-a", "-b", "-DT=8", "main.cpp", "-o", "{out}"});
   CHECK(program.resolver->compile_request(program.config(8, "", 2)).options ==
@@ -116,7 +117,7 @@ TEST_CASE("a configuration's build and call are words in which the places stay")
 }
 
 TEST_CASE("parameters that the build does not name share its artifact, and are measured apart") {
-  const Job program;
+  const ProgramJob program;
   CHECK(program.artifact(program.config(8, "", 1)) == program.artifact(program.config(8, "", 2)));
   CHECK(program.artifact(program.config(8, "", 1)) != program.artifact(program.config(8, "-a -b", 1)));
   CHECK(program.part(program.config(8, "", 1), "runtime") != program.part(program.config(8, "", 2), "runtime"));
@@ -124,7 +125,7 @@ TEST_CASE("parameters that the build does not name share its artifact, and are m
 }
 
 TEST_CASE("an artifact's key knows what sources hold, included ones too, and not where they lie") {
-  const Job program, elsewhere(base, "1", "elsewhere/deep"), changed(base, "2");
+  const ProgramJob program, elsewhere(base, "1", "elsewhere/deep"), changed(base, "2");
   const Config config = program.config(8, "", 1);
   CHECK(program.artifact(config) == elsewhere.artifact(config));
   CHECK(program.artifact(config) != changed.artifact(config));
@@ -135,25 +136,25 @@ TEST_CASE("headers that an include path of the build command leads to are part o
     for (const bool shell : {false, true}) {
       CAPTURE(path);
       CAPTURE(shell);
-      const Tree tree(std::string("cc -Isrc/deep ") + path, shell);
+      const ProgramTree tree(std::string("cc -Isrc/deep ") + path, shell);
       CHECK(tree.knows("inc/far.hpp"));
       CHECK(tree.knows("inc/angled.hpp"));
       CHECK_FALSE(tree.knows("other/far.hpp"));
     }
   for (const char* path : {"-iquoteinc", "-iquote inc"}) {
     CAPTURE(path);
-    const Tree tree(std::string("cc -iquote src/deep ") + path);
+    const ProgramTree tree(std::string("cc -iquote src/deep ") + path);
     CHECK(tree.knows("inc/far.hpp"));
     CHECK_FALSE(tree.knows("inc/angled.hpp"));
   }
-  CHECK(Tree("cc -Isrc/deep '-Ib c'").knows("b c/far.hpp"));
-  CHECK(Tree("true; cc -Isrc/deep -I\"b c\"&& true", true).knows("b c/far.hpp"));
-  CHECK(Tree("cc -Isrc/deep -isystem inc").knows("inc/angled.hpp"));
-  CHECK(Tree("cc -include inc/far.hpp").knows("inc/far.hpp"));
+  CHECK(ProgramTree("cc -Isrc/deep '-Ib c'").knows("b c/far.hpp"));
+  CHECK(ProgramTree("true; cc -Isrc/deep -I\"b c\"&& true", true).knows("b c/far.hpp"));
+  CHECK(ProgramTree("cc -Isrc/deep -isystem inc").knows("inc/angled.hpp"));
+  CHECK(ProgramTree("cc -include inc/far.hpp").knows("inc/far.hpp"));
 }
 
 TEST_CASE("include paths are searched as a compiler does, where no configuration decides them") {
-  const Tree tree("cc -isystem other -Isrc/deep -I inc -I other -iquote 'b c'");
+  const ProgramTree tree("cc -isystem other -Isrc/deep -I inc -I other -iquote 'b c'");
   CHECK(tree.knows("b c/far.hpp"));
   CHECK_FALSE(tree.knows("b c/angled.hpp"));
   CHECK(tree.knows("inc/angled.hpp"));
@@ -164,12 +165,12 @@ TEST_CASE("include paths are searched as a compiler does, where no configuration
   CHECK_FALSE(tree.knows("b c/far.hpp"));
   for (const char* path : {"-I{D}", "-I {D}", "{'-I' + D}", "{D...}", "-I none", "-I ''"}) {
     CAPTURE(path);
-    CHECK_FALSE(Tree(std::string("cc -Isrc/deep ") + path).knows("inc/far.hpp"));
+    CHECK_FALSE(ProgramTree(std::string("cc -Isrc/deep ") + path).knows("inc/far.hpp"));
   }
 }
 
 TEST_CASE("a text without a value rejects its configuration, and has a key all the same") {
-  const Job program;
+  const ProgramJob program;
   const Config config = program.config(0, "", 1);
   CHECK_THROWS_WITH_AS(program.resolver->launch(config), doctest::Contains("division by zero"), CandidateFailure);
   try {
@@ -183,7 +184,7 @@ TEST_CASE("a text without a value rejects its configuration, and has a key all t
 }
 
 TEST_CASE("variables that decide how fast a program runs are part of its measurement, others are not") {
-  const Job program;
+  const ProgramJob program;
   const Config config = program.config(8, "", 1);
   const std::string before = program.part(config, "launch");
   ::setenv("OMP_PLACES", "cores", 1);
@@ -193,7 +194,7 @@ TEST_CASE("variables that decide how fast a program runs are part of its measure
   CHECK(program.part(config, "launch") == before);
   std::string listed = base;
   listed.replace(listed.find("env ="), 5, "environment = [\"XTUNE_TEST_UNRELATED\"]\nenv =");
-  CHECK(Job(listed).part(config, "launch").find("XTUNE_TEST_UNRELATED=1") != std::string::npos);
+  CHECK(ProgramJob(listed).part(config, "launch").find("XTUNE_TEST_UNRELATED=1") != std::string::npos);
   ::unsetenv("XTUNE_TEST_UNRELATED");
 }
 

@@ -13,7 +13,7 @@ using namespace xtune;
 using fakes::a_of;
 using fakes::Tuning;
 
-BenchAnswer measured(double time_ms, double energy_j = 0) {
+BenchAnswer measured_with_energy(double time_ms, double energy_j = 0) {
   BenchAnswer answer;
   answer.samples_ms.assign(7, time_ms);
   answer.telemetry.energy_j = energy_j;
@@ -96,7 +96,7 @@ TEST_CASE("An objective that time does not decide is searched without a race, an
   t.parameters = "A = [1, 2, 3, 4]\n";
   t.finals = 8;
   t.rest = "[objective]\nminimize = \"energy_j\"\n";
-  t.bench.respond = [](const BenchJob& job) { return measured(a_of(job), 10.0 - a_of(job)); };
+  t.bench.respond = [](const BenchJob& job) { return measured_with_energy(a_of(job), 10.0 - a_of(job)); };
   const TuneResult result = t.run();
   for (const BenchJob& job : t.bench.jobs) CHECK_FALSE(job.incumbent);
   CHECK(t.bench.rounds.empty());
@@ -109,7 +109,7 @@ TEST_CASE("An objective that time does not decide is searched without a race, an
 
   SUBCASE("A device that does not report it leaves no best") {
     t.options.fresh = true;
-    t.bench.respond = [](const BenchJob&) { return measured(1); };
+    t.bench.respond = [](const BenchJob&) { return measured_with_energy(1); };
     const TuneResult silent = t.run();
     CHECK(silent.counts.at(Outcome::ok) == 4);
     CHECK_FALSE(best_of(silent.all(), objective.criterion(silent.problem, silent.device)));

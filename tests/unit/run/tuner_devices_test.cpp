@@ -12,7 +12,7 @@ using namespace xtune;
 using fakes::FakeBenchService;
 using fakes::Tuning;
 
-BenchAnswer measured(double time_ms) {
+BenchAnswer measured_busy(double time_ms) {
   BenchAnswer answer;
   answer.samples_ms.assign(7, time_ms);
   answer.stage = "measure";
@@ -27,12 +27,12 @@ struct Devices : Tuning {
     rest = "[search]\nstrategy = \"exhaustive\"\n";
     target.device.uuid = "GPU-0";
     bench.turns = 8;
-    bench.respond = [](const BenchJob&) { return measured(1); };
+    bench.respond = [](const BenchJob&) { return measured_busy(1); };
   }
   FakeBenchService& add(double time_ms) {
     FakeBenchService& added = add_device();
     added.turns = 8;
-    added.respond = [time_ms](const BenchJob&) { return measured(time_ms); };
+    added.respond = [time_ms](const BenchJob&) { return measured_busy(time_ms); };
     return added;
   }
   std::vector<Record> stored() const { return read_records(options.store, "sm_90", "k").records; }
@@ -103,7 +103,7 @@ TEST_CASE("A device that is slower or faster than the first by more than 2 % is 
 TEST_CASE("A difference that may be noise is none") {
   Devices t;
   t.add(1).respond = [](const BenchJob&) {
-    BenchAnswer answer = measured(1.04);
+    BenchAnswer answer = measured_busy(1.04);
     answer.samples_ms = {0.99, 1.0, 1.01, 1.04, 1.07, 1.08, 1.09};
     return answer;
   };
@@ -133,7 +133,7 @@ TEST_CASE("A device that does not open costs no configuration, at first or in th
     Devices t;
     FakeBenchService& second = t.add(1);
     second.respond = [&](const BenchJob&) {
-      BenchAnswer answer = measured(1);
+      BenchAnswer answer = measured_busy(1);
       if (second.jobs.size() <= opened) return answer;
       answer.no_device = true;
       answer.outcome = Outcome::crashed;
@@ -191,7 +191,7 @@ TEST_CASE("Where no configuration passes a second time on the first device, it w
   FakeBenchService& second = t.add(1);
   std::map<std::string, int> seen;
   t.bench.respond = [&](const BenchJob& job) {
-    BenchAnswer answer = measured(1);
+    BenchAnswer answer = measured_busy(1);
     if (++seen[job.artifact.key] > 1) answer.outcome = Outcome::crashed;
     return answer;
   };

@@ -15,13 +15,10 @@ namespace {
 
 using namespace xtune;
 using fakes::a_of;
+using fakes::best_a;
 using fakes::Noise;
 using fakes::NoisyBench;
 using fakes::Tuning;
-
-std::int64_t best_a(const TuneResult& result) {
-  return Tuning::value(best_of(result.all()).value().record->config, "A");
-}
 
 std::set<std::int64_t> tied_a(const TuneResult& result) {
   std::set<std::int64_t> values;

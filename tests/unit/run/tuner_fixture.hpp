@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "core/record/best.hpp"
 #include "core/run/tuner.hpp"
 #include "fakes/fake_clock.hpp"
 #include "fakes/fake_services.hpp"
@@ -135,6 +136,10 @@ inline BenchAnswer measured(double time_ms) {
   BenchAnswer answer;
   answer.samples_ms = {time_ms, time_ms, time_ms};
   return answer;
+}
+
+inline std::int64_t best_a(const TuneResult& result) {
+  return Tuning::value(best_of(result.all()).value().record->config, "A");
 }
 
 /// The value of A that a job measures: A = 1 is launched with 32 threads.

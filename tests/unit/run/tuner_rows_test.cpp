@@ -12,12 +12,9 @@ namespace {
 
 using namespace xtune;
 using fakes::a_of;
+using fakes::best_a;
 using fakes::measured;
 using fakes::Tuning;
-
-std::int64_t best_a(const TuneResult& result) {
-  return Tuning::value(best_of(result.all()).value().record->config, "A");
-}
 
 std::vector<std::int64_t> ties_of(const TuneResult& result) {
   std::vector<std::int64_t> values;

@@ -11,7 +11,7 @@ using namespace xtune;
 
 namespace {
 
-Space make_space() {
+Space space_with_switch() {
   std::vector<Parameter> parameters;
   for (const char* name : {"A", "B", "C", "D"}) {
     Parameter parameter{name, {}, true};
@@ -23,7 +23,7 @@ Space make_space() {
 }
 
 // Two ways through the kernel, each with a bowl of its own; `shift` moves the bottoms as another device would.
-double time_of(const Space& space, std::uint64_t index, double shift, bool prefers_switch) {
+double switched_time(const Space& space, std::uint64_t index, double shift, bool prefers_switch) {
   const auto digits = space.value_indices(index);
   const bool on = digits[4] == 1;
   double square = 0;
@@ -35,7 +35,7 @@ double time_of(const Space& space, std::uint64_t index, double shift, bool prefe
 Source source_of(const Space& space, const std::string& name, double shift, bool prefers_switch, std::size_t every) {
   Source source{name, {}};
   for (std::uint64_t i = 0; i < space.size(); i += every)
-    source.observations.push_back({i, Outcome::ok, 3 * time_of(space, i, shift, prefers_switch)});
+    source.observations.push_back({i, Outcome::ok, 3 * switched_time(space, i, shift, prefers_switch)});
   return source;
 }
 
@@ -46,7 +46,7 @@ double best_after(const std::string& strategy, const Space& space, std::uint64_t
   for (;;) {
     const auto proposals = search->propose(1);
     if (proposals.empty()) return best;
-    const double time = time_of(space, proposals.front(), 0, true);
+    const double time = switched_time(space, proposals.front(), 0, true);
     best = std::min(best, time);
     search->observe({proposals.front(), Outcome::ok, time});
   }
@@ -62,7 +62,7 @@ double mean_best(const std::string& strategy, const Space& space, std::uint64_t 
 }  // namespace
 
 TEST_CASE("what is worth trying first is tried first, once, within the budget, by every strategy") {
-  const Space space = make_space();
+  const Space space = space_with_switch();
   for (const std::string& name : strategy_names()) {
     CAPTURE(name);
     const auto search = make_strategy(name, {space, 3, 20, {70, 5, 70, space.size() + 4, 900}});
@@ -70,7 +70,7 @@ TEST_CASE("what is worth trying first is tried first, once, within the budget, b
     for (auto more = search->propose(7); !more.empty(); more = search->propose(7))
       for (const std::uint64_t index : more) {
         proposed.push_back(index);
-        search->observe({index, Outcome::ok, time_of(space, index, 0, true)});
+        search->observe({index, Outcome::ok, switched_time(space, index, 0, true)});
       }
     CHECK(std::vector<std::uint64_t>(proposed.begin(), proposed.begin() + 3) == std::vector<std::uint64_t>{70, 5, 900});
     CHECK(proposed.size() == 20);
@@ -90,7 +90,7 @@ TEST_CASE("all of a small space is visited whatever is to be first") {
 }
 
 TEST_CASE("another device's results lead there sooner, complete or in part") {
-  const Space space = make_space();
+  const Space space = space_with_switch();
   for (const char* name : {"auto", "genetic", "forest"}) {
     CAPTURE(name);
     const double cold = mean_best(name, space, 12, {});
@@ -102,21 +102,21 @@ TEST_CASE("another device's results lead there sooner, complete or in part") {
 }
 
 TEST_CASE("with another device's results, fifteen evaluations reach what takes thirty without") {
-  const Space space = make_space();
+  const Space space = space_with_switch();
   CHECK(mean_best("auto", space, 15, {source_of(space, "near", 0.4, true, 1)}) <= mean_best("auto", space, 30, {}));
 }
 
 TEST_CASE("a device that prefers the other way through the kernel does not keep the search from the right one") {
-  const Space space = make_space();
+  const Space space = space_with_switch();
   const std::vector<Source> sources{source_of(space, "other", 0, false, 1)};
   CHECK(mean_best("auto", space, 10, sources) < 1.2);
 }
 
 TEST_CASE("a device that misleads costs little") {
-  const Space space = make_space();
+  const Space space = space_with_switch();
   Source opposite{"opposite", {}}, noise{"noise", {}};
   for (std::uint64_t i = 0; i < space.size(); ++i) {
-    opposite.observations.push_back({i, Outcome::ok, 1 / time_of(space, i, 0, true)});
+    opposite.observations.push_back({i, Outcome::ok, 1 / switched_time(space, i, 0, true)});
     noise.observations.push_back({i, Outcome::ok, 1 + static_cast<double>(mix64(i) % 1000)});
   }
   const double cold = mean_best("auto", space, 60, {});
@@ -126,7 +126,7 @@ TEST_CASE("a device that misleads costs little") {
 }
 
 TEST_CASE("sources of nothing but failures, odd times and foreign indices say nothing") {
-  const Space space = make_space();
+  const Space space = space_with_switch();
   Source odd{"odd", {}};
   for (std::uint64_t i = 0; i < 50; ++i) odd.observations.push_back({i, Outcome::crashed, 1});
   for (std::uint64_t i = 50; i < 100; ++i) odd.observations.push_back({i, Outcome::ok, i % 2 == 0 ? NAN : -1.0});

@@ -11,12 +11,10 @@ using namespace xtune;
 
 namespace {
 
-Value number(std::int64_t value) { return value; }
-
 // Two ways through a kernel, each with tiles of its own that suit it.
-Space make_space() {
+Space space_of_tiles() {
   std::vector<Value> tiles;
-  for (std::int64_t tile = 1; tile <= 64; ++tile) tiles.push_back(number(tile));
+  for (std::int64_t tile = 1; tile <= 64; ++tile) tiles.emplace_back(tile);
   return Space({{"SHARED", {false, true}, true}, {"TILE", tiles, true}}, {}, {});
 }
 
@@ -24,7 +22,7 @@ std::int64_t tile_of(const Space& space, std::uint64_t index) { return std::get<
 bool is_shared(const Space& space, std::uint64_t index) { return std::get<bool>(space.at(index)[0]); }
 
 // Best at one tile; the other way costs so much more.
-double time_of(const Space& space, std::uint64_t index, bool shared, double tile, double surplus) {
+double tile_time(const Space& space, std::uint64_t index, bool shared, double tile, double surplus) {
   const double away = std::abs(std::log2(static_cast<double>(tile_of(space, index)) / tile));
   return std::exp(0.3 * away + (is_shared(space, index) == shared ? 0 : surplus));
 }
@@ -32,7 +30,7 @@ double time_of(const Space& space, std::uint64_t index, bool shared, double tile
 Source source(const Space& space, bool shared, double tile, double surplus) {
   Source source{"other", {}};
   for (std::uint64_t i = 0; i < space.size(); ++i)
-    source.observations.push_back({i, Outcome::ok, 5 * time_of(space, i, shared, tile, surplus)});
+    source.observations.push_back({i, Outcome::ok, 5 * tile_time(space, i, shared, tile, surplus)});
   return source;
 }
 
@@ -50,7 +48,7 @@ struct Study {
     under_way.push_back(index);
   }
 
-  Space space = make_space();
+  Space space = space_of_tiles();
   Features features{space};
   Random random{1};
   std::vector<Source> sources;
@@ -64,7 +62,7 @@ struct Study {
 }  // namespace
 
 TEST_CASE("the opening begins with what a source holds to be best") {
-  Study study({source(make_space(), true, 8, 0.5)});
+  Study study({source(space_of_tiles(), true, 8, 0.5)});
   const auto first = study.next();
   REQUIRE(first);
   CHECK(is_shared(study.space, *first));
@@ -72,8 +70,8 @@ TEST_CASE("the opening begins with what a source holds to be best") {
 }
 
 TEST_CASE("where sources contradict each other both have their way, and then the one that is right") {
-  Study study({source(make_space(), true, 4, 1.5), source(make_space(), false, 32, 1.5)});
-  const auto truth = [&](std::uint64_t index) { return time_of(study.space, index, false, 32, 1.5); };
+  Study study({source(space_of_tiles(), true, 4, 1.5), source(space_of_tiles(), false, 32, 1.5)});
+  const auto truth = [&](std::uint64_t index) { return tile_time(study.space, index, false, 32, 1.5); };
   std::set<bool> ways;
   for (int i = 0; i < 6; ++i) {
     const auto index = study.next();
@@ -89,7 +87,7 @@ TEST_CASE("where sources contradict each other both have their way, and then the
 }
 
 TEST_CASE("a batch without results spreads over ways and places") {
-  Study study({source(make_space(), true, 8, 0.2)});
+  Study study({source(space_of_tiles(), true, 8, 0.2)});
   std::set<bool> ways;
   std::set<std::int64_t> tiles;
   for (int i = 0; i < 8; ++i) {
@@ -105,7 +103,7 @@ TEST_CASE("a batch without results spreads over ways and places") {
 }
 
 TEST_CASE("failures and bounds alone do not stop the opening, and it ends where nothing is left") {
-  Study study({source(make_space(), true, 8, 0.2)});
+  Study study({source(space_of_tiles(), true, 8, 0.2)});
   study.answer(3, 1);
   study.results.back() = {3, SearchResult::Kind::failed, 0};
   study.answer(4, 1);

@@ -14,7 +14,7 @@ using namespace xtune;
 
 namespace {
 
-Space make_space(int size) {
+Space constrained_space(int size) {
   std::vector<Parameter> parameters;
   for (const char* name : {"A", "B", "C", "D"}) {
     Parameter parameter{name, {}, true};
@@ -74,7 +74,7 @@ void check_budget(const Run& result, const Space& space, std::uint64_t evals) {
 }  // namespace
 
 TEST_CASE("every strategy uses its whole budget, without repetition, in any batch and order") {
-  const Space space = make_space(4);
+  const Space space = constrained_space(4);
   REQUIRE(space.size() > 100);
   for (const std::string& name : strategy_names())
     for (const std::uint64_t evals :
@@ -90,7 +90,7 @@ TEST_CASE("every strategy uses its whole budget, without repetition, in any batc
 }
 
 TEST_CASE("every strategy repeats itself for the same seed and observations") {
-  const Space space = make_space(6);
+  const Space space = constrained_space(6);
   for (const std::string& name : strategy_names()) {
     CAPTURE(name);
     const auto proposed = run(name, space, 5, 100, 8, 4).proposed;
@@ -100,7 +100,7 @@ TEST_CASE("every strategy repeats itself for the same seed and observations") {
 }
 
 TEST_CASE("every strategy goes on when everything fails, and when nothing is observed") {
-  const Space space = make_space(5);
+  const Space space = constrained_space(5);
   for (const std::string& name : strategy_names()) {
     CAPTURE(name);
     for (const bool observe : {true, false}) {
@@ -118,7 +118,7 @@ TEST_CASE("every strategy goes on when everything fails, and when nothing is obs
 }
 
 TEST_CASE("every strategy takes tiny and empty requests, and foreign observations") {
-  const Space space = make_space(4);
+  const Space space = constrained_space(4);
   for (const std::string& name : strategy_names()) {
     CAPTURE(name);
     CHECK(make_strategy(name, space, 1, 0)->propose(10).empty());
@@ -140,7 +140,7 @@ TEST_CASE("every strategy takes tiny and empty requests, and foreign observation
 }
 
 TEST_CASE("times that no clock gives are failures") {
-  const Space space = make_space(5);
+  const Space space = constrained_space(5);
   for (const std::string& name : strategy_names()) {
     CAPTURE(name);
     const auto with = make_strategy(name, space, 4, 60);
@@ -218,7 +218,7 @@ TEST_CASE("every strategy but exhaustive searches a space of 10^12 without listi
 }
 
 TEST_CASE("learning pays: every strategy that learns beats random on a bowl") {
-  const Space space = make_space(12);
+  const Space space = constrained_space(12);
   const auto mean_best = [&](const std::string& name) {
     double sum = 0;
     for (std::uint64_t seed = 1; seed <= 6; ++seed) sum += run(name, space, seed, 100, 4, seed).best / 6;
@@ -233,12 +233,12 @@ TEST_CASE("learning pays: every strategy that learns beats random on a bowl") {
 }
 
 TEST_CASE("exhaustive goes in the order of the space") {
-  const Space space = make_space(4);
+  const Space space = constrained_space(4);
   CHECK(make_strategy("exhaustive", space, 9, 5)->propose(100) == std::vector<std::uint64_t>{0, 1, 2, 3, 4});
 }
 
 TEST_CASE("an unknown strategy names the nearest") {
-  const Space space = make_space(3);
+  const Space space = constrained_space(3);
   try {
     make_strategy("randon", space, 1, 10);
     FAIL("no error");

@@ -36,7 +36,7 @@ maximize = "speed / THREADS"
 
 std::string changed(const std::string& from, const std::string& to) { return edited(from, to, program); }
 /// Refused at the place where `at` stands, with these words.
-void refused(const std::string& text, const std::string& at, const std::string& words) {
+void refused_at(const std::string& text, const std::string& at, const std::string& words) {
   const std::string message = failure(text);
   CAPTURE(message);
   const std::size_t found = text.find(at);
@@ -157,63 +157,65 @@ TEST_CASE("a program alone, without build and parameters of its own, is a spec")
 }
 
 TEST_CASE("what is wrong with [process] is told at its place") {
-  refused(changed("run = \"{out} --n {N} --threads {THREADS}\"", ""), "[process]", "[process] has no run");
-  refused(changed("-o {out}\"", "-o prog\""), "\"cc", "never says {out}");
-  refused(changed("--n {N}", "--n {M}"), "M}", "unknown name 'M' in a command");
-  refused(changed("--threads {THREADS}", "--threads {THREADS"), "{THREADS\"", "not closed");
-  refused(changed("--n {N}", "| tee"), "| tee", "'|' would need a shell");
-  refused(changed("\"{out} --n {N}", "\"OMP_NUM_THREADS={THREADS} {out} --n {N}"), "OMP_NUM_THREADS={THREADS} {out}",
-          "process.run begins with 'OMP_NUM_THREADS={THREADS}', which would be the program: set variables with env = { "
-          "OMP_NUM_THREADS = \"{THREADS}\" }");
-  refused(changed("build = \"", "build = \"CC=cc "), "CC=cc", "set variables with build_env = { CC = \"cc\" }");
-  refused(changed("sources =", "source ="), "source =", "did you mean 'sources'");
-  refused(changed("[\"gemm.cu\"]", "[\"gem.cu\"]"), "\"gem.cu\"", "does not exist");
-  refused(changed("regex = \"time ([0-9.]+)\"", "regex = \"time ([0-9\""), "\"time ([0-9\"",
-          "is no regular expression");
-  refused(changed("unit = \"us\"", "unit = \"GB\""), "\"GB\"", "is no unit of time");
+  refused_at(changed("run = \"{out} --n {N} --threads {THREADS}\"", ""), "[process]", "[process] has no run");
+  refused_at(changed("-o {out}\"", "-o prog\""), "\"cc", "never says {out}");
+  refused_at(changed("--n {N}", "--n {M}"), "M}", "unknown name 'M' in a command");
+  refused_at(changed("--threads {THREADS}", "--threads {THREADS"), "{THREADS\"", "not closed");
+  refused_at(changed("--n {N}", "| tee"), "| tee", "'|' would need a shell");
+  refused_at(
+      changed("\"{out} --n {N}", "\"OMP_NUM_THREADS={THREADS} {out} --n {N}"), "OMP_NUM_THREADS={THREADS} {out}",
+      "process.run begins with 'OMP_NUM_THREADS={THREADS}', which would be the program: set variables with env = { "
+      "OMP_NUM_THREADS = \"{THREADS}\" }");
+  refused_at(changed("build = \"", "build = \"CC=cc "), "CC=cc", "set variables with build_env = { CC = \"cc\" }");
+  refused_at(changed("sources =", "source ="), "source =", "did you mean 'sources'");
+  refused_at(changed("[\"gemm.cu\"]", "[\"gem.cu\"]"), "\"gem.cu\"", "does not exist");
+  refused_at(changed("regex = \"time ([0-9.]+)\"", "regex = \"time ([0-9\""), "\"time ([0-9\"",
+             "is no regular expression");
+  refused_at(changed("unit = \"us\"", "unit = \"GB\""), "\"GB\"", "is no unit of time");
   for (const char* path : {"[", "a[", "a[0", "a[]", "'a.b", "a['b']"}) {
     std::string text = path;
     std::replace(text.begin(), text.end(), '\'', '"');
     CAPTURE(path);
-    refused(changed("{ csv = \"speed\" }", "{ json = '" + text + "' }"), "'" + text, "never closed");
+    refused_at(changed("{ csv = \"speed\" }", "{ json = '" + text + "' }"), "'" + text, "never closed");
   }
-  refused(changed("{ csv = \"speed\" }", "{ csv = \"speed\", json = \"s\" }"), "{ csv", "exactly one of json");
-  refused(changed("speed = {", "TILE = {"), "TILE = { csv", "is a metric, and a parameter");
-  refused(changed("speed = {", "registers = {"), "registers = {", "measures of kernels");
-  refused(program + "[metrics]\nspeed = \"1\"\n", "speed = \"1\"", "is in [process.metrics] as well");
-  refused(changed("TILE = [8, 16]", "TILE = { values = [8, 16], compile_time = false }"), "TILE = {",
-          "compile_time = false, and process.build names it");
+  refused_at(changed("{ csv = \"speed\" }", "{ csv = \"speed\", json = \"s\" }"), "{ csv", "exactly one of json");
+  refused_at(changed("speed = {", "TILE = {"), "TILE = { csv", "is a metric, and a parameter");
+  refused_at(changed("speed = {", "registers = {"), "registers = {", "measures of kernels");
+  refused_at(program + "[metrics]\nspeed = \"1\"\n", "speed = \"1\"", "is in [process.metrics] as well");
+  refused_at(changed("TILE = [8, 16]", "TILE = { values = [8, 16], compile_time = false }"), "TILE = {",
+             "compile_time = false, and process.build names it");
 }
 
 TEST_CASE("{X...} goes with no shell, and is a word by itself") {
   const std::string run = "run = \"{out} --n {N} --threads {THREADS}\"";
-  refused(changed(run, "run = \"{out} x{FLAGS...}\""), "{FLAGS...}\"",
-          "{FLAGS...} becomes several words: it cannot be a part of one");
+  refused_at(changed(run, "run = \"{out} x{FLAGS...}\""), "{FLAGS...}\"",
+             "{FLAGS...} becomes several words: it cannot be a part of one");
   const std::string shell = edited("{FLAGS...}", "{FLAGS}", changed(run, "shell = true\n" + run));
-  refused(edited("--n {N}", "{FLAGS...}", shell), "{FLAGS...}",
-          "{FLAGS...} becomes several words, which does not go with shell = true");
-  refused(edited(run, "run = '''\n{out} a\n {FLAGS...}'''", shell), "{FLAGS...}", "becomes several words");
-  refused(edited("--n {N}", "'a\\n\\\\' {N} {FLAGS...}", shell), "{FLAGS...}", "becomes several words");
+  refused_at(edited("--n {N}", "{FLAGS...}", shell), "{FLAGS...}",
+             "{FLAGS...} becomes several words, which does not go with shell = true");
+  refused_at(edited(run, "run = '''\n{out} a\n {FLAGS...}'''", shell), "{FLAGS...}", "becomes several words");
+  refused_at(edited("--n {N}", "'a\\n\\\\' {N} {FLAGS...}", shell), "{FLAGS...}", "becomes several words");
 }
 
 TEST_CASE("escapes of TOML move no place") {
   const std::string run = "run = \"{out} --n {N} --threads {THREADS}\"";
-  refused(changed(run, "run = \"{out} --a='b\\n\\\"' {M}\""), "M}\"", "unknown name 'M' in a command");
-  refused(changed(run, "run = [\"{out}\", \"a\\n\\\"{M}\"]"), "M}\"", "unknown name 'M' in a command");
-  refused(changed(run, "run = ['{out}', 'a\\n\\\"{M}']"), "M}'", "unknown name 'M' in a command");
+  refused_at(changed(run, "run = \"{out} --a='b\\n\\\"' {M}\""), "M}\"", "unknown name 'M' in a command");
+  refused_at(changed(run, "run = [\"{out}\", \"a\\n\\\"{M}\"]"), "M}\"", "unknown name 'M' in a command");
+  refused_at(changed(run, "run = ['{out}', 'a\\n\\\"{M}']"), "M}'", "unknown name 'M' in a command");
 }
 
 TEST_CASE("names of parameters and problem sizes are none of those of places") {
-  refused(changed("TILE = ", "out = "),
-          "out =", "parameter 'out' is a place in the commands of [process], {out}: choose another name");
-  refused(changed("N = 64", "tmp = 64"),
-          "tmp =", "problem name 'tmp' is a place in the commands of [process], {tmp}: choose another name");
+  refused_at(changed("TILE = ", "out = "),
+             "out =", "parameter 'out' is a place in the commands of [process], {out}: choose another name");
+  refused_at(changed("N = 64", "tmp = 64"),
+             "tmp =", "problem name 'tmp' is a place in the commands of [process], {tmp}: choose another name");
 }
 
 TEST_CASE("a kernel's sections do not go with a program") {
-  refused(program + "[launch]\ngrid = [1]\n", "[launch]", "[process] tunes a program");
-  refused(program + "[validate]\nrtol = 1\n", "[validate]", "judged by check and expect");
-  refused(changed("name = \"stencil\"", "name = \"stencil\"\nsource = \"gemm.cu\""), "[process]", "exclude each other");
+  refused_at(program + "[launch]\ngrid = [1]\n", "[launch]", "[process] tunes a program");
+  refused_at(program + "[validate]\nrtol = 1\n", "[validate]", "judged by check and expect");
+  refused_at(changed("name = \"stencil\"", "name = \"stencil\"\nsource = \"gemm.cu\""), "[process]",
+             "exclude each other");
 }
 
 TEST_CASE("--filter adds constraints, on listed configurations too") {

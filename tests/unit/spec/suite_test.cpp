@@ -12,9 +12,9 @@ using namespace xtune;
 
 namespace {
 
-struct Folder {
+struct SuiteFolder {
   TemporaryDirectory folder;
-  Folder() {
+  SuiteFolder() {
     put("a.toml",
         "[kernel]\nname = \"a\"\n[problem]\nM = 64\nN = 32\n[[cases]]\nM = 1\n[[cases]]\nM = 2\n"
         "[space.params]\nX = [1, 2, 3]\n[search]\nevals = 7\nseed = 3\n[measure]\nrep = 9\n");
@@ -45,7 +45,7 @@ const std::string entry = "[[suite]]\nspec = \"a.toml\"\n";
 }  // namespace
 
 TEST_CASE("An entry alone leaves the spec as it is") {
-  const Folder folder;
+  const SuiteFolder folder;
   const Spec spec = folder.spec(entry);
   CHECK(spec.cases.size() == 2);
   CHECK(spec.search.evals == 7);
@@ -53,7 +53,7 @@ TEST_CASE("An entry alone leaves the spec as it is") {
 }
 
 TEST_CASE("Cases, defines, search and measure of the entry, over those of the suite, over the spec's") {
-  const Folder folder;
+  const SuiteFolder folder;
   const Spec spec = folder.spec("search = { evals = 5, seconds = 2 }\nmeasure = { finals = 2 }\n" + entry +
                                 "cases = [{ M = 8 }, { N = 4 }, {}]\ndefines = { X = 2 }\nsearch = { evals = 6 }\n");
   REQUIRE(spec.cases.size() == 3);
@@ -69,14 +69,14 @@ TEST_CASE("Cases, defines, search and measure of the entry, over those of the su
 }
 
 TEST_CASE("The command line counts more than the suite") {
-  const Folder folder;
+  const SuiteFolder folder;
   const Spec spec = folder.spec(entry + "defines = { X = 2 }\ncases = [{ M = 8 }]\n", {{"X", "3"}, {"M", "9"}});
   CHECK(spec.parameters.at(0).values == std::vector<Value>{std::int64_t{3}});
   CHECK(spec.cases.at(0).at("M") == Value(std::int64_t{9}));
 }
 
 TEST_CASE("A file without [[suite]], or that is no TOML, is no suite") {
-  const Folder folder;
+  const SuiteFolder folder;
   CHECK_FALSE(parse_suite("[kernel]\nname = \"a\"\n", "a.toml", folder.folder.path()));
   CHECK_FALSE(parse_suite("[[suite", "a.toml", folder.folder.path()));
   CHECK_FALSE(load_suite(folder.folder.path() / "missing.toml"));
@@ -84,7 +84,7 @@ TEST_CASE("A file without [[suite]], or that is no TOML, is no suite") {
 }
 
 TEST_CASE("Mistakes are told at their place in the suite") {
-  const Folder folder;
+  const SuiteFolder folder;
   const auto has = [&](const std::string& text, const std::string& message) {
     CHECK(folder.failure(text) == "suite.toml:" + message);
   };
@@ -111,7 +111,7 @@ TEST_CASE("Mistakes are told at their place in the suite") {
 }
 
 TEST_CASE("A place in the suite shows no line of the spec") {
-  const Folder folder;
+  const SuiteFolder folder;
   const Spec spec = folder.spec(entry + "search = { strategy = \"annealign\" }\n");
   CHECK(spec.search.at.file == "suite.toml");
   CHECK(std::string(spec_error(spec, spec.search.at, "unknown").what()) == "suite.toml:3:23: unknown");

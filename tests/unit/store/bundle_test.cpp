@@ -36,7 +36,7 @@ Record stored_record(const fs::path& store, std::int64_t m, std::int64_t block, 
   return record;
 }
 
-void fill(const fs::path& store) {
+void fill_two_archs(const fs::path& store) {
   for (const std::string arch : {"sm_90", "gfx90a"}) {
     std::vector<Record> records;
     for (const std::int64_t m : {1024, 4096})
@@ -67,7 +67,7 @@ std::string compile(const std::string& compiler, const fs::path& source) {
 
 TEST_CASE("a bundle answers as its store does, from a place that nobody can write") {
   const TemporaryDirectory store, shipped;
-  fill(store.path());
+  fill_two_archs(store.path());
   const fs::path path = shipped.path() / "gemm.xtune";
   WinnerFilter filter;
   filter.archs = {"sm_90"};
@@ -99,7 +99,7 @@ TEST_CASE("a bundle answers as its store does, from a place that nobody can writ
 
 TEST_CASE("a bundle with two entries of one kernel and architecture, or of one artifact, is refused") {
   const TemporaryDirectory store;
-  fill(store.path());
+  fill_two_archs(store.path());
   const fs::path path = store.path() / "b";
   write_bundle(store.path(), path, {});
   const std::string text = read_file(path);
@@ -118,7 +118,7 @@ TEST_CASE("a bundle with two entries of one kernel and architecture, or of one a
 
 TEST_CASE("a bundle that is damaged, cut off, newer or no bundle is refused, and so is a wrong image") {
   const TemporaryDirectory store;
-  fill(store.path());
+  fill_two_archs(store.path());
   const fs::path path = store.path() / "b";
   write_bundle(store.path(), path, {});
   const std::string text = read_file(path);
@@ -158,7 +158,7 @@ TEST_CASE("a bundle that is damaged, cut off, newer or no bundle is refused, and
 
 TEST_CASE("what the store lacks is said: an architecture, a kernel, an artifact, anything at all") {
   const TemporaryDirectory store, empty;
-  fill(store.path());
+  fill_two_archs(store.path());
   const fs::path path = store.path() / "b";
   WinnerFilter filter;
   filter.archs = {"sm_9"};
@@ -212,7 +212,7 @@ TEST_CASE("a winner holds by the newest measurements: of its configuration, and 
 
 TEST_CASE("the header stands alone, compiles without a warning, and chooses at compile time") {
   const TemporaryDirectory store;
-  fill(store.path());
+  fill_two_archs(store.path());
   Record odd = stored_record(store.path(), 64, 32, 1);
   odd.kernel = "9 odd-name*/\\";
   odd.problem = {};
@@ -237,7 +237,7 @@ TEST_CASE("the header stands alone, compiles without a warning, and chooses at c
 
 TEST_CASE("exports as JSON: winners, and Kernel Tuner's results of one task") {
   const TemporaryDirectory store;
-  fill(store.path());
+  fill_two_archs(store.path());
   std::vector<std::string> warnings;
   const auto winners = export_json(winners_of(store.path(), {}, warnings));
   REQUIRE(winners.size() == 4);

@@ -17,17 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Artifact put_artifact(const fs::path& store, const std::string& name) {
-  Artifact artifact;
-  artifact.key = sha256(name);
-  artifact.backend = "cuda", artifact.arch = "sm_90", artifact.format = "cubin", artifact.entry_symbol = "gemm";
-  artifact.image = "image of " + name;
-  ArtifactCache(store).insert(artifact, {});
-  return artifact;
-}
-
 /// Two problems with a winner each.
-void fill(const fs::path& store) {
+void fill_two_problems(const fs::path& store) {
   std::vector<Record> records;
   for (const std::int64_t m : {64, 128}) {
     Record record = example_record(m, 1);
@@ -59,7 +50,7 @@ std::string bundle_text(const Json& index, const std::string& data) {
 
 TEST_CASE("a bundle is merged as the store that it was made of, as often as one likes") {
   const TemporaryDirectory store, into;
-  fill(store.path());
+  fill_two_problems(store.path());
   const fs::path bundle = store.path() / "gemm.xtune";
   write_bundle(store.path(), bundle, {});
   MergeReport report = merge_store(into.path() / "new", bundle);
@@ -122,7 +113,7 @@ TEST_CASE("a bundle whose names lead elsewhere writes nothing outside of the sto
 
 TEST_CASE("what is no bundle, a damaged one, or holds an image that its records did not measure, is said") {
   const TemporaryDirectory store, into;
-  fill(store.path());
+  fill_two_problems(store.path());
   const fs::path path = store.path() / "gemm.xtune";
   write_text(path, "no bundle\n");
   CHECK_THROWS_WITH_AS(merge_store(into.path(), path), doctest::Contains("is no bundle of xtune"), Error);

@@ -9,19 +9,16 @@
 #include "core/store/store_view.hpp"
 #include "core/store/summary.hpp"
 #include "core/store/verify.hpp"
+#include "support/text.hpp"
 #include "unit/store/store_files.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 namespace fs = std::filesystem;
 
 namespace {
 
 constexpr const char* left_alone = "is a link: what it leads to is left as it is";
-
-bool has(const std::vector<std::string>& texts, const std::string& part) {
-  return std::any_of(texts.begin(), texts.end(),
-                     [&](const std::string& text) { return text.find(part) != std::string::npos; });
-}
 
 /// Moves a part of a store elsewhere and leaves a link to it.
 fs::path link_away(const fs::path& path, const fs::path& elsewhere) {
@@ -98,7 +95,7 @@ TEST_CASE("gc removes nothing behind a link, and says so once") {
   const auto before = texts_in(linked.elsewhere.path());
   const GcReport report = collect_garbage(store, options, system_clock().unix_time_ms());
   CHECK(texts_in(linked.elsewhere.path()) == before);
-  CHECK(has(report.warnings, left_alone));
+  CHECK(any_has(report.warnings, left_alone));
   CHECK(std::count_if(report.warnings.begin(), report.warnings.end(),
                       [](const std::string& text) { return text.find(left_alone) != std::string::npos; }) == 1);
 }
@@ -121,8 +118,8 @@ TEST_CASE("gc counts no artifact as unnamed where a link to records leads nowher
   age_all(linked.store.path(), 3);
   const GcReport report = collect_garbage(linked.store.path(), {}, system_clock().unix_time_ms());
   CHECK(report.removed.empty());
-  CHECK(has(report.warnings, link.string() + ": it is a link that leads nowhere"));
-  CHECK(has(read_records(linked.store.path(), "sm_90", "gemm").warnings, "it is a link that leads nowhere"));
+  CHECK(any_has(report.warnings, link.string() + ": it is a link that leads nowhere"));
+  CHECK(any_has(read_records(linked.store.path(), "sm_90", "gemm").warnings, "it is a link that leads nowhere"));
   CHECK_FALSE(verify_store(linked.store.path(), false).sound());
 }
 

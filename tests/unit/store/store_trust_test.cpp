@@ -15,15 +15,15 @@
 #include "core/store/verify.hpp"
 #include "fakes/environment_variable.hpp"
 #include "fakes/io_error.hpp"
+#include "support/text.hpp"
 #include "unit/store/store_files.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 using fakes::io_error;
 namespace fs = std::filesystem;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 void set_mode(const fs::path& path, mode_t mode) { REQUIRE(::chmod(path.c_str(), mode) == 0); }
 
@@ -40,7 +40,7 @@ TEST_CASE("records that every user may change are not read, and named") {
   RecordSet set = read(store.path());
   CHECK(set.records.size() == 4);
   REQUIRE(set.warnings.size() == 1);
-  CHECK(contains(set.warnings[0], file.string() + ": every user may write to it"));
+  CHECK(has(set.warnings[0], file.string() + ": every user may write to it"));
   CHECK_FALSE(verify_store(store.path(), false).sound());
   set_mode(file, 0644);
   for (fs::path folder = file.parent_path(); folder != store.path(); folder = folder.parent_path()) {
@@ -48,7 +48,7 @@ TEST_CASE("records that every user may change are not read, and named") {
     set = read(store.path());
     CHECK(set.records.empty());
     REQUIRE(set.warnings.size() == 1);
-    CHECK(contains(set.warnings[0], folder.string() + ": every user may write to it"));
+    CHECK(has(set.warnings[0], folder.string() + ": every user may write to it"));
     set_mode(folder, 0755);
   }
   CHECK(read(store.path()).records.size() == 7);
@@ -61,14 +61,14 @@ TEST_CASE("an artifact that every user may change counts as missing, and is made
   for (const fs::path& file : {cache.image_path(artifact), cache.entry_path(artifact.key, "json")}) {
     set_mode(file, 0666);
     CHECK_FALSE(cache.find(artifact.key));
-    CHECK(contains(io_error([&] { cache.read(artifact.key); }), "every user may write to it"));
+    CHECK(has(io_error([&] { cache.read(artifact.key); }), "every user may write to it"));
     put_artifact(store.path(), "a");
     CHECK(cache.find(artifact.key));
   }
   for (const fs::path& folder : {cache.image_path(artifact).parent_path(), store.path() / "artifacts", store.path()}) {
     set_mode(folder, 0777);
     CHECK_FALSE(cache.find(artifact.key));
-    CHECK(contains(io_error([&] { put_artifact(store.path(), "a"); }), folder.string() + ": every user"));
+    CHECK(has(io_error([&] { put_artifact(store.path(), "a"); }), folder.string() + ": every user"));
     set_mode(folder, 0755);
     CHECK(cache.find(artifact.key));
   }
@@ -103,11 +103,11 @@ TEST_CASE("what is merged or loaded from a file of the user's choice may be anyb
   CHECK(merge_store(into, from).records == 3);
   CHECK(ArtifactCache(into).find(sha256("a")));
   set_mode(from, 0777);
-  CHECK(contains(io_error([&] { merge_store(into, from); }), "every user may write to it"));
+  CHECK(has(io_error([&] { merge_store(into, from); }), "every user may write to it"));
   write_bundle(into, bundle, {});
   CHECK_NOTHROW(Bundle{bundle});
   set_mode(bundle, 0666);
-  CHECK(contains(io_error([&] { Bundle{bundle}; }), "every user may write to it"));
+  CHECK(has(io_error([&] { Bundle{bundle}; }), "every user may write to it"));
 }
 
 TEST_CASE("gc removes what was used longest ago first") {

@@ -9,18 +9,15 @@
 #include "core/store/summary.hpp"
 #include "core/store/verify.hpp"
 #include "fakes/unprivileged.hpp"
+#include "support/text.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-bool has(const std::vector<std::string>& texts, const std::string& part) {
-  return std::any_of(texts.begin(), texts.end(),
-                     [&](const std::string& text) { return text.find(part) != std::string::npos; });
-}
 
 /// gemm on sm_90 and on gfx90a, for everybody to read.
 struct TwoArchs {
@@ -48,15 +45,15 @@ TEST_CASE("a store without rights is no empty store") {
   const std::string reason = "cannot read " + (closed == store ? store / "records" : closed).string();
   const StoreSummary summary = summary_of(store);
   CHECK(summary.nothing_read());
-  CHECK(has(summary.warnings, reason));
-  CHECK(has(summary.warnings, "Permission denied"));
+  CHECK(any_has(summary.warnings, reason));
+  CHECK(any_has(summary.warnings, "Permission denied"));
   const VerifyReport report = verify_store(store, false);
   CHECK_FALSE(report.sound());
   CHECK(report.damage[0].what == "cannot be read: Permission denied");
   std::vector<std::string> warnings;
   CHECK_THROWS_WITH_AS(winners_of(store, {}, warnings), doctest::Contains(reason.c_str()), Error);
   CHECK(collect_garbage(store, {}, system_clock().unix_time_ms()).nothing_read);
-  CHECK(has(read_records(store, "sm_90", "gemm").warnings, "Permission denied"));
+  CHECK(any_has(read_records(store, "sm_90", "gemm").warnings, "Permission denied"));
 }
 
 TEST_CASE("what of a store can be read answers, and the rest is named") {
@@ -76,7 +73,7 @@ TEST_CASE("what of a store can be read answers, and the rest is named") {
   const StoreSummary summary = summary_of(store);
   CHECK_FALSE(summary.nothing_read());
   CHECK(summary.unreadable == 1);
-  CHECK(has(summary.warnings, "cannot read " + closed.string()));
+  CHECK(any_has(summary.warnings, "cannot read " + closed.string()));
   CHECK(summary.parts[0].records == 1);
   const VerifyReport report = verify_store(store, false);
   CHECK_FALSE(report.sound());
@@ -84,7 +81,7 @@ TEST_CASE("what of a store can be read answers, and the rest is named") {
   CHECK(report.damage[0].where == closed.string());
   std::vector<std::string> warnings;
   CHECK(winners_of(store, {}, warnings).size() == 1);
-  CHECK(has(warnings, closed.string()));
+  CHECK(any_has(warnings, closed.string()));
   WinnerFilter filter;
   filter.archs = {"sm_90"};
   CHECK_THROWS_WITH_AS(winners_of(store, filter, warnings), doctest::Contains(closed.c_str()), Error);
@@ -106,7 +103,7 @@ TEST_CASE("folders where files should be, files where folders should be, links i
     wrong = store / "records" / "circle";
     fs::create_symlink(wrong, wrong);
   }
-  CHECK(has(summary_of(store).warnings, "cannot read " + wrong.string()));
+  CHECK(any_has(summary_of(store).warnings, "cannot read " + wrong.string()));
   const VerifyReport report = verify_store(store, true);
   CHECK_FALSE(report.sound());
   REQUIRE(report.damage.size() == 1);
@@ -156,7 +153,7 @@ TEST_CASE("gc counts no artifact as unnamed where records cannot be read, but th
   const GcReport report = collect_garbage(store, options, system_clock().unix_time_ms());
   CHECK(std::any_of(report.removed.begin(), report.removed.end(),
                     [](const GcReport::Removed& one) { return one.why == "named by no record"; }) == goes);
-  CHECK(has(report.warnings, closed.string()));
+  CHECK(any_has(report.warnings, closed.string()));
 }
 
 TEST_CASE("gc tells how far it missed a size: what is being written stays") {

@@ -7,9 +7,11 @@
 #include <filesystem>
 
 #include "base/files.hpp"
+#include "support/text.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 
 namespace {
 
@@ -34,8 +36,6 @@ struct Job {
   }
 };
 
-bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("a build's fingerprint knows the program that it starts by its contents, and compilers' variables") {
@@ -50,13 +50,13 @@ TEST_CASE("a build's fingerprint knows the program that it starts by its content
   // What else is set here is this machine's own business.
   const std::string flags = ", LDFLAGS=-lfast", kit = ", XTUNE_TEST_SDK=7";
   ::setenv("LDFLAGS", "-lfast", 1);
-  CHECK(says(job.fingerprint(make), flags));
-  CHECK_FALSE(says(job.fingerprint(make + "build_env = { LDFLAGS = 'x' }\n"), flags));
+  CHECK(has(job.fingerprint(make), flags));
+  CHECK_FALSE(has(job.fingerprint(make + "build_env = { LDFLAGS = 'x' }\n"), flags));
   CHECK(job.fingerprint("run = 'true'\n") == "commands of the spec");
   ::unsetenv("LDFLAGS");
   ::setenv("XTUNE_TEST_SDK", "7", 1);
-  CHECK_FALSE(says(job.fingerprint(make), kit));
-  CHECK(says(job.fingerprint(make + "environment = ['XTUNE_TEST_SDK']\n"), kit));
+  CHECK_FALSE(has(job.fingerprint(make), kit));
+  CHECK(has(job.fingerprint(make + "environment = ['XTUNE_TEST_SDK']\n"), kit));
   ::unsetenv("XTUNE_TEST_SDK");
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("a build's program that is not here is told at the command's place") {
   };
   CHECK(failure("run = '{out}'\nbuild = 'no-such-cc {out}'\n") ==
         "p.toml:8:9: no-such-cc is in no folder of PATH: install it, load its module, or give its path");
-  CHECK(says(failure("run = '{out}'\nbuild = './none {out}'\n"), "./none is no program that may be executed"));
+  CHECK(has(failure("run = '{out}'\nbuild = './none {out}'\n"), "./none is no program that may be executed"));
 }
 
 TEST_CASE("each program that a run starts is looked for, at its place") {
@@ -89,8 +89,8 @@ TEST_CASE("each program that a run starts is looked for, at its place") {
       return std::string(to_string(error.kind())) + ": " + error.what();
     }
   };
-  CHECK(says(failure("run = 'no-such-program {A}'\n"), "no-such-program is in no folder of PATH"));
-  CHECK(says(failure("run = '{CC}'\ncheck = 'no-such-check'\n"), "no-such-check is in no folder of PATH"));
+  CHECK(has(failure("run = 'no-such-program {A}'\n"), "no-such-program is in no folder of PATH"));
+  CHECK(has(failure("run = '{CC}'\ncheck = 'no-such-check'\n"), "no-such-check is in no folder of PATH"));
   CHECK(failure("run = '{CC}'\nexec_prefix = 'no-such-wrapper -x'\n") ==
         "unavailable: p.toml:8:15: no-such-wrapper is in no folder of PATH: install it, load its module, or give its "
         "path");
@@ -101,7 +101,7 @@ TEST_CASE("backends of kernels run no programs, and the process backend no kerne
   const Job job;
   TargetOptions options;
   options.backend = "host";
-  CHECK(says(job.failure("run = 'true'\n", options), "invalid_argument: --backend host: the spec has [process]"));
+  CHECK(has(job.failure("run = 'true'\n", options), "invalid_argument: --backend host: the spec has [process]"));
   options.backend = "process";
   const Spec space = parse_spec("[kernel]\nname = \"s\"\n[space.params]\nA = [1]\n", "s.toml", job.folder.path());
   CHECK_THROWS_WITH_AS(choose_target(space, options), doctest::Contains("the spec has no [process]"), Error);

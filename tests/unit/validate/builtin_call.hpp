@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/validate/builtin.hpp"
+#include "support/text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::test {
@@ -54,7 +55,5 @@ inline std::string refused(const std::function<void()>& call) {
   }
   return "accepted";
 }
-
-inline bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace xtune::test

@@ -71,34 +71,28 @@ TEST_CASE("gemm of 512^3 is the same whatever the number of threads") {
 
 TEST_CASE("what gemm refuses, by name") {
   const Array a = make("A", DType::f32, {2, 3}), b = make("B", DType::f32, {4, 5});
-  CHECK(mentions(refused([&] {
-                   run("gemm", {{"a", &a}, {"b", &b}}, DType::f32, {2, 5});
-                 }),
-                 "a is f32[2, 3], b f32[4, 5]"));
-  CHECK(mentions(refused([&] { run("gemm", {{"a", &a}}, DType::f32, {2, 5}); }), "needs an array 'b'"));
-  CHECK(mentions(refused([&] { run("gemm", {{"a", &a}, {"b", &a}, {"x", &a}}, DType::f32, {2, 2}); }), "no array 'x'"));
-  CHECK(mentions(refused([&] {
-                   run("gemm", {{"a", &a}, {"b", &a}}, DType::f32, {2, 2}, {{"transpose_b", true}, {"beta", 1.0}});
-                 }),
-                 "'c'"));
-  CHECK(mentions(refused([&] {
-                   run("gemm", {{"a", &a}, {"b", &a}}, DType::f32, {2, 2}, {{"alpa", 1.0}});
-                 }),
-                 "'alpha'"));
-  CHECK(mentions(refused([&] {
-                   run("gemm", {{"a", &a}, {"b", &a}}, DType::f32, {2, 2}, {{"alpha", std::string("x")}});
-                 }),
-                 "'alpha' is a string"));
-  CHECK(mentions(refused([&] { run("gem", {{"a", &a}}, DType::f32, {2, 2}); }), "'gemm'"));
+  CHECK(has(refused([&] { run("gemm", {{"a", &a}, {"b", &b}}, DType::f32, {2, 5}); }), "a is f32[2, 3], b f32[4, 5]"));
+  CHECK(has(refused([&] { run("gemm", {{"a", &a}}, DType::f32, {2, 5}); }), "needs an array 'b'"));
+  CHECK(has(refused([&] { run("gemm", {{"a", &a}, {"b", &a}, {"x", &a}}, DType::f32, {2, 2}); }), "no array 'x'"));
+  CHECK(has(refused([&] {
+              run("gemm", {{"a", &a}, {"b", &a}}, DType::f32, {2, 2}, {{"transpose_b", true}, {"beta", 1.0}});
+            }),
+            "'c'"));
+  CHECK(has(refused([&] { run("gemm", {{"a", &a}, {"b", &a}}, DType::f32, {2, 2}, {{"alpa", 1.0}}); }), "'alpha'"));
+  CHECK(has(refused([&] {
+              run("gemm", {{"a", &a}, {"b", &a}}, DType::f32, {2, 2}, {{"alpha", std::string("x")}});
+            }),
+            "'alpha' is a string"));
+  CHECK(has(refused([&] { run("gem", {{"a", &a}}, DType::f32, {2, 2}); }), "'gemm'"));
   const Array line = make("L", DType::f32, {6});
-  CHECK(mentions(refused([&] { run("gemm", {{"a", &line}, {"b", &a}}, DType::f32, {2, 2}); }), "a is f32[6]"));
-  CHECK(mentions(refused([&] {
-                   run("gemm", {{"a", &a}, {"b", &b}}, DType::f32, {std::uint64_t{1} << 50, 1000});
-                 }),
-                 "'out'"));
+  CHECK(has(refused([&] { run("gemm", {{"a", &line}, {"b", &a}}, DType::f32, {2, 2}); }), "a is f32[6]"));
+  CHECK(has(refused([&] {
+              run("gemm", {{"a", &a}, {"b", &b}}, DType::f32, {std::uint64_t{1} << 50, 1000});
+            }),
+            "'out'"));
   Array cut = a;
   cut.data.resize(5);
-  CHECK(mentions(refused([&] { run("gemm", {{"a", &cut}, {"b", &b}}, DType::f32, {2, 5}); }), "5 bytes"));
+  CHECK(has(refused([&] { run("gemm", {{"a", &cut}, {"b", &b}}, DType::f32, {2, 5}); }), "5 bytes"));
 }
 
 TEST_CASE("reductions over all elements") {
@@ -177,28 +171,25 @@ TEST_CASE("a NaN anywhere makes every reduction NaN") {
 
 TEST_CASE("what reduction refuses") {
   const Array x = make("x", DType::f32, {4, 5}), none = make("x", DType::f32, {0});
-  CHECK(mentions(refused([&] { run("reduction", {{"x", &x}}, DType::f32, {4}); }), "name an axis"));
-  CHECK(mentions(refused([&] {
-                   run("reduction", {{"x", &x}}, DType::f32, {4}, {{"axis", std::int64_t{0}}});
-                 }),
-                 "it must be f32[5]"));
-  CHECK(mentions(refused([&] {
-                   run("reduction", {{"x", &x}}, DType::f32, {4}, {{"axis", std::int64_t{2}}});
-                 }),
-                 "axis is 2"));
-  CHECK(mentions(refused([&] {
-                   run("reduction", {{"x", &x}}, DType::f32, {4}, {{"axis", std::int64_t{-3}}});
-                 }),
-                 "axis is -3"));
-  CHECK(mentions(refused([&] { run("reduction", {{"x", &x}}, DType::f32, {4}, {{"axis", 1.0}}); }), "axis is 1.0"));
-  CHECK(mentions(refused([&] {
-                   run("reduction", {{"x", &x}}, DType::f32, {1}, {{"op", std::string("prod")}});
-                 }),
-                 "'prod'"));
-  CHECK(mentions(refused([&] {
-                   run("reduction", {{"x", &none}}, DType::f32, {1}, {{"op", std::string("min")}});
-                 }),
-                 "no elements"));
+  CHECK(has(refused([&] { run("reduction", {{"x", &x}}, DType::f32, {4}); }), "name an axis"));
+  CHECK(has(refused([&] {
+              run("reduction", {{"x", &x}}, DType::f32, {4}, {{"axis", std::int64_t{0}}});
+            }),
+            "it must be f32[5]"));
+  CHECK(has(refused([&] {
+              run("reduction", {{"x", &x}}, DType::f32, {4}, {{"axis", std::int64_t{2}}});
+            }),
+            "axis is 2"));
+  CHECK(has(refused([&] {
+              run("reduction", {{"x", &x}}, DType::f32, {4}, {{"axis", std::int64_t{-3}}});
+            }),
+            "axis is -3"));
+  CHECK(has(refused([&] { run("reduction", {{"x", &x}}, DType::f32, {4}, {{"axis", 1.0}}); }), "axis is 1.0"));
+  CHECK(has(refused([&] { run("reduction", {{"x", &x}}, DType::f32, {1}, {{"op", std::string("prod")}}); }), "'prod'"));
+  CHECK(has(refused([&] {
+              run("reduction", {{"x", &none}}, DType::f32, {1}, {{"op", std::string("min")}});
+            }),
+            "no elements"));
   CHECK(run("reduction", {{"x", &none}}, DType::f32, {1}).at(0) == 0);
 }
 
@@ -214,10 +205,10 @@ TEST_CASE("transpose moves bits, or converts") {
       if (!same) FAIL(row << ", " << column);
     }
   CHECK(std::abs(half.at(1) - x.at(70)) < 1e-3);
-  CHECK(mentions(refused([&] {
-                   run("transpose", {{"x", &x}}, DType::f32, {45, 70});
-                 }),
-                 "x is f32[45, 70] and the output f32[45, 70]"));
+  CHECK(has(refused([&] {
+              run("transpose", {{"x", &x}}, DType::f32, {45, 70});
+            }),
+            "x is f32[45, 70] and the output f32[45, 70]"));
 }
 
 TEST_CASE("signatures") {

@@ -10,19 +10,15 @@
 
 #include "base/random.hpp"
 #include "core/validate/inputs.hpp"
+#include "unit/validate/encode_all.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 
 namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double inf = std::numeric_limits<double>::infinity();
-
-std::vector<std::byte> encode_all(DType type, const std::vector<double>& values) {
-  std::vector<std::byte> bytes(values.size() * size_of(type));
-  for (std::size_t i = 0; i < values.size(); ++i) encode(type, values[i], bytes.data() + i * size_of(type));
-  return bytes;
-}
 
 Comparison compare_values(DType type, const std::vector<double>& actual, const std::vector<double>& expected,
                           const Tolerance& tolerance = {}) {

@@ -114,13 +114,13 @@ TEST_CASE("products and sums of complex numbers equal the plain loop") {
 
 TEST_CASE("what is not defined for complex numbers, or would lose a part, is refused") {
   const Array z = make("z", DType::c64, {4, 4}), x = make("x", DType::f32, {4, 4});
-  CHECK(mentions(refused([&] { run("softmax", {{"x", &z}}, DType::c64, {4, 4}); }), "real numbers alone"));
-  CHECK(mentions(refused([&] { run("gemm", {{"a", &z}, {"b", &x}}, DType::f32, {4, 4}); }), "array 'a' is c64[4, 4]"));
-  CHECK(mentions(refused([&] { run("transpose", {{"x", &z}}, DType::c128, {4, 4}); }), "not converted"));
-  CHECK(mentions(refused([&] {
-                   run("reduction", {{"x", &z}}, DType::c64, {1}, {{"op", std::string("max")}});
-                 }),
-                 "sums and means"));
+  CHECK(has(refused([&] { run("softmax", {{"x", &z}}, DType::c64, {4, 4}); }), "real numbers alone"));
+  CHECK(has(refused([&] { run("gemm", {{"a", &z}, {"b", &x}}, DType::f32, {4, 4}); }), "array 'a' is c64[4, 4]"));
+  CHECK(has(refused([&] { run("transpose", {{"x", &z}}, DType::c128, {4, 4}); }), "not converted"));
+  CHECK(has(refused([&] {
+              run("reduction", {{"x", &z}}, DType::c64, {1}, {{"op", std::string("max")}});
+            }),
+            "sums and means"));
 }
 
 TEST_CASE("a range counts from 0, and again where the type would skip an integer") {

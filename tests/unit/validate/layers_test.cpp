@@ -42,8 +42,8 @@ TEST_CASE("gemv equals the plain loop in both orientations") {
     }
   }
   const Array a = make("A", DType::f32, {3, 4}), x = make("x", DType::f32, {3});
-  CHECK(mentions(refused([&] { run("gemv", {{"a", &a}, {"x", &x}}, DType::f32, {3}); }), "a is f32[3, 4], x f32[3]"));
-  CHECK(mentions(refused([&] { run("gemv", {{"a", &a}, {"x", &a}}, DType::f32, {3}, {{"beta", 1.0}}); }), "gemv"));
+  CHECK(has(refused([&] { run("gemv", {{"a", &a}, {"x", &x}}, DType::f32, {3}); }), "a is f32[3, 4], x f32[3]"));
+  CHECK(has(refused([&] { run("gemv", {{"a", &a}, {"x", &a}}, DType::f32, {3}, {{"beta", 1.0}}); }), "gemv"));
 }
 
 TEST_CASE("softmax along each axis: parts of one, the largest without overflow") {
@@ -64,11 +64,11 @@ TEST_CASE("softmax along each axis: parts of one, the largest without overflow")
         CHECK(std::isfinite(out.at(i)));
       }
     }
-  CHECK(mentions(refused([&] { run("softmax", {{"x", &x}}, DType::f64, {3, 5}); }), "one shape"));
-  CHECK(mentions(refused([&] {
-                   run("softmax", {{"x", &x}}, DType::f64, {3, 5, 7}, {{"axis", number(3)}});
-                 }),
-                 "axis is 3; x has 3 dimensions"));
+  CHECK(has(refused([&] { run("softmax", {{"x", &x}}, DType::f64, {3, 5}); }), "one shape"));
+  CHECK(has(refused([&] {
+              run("softmax", {{"x", &x}}, DType::f64, {3, 5, 7}, {{"axis", number(3)}});
+            }),
+            "axis is 3; x has 3 dimensions"));
 }
 
 TEST_CASE("layer norm and its variant without a mean") {
@@ -94,14 +94,14 @@ TEST_CASE("layer norm and its variant without a mean") {
     CHECK(std::abs(sum) < 1e-12);
     CHECK(squares == doctest::Approx(4).epsilon(1e-12));
   }
-  CHECK(mentions(refused([&] {
-                   run("layernorm", {{"x", &x}, {"gamma", &gamma}}, DType::f64, {4, 13}, {{"axis", number(0)}});
-                 }),
-                 "gamma is f64[13], but the axis has 4 elements"));
-  CHECK(mentions(refused([&] {
-                   run("layernorm", {{"x", &x}}, DType::f64, {4, 13}, {{"op", text("batch")}});
-                 }),
-                 "op is 'batch'; known: layer, rms"));
+  CHECK(has(refused([&] {
+              run("layernorm", {{"x", &x}, {"gamma", &gamma}}, DType::f64, {4, 13}, {{"axis", number(0)}});
+            }),
+            "gamma is f64[13], but the axis has 4 elements"));
+  CHECK(has(refused([&] {
+              run("layernorm", {{"x", &x}}, DType::f64, {4, 13}, {{"op", text("batch")}});
+            }),
+            "op is 'batch'; known: layer, rms"));
 }
 
 TEST_CASE("conv2d with stride, padding, dilation and groups, in both layouts") {
@@ -148,23 +148,23 @@ TEST_CASE("conv2d with stride, padding, dilation and groups, in both layouts") {
 
 TEST_CASE("what conv2d refuses") {
   const Array x = make("x", DType::f32, {1, 4, 5, 5}), f = make("w", DType::f32, {2, 4, 3, 3});
-  CHECK(mentions(refused([&] {
-                   run("conv2d", {{"x", &x}, {"w", &f}}, DType::f32, {1, 2, 5, 5});
-                 }),
-                 "[N, K, P, Q], here f32[1, 2, 3, 3]"));
+  CHECK(has(refused([&] {
+              run("conv2d", {{"x", &x}, {"w", &f}}, DType::f32, {1, 2, 5, 5});
+            }),
+            "[N, K, P, Q], here f32[1, 2, 3, 3]"));
   CHECK(run("conv2d", {{"x", &x}, {"w", &f}}, DType::f32, {1, 2, 5, 5}, {{"padding", number(1)}}).data.size() == 200);
-  CHECK(mentions(refused([&] {
-                   run("conv2d", {{"x", &x}, {"w", &f}}, DType::f32, {1, 2, 3, 3}, {{"groups", number(2)}});
-                 }),
-                 "2 groups"));
-  CHECK(mentions(refused([&] {
-                   run("conv2d", {{"x", &x}, {"w", &f}}, DType::f32, {1, 2, 3, 3}, {{"stride", number(0)}});
-                 }),
-                 "stride is 0"));
-  CHECK(mentions(refused([&] {
-                   run("conv2d", {{"x", &x}, {"w", &f}}, DType::f32, {1, 2, 3, 3}, {{"stride", 1.5}});
-                 }),
-                 "an integer is needed"));
+  CHECK(has(refused([&] {
+              run("conv2d", {{"x", &x}, {"w", &f}}, DType::f32, {1, 2, 3, 3}, {{"groups", number(2)}});
+            }),
+            "2 groups"));
+  CHECK(has(refused([&] {
+              run("conv2d", {{"x", &x}, {"w", &f}}, DType::f32, {1, 2, 3, 3}, {{"stride", number(0)}});
+            }),
+            "stride is 0"));
+  CHECK(has(refused([&] {
+              run("conv2d", {{"x", &x}, {"w", &f}}, DType::f32, {1, 2, 3, 3}, {{"stride", 1.5}});
+            }),
+            "an integer is needed"));
 }
 
 namespace {
@@ -240,14 +240,14 @@ TEST_CASE("attention with a mask, and with rows before heads") {
   const Array mq = moved(q), mk = moved(k), mv = moved(v);
   CHECK(run("attention", {{"q", &mq}, {"k", &mk}, {"v", &mv}}, DType::f64, {2, 5, 3, 4}, {{"layout", text("bshd")}})
             .data == moved(plain).data);
-  CHECK(mentions(refused([&] {
-                   run("attention", {{"q", &q}, {"k", &mk}, {"v", &v}}, DType::f64, {2, 3, 5, 4});
-                 }),
-                 "k f64[2, 6, 3, 4]"));
-  CHECK(mentions(refused([&] {
-                   run("attention", {{"q", &q}, {"k", &k}, {"v", &v}, {"mask", &q}}, DType::f64, {2, 3, 5, 4});
-                 }),
-                 "[S, T] = [5, 6]"));
+  CHECK(has(refused([&] {
+              run("attention", {{"q", &q}, {"k", &mk}, {"v", &v}}, DType::f64, {2, 3, 5, 4});
+            }),
+            "k f64[2, 6, 3, 4]"));
+  CHECK(has(refused([&] {
+              run("attention", {{"q", &q}, {"k", &k}, {"v", &v}, {"mask", &q}}, DType::f64, {2, 3, 5, 4});
+            }),
+            "[S, T] = [5, 6]"));
 }
 
 TEST_CASE("a star stencil on a grid, at each kind of edge") {
@@ -299,12 +299,12 @@ TEST_CASE("what stencil refuses") {
   const auto complaint = [&](const std::map<std::string, const Array*>& arrays, Scalars scalars) {
     return refused([&] { run("stencil", arrays, DType::f32, {4, 5}, std::move(scalars)); });
   };
-  CHECK(mentions(complaint({{"x", &x}}, {{"c0", 1.0}}), "needs the weight c1"));
-  CHECK(mentions(complaint({{"x", &x}}, {{"radius", number(17)}}), "radius is 17"));
-  CHECK(mentions(complaint({{"x", &x}, {"weights", &even}}, {}), "odd extent"));
-  CHECK(mentions(complaint({{"x", &x}, {"weights", &flat}}, {}), "x's 2 dimensions"));
-  CHECK(mentions(complaint({{"x", &x}}, {{"c0", 1.0}, {"c1", 1.0}, {"boundary", text("keep")}}), "needs an array 'y'"));
-  CHECK(mentions(complaint({{"x", &x}}, {{"c0", 1.0}, {"c1", 1.0}, {"boundary", text("wrap")}}), "boundary is 'wrap'"));
+  CHECK(has(complaint({{"x", &x}}, {{"c0", 1.0}}), "needs the weight c1"));
+  CHECK(has(complaint({{"x", &x}}, {{"radius", number(17)}}), "radius is 17"));
+  CHECK(has(complaint({{"x", &x}, {"weights", &even}}, {}), "odd extent"));
+  CHECK(has(complaint({{"x", &x}, {"weights", &flat}}, {}), "x's 2 dimensions"));
+  CHECK(has(complaint({{"x", &x}}, {{"c0", 1.0}, {"c1", 1.0}, {"boundary", text("keep")}}), "needs an array 'y'"));
+  CHECK(has(complaint({{"x", &x}}, {{"c0", 1.0}, {"c1", 1.0}, {"boundary", text("wrap")}}), "boundary is 'wrap'"));
 }
 
 TEST_CASE("what the builtins know of their sums") {

@@ -11,16 +11,12 @@
 
 #include "base/random.hpp"
 #include "core/validate/compare.hpp"
+#include "unit/validate/encode_all.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 
 namespace {
-
-std::vector<std::byte> encode_all(DType type, const std::vector<double>& values) {
-  std::vector<std::byte> bytes(values.size() * size_of(type));
-  for (std::size_t i = 0; i < values.size(); ++i) encode(type, values[i], bytes.data() + i * size_of(type));
-  return bytes;
-}
 
 double rounded(DType type, double value) {
   std::byte element[8];

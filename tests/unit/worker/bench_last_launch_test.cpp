@@ -7,18 +7,18 @@
 
 #include "bench_fixture.hpp"
 #include "fakes/fake_check_kernel.hpp"
+#include "support/text.hpp"
 
 namespace {
 
 using namespace xtune;
 using namespace xtune::fakes;
+using namespace xtune::test;
 
 /// Works in the launches that `works` names, and does nothing in the others.
 FakeKernel working(std::function<bool(int)> works) {
   return [works = std::move(works)](const FakeLaunch& call) { return works(call.number) ? doubling(call) : 0.1; };
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 constexpr const char* late = "; the first launch was right, and one after the measured launches was not";
 

@@ -11,14 +11,14 @@ using fakes::FakeLaunch;
 
 namespace {
 
-struct Bench {
+struct SampledDevice {
   FakeDevice device;
   double kernel_ms = 1;
   std::vector<std::unique_ptr<Buffer>> buffers;
   std::unique_ptr<Program> program;
   Sampler::Plan plan;
 
-  Bench() {
+  SampledDevice() {
     device.kernels["k"] = [this](const FakeLaunch&) { return kernel_ms; };
     Artifact artifact;
     artifact.key = "k";
@@ -43,7 +43,7 @@ struct Bench {
 }  // namespace
 
 TEST_CASE("A sample of a short kernel is the mean of many launches, the sets taking turns throughout") {
-  Bench bench;
+  SampledDevice bench;
   bench.kernel_ms = 0.01;
   Sampler sampler(*bench.program, bench.plan);
   sampler.warm_up(2);
@@ -58,7 +58,7 @@ TEST_CASE("A sample of a short kernel is the mean of many launches, the sets tak
 }
 
 TEST_CASE("A sample of a long kernel is one launch") {
-  Bench bench;
+  SampledDevice bench;
   bench.kernel_ms = 0.5;
   Sampler sampler(*bench.program, bench.plan);
   sampler.warm_up(0);
@@ -68,7 +68,7 @@ TEST_CASE("A sample of a long kernel is one launch") {
 }
 
 TEST_CASE("A flush or an in-place argument keeps launches apart; a sample of a short kernel is the mean of several") {
-  Bench bench;
+  SampledDevice bench;
   bench.kernel_ms = 0.001;
   int spans = 8;
   SUBCASE("shortest") {}
@@ -93,7 +93,7 @@ TEST_CASE("A flush or an in-place argument keeps launches apart; a sample of a s
 }
 
 TEST_CASE("What was sampled before the warm-up tells how short a kernel is") {
-  Bench bench;
+  SampledDevice bench;
   bench.kernel_ms = 0.01;
   bench.plan.flush_bytes = 64;
   Sampler sampler(*bench.program, bench.plan);
@@ -107,7 +107,7 @@ TEST_CASE("What was sampled before the warm-up tells how short a kernel is") {
 }
 
 TEST_CASE("A late sample is taken again, on restored buffers, but not for ever") {
-  Bench bench;
+  SampledDevice bench;
   std::size_t restored = 0;
   bench.plan.restore = [&](std::size_t) { ++restored; };
   int late = 1;
@@ -123,7 +123,7 @@ TEST_CASE("A late sample is taken again, on restored buffers, but not for ever")
 }
 
 TEST_CASE("Telemetry is the median clock and the overhead taken off") {
-  Bench bench;
+  SampledDevice bench;
   std::vector<double> clocks = {1200, 1980, 1900, 0};
   bench.device.dress = [&](Sample& sample) {
     sample.clock_mhz = clocks.back();
@@ -138,7 +138,7 @@ TEST_CASE("Telemetry is the median clock and the overhead taken off") {
 }
 
 TEST_CASE("what times itself is launched once a sample, and what it reports is kept by sample") {
-  Bench bench;
+  SampledDevice bench;
   bench.device.times_itself = true;
   bench.kernel_ms = 1e-4;
   bench.plan.sets.resize(1);
@@ -156,7 +156,7 @@ TEST_CASE("what times itself is launched once a sample, and what it reports is k
 }
 
 TEST_CASE("A sample during which the process was suspended is taken again") {
-  Bench bench;
+  SampledDevice bench;
   bench.plan.sets.resize(1);
   std::uint64_t suspended = 0;
   std::size_t launches = 0;
@@ -175,7 +175,7 @@ TEST_CASE("A sample during which the process was suspended is taken again") {
 }
 
 TEST_CASE("A process that is suspended during each sample still gets a time") {
-  Bench bench;
+  SampledDevice bench;
   std::uint64_t suspended = 0;
   bench.plan.suspensions = [&] { return suspended++; };
   Sampler sampler(*bench.program, bench.plan);

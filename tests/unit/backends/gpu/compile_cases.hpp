@@ -4,10 +4,13 @@
 #include <string>
 
 #include "backends/backend.hpp"
+#include "support/text.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::testing {
+
+using test::has;
 
 /// Plenty of registers a thread, static shared memory, a template with one parameter, and a plain kernel beside it.
 inline const char* const kernels = R"(
@@ -60,7 +63,5 @@ inline std::unique_ptr<Toolchain> toolchain_or_null(const char* backend) {
     return nullptr;
   }
 }
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace xtune::testing

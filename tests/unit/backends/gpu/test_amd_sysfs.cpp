@@ -5,36 +5,29 @@
 
 #include "backends/gpu/amd_sysfs.hpp"
 #include "base/files.hpp"
+#include "support/file_tree.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 
 namespace {
-
-struct Tree {
-  TemporaryDirectory folder;
-  void put(const std::string& path, const std::string& text) const {
-    const auto file = folder.path() / path;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
-};
 
 const std::string device = "sys/bus/pci/devices/0000:c1:00.0/";
 
 }  // namespace
 
 TEST_CASE("amdgpu's files tell temperature, power, errors, partition and processes") {
-  const Tree tree;
-  tree.put(device + "hwmon/hwmon3/temp1_input", "41000\n");
-  tree.put(device + "hwmon/hwmon3/temp2_input", "52000\n");
-  tree.put(device + "hwmon/hwmon3/power1_average", "305000000\n");
-  tree.put(device + "pp_dpm_sclk", "0: 500Mhz\n1: 800Mhz *\n2: 1700Mhz\n");
-  tree.put(device + "ras/umc_err_count", "ue: 2\nce: 17\n");
-  tree.put(device + "current_compute_partition", "CPX\n");
-  tree.put("sys/class/kfd/kfd/topology/nodes/0/gpu_id", "0\n");
-  tree.put("sys/class/kfd/kfd/topology/nodes/1/gpu_id", "51000\n");
-  tree.put("sys/class/kfd/kfd/proc/4711/pasid", "3\n");
-  tree.put("sys/class/kfd/kfd/proc/12/pasid", "4\n");
+  const FileTree tree;
+  tree.write(device + "hwmon/hwmon3/temp1_input", "41000\n");
+  tree.write(device + "hwmon/hwmon3/temp2_input", "52000\n");
+  tree.write(device + "hwmon/hwmon3/power1_average", "305000000\n");
+  tree.write(device + "pp_dpm_sclk", "0: 500Mhz\n1: 800Mhz *\n2: 1700Mhz\n");
+  tree.write(device + "ras/umc_err_count", "ue: 2\nce: 17\n");
+  tree.write(device + "current_compute_partition", "CPX\n");
+  tree.write("sys/class/kfd/kfd/topology/nodes/0/gpu_id", "0\n");
+  tree.write("sys/class/kfd/kfd/topology/nodes/1/gpu_id", "51000\n");
+  tree.write("sys/class/kfd/kfd/proc/4711/pasid", "3\n");
+  tree.write("sys/class/kfd/kfd/proc/12/pasid", "4\n");
   const auto monitor = gpu::open_amd_monitor("0000:C1:00.0", tree.folder.path());
   REQUIRE(monitor);
   DeviceState state = monitor();
@@ -46,20 +39,20 @@ TEST_CASE("amdgpu's files tell temperature, power, errors, partition and process
   CHECK(state.processes == std::vector<int>{12, 4711});
   CHECK(state.throttling.empty());
 
-  tree.put(device + "current_compute_partition", "SPX\n");
-  tree.put("sys/class/kfd/kfd/topology/nodes/2/gpu_id", "51001\n");
+  tree.write(device + "current_compute_partition", "SPX\n");
+  tree.write("sys/class/kfd/kfd/topology/nodes/2/gpu_id", "51001\n");
   state = monitor();
   CHECK(state.partition.empty());
   CHECK(state.processes.empty());  // of which GPU they are is not told
 }
 
 TEST_CASE("what the files do not tell stays unset; no device, no monitor") {
-  const Tree tree;
+  const FileTree tree;
   CHECK_FALSE(gpu::open_amd_monitor("0000:c1:00.0", tree.folder.path()));
   CHECK_FALSE(gpu::open_amd_monitor("", tree.folder.path()));
-  tree.put(device + "ras/umc_err_count", "nothing here\n");
-  tree.put(device + "pp_dpm_sclk", "no clock\n");
-  tree.put(device + "hwmon/hwmon0/temp1_input", "warm\n");
+  tree.write(device + "ras/umc_err_count", "nothing here\n");
+  tree.write(device + "pp_dpm_sclk", "no clock\n");
+  tree.write(device + "hwmon/hwmon0/temp1_input", "warm\n");
   const DeviceState state = gpu::open_amd_monitor("0000:c1:00.0", tree.folder.path())();
   CHECK_FALSE(state.temperature_c);
   CHECK_FALSE(state.power_w);

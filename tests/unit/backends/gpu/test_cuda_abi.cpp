@@ -94,13 +94,13 @@ SAME_PLACE(CUlaunchConfig, attrs)
 SAME_PLACE(CUlaunchConfig, numAttrs)
 
 /// Values of ours and theirs.
-struct Value {
+struct Constant {
   const char* name;
   long long own, theirs;
 };
 
 #define VALUE(name) {#name, static_cast<long long>(own::name), static_cast<long long>(::name)},
-constexpr Value values[] = {
+constexpr Constant values[] = {
     VALUE(CUDA_SUCCESS)                                              //
     VALUE(CUDA_ERROR_INVALID_VALUE)                                  //
     VALUE(CUDA_ERROR_OUT_OF_MEMORY)                                  //
@@ -170,7 +170,7 @@ constexpr Value values[] = {
 }  // namespace
 
 TEST_CASE("CUDA's values are those of NVIDIA's headers") {
-  for (const Value& value : values) {
+  for (const Constant& value : values) {
     CAPTURE(value.name);
     CHECK(value.own == value.theirs);
   }

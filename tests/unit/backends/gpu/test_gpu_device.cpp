@@ -41,7 +41,7 @@ ScalarArgument scalar(std::int32_t value) {
   return argument;
 }
 
-struct Setup {
+struct FakeSetup {
   std::shared_ptr<FakeDriver> driver = std::make_shared<FakeDriver>();
   std::unique_ptr<Device> device = gpu::make_device(fakes::make_fake_driver(driver), fake_info());
 };
@@ -69,7 +69,7 @@ std::string message_of(Call call) {
 }  // namespace
 
 TEST_CASE("buffers hold bytes, and know their ends") {
-  Setup s;
+  FakeSetup s;
   auto buffer = s.device->allocate(16);
   REQUIRE(buffer->size() == 16);
   std::array<std::byte, 16> bytes{};
@@ -93,7 +93,7 @@ TEST_CASE("buffers hold bytes, and know their ends") {
 }
 
 TEST_CASE("an empty buffer has an address to pass to a kernel") {
-  Setup s;
+  FakeSetup s;
   auto buffer = s.device->allocate(0);
   CHECK(buffer->size() == 0);
   CHECK(buffer->address() != nullptr);
@@ -101,7 +101,7 @@ TEST_CASE("an empty buffer has an address to pass to a kernel") {
 }
 
 TEST_CASE("short memory is no fault of the candidate, a dead device is") {
-  Setup s;
+  FakeSetup s;
   s.driver->failures["allocate"] = FakeDriver::out_of_memory;
   try {
     s.device->allocate(std::size_t{3} << 30);
@@ -116,7 +116,7 @@ TEST_CASE("short memory is no fault of the candidate, a dead device is") {
 }
 
 TEST_CASE("transfers on a dead device say crashed") {
-  Setup s;
+  FakeSetup s;
   auto buffer = s.device->allocate(4);
   s.driver->dead = true;
   std::array<std::byte, 4> bytes{};
@@ -126,7 +126,7 @@ TEST_CASE("transfers on a dead device say crashed") {
 }
 
 TEST_CASE("a timed run flushes, then queues event, kernel, event, and waits last") {
-  Setup s;
+  FakeSetup s;
   auto buffer = s.device->allocate(8);
   auto program = s.device->load(fake_artifact(), Launch{});
   CHECK(s.driver->loaded_image == fake_artifact().image);
@@ -147,7 +147,7 @@ TEST_CASE("a timed run flushes, then queues event, kernel, event, and waits last
 }
 
 TEST_CASE("flush memory is allocated once, and again only to grow") {
-  Setup s;
+  FakeSetup s;
   auto buffer = s.device->allocate(8);
   auto program = s.device->load(fake_artifact(), Launch{});
   auto other = s.device->load(fake_artifact(), Launch{});
@@ -163,7 +163,7 @@ TEST_CASE("flush memory is allocated once, and again only to grow") {
 }
 
 TEST_CASE("an untimed run waits and reads no clock") {
-  Setup s;
+  FakeSetup s;
   auto buffer = s.device->allocate(8);
   auto program = s.device->load(fake_artifact(), Launch{});
   const KernelArgument arguments[] = {buffer.get(), scalar(1)};
@@ -173,7 +173,7 @@ TEST_CASE("an untimed run waits and reads no clock") {
 }
 
 TEST_CASE("what a failing run means") {
-  Setup s;
+  FakeSetup s;
   auto buffer = s.device->allocate(8);
   auto program = s.device->load(fake_artifact(), Launch{});
   const KernelArgument arguments[] = {buffer.get(), scalar(1)};
@@ -205,7 +205,7 @@ TEST_CASE("what a failing run means") {
 }
 
 TEST_CASE("arguments that do not fit the kernel never reach the driver") {
-  Setup s;
+  FakeSetup s;
   auto buffer = s.device->allocate(8);
   auto program = s.device->load(fake_artifact(), Launch{});
   const KernelArgument too_few[] = {buffer.get()};
@@ -219,7 +219,7 @@ TEST_CASE("arguments that do not fit the kernel never reach the driver") {
 }
 
 TEST_CASE("limits are checked before loading, with the compiler's numbers") {
-  Setup s;
+  FakeSetup s;
   Artifact artifact = fake_artifact();
   Launch launch;
   SUBCASE("threads") { launch.block = {64, 32, 1}; }
@@ -241,7 +241,7 @@ TEST_CASE("limits are checked before loading, with the compiler's numbers") {
 }
 
 TEST_CASE("and after loading, with the driver's") {
-  Setup s;
+  FakeSetup s;
   Launch launch;
   launch.block = {512, 1, 1};
   SUBCASE("threads") { s.driver->attributes.max_threads_per_block = 256; }
@@ -256,7 +256,7 @@ TEST_CASE("and after loading, with the driver's") {
 }
 
 TEST_CASE("loading fails: launch_failed or crashed, and nothing stays loaded") {
-  Setup s;
+  FakeSetup s;
   const int objects = s.driver->open_objects;
   for (const char* call : {"load_module", "find_function", "function_attributes"}) {
     CAPTURE(call);
@@ -270,7 +270,7 @@ TEST_CASE("loading fails: launch_failed or crashed, and nothing stays loaded") {
 }
 
 TEST_CASE("memory that the device has not left is the machine's lack, not the kernel's fault") {
-  Setup s;
+  FakeSetup s;
   const auto lack_in = [](auto call) {
     try {
       call();
@@ -295,7 +295,7 @@ TEST_CASE("memory that the device has not left is the machine's lack, not the ke
 }
 
 TEST_CASE("large dynamic shared memory is opted in to, small is not") {
-  Setup s;
+  FakeSetup s;
   Launch launch;
   launch.shared_bytes = 40000;
   s.device->load(fake_artifact(), launch);

@@ -14,7 +14,7 @@ using fakes::SimulatedGpu;
 
 namespace {
 
-struct Setup {
+struct SimulatedSetup {
   SimulatedGpu gpu;
   std::unique_ptr<Device> device;
 
@@ -38,7 +38,7 @@ const std::span<const KernelArgument> nothing;
 }  // namespace
 
 TEST_CASE("samples are the kernel's own time, alone, behind a flush and among others") {
-  Setup s;
+  SimulatedSetup s;
   s.open();
   const auto program = s.load();
   program->run({nothing, false});
@@ -63,7 +63,7 @@ TEST_CASE("samples are the kernel's own time, alone, behind a flush and among ot
 }
 
 TEST_CASE("all that is timed is queued behind the hold, the flush before the first event") {
-  Setup s;
+  SimulatedSetup s;
   s.open();
   const auto program = s.load();
   program->run({nothing, false});
@@ -75,7 +75,7 @@ TEST_CASE("all that is timed is queued behind the hold, the flush before the fir
 }
 
 TEST_CASE("a kernel's first launch is not held: the driver may have to load it") {
-  Setup s;
+  SimulatedSetup s;
   s.gpu.lazy = "kernel";
   s.open();
   CHECK_FALSE(s.load()->run({nothing}).late);
@@ -83,7 +83,7 @@ TEST_CASE("a kernel's first launch is not held: the driver may have to load it")
 }
 
 TEST_CASE("a launch that fails releases the queue") {
-  Setup s;
+  SimulatedSetup s;
   s.open();
   const auto program = s.load();
   program->run({nothing, true});
@@ -106,7 +106,7 @@ TEST_CASE("a launch that fails releases the queue") {
 }
 
 TEST_CASE("a slow host is told, and after three in a row nothing is held any more") {
-  Setup s;
+  SimulatedSetup s;
   s.open();
   const auto program = s.load();
   program->run({nothing, false});
@@ -127,7 +127,7 @@ TEST_CASE("a slow host is told, and after three in a row nothing is held any mor
 }
 
 TEST_CASE("where the timing kernels are missing, spans are plain event pairs and the reason is told") {
-  Setup s;
+  SimulatedSetup s;
   gpu::DriverApi api = s.gpu.api();
   std::string reason;
   SUBCASE("no compiler") {
@@ -160,7 +160,7 @@ TEST_CASE("where the timing kernels are missing, spans are plain event pairs and
 }
 
 TEST_CASE("the timer's objects are released with the device") {
-  Setup s;
+  SimulatedSetup s;
   s.open();
   s.device->timer();
   SUBCASE("alive") {}
@@ -170,7 +170,7 @@ TEST_CASE("the timer's objects are released with the device") {
 }
 
 TEST_CASE("a device that fails while the timer is made has crashed") {
-  Setup s;
+  SimulatedSetup s;
   s.open();
   s.gpu.driver->failures["elapsed_ms"] = FakeDriver::fault;
   try {

@@ -10,7 +10,7 @@ using namespace xtune;
 
 namespace {
 
-constexpr unsigned threads = 64;
+constexpr unsigned block_size = 64;
 constexpr int steps = 5;
 
 /// out[step][i] = in[step][i ^ 1], through a ring of three tiles; the text between start and use is the kernel's.
@@ -40,15 +40,15 @@ extern "C" __global__ void k(const int* in, int* out) {
   const auto toolchain = backend->open_toolchain();
   request.arch = toolchain->default_arch();
   const Artifact artifact = toolchain->compile(request);
-  CHECK(artifact.usage.static_shared_bytes == 3 * threads * sizeof(int));  // no copy under way among them
+  CHECK(artifact.usage.static_shared_bytes == 3 * block_size * sizeof(int));  // no copy under way among them
   const auto device = backend->open_device(0);
-  const std::size_t count = steps * threads;
+  const std::size_t count = steps * block_size;
   std::vector<int> in(count), out(2 * count);
   std::iota(in.begin(), in.end(), 0);
   const auto from = device->allocate(count * sizeof(int)), to = device->allocate(2 * count * sizeof(int));
   from->write(0, std::as_bytes(std::span(in)));
   const std::vector<KernelArgument> arguments = {from.get(), to.get()};
-  device->load(artifact, {{2, 1, 1}, {threads, 1, 1}, {0, 0, 0}, 0})->run({arguments, true, 0});
+  device->load(artifact, {{2, 1, 1}, {block_size, 1, 1}, {0, 0, 0}, 0})->run({arguments, true, 0});
   to->read(0, std::as_writable_bytes(std::span(out)));
   return out;
 }
@@ -56,7 +56,7 @@ extern "C" __global__ void k(const int* in, int* out) {
 std::vector<int> expected() {
   std::vector<int> values;
   for (int block = 0; block < 2; ++block)
-    for (int i = 0; i < steps * static_cast<int>(threads); ++i) values.push_back(i ^ 1);
+    for (int i = 0; i < steps * static_cast<int>(block_size); ++i) values.push_back(i ^ 1);
   return values;
 }
 
@@ -74,5 +74,5 @@ TEST_CASE("a group too few that is waited for shows") {
 TEST_CASE("a missing barrier shows") { CHECK(run("__pipeline_wait_prior(1);") != expected()); }
 
 TEST_CASE("bytes to be zero are so, and are not read") {
-  CHECK(run("__pipeline_wait_prior(1); __syncthreads();", "4") == std::vector<int>(2 * steps * threads, 0));
+  CHECK(run("__pipeline_wait_prior(1); __syncthreads();", "4") == std::vector<int>(2 * steps * block_size, 0));
 }

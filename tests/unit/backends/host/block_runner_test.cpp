@@ -11,18 +11,18 @@ using namespace xtune::host;
 namespace {
 
 /// What each thread of the block does, given its linear index and the services.
-std::function<void(unsigned)> body;
+std::function<void(unsigned)> thread_body;
 const XtuneServices& services = BlockRunner::services();
 
 XtuneKernel kernel() {
   XtuneKernel k{};
   k.uses_fibers = true;
-  k.run_thread = [](void* const*, XtuneUint3 index) { body(index.x); };
+  k.run_thread = [](void* const*, XtuneUint3 index) { thread_body(index.x); };
   return k;
 }
 
 std::string run(BlockRunner& runner, unsigned threads, std::function<void(unsigned)> work) {
-  body = std::move(work);
+  thread_body = std::move(work);
   return runner.run(kernel(), nullptr, {threads, 1, 1});
 }
 

@@ -10,9 +10,11 @@
 #include "backends/backend.hpp"
 #include "base/files.hpp"
 #include "base/subprocess.hpp"
+#include "support/text.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
+using namespace xtune::test;
 
 namespace {
 
@@ -50,12 +52,10 @@ CommandResult run_sanitized(const std::string& source, const std::string& entry 
   return run_command({own_executable().string(), "--test-case=child of the sanitizer test", "--no-skip"}, options);
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 void check_report(const CommandResult& result, const std::string& what, const std::string& line) {
   CHECK_FALSE(result.ok());
-  CHECK_MESSAGE(contains(result.stderr_text, what), result.stderr_text);
-  CHECK_MESSAGE(contains(result.stderr_text, line), result.stderr_text);
+  CHECK_MESSAGE(has(result.stderr_text, what), result.stderr_text);
+  CHECK_MESSAGE(has(result.stderr_text, line), result.stderr_text);
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ TEST_CASE("a sanitized kernel is refused where no sanitizer was loaded") {
     FAIL("loaded");
   } catch (const CandidateFailure& failure) {
     CHECK(failure.outcome() == Outcome::launch_failed);
-    CHECK(contains(failure.what(), "LD_PRELOAD"));
+    CHECK(has(failure.what(), "LD_PRELOAD"));
   }
 }
 #endif

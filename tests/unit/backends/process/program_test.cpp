@@ -17,11 +17,13 @@
 #include "fakes/environment_variable.hpp"
 #include "fakes/limited_child.hpp"
 #include "fakes/limited_directory.hpp"
+#include "support/text.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
 using namespace xtune;
 using namespace xtune::process;
+using namespace xtune::test;
 
 namespace {
 
@@ -64,7 +66,6 @@ struct Shell {
   std::string read(const std::string& name) const { return read_if_there(folder.path() / name); }
 };
 
-bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 bool alive(int pid) { return pid > 0 && ::kill(pid, 0) == 0; }
 
 }  // namespace
@@ -91,22 +92,22 @@ TEST_CASE("an exit code is a failed launch, a signal a crash; both keep the end 
   CHECK(Shell("echo 'time 1'; echo first >&2; echo 'out of paper' >&2; exit 3").failure(&log) ==
         "launch_failed: the program ended with exit code 3: out of paper");
   CHECK(log == "first\nout of paper\n");
-  CHECK(says(Shell("kill -SEGV $$").failure(), "crashed: the program ended with killed by signal 11"));
+  CHECK(has(Shell("kill -SEGV $$").failure(), "crashed: the program ended with killed by signal 11"));
 }
 
 TEST_CASE("a program that is not there says so") {
   Shell shell("");
   shell.call.words = {"./no-such-program"};
-  CHECK(says(shell.failure(), "launch_failed: the program: cannot start ./no-such-program: no such file"));
+  CHECK(has(shell.failure(), "launch_failed: the program: cannot start ./no-such-program: no such file"));
 }
 
 TEST_CASE("a metric that is not found shows what was printed") {
   const std::string failure = Shell("echo 'speed: 12 parsecs'").failure();
-  CHECK(says(failure, "wrong_result: the time was not found: no line matches the regular expression"));
-  CHECK(says(failure, "the program printed:\nspeed: 12 parsecs"));
-  CHECK(says(Shell("echo oops >&2").failure(), "on standard error:)\noops"));
-  CHECK(says(Shell("true").failure(), "the program printed:\nnothing"));
-  CHECK(says(Shell("echo time nan").failure(), "wrong_result: the time was not found: it is 'nan'"));
+  CHECK(has(failure, "wrong_result: the time was not found: no line matches the regular expression"));
+  CHECK(has(failure, "the program printed:\nspeed: 12 parsecs"));
+  CHECK(has(Shell("echo oops >&2").failure(), "on standard error:)\noops"));
+  CHECK(has(Shell("true").failure(), "the program printed:\nnothing"));
+  CHECK(has(Shell("echo time nan").failure(), "wrong_result: the time was not found: it is 'nan'"));
 }
 
 TEST_CASE("what is expected must be in the output, and the check must end well, of the first run and of the last") {
@@ -124,7 +125,7 @@ TEST_CASE("what is expected must be in the output, and the check must end well, 
   program->run({});
   CHECK(shell.read("checks") == "checked\nchecked\n");
   shell.call.expect = "^result 43$";
-  CHECK(says(shell.failure(), "wrong_result: no line of the output matches what is expected, '^result 43$'"));
+  CHECK(has(shell.failure(), "wrong_result: no line of the output matches what is expected, '^result 43$'"));
   shell.call.expect.clear();
   shell.call.check = {"/bin/sh", "-c", "echo 'differs at 7' >&2; exit 1"};
   CHECK(shell.failure() == "wrong_result: the check ended with exit code 1: differs at 7");
@@ -150,7 +151,7 @@ TEST_CASE("a check that takes too long has not found the results wrong") {
   Shell shell("echo time 1");
   shell.call.check = {"/bin/sh", "-c", "sleep 30"};
   shell.call.timeout_s = 0.5;
-  CHECK(says(shell.failure(), "timed_out: the check ran longer than "));
+  CHECK(has(shell.failure(), "timed_out: the check ran longer than "));
 }
 
 TEST_CASE("a program whose results are right once only is wrong") {
@@ -179,9 +180,9 @@ TEST_CASE("a file that the program writes is read, and an old one is not taken f
   shell.call.time.file = "result.txt";
   CHECK(shell.run().time_ms == 5);
   shell.call.words = {"/bin/true"};
-  CHECK(says(shell.failure(), "the file is older than this run"));
+  CHECK(has(shell.failure(), "the file is older than this run"));
   shell.call.time.file = "other.txt";
-  CHECK(says(shell.failure(), "other.txt: the program did not write the file"));
+  CHECK(has(shell.failure(), "other.txt: the program did not write the file"));
 }
 
 TEST_CASE("{tmp} is empty when a run begins") {
@@ -207,7 +208,7 @@ TEST_CASE("a program that takes too long is killed with all that it has started"
       "setsid sh -c 'echo $$ > daemon; sleep 100' & sh -c 'echo $$ > child; sleep 100' & "
       "while ! test -s daemon || ! test -s child; do :; done; echo ready > ready; sleep 100");
   shell.call.timeout_s = 1;
-  CHECK(says(shell.failure(), "timed_out: the program ran longer than 1.0 s and was killed"));
+  CHECK(has(shell.failure(), "timed_out: the program ran longer than 1.0 s and was killed"));
   REQUIRE(shell.read("ready") == "ready\n");
   CHECK_FALSE(alive(std::stoi(shell.read("daemon"))));
   CHECK_FALSE(alive(std::stoi(shell.read("child"))));
@@ -267,7 +268,7 @@ TEST_CASE("builds: the file at {out} is the image; failures tell what the compil
   CHECK(failure("mkdir {out}") == "compile_failed: the build made a folder of {out}, which is to be one file");
   CHECK(failure("echo 'a.cpp:3:1: error: no such thing' >&2; exit 1") ==
         "compile_failed: the build ended with exit code 1: a.cpp:3:1: error: no such thing");
-  CHECK(says(failure("kill -SEGV $$"), "crashed: /bin/sh crashed: killed by signal 11"));
+  CHECK(has(failure("kill -SEGV $$"), "crashed: /bin/sh crashed: killed by signal 11"));
   CHECK_THROWS_AS(failure("echo 'cc: No space left on device' >&2; exit 1"), Error);
   CHECK_THROWS_AS(failure("echo 'cp: No space left on device' >&2; : > {out}"), Error);
   CHECK_THROWS_AS(failure("echo 'sh: 0: Cannot fork' >&2"), Error);
@@ -372,7 +373,7 @@ TEST_CASE("under a limit of the user's shell no failing end is the configuration
   CHECK(lack(check) == "wrong_result none");
   CHECK(limited(Shell("echo time none")) == "wrong_result none");
   const auto why = [] { return Shell("exit 3").failure(); };
-  CHECK(says(fakes::under_limit(RLIMIT_CPU, 1000, why), "(under a limit on CPU time (ulimit -t)"));
+  CHECK(has(fakes::under_limit(RLIMIT_CPU, 1000, why), "(under a limit on CPU time (ulimit -t)"));
 }
 
 TEST_CASE("a failure counts as the machine's where the system killed something for memory, whatever its end") {

@@ -3,8 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include "support/text.hpp"
+
 using namespace xtune;
 using namespace xtune::process;
+using namespace xtune::test;
 using Form = ProgramValue::Form;
 
 namespace {
@@ -32,8 +35,6 @@ std::string complaint(const ProgramValue& value, const std::string& text) {
   }
 }
 
-bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("a JSON path leads to a number") {
@@ -49,16 +50,16 @@ TEST_CASE("a JSON path leads to a number") {
 
 TEST_CASE("JSON that follows other lines counts, and of several lines the last") {
   CHECK(read_number(time_at(Form::json, "t"), "warming up\n{\"t\": 1}\n{\"t\": 2}\ndone\n") == 2);
-  CHECK(says(complaint(time_at(Form::json, "t"), "no braces at all\n"), "nor any line is JSON"));
+  CHECK(has(complaint(time_at(Form::json, "t"), "no braces at all\n"), "nor any line is JSON"));
 }
 
 TEST_CASE("a path that ends too soon says where, and names the nearest key") {
   const std::string text = R"({"runs": [{"time": 1}], "name": "x", "flag": true})";
-  CHECK(says(complaint(time_at(Form::json, "runs[3].time"), text), "ends at [3]: the list has 1 items"));
-  CHECK(says(complaint(time_at(Form::json, "runs[0].tine"), text), "no such key (did you mean 'time'?)"));
-  CHECK(says(complaint(time_at(Form::json, "name.x"), text), "there is a string"));
-  CHECK(says(complaint(time_at(Form::json, "runs"), text), "leads to a array"));
-  CHECK(says(complaint(time_at(Form::json, "flag"), text), "leads to a boolean"));
+  CHECK(has(complaint(time_at(Form::json, "runs[3].time"), text), "ends at [3]: the list has 1 items"));
+  CHECK(has(complaint(time_at(Form::json, "runs[0].tine"), text), "no such key (did you mean 'time'?)"));
+  CHECK(has(complaint(time_at(Form::json, "name.x"), text), "there is a string"));
+  CHECK(has(complaint(time_at(Form::json, "runs"), text), "leads to a array"));
+  CHECK(has(complaint(time_at(Form::json, "flag"), text), "leads to a boolean"));
 }
 
 TEST_CASE("a CSV column counts by its name, the last row unless another is asked for") {
@@ -67,8 +68,8 @@ TEST_CASE("a CSV column counts by its name, the last row unless another is asked
   CHECK(read_number(time_at(Form::csv, "met (ms)", "", 0), text) == 1.5);
   CHECK(read_number(time_at(Form::csv, "met (ms)", "", -2), text) == 1.5);
   CHECK(read_number(time_at(Form::csv, "iters"), text) == 20);
-  CHECK(says(complaint(time_at(Form::csv, "met (ms)", "", 2), text), "has 2 values, and row 2 is wanted"));
-  CHECK(says(complaint(time_at(Form::csv, "net (ms)"), "name,met (ms)\na,1\n"), "did you mean 'met (ms)'"));
+  CHECK(has(complaint(time_at(Form::csv, "met (ms)", "", 2), text), "has 2 values, and row 2 is wanted"));
+  CHECK(has(complaint(time_at(Form::csv, "net (ms)"), "name,met (ms)\na,1\n"), "did you mean 'met (ms)'"));
   CHECK(read_number(time_at(Form::csv, "time"), "time\r\n4\r\n") == 4);
   CHECK(read_number(time_at(Form::csv, "time"), "\xEF\xBB\xBFtime,n\n4,1\n") == 4);
 }
@@ -76,11 +77,11 @@ TEST_CASE("a CSV column counts by its name, the last row unless another is asked
 TEST_CASE("an empty cell of CSV is no number, and no other row stands in for it") {
   const std::string text = "name,t (ms)\na,5\nb,\n";
   for (const int row : {-1, 1})
-    CHECK(says(complaint(time_at(Form::csv, "t (ms)", "", row), text), "the column 't (ms)' is empty in row 1"));
-  CHECK(says(complaint(time_at(Form::csv, "t"), "name,t\na,\"\"\n"), "is empty in row 0"));
+    CHECK(has(complaint(time_at(Form::csv, "t (ms)", "", row), text), "the column 't (ms)' is empty in row 1"));
+  CHECK(has(complaint(time_at(Form::csv, "t"), "name,t\na,\"\"\n"), "is empty in row 0"));
   CHECK(read_number(time_at(Form::csv, "t (ms)", "", 0), text) == 5);
   CHECK(read_number(time_at(Form::csv, "t (ms)", "", -2), text) == 5);
-  CHECK(says(complaint(time_at(Form::csv, "t (ms)"), "name,t (ms)\n\n"), "has 0 values"));
+  CHECK(has(complaint(time_at(Form::csv, "t (ms)"), "name,t (ms)\n\n"), "has 0 values"));
 }
 
 TEST_CASE("a quoted field of CSV may hold line ends, commas and quotes") {
@@ -98,7 +99,7 @@ TEST_CASE("a regular expression's first group counts, on the last line that matc
   const std::string text = "step 1: 5.0 ms\nstep 2: 4.0 ms\ntotal\n";
   CHECK(read_number(time_at(Form::regex, "step \\d+: ([0-9.]+)"), text) == 4);
   CHECK(read_number(time_at(Form::regex, "[0-9.]+ ms"), text) == 4);
-  CHECK(says(complaint(time_at(Form::regex, "took (.*)"), text), "no line matches the regular expression 'took (.*)'"));
+  CHECK(has(complaint(time_at(Form::regex, "took (.*)"), text), "no line matches the regular expression 'took (.*)'"));
   CHECK(line_matches("^total$", text));
   CHECK_FALSE(line_matches("^step 3", text));
 }
@@ -106,7 +107,7 @@ TEST_CASE("a regular expression's first group counts, on the last line that matc
 TEST_CASE("a line of megabytes is looked at from its beginning") {
   const std::string text = "time 3 " + std::string(4'000'000, 'x') + "\n";
   CHECK(read_number(time_at(Form::regex, "time ([0-9]+)"), text) == 3);
-  CHECK(says(complaint(time_at(Form::regex, "y"), text), "no line matches"));
+  CHECK(has(complaint(time_at(Form::regex, "y"), text), "no line matches"));
 }
 
 TEST_CASE("a time is in milliseconds by the unit behind it, else by the spec's") {
@@ -120,25 +121,25 @@ TEST_CASE("a time is in milliseconds by the unit behind it, else by the spec's")
   CHECK(read("7 \xC2\xB5s") == doctest::Approx(0.007));
   CHECK(read("9ns") == doctest::Approx(9e-6));
   CHECK(read("+1e3 ms") == 1000);
-  CHECK(says(complaint(time_at(Form::regex, "(.*)"), "5 furlongs"), "is no unit of time"));
+  CHECK(has(complaint(time_at(Form::regex, "(.*)"), "5 furlongs"), "is no unit of time"));
 }
 
 TEST_CASE("what is no time is refused: NaN, infinity, zero, below, and words") {
   for (const char* text : {"nan", "NaN", "inf", "-inf", "-nan"}) {
     CAPTURE(text);
-    CHECK(says(complaint(time_at(Form::regex, "(.*)"), text), "it is '" + std::string(text) + "'"));
+    CHECK(has(complaint(time_at(Form::regex, "(.*)"), text), "it is '" + std::string(text) + "'"));
   }
   for (const char* text : {"0", "-1.5", "0.0 us"}) {
     CAPTURE(text);
-    CHECK(says(complaint(time_at(Form::regex, "(.*)"), text), "must be above zero"));
+    CHECK(has(complaint(time_at(Form::regex, "(.*)"), text), "must be above zero"));
   }
-  CHECK(says(complaint(time_at(Form::regex, "(.*)"), "fast"), "'fast' is no number"));
+  CHECK(has(complaint(time_at(Form::regex, "(.*)"), "fast"), "'fast' is no number"));
 }
 
 TEST_CASE("a metric has its own unit, and may be zero or below") {
   CHECK(read_number(metric(Form::regex, "(.*)", "GB/s"), "12.5 GB/s") == 12.5);
   CHECK(read_number(metric(Form::regex, "(.*)", "GB/s"), "-3") == -3);
-  CHECK(says(complaint(metric(Form::regex, "(.*)", "GB/s"), "12 MB/s"), "is not in GB/s, as the spec says it is"));
-  CHECK(says(complaint(metric(Form::regex, "(.*)"), "12 MB/s"), "more than a number"));
-  CHECK(says(complaint(metric(Form::regex, "(.*)"), "nan"), "it is 'nan'"));
+  CHECK(has(complaint(metric(Form::regex, "(.*)", "GB/s"), "12 MB/s"), "is not in GB/s, as the spec says it is"));
+  CHECK(has(complaint(metric(Form::regex, "(.*)"), "12 MB/s"), "more than a number"));
+  CHECK(has(complaint(metric(Form::regex, "(.*)"), "nan"), "it is 'nan'"));
 }

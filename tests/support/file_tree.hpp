@@ -1,0 +1,22 @@
+// A temporary folder that tests write files into.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "base/files.hpp"
+
+namespace xtune::test {
+
+struct FileTree {
+  TemporaryDirectory folder;
+  std::string path(const std::string& name) const { return (folder.path() / name).string(); }
+  /// Makes the folders that lead to the file.
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
+    std::ofstream(path(name), std::ios::binary) << text;
+  }
+};
+
+}  // namespace xtune::test
