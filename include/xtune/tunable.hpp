@@ -29,7 +29,7 @@ class Formula {
   Formula(std::string text) : text_(std::move(text)) {}  // NOLINT(google-explicit-constructor)
   /// A number.
   template <Arithmetic T>
-  Formula(T number) : text_(to_text(to_value(number))) {}     // NOLINT(google-explicit-constructor)
+  Formula(T number) : text_(to_text(Value(number))) {}        // NOLINT(google-explicit-constructor)
   const std::string& text() const noexcept { return text_; }  ///< as the spec has it
 
  private:
@@ -91,7 +91,7 @@ class Tunable {
   /// A size that expressions know by name, and its default.
   template <class T>
   Tunable& problem(const std::string& name, const T& value) {
-    return set_problem(name, to_value(value));
+    return set_problem(name, Value(value));
   }
   /// One of several problems that are tuned in one run; names that are left out have their defaults.
   Tunable& add_case(const Bindings& problem);
@@ -105,7 +105,7 @@ class Tunable {
   template <class T>
   Tunable& param(const std::string& name, const std::vector<T>& values, ParamKind kind = ParamKind::compile_time) {
     std::vector<Value> list;
-    for (const auto& value : values) list.push_back(to_value(static_cast<const T&>(value)));
+    for (const auto& value : values) list.push_back(Value(static_cast<const T&>(value)));
     return add_param(name, list, kind);
   }
   /// min, min + step, ... up to max.
@@ -194,17 +194,17 @@ class Tunable {
   /// A key of [validate], [measure] or [search] by its name: measure("rep", 20), search("strategy", "random").
   template <class T>
   Tunable& validate(const std::string& key, const T& value) {
-    return set("validate", key, to_value(value));
+    return set("validate", key, Value(value));
   }
   /// See docs/measuring.md: measure("flush", "none").
   template <class T>
   Tunable& measure(const std::string& key, const T& value) {
-    return set("measure", key, to_value(value));
+    return set("measure", key, Value(value));
   }
   /// See docs/search.md: search("evals", 100).
   template <class T>
   Tunable& search(const std::string& key, const T& value) {
-    return set("search", key, to_value(value));
+    return set("search", key, Value(value));
   }
   /// Shown with results: metric("GB_per_s", "12 * N / time_s / 1e9").
   Tunable& metric(const std::string& name, const Formula& expression);

@@ -14,7 +14,7 @@ std::int64_t size_of_case(const Bindings& problem) { return std::get<std::int64_
 
 Tunable two_cases(const char* rule) {
   Tunable tunable = saxpy();
-  tunable.add_case({{"N", to_value(64)}}).add_case({{"N", to_value(128)}}).across(rule);
+  tunable.add_case({{"N", Value(64)}}).add_case({{"N", Value(128)}}).across(rule);
   return tunable;
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("the best of each case are measured in the others, with the same data 
 
 TEST_CASE("one case, a stop, and a rule that there is none of") {
   TuneSettings settings = host_settings();
-  settings.problem = {{"N", to_value(64)}};
+  settings.problem = {{"N", Value(64)}};
   const std::vector<Result> one = tune_cases(two_cases("worst"), settings);
   REQUIRE(one.size() == 1);
   CHECK_FALSE(one[0].across);

@@ -54,9 +54,9 @@ TEST_CASE("a winner serves its process where the store cannot be written, or not
   check_saxpy(kernel, 512);
   CHECK(caller.measured >= 4);
   const std::size_t before = caller.measured;
-  const Choice choice = kernel.choice({{"N", to_value(512)}});
+  const Choice choice = kernel.choice({{"N", Value(512)}});
   CHECK(choice.kind == Choice::Kind::exact);
-  CHECK(choice.measured_for == Bindings{{"N", to_value(512)}});
+  CHECK(choice.measured_for == Bindings{{"N", Value(512)}});
   check_saxpy(kernel, 512);
   CHECK(caller.measured == before);
   CHECK(count_of(caller.messages, "serves this process alone") == 1);
@@ -130,7 +130,7 @@ TEST_CASE("a relative store stays where it was when the kernel was loaded") {
   std::filesystem::current_path(here);
   CHECK(std::filesystem::exists(folder.path() / "store/records"));
   CHECK(std::filesystem::is_empty(elsewhere.path()));
-  CHECK(kernel.choice({{"N", to_value(512)}}).kind == Choice::Kind::exact);
+  CHECK(kernel.choice({{"N", Value(512)}}).kind == Choice::Kind::exact);
 }
 
 TEST_CASE("a callback that changes the working folder moves no store, and a folder that is gone is an error") {

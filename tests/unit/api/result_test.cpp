@@ -18,7 +18,7 @@ using namespace api_test;
 Result example() {
   Result result;
   result.kernel_name = "saxpy";
-  result.problem = {{"N", to_value(64)}, {"layout", to_value("row")}, {"scale", to_value(1.0)}};
+  result.problem = {{"N", Value(64)}, {"layout", Value("row")}, {"scale", Value(1.0)}};
   result.device = {"cuda", "NVIDIA H200", "sm_90", 2};
   result.toolchain = "nvrtc 13.0";
   Measurement measurement;
@@ -45,7 +45,7 @@ Result example() {
   result.binary->arguments = {{"x", WinningArgument::Kind::buffer, DType::f16, {8, 4}, "", {}},
                               {"y", WinningArgument::Kind::written, DType::f32, {8}, "", {}},
                               {"n", WinningArgument::Kind::scalar, DType::i32, {}, "N", {}},
-                              {"step", WinningArgument::Kind::scalar, DType::f64, {}, "UNROLL / 2", to_value(1.0)}};
+                              {"step", WinningArgument::Kind::scalar, DType::f64, {}, "UNROLL / 2", Value(1.0)}};
   return result;
 }
 
@@ -182,7 +182,7 @@ TEST_CASE("compile_all compiles what it is given, in order") {
   CHECK(has(compiled[2].message, "not valid"));
   CHECK(has(refused(ErrorKind::invalid_argument,
                     [&] {
-                      compile_all(tunable, {{{"BLOCK", to_value(32)}}}, settings);
+                      compile_all(tunable, {{{"BLOCK", Value(32)}}}, settings);
                     }),
             "UNROLL has no value"));
   CHECK(compile_all(tunable, {}, settings).empty());
@@ -201,7 +201,7 @@ TEST_CASE("all_configs lists the space, predicates included") {
   CHECK(all_configs(tunable, settings) ==
         std::vector<Bindings>{config(32, 1), config(32, 2), config(64, 1), config(64, 2)});
   CHECK(has(refused(ErrorKind::invalid_argument, [&] { all_configs(tunable, settings, 3); }), "4 valid"));
-  tunable.constraint({"BLOCK"}, [](const Bindings& values) { return values.at("BLOCK") == to_value(64); });
+  tunable.constraint({"BLOCK"}, [](const Bindings& values) { return values.at("BLOCK") == Value(64); });
   CHECK(all_configs(tunable, settings) == std::vector<Bindings>{config(64, 1), config(64, 2)});
 }
 

@@ -25,8 +25,8 @@ TEST_CASE("settings that make no sense are refused") {
   CHECK(has(refused_with([](TuneSettings& s) { s.jobs = 100000; }), "jobs is 100000"));
   CHECK(has(refused_with([](TuneSettings& s) { s.backend = "hots"; }), "hots"));
   CHECK(has(refused_with([](TuneSettings& s) { s.devices = {99}; }), "99"));
-  CHECK(has(refused_with([](TuneSettings& s) { s.problem = {{"M", to_value(1)}}; }), "'M' is no name of the problem"));
-  CHECK(has(refused_with([](TuneSettings& s) { s.problem = {{"N", to_value("big")}}; }), "string 'big'"));
+  CHECK(has(refused_with([](TuneSettings& s) { s.problem = {{"M", Value(1)}}; }), "'M' is no name of the problem"));
+  CHECK(has(refused_with([](TuneSettings& s) { s.problem = {{"N", Value("big")}}; }), "string 'big'"));
   CHECK(has(refused_with([](TuneSettings& s) {
               s.configs = {config(32, 1)};
               s.configs_of = [](const Bindings&) { return std::vector<Bindings>(); };
@@ -36,9 +36,9 @@ TEST_CASE("settings that make no sense are refused") {
   settings.strategy = "magic";
   CHECK_THROWS_AS(tune(saxpy(), settings), Error);
   settings = host_settings();
-  settings.problem = {{"N", to_value(-5)}};
+  settings.problem = {{"N", Value(-5)}};
   CHECK_THROWS_AS(tune(saxpy(), settings), Error);
-  settings.problem = {{"N", to_value(std::int64_t{1} << 60)}};
+  settings.problem = {{"N", Value(std::int64_t{1} << 60)}};
   CHECK_THROWS_AS(tune(saxpy().reference(saxpy_reference), settings), Error);
 }
 
