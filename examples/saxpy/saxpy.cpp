@@ -33,8 +33,8 @@ xtune::Tunable saxpy(const std::vector<float>& x, const std::vector<float>& y, f
       .constraint({"BLOCK", "UNROLL"}, [](int block, int unroll) { return block * unroll >= 128; })
       .grid({"ceildiv(N, BLOCK * UNROLL)"})
       .block({"BLOCK"})
-      .input("x", x)
-      .inout("y", y)
+      .input("x", x, "N")
+      .inout("y", y, "N")
       .scalar("a", a)
       .scalar("n", xtune::DType::i32, "N")
       .metric("GB_per_s", "12 * N / time_s / 1e9");

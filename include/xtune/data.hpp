@@ -17,12 +17,10 @@
 
 #include "xtune/dtype.hpp"
 #include "xtune/error.hpp"
+#include "xtune/fill.hpp"
 #include "xtune/value.hpp"
 
 namespace xtune {
-
-/// Throws Error(invalid_argument) for a number that is none of DType's.
-void require_dtype(DType dtype);
 
 /// The contents of an input. Copies are cheap: they share what is held.
 class Data {
@@ -30,12 +28,10 @@ class Data {
   /// Makes the bytes for one problem: elements one after another in C order.
   using Generator = std::function<std::vector<std::byte>(const Bindings& problem)>;
 
-  /// As the fill word "auto" does: small random numbers that suit the type.
+  /// Filled by Fill::automatic: small random numbers that suit the type.
   Data() = default;
-  /// A fill word: auto integer uniform normal randn zero one range.
-  Data(const char* fill) : fill_(fill ? fill : "") {}  // NOLINT(google-explicit-constructor)
-  /// A fill word.
-  Data(std::string fill) : fill_(std::move(fill)) {}  // NOLINT(google-explicit-constructor)
+  /// Filled by a rule.
+  Data(Fill fill) : fill_(fill) {}  // NOLINT(google-explicit-constructor)
   /// A copy of host elements.
   template <class T>
   Data(const std::vector<T>& values) : Data(copy(dtype_of<T>(), values)) {}  // NOLINT(google-explicit-constructor)
@@ -57,14 +53,14 @@ class Data {
 
   /// How the contents come.
   enum class Kind {
-    fill,      ///< a fill word
+    fill,      ///< a fill rule
     host,      ///< elements held here
     file,      ///< a .npy file
     device,    ///< device memory
     generator  ///< a function of the problem
   };
   Kind kind() const noexcept { return kind_; }                           ///< how the contents come
-  const std::string& fill() const noexcept { return fill_; }             ///< fill: the word
+  Fill fill() const noexcept { return fill_; }                           ///< fill: the rule
   std::optional<DType> dtype() const noexcept { return dtype_; }         ///< host: of the elements
   std::span<const std::byte> host() const noexcept;                      ///< host: the elements
   const std::filesystem::path& path() const noexcept { return path_; }   ///< file
@@ -84,7 +80,7 @@ class Data {
     }
   }
   Kind kind_ = Kind::fill;
-  std::string fill_ = "auto";
+  Fill fill_ = Fill::automatic;
   std::optional<DType> dtype_;
   std::shared_ptr<const std::vector<std::byte>> host_;
   std::filesystem::path path_;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "xtune/across_rule.hpp"
 #include "xtune/dtype.hpp"
 #include "xtune/outcome.hpp"
 #include "xtune/value.hpp"
@@ -16,6 +17,8 @@
 namespace xtune {
 
 class Kernel;
+template <class Type>
+class TypedKernel;
 
 /// Times of one configuration's launches, in milliseconds; all zero unless its outcome is ok or pruned.
 struct Timing {
@@ -99,8 +102,8 @@ struct WinningKernel {
 /// The configuration that serves all cases of a tune_cases, where the spec asks for one ([objective] across), as it
 /// concerns one case.
 struct Across {
-  std::string rule;         ///< "geomean" or "worst"
-  double score = 0;         ///< of the ratios of all cases: their geometric mean, or the worst
+  AcrossRule rule = AcrossRule::geomean;  ///< how it was chosen
+  double score = 0;                       ///< of the ratios of all cases: their geometric mean, or the worst
   double ratio = 0;         ///< of its time (or objective) in this case to that of the case's best; at least 1
   Measurement measurement;  ///< of it in this case
 };
@@ -137,6 +140,10 @@ struct Result {
   /// the backend has no driver here, unsupported for a kernel that no call can pass its arguments (a tensor map). A
   /// device that does not take the binary is Error(unavailable) out of the first call.
   Kernel kernel(bool checked = true) const;
+  /// The same as a typed kernel: kernel<void(const float* x, float* y, int n)>(). Throws Error(invalid_argument) where
+  /// the type does not fit.
+  template <class Type>
+  TypedKernel<Type> kernel(bool checked = true) const;
 
   /// Writes best_config.json, latency.json, and kernel.cu and the binary (kernel.cubin, kernel.hsaco, kernel.so) where
   /// they are known; other files of the folder stay. Throws Error(nothing_valid) without a winner,

@@ -98,7 +98,7 @@ TEST_CASE("what an application's own reference or check found wrong is not launc
   const TemporaryDirectory folder;
   Tunable wrong = saxpy(256);
   SUBCASE("a check") {
-    wrong.check([](const Arguments&) { return false; }, "never");
+    wrong.output_check([](const Arguments&) { return false; }, "never");
   }
   SUBCASE("a reference, and data") {
     wrong.data("x", std::vector<float>(256, 1.0f));
@@ -156,7 +156,7 @@ TEST_CASE("where every configuration is wrong nothing is launched, and later cal
   Caller caller(shared_store());
   caller.settings.tuning.fresh = true;
   Tunable wrong = saxpy(256);
-  wrong.check([](const Arguments&) { return false; }, "never");
+  wrong.output_check([](const Arguments&) { return false; }, "never");
   const Kernel kernel = load(wrong, caller.settings);
   std::vector<float> x(256, 3.0f), y(256, 1.0f);
   const auto call = [&] { kernel(nullptr, static_cast<const float*>(x.data()), y.data(), 2.0f, 256); };

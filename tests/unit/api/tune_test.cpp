@@ -86,7 +86,7 @@ TEST_CASE("a reference in code finds the wrong configurations") {
 TEST_CASE("a check in code judges every configuration, in either isolation") {
   Tunable tunable = saxpy();
   std::set<Bindings> seen;
-  tunable.check(
+  tunable.output_check(
       [&](const Arguments& arguments) {
         seen.insert(arguments.config);
         const auto expected = saxpy_reference(arguments);
@@ -113,7 +113,7 @@ TEST_CASE("a check in code judges every configuration, in either isolation") {
 
 TEST_CASE("a check that judges by exceptions alone") {
   Tunable tunable = saxpy();
-  tunable.check([](const Arguments& arguments) { (void)arguments.output("typo"); });
+  tunable.output_check([](const Arguments& arguments) { (void)arguments.output("typo"); });
   const Result result = tune(tunable, host_settings());
   CHECK_FALSE(result.found());
   CHECK(has(refused(ErrorKind::nothing_valid, [&] { result.best(); }), "there is no output 'typo'"));
@@ -123,7 +123,7 @@ TEST_CASE("what lies behind a device pointer is copied once") {
   const std::vector<float> x(1024, 5.0f);
   Tunable tunable = saxpy();
   tunable.data("x", Data::device(x.data(), x.size() * sizeof(float)))
-      .data("y", "zero")
+      .data("y", Fill::zero)
       .reference([](const Arguments& a) {
         CHECK(a.input("x").as<float>()[1023] == 5.0f);
         return std::vector<float>(1024, 10.0f);

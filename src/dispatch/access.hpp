@@ -1,0 +1,21 @@
+// The library's own way to what its public classes keep private.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "xtune/kernel.hpp"
+#include "xtune/tunable.hpp"
+
+namespace xtune {
+
+struct Access {
+  static Kernel kernel(std::shared_ptr<detail::KernelState> state,
+                       std::shared_ptr<const detail::Binding> binding) noexcept {
+    return {std::move(state), std::move(binding)};
+  }
+  /// Throws Error(invalid_argument) for a Tunable that was moved from.
+  static const detail::TunableState& state(const Tunable& tunable) { return tunable.state(); }
+};
+
+}  // namespace xtune
