@@ -1,8 +1,6 @@
 // Calling the best build of a kernel from an application, in the application's own context and stream.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -11,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "xtune/detail/arguments.hpp"
+#include "xtune/stream.hpp"
 #include "xtune/tunable.hpp"
 #include "xtune/tune.hpp"
 #include "xtune/value.hpp"
@@ -54,8 +54,6 @@ struct LoadSettings {
   TuneSettings tuning;
   /// A line that somebody should read, from any thread; empty: standard error. What it throws is dropped.
   std::function<void(const std::string&)> on_message;
-  /// Lives as long as the kernel and all its copies: what the settings borrow.
-  std::shared_ptr<const void> kept;
 };
 
 /// Which configuration answers for a problem, and why.
@@ -80,64 +78,6 @@ struct Choice {
 const char* to_string(Choice::Kind kind) noexcept;  ///< "exact", "bucket", "nearest", "default"
 
 namespace detail {
-
-/// What C++ knows of an argument's type.
-struct ArgumentType {
-  enum class Class : std::uint8_t { other, boolean, integer, floating };
-  bool is_pointer = false;
-  bool writable = true;         ///< pointers: not to const
-  Class number = Class::other;  ///< of the value, or of what the pointer leads to
-  std::uint16_t bytes = 0;      ///< likewise; 0: not known (void)
-};
-
-struct Signature {
-  const ArgumentType* types;
-  std::size_t count;
-};
-
-template <class T>
-constexpr ArgumentType::Class class_of() {
-  if constexpr (std::is_same_v<T, bool>) return ArgumentType::Class::boolean;
-  if constexpr (std::is_integral_v<T>) return ArgumentType::Class::integer;
-  if constexpr (std::is_floating_point_v<T>) return ArgumentType::Class::floating;
-  return ArgumentType::Class::other;
-}
-
-template <class T, class = void>
-struct BytesOf {
-  static constexpr std::uint16_t value = 0;
-};
-template <class T>
-struct BytesOf<T, std::void_t<decltype(sizeof(T))>> {
-  static constexpr std::uint16_t value = sizeof(T) < 0xffff ? static_cast<std::uint16_t>(sizeof(T)) : 0xffff;
-};
-
-template <class T>
-constexpr ArgumentType type_of() {
-  if constexpr (std::is_null_pointer_v<T>) {
-    return {true, true, ArgumentType::Class::other, 0};
-  } else if constexpr (std::is_pointer_v<T>) {
-    using Pointee = std::remove_pointer_t<T>;
-    using Element = std::remove_cv_t<Pointee>;
-    if constexpr (std::is_void_v<Element> || std::is_function_v<Element>)
-      return {true, !std::is_const_v<Pointee>, ArgumentType::Class::other, 0};
-    else
-      return {true, !std::is_const_v<Pointee>, class_of<Element>(), BytesOf<Element>::value};
-  } else if constexpr (std::is_enum_v<T>) {
-    return {false, true, class_of<std::underlying_type_t<T>>(), static_cast<std::uint16_t>(sizeof(T))};
-  } else {
-    static_assert(std::is_trivially_copyable_v<T>, "a kernel takes device pointers and plain values");
-    static_assert(sizeof(T) <= 16, "a kernel's scalar argument has at most 16 bytes");
-    return {false, true, class_of<T>(), static_cast<std::uint16_t>(sizeof(T))};
-  }
-}
-
-template <class... Arguments>
-struct TypesOf {
-  static constexpr ArgumentType types[sizeof...(Arguments) + 1] = {type_of<Arguments>()..., {}};
-  static constexpr Signature signature{types, sizeof...(Arguments)};
-};
-
 class KernelState;
 struct Binding;
 
@@ -149,10 +89,10 @@ struct Binding;
 /// call runs the kernel and waits, whatever the stream.
 class Kernel {
  public:
-  /// Queues one launch. `stream` is a cudaStream_t, CUstream or hipStream_t. The arguments are the kernel's own, in its
-  /// order, but those scalars whose value in the spec names a tuning parameter: these are filled in. Problem sizes are
-  /// taken from the scalars whose value in the spec is such a name alone ("N"); of a size that none tells see
-  /// for_problem.
+  /// Queues one launch. `stream` is a cudaStream_t, CUstream, hipStream_t or nullptr. The arguments are the kernel's
+  /// own, in its order, but those scalars whose value in the spec names a tuning parameter: these are filled in.
+  /// Problem sizes are taken from the scalars whose value in the spec is such a name alone ("N"); of a size that none
+  /// tells see for_problem.
   ///
   /// A problem seen before costs a lookup without locks. A new one is prepared first: chosen, loaded from the store,
   /// and compiled only where the store does not have it.
@@ -160,9 +100,9 @@ class Kernel {
   /// Throws Error: invalid_argument for arguments that do not fit the spec (the count always, the rest when checked),
   /// unavailable when there is no context or the launch fails, nothing_valid when no configuration runs here.
   template <class... Arguments>
-  void operator()(void* stream, Arguments... arguments) const {
+  void operator()(Stream stream, Arguments... arguments) const {
     const void* values[sizeof...(Arguments) + 1] = {static_cast<const void*>(&arguments)..., nullptr};
-    call(stream, values, detail::TypesOf<Arguments...>::signature);
+    call(stream.handle(), values, detail::TypesOf<Arguments...>::signature);
   }
 
   /// The same kernel for problems with these sizes, which are then not taken from scalars. Throws
@@ -187,14 +127,55 @@ class Kernel {
   Kernel(const Kernel&) = default;             ///< shares everything; a move does the same, and leaves the other fit
   Kernel& operator=(const Kernel&) = default;  ///< shares everything; a move does the same, and leaves the other fit
 
-  /// For the library.
-  Kernel(std::shared_ptr<detail::KernelState> state, std::shared_ptr<const detail::Binding> binding) noexcept;
-
  private:
+  friend struct Access;
+  template <class Type>
+  friend class TypedKernel;
+  Kernel(std::shared_ptr<detail::KernelState> state, std::shared_ptr<const detail::Binding> binding) noexcept;
+  void check_signature(const detail::Signature& signature) const;
   void call(void* stream, const void* const* values, const detail::Signature& signature) const;
 
   std::shared_ptr<detail::KernelState> state_;
   std::shared_ptr<const detail::Binding> binding_;
+};
+
+/// A kernel whose call is that of a C++ function: load<void(const float* x, float* y, int n)>(...). The compiler checks
+/// number, types and constness of the arguments at each call, and converts them as for any function. The type is
+/// compared with the spec once, when the kernel is made.
+template <class Type>
+class TypedKernel {
+  static_assert(!std::is_same_v<Type, Type>, "TypedKernel: the type of a kernel is void(Arguments...)");
+};
+
+/// A kernel whose call is that of a C++ function.
+template <class... Arguments>
+class TypedKernel<void(Arguments...)> {
+ public:
+  /// Throws Error(invalid_argument) that names the argument where the spec takes another number of arguments, another
+  /// type, or writes through a pointer to const.
+  explicit TypedKernel(Kernel kernel) : TypedKernel(std::move(kernel), Checked{}) {
+    kernel_.check_signature(detail::TypesOf<Arguments...>::checked_signature);
+  }
+
+  /// As Kernel's call. Which memory pointers lead to is checked as LoadSettings::checked says, types are not checked
+  /// again.
+  void operator()(Stream stream, Arguments... arguments) const {
+    const void* values[sizeof...(Arguments) + 1] = {static_cast<const void*>(&arguments)..., nullptr};
+    kernel_.call(stream.handle(), values, detail::TypesOf<Arguments...>::checked_signature);
+  }
+
+  const Kernel& untyped() const noexcept { return kernel_; }  ///< the same kernel without the type
+  /// As Kernel::for_problem.
+  TypedKernel for_problem(const Bindings& sizes) const { return TypedKernel(kernel_.for_problem(sizes), Checked{}); }
+  Choice choice(const Bindings& problem = {}) const { return kernel_.choice(problem); }  ///< as Kernel::choice
+  void prepare(const Bindings& problem = {}) const { kernel_.prepare(problem); }         ///< as Kernel::prepare
+  void wait() const { kernel_.wait(); }                                                  ///< as Kernel::wait
+  const std::string& name() const noexcept { return kernel_.name(); }                    ///< of the kernel
+
+ private:
+  struct Checked {};
+  TypedKernel(Kernel kernel, Checked) : kernel_(std::move(kernel)) {}
+  Kernel kernel_;
 };
 
 /// The kernel of a spec file. Makes no context. Throws Error: invalid_spec, io, unavailable where the backend has no
@@ -204,24 +185,34 @@ Kernel load(const std::filesystem::path& spec, const LoadSettings& settings = {}
 /// Of a spec built in code; it may be changed or go afterwards. settings.defines are not looked at.
 Kernel load(const Tunable& tunable, const LoadSettings& settings = {});
 
-namespace detail {
-struct OpenedSpec {
-  std::filesystem::path spec;
-  std::shared_ptr<const void> kept;  ///< without it the spec goes
-};
-OpenedSpec open_bundled_spec(const std::filesystem::path& bundle, std::string kernel);
-}  // namespace detail
-
 /// A kernel out of a bundle that carries its spec (`xtune store bundle --spec`), from a place that may be read-only:
 /// no other file is needed, and no store. The spec and its sources are put into a private temporary folder until the
 /// kernel goes. kernel: its name; may be empty where the bundle has one spec alone. settings.bundle is not looked at.
 /// Throws Error as load, and Error(invalid_argument) that lists the bundle's kernels where it has none of that name.
-inline Kernel load_bundle(const std::filesystem::path& bundle, const std::string& kernel = "",
-                          LoadSettings settings = {}) {
-  detail::OpenedSpec opened = detail::open_bundled_spec(bundle, kernel);
-  settings.bundle = bundle;
-  settings.kept = std::move(opened.kept);
-  return load(opened.spec, settings);
+Kernel load_bundle(const std::filesystem::path& bundle, const std::string& kernel = "", LoadSettings settings = {});
+
+/// load as a typed kernel: load<void(const float* x, float* y, int n)>("axpy.toml"). Throws Error as load, and
+/// Error(invalid_argument) where the type does not fit the spec.
+template <class Type>
+TypedKernel<Type> load(const std::filesystem::path& spec, const LoadSettings& settings = {}) {
+  return TypedKernel<Type>(load(spec, settings));
+}
+/// The same of a spec built in code.
+template <class Type>
+TypedKernel<Type> load(const Tunable& tunable, const LoadSettings& settings = {}) {
+  return TypedKernel<Type>(load(tunable, settings));
+}
+/// load_bundle as a typed kernel. Throws Error as load_bundle, and Error(invalid_argument) where the type does not fit
+/// the spec.
+template <class Type>
+TypedKernel<Type> load_bundle(const std::filesystem::path& bundle, const std::string& kernel = "",
+                              LoadSettings settings = {}) {
+  return TypedKernel<Type>(load_bundle(bundle, kernel, std::move(settings)));
+}
+
+template <class Type>
+TypedKernel<Type> Result::kernel(bool checked) const {
+  return TypedKernel<Type>(kernel(checked));
 }
 
 }  // namespace xtune

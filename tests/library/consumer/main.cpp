@@ -33,7 +33,7 @@ int fail(const char* what) {
 int main(int argc, char** argv) {
   if (std::strcmp(xtune::library_version(), xtune::version) != 0) return fail("the library is of another version");
   try {
-    xtune::Tunable("empty").param("P", {1}).verify();
+    xtune::Tunable("empty").param("P", {1}).check_spec();
     return fail("a spec without a source passed");
   } catch (const xtune::Error& error) {
     if (error.kind() != xtune::ErrorKind::invalid_spec) return fail(error.what());
@@ -52,11 +52,11 @@ int main(int argc, char** argv) {
       .param("BLOCK", {32, 64}, xtune::ParamKind::launch_only)
       .grid({"ceildiv(N, BLOCK)"})
       .block({"BLOCK"})
-      .input("x", std::vector<float>(256, 1.5f))
-      .output("y", xtune::DType::f32, {"N"})
+      .input("x", std::vector<float>(256, 1.5f), "N")
+      .output<float>("y", "N")
       .scalar("n", xtune::DType::i32, "N")
       .measure("max_time_ms", 5)
-      .check([](const xtune::Arguments& arguments) { return arguments.output("y").as<float>()[255] == 3.0f; });
+      .output_check([](const xtune::Arguments& arguments) { return arguments.output("y").as<float>()[255] == 3.0f; });
   xtune::TuneSettings settings;
   settings.backend = "host";
   settings.keep = false;
