@@ -215,4 +215,9 @@ TypedKernel<Type> Result::kernel(bool checked) const {
   return TypedKernel<Type>(kernel(checked));
 }
 
+template <class Type>
+TypedKernel<Type> CompiledConfig::kernel(bool checked) const {
+  return TypedKernel<Type>(kernel(checked));
+}
+
 }  // namespace xtune

@@ -9,6 +9,7 @@
 
 #include "base/hash.hpp"
 #include "unit/api/tune_fixture.hpp"
+#include "xtune/kernel.hpp"
 
 namespace xtune {
 namespace {
@@ -191,6 +192,33 @@ TEST_CASE("compile_all compiles what it is given, in order") {
   const auto broken = compile_all(tunable, {config(32, 1)}, settings);
   CHECK(broken.at(0).outcome == Outcome::compile_failed);
   CHECK(has(broken.at(0).log, "nonsense"));
+}
+
+TEST_CASE("what was compiled can be called, each configuration by itself") {
+  CompileSettings settings;
+  settings.backend = "host";
+  shared_store();
+  const TemporaryDirectory store;
+  settings.store = store.path();
+  const Tunable tunable = saxpy(100);
+  const std::vector<CompiledConfig> compiled =
+      compile_all(tunable, {config(64, 2), config(32, 1), config(7, 7)}, settings);
+  REQUIRE(compiled.size() == 3);
+  const std::vector<float> x(100, 3.0f);
+  for (const CompiledConfig* each : {&compiled[0], &compiled[1]}) {
+    std::vector<float> y(100, 1.0f);
+    const Kernel kernel = each->kernel();
+    CHECK(kernel.choice().config == each->config);
+    kernel(nullptr, x.data(), y.data(), 2.0f, 100);
+    CHECK(y == std::vector<float>(100, 7.0f));
+    each->kernel<void(const float*, float*, float, int)>()(nullptr, x.data(), y.data(), 2, 100);
+    CHECK(y == std::vector<float>(100, 13.0f));
+    CHECK(has(refused(ErrorKind::invalid_argument, [&] { kernel(nullptr, x.data(), y.data(), 2.0f, 99); }), "N=99"));
+  }
+  CHECK(has(refused(ErrorKind::nothing_valid, [&] { compiled[2].kernel(); }), "BLOCK=7 UNROLL=7 has no binary"));
+  CHECK(has(refused(ErrorKind::invalid_argument, [] { CompiledConfig().kernel(); }), "compile_all"));
+  std::filesystem::remove_all(settings.store / "artifacts");
+  CHECK(has(refused(ErrorKind::unavailable, [&] { compiled[0].kernel(); }), "compile it again"));
 }
 
 TEST_CASE("all_configs lists the space, predicates included") {
