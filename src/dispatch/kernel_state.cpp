@@ -40,6 +40,8 @@ void KernelState::wait() {
   background_.wait();
 }
 
+void KernelState::wait_for(void* stream) { runtime_.read(nullptr, nullptr, 0, stream); }
+
 void KernelState::destroy(KernelState* state) {
   if (state->background_.is_here())
     std::thread([state] { delete state; }).detach();

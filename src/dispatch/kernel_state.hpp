@@ -67,6 +67,8 @@ class KernelState {
   Choice choice(const Binding& binding, const Bindings& sizes);
   void prepare(const Binding& binding, const Bindings& sizes);
   void wait();
+  /// Waits for the stream of the current context. Throws Error(unavailable).
+  void wait_for(void* stream);
   /// For who holds the last reference. Where that is a callback of the background's tuning, another thread waits for
   /// its end.
   static void destroy(KernelState* state);
