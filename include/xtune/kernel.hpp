@@ -19,40 +19,41 @@ namespace xtune {
 
 /// What the first call on a new problem does when the store has no measurement of it (nor of its bucket).
 enum class Policy {
-  /// Runs the nearest problem's configuration, else the default one; none that the store knows to fail: where only such
-  /// ones are left, Error(nothing_valid).
+  /// Runs the nearest problem's configuration, else the default one. Configurations that are known to fail are skipped;
+  /// if none is left, the call is Error(nothing_valid).
   lookup,
-  /// Tunes it, which takes as long as it takes, then runs the winner. Where all that was tried fails, the default too,
-  /// this call and later ones are Error(nothing_valid).
+  /// Tunes the problem within the call, then runs the winner. If every configuration that was tried fails, and the
+  /// default too, this call and later ones are Error(nothing_valid).
   tune_once,
-  tune_in_background,  ///< runs what lookup would, and tunes meanwhile; later calls are as those of tune_once
+  tune_in_background,  ///< runs what lookup would run and tunes in a thread; later calls are those of tune_once
 };
 
-/// Where a kernel's configurations come from, and what is done where none is stored.
+/// Where a kernel's configurations come from, and what happens if none is stored.
 struct LoadSettings {
   /// cuda, hip, host, or auto: the first of them that has a device.
   std::string backend = "auto";
   std::filesystem::path store;  ///< records and artifacts; empty: XTUNE_CACHE_DIR, else ~/.cache/xtune
-  /// A file that `xtune store bundle` wrote: its records and compiled kernels answer beside the store's. It may hold
-  /// several kernels; the spec's name chooses, and where it holds none of that name the error lists those that it does.
-  /// Read where it lies, which may be read-only. Empty: none.
+  /// A file that `xtune store bundle` wrote: its records and compiled kernels are used in addition to the store's. It
+  /// may hold several kernels; the spec's name selects one, and if there is no kernel of that name the error lists
+  /// those there are. The file is only read. Empty: none.
   std::filesystem::path bundle;
   Policy policy = Policy::lookup;  ///< what the first call on a new problem does
-  /// Every call checks its arguments: number, kind, size and type, and that pointers lead to enough device memory.
+  /// Every call checks its arguments: number, type and size of each, and that pointers have enough device memory behind
+  /// them.
   bool checked = true;
-  /// false: only what the store holds compiled is ever run; the compiler is never asked.
+  /// false: only compiled kernels of the store run; no compiler is started.
   bool compile = true;
-  /// The best configurations of other architectures may stand in where this one has no measurement at all. They are
-  /// compiled for this one.
+  /// If this architecture has no measurement at all, use the best configurations of other architectures, compiled for
+  /// this one.
   bool other_architectures = false;
   std::string arch;         ///< to compile for, "sm_90a"; empty: the device's own
-  Bindings default_config;  ///< where nothing is stored; empty: what the spec's [candidates] rate best, else its first
+  Bindings default_config;  ///< if nothing is stored; empty: the best by the spec's [candidates], else the first
   Bindings defines;         ///< as -D NAME=value does; of specs in files
-  /// How to tune where the policy says so. Its problem, backend, devices, store and stop are the kernel's. What a tuner
-  /// throws is said, and costs no call. A winner that the store does not keep serves as long as the kernel, which is
-  /// said.
+  /// How to tune if the policy says so. Its problem, backend, devices, store and stop are ignored: the kernel's own are
+  /// used. An exception of the tuner becomes a message, and the call goes on. A winner that the store cannot keep is
+  /// used as long as the kernel lives, with a message.
   TuneSettings tuning;
-  /// A line that somebody should read, from any thread; empty: standard error. What it throws is dropped.
+  /// Receives warnings, a line each, on any thread; empty: they go to standard error. Its exceptions are ignored.
   std::function<void(const std::string&)> on_message;
 };
 
@@ -70,8 +71,8 @@ struct Choice {
   Bindings measured_for;   ///< the problem of the measurement; empty: none
   double time_ms = 0;      ///< as measured there
   double distance = 0;     ///< of the two problems: the sum over dimensions of |log2(a / b)|
-  /// Measured with another driver than the device has now: which, and which now; empty: with this one. The
-  /// configuration is sound; its time, and that it is the best, may not hold any more.
+  /// Not empty: the measurement was taken with another driver than the device has now, and this names both. The
+  /// configuration is valid, but its time, and that it is the best, may be out of date.
   std::string stale;
   std::vector<std::string> reasons;  ///< what was considered and why it was taken or not, a line each
 };
@@ -83,22 +84,22 @@ struct Binding;
 
 }  // namespace detail
 
-/// A kernel that runs in whatever context the calling thread has, on the stream it is given. Copies share everything;
-/// all members may be called by any number of threads at once. Contexts and streams stay the application's: none is
-/// made, none is waited for, but where a capture was asked for (XTUNE_CAPTURE, docs/dispatch.md). On the host backend a
-/// call runs the kernel and waits, whatever the stream.
+/// A kernel that runs in the current context of the calling thread, on the stream it is given. Copies share everything;
+/// any number of threads may call all members at once. Contexts and streams belong to the application: the library
+/// creates none and waits for none, except for a capture (XTUNE_CAPTURE, docs/dispatch.md). On the host backend a call
+/// runs the kernel and returns when it has ended, whatever the stream.
 class Kernel {
  public:
   /// Queues one launch. `stream` is a cudaStream_t, CUstream, hipStream_t or nullptr. The arguments are the kernel's
-  /// own, in its order, but those scalars whose value in the spec names a tuning parameter: these are filled in.
-  /// Problem sizes are taken from the scalars whose value in the spec is such a name alone ("N"); of a size that none
-  /// tells see for_problem.
+  /// own, in its order. Scalars whose value in the spec names a tuning parameter are left out: xtune passes them. A
+  /// scalar whose value in the spec is the name of a problem size ("N") gives that size; for_problem gives sizes that
+  /// no scalar gives.
   ///
-  /// A problem seen before costs a lookup without locks. A new one is prepared first: chosen, loaded from the store,
-  /// and compiled only where the store does not have it.
+  /// A problem seen before costs a lookup without locks. A new one is prepared first: its configuration is chosen and
+  /// loaded from the store, and compiled only if the store does not have it.
   ///
-  /// Throws Error: invalid_argument for arguments that do not fit the spec (the count always, the rest when checked),
-  /// unavailable when there is no context or the launch fails, nothing_valid when no configuration runs here.
+  /// Throws Error: invalid_argument for arguments that do not fit the spec (their number always, the rest when
+  /// checked), unavailable if there is no context or the launch fails, nothing_valid if no configuration runs here.
   template <class... Arguments>
   void operator()(Stream stream, Arguments... arguments) const {
     const void* values[sizeof...(Arguments) + 1] = {static_cast<const void*>(&arguments)..., nullptr};
@@ -106,12 +107,12 @@ class Kernel {
   }
 
   /// The same kernel for problems with these sizes, which are then not taken from scalars. Throws
-  /// Error(invalid_argument) for a name that is no problem size of the spec, and for a value of another type than the
-  /// size has there (an integer is good for a float). Keep it: making one costs more than a call.
+  /// Error(invalid_argument) for a name that is not a problem size of the spec, and for a value of another type than
+  /// the size has there (an integer converts to a float). It costs more than a call, so keep the result.
   Kernel for_problem(const Bindings& sizes) const;
 
-  /// What a call would run on this problem and the calling thread's device; loads nothing. The sizes of for_problem
-  /// need not be said again, nor any of a kernel that Result::kernel() made. Throws as a call.
+  /// What a call would run for this problem on the calling thread's device; loads nothing. Sizes given to for_problem
+  /// can be left out, and all sizes of a kernel of Result::kernel() or CompiledConfig::kernel(). Throws as a call.
   Choice choice(const Bindings& problem = {}) const;
 
   /// Does now what the first call on this problem would do, but launches nothing: before a timed part, or before a
@@ -178,17 +179,17 @@ class TypedKernel<void(Arguments...)> {
   Kernel kernel_;
 };
 
-/// The kernel of a spec file. Makes no context. Throws Error: invalid_spec, io, unavailable where the backend has no
-/// driver, unsupported for what no call can launch: a spec of a whole program or of a Kokkos unit (`xtune run` tunes
-/// these), a kernel that takes more than 64 arguments or a tensor map.
+/// The kernel of a spec file. Creates no context. Throws Error: invalid_spec, io, invalid_argument for an unknown
+/// backend, unavailable if the backend has no driver, unsupported for what no call can launch: a spec of a whole
+/// program or of a Kokkos unit (`xtune run` tunes these), a kernel that takes more than 64 arguments or a tensor map.
 Kernel load(const std::filesystem::path& spec, const LoadSettings& settings = {});
-/// Of a spec built in code; it may be changed or go afterwards. settings.defines are not looked at.
+/// The kernel of a spec built in code, which is copied. settings.defines are ignored.
 Kernel load(const Tunable& tunable, const LoadSettings& settings = {});
 
-/// A kernel out of a bundle that carries its spec (`xtune store bundle --spec`), from a place that may be read-only:
-/// no other file is needed, and no store. The spec and its sources are put into a private temporary folder until the
-/// kernel goes. kernel: its name; may be empty where the bundle has one spec alone. settings.bundle is not looked at.
-/// Throws Error as load, and Error(invalid_argument) that lists the bundle's kernels where it has none of that name.
+/// A kernel of a bundle that carries its spec (`xtune store bundle --spec`): no other file is needed, and no store. The
+/// bundle may be read-only. The spec and its sources are in a private temporary directory until the last copy of the
+/// kernel is destroyed. kernel: its name; may be empty if the bundle has only one spec. settings.bundle is ignored.
+/// Throws Error as load, and Error(invalid_argument) that lists the bundle's kernels if it has none of that name.
 Kernel load_bundle(const std::filesystem::path& bundle, const std::string& kernel = "", LoadSettings settings = {});
 
 /// load as a typed kernel: load<void(const float* x, float* y, int n)>("axpy.toml"). Throws Error as load, and

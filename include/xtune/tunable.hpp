@@ -63,7 +63,7 @@ class Shape {
 /// How a parameter reaches the kernel.
 enum class ParamKind {
   compile_time,  ///< as -D NAME=value
-  launch_only,   ///< through launch and arguments alone: no recompilation
+  launch_only,   ///< only through launch and arguments: no recompilation
 };
 
 /// A reference kernel's own source and launch, where they are not the tuned kernel's.
@@ -91,9 +91,9 @@ class Tunable {
   static Tunable from_text(const std::string& toml, const std::filesystem::path& base_dir = ".",
                            const Bindings& defines = {});
   Tunable(const Tunable& other);                 ///< independent of the other
-  Tunable(Tunable&& other) noexcept;             ///< leaves the other fit for assignment and destruction alone
+  Tunable(Tunable&& other) noexcept;             ///< the other can only be assigned to or destroyed
   Tunable& operator=(const Tunable& other);      ///< independent of the other
-  Tunable& operator=(Tunable&& other) noexcept;  ///< leaves the other fit for assignment and destruction alone
+  Tunable& operator=(Tunable&& other) noexcept;  ///< the other can only be assigned to or destroyed
   ~Tunable();
 
   const std::string& name() const noexcept;  ///< of the kernel
@@ -108,7 +108,7 @@ class Tunable {
   Tunable& source(const std::string& text);    ///< the same as text
   Tunable& entry(const std::string& entry);    ///< "gemm", or a template-id "gemm<{BLOCK_M}, {BLOCK_N}>"
   Tunable& option(const std::string& option);  ///< a compiler option, for every backend
-  Tunable& option(const std::string& backend, const std::string& option);  ///< for cuda, hip or host alone
+  Tunable& option(const std::string& backend, const std::string& option);  ///< only for cuda, hip or host
   Tunable& define(const std::string& name, const Formula& value);          ///< a macro for the kernel's source
   Tunable& include_dir(const std::filesystem::path& path);                 ///< searched after the source's own folder
   Tunable& compile_timeout_s(double seconds);                              ///< of one configuration; 120 by default
@@ -136,7 +136,7 @@ class Tunable {
   /// The powers of two from min to max.
   Tunable& param_pow2(const std::string& name, std::int64_t min, std::int64_t max,
                       ParamKind kind = ParamKind::compile_time);
-  /// What every valid configuration fulfils: "BLOCK * UNROLL <= 1024".
+  /// A condition on every configuration: "BLOCK * UNROLL <= 1024".
   Tunable& constraint(const std::string& expression);
   /// The same as code: called with the named parameters, and with names of the problem, once for each combination of
   /// their values. What it throws comes out of tune().

@@ -26,12 +26,12 @@ enum class Isolation {
 /// Where a run stands.
 struct TuneProgress {
   std::uint64_t done = 0;              ///< configurations that have ended
-  std::uint64_t total = 0;             ///< that will be tried at most
+  std::uint64_t total = 0;             ///< configurations that will be tried, at most
   std::uint64_t from_store = 0;        ///< of done: answered by the store
   std::size_t compiling = 0;           ///< configurations that compile now
   std::size_t waiting = 0;             ///< compiled, waiting for the device
-  double elapsed_s = 0;                ///< since the run began
-  std::optional<double> best_ms = {};  ///< the least time so far
+  double elapsed_s = 0;                ///< since the run began, seconds
+  std::optional<double> best_ms = {};  ///< minimum time so far, milliseconds
 };
 
 /// How to tune; the defaults are those of `xtune run`. Callbacks are called on the thread that called tune(); what they

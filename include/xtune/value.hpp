@@ -95,6 +95,6 @@ T value_as(const Value& value) {
 }
 
 }  // namespace xtune
-
+/// Equal values have equal hashes.
 template <>
 struct std::hash<xtune::Value> : std::hash<std::variant<bool, std::int64_t, double, std::string>> {};
