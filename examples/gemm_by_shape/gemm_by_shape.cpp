@@ -37,8 +37,8 @@ xtune::Tunable gemm(std::int64_t size) {
       .problem("N", size)
       .problem("K", size)
       .add_case({})  // the square one
-      .add_case({{"M", xtune::to_value(size / 16)}, {"N", xtune::to_value(size * 4)}})
-      .add_case({{"M", xtune::to_value(size * 4)}, {"N", xtune::to_value(size / 16)}})
+      .add_case({{"M", size / 16}, {"N", size * 4}})
+      .add_case({{"M", size * 4}, {"N", size / 16}})
       .param("TILE_M", {4, 8, 16})
       .param("TILE_N", {8, 16})
       .param("TILE_K", {8, 16})

@@ -53,7 +53,7 @@ inline void download(float* to, const float* from, std::size_t count) {
 #else
 
 inline const char* const backend = "host";
-using Stream = void*;
+using Stream = std::nullptr_t;
 inline Stream make_stream() { return nullptr; }
 inline void wait(Stream) {}
 inline void destroy(Stream) {}

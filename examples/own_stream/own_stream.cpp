@@ -13,7 +13,7 @@
 namespace {
 
 void tell(const xtune::Kernel& axpy, std::int32_t n) {
-  const xtune::Choice choice = axpy.choice({{"N", std::int64_t{n}}});
+  const xtune::Choice choice = axpy.choice({{"N", n}});
   std::printf("N = %d: %s,", n, to_string(choice.kind));
   for (const auto& [name, value] : choice.config) std::printf(" %s=%s", name.c_str(), xtune::to_text(value).c_str());
   std::printf("\n");

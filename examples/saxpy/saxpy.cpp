@@ -33,8 +33,8 @@ xtune::Tunable saxpy(const std::vector<float>& x, const std::vector<float>& y, f
       .constraint({"BLOCK", "UNROLL"}, [](int block, int unroll) { return block * unroll >= 128; })
       .grid({"ceildiv(N, BLOCK * UNROLL)"})
       .block({"BLOCK"})
-      .input("x", x)
-      .inout("y", y)
+      .input("x", x, "N")
+      .inout("y", y, "N")
       .scalar("a", a)
       .scalar("n", xtune::DType::i32, "N")
       .metric("GB_per_s", "12 * N / time_s / 1e9");
@@ -52,8 +52,8 @@ xtune::Tunable saxpy(const std::vector<float>& x, const std::vector<float>& y, f
 bool call_winner(const xtune::Result& result, const std::vector<float>& x, std::vector<float> y, float a) {
   if (result.device.backend != "host") return true;
   const std::vector<float> before = y;
-  const xtune::Kernel kernel = result.kernel();
-  kernel(nullptr, x.data(), y.data(), a, static_cast<std::int32_t>(x.size()));
+  const auto kernel = result.kernel<void(const float* x, float* y, float a, int n)>();
+  kernel(nullptr, x.data(), y.data(), a, static_cast<int>(x.size()));
   for (std::size_t i = 0; i < x.size(); ++i)
     if (std::abs(y[i] - (a * x[i] + before[i])) > 1e-3f) return false;
   return true;

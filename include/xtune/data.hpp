@@ -1,4 +1,4 @@
-// What a kernel's buffers hold: contents given by the application before the launch, and looked at after it.
+// Contents of a kernel's buffers: given by the application before a launch, and read by it afterwards.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,10 @@
 
 #include "xtune/dtype.hpp"
 #include "xtune/error.hpp"
+#include "xtune/fill.hpp"
 #include "xtune/value.hpp"
 
 namespace xtune {
-
-/// Throws Error(invalid_argument) for a number that is none of DType's.
-void require_dtype(DType dtype);
 
 /// The contents of an input. Copies are cheap: they share what is held.
 class Data {
@@ -30,12 +28,10 @@ class Data {
   /// Makes the bytes for one problem: elements one after another in C order.
   using Generator = std::function<std::vector<std::byte>(const Bindings& problem)>;
 
-  /// As the fill word "auto" does: small random numbers that suit the type.
+  /// Filled by Fill::automatic: small random numbers that suit the type.
   Data() = default;
-  /// A fill word: auto integer uniform normal randn zero one range.
-  Data(const char* fill) : fill_(fill ? fill : "") {}  // NOLINT(google-explicit-constructor)
-  /// A fill word.
-  Data(std::string fill) : fill_(std::move(fill)) {}  // NOLINT(google-explicit-constructor)
+  /// Filled by a rule.
+  Data(Fill fill) : fill_(fill) {}  // NOLINT(google-explicit-constructor)
   /// A copy of host elements.
   template <class T>
   Data(const std::vector<T>& values) : Data(copy(dtype_of<T>(), values)) {}  // NOLINT(google-explicit-constructor)
@@ -44,27 +40,28 @@ class Data {
   Data(std::span<T> values)  // NOLINT(google-explicit-constructor)
       : Data(bytes(dtype_of<std::remove_const_t<T>>(), std::as_bytes(values))) {}
 
-  /// A copy of elements of any type, f16 and bf16 too.
+  /// A copy of elements of any type, f16 and bf16 too. Throws Error(invalid_argument) for a size that is not a multiple
+  /// of the element's.
   static Data bytes(DType dtype, std::span<const std::byte> elements);
   /// A NumPy .npy file of the argument's shape and type.
   static Data file(const std::filesystem::path& npy);
   /// Memory of the device that is tuned for: a cuda or hip device pointer in the context that is current when tune() is
-  /// called, on the host backend an address of this process. Read once, then; `bytes` is its size. The pointer is
-  /// checked by then, not here.
+  /// called, on the host backend an address of this process. tune() reads `bytes` bytes once, and checks the pointer
+  /// then. Throws Error(invalid_argument) for a null pointer.
   static Data device(const void* pointer, std::size_t bytes);
-  /// Made anew for each problem that is tuned.
+  /// Called once for each problem that is tuned. Throws Error(invalid_argument) for an empty function.
   static Data generate(Generator generator);
 
-  /// How the contents come.
+  /// Where the contents come from.
   enum class Kind {
-    fill,      ///< a fill word
+    fill,      ///< a fill rule
     host,      ///< elements held here
     file,      ///< a .npy file
     device,    ///< device memory
     generator  ///< a function of the problem
   };
-  Kind kind() const noexcept { return kind_; }                           ///< how the contents come
-  const std::string& fill() const noexcept { return fill_; }             ///< fill: the word
+  Kind kind() const noexcept { return kind_; }                           ///< where the contents come from
+  Fill fill() const noexcept { return fill_; }                           ///< fill: the rule
   std::optional<DType> dtype() const noexcept { return dtype_; }         ///< host: of the elements
   std::span<const std::byte> host() const noexcept;                      ///< host: the elements
   const std::filesystem::path& path() const noexcept { return path_; }   ///< file
@@ -84,7 +81,7 @@ class Data {
     }
   }
   Kind kind_ = Kind::fill;
-  std::string fill_ = "auto";
+  Fill fill_ = Fill::automatic;
   std::optional<DType> dtype_;
   std::shared_ptr<const std::vector<std::byte>> host_;
   std::filesystem::path path_;
@@ -93,14 +90,14 @@ class Data {
   Generator generator_;
 };
 
-/// One buffer as callbacks see it: host memory that is theirs to read during the call.
+/// A buffer as callbacks see it: host memory, valid during the call.
 struct HostArray {
   std::string name;                  ///< of the argument
   DType dtype = DType::f32;          ///< of its elements
   std::vector<std::uint64_t> shape;  ///< in elements, C order
   std::span<const std::byte> bytes;  ///< of all elements
 
-  /// The elements. Throws Error(invalid_argument) where T is not the buffer's type.
+  /// The elements. Throws Error(invalid_argument) if T is not the buffer's type.
   template <class T>
   std::span<const T> as() const {
     check_dtype(dtype_of<T>());
@@ -111,7 +108,8 @@ struct HostArray {
   void check_dtype(DType wanted) const;
 };
 
-/// What a reference or a check is given: the problem, the inputs and, for a check, a configuration and what it made.
+/// What a reference or an output check receives: the problem, the inputs and, for a check, a configuration and its
+/// outputs.
 class Arguments {
  public:
   Bindings problem;                ///< the names of the spec's problem
@@ -123,11 +121,12 @@ class Arguments {
   const HostArray& input(std::string_view name) const;
   /// By name. Throws Error(invalid_argument) that lists the names there are.
   const HostArray& output(std::string_view name) const;
-  /// An integer of the problem or the configuration. Throws Error(invalid_argument) where it is none.
+  /// An integer of the problem or the configuration. Throws Error(invalid_argument) for an unknown name and for a value
+  /// that is not an integer.
   std::int64_t size(std::string_view name) const;
 };
 
-/// What the outputs must be, as a reference tells.
+/// The outputs that a reference expects.
 class Expected {
  public:
   Expected() = default;

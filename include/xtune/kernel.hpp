@@ -1,8 +1,6 @@
 // Calling the best build of a kernel from an application, in the application's own context and stream.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -11,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "xtune/detail/arguments.hpp"
+#include "xtune/stream.hpp"
 #include "xtune/tunable.hpp"
 #include "xtune/tune.hpp"
 #include "xtune/value.hpp"
@@ -19,43 +19,42 @@ namespace xtune {
 
 /// What the first call on a new problem does when the store has no measurement of it (nor of its bucket).
 enum class Policy {
-  /// Runs the nearest problem's configuration, else the default one; none that the store knows to fail: where only such
-  /// ones are left, Error(nothing_valid).
+  /// Runs the nearest problem's configuration, else the default one. Configurations that are known to fail are skipped;
+  /// if none is left, the call is Error(nothing_valid).
   lookup,
-  /// Tunes it, which takes as long as it takes, then runs the winner. Where all that was tried fails, the default too,
-  /// this call and later ones are Error(nothing_valid).
+  /// Tunes the problem within the call, then runs the winner. If every configuration that was tried fails, and the
+  /// default too, this call and later ones are Error(nothing_valid).
   tune_once,
-  tune_in_background,  ///< runs what lookup would, and tunes meanwhile; later calls are as those of tune_once
+  tune_in_background,  ///< runs what lookup would run and tunes in a thread; later calls are those of tune_once
 };
 
-/// Where a kernel's configurations come from, and what is done where none is stored.
+/// Where a kernel's configurations come from, and what happens if none is stored.
 struct LoadSettings {
   /// cuda, hip, host, or auto: the first of them that has a device.
   std::string backend = "auto";
   std::filesystem::path store;  ///< records and artifacts; empty: XTUNE_CACHE_DIR, else ~/.cache/xtune
-  /// A file that `xtune store bundle` wrote: its records and compiled kernels answer beside the store's. It may hold
-  /// several kernels; the spec's name chooses, and where it holds none of that name the error lists those that it does.
-  /// Read where it lies, which may be read-only. Empty: none.
+  /// A file that `xtune store bundle` wrote: its records and compiled kernels are used in addition to the store's. It
+  /// may hold several kernels; the spec's name selects one, and if there is no kernel of that name the error lists
+  /// those there are. The file is only read. Empty: none.
   std::filesystem::path bundle;
   Policy policy = Policy::lookup;  ///< what the first call on a new problem does
-  /// Every call checks its arguments: number, kind, size and type, and that pointers lead to enough device memory.
+  /// Every call checks its arguments: number, type and size of each, and that pointers have enough device memory behind
+  /// them.
   bool checked = true;
-  /// false: only what the store holds compiled is ever run; the compiler is never asked.
+  /// false: only compiled kernels of the store run; no compiler is started.
   bool compile = true;
-  /// The best configurations of other architectures may stand in where this one has no measurement at all. They are
-  /// compiled for this one.
+  /// If this architecture has no measurement at all, use the best configurations of other architectures, compiled for
+  /// this one.
   bool other_architectures = false;
   std::string arch;         ///< to compile for, "sm_90a"; empty: the device's own
-  Bindings default_config;  ///< where nothing is stored; empty: what the spec's [candidates] rate best, else its first
+  Bindings default_config;  ///< if nothing is stored; empty: the best by the spec's [candidates], else the first
   Bindings defines;         ///< as -D NAME=value does; of specs in files
-  /// How to tune where the policy says so. Its problem, backend, devices, store and stop are the kernel's. What a tuner
-  /// throws is said, and costs no call. A winner that the store does not keep serves as long as the kernel, which is
-  /// said.
+  /// How to tune if the policy says so. Its problem, backend, devices, store and stop are ignored: the kernel's own are
+  /// used. An exception of the tuner becomes a message, and the call goes on. A winner that the store cannot keep is
+  /// used as long as the kernel lives, with a message.
   TuneSettings tuning;
-  /// A line that somebody should read, from any thread; empty: standard error. What it throws is dropped.
+  /// Receives warnings, a line each, on any thread; empty: they go to standard error. Its exceptions are ignored.
   std::function<void(const std::string&)> on_message;
-  /// Lives as long as the kernel and all its copies: what the settings borrow.
-  std::shared_ptr<const void> kept;
 };
 
 /// Which configuration answers for a problem, and why.
@@ -72,106 +71,48 @@ struct Choice {
   Bindings measured_for;   ///< the problem of the measurement; empty: none
   double time_ms = 0;      ///< as measured there
   double distance = 0;     ///< of the two problems: the sum over dimensions of |log2(a / b)|
-  /// Measured with another driver than the device has now: which, and which now; empty: with this one. The
-  /// configuration is sound; its time, and that it is the best, may not hold any more.
+  /// Not empty: the measurement was taken with another driver than the device has now, and this names both. The
+  /// configuration is valid, but its time, and that it is the best, may be out of date.
   std::string stale;
   std::vector<std::string> reasons;  ///< what was considered and why it was taken or not, a line each
 };
 const char* to_string(Choice::Kind kind) noexcept;  ///< "exact", "bucket", "nearest", "default"
 
 namespace detail {
-
-/// What C++ knows of an argument's type.
-struct ArgumentType {
-  enum class Class : std::uint8_t { other, boolean, integer, floating };
-  bool is_pointer = false;
-  bool writable = true;         ///< pointers: not to const
-  Class number = Class::other;  ///< of the value, or of what the pointer leads to
-  std::uint16_t bytes = 0;      ///< likewise; 0: not known (void)
-};
-
-struct Signature {
-  const ArgumentType* types;
-  std::size_t count;
-};
-
-template <class T>
-constexpr ArgumentType::Class class_of() {
-  if constexpr (std::is_same_v<T, bool>) return ArgumentType::Class::boolean;
-  if constexpr (std::is_integral_v<T>) return ArgumentType::Class::integer;
-  if constexpr (std::is_floating_point_v<T>) return ArgumentType::Class::floating;
-  return ArgumentType::Class::other;
-}
-
-template <class T, class = void>
-struct BytesOf {
-  static constexpr std::uint16_t value = 0;
-};
-template <class T>
-struct BytesOf<T, std::void_t<decltype(sizeof(T))>> {
-  static constexpr std::uint16_t value = sizeof(T) < 0xffff ? static_cast<std::uint16_t>(sizeof(T)) : 0xffff;
-};
-
-template <class T>
-constexpr ArgumentType type_of() {
-  if constexpr (std::is_null_pointer_v<T>) {
-    return {true, true, ArgumentType::Class::other, 0};
-  } else if constexpr (std::is_pointer_v<T>) {
-    using Pointee = std::remove_pointer_t<T>;
-    using Element = std::remove_cv_t<Pointee>;
-    if constexpr (std::is_void_v<Element> || std::is_function_v<Element>)
-      return {true, !std::is_const_v<Pointee>, ArgumentType::Class::other, 0};
-    else
-      return {true, !std::is_const_v<Pointee>, class_of<Element>(), BytesOf<Element>::value};
-  } else if constexpr (std::is_enum_v<T>) {
-    return {false, true, class_of<std::underlying_type_t<T>>(), static_cast<std::uint16_t>(sizeof(T))};
-  } else {
-    static_assert(std::is_trivially_copyable_v<T>, "a kernel takes device pointers and plain values");
-    static_assert(sizeof(T) <= 16, "a kernel's scalar argument has at most 16 bytes");
-    return {false, true, class_of<T>(), static_cast<std::uint16_t>(sizeof(T))};
-  }
-}
-
-template <class... Arguments>
-struct TypesOf {
-  static constexpr ArgumentType types[sizeof...(Arguments) + 1] = {type_of<Arguments>()..., {}};
-  static constexpr Signature signature{types, sizeof...(Arguments)};
-};
-
 class KernelState;
 struct Binding;
 
 }  // namespace detail
 
-/// A kernel that runs in whatever context the calling thread has, on the stream it is given. Copies share everything;
-/// all members may be called by any number of threads at once. Contexts and streams stay the application's: none is
-/// made, none is waited for, but where a capture was asked for (XTUNE_CAPTURE, docs/dispatch.md). On the host backend a
-/// call runs the kernel and waits, whatever the stream.
+/// A kernel that runs in the current context of the calling thread, on the stream it is given. Copies share everything;
+/// any number of threads may call all members at once. Contexts and streams belong to the application: the library
+/// creates none and waits for none, except for a capture (XTUNE_CAPTURE, docs/dispatch.md). On the host backend a call
+/// runs the kernel and returns when it has ended, whatever the stream.
 class Kernel {
  public:
-  /// Queues one launch. `stream` is a cudaStream_t, CUstream or hipStream_t. The arguments are the kernel's own, in its
-  /// order, but those scalars whose value in the spec names a tuning parameter: these are filled in. Problem sizes are
-  /// taken from the scalars whose value in the spec is such a name alone ("N"); of a size that none tells see
-  /// for_problem.
+  /// Queues one launch. `stream` is a cudaStream_t, CUstream, hipStream_t or nullptr. The arguments are the kernel's
+  /// own, in its order. Scalars whose value in the spec names a tuning parameter are left out: xtune passes them. A
+  /// scalar whose value in the spec is the name of a problem size ("N") gives that size; for_problem gives sizes that
+  /// no scalar gives.
   ///
-  /// A problem seen before costs a lookup without locks. A new one is prepared first: chosen, loaded from the store,
-  /// and compiled only where the store does not have it.
+  /// A problem seen before costs a lookup without locks. A new one is prepared first: its configuration is chosen and
+  /// loaded from the store, and compiled only if the store does not have it.
   ///
-  /// Throws Error: invalid_argument for arguments that do not fit the spec (the count always, the rest when checked),
-  /// unavailable when there is no context or the launch fails, nothing_valid when no configuration runs here.
+  /// Throws Error: invalid_argument for arguments that do not fit the spec (their number always, the rest when
+  /// checked), unavailable if there is no context or the launch fails, nothing_valid if no configuration runs here.
   template <class... Arguments>
-  void operator()(void* stream, Arguments... arguments) const {
+  void operator()(Stream stream, Arguments... arguments) const {
     const void* values[sizeof...(Arguments) + 1] = {static_cast<const void*>(&arguments)..., nullptr};
-    call(stream, values, detail::TypesOf<Arguments...>::signature);
+    call(stream.handle(), values, detail::TypesOf<Arguments...>::signature);
   }
 
   /// The same kernel for problems with these sizes, which are then not taken from scalars. Throws
-  /// Error(invalid_argument) for a name that is no problem size of the spec, and for a value of another type than the
-  /// size has there (an integer is good for a float). Keep it: making one costs more than a call.
+  /// Error(invalid_argument) for a name that is not a problem size of the spec, and for a value of another type than
+  /// the size has there (an integer converts to a float). It costs more than a call, so keep the result.
   Kernel for_problem(const Bindings& sizes) const;
 
-  /// What a call would run on this problem and the calling thread's device; loads nothing. The sizes of for_problem
-  /// need not be said again, nor any of a kernel that Result::kernel() made. Throws as a call.
+  /// What a call would run for this problem on the calling thread's device; loads nothing. Sizes given to for_problem
+  /// can be left out, and all sizes of a kernel of Result::kernel() or CompiledConfig::kernel(). Throws as a call.
   Choice choice(const Bindings& problem = {}) const;
 
   /// Does now what the first call on this problem would do, but launches nothing: before a timed part, or before a
@@ -187,41 +128,97 @@ class Kernel {
   Kernel(const Kernel&) = default;             ///< shares everything; a move does the same, and leaves the other fit
   Kernel& operator=(const Kernel&) = default;  ///< shares everything; a move does the same, and leaves the other fit
 
-  /// For the library.
-  Kernel(std::shared_ptr<detail::KernelState> state, std::shared_ptr<const detail::Binding> binding) noexcept;
-
  private:
+  friend struct Access;
+  template <class Type>
+  friend class TypedKernel;
+  Kernel(std::shared_ptr<detail::KernelState> state, std::shared_ptr<const detail::Binding> binding) noexcept;
+  void check_signature(const detail::Signature& signature) const;
   void call(void* stream, const void* const* values, const detail::Signature& signature) const;
 
   std::shared_ptr<detail::KernelState> state_;
   std::shared_ptr<const detail::Binding> binding_;
 };
 
-/// The kernel of a spec file. Makes no context. Throws Error: invalid_spec, io, unavailable where the backend has no
-/// driver, unsupported for what no call can launch: a spec of a whole program or of a Kokkos unit (`xtune run` tunes
-/// these), a kernel that takes more than 64 arguments or a tensor map.
+/// A kernel whose call is that of a C++ function: load<void(const float* x, float* y, int n)>(...). The compiler checks
+/// number, types and constness of the arguments at each call, and converts them as for any function. The type is
+/// compared with the spec once, when the kernel is made.
+template <class Type>
+class TypedKernel {
+  static_assert(!std::is_same_v<Type, Type>, "TypedKernel: the type of a kernel is void(Arguments...)");
+};
+
+/// A kernel whose call is that of a C++ function.
+template <class... Arguments>
+class TypedKernel<void(Arguments...)> {
+ public:
+  /// Throws Error(invalid_argument) that names the argument where the spec takes another number of arguments, another
+  /// type, or writes through a pointer to const.
+  explicit TypedKernel(Kernel kernel) : TypedKernel(std::move(kernel), Checked{}) {
+    kernel_.check_signature(detail::TypesOf<Arguments...>::checked_signature);
+  }
+
+  /// As Kernel's call. Which memory pointers lead to is checked as LoadSettings::checked says, types are not checked
+  /// again.
+  void operator()(Stream stream, Arguments... arguments) const {
+    const void* values[sizeof...(Arguments) + 1] = {static_cast<const void*>(&arguments)..., nullptr};
+    kernel_.call(stream.handle(), values, detail::TypesOf<Arguments...>::checked_signature);
+  }
+
+  const Kernel& untyped() const noexcept { return kernel_; }  ///< the same kernel without the type
+  /// As Kernel::for_problem.
+  TypedKernel for_problem(const Bindings& sizes) const { return TypedKernel(kernel_.for_problem(sizes), Checked{}); }
+  Choice choice(const Bindings& problem = {}) const { return kernel_.choice(problem); }  ///< as Kernel::choice
+  void prepare(const Bindings& problem = {}) const { kernel_.prepare(problem); }         ///< as Kernel::prepare
+  void wait() const { kernel_.wait(); }                                                  ///< as Kernel::wait
+  const std::string& name() const noexcept { return kernel_.name(); }                    ///< of the kernel
+
+ private:
+  struct Checked {};
+  TypedKernel(Kernel kernel, Checked) : kernel_(std::move(kernel)) {}
+  Kernel kernel_;
+};
+
+/// The kernel of a spec file. Creates no context. Throws Error: invalid_spec, io, invalid_argument for an unknown
+/// backend, unavailable if the backend has no driver, unsupported for what no call can launch: a spec of a whole
+/// program or of a Kokkos unit (`xtune run` tunes these), a kernel that takes more than 64 arguments or a tensor map.
 Kernel load(const std::filesystem::path& spec, const LoadSettings& settings = {});
-/// Of a spec built in code; it may be changed or go afterwards. settings.defines are not looked at.
+/// The kernel of a spec built in code, which is copied. settings.defines are ignored.
 Kernel load(const Tunable& tunable, const LoadSettings& settings = {});
 
-namespace detail {
-struct OpenedSpec {
-  std::filesystem::path spec;
-  std::shared_ptr<const void> kept;  ///< without it the spec goes
-};
-OpenedSpec open_bundled_spec(const std::filesystem::path& bundle, std::string kernel);
-}  // namespace detail
+/// A kernel of a bundle that carries its spec (`xtune store bundle --spec`): no other file is needed, and no store. The
+/// bundle may be read-only. The spec and its sources are in a private temporary directory until the last copy of the
+/// kernel is destroyed. kernel: its name; may be empty if the bundle has only one spec. settings.bundle is ignored.
+/// Throws Error as load, and Error(invalid_argument) that lists the bundle's kernels if it has none of that name.
+Kernel load_bundle(const std::filesystem::path& bundle, const std::string& kernel = "", LoadSettings settings = {});
 
-/// A kernel out of a bundle that carries its spec (`xtune store bundle --spec`), from a place that may be read-only:
-/// no other file is needed, and no store. The spec and its sources are put into a private temporary folder until the
-/// kernel goes. kernel: its name; may be empty where the bundle has one spec alone. settings.bundle is not looked at.
-/// Throws Error as load, and Error(invalid_argument) that lists the bundle's kernels where it has none of that name.
-inline Kernel load_bundle(const std::filesystem::path& bundle, const std::string& kernel = "",
-                          LoadSettings settings = {}) {
-  detail::OpenedSpec opened = detail::open_bundled_spec(bundle, kernel);
-  settings.bundle = bundle;
-  settings.kept = std::move(opened.kept);
-  return load(opened.spec, settings);
+/// load as a typed kernel: load<void(const float* x, float* y, int n)>("axpy.toml"). Throws Error as load, and
+/// Error(invalid_argument) where the type does not fit the spec.
+template <class Type>
+TypedKernel<Type> load(const std::filesystem::path& spec, const LoadSettings& settings = {}) {
+  return TypedKernel<Type>(load(spec, settings));
+}
+/// The same of a spec built in code.
+template <class Type>
+TypedKernel<Type> load(const Tunable& tunable, const LoadSettings& settings = {}) {
+  return TypedKernel<Type>(load(tunable, settings));
+}
+/// load_bundle as a typed kernel. Throws Error as load_bundle, and Error(invalid_argument) where the type does not fit
+/// the spec.
+template <class Type>
+TypedKernel<Type> load_bundle(const std::filesystem::path& bundle, const std::string& kernel = "",
+                              LoadSettings settings = {}) {
+  return TypedKernel<Type>(load_bundle(bundle, kernel, std::move(settings)));
+}
+
+template <class Type>
+TypedKernel<Type> Result::kernel(bool checked) const {
+  return TypedKernel<Type>(kernel(checked));
+}
+
+template <class Type>
+TypedKernel<Type> CompiledConfig::kernel(bool checked) const {
+  return TypedKernel<Type>(kernel(checked));
 }
 
 }  // namespace xtune

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <stdexcept>
-#include <string>
 #include <string_view>
 
 namespace xtune {
@@ -22,20 +20,5 @@ enum class Outcome {
 
 const char* to_string(Outcome outcome) noexcept;
 std::optional<Outcome> outcome_from_string(std::string_view name) noexcept;
-
-/// Thrown by toolchains, devices and programs when the configuration at hand fails; the worker turns it into a record.
-class CandidateFailure : public std::runtime_error {
- public:
-  /// log: the compiler's or sanitizer's output.
-  CandidateFailure(Outcome outcome, const std::string& message, std::string log = {})
-      : std::runtime_error(message), outcome_(outcome), log_(std::move(log)) {}
-  Outcome outcome() const noexcept { return outcome_; }  ///< how the attempt ended
-  /// The compiler's or sanitizer's output, whole; may be empty.
-  const std::string& log() const noexcept { return log_; }
-
- private:
-  Outcome outcome_;
-  std::string log_;
-};
 
 }  // namespace xtune

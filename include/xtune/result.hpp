@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "xtune/across_rule.hpp"
 #include "xtune/dtype.hpp"
 #include "xtune/outcome.hpp"
 #include "xtune/value.hpp"
@@ -16,6 +17,8 @@
 namespace xtune {
 
 class Kernel;
+template <class Type>
+class TypedKernel;
 
 /// Times of one configuration's launches, in milliseconds; all zero unless its outcome is ok or pruned.
 struct Timing {
@@ -31,7 +34,7 @@ struct Timing {
   double high_ms = 0;         ///< and ends here
 };
 
-/// What a configuration takes of the device, as its compiler tells; unset where it does not.
+/// What a configuration uses of the device, as its compiler reports; unset: the compiler does not report it.
 struct Resources {
   std::optional<int> registers;               ///< per thread
   std::optional<std::int64_t> spilled_bytes;  ///< per thread
@@ -65,7 +68,7 @@ struct MeasuredDevice {
   int index = 0;        ///< as the driver numbers it
 };
 
-/// An argument of the compiled winner, as who calls it passes it.
+/// An argument of the compiled winner, as a caller passes it.
 struct WinningArgument {
   /// What the kernel takes.
   enum class Kind {
@@ -78,8 +81,8 @@ struct WinningArgument {
   Kind kind = Kind::buffer;          ///< what the kernel takes
   DType dtype = DType::f32;          ///< of its elements, or of the value
   std::vector<std::uint64_t> shape;  ///< of a buffer: in elements, for the problem
-  std::string value;                 ///< of a scalar: the spec's expression; "N" alone tells that size of the problem
-  std::optional<Value> filled;       ///< of a scalar that follows from the configuration: xtune passes this
+  std::string value;  ///< of a scalar: the spec's expression; the name of a problem size ("N") gives that size
+  std::optional<Value> filled;  ///< of a scalar that follows from the configuration: xtune passes this
 };
 
 /// The compiled winner, and how it is launched.
@@ -99,8 +102,8 @@ struct WinningKernel {
 /// The configuration that serves all cases of a tune_cases, where the spec asks for one ([objective] across), as it
 /// concerns one case.
 struct Across {
-  std::string rule;         ///< "geomean" or "worst"
-  double score = 0;         ///< of the ratios of all cases: their geometric mean, or the worst
+  AcrossRule rule = AcrossRule::geomean;  ///< how it was chosen
+  double score = 0;                       ///< of the ratios of all cases: their geometric mean, or the worst
   double ratio = 0;         ///< of its time (or objective) in this case to that of the case's best; at least 1
   Measurement measurement;  ///< of it in this case
 };
@@ -113,7 +116,7 @@ struct Result {
   std::string toolchain;                    ///< the compiler
   std::optional<Measurement> winner;        ///< unset: nothing compiled, ran and gave the right result
   std::vector<Measurement> ties;            ///< what cannot be told from the winner within the noise
-  std::optional<Across> across;             ///< unset: not asked for, one case alone, or nothing passed in all of them
+  std::optional<Across> across;             ///< unset: not asked for, only one case, or nothing passed in all cases
   std::vector<Measurement> measurements;    ///< every configuration of this run, in the order of their ends
   std::map<Outcome, std::uint64_t> counts;  ///< of measurements
   std::uint64_t from_store = 0;             ///< measurements that the store answered
@@ -127,16 +130,20 @@ struct Result {
   std::optional<WinningKernel> binary;      ///< of the winner; unset where the store lost it
 
   bool found() const noexcept { return winner.has_value(); }  ///< whether there is a best configuration
-  /// The winner. Throws Error(nothing_valid) that tells how the configurations failed.
+  /// The winner. Throws Error(nothing_valid) that says how the configurations failed.
   const Measurement& best() const;
 
-  /// The winner as a callable (include xtune/kernel.hpp), in the application's own context and on its own stream, from
-  /// `binary` as it is: neither a store nor a compiler is asked, so that a loaded result does as well. It is for this
-  /// problem: a call whose scalars tell other sizes is Error(invalid_argument); load() makes a kernel for any. checked:
-  /// as LoadSettings::checked. Throws Error: nothing_valid without a winner, unavailable where its binary is missing or
-  /// the backend has no driver here, unsupported for a kernel that no call can pass its arguments (a tensor map). A
-  /// device that does not take the binary is Error(unavailable) out of the first call.
+  /// The winner as a callable (include xtune/kernel.hpp), in the application's own context and on its own stream. It is
+  /// made from `binary` and needs neither a store nor a compiler, so a loaded result works as well. It is for this
+  /// problem: a call whose scalars give other sizes is Error(invalid_argument); load() makes a kernel for any problem.
+  /// checked: as LoadSettings::checked. Throws Error: nothing_valid without a winner, unavailable if its binary is
+  /// missing or the backend has no driver here, unsupported for a kernel with a tensor map. A device that does not take
+  /// the binary is Error(unavailable) out of the first call.
   Kernel kernel(bool checked = true) const;
+  /// The same as a typed kernel: kernel<void(const float* x, float* y, int n)>(). Throws Error(invalid_argument) where
+  /// the type does not fit.
+  template <class Type>
+  TypedKernel<Type> kernel(bool checked = true) const;
 
   /// Writes best_config.json, latency.json, and kernel.cu and the binary (kernel.cubin, kernel.hsaco, kernel.so) where
   /// they are known; other files of the folder stay. Throws Error(nothing_valid) without a winner,

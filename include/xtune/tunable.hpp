@@ -12,12 +12,17 @@
 #include <utility>
 #include <vector>
 
+#include "xtune/across_rule.hpp"
 #include "xtune/data.hpp"
 #include "xtune/dtype.hpp"
 #include "xtune/error.hpp"
 #include "xtune/value.hpp"
 
 namespace xtune {
+
+namespace detail {
+struct TunableState;
+}  // namespace detail
 
 /// A number, or the text of an expression over problem, device and parameters: 256, "ceildiv(N, BLOCK)".
 class Formula {
@@ -29,17 +34,36 @@ class Formula {
   Formula(std::string text) : text_(std::move(text)) {}  // NOLINT(google-explicit-constructor)
   /// A number.
   template <Arithmetic T>
-  Formula(T number) : text_(to_text(to_value(number))) {}     // NOLINT(google-explicit-constructor)
+  Formula(T number) : text_(to_text(Value(number))) {}        // NOLINT(google-explicit-constructor)
   const std::string& text() const noexcept { return text_; }  ///< as the spec has it
 
  private:
   std::string text_;
 };
 
+/// The extents of a buffer in elements, C order, each a number or an expression over problem and device:
+/// {"M", "N"}, "N", 1024. An expression follows the problem, so that several cases have buffers of their own sizes.
+class Shape {
+ public:
+  /// One to eight extents.
+  Shape(std::initializer_list<Formula> extents) : extents_(extents) {}
+  /// One to eight extents.
+  Shape(std::vector<Formula> extents) : extents_(std::move(extents)) {}  // NOLINT(google-explicit-constructor)
+  /// One extent.
+  template <class Extent>
+  requires(std::convertible_to<Extent, Formula> && !std::same_as<std::remove_cvref_t<Extent>, Shape>)
+      Shape(Extent&& extent)  // NOLINT(google-explicit-constructor)
+      : extents_{Formula(std::forward<Extent>(extent))} {}
+  const std::vector<Formula>& extents() const noexcept { return extents_; }  ///< as the spec has them
+
+ private:
+  std::vector<Formula> extents_;
+};
+
 /// How a parameter reaches the kernel.
 enum class ParamKind {
   compile_time,  ///< as -D NAME=value
-  launch_only,   ///< through launch and arguments alone: no recompilation
+  launch_only,   ///< only through launch and arguments: no recompilation
 };
 
 /// A reference kernel's own source and launch, where they are not the tuned kernel's.
@@ -53,9 +77,9 @@ struct ReferenceKernel {
 };
 
 /// A spec (docs/spec-format.md) with data, predicates and callbacks beside it. A value: copies are independent. Calls
-/// that build it say at once only what is wrong with their own arguments; the spec as a whole is checked by verify()
-/// and by whatever uses it, with messages that show the line of toml() they are about. Not for use from several threads
-/// while it is being changed.
+/// that build it say at once only what is wrong with their own arguments; the spec as a whole is checked by
+/// check_spec() and by whatever uses it, with messages that show the line of toml() they are about. Not for use from
+/// several threads while it is being changed.
 class Tunable {
  public:
   /// name: the kernel's identity in the store, and its entry point unless entry() names one.
@@ -67,32 +91,30 @@ class Tunable {
   static Tunable from_text(const std::string& toml, const std::filesystem::path& base_dir = ".",
                            const Bindings& defines = {});
   Tunable(const Tunable& other);                 ///< independent of the other
-  Tunable(Tunable&& other) noexcept;             ///< leaves the other fit for assignment and destruction alone
+  Tunable(Tunable&& other) noexcept;             ///< the other can only be assigned to or destroyed
   Tunable& operator=(const Tunable& other);      ///< independent of the other
-  Tunable& operator=(Tunable&& other) noexcept;  ///< leaves the other fit for assignment and destruction alone
+  Tunable& operator=(Tunable&& other) noexcept;  ///< the other can only be assigned to or destroyed
   ~Tunable();
 
   const std::string& name() const noexcept;  ///< of the kernel
   /// The text of the spec, without the data and callbacks that are attached.
   std::string toml() const;
-  /// Everything that a text can tell. Throws Error(invalid_spec) with the line that is wrong.
-  void verify() const;
+  /// Checks the spec as far as that is possible without a device. Throws Error(invalid_spec) with the line of toml()
+  /// that is wrong.
+  void check_spec() const;
 
   /// The kernel's source: the common subset of CUDA C++ and HIP C++. Relative paths start at the working directory.
   Tunable& source_file(const std::filesystem::path& path);
   Tunable& source(const std::string& text);    ///< the same as text
   Tunable& entry(const std::string& entry);    ///< "gemm", or a template-id "gemm<{BLOCK_M}, {BLOCK_N}>"
   Tunable& option(const std::string& option);  ///< a compiler option, for every backend
-  Tunable& option(const std::string& backend, const std::string& option);  ///< for cuda, hip or host alone
+  Tunable& option(const std::string& backend, const std::string& option);  ///< only for cuda, hip or host
   Tunable& define(const std::string& name, const Formula& value);          ///< a macro for the kernel's source
   Tunable& include_dir(const std::filesystem::path& path);                 ///< searched after the source's own folder
   Tunable& compile_timeout_s(double seconds);                              ///< of one configuration; 120 by default
 
   /// A size that expressions know by name, and its default.
-  template <class T>
-  Tunable& problem(const std::string& name, const T& value) {
-    return set_problem(name, to_value(value));
-  }
+  Tunable& problem(const std::string& name, const Value& value);
   /// One of several problems that are tuned in one run; names that are left out have their defaults.
   Tunable& add_case(const Bindings& problem);
 
@@ -105,7 +127,7 @@ class Tunable {
   template <class T>
   Tunable& param(const std::string& name, const std::vector<T>& values, ParamKind kind = ParamKind::compile_time) {
     std::vector<Value> list;
-    for (const auto& value : values) list.push_back(to_value(static_cast<const T&>(value)));
+    for (const auto& value : values) list.push_back(Value(static_cast<const T&>(value)));
     return add_param(name, list, kind);
   }
   /// min, min + step, ... up to max.
@@ -114,7 +136,7 @@ class Tunable {
   /// The powers of two from min to max.
   Tunable& param_pow2(const std::string& name, std::int64_t min, std::int64_t max,
                       ParamKind kind = ParamKind::compile_time);
-  /// What every valid configuration fulfils: "BLOCK * UNROLL <= 1024".
+  /// A condition on every configuration: "BLOCK * UNROLL <= 1024".
   Tunable& constraint(const std::string& expression);
   /// The same as code: called with the named parameters, and with names of the problem, once for each combination of
   /// their values. What it throws comes out of tune().
@@ -137,20 +159,37 @@ class Tunable {
   Tunable& cluster(const std::vector<Formula>& extents);  ///< 1 to 3 extents, in blocks
   Tunable& shared(const Formula& bytes);                  ///< dynamic shared memory, bytes
 
-  /// Arguments come in the kernel's order. An input that the kernel must leave as it is.
-  Tunable& input(const std::string& name, DType dtype, const std::vector<Formula>& shape, const Data& data = {});
-  /// An input of as many elements as the vector has, of their type.
+  /// Arguments come in the kernel's order. An input that the kernel must not write. Data of another size or type than
+  /// the shape and type have for a problem is Error(invalid_argument) out of tune(), with the argument's name.
+  Tunable& input(const std::string& name, DType dtype, const Shape& shape, const Data& data = {});
+  /// The same with the type of T: input<float>("x", "N").
   template <class T>
-  Tunable& input(const std::string& name, const std::vector<T>& values) {
-    return input(name, dtype_of<T>(), {Formula(values.size())}, Data(values));
+  Tunable& input(const std::string& name, const Shape& shape, const Data& data = {}) {
+    return input(name, dtype_of<T>(), shape, data);
   }
-  Tunable& output(const std::string& name, DType dtype, const std::vector<Formula>& shape);  ///< written, never read
-  /// Read and written; every launch starts from the same contents.
-  Tunable& inout(const std::string& name, DType dtype, const std::vector<Formula>& shape, const Data& data = {});
-  /// Read and written, with as many elements as the vector has.
+  /// A copy of the vector's elements, of their type: input("x", x, "N").
   template <class T>
-  Tunable& inout(const std::string& name, const std::vector<T>& values) {
-    return inout(name, dtype_of<T>(), {Formula(values.size())}, Data(values));
+  Tunable& input(const std::string& name, const std::vector<T>& values, const Shape& shape) {
+    return input(name, dtype_of<T>(), shape, Data(values));
+  }
+  /// Written, never read.
+  Tunable& output(const std::string& name, DType dtype, const Shape& shape);
+  /// The same with the type of T: output<float>("y", "N").
+  template <class T>
+  Tunable& output(const std::string& name, const Shape& shape) {
+    return output(name, dtype_of<T>(), shape);
+  }
+  /// Read and written; every launch starts from the same contents. Data as of input.
+  Tunable& inout(const std::string& name, DType dtype, const Shape& shape, const Data& data = {});
+  /// The same with the type of T: inout<float>("y", "N").
+  template <class T>
+  Tunable& inout(const std::string& name, const Shape& shape, const Data& data = {}) {
+    return inout(name, dtype_of<T>(), shape, data);
+  }
+  /// A copy of the vector's elements, of their type: inout("y", y, "N").
+  template <class T>
+  Tunable& inout(const std::string& name, const std::vector<T>& values, const Shape& shape) {
+    return inout(name, dtype_of<T>(), shape, Data(values));
   }
   Tunable& scalar(const std::string& name, DType dtype, const Formula& value);  ///< passed by value
   /// A scalar of the number's own type.
@@ -171,11 +210,12 @@ class Tunable {
   /// Code that computes the expected outputs from the inputs, once for each problem. What it throws is
   /// Error(invalid_argument) out of tune().
   Tunable& reference(std::function<Expected(const Arguments&)> reference);
-  /// Code that looks at the outputs of every configuration that runs: false, or an exception, whose text is kept, makes
-  /// it a wrong result. Beside a reference it is asked after that. Stored results answer as long as the label stays the
-  /// same: change it with the check. A check that returns nothing judges by exceptions alone.
+  /// Code that checks the outputs of every configuration that runs: false or an exception makes it a wrong result, with
+  /// the exception's text as the message. With a reference, it runs after the comparison. A check that returns nothing
+  /// reports by exceptions only. Code has no identity: stored results answer as long as the label stays the same, so
+  /// change the label with the check.
   template <std::invocable<const Arguments&> Check>
-  Tunable& check(Check check, const std::string& label = "1") {
+  Tunable& output_check(Check check, const std::string& label = "1") {
     if constexpr (std::is_void_v<std::invoke_result_t<Check&, const Arguments&>>) {
       return set_check(
           [check = std::move(check)](const Arguments& arguments) mutable {
@@ -187,36 +227,26 @@ class Tunable {
       return set_check(std::move(check), label);
     }
   }
-  /// Takes results as they come: removes references and checks.
-  Tunable& no_check();
+  /// Accepts every result: removes the reference and the output check.
+  Tunable& skip_validation();
   Tunable& tolerance(double rtol, double atol);  ///< instead of those that suit type and reduction
 
-  /// A key of [validate], [measure] or [search] by its name: measure("rep", 20), search("strategy", "random").
-  template <class T>
-  Tunable& validate(const std::string& key, const T& value) {
-    return set("validate", key, to_value(value));
-  }
-  /// See docs/measuring.md: measure("flush", "none").
-  template <class T>
-  Tunable& measure(const std::string& key, const T& value) {
-    return set("measure", key, to_value(value));
-  }
-  /// See docs/search.md: search("evals", 100).
-  template <class T>
-  Tunable& search(const std::string& key, const T& value) {
-    return set("search", key, to_value(value));
-  }
+  /// A key of the spec's [validate] (docs/validation.md): validation("repeat", 2).
+  Tunable& validation(const std::string& key, const Value& value) { return set("validate", key, value); }
+  /// A key of the spec's [measure] (docs/measuring.md): measure("flush", "none").
+  Tunable& measure(const std::string& key, const Value& value) { return set("measure", key, value); }
+  /// A key of the spec's [search] (docs/search.md): search("evals", 100). Throws Error(invalid_argument) for a strategy
+  /// that does not exist.
+  Tunable& search(const std::string& key, const Value& value);
   /// Shown with results: metric("GB_per_s", "12 * N / time_s / 1e9").
   Tunable& metric(const std::string& name, const Formula& expression);
   Tunable& minimize(const std::vector<Formula>& goals);    ///< instead of the time; at most two goals
   Tunable& maximize(const std::vector<Formula>& goals);    ///< instead of the time; at most two goals
-  Tunable& across(const std::string& rule);                ///< of tune_cases: one for all, by "geomean" or "worst"
+  Tunable& across(AcrossRule rule);                        ///< of tune_cases: also one configuration for all cases
   Tunable& dispatch_key(const std::vector<Formula>& key);  ///< buckets problems: {"pow2(M)", "N"}
 
-  struct State;                ///< the library's own
-  const State& state() const;  ///< for the library; throws Error(invalid_argument) for what was moved from
-
  private:
+  friend struct Access;
   template <class Answer, class... Values>
   Tunable& typed_constraint(const std::vector<std::string>& names, std::function<Answer(Values...)> predicate) {
     if (names.size() != sizeof...(Values))
@@ -237,15 +267,15 @@ class Tunable {
       throw Error(error.kind(), "constraint in code: " + name + ": " + error.what());
     }
   }
-  explicit Tunable(std::unique_ptr<State> state);
-  State& built();  // throws where the spec is a text already
-  State& attached();
-  Tunable& set_problem(const std::string& name, const Value& value);
+  explicit Tunable(std::unique_ptr<detail::TunableState> state);
+  const detail::TunableState& state() const;  // throws for what was moved from
+  detail::TunableState& built();              // throws where the spec is a text already
+  detail::TunableState& attached();
   Tunable& add_param(const std::string& name, const std::vector<Value>& values, ParamKind kind);
   Tunable& set_reference(const std::string& toml);
   Tunable& set_check(std::function<bool(const Arguments&)> check, const std::string& label);
   Tunable& set(const std::string& section, const std::string& key, const Value& value);
-  std::unique_ptr<State> state_;
+  std::unique_ptr<detail::TunableState> state_;
 };
 
 }  // namespace xtune

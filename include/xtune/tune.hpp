@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -25,12 +26,12 @@ enum class Isolation {
 /// Where a run stands.
 struct TuneProgress {
   std::uint64_t done = 0;              ///< configurations that have ended
-  std::uint64_t total = 0;             ///< that will be tried at most
+  std::uint64_t total = 0;             ///< configurations that will be tried, at most
   std::uint64_t from_store = 0;        ///< of done: answered by the store
   std::size_t compiling = 0;           ///< configurations that compile now
   std::size_t waiting = 0;             ///< compiled, waiting for the device
-  double elapsed_s = 0;                ///< since the run began
-  std::optional<double> best_ms = {};  ///< the least time so far
+  double elapsed_s = 0;                ///< since the run began, seconds
+  std::optional<double> best_ms = {};  ///< minimum time so far, milliseconds
 };
 
 /// How to tune; the defaults are those of `xtune run`. Callbacks are called on the thread that called tune(); what they
@@ -84,7 +85,11 @@ struct CompileSettings {
   std::stop_token stop = {};         ///< ends it soon: what was not compiled by then is left out
 };
 
-/// One configuration, compiled. Its binary lies in the store under the key.
+namespace detail {
+struct CompiledBuild;
+}  // namespace detail
+
+/// One configuration, compiled. Its binary is in the store under the key.
 struct CompiledConfig {
   Bindings config;                ///< as it was given
   Outcome outcome = Outcome::ok;  ///< ok, rejected, compile_failed, timed_out or crashed
@@ -93,6 +98,21 @@ struct CompiledConfig {
   std::string key;                ///< of the artifact
   Resources resources;            ///< registers, shared memory
   double seconds = 0;             ///< wall clock; 0: it was compiled before
+
+  /// The configuration as a callable (include xtune/kernel.hpp) for the problem that it was compiled for, in the
+  /// application's own context and on its own stream; a call whose scalars give other sizes is Error(invalid_argument).
+  /// checked: as LoadSettings::checked. Throws Error: nothing_valid where it did not compile, unavailable where the
+  /// store has lost the binary or the backend has no driver here, unsupported for what no call can launch. A device
+  /// that does not take the binary is Error(unavailable) out of the first call.
+  Kernel kernel(bool checked = true) const;
+  /// The same as a typed kernel: kernel<void(const float* x, float* y, int n)>(). Throws Error(invalid_argument) where
+  /// the type does not fit.
+  template <class Type>
+  TypedKernel<Type> kernel(bool checked = true) const;
+
+ private:
+  friend struct Access;
+  std::shared_ptr<const detail::CompiledBuild> build_;
 };
 
 /// Compiles these configurations, in their order, for manual sweeps; no device is needed. One that the space does not

@@ -1,12 +1,21 @@
 // The version of xtune, as the command line and the records print it.
 #pragma once
 
+/// The major version of these headers, for #if.
+#define XTUNE_VERSION_MAJOR 0
+/// The minor version of these headers, for #if.
+#define XTUNE_VERSION_MINOR 1
+/// The patch version of these headers, for #if.
+#define XTUNE_VERSION_PATCH 0
+/// "major.minor.patch" of these headers.
+#define XTUNE_VERSION "0.1.0"
+
 namespace xtune {
 
-/// Of these headers.
-inline constexpr const char* version = "0.1.0";
+/// The version of these headers.
+inline constexpr const char* version = XTUNE_VERSION;
 
-/// Of the library that is loaded; where it is not `version`, the program was built for another one.
+/// The version of the loaded library. Where it differs from `version`, the program was compiled for another one.
 const char* library_version() noexcept;
 
 }  // namespace xtune

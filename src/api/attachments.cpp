@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/validate/npy.hpp"
+#include "dispatch/access.hpp"
 #include "ipc/expected_files.hpp"
 #include "xtune/error.hpp"
 
@@ -81,7 +82,7 @@ void attach(Spec& spec, const std::string& name, const std::filesystem::path& fi
     if (arg.name == name) arg.file = file;
 }
 
-void attach_data(const Tunable::State& state, Spec& spec, const std::vector<ArgumentLayout>& layouts,
+void attach_data(const detail::TunableState& state, Spec& spec, const std::vector<ArgumentLayout>& layouts,
                  const Bindings& problem, const std::string& backend, const std::filesystem::path& scratch) {
   for (const auto& [name, data] : state.data) {
     if (data.kind() == Data::Kind::file) {
@@ -116,7 +117,7 @@ std::vector<PreparedBuffer> fill_all(const std::vector<ArgumentLayout>& layouts,
   return buffers;
 }
 
-Expected call_reference(const Tunable::State& state, const Arguments& arguments) {
+Expected call_reference(const detail::TunableState& state, const Arguments& arguments) {
   try {
     return state.reference(arguments);
   } catch (const std::exception& error) {
@@ -166,7 +167,7 @@ std::string leave_expected(const Expected& expected, const std::vector<PreparedB
 
 OutputCheck prepare_attachments(const Tunable& tunable, Spec& spec, const Bindings& problem, const Target& target,
                                 const std::filesystem::path& scratch, CopyLimit limit) {
-  const Tunable::State& state = tunable.state();
+  const detail::TunableState& state = Access::state(tunable);
   OutputCheck check;
   if (state.data.empty() && !state.reference && !state.check) return check;
   check_limit(state.data, limit);

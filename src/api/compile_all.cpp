@@ -3,16 +3,19 @@
 
 #include <optional>
 
+#include "api/compiled_build.hpp"
 #include "api/measurement.hpp"
 #include "api/problem.hpp"
 #include "api/program_finder.hpp"
 #include "api/run_turn.hpp"
 #include "api/stoppable_loop.hpp"
 #include "api/tunable_access.hpp"
+#include "base/absolute_path.hpp"
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
+#include "dispatch/access.hpp"
 #include "ipc/services.hpp"
 #include "xtune/error.hpp"
 #include "xtune/tune.hpp"
@@ -51,15 +54,13 @@ Setting prepare(const Tunable& tunable, const CompileSettings& settings) {
   return {std::move(target), std::move(spec), std::move(problem), std::move(space)};
 }
 
-CompiledConfig answer_of(SweptConfig&& swept) {
-  CompiledConfig answer;
+void take(SweptConfig&& swept, CompiledConfig& answer) {
   answer.key = std::move(swept.key);
   answer.outcome = swept.outcome;
   answer.message = std::move(swept.message);
   answer.log = std::move(swept.log);
   answer.resources = resources_of(swept.usage, swept.launch.shared_bytes);
   answer.seconds = swept.seconds;
-  return answer;
 }
 
 std::vector<CompiledConfig> compile(const Setting& setting, const CompileSettings& settings, std::size_t jobs,
@@ -79,6 +80,9 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
                      stoppable.loop(), compiler);
   std::vector<SweptConfig> swept = sweep.compile(valid, [&] { return stoppable.stop().load(); });
 
+  auto spec = std::make_shared<Spec>(setting.spec);
+  spec->cases = {setting.problem};
+  const std::filesystem::path store = absolute_path(chosen_store(settings.store));
   std::vector<CompiledConfig> done;
   auto next = swept.begin();
   for (std::size_t i = 0; i < configs.size(); ++i) {
@@ -89,7 +93,17 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
     } else {
       SweptConfig& own = *next++;
       if (!own.done) continue;
-      answer = answer_of(std::move(own));
+      if (own.outcome == Outcome::ok) {
+        auto build = std::make_shared<detail::CompiledBuild>();
+        build->spec = spec;
+        build->backend = setting.target.backend.name;
+        build->store = store;
+        build->build.artifact.key = own.key;
+        build->build.launch = own.launch;
+        build->build.scalars = resolver.scalars(setting.space.at(*indices[i]));
+        Access::build(answer) = std::move(build);
+      }
+      take(std::move(own), answer);
     }
     answer.config = configs[i];
     done.push_back(std::move(answer));

@@ -1,6 +1,7 @@
 // Contents of buffers, as given and as looked at.
 #include "xtune/data.hpp"
 
+#include "api/require_dtype.hpp"
 #include "base/absolute_path.hpp"
 #include "base/text.hpp"
 

@@ -1,5 +1,6 @@
 // From a spec, or a Tunable, to a kernel that an application calls.
 #include <string>
+#include <utility>
 
 #include "api/problem.hpp"
 #include "api/program_finder.hpp"
@@ -11,6 +12,7 @@
 #include "base/chosen_store.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/run/check_spec.hpp"
+#include "dispatch/bundled_spec.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "xtune/kernel.hpp"
 #include "xtune/tunable.hpp"
@@ -30,9 +32,8 @@ std::string usable_backend() {
   throw Error(ErrorKind::unavailable, "no usable device" + reasons);
 }
 
-}  // namespace
-
-Kernel load(const Tunable& tunable, const LoadSettings& settings) {
+/// borrowed: lives as long as the kernel and all its copies.
+Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shared_ptr<const void> borrowed) {
   dispatch::require_kernel(spec_of(tunable));
   const std::string name = settings.backend == "auto" ? usable_backend() : settings.backend;
   const std::shared_ptr<Backend> backend = make_backend(name);
@@ -61,12 +62,23 @@ Kernel load(const Tunable& tunable, const LoadSettings& settings) {
     TuneCall call(*kept, own);
     return call.tune_for_calls(choose_problem(call.spec(), own.problem));
   };
-  parts.kept = kept;
+  parts.kept = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
+      kept, std::move(borrowed));
   return dispatch::make_kernel(std::move(parts), settings);
 }
 
+}  // namespace
+
+Kernel load(const Tunable& tunable, const LoadSettings& settings) { return load_with(tunable, settings, nullptr); }
+
 Kernel load(const std::filesystem::path& spec, const LoadSettings& settings) {
   return load(Tunable::from_file(spec, settings.defines), settings);
+}
+
+Kernel load_bundle(const std::filesystem::path& bundle, const std::string& kernel, LoadSettings settings) {
+  dispatch::OpenedSpec opened = dispatch::open_bundled_spec(bundle, kernel);
+  settings.bundle = bundle;
+  return load_with(Tunable::from_file(opened.spec, settings.defines), settings, std::move(opened.directory));
 }
 
 }  // namespace xtune

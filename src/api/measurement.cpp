@@ -16,13 +16,6 @@
 namespace xtune {
 namespace {
 
-Timing timing_of(const Summary& summary) {
-  Timing timing;
-  timing.samples = summary.count;
-  each_time([&](const char*, auto from, auto to) { timing.*to = summary.*from; });
-  return timing;
-}
-
 WinningArgument::Kind kind_of(const ArgSpec& argument) {
   if (argument.kind == ArgKind::scalar) return WinningArgument::Kind::scalar;
   if (argument.kind == ArgKind::tensor_map) return WinningArgument::Kind::tensor_map;

@@ -9,6 +9,7 @@
 
 #include "api/timing.hpp"
 #include "base/hash.hpp"
+#include "base/text.hpp"
 #include "core/record/record_json.hpp"
 #include "xtune/error.hpp"
 
@@ -192,7 +193,7 @@ Ordered latency_json(const Result& result) {
   json["best"] = measurement_json(result.best());
   json["ties"] = json["measurements"] = Ordered::array();
   if (const auto& across = result.across)
-    json["across"] = {{"rule", across->rule},
+    json["across"] = {{"rule", to_string(across->rule)},
                       {"score", across->score},
                       {"ratio", across->ratio},
                       {"measurement", measurement_json(across->measurement)}};
@@ -243,11 +244,17 @@ SavedBinary read_best_config(const Json& json, Result& result) {
   return {found->at("sha256"), found->at("source_sha256")};
 }
 
+AcrossRule rule_from(const std::string& word) {
+  for (const AcrossRule rule : {AcrossRule::geomean, AcrossRule::worst})
+    if (word == to_string(rule)) return rule;
+  throw Error(ErrorKind::io, "across.rule is '" + printable(word, 80) + "'; expected geomean or worst");
+}
+
 void read_latency(const Json& json, Result& result) {
   check_schema(json);
   result.winner = measurement_from(json.at("best"), "best");
   if (const auto across = json.find("across"); across != json.end())
-    result.across = Across{across->at("rule"), across->at("score"), across->at("ratio"),
+    result.across = Across{rule_from(across->at("rule")), across->at("score"), across->at("ratio"),
                            measurement_from(across->at("measurement"), "across.measurement")};
   const auto read_list = [&](const std::string& name, std::vector<Measurement>& into) {
     for (const Json& each : json.at(name))

@@ -20,4 +20,11 @@ void each_time(Visit visit) {
   visit("high_ms", &Summary::high, &Timing::high_ms);
 }
 
+inline Timing timing_of(const Summary& summary) {
+  Timing timing;
+  timing.samples = summary.count;
+  each_time([&](const char*, auto from, auto to) { timing.*to = summary.*from; });
+  return timing;
+}
+
 }  // namespace xtune

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/strategy_name.hpp"
 #include "api/tunable_access.hpp"
 #include "api/tunable_state.hpp"
 #include "base/absolute_path.hpp"
@@ -27,13 +28,15 @@ std::string toml_path(const std::filesystem::path& path) {
 
 }  // namespace
 
-Tunable::State::Section& Tunable::State::section(const std::string& wanted) {
+const char* to_string(AcrossRule rule) noexcept { return rule == AcrossRule::worst ? "worst" : "geomean"; }
+
+detail::TunableState::Section& detail::TunableState::section(const std::string& wanted) {
   const auto found =
       std::find_if(sections.begin(), sections.end(), [&](const Section& each) { return each.name == wanted; });
   return found == sections.end() ? sections.emplace_back(Section{wanted, {}}) : *found;
 }
 
-void Tunable::State::set(const std::string& wanted, const std::string& key, const std::string& value) {
+void detail::TunableState::set(const std::string& wanted, const std::string& key, const std::string& value) {
   Entries& entries = section(wanted).entries;
   const auto found =
       std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.first == key; });
@@ -43,17 +46,17 @@ void Tunable::State::set(const std::string& wanted, const std::string& key, cons
     found->second = value;
 }
 
-void Tunable::State::unset(const std::string& wanted, const std::string& key) {
+void detail::TunableState::unset(const std::string& wanted, const std::string& key) {
   std::erase_if(section(wanted).entries, [&](const auto& entry) { return entry.first == key; });
 }
 
-std::vector<std::string>& Tunable::State::list(const std::string& key) {
+std::vector<std::string>& detail::TunableState::list(const std::string& key) {
   section(key.substr(0, key.find('.')));
   const auto found = std::find_if(lists.begin(), lists.end(), [&](const auto& entry) { return entry.first == key; });
   return found == lists.end() ? lists.emplace_back(key, std::vector<std::string>()).second : found->second;
 }
 
-std::filesystem::path Tunable::State::keep_source(const std::string& source_text, const std::string& stem) {
+std::filesystem::path detail::TunableState::keep_source(const std::string& source_text, const std::string& stem) {
   const auto folder = std::make_shared<const TemporaryDirectory>();
   const std::filesystem::path path = folder->path() / (stem + ".cu");
   write_file_atomically(path, source_text);
@@ -61,16 +64,16 @@ std::filesystem::path Tunable::State::keep_source(const std::string& source_text
   return path;
 }
 
-Tunable::Tunable(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Tunable::Tunable(std::unique_ptr<detail::TunableState> state) : state_(std::move(state)) {}
 
-Tunable::Tunable(std::string name) : state_(std::make_unique<State>()) {
+Tunable::Tunable(std::string name) : state_(std::make_unique<detail::TunableState>()) {
   state_->name = std::move(name);
   state_->base_dir = absolute_path("x").parent_path();
   state_->set("kernel", "name", toml_quoted(state_->name));
 }
 
 Tunable Tunable::from_file(const std::filesystem::path& path, const Bindings& defines) {
-  auto state = std::make_unique<State>();
+  auto state = std::make_unique<detail::TunableState>();
   state->text = read_file(path, largest_spec);
   state->text_name = path.string();
   state->base_dir = absolute_path(path).parent_path();
@@ -80,7 +83,7 @@ Tunable Tunable::from_file(const std::filesystem::path& path, const Bindings& de
 }
 
 Tunable Tunable::from_text(const std::string& toml, const std::filesystem::path& base_dir, const Bindings& defines) {
-  auto state = std::make_unique<State>();
+  auto state = std::make_unique<detail::TunableState>();
   state->text = toml.empty() ? "\n" : toml;
   state->text_name = "(text)";
   state->base_dir = absolute_path(base_dir);
@@ -89,26 +92,26 @@ Tunable Tunable::from_text(const std::string& toml, const std::filesystem::path&
   return Tunable(std::move(state));
 }
 
-Tunable::Tunable(const Tunable& other) : state_(std::make_unique<State>(other.state())) {}
+Tunable::Tunable(const Tunable& other) : state_(std::make_unique<detail::TunableState>(other.state())) {}
 Tunable::Tunable(Tunable&& other) noexcept = default;
 Tunable& Tunable::operator=(const Tunable& other) {
-  if (this != &other) state_ = std::make_unique<State>(other.state());
+  if (this != &other) state_ = std::make_unique<detail::TunableState>(other.state());
   return *this;
 }
 Tunable& Tunable::operator=(Tunable&& other) noexcept = default;
 Tunable::~Tunable() = default;
 
-const Tunable::State& Tunable::state() const {
+const detail::TunableState& Tunable::state() const {
   if (!state_) throw Error(ErrorKind::invalid_argument, "this Tunable was moved from: assign to it before using it");
   return *state_;
 }
 
-Tunable::State& Tunable::attached() {
+detail::TunableState& Tunable::attached() {
   state();
   return *state_;
 }
 
-Tunable::State& Tunable::built() {
+detail::TunableState& Tunable::built() {
   if (!state().text.empty())
     throw Error(ErrorKind::invalid_argument,
                 "the kernel '" + state_->name + "' was read from " + state_->text_name +
@@ -122,7 +125,7 @@ const std::string& Tunable::name() const noexcept {
 }
 
 std::string Tunable::toml() const { return toml_of(state()); }
-void Tunable::verify() const { spec_of(*this); }
+void Tunable::check_spec() const { spec_of(*this); }
 
 Tunable& Tunable::source_file(const std::filesystem::path& path) {
   built().set("kernel", "source", toml_path(path));
@@ -165,13 +168,13 @@ Tunable& Tunable::include_dir(const std::filesystem::path& path) {
 
 Tunable& Tunable::compile_timeout_s(double seconds) { return set("kernel", "compile_timeout_s", Value(seconds)); }
 
-Tunable& Tunable::set_problem(const std::string& name, const Value& value) {
+Tunable& Tunable::problem(const std::string& name, const Value& value) {
   built().set("problem", name, toml_value(value));
   return *this;
 }
 
 Tunable& Tunable::add_case(const Bindings& problem) {
-  State::Entries entries;
+  detail::TunableState::Entries entries;
   for (const auto& [name, value] : problem) entries.emplace_back(name, toml_value(value));
   built().cases.push_back(std::move(entries));
   return *this;
@@ -190,14 +193,16 @@ Tunable& Tunable::add_param(const std::string& name, const std::vector<Value>& v
 
 Tunable& Tunable::param_range(const std::string& name, std::int64_t min, std::int64_t max, std::int64_t step,
                               ParamKind kind) {
-  State::Entries entries{{"min", std::to_string(min)}, {"max", std::to_string(max)}, {"step", std::to_string(step)}};
+  detail::TunableState::Entries entries{
+      {"min", std::to_string(min)}, {"max", std::to_string(max)}, {"step", std::to_string(step)}};
   if (kind == ParamKind::launch_only) entries.emplace_back("compile_time", "false");
   built().section("space.params").entries.emplace_back(name, toml_table(entries));
   return *this;
 }
 
 Tunable& Tunable::param_pow2(const std::string& name, std::int64_t min, std::int64_t max, ParamKind kind) {
-  State::Entries entries{{"min", std::to_string(min)}, {"max", std::to_string(max)}, {"scale", "\"pow2\""}};
+  detail::TunableState::Entries entries{
+      {"min", std::to_string(min)}, {"max", std::to_string(max)}, {"scale", "\"pow2\""}};
   if (kind == ParamKind::launch_only) entries.emplace_back("compile_time", "false");
   built().section("space.params").entries.emplace_back(name, toml_table(entries));
   return *this;
@@ -259,7 +264,12 @@ Tunable& Tunable::maximize(const std::vector<Formula>& goals) {
   return *this;
 }
 
-Tunable& Tunable::across(const std::string& rule) { return set("objective", "across", Value(rule)); }
+Tunable& Tunable::across(AcrossRule rule) { return set("objective", "across", to_string(rule)); }
+
+Tunable& Tunable::search(const std::string& key, const Value& value) {
+  if (key == "strategy") require_strategy("search(\"strategy\")", to_text(value));
+  return set("search", key, value);
+}
 
 Tunable& Tunable::dispatch_key(const std::vector<Formula>& key) {
   built().set("dispatch", "key", toml_array(key));

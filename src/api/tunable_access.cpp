@@ -6,6 +6,7 @@
 
 #include "api/tunable_state.hpp"
 #include "base/text.hpp"
+#include "dispatch/access.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -17,7 +18,7 @@ constexpr std::uint64_t most_rows = 20'000'000;
 /// A predicate over value indices, asked once for each combination of the parameters that it names.
 class Table {
  public:
-  Table(const Tunable::State::Predicate& predicate, const Spec& spec, const Bindings& problem)
+  Table(const detail::TunableState::Predicate& predicate, const Spec& spec, const Bindings& problem)
       : predicate_(predicate), parameters_(spec.parameters), values_(problem) {
     std::vector<std::string> known;
     for (const Parameter& parameter : spec.parameters) known.push_back(parameter.name);
@@ -48,7 +49,7 @@ class Table {
   }
 
  private:
-  const Tunable::State::Predicate& predicate_;
+  const detail::TunableState::Predicate& predicate_;
   const std::vector<Parameter>& parameters_;
   Bindings values_;
   std::vector<std::size_t> columns_;
@@ -66,20 +67,10 @@ ArgSpec& input_named(Spec& spec, const std::string& name) {
               "data for '" + printable(name, 80) + "', which is no input of the kernel" + did_you_mean(name, names));
 }
 
-Fill fill_named(const std::string& word) {
-  static const std::vector<std::string> words{"auto", "integer", "uniform", "normal", "randn", "zero", "one", "range"};
-  const auto found = std::find(words.begin(), words.end(), word);
-  if (found == words.end())
-    throw Error(ErrorKind::invalid_argument, "'" + printable(word, 80) + "' is no fill word" +
-                                                 did_you_mean(word, words) +
-                                                 "; one is auto, integer, uniform, normal, zero, one, range");
-  return static_cast<Fill>(found - words.begin());
-}
-
 }  // namespace
 
 Spec spec_of(const Tunable& tunable, const std::string& backend) {
-  const Tunable::State& state = tunable.state();
+  const detail::TunableState& state = Access::state(tunable);
   const bool built = state.text.empty();
   const std::string name = built ? state.name + " (built in code)" : state.text_name;
   Spec spec = parse_spec(toml_of(state), name, state.base_dir, {state.defines, backend});
@@ -94,7 +85,7 @@ Spec spec_of(const Tunable& tunable, const std::string& backend) {
   for (const auto& [argument, data] : state.data) {
     ArgSpec& arg = input_named(spec, argument);
     if (data.kind() == Data::Kind::fill) {
-      arg.fill = fill_named(data.fill());
+      arg.fill = data.fill();
       arg.file.clear();
     }
   }
@@ -107,7 +98,7 @@ Spec spec_of(const Tunable& tunable, const std::string& backend) {
 
 void apply_predicates(const Tunable& tunable, Spec& spec, const Bindings& problem, const Bindings& device_facts,
                       const std::function<void()>& poll) {
-  const auto& predicates = tunable.state().predicates;
+  const auto& predicates = Access::state(tunable).predicates;
   if (predicates.empty()) return;
   std::vector<Table> tables;
   for (const auto& predicate : predicates) tables.emplace_back(predicate, spec, problem);

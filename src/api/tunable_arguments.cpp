@@ -1,6 +1,7 @@
 // Arguments of a Tunable, and what its results are held against.
 #include <algorithm>
 
+#include "api/require_dtype.hpp"
 #include "api/tunable_access.hpp"
 #include "api/tunable_state.hpp"
 #include "base/absolute_path.hpp"
@@ -9,16 +10,15 @@
 namespace xtune {
 namespace {
 
-Tunable::State::Entries buffer(const std::string& name, DType dtype, const std::vector<Formula>& shape,
-                               const char* role) {
+detail::TunableState::Entries buffer(const std::string& name, DType dtype, const Shape& shape, const char* role) {
   require_dtype(dtype);
   return {{"name", toml_quoted(name)},
           {"dtype", toml_quoted(to_string(dtype))},
-          {"shape", toml_array(shape)},
+          {"shape", toml_array(shape.extents())},
           {"role", toml_quoted(role)}};
 }
 
-std::string reference_source(Tunable::State& state, const ReferenceKernel& details) {
+std::string reference_source(detail::TunableState& state, const ReferenceKernel& details) {
   if (!details.source_file.empty() && !details.source.empty())
     throw Error(ErrorKind::invalid_argument, "reference_kernel: source_file and source exclude each other");
   const std::filesystem::path path =
@@ -28,17 +28,17 @@ std::string reference_source(Tunable::State& state, const ReferenceKernel& detai
 
 }  // namespace
 
-Tunable& Tunable::input(const std::string& name, DType dtype, const std::vector<Formula>& shape, const Data& data) {
+Tunable& Tunable::input(const std::string& name, DType dtype, const Shape& shape, const Data& data) {
   built().args.push_back(buffer(name, dtype, shape, "in"));
   return this->data(name, data);
 }
 
-Tunable& Tunable::output(const std::string& name, DType dtype, const std::vector<Formula>& shape) {
+Tunable& Tunable::output(const std::string& name, DType dtype, const Shape& shape) {
   built().args.push_back(buffer(name, dtype, shape, "out"));
   return *this;
 }
 
-Tunable& Tunable::inout(const std::string& name, DType dtype, const std::vector<Formula>& shape, const Data& data) {
+Tunable& Tunable::inout(const std::string& name, DType dtype, const Shape& shape, const Data& data) {
   built().args.push_back(buffer(name, dtype, shape, "inout"));
   return this->data(name, data);
 }
@@ -59,12 +59,12 @@ Tunable& Tunable::data(const std::string& argument, const Data& data) {
     state_->data.emplace_back(argument, data);
   else
     found->second = data;
-  // A fill word is a matter of the text, where it is checked with its place.
-  for (State::Entries& entries : state_->args) {
+  // A fill rule is part of the text.
+  for (detail::TunableState::Entries& entries : state_->args) {
     if (entries.front().second != toml_quoted(argument)) continue;
     std::erase_if(entries, [](const auto& entry) { return entry.first == "fill"; });
     if (data.kind() == Data::Kind::fill && state_->text.empty()) {
-      entries.emplace_back("fill", toml_quoted(data.fill()));
+      entries.emplace_back("fill", toml_quoted(fill_word(data.fill())));
       std::erase_if(state_->data, [&](const auto& entry) { return entry.first == argument; });
     }
     break;
@@ -73,7 +73,7 @@ Tunable& Tunable::data(const std::string& argument, const Data& data) {
 }
 
 Tunable& Tunable::reference_kernel(const std::string& entry, const ReferenceKernel& details) {
-  State::Entries entries{{"kernel", toml_quoted(entry)}};
+  detail::TunableState::Entries entries{{"kernel", toml_quoted(entry)}};
   if (const std::string source = reference_source(built(), details); !source.empty())
     entries.emplace_back("source", source);
   if (!details.options.empty())
@@ -87,14 +87,14 @@ Tunable& Tunable::reference_kernel(const std::string& entry, const ReferenceKern
 Tunable& Tunable::reference_builtin(const std::string& builtin,
                                     const std::vector<std::pair<std::string, Formula>>& roles,
                                     const std::string& output) {
-  State::Entries entries{{"builtin", toml_quoted(builtin)}};
+  detail::TunableState::Entries entries{{"builtin", toml_quoted(builtin)}};
   if (!output.empty()) entries.emplace_back("output", toml_quoted(output));
   for (const auto& [role, formula] : roles) entries.emplace_back(role, toml_quoted(formula.text()));
   return set_reference(toml_table(entries));
 }
 
 Tunable& Tunable::reference_file(const std::filesystem::path& npy, const std::string& output) {
-  State::Entries entries{{"file", toml_quoted(absolute_path(npy).lexically_normal().string())}};
+  detail::TunableState::Entries entries{{"file", toml_quoted(absolute_path(npy).lexically_normal().string())}};
   if (!output.empty()) entries.emplace_back("output", toml_quoted(output));
   return set_reference(toml_table(entries));
 }
@@ -116,13 +116,13 @@ Tunable& Tunable::reference(std::function<Expected(const Arguments&)> reference)
 }
 
 Tunable& Tunable::set_check(std::function<bool(const Arguments&)> check, const std::string& label) {
-  if (!check) throw Error(ErrorKind::invalid_argument, "check: the function is empty");
+  if (!check) throw Error(ErrorKind::invalid_argument, "output_check: the function is empty");
   attached().check = std::move(check);
   state_->check_label = label.empty() ? "1" : label;
   return *this;
 }
 
-Tunable& Tunable::no_check() {
+Tunable& Tunable::skip_validation() {
   attached().reference = nullptr;
   state_->check = nullptr;
   state_->check_label.clear();

@@ -13,7 +13,7 @@
 
 namespace xtune {
 
-struct Tunable::State {
+struct detail::TunableState {
   /// Keys and values as TOML writes them.
   using Entries = std::vector<std::pair<std::string, std::string>>;
   struct Section {
@@ -51,12 +51,14 @@ struct Tunable::State {
   std::filesystem::path keep_source(const std::string& source_text, const std::string& stem);
 };
 
+/// As the spec writes it: "auto", "zero".
+const char* fill_word(Fill fill) noexcept;
 /// A basic string of TOML, for any bytes.
 std::string toml_quoted(const std::string& text);
 std::string toml_value(const Value& value);
 std::string toml_array(const std::vector<Formula>& items);
 /// { a = "1", b = "2" }
-std::string toml_table(const Tunable::State::Entries& entries);
-std::string toml_of(const Tunable::State& state);
+std::string toml_table(const detail::TunableState::Entries& entries);
+std::string toml_of(const detail::TunableState& state);
 
 }  // namespace xtune

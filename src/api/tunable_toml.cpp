@@ -15,7 +15,7 @@ bool is_bare(const std::string& key) {
 
 std::string toml_key(const std::string& key) { return is_bare(key) ? key : toml_quoted(key); }
 
-std::string lines_of(const Tunable::State::Entries& entries) {
+std::string lines_of(const detail::TunableState::Entries& entries) {
   std::string text;
   for (const auto& [key, value] : entries) text += toml_key(key) + " = " + value + "\n";
   return text;
@@ -27,7 +27,7 @@ std::string list_text(const std::vector<std::string>& items) {
   return "[" + text + "]";
 }
 
-std::string tables_of(const std::string& header, const std::vector<Tunable::State::Entries>& tables) {
+std::string tables_of(const std::string& header, const std::vector<detail::TunableState::Entries>& tables) {
   std::string text;
   for (const auto& entries : tables) text += "\n[[" + header + "]]\n" + lines_of(entries);
   return text;
@@ -42,7 +42,7 @@ std::string describe(const std::string& argument, const Data& data) {
     case Data::Kind::file:
       return argument + ": " + data.path().string();
     case Data::Kind::fill:
-      return argument + ": fill " + data.fill();
+      return argument + ": fill " + fill_word(data.fill());
     case Data::Kind::generator:
       return argument + ": made by code";
   }
@@ -50,6 +50,28 @@ std::string describe(const std::string& argument, const Data& data) {
 }
 
 }  // namespace
+
+const char* fill_word(Fill fill) noexcept {
+  switch (fill) {
+    case Fill::automatic:
+      return "auto";
+    case Fill::integer:
+      return "integer";
+    case Fill::uniform:
+      return "uniform";
+    case Fill::normal:
+      return "normal";
+    case Fill::randn:
+      return "randn";
+    case Fill::zero:
+      return "zero";
+    case Fill::one:
+      return "one";
+    case Fill::range:
+      return "range";
+  }
+  return "unknown";
+}
 
 std::string toml_quoted(const std::string& text) {
   std::string quoted = "\"";
@@ -75,13 +97,13 @@ std::string toml_array(const std::vector<Formula>& items) {
   return list_text(quoted);
 }
 
-std::string toml_table(const Tunable::State::Entries& entries) {
+std::string toml_table(const detail::TunableState::Entries& entries) {
   std::string text;
   for (const auto& [key, value] : entries) text += (text.empty() ? " " : ", ") + toml_key(key) + " = " + value;
   return "{" + text + " }";
 }
 
-std::string toml_of(const Tunable::State& state) {
+std::string toml_of(const detail::TunableState& state) {
   if (!state.text.empty()) return state.text;
   std::string text;
   const auto lists_of = [&](const std::string& section) {

@@ -13,6 +13,7 @@
 #include "api/measurement.hpp"
 #include "api/problem.hpp"
 #include "api/program_finder.hpp"
+#include "api/strategy_name.hpp"
 #include "api/tunable_access.hpp"
 #include "backends/backend.hpp"
 #include "base/chosen_store.hpp"
@@ -35,6 +36,7 @@ void check(const TuneSettings& settings) {
   if (settings.seconds && !(*settings.seconds > 0 && *settings.seconds <= 1e9))
     refuse(fmt::format("seconds is {}; give a number above 0, and at most 1e9", *settings.seconds));
   check_jobs(settings.jobs);
+  if (!settings.strategy.empty()) require_strategy("settings: strategy", settings.strategy);
   if (settings.isolation == Isolation::in_process && settings.devices.size() > 1)
     refuse("isolation = in_process measures on one device");
   if (!settings.configs.empty() && settings.configs_of) refuse("configs and configs_of exclude each other");
@@ -199,7 +201,7 @@ std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& ca
     results.push_back(result_of(*cases[i], tuned[i]));
     if (!choice) continue;
     Across& across = results.back().across.emplace();
-    across.rule = base_.objective.across == ObjectiveSpec::Across::worst ? "worst" : "geomean";
+    across.rule = base_.objective.across == ObjectiveSpec::Across::worst ? AcrossRule::worst : AcrossRule::geomean;
     across.score = choice->score;
     across.ratio = choice->ratios[i];
     across.measurement = measurement_of(cases[i]->spec, *choice->records[i], attempts_);

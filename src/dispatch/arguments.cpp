@@ -60,7 +60,7 @@ Value value_of(DType dtype, const void* bytes) {
     case DType::u64: {
       std::uint64_t value = 0;
       std::memcpy(&value, bytes, sizeof value);
-      return to_value(value);
+      return Value(value);
     }
     default:
       break;

@@ -12,7 +12,6 @@
 #include "core/spec/spec.hpp"
 #include "dispatch/capture_sources.hpp"
 #include "xtune/error.hpp"
-#include "xtune/kernel.hpp"
 
 namespace xtune::dispatch {
 namespace {
@@ -116,10 +115,6 @@ fs::path unpack_spec(const BundledSpec& spec, const fs::path& folder) {
   return folder / spec.spec;
 }
 
-}  // namespace xtune::dispatch
-
-namespace xtune::detail {
-
 OpenedSpec open_bundled_spec(const std::filesystem::path& path, std::string kernel) {
   if (path.empty()) throw Error(ErrorKind::invalid_argument, "load_bundle: the path is empty: name a bundle's file");
   const Bundle bundle(path);
@@ -132,7 +127,7 @@ OpenedSpec open_bundled_spec(const std::filesystem::path& path, std::string kern
                 printable(path.string()) + " holds several kernels, name one of them: " + names);
   }
   const auto folder = std::make_shared<const TemporaryDirectory>();
-  return {dispatch::unpack_spec(bundle.spec(kernel), folder->path()), folder};
+  return {unpack_spec(bundle.spec(kernel), folder->path()), folder};
 }
 
-}  // namespace xtune::detail
+}  // namespace xtune::dispatch

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <string>
 
 #include "core/store/bundle.hpp"
 
@@ -14,5 +16,15 @@ BundledSpec pack_spec(const std::filesystem::path& spec);
 
 /// Writes the files below the folder. Returns the path of the spec.
 std::filesystem::path unpack_spec(const BundledSpec& spec, const std::filesystem::path& folder);
+
+/// A bundled spec in a private temporary directory.
+struct OpenedSpec {
+  std::filesystem::path spec;
+  std::shared_ptr<const void> directory;  ///< holds the files until it goes
+};
+
+/// kernel: may be empty where the bundle has one spec. Throws Error(invalid_argument) that lists the bundle's kernels
+/// where it has none of that name, Error(io).
+OpenedSpec open_bundled_spec(const std::filesystem::path& bundle, std::string kernel);
 
 }  // namespace xtune::dispatch

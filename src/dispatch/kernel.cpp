@@ -1,6 +1,7 @@
 // The public face of dispatch.
 #include "xtune/kernel.hpp"
 
+#include "dispatch/access.hpp"
 #include "dispatch/kernel_state.hpp"
 
 namespace xtune {
@@ -37,6 +38,8 @@ const char* to_string(Choice::Kind kind) noexcept {
 Kernel::Kernel(std::shared_ptr<detail::KernelState> state, std::shared_ptr<const detail::Binding> binding) noexcept
     : state_(std::move(state)), binding_(std::move(binding)) {}
 
+void Kernel::check_signature(const detail::Signature& signature) const { state_->check_signature(signature); }
+
 void Kernel::call(void* stream, const void* const* values, const detail::Signature& signature) const {
   state_->call(*binding_, stream, values, signature);
 }
@@ -59,7 +62,7 @@ Kernel make_kernel(Parts parts, LoadSettings settings) {
       std::make_unique<detail::KernelState>(std::move(parts), std::move(settings)).release(),
       detail::KernelState::destroy);
   auto binding = state->bind(state->untold());
-  return {std::move(state), std::move(binding)};
+  return Access::kernel(std::move(state), std::move(binding));
 }
 
 }  // namespace dispatch

@@ -39,17 +39,10 @@ Bindings space_bindings(const Space& space, const Config& config) {
 }
 }  // namespace
 
-std::vector<std::string> KernelState::archs_for(const DeviceInfo& device) const {
-  if (!settings_.arch.empty()) return {settings_.arch};
-  std::vector<std::string> archs{device.arch};
-  if (device.vendor == "nvidia") archs.push_back(device.arch + "a");
-  return archs;
-}
-
 KernelState::Case KernelState::case_of(const Bindings& problem) {
   Case its{problem, runtime_.device(), {}, parts_.spec, {}, {}, {}};
   its.failure = failure_of(problem, its.device);
-  its.archs = archs_for(its.device);
+  its.archs = dispatch::compiled_archs(its.device, settings_.arch);
   if (parts_.narrow) parts_.narrow(its.spec, problem, device_facts(its.device));
   its.selection = selector_.select(its.spec, problem, its.device, its.archs);
   if (its.selection.record && !its.has_failed(its.selection.choice.config)) return its;

@@ -3,39 +3,21 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cstdio>
 
-#include "base/absolute_path.hpp"
 #include "base/chosen_store.hpp"
-#include "base/text.hpp"
 
 namespace xtune::detail {
 
 using dispatch::Key;
 using dispatch::Prepared;
 
-namespace {
-
-std::shared_ptr<const Bundle> bundle_of(const LoadSettings& settings, const std::string& kernel) {
-  if (settings.bundle.empty()) return nullptr;
-  auto bundle = std::make_shared<const Bundle>(absolute_path(settings.bundle));
-  const std::vector<Bundle::Part>& parts = bundle->parts();
-  if (std::none_of(parts.begin(), parts.end(), [&](const Bundle::Part& part) { return part.kernel == kernel; }))
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("{} has nothing of the kernel '{}'; it has {}", printable(settings.bundle.string()), kernel,
-                            bundle->contents()));
-  return bundle;
-}
-
-}  // namespace
-
 KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
     : settings_(std::move(settings)),
       parts_(std::move(parts)),
       plan_(parts_.spec),
       runtime_(*parts_.runtime),
-      bundle_(bundle_of(settings_, parts_.spec.kernel.name)),
+      bundle_(dispatch::open_bundle(settings_.bundle, parts_.spec.kernel.name)),
       selector_(parts_.spec, chosen_store(settings_.store), bundle_, settings_.other_architectures,
                 [this](const std::string& text) { say(text); }),
       builder_(chosen_store(settings_.store), bundle_, settings_.compile ? parts_.open_toolchain : nullptr,
@@ -57,6 +39,8 @@ void KernelState::wait() {
                             name()));
   background_.wait();
 }
+
+void KernelState::wait_for(void* stream) { runtime_.read(nullptr, nullptr, 0, stream); }
 
 void KernelState::destroy(KernelState* state) {
   if (state->background_.is_here())
@@ -82,11 +66,22 @@ void KernelState::say(const std::string& message) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+void KernelState::check_signature(const Signature& signature) const {
+  try {
+    plan_.check_types(signature);
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                fmt::format("the type of the typed kernel does not fit the spec: {}. Declare the arguments in the "
+                            "order and with the types of the spec's args",
+                            error.what()));
+  }
+}
+
 void KernelState::call(const Binding& binding, void* stream, const void* const* values, const Signature& signature) {
   if (signature.count != plan_.passed_count()) [[unlikely]]
     plan_.check_count(signature.count);
   // Types are one constant for each place that calls: most calls come from where the last one came from.
-  if (settings_.checked && fitting_.load(std::memory_order_relaxed) != signature.types) {
+  if (settings_.checked && !signature.checked_at_load && fitting_.load(std::memory_order_relaxed) != signature.types) {
     plan_.check_types(signature);
     fitting_.store(signature.types, std::memory_order_relaxed);
   }

@@ -61,10 +61,14 @@ class KernelState {
   KernelState& operator=(const KernelState&) = delete;
 
   void call(const Binding& binding, void* stream, const void* const* values, const Signature& signature);
+  /// Throws Error(invalid_argument) where arguments of these types do not fit the spec.
+  void check_signature(const Signature& signature) const;
   std::shared_ptr<const Binding> bind(const Bindings& fixed);
   Choice choice(const Binding& binding, const Bindings& sizes);
   void prepare(const Binding& binding, const Bindings& sizes);
   void wait();
+  /// Waits for the stream of the current context. Throws Error(unavailable).
+  void wait_for(void* stream);
   /// For who holds the last reference. Where that is a callback of the background's tuning, another thread waits for
   /// its end.
   static void destroy(KernelState* state);
@@ -87,7 +91,6 @@ class KernelState {
   dispatch::Prepared load(const dispatch::Key& key, const Bindings& problem, const DeviceInfo& device,
                           const dispatch::Build& build);
   Case case_of(const Bindings& problem);
-  std::vector<std::string> archs_for(const DeviceInfo& device) const;
   bool wants_tuning(const Case& its) const;
   void tune(const Bindings& problem);
   void take(const Bindings& problem, const DeviceInfo& device, dispatch::Tuned tuned);

@@ -7,7 +7,9 @@
 #include <iterator>
 #include <tuple>
 
+#include "base/absolute_path.hpp"
 #include "base/causes.hpp"
+#include "base/text.hpp"
 #include "core/device/device_model.hpp"
 #include "core/model/rank.hpp"
 #include "core/record/lookup.hpp"
@@ -262,6 +264,23 @@ Selection Selector::from_all(Query& query) {
   abroad.choice.reasons.insert(abroad.choice.reasons.begin(), selection.choice.reasons.begin(),
                                selection.choice.reasons.end());
   return abroad;
+}
+
+std::shared_ptr<const Bundle> open_bundle(const std::filesystem::path& path, const std::string& kernel) {
+  if (path.empty()) return nullptr;
+  auto bundle = std::make_shared<const Bundle>(absolute_path(path));
+  const std::vector<Bundle::Part>& parts = bundle->parts();
+  if (std::none_of(parts.begin(), parts.end(), [&](const Bundle::Part& part) { return part.kernel == kernel; }))
+    throw Error(ErrorKind::invalid_argument, fmt::format("{} has nothing of the kernel '{}'; it has {}",
+                                                         printable(path.string()), kernel, bundle->contents()));
+  return bundle;
+}
+
+std::vector<std::string> compiled_archs(const DeviceInfo& device, const std::string& given) {
+  if (!given.empty()) return {given};
+  std::vector<std::string> archs{device.arch};
+  if (device.vendor == "nvidia") archs.push_back(device.arch + "a");
+  return archs;
 }
 
 std::optional<Config> config_in(const Space& space, const Bindings& config) {

@@ -81,6 +81,13 @@ class Selector {
   std::set<std::string> causes_;  ///< of the warnings that were said
 };
 
+/// A bundle that has something of the kernel; nullptr for an empty path. Throws Error(invalid_argument) that lists what
+/// it has where it has nothing of the kernel, Error(io).
+std::shared_ptr<const Bundle> open_bundle(const std::filesystem::path& path, const std::string& kernel);
+
+/// What artifacts may be compiled for on this device, the own compiler's choice first. given: LoadSettings::arch.
+std::vector<std::string> compiled_archs(const DeviceInfo& device, const std::string& given);
+
 /// What to run where nothing is stored, the most promising first: `given` alone where it is one of the space's, else
 /// what the spec's [candidates] rate best, then the first of the space. Throws Error(invalid_argument) for one given
 /// that is not in the space.

@@ -1,5 +1,5 @@
 # Compiles each public header alone, with warnings as errors: cmake -DINCLUDE=... -DCOMPILERS=... -P headers.cmake
-file(GLOB headers RELATIVE "${INCLUDE}" "${INCLUDE}/xtune/*.hpp")
+file(GLOB headers RELATIVE "${INCLUDE}" "${INCLUDE}/xtune/*.hpp" "${INCLUDE}/xtune/detail/*.hpp")
 if(NOT headers)
   message(FATAL_ERROR "no headers in ${INCLUDE}/xtune")
 endif()

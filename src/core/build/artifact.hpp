@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/build/candidate_failure.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/build/candidate_failure.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune {

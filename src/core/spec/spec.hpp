@@ -16,6 +16,7 @@
 #include "core/space/space.hpp"
 #include "core/spec/dtype.hpp"
 #include "xtune/error.hpp"
+#include "xtune/fill.hpp"
 
 namespace xtune {
 
@@ -57,7 +58,6 @@ struct LaunchSpec {
 
 enum class ArgKind { buffer, scalar, tensor_map };
 enum class ArgRole { in, out, inout };
-enum class Fill { automatic, integer, uniform, normal, randn, zero, one, range };
 
 struct ArgSpec {
   std::string name;

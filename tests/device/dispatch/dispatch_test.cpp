@@ -94,9 +94,9 @@ TEST_CASE("a winner is called in the context that the thread has, and its memory
         "  if (i < n) y[i] = x[i] + by;\n}\n");
     Result result;
     result.kernel_name = "k";
-    result.problem = {{"N", to_value(1000)}};
+    result.problem = {{"N", Value(1000)}};
     result.device = {info.backend, info.name, info.arch, info.index};
-    result.winner.emplace().config = {{"BY", to_value(5)}};
+    result.winner.emplace().config = {{"BY", Value(5)}};
     using Kind = WinningArgument::Kind;
     result.binary = WinningKernel{"",
                                   artifact.image,
@@ -110,7 +110,7 @@ TEST_CASE("a winner is called in the context that the thread has, and its memory
                                   {{"x", Kind::buffer, DType::i32, {1000}, "", {}},
                                    {"y", Kind::written, DType::i32, {1000}, "", {}},
                                    {"n", Kind::scalar, DType::i32, {}, "N", {}},
-                                   {"by", Kind::scalar, DType::i32, {}, "BY", to_value(5)}}};
+                                   {"by", Kind::scalar, DType::i32, {}, "BY", Value(5)}}};
     std::array<int, 1000> values{};
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int>(i);
     auto x = gpu.device->allocate(sizeof values), y = gpu.device->allocate(sizeof values);
@@ -131,7 +131,7 @@ TEST_CASE("a winner is called in the context that the thread has, and its memory
     CHECK_THROWS_AS(runtime->snapshot(copy.data(), y->address(), std::size_t{1} << 40), Error);
 
     result.binary->binary = "no image";
-    CHECK_THROWS_AS(result.kernel().prepare({{"N", to_value(1000)}}), Error);
+    CHECK_THROWS_AS(result.kernel().prepare({{"N", Value(1000)}}), Error);
   });
 }
 

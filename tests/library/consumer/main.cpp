@@ -4,16 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "xtune/data.hpp"
-#include "xtune/dtype.hpp"
-#include "xtune/error.hpp"
-#include "xtune/kernel.hpp"
-#include "xtune/outcome.hpp"
-#include "xtune/result.hpp"
-#include "xtune/tunable.hpp"
-#include "xtune/tune.hpp"
-#include "xtune/value.hpp"
-#include "xtune/version.hpp"
+#include "xtune/xtune.hpp"
+
+#if XTUNE_VERSION_MAJOR != 0
+#error "this program was written for xtune 0"
+#endif
 
 namespace {
 
@@ -33,7 +28,7 @@ int fail(const char* what) {
 int main(int argc, char** argv) {
   if (std::strcmp(xtune::library_version(), xtune::version) != 0) return fail("the library is of another version");
   try {
-    xtune::Tunable("empty").param("P", {1}).verify();
+    xtune::Tunable("empty").param("P", {1}).check_spec();
     return fail("a spec without a source passed");
   } catch (const xtune::Error& error) {
     if (error.kind() != xtune::ErrorKind::invalid_spec) return fail(error.what());
@@ -52,11 +47,11 @@ int main(int argc, char** argv) {
       .param("BLOCK", {32, 64}, xtune::ParamKind::launch_only)
       .grid({"ceildiv(N, BLOCK)"})
       .block({"BLOCK"})
-      .input("x", std::vector<float>(256, 1.5f))
-      .output("y", xtune::DType::f32, {"N"})
+      .input("x", std::vector<float>(256, 1.5f), "N")
+      .output<float>("y", "N")
       .scalar("n", xtune::DType::i32, "N")
       .measure("max_time_ms", 5)
-      .check([](const xtune::Arguments& arguments) { return arguments.output("y").as<float>()[255] == 3.0f; });
+      .output_check([](const xtune::Arguments& arguments) { return arguments.output("y").as<float>()[255] == 3.0f; });
   xtune::TuneSettings settings;
   settings.backend = "host";
   settings.keep = false;
@@ -68,6 +63,28 @@ int main(int argc, char** argv) {
     std::vector<float> y(256);
     loaded.kernel()(nullptr, x.data(), y.data(), 256);
     if (y[255] != 5.0f) return fail("the winner computes something else");
+    const auto typed = loaded.kernel<void(const float*, float*, int)>();
+    y.assign(256, 0);
+    typed(nullptr, x.data(), y.data(), 256);
+    if (y[255] != 5.0f) return fail("the typed winner computes something else");
+    if (xtune::devices("host").size() != 1 || xtune::backends().empty()) return fail("the host has no device");
+    if (xtune::strategies().front() != "auto") return fail("there is no default strategy");
+    xtune::LookupSettings lookup;
+    lookup.arch = "sm_90";
+    if (xtune::best(scale, {{"N", 256u}}, lookup).kind != xtune::Choice::Kind::none) return fail("a best of nothing");
+    xtune::CompileSettings compile;
+    compile.backend = "host";
+    for (const xtune::CompiledConfig& compiled :
+         xtune::compile_all(scale, xtune::all_configs(scale, compile), compile)) {
+      y.assign(256, 0);
+      compiled.kernel()(nullptr, x.data(), y.data(), 256);
+      if (y[255] != 5.0f) return fail("a compiled configuration computes something else");
+    }
+    try {
+      xtune::candidates(scale);
+      return fail("candidates without a model");
+    } catch (const xtune::Error&) {
+    }
     std::printf("BLOCK=%s: %g ms, %zu measured\n", xtune::to_text(loaded.best().config.at("BLOCK")).c_str(),
                 loaded.best().time_ms, loaded.measurements.size());
   } catch (const xtune::Error& error) {

@@ -61,8 +61,8 @@ std::string without_program(const std::function<void()>& body) {
 
 TEST_CASE("the winner is called as it was measured, with no compiler and no store") {
   TuneSettings settings = host_settings();
-  SUBCASE("STEP = 1") { settings.configs = {{{"STEP", to_value(1)}}}; }
-  SUBCASE("STEP = 4") { settings.configs = {{{"STEP", to_value(4)}}}; }
+  SUBCASE("STEP = 1") { settings.configs = {{{"STEP", Value(1)}}}; }
+  SUBCASE("STEP = 4") { settings.configs = {{{"STEP", Value(4)}}}; }
   SUBCASE("nothing kept") { settings.keep = false; }
   const Result result = tune(stepped(), settings);
   REQUIRE(result.found());
@@ -73,7 +73,7 @@ TEST_CASE("the winner is called as it was measured, with no compiler and no stor
   result.save(folder.path());
   const Result loaded = Result::load(folder.path());
   CHECK(without_program([&] { check_call(loaded.kernel()); }) == "");
-  const Choice choice = loaded.kernel().choice({{"N", to_value(100)}});
+  const Choice choice = loaded.kernel().choice({{"N", Value(100)}});
   CHECK(choice.kind == Choice::Kind::exact);
   CHECK(choice.config == result.best().config);
   CHECK(choice.measured_for == result.problem);
@@ -91,14 +91,14 @@ TEST_CASE("a winner's kernel is for its problem, and says so") {
   const std::string other = wrong([&] { kernel(nullptr, in, y.data(), 1.0f, 99); });
   CHECK(has(other, "winner for N=100"));
   CHECK(has(other, "not for N=99"));
-  CHECK(has(wrong([&] { kernel.for_problem({{"ROWS", to_value(4)}})(nullptr, in, y.data(), 1.0f, 100); }), "ROWS=4"));
-  CHECK(has(wrong([&] { kernel.prepare({{"N", to_value(7)}}); }), "N=7"));
-  CHECK(has(wrong([&] { kernel.choice({{"N", to_value(7)}}); }), "N=7"));
+  CHECK(has(wrong([&] { kernel.for_problem({{"ROWS", Value(4)}})(nullptr, in, y.data(), 1.0f, 100); }), "ROWS=4"));
+  CHECK(has(wrong([&] { kernel.prepare({{"N", Value(7)}}); }), "N=7"));
+  CHECK(has(wrong([&] { kernel.choice({{"N", Value(7)}}); }), "N=7"));
   CHECK(has(wrong([&] { kernel(nullptr, in, y.data(), 1.0f); }), "takes 4 arguments (x, y, a, n)"));
   CHECK(has(wrong([&] { kernel(nullptr, in, in, 1.0f, 100); }), "pointer to const"));
   CHECK(has(wrong([&] { kernel(nullptr, in, y.data(), 1.0, 100); }), "scalar of f32"));
   CHECK(has(wrong([&] { kernel(nullptr, in, static_cast<float*>(nullptr), 1.0f, 100); }), "null"));
-  kernel.prepare({{"N", to_value(100)}});
+  kernel.prepare({{"N", Value(100)}});
   check_call(kernel);
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("where there is no winner, no binary, or another machine's, there is a
   result.binary->arguments.pop_back();
   CHECK_THROWS_AS(call(), Error);
   *result.binary = good;
-  result.binary->arguments.at(2).filled = to_value("four");
+  result.binary->arguments.at(2).filled = Value("four");
   CHECK(has(refused(ErrorKind::invalid_argument, call), "'step' of i32 cannot be four"));
   *result.binary = good;
   result.binary->arguments.at(4).value = "N +";

@@ -54,9 +54,9 @@ TEST_CASE("a winner serves its process where the store cannot be written, or not
   check_saxpy(kernel, 512);
   CHECK(caller.measured >= 4);
   const std::size_t before = caller.measured;
-  const Choice choice = kernel.choice({{"N", to_value(512)}});
+  const Choice choice = kernel.choice({{"N", Value(512)}});
   CHECK(choice.kind == Choice::Kind::exact);
-  CHECK(choice.measured_for == Bindings{{"N", to_value(512)}});
+  CHECK(choice.measured_for == Bindings{{"N", Value(512)}});
   check_saxpy(kernel, 512);
   CHECK(caller.measured == before);
   CHECK(count_of(caller.messages, "serves this process alone") == 1);
@@ -98,7 +98,7 @@ TEST_CASE("what an application's own reference or check found wrong is not launc
   const TemporaryDirectory folder;
   Tunable wrong = saxpy(256);
   SUBCASE("a check") {
-    wrong.check([](const Arguments&) { return false; }, "never");
+    wrong.output_check([](const Arguments&) { return false; }, "never");
   }
   SUBCASE("a reference, and data") {
     wrong.data("x", std::vector<float>(256, 1.0f));
@@ -130,7 +130,7 @@ TEST_CASE("a relative store stays where it was when the kernel was loaded") {
   std::filesystem::current_path(here);
   CHECK(std::filesystem::exists(folder.path() / "store/records"));
   CHECK(std::filesystem::is_empty(elsewhere.path()));
-  CHECK(kernel.choice({{"N", to_value(512)}}).kind == Choice::Kind::exact);
+  CHECK(kernel.choice({{"N", Value(512)}}).kind == Choice::Kind::exact);
 }
 
 TEST_CASE("a callback that changes the working folder moves no store, and a folder that is gone is an error") {
@@ -156,7 +156,7 @@ TEST_CASE("where every configuration is wrong nothing is launched, and later cal
   Caller caller(shared_store());
   caller.settings.tuning.fresh = true;
   Tunable wrong = saxpy(256);
-  wrong.check([](const Arguments&) { return false; }, "never");
+  wrong.output_check([](const Arguments&) { return false; }, "never");
   const Kernel kernel = load(wrong, caller.settings);
   std::vector<float> x(256, 3.0f), y(256, 1.0f);
   const auto call = [&] { kernel(nullptr, static_cast<const float*>(x.data()), y.data(), 2.0f, 256); };

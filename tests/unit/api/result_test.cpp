@@ -9,6 +9,7 @@
 
 #include "base/hash.hpp"
 #include "unit/api/tune_fixture.hpp"
+#include "xtune/kernel.hpp"
 
 namespace xtune {
 namespace {
@@ -18,7 +19,7 @@ using namespace api_test;
 Result example() {
   Result result;
   result.kernel_name = "saxpy";
-  result.problem = {{"N", to_value(64)}, {"layout", to_value("row")}, {"scale", to_value(1.0)}};
+  result.problem = {{"N", Value(64)}, {"layout", Value("row")}, {"scale", Value(1.0)}};
   result.device = {"cuda", "NVIDIA H200", "sm_90", 2};
   result.toolchain = "nvrtc 13.0";
   Measurement measurement;
@@ -45,7 +46,7 @@ Result example() {
   result.binary->arguments = {{"x", WinningArgument::Kind::buffer, DType::f16, {8, 4}, "", {}},
                               {"y", WinningArgument::Kind::written, DType::f32, {8}, "", {}},
                               {"n", WinningArgument::Kind::scalar, DType::i32, {}, "N", {}},
-                              {"step", WinningArgument::Kind::scalar, DType::f64, {}, "UNROLL / 2", to_value(1.0)}};
+                              {"step", WinningArgument::Kind::scalar, DType::f64, {}, "UNROLL / 2", Value(1.0)}};
   return result;
 }
 
@@ -182,7 +183,7 @@ TEST_CASE("compile_all compiles what it is given, in order") {
   CHECK(has(compiled[2].message, "not valid"));
   CHECK(has(refused(ErrorKind::invalid_argument,
                     [&] {
-                      compile_all(tunable, {{{"BLOCK", to_value(32)}}}, settings);
+                      compile_all(tunable, {{{"BLOCK", Value(32)}}}, settings);
                     }),
             "UNROLL has no value"));
   CHECK(compile_all(tunable, {}, settings).empty());
@@ -193,6 +194,33 @@ TEST_CASE("compile_all compiles what it is given, in order") {
   CHECK(has(broken.at(0).log, "nonsense"));
 }
 
+TEST_CASE("what was compiled can be called, each configuration by itself") {
+  CompileSettings settings;
+  settings.backend = "host";
+  shared_store();
+  const TemporaryDirectory store;
+  settings.store = store.path();
+  const Tunable tunable = saxpy(100);
+  const std::vector<CompiledConfig> compiled =
+      compile_all(tunable, {config(64, 2), config(32, 1), config(7, 7)}, settings);
+  REQUIRE(compiled.size() == 3);
+  const std::vector<float> x(100, 3.0f);
+  for (const CompiledConfig* each : {&compiled[0], &compiled[1]}) {
+    std::vector<float> y(100, 1.0f);
+    const Kernel kernel = each->kernel();
+    CHECK(kernel.choice().config == each->config);
+    kernel(nullptr, x.data(), y.data(), 2.0f, 100);
+    CHECK(y == std::vector<float>(100, 7.0f));
+    each->kernel<void(const float*, float*, float, int)>()(nullptr, x.data(), y.data(), 2, 100);
+    CHECK(y == std::vector<float>(100, 13.0f));
+    CHECK(has(refused(ErrorKind::invalid_argument, [&] { kernel(nullptr, x.data(), y.data(), 2.0f, 99); }), "N=99"));
+  }
+  CHECK(has(refused(ErrorKind::nothing_valid, [&] { compiled[2].kernel(); }), "BLOCK=7 UNROLL=7 has no binary"));
+  CHECK(has(refused(ErrorKind::invalid_argument, [] { CompiledConfig().kernel(); }), "compile_all"));
+  std::filesystem::remove_all(settings.store / "artifacts");
+  CHECK(has(refused(ErrorKind::unavailable, [&] { compiled[0].kernel(); }), "compile it again"));
+}
+
 TEST_CASE("all_configs lists the space, predicates included") {
   CompileSettings settings;
   settings.backend = "host";
@@ -201,7 +229,7 @@ TEST_CASE("all_configs lists the space, predicates included") {
   CHECK(all_configs(tunable, settings) ==
         std::vector<Bindings>{config(32, 1), config(32, 2), config(64, 1), config(64, 2)});
   CHECK(has(refused(ErrorKind::invalid_argument, [&] { all_configs(tunable, settings, 3); }), "4 valid"));
-  tunable.constraint({"BLOCK"}, [](const Bindings& values) { return values.at("BLOCK") == to_value(64); });
+  tunable.constraint({"BLOCK"}, [](const Bindings& values) { return values.at("BLOCK") == Value(64); });
   CHECK(all_configs(tunable, settings) == std::vector<Bindings>{config(64, 1), config(64, 2)});
 }
 

@@ -30,16 +30,55 @@ std::string refused(ErrorKind kind, Body body) {
   return {};
 }
 
+TEST_CASE("shapes are extents, one alone or several") {
+  const auto texts = [](const Shape& shape) {
+    std::string text;
+    for (const Formula& extent : shape.extents()) text += extent.text() + ";";
+    return text;
+  };
+  CHECK(texts("N") == "N;");
+  CHECK(texts(std::string("N * 2")) == "N * 2;");
+  CHECK(texts(std::size_t{1024}) == "1024;");
+  CHECK(texts({"M", "N"}) == "M;N;");
+  CHECK(texts({"M", 3, "K"}) == "M;3;K;");
+  CHECK(texts(std::vector<Formula>{"M", "N"}) == "M;N;");
+}
+
+TEST_CASE("arguments have the type and the shape that code gives") {
+  Tunable tunable("typed");
+  tunable.source("__global__ void typed() {}")
+      .problem("N", 8)
+      .param("P", {1})
+      .grid({1})
+      .block({1})
+      .input<float>("a", "N", Fill::one)
+      .input("b", std::vector<std::int16_t>(8), {"N / 2", 2})
+      .inout<double>("c", {"N", "N"})
+      .inout("d", std::vector<float>(8), "N")
+      .output<bool>("e", 3);
+  const Spec spec = spec_of(tunable);
+  REQUIRE(spec.args.size() == 5);
+  CHECK(spec.args[0].dtype == DType::f32);
+  CHECK(spec.args[0].fill == Fill::one);
+  CHECK(spec.args[1].dtype == DType::i16);
+  CHECK(spec.args[1].shape.at(1).text == "2");
+  CHECK(spec.args[2].dtype == DType::f64);
+  CHECK(spec.args[2].role == ArgRole::inout);
+  CHECK(spec.args[3].shape.at(0).text == "N");
+  CHECK(spec.args[4].dtype == DType::boolean);
+  CHECK(spec.args[4].role == ArgRole::out);
+}
+
 TEST_CASE("what is built in code is the spec that a file would give") {
   Tunable tunable = saxpy();
   tunable.option("-O2")
       .option("host", "-fno-math-errno")
       .define("FOO", "BAR")
-      .add_case({{"N", std::int64_t{64}}})
-      .add_case({{"N", std::int64_t{128}}})
+      .add_case({{"N", 64}})
+      .add_case({{"N", 128}})
       .constraint("BLOCK * UNROLL <= 64")
       .reference_builtin("elementwise", {})
-      .no_check()
+      .skip_validation()
       .tolerance(1e-3, 0.0)
       .search("evals", 3)
       .search("evals", 2)
@@ -54,7 +93,7 @@ TEST_CASE("what is built in code is the spec that a file would give") {
   CHECK(spec.kernel.options[0].text == "-O2");
   CHECK(spec.kernel.backend_options.at("host").at(0).text == "-fno-math-errno");
   CHECK(spec.kernel.defines.at(0).first == "FOO");
-  CHECK(spec.cases == std::vector<Bindings>{{{"N", std::int64_t{64}}}, {{"N", std::int64_t{128}}}});
+  CHECK(spec.cases == std::vector<Bindings>{{{"N", 64}}, {{"N", 128}}});
   REQUIRE(spec.parameters.size() == 2);
   CHECK(spec.parameters[0].name == "BLOCK");
   CHECK_FALSE(spec.parameters[0].compile_time);
@@ -101,7 +140,7 @@ TEST_CASE("references of every kind reach the spec") {
   CHECK(spec_of(tunable).validate.reference.command.size() == 2);
   tunable.reference([](const Arguments&) { return Expected(); });
   CHECK(spec_of(tunable).validate.reference.kind == ReferenceSpec::Kind::given);
-  tunable.no_check().check([](const Arguments&) { return true; }, "v2");
+  tunable.skip_validation().output_check([](const Arguments&) { return true; }, "v2");
   spec = spec_of(tunable);
   CHECK(spec.validate.reference.kind == ReferenceSpec::Kind::none);
   CHECK(spec.validate.reference.checked_by == "v2");
@@ -112,7 +151,7 @@ TEST_CASE("mistakes are refused with what and where") {
     return refused(ErrorKind::invalid_spec, [&] {
       Tunable tunable = saxpy();
       body(tunable);
-      tunable.verify();
+      tunable.check_spec();
     });
   };
   CHECK(has(invalid([](Tunable& t) { t.grid({"ceildiv(M, 4)"}); }), "saxpy (built in code):"));
@@ -122,23 +161,24 @@ TEST_CASE("mistakes are refused with what and where") {
   CHECK(has(invalid([](Tunable& t) { t.input("x", DType::f32, {"N"}); }), "duplicate argument 'x'"));
   CHECK(has(invalid([](Tunable& t) { t.measure("reps", 3); }), "rep"));
   CHECK(has(invalid([](Tunable& t) { t.output("z", DType::f32, {}); }), "1 to 8 dimensions"));
-  CHECK(has(invalid([](Tunable& t) { t.input("z", DType::f32, {"N"}, "unform"); }), "uniform"));
   CHECK(has(invalid([](Tunable& t) { t.source_file("/nowhere/saxpy.cu"); }), "/nowhere/saxpy.cu"));
-  CHECK(has(refused(ErrorKind::invalid_spec, [] { Tunable("bare").param("P", {1}).verify(); }), "no source"));
-  CHECK(has(refused(ErrorKind::invalid_spec, [] { Tunable("a\n/../b").param("P", {1}).verify(); }), "kernel.name"));
+  CHECK(has(refused(ErrorKind::invalid_spec, [] { Tunable("bare").param("P", {1}).check_spec(); }), "no source"));
+  CHECK(has(refused(ErrorKind::invalid_spec, [] { Tunable("a\n/../b").param("P", {1}).check_spec(); }), "kernel.name"));
 
   const auto argument = [](auto body) { return refused(ErrorKind::invalid_argument, body); };
-  CHECK(has(argument([] { saxpy().data("xx", "zero").verify(); }), "no input of the kernel (did you mean 'x'?)"));
+  CHECK(
+      has(argument([] { saxpy().data("xx", Fill::zero).check_spec(); }), "no input of the kernel (did you mean 'x'?)"));
   CHECK(has(argument([] { Data::device(nullptr, 16); }), "null"));
   CHECK(has(argument([] { saxpy().input("z", static_cast<DType>(99), {"N"}); }), "no DType 99"));
   CHECK(has(argument([] { Data::bytes(DType::f32, std::vector<std::byte>(6)); }), "6 bytes"));
-  CHECK(has(argument([] { saxpy().problem("Z", ~std::uint64_t{0}); }), "64 bits"));
+  CHECK(has(argument([] { saxpy().problem("Z", ~std::uint64_t{0}); }), "64-bit signed"));
   CHECK(has(argument([] { saxpy().option("cudda", "-x"); }), "cudda"));
-  CHECK(has(argument([] { saxpy().check(std::function<bool(const Arguments&)>()); }), "empty"));
+  CHECK(has(argument([] { saxpy().search("strategy", "anealing"); }), "(did you mean 'annealing'?)"));
+  CHECK(has(argument([] { saxpy().output_check(std::function<bool(const Arguments&)>()); }), "empty"));
   CHECK(has(argument([] { saxpy().reference_kernel("n", {.source_file = "a.cu", .source = "x"}); }), "exclude"));
   Tunable gone = saxpy();
   const Tunable there = std::move(gone);
-  CHECK(has(argument([&] { gone.verify(); }), "moved from"));  // NOLINT(bugprone-use-after-move)
+  CHECK(has(argument([&] { gone.check_spec(); }), "moved from"));  // NOLINT(bugprone-use-after-move)
   CHECK(gone.name().empty());
 }
 
@@ -162,7 +202,7 @@ TEST_CASE("a spec that was read takes data and callbacks, and nothing else") {
   Tunable tunable = Tunable::from_file(folder.path() / "saxpy.toml", {{"N", std::int64_t{77}}});
   CHECK(tunable.name() == "saxpy");
   CHECK(spec_of(tunable).cases.front().at("N") == Value(std::int64_t{77}));
-  tunable.data("x", "one").check([](const Arguments&) {});
+  tunable.data("x", Fill::one).output_check([](const Arguments&) {});
   CHECK(spec_of(tunable).args.at(0).fill == Fill::one);
   CHECK(has(refused(ErrorKind::invalid_argument, [&] { tunable.param("Q", {1}); }), "saxpy.toml: change it there"));
   refused(ErrorKind::invalid_spec, [&] { Tunable::from_text("[kernel]\nnam = 1\n"); });
@@ -220,9 +260,10 @@ TEST_CASE("predicates with arguments of their own types, of parameters and probl
       apply_predicates(wrong, its, {{"N", std::int64_t{1}}}, {});
     });
   };
-  CHECK(has(complaint([](int, int) { return true; }), "LAYOUT: 'row' is no integer"));
-  CHECK(has(complaint([](const std::string&, signed char) { return true; }), "BIG: '300' is no integer that fits"));
-  CHECK(has(complaint([](const std::string&, bool) { return true; }), "BIG: '300' is no bool"));
+  CHECK(has(complaint([](int, int) { return true; }), "LAYOUT: 'row' is not an integer"));
+  CHECK(has(complaint([](const std::string&, signed char) { return true; }),
+            "BIG: '300' is not an integer in the range"));
+  CHECK(has(complaint([](const std::string&, bool) { return true; }), "BIG: '300' is not a boolean"));
   CHECK(has(refused(ErrorKind::invalid_argument, [] { saxpy().constraint({"BLOCK"}, [](int, int) { return true; }); }),
             "takes 2 values, and names has 1"));
 }

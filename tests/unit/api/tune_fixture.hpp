@@ -34,7 +34,7 @@ inline TuneSettings host_settings() {
   return settings;
 }
 
-inline Bindings config(int block, int unroll) { return {{"BLOCK", to_value(block)}, {"UNROLL", to_value(unroll)}}; }
+inline Bindings config(int block, int unroll) { return {{"BLOCK", Value(block)}, {"UNROLL", Value(unroll)}}; }
 
 /// What saxpy does.
 inline Expected saxpy_reference(const Arguments& arguments) {

@@ -25,21 +25,48 @@ TEST_CASE("settings that make no sense are refused") {
   CHECK(has(refused_with([](TuneSettings& s) { s.jobs = 100000; }), "jobs is 100000"));
   CHECK(has(refused_with([](TuneSettings& s) { s.backend = "hots"; }), "hots"));
   CHECK(has(refused_with([](TuneSettings& s) { s.devices = {99}; }), "99"));
-  CHECK(has(refused_with([](TuneSettings& s) { s.problem = {{"M", to_value(1)}}; }), "'M' is no name of the problem"));
-  CHECK(has(refused_with([](TuneSettings& s) { s.problem = {{"N", to_value("big")}}; }), "string 'big'"));
+  CHECK(has(refused_with([](TuneSettings& s) { s.problem = {{"M", Value(1)}}; }), "'M' is no name of the problem"));
+  CHECK(has(refused_with([](TuneSettings& s) { s.problem = {{"N", Value("big")}}; }), "string 'big'"));
   CHECK(has(refused_with([](TuneSettings& s) {
               s.configs = {config(32, 1)};
               s.configs_of = [](const Bindings&) { return std::vector<Bindings>(); };
             }),
             "exclude"));
+  CHECK(has(refused_with([](TuneSettings& s) { s.strategy = "randm"; }),
+            "settings: strategy: unknown strategy 'randm' (did you mean 'random'?)"));
   TuneSettings settings = host_settings();
-  settings.strategy = "magic";
+  settings.problem = {{"N", Value(-5)}};
   CHECK_THROWS_AS(tune(saxpy(), settings), Error);
-  settings = host_settings();
-  settings.problem = {{"N", to_value(-5)}};
-  CHECK_THROWS_AS(tune(saxpy(), settings), Error);
-  settings.problem = {{"N", to_value(std::int64_t{1} << 60)}};
+  settings.problem = {{"N", Value(std::int64_t{1} << 60)}};
   CHECK_THROWS_AS(tune(saxpy().reference(saxpy_reference), settings), Error);
+}
+
+TEST_CASE("data of another size than the shape has for the problem is refused") {
+  const auto with_x = [](std::size_t size, const Shape& shape) {
+    Tunable tunable("copy");
+    tunable.source("extern \"C\" __global__ void copy(const float* x, float* y, int n) {}")
+        .problem("N", 64)
+        .param("BLOCK", {32})
+        .grid({"ceildiv(N, BLOCK)"})
+        .block({"BLOCK"})
+        .input("x", std::vector<float>(size), shape)
+        .output<float>("y", "N")
+        .scalar("n", DType::i32, "N")
+        .output_check([](const Arguments&) { return true; });
+    return tunable;
+  };
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { tune(with_x(65, "N"), host_settings()); }),
+            "the data of 'x' has 260 bytes"));
+  CHECK(has(refused(ErrorKind::invalid_argument,
+                    [&] {
+                      tune(with_x(64, {"N", 2}), host_settings());
+                    }),
+            "the data of 'x' has 256 bytes"));
+  CHECK(tune(with_x(64, {"N / 8", 8}), host_settings()).found());
+  Tunable cases = with_x(64, "N");
+  cases.add_case({{"N", 64}}).add_case({{"N", 128}});
+  CHECK(has(refused(ErrorKind::invalid_argument, [&] { tune_cases(cases, host_settings()); }),
+            "the data of 'x' has 256 bytes"));
 }
 
 TEST_CASE("references that fail or describe something else are refused") {

@@ -43,7 +43,7 @@ TEST_CASE("host vectors and a reference in code") {
   REQUIRE(result.found());
   CHECK(result.kernel_name == "saxpy");
   CHECK(result.device.backend == "host");
-  CHECK(result.problem == Bindings{{"N", to_value(1024)}});
+  CHECK(result.problem == Bindings{{"N", Value(1024)}});
   CHECK(result.space_size == 4);
   CHECK(result.counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 4}});
   CHECK(result.best().time_ms > 0);
@@ -80,13 +80,13 @@ TEST_CASE("a reference in code finds the wrong configurations") {
       .reference(saxpy_reference);
   const Result result = tune(tunable, host_settings());
   CHECK(result.counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 2}, {Outcome::wrong_result, 2}});
-  CHECK(result.best().config.at("UNROLL") == to_value(1));
+  CHECK(result.best().config.at("UNROLL") == Value(1));
 }
 
 TEST_CASE("a check in code judges every configuration, in either isolation") {
   Tunable tunable = saxpy();
   std::set<Bindings> seen;
-  tunable.check(
+  tunable.output_check(
       [&](const Arguments& arguments) {
         seen.insert(arguments.config);
         const auto expected = saxpy_reference(arguments);
@@ -113,7 +113,7 @@ TEST_CASE("a check in code judges every configuration, in either isolation") {
 
 TEST_CASE("a check that judges by exceptions alone") {
   Tunable tunable = saxpy();
-  tunable.check([](const Arguments& arguments) { (void)arguments.output("typo"); });
+  tunable.output_check([](const Arguments& arguments) { (void)arguments.output("typo"); });
   const Result result = tune(tunable, host_settings());
   CHECK_FALSE(result.found());
   CHECK(has(refused(ErrorKind::nothing_valid, [&] { result.best(); }), "there is no output 'typo'"));
@@ -123,7 +123,7 @@ TEST_CASE("what lies behind a device pointer is copied once") {
   const std::vector<float> x(1024, 5.0f);
   Tunable tunable = saxpy();
   tunable.data("x", Data::device(x.data(), x.size() * sizeof(float)))
-      .data("y", "zero")
+      .data("y", Fill::zero)
       .reference([](const Arguments& a) {
         CHECK(a.input("x").as<float>()[1023] == 5.0f);
         return std::vector<float>(1024, 10.0f);
@@ -148,18 +148,18 @@ TEST_CASE("what lies behind a device pointer is copied once") {
 
 TEST_CASE("data made for each problem") {
   Tunable tunable = saxpy();
-  tunable.add_case({{"N", to_value(64)}}).add_case({{"N", to_value(128)}});
+  tunable.add_case({{"N", Value(64)}}).add_case({{"N", Value(128)}});
   tunable.data("x", Data::generate([](const Bindings& problem) {
                  return std::vector<std::byte>(static_cast<std::size_t>(std::get<std::int64_t>(problem.at("N"))) * 4);
                }));
   const std::vector<Result> results = tune_cases(tunable, host_settings());
   REQUIRE(results.size() == 2);
-  CHECK(results[0].problem.at("N") == to_value(64));
+  CHECK(results[0].problem.at("N") == Value(64));
   CHECK(results[1].counts.at(Outcome::ok) == 4);
   CHECK(has(refused(ErrorKind::invalid_argument, [&] { tune(tunable, host_settings()); }), "tune_cases"));
   TuneSettings settings = host_settings();
-  settings.problem = {{"N", to_value(32)}};
-  CHECK(tune(tunable, settings).problem.at("N") == to_value(32));
+  settings.problem = {{"N", Value(32)}};
+  CHECK(tune(tunable, settings).problem.at("N") == Value(32));
 }
 
 TEST_CASE("configurations that are given: a list, or a function of the problem") {
@@ -175,7 +175,7 @@ TEST_CASE("configurations that are given: a list, or a function of the problem")
 
   settings.configs.clear();
   settings.configs_of = [](const Bindings& problem) {
-    CHECK(problem.at("N") == to_value(1024));
+    CHECK(problem.at("N") == Value(1024));
     return std::vector<Bindings>{config(32, 2)};
   };
   CHECK(tune(saxpy(), settings).best().config == config(32, 2));
@@ -183,7 +183,7 @@ TEST_CASE("configurations that are given: a list, or a function of the problem")
   CHECK_THROWS_AS(tune(saxpy(), settings), std::logic_error);
 
   settings.configs_of = nullptr;
-  settings.configs = {{{"BLOK", to_value(1)}}};
+  settings.configs = {{{"BLOK", Value(1)}}};
   CHECK(has(refused(ErrorKind::invalid_argument, [&] { tune(saxpy(), settings); }), "did you mean 'BLOCK'"));
   settings.configs = {config(1, 1)};
   CHECK(has(refused(ErrorKind::nothing_valid, [&] { tune(saxpy(), settings); }), "none of the configurations"));
@@ -191,10 +191,10 @@ TEST_CASE("configurations that are given: a list, or a function of the problem")
 
 TEST_CASE("a predicate narrows the space of a run") {
   Tunable tunable = saxpy();
-  tunable.constraint({"BLOCK", "UNROLL"}, [](const Bindings& values) { return values.at("BLOCK") == to_value(32); });
+  tunable.constraint({"BLOCK", "UNROLL"}, [](const Bindings& values) { return values.at("BLOCK") == Value(32); });
   const Result result = tune(tunable, host_settings());
   CHECK(result.space_size == 2);
-  CHECK(result.best().config.at("BLOCK") == to_value(32));
+  CHECK(result.best().config.at("BLOCK") == Value(32));
 }
 
 TEST_CASE("a configuration that crashes costs that configuration") {

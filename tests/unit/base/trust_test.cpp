@@ -127,9 +127,9 @@ TEST_CASE("a file that an access control list opens to others is refused") {
     return;
   }
   const std::string error = io_error([&] { read_trusted_file(file); });
-  CHECK(contains(error, file.string() + ": uid 12345 may write to it by an access control list"));
-  CHECK(contains(error, "setfacl -R -b '" + file.string()));
-  CHECK(contains(io_error([&] { require_trusted(file); }), "uid 12345"));
+  CHECK(has(error, file.string() + ": uid 12345 may write to it by an access control list"));
+  CHECK(has(error, "setfacl -R -b '" + file.string()));
+  CHECK(has(io_error([&] { require_trusted(file); }), "uid 12345"));
   REQUIRE(set_list(12345, 6, 4));  // the mask takes the right away
   CHECK(read_trusted_file(file) == "text");
   REQUIRE(set_list(12345, 4, 6));

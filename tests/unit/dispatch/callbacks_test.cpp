@@ -71,9 +71,9 @@ TEST_CASE("a callback of the background's tuning cannot wait for it, and may dro
     kernel.reset();
     return dispatch::Tuned{};
   };
-  shop.settings.kept = std::shared_ptr<const void>(&shop, [&](const void*) { dropped.set_value(); });
+  shop.kept = std::shared_ptr<const void>(&shop, [&](const void*) { dropped.set_value(); });
   kernel = shop.kernel();
-  shop.settings.kept.reset();
+  shop.kept.reset();
   CHECK(shop.call(*kernel, 4096).image == "BLOCK=32 ");
   called.set_value();
   dropped.get_future().wait();

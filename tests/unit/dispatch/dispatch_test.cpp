@@ -22,11 +22,12 @@ TEST_CASE("a call runs the stored best without a compiler, its own scalars fille
   shop.measure(4096, 32, 3.0);
   shop.measure(4096, 128, 1.0, 2);
   const Kernel kernel = shop.kernel();
-  int stream = 0;
-  kernel(&stream, static_cast<const float*>(shop.x.data()), shop.y.data(), std::int32_t{4096}, 2.5F);
+  int memory = 0;
+  auto* const stream = reinterpret_cast<CUstream_st*>(&memory);
+  kernel(stream, static_cast<const float*>(shop.x.data()), shop.y.data(), std::int32_t{4096}, 2.5F);
   const auto launch = shop.runtime->launches().back();
   CHECK(launch.image == "BLOCK=128 ");
-  CHECK(launch.stream == &stream);
+  CHECK(launch.stream == stream);
   CHECK(launch.launch.grid[0] == 16);
   CHECK(launch.launch.block[0] == 128);
   CHECK(read<const void*>(launch.parameters[0]) == shop.x.data());

@@ -50,6 +50,7 @@ struct Shop {
   std::vector<std::string> messages;
   std::mutex messages_mutex;
   LoadSettings settings;
+  std::shared_ptr<const void> kept;  ///< lives as long as the kernel
   std::array<float, 4096> x{}, y{};
 
   Shop() {
@@ -134,6 +135,7 @@ struct Shop {
     parts.runtime = runtime;
     parts.open_toolchain = [this] { return std::make_unique<FakeToolchain>(compiled); };
     parts.tune = tuner;
+    parts.kept = kept;
     return dispatch::make_kernel(std::move(parts), settings);
   }
 

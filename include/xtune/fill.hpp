@@ -1,0 +1,18 @@
+// How an input is filled that is given no data.
+#pragma once
+
+namespace xtune {
+
+/// A rule that fills an input, the same for every run with one seed. docs/validation.md has the values for each type.
+enum class Fill {
+  automatic,  ///< small random numbers that suit the type ("auto" in a spec)
+  integer,    ///< small random integers, also in floating-point types
+  uniform,    ///< uniform random numbers: floating-point types in (-1, 1), integers over the whole range
+  normal,     ///< normal random numbers: mean 0, deviation 1
+  randn,      ///< the same as normal
+  zero,       ///< all zero
+  one,        ///< all one
+  range       ///< 0, 1, 2, ...
+};
+
+}  // namespace xtune

@@ -1,0 +1,44 @@
+// What this machine and this build of xtune offer: devices, compilers, search strategies.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace xtune {
+
+/// A device of this machine.
+struct AvailableDevice {
+  std::string backend;            ///< cuda, hip or host
+  int index = 0;                  ///< as TuneSettings::devices names it
+  std::string name;               ///< "NVIDIA H200"
+  std::string vendor;             ///< nvidia, amd or cpu
+  std::string arch;               ///< "sm_90", "gfx90a", "x86_64_v3"
+  std::string driver;             ///< "13.0 (580.65)"; empty on a CPU
+  int compute_units = 0;          ///< SMs, CUs, or CPU threads
+  std::int64_t memory_bytes = 0;  ///< 0: unknown
+  std::int64_t shared_bytes = 0;  ///< maximum shared memory of a block
+};
+
+/// A backend of this build with what it found on this machine.
+struct AvailableBackend {
+  std::string name;                      ///< cuda, hip or host
+  std::vector<AvailableDevice> devices;  ///< empty: see device_reason
+  std::string device_reason;             ///< why there is no device
+  std::string compiler;                  ///< name and version; empty: see compiler_reason
+  std::string compiler_reason;           ///< why there is no compiler
+};
+
+/// The backends of kernels in this build, in the order in which "auto" tries them. Drivers are asked in a process of
+/// their own each time, which takes up to a few seconds; a driver that crashes there is a reason, not an error. Throws
+/// Error(unavailable) where the xtune program is missing.
+std::vector<AvailableBackend> backends();
+
+/// The devices of all these backends, or of one. Throws Error: invalid_argument for a backend that does not exist,
+/// unsupported for one that this build does not have, unavailable where the xtune program is missing.
+std::vector<AvailableDevice> devices(const std::string& backend = "auto");
+
+/// The names of the search strategies, the default first: for TuneSettings::strategy.
+std::vector<std::string> strategies();
+
+}  // namespace xtune

@@ -1,0 +1,60 @@
+// Batches of launches between two reads of the clock. The number of launches in a batch follows from the batches before
+// it: it doubles until a batch takes as long as was asked for, so that reading the clock and waiting for the stream,
+// some microseconds, are a small part of it.
+#include "xtune/benchmark.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "api/timing.hpp"
+#include "base/clock.hpp"
+#include "dispatch/access.hpp"
+#include "dispatch/kernel_state.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::detail {
+namespace {
+
+constexpr std::size_t max_launches = std::size_t{1} << 20;
+
+void check(const BenchmarkSettings& settings) {
+  const auto refuse = [](const std::string& what) { throw Error(ErrorKind::invalid_argument, "benchmark: " + what); };
+  if (settings.samples == 0) refuse("samples is 0; at least one is needed");
+  if (!(settings.min_sample_ms >= 0 && settings.min_sample_ms <= 1e6))
+    refuse(fmt::format("min_sample_ms is {}; expected 0 to 1e6", settings.min_sample_ms));
+  if (!(settings.max_seconds >= 0 && settings.max_seconds <= 1e9))
+    refuse(fmt::format("max_seconds is {}; expected 0 to 1e9", settings.max_seconds));
+}
+
+}  // namespace
+
+Timing time_launches(const Kernel& kernel, Stream stream, const BenchmarkSettings& settings,
+                     const std::function<void()>& launch) {
+  check(settings);
+  KernelState& state = Access::state(kernel);
+  Clock& clock = system_clock();
+  const auto batch_ms = [&](std::size_t launches) {
+    const std::int64_t start = clock.now_ns();
+    for (std::size_t i = 0; i < launches; ++i) launch();
+    state.wait_for(stream.handle());
+    return static_cast<double>(clock.now_ns() - start) / 1e6;
+  };
+  const std::int64_t begin = clock.now_ns();
+  const auto is_over = [&] { return static_cast<double>(clock.now_ns() - begin) / 1e9 >= settings.max_seconds; };
+  batch_ms(1);  // the first call prepares the kernel
+  std::size_t launches = 1;
+  double last_ms = batch_ms(launches);
+  while (last_ms < settings.min_sample_ms && launches < max_launches && !is_over()) {
+    launches *= 2;
+    last_ms = batch_ms(launches);
+  }
+  std::vector<double> samples_ms{last_ms / static_cast<double>(launches)};
+  while (samples_ms.size() < settings.samples && !is_over())
+    samples_ms.push_back(batch_ms(launches) / static_cast<double>(launches));
+  return timing_of(summarize(samples_ms));
+}
+
+}  // namespace xtune::detail

@@ -1,0 +1,20 @@
+// What makes a compiled configuration callable.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "core/spec/spec.hpp"
+#include "dispatch/builder.hpp"
+
+namespace xtune::detail {
+
+struct CompiledBuild {
+  std::shared_ptr<const Spec> spec;  ///< with the problem as its only case
+  std::string backend;
+  std::filesystem::path store;  ///< has the artifact
+  dispatch::Build build;        ///< of the artifact the key alone
+};
+
+}  // namespace xtune::detail

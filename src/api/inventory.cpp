@@ -1,0 +1,55 @@
+// Probes of the backends, as applications see them.
+#include "xtune/inventory.hpp"
+
+#include "api/program_finder.hpp"
+#include "core/device/backend_facts.hpp"
+#include "core/search/strategy.hpp"
+#include "core/target/inventory.hpp"
+
+namespace xtune {
+namespace {
+
+AvailableDevice described(const DeviceInfo& device) {
+  AvailableDevice available;
+  available.backend = device.backend;
+  available.index = device.index;
+  available.name = device.name;
+  available.vendor = device.vendor;
+  available.arch = device.arch;
+  available.driver = device.driver;
+  available.compute_units = device.compute_units;
+  available.memory_bytes = device.memory_bytes;
+  available.shared_bytes = device.shared_per_block_optin;
+  return available;
+}
+
+AvailableBackend probe(const std::string& name) {
+  const BackendState state = find_backend(name, true);
+  AvailableBackend available{state.name, {}, state.device_reason, state.toolchain, state.toolchain_reason};
+  for (const DeviceInfo& device : state.devices) available.devices.push_back(described(device));
+  return available;
+}
+
+}  // namespace
+
+std::vector<AvailableBackend> backends() {
+  find_worker_program();
+  std::vector<AvailableBackend> all;
+  for (const std::string& name : backend_names()) all.push_back(probe(name));
+  return all;
+}
+
+std::vector<AvailableDevice> devices(const std::string& backend) {
+  if (backend != "auto") {
+    require_backend(backend);
+    find_worker_program();
+    return probe(backend).devices;
+  }
+  std::vector<AvailableDevice> all;
+  for (const AvailableBackend& each : backends()) all.insert(all.end(), each.devices.begin(), each.devices.end());
+  return all;
+}
+
+std::vector<std::string> strategies() { return strategy_names(); }
+
+}  // namespace xtune

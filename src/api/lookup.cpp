@@ -1,0 +1,119 @@
+// best() and candidates(): the selector of dispatch and the cost model, for a device that need not be here.
+#include "xtune/lookup.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "api/problem.hpp"
+#include "api/program_finder.hpp"
+#include "api/tunable_access.hpp"
+#include "base/absolute_path.hpp"
+#include "base/chosen_store.hpp"
+#include "base/text.hpp"
+#include "core/device/backend_facts.hpp"
+#include "core/device/device_model.hpp"
+#include "core/model/rank.hpp"
+#include "core/target/target.hpp"
+#include "dispatch/selector.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune {
+namespace {
+
+/// By its architecture, which no driver is asked for, or the one of this machine.
+DeviceInfo device_for(const std::string& arch, const std::string& backend) {
+  if (arch.empty()) {
+    find_worker_program();
+    TargetOptions options;
+    options.backend = backend;
+    try {
+      return choose_target(options).device;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unavailable) throw;
+      throw Error(error.kind(), std::string(error.what()) + "\nname a device that is not here by settings.arch");
+    }
+  }
+  std::optional<DeviceInfo> device = known_device(base_arch(arch));
+  if (!device)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("settings: unknown architecture '{}'{}; known: {}", printable(arch, 80),
+                            did_you_mean(arch, known_archs()), fmt::join(known_archs(), ", ")));
+  device->backend = backend_of_vendor(device->vendor);
+  if (backend != "auto") {
+    const BackendFacts& facts = require_backend(backend);
+    if (device->vendor != facts.vendor)
+      throw Error(
+          ErrorKind::invalid_argument,
+          fmt::format("settings: architecture '{}' belongs to backend {}, not to {}", arch, device->backend, backend));
+    device->backend = backend;
+  }
+  return *device;
+}
+
+/// The spec of a problem on a device, with the space that code narrows.
+struct Question {
+  DeviceInfo device;
+  Spec spec;
+  Bindings problem;
+};
+
+Question question_of(const Tunable& tunable, const Bindings& problem, const std::string& arch,
+                     const std::string& backend) {
+  Question question;
+  question.device = device_for(arch, backend.empty() ? "auto" : backend);
+  question.spec = spec_of(tunable, question.device.backend);
+  question.problem = choose_problem(question.spec, problem);
+  apply_predicates(tunable, question.spec, question.problem, device_facts(question.device));
+  return question;
+}
+
+}  // namespace
+
+Choice best(const Tunable& tunable, const Bindings& problem, const LookupSettings& settings) {
+  const Question question = question_of(tunable, problem, settings.arch, settings.backend);
+  const auto bundle = dispatch::open_bundle(settings.bundle, question.spec.kernel.name);
+  dispatch::Selector selector(question.spec, chosen_store(settings.store), bundle, settings.other_architectures,
+                              [&](const std::string& text) {
+                                if (settings.on_message) settings.on_message(text);
+                              });
+  dispatch::Selection selection = selector.select(question.spec, question.problem, question.device,
+                                                  dispatch::compiled_archs(question.device, settings.arch));
+  if (!selection.record) {
+    Choice none;
+    none.reasons = std::move(selection.choice.reasons);
+    return none;
+  }
+  return std::move(selection.choice);
+}
+
+Choice best(const std::filesystem::path& spec, const Bindings& problem, const LookupSettings& settings) {
+  return best(Tunable::from_file(spec), problem, settings);
+}
+
+std::vector<Candidate> candidates(const Tunable& tunable, const CandidateSettings& settings) {
+  const Question question = question_of(tunable, settings.problem, settings.arch, settings.backend);
+  if (!question.spec.candidates)
+    throw Error(ErrorKind::invalid_spec,
+                question.spec.kernel.name +
+                    ": the spec has no [candidates], which says what the parameters mean to the cost model; add it "
+                    "(Tunable::candidates, docs/candidates.md)");
+  if (is_cpu(question.device))
+    throw Error(ErrorKind::invalid_argument, "the cost model knows GPUs only, and '" + question.device.arch +
+                                                 "' is a CPU: name a GPU by settings.arch");
+  const Space space = make_space(question.spec, question.problem, device_facts(question.device));
+  RankOptions options = rank_options(*question.spec.candidates);
+  if (settings.count > 0) options.top_k = settings.count;
+  std::vector<Candidate> best;
+  for (RankedConfig& ranked :
+       rank_candidates(question.spec, space, question.problem, device_model(question.device), options).configs) {
+    Candidate candidate;
+    const Config values = space.at(ranked.index);
+    for (std::size_t i = 0; i < values.size(); ++i) candidate.config[space.parameters()[i].name] = values[i];
+    if (ranked.estimate) candidate.estimated_ms = ranked.estimate->time_ms;
+    candidate.reason = std::move(ranked.reason);
+    best.push_back(std::move(candidate));
+  }
+  return best;
+}
+
+}  // namespace xtune

@@ -1,0 +1,107 @@
+// best(): the answer of Kernel::choice without a driver.
+#include "xtune/lookup.hpp"
+
+#include "unit/dispatch/shop.hpp"
+
+namespace xtune {
+namespace {
+
+/// A lookup for a device that is not here.
+struct Asker {
+  explicit Asker(const Shop& shop) : tunable(Tunable::from_text(*shop.spec().text, shop.folder.path())) {
+    settings.arch = "sm_90";
+    settings.store = shop.settings.store;
+  }
+  Choice operator()(std::int64_t n) const { return best(tunable, {{"N", n}}, settings); }
+
+  Tunable tunable;
+  LookupSettings settings;
+};
+
+}  // namespace
+
+TEST_CASE("a store answers without a driver what a loaded kernel would choose") {
+  Shop shop;
+  shop.measure(1024, 64, 2.0);
+  shop.measure(1024, 128, 1.0, 2);
+  shop.measure(4096, 32, 3.0);
+  const Asker ask(shop);
+  const Kernel kernel = shop.kernel();
+  for (const std::int64_t n : {1024, 1000, 3000, 4096}) {
+    const Choice chosen = kernel.choice({{"N", n}}), answer = ask(n);
+    CHECK(answer.kind == chosen.kind);
+    CHECK(answer.config == chosen.config);
+    CHECK(answer.measured_for == chosen.measured_for);
+    CHECK(answer.time_ms == chosen.time_ms);
+    CHECK(answer.distance == chosen.distance);
+  }
+  CHECK(ask(1024).kind == Choice::Kind::exact);
+  CHECK(ask(1000).kind == Choice::Kind::nearest);
+  CHECK(ask(1024).config == Bindings{{"BLOCK", 128}, {"ITEMS", 2}});
+  CHECK(shop.runtime->loads == 0);
+}
+
+TEST_CASE("where nothing may answer there is no configuration, and reasons") {
+  Shop shop;
+  shop.measure(1024, 64, 2.0, 1, "sm_80");
+  Asker ask(shop);
+  const Choice answer = ask(1024);
+  CHECK(answer.kind == Choice::Kind::none);
+  CHECK(answer.config.empty());
+  CHECK_FALSE(answer.reasons.empty());
+  ask.settings.other_architectures = true;
+  CHECK(ask(1024).config == Bindings{{"BLOCK", 64}, {"ITEMS", 1}});
+  ask.settings.arch = "sm_80";
+  ask.settings.other_architectures = false;
+  CHECK(ask(1024).kind != Choice::Kind::none);
+}
+
+TEST_CASE("a configuration that is known to fail does not answer") {
+  Shop shop;
+  shop.measure(2048, 64, 2.0);
+  shop.fail(1024, 64);
+  const Choice answer = Asker(shop)(1024);
+  CHECK(answer.kind == Choice::Kind::none);
+  CHECK(holds(answer.reasons.back(), "BLOCK=64 ITEMS=1 failed for N=1024"));
+}
+
+TEST_CASE("lookups that make no sense are refused") {
+  const Shop shop;
+  const auto refused = [&](auto change) {
+    Asker ask(shop);
+    change(ask.settings);
+    return error_of(ErrorKind::invalid_argument, [&] { ask(64); });
+  };
+  CHECK(holds(refused([](LookupSettings& s) { s.arch = "sm_9"; }), "unknown architecture 'sm_9'"));
+  CHECK(holds(refused([](LookupSettings& s) { s.backend = "hip"; }), "'sm_90' belongs to backend cuda, not to hip"));
+  CHECK(holds(refused([](LookupSettings& s) { s.backend = "cud"; }), "cud"));
+  const Asker ask(shop);
+  CHECK(holds(error_of(ErrorKind::invalid_argument,
+                       [&] {
+                         best(ask.tunable, {{"M", 1}}, ask.settings);
+                       }),
+              "'M' is no name of the problem"));
+  CHECK_THROWS_AS(best(shop.folder.path() / "no.toml", {}, ask.settings), Error);
+}
+
+TEST_CASE("the cost model suggests configurations for a device that is not here") {
+  Shop shop;
+  CandidateSettings settings;
+  settings.arch = "sm_90";
+  const Tunable plain = Tunable::from_text(*shop.spec().text, shop.folder.path());
+  CHECK(holds(error_of(ErrorKind::invalid_spec, [&] { candidates(plain, settings); }), "has no [candidates]"));
+  shop.more =
+      "[candidates]\ntemplate = \"elementwise\"\n[candidates.map]\nn = \"N\"\nthreads = \"BLOCK\"\nitems = \"ITEMS\"\n";
+  const Tunable tunable = Tunable::from_text(*shop.spec().text, shop.folder.path());
+  settings.count = 2;
+  const std::vector<Candidate> suggested = candidates(tunable, settings);
+  REQUIRE(suggested.size() == 2);
+  CHECK(suggested[0].config.size() == 2);
+  CHECK(suggested[0].estimated_ms > 0);
+  CHECK(suggested[0].estimated_ms <= suggested[1].estimated_ms);
+  CHECK_FALSE(suggested[0].reason.empty());
+  settings.arch = "x86_64_v3";
+  CHECK(holds(error_of(ErrorKind::invalid_argument, [&] { candidates(tunable, settings); }), "GPU"));
+}
+
+}  // namespace xtune
