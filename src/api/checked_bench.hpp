@@ -35,6 +35,7 @@ class CheckedBenchService final : public BenchService {
   /// config_of: which configuration a job is of.
   CheckedBenchService(BenchService& service, const OutputCheck& check, std::filesystem::path folder);
   void set_problem(OpenJob job) override;
+  void prepare() override { service_.prepare(); }
   void bench(const BenchJob& job, double timeout_s, Callback callback) override;
   void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) override;
   void cancel_all() override { service_.cancel_all(); }
