@@ -4,20 +4,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 #include <mutex>
 
 #include "backends/gpu/runtime_compiler.hpp"
 #include "backends/host/compile_step.hpp"
 #include "backends/host/compiler.hpp"
+#include "backends/host/compiler_parts.hpp"
 #include "backends/host/rewrite.hpp"
 #include "backends/host/runtime_files.hpp"
 #include "backends/host/shared_library.hpp"
 #include "base/files.hpp"
-#include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/include_scan.hpp"
-#include "core/build/keyed_files.hpp"
 #include "core/build/system_headers.hpp"
 #include "xtune/error.hpp"
 
@@ -27,12 +25,6 @@ namespace {
 using Arguments = std::vector<std::string>;
 
 void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.begin(), from.end()); }
-
-bool starts_with_shebang(const std::string& path) {
-  char first[2] = {};
-  std::ifstream(path, std::ios::binary).read(first, sizeof first);
-  return first[0] == '#' && first[1] == '!';
-}
 
 /// Whether inline assembly may have an .incbin or .include, which several literals may make up between them.
 bool names_files_in_assembly(const std::string& text) {
@@ -58,7 +50,13 @@ class HostToolchain final : public Toolchain {
 
   std::string fingerprint() override {
     const Compiler c = compiler();
-    return fmt::format("{} ({}{}), runtime {}", c.version, c.path, script_, runtime_);
+    const std::lock_guard lock(mutex_);
+    return fmt::format("{} ({}), parts {}, runtime {}", c.version, c.path, parts_.digest(), runtime_);
+  }
+  ToolFiles parts() override {
+    compiler();
+    const std::lock_guard lock(mutex_);
+    return parts_.files();
   }
   std::string default_arch() override { return own_arch(); }
 
@@ -118,18 +116,14 @@ class HostToolchain final : public Toolchain {
   }
 
  private:
-  /// Asked again once the file behind its path is another one. What a script starts shows in no file's state.
+  /// Asked again once one of its files is another one, and a script each time.
   Compiler compiler() {
     const std::lock_guard lock(mutex_);
-    const std::string state = file_state(path_);
-    if (state != state_ || is_script_) {
+    const bool changed = parts_.refresh();
+    if (changed || parts_.files().may_start_others) {
       Compiler now = identify_compiler(path_);
-      if (now.version != compiler_.version || state != state_) own_folders_.clear();
+      if (changed || now.version != compiler_.version) own_folders_.clear();
       compiler_ = std::move(now);
-      is_script_ = starts_with_shebang(path_);
-      // What a wrapper adds to the command line shows in no version.
-      script_ = is_script_ ? ", script " + sha256_of_file(path_).substr(0, 12) : std::string();
-      state_ = state;
     }
     return compiler_;
   }
@@ -167,8 +161,7 @@ class HostToolchain final : public Toolchain {
   std::mutex mutex_;  ///< guards what follows
   Compiler compiler_;
   std::vector<std::string> own_folders_;
-  std::string state_, script_;
-  bool is_script_ = false;
+  CompilerParts parts_{path_};
 };
 
 }  // namespace

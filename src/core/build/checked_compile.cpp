@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "core/build/keyed_files.hpp"
+#include "core/build/tool_files.hpp"
 
 namespace xtune {
 namespace {
@@ -39,6 +40,8 @@ void require_known(const CompileRequest& request, const KeyedFiles& files,
 }
 
 }  // namespace
+
+ToolFiles Toolchain::parts() { return {}; }
 
 ToolchainChanged::ToolchainChanged(const std::string& expected, const std::string& found)
     : Error(ErrorKind::unavailable,
