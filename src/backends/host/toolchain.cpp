@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include "backends/gpu/runtime_compiler.hpp"
@@ -15,6 +16,7 @@
 #include "backends/host/shared_library.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "core/build/dependency_rule.hpp"
 #include "core/build/include_scan.hpp"
 #include "core/build/system_headers.hpp"
 #include "xtune/error.hpp"
@@ -87,9 +89,10 @@ class HostToolchain final : public Toolchain {
     build.push_back("-ffile-prefix-map=" + work.path().string() + "=.");
     append(build, flags);
     const bool assembler_reads = names_files_in_assembly(text.stdout_text);
-    if (assembler_reads && !c.is_clang) build.push_back("-Wa,--MD," + (work.path() / "assembled").string());
-    build.push_back("-");
-    const CommandResult built = run_compiler(build, kernel.text + entry_text(request, kernel.uses_fibers), work.path());
+    // -Wa, and -Wl, would cut a path at its commas.
+    if (assembler_reads && !c.is_clang)
+      append(build, {"-Xassembler", "--MD", "-Xassembler", (work.path() / "assembled").string()});
+    const CommandResult built = link(build, kernel.text + entry_text(request, kernel.uses_fibers), work.path());
     require_compiled(built, text.stderr_text, request, c.path);
 
     Artifact artifact;
@@ -108,6 +111,9 @@ class HostToolchain final : public Toolchain {
       if (!more) artifact.files_read.reset();
     }
     if (artifact.files_read) {
+      // Linkers that list nothing are believed: what options name is in the key.
+      if (const auto linked = files_of_link(work.path() / "linked", work.path()))
+        append(*artifact.files_read, files_outside(*linked, library_folders()));
       artifact.files_read = files_outside(*artifact.files_read, own_folders());
       std::erase_if(*artifact.files_read, is_system_header_path);
     }
@@ -126,6 +132,29 @@ class HostToolchain final : public Toolchain {
       compiler_ = std::move(now);
     }
     return compiler_;
+  }
+
+  /// With a list of what the linker reads, where it knows how to write one.
+  CommandResult link(const Arguments& command, const std::string& source, const std::filesystem::path& work) {
+    constexpr const char* option = "--dependency-file";  // GNU ld 2.35, lld 11, mold
+    if (linker_lists_files_) {
+      Arguments listing = command;
+      append(listing, {"-Xlinker", option + ("=" + (work / "linked").string()), "-"});
+      CommandResult result = run_compiler(listing, source, work);
+      if (result.ok() || result.stderr_text.find(option) == std::string::npos) return result;
+      linker_lists_files_ = false;
+    }
+    Arguments plain = command;
+    plain.push_back("-");
+    return run_compiler(plain, source, work);
+  }
+
+  /// Libraries in these count by name.
+  std::vector<std::string> library_folders() {
+    std::vector<std::string> folders{"/lib", "/lib64", "/usr/lib", "/usr/lib64"};
+    const std::lock_guard lock(mutex_);
+    append(folders, parts_.library_folders());
+    return folders;
   }
 
   std::vector<std::string> own_folders() {
@@ -158,6 +187,7 @@ class HostToolchain final : public Toolchain {
   }
 
   const std::string path_, runtime_ = runtime_digest();
+  std::atomic<bool> linker_lists_files_ = true;
   std::mutex mutex_;  ///< guards what follows
   Compiler compiler_;
   std::vector<std::string> own_folders_;

@@ -27,11 +27,34 @@ constexpr std::uintmax_t large_bytes = std::uintmax_t{1} << 20;
 constexpr std::uint64_t loader_timeout_ms = 20'000;
 
 // Without version and ending. A security update of one of these must not discard every result.
-constexpr std::string_view runtime_libraries[] = {
-    "ld-linux-aarch64", "ld-linux-x86-64", "libbsd", "libbz2",   "libc",   "libcrypt", "libdl",     "libedit",
-    "libffi",           "libgcc_s",        "libicudata", "libicuuc", "liblzma", "libm",     "libmd",     "libncurses",
-    "libncursesw",      "libnsl",          "libpthread", "libresolv", "librt",  "libstdc++", "libtinfo", "libutil",
-    "libxml2",          "libz",            "libzstd",    "linux-vdso"};
+constexpr std::string_view runtime_libraries[] = {"ld-linux-aarch64",
+                                                  "ld-linux-x86-64",
+                                                  "libbsd",
+                                                  "libbz2",
+                                                  "libc",
+                                                  "libcrypt",
+                                                  "libdl",
+                                                  "libedit",
+                                                  "libffi",
+                                                  "libgcc_s",
+                                                  "libicudata",
+                                                  "libicuuc",
+                                                  "liblzma",
+                                                  "libm",
+                                                  "libmd",
+                                                  "libncurses",
+                                                  "libncursesw",
+                                                  "libnsl",
+                                                  "libpthread",
+                                                  "libresolv",
+                                                  "librt",
+                                                  "libstdc++",
+                                                  "libtinfo",
+                                                  "libutil",
+                                                  "libxml2",
+                                                  "libz",
+                                                  "libzstd",
+                                                  "linux-vdso"};
 
 bool is_of_runtime(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
@@ -67,7 +90,14 @@ std::optional<fs::path> digest_memory(const fs::path& path, const KeyedFile& fil
   return place_in_default_store(fs::path("inventory") / ("digest-" + sha256(id).substr(0, 32)));
 }
 
-void key_tool_file(const fs::path& path, KeyedFiles& to) {
+bool is_known(const ToolFiles& tool, const fs::path& path) {
+  return std::any_of(tool.files.files.begin(), tool.files.files.end(),
+                     [&](const KeyedFile& file) { return file.path == path; });
+}
+
+}  // namespace
+
+void key_remembered_file(const fs::path& path, KeyedFiles& to) {
   KeyedFile file = look_at(path);
   const auto memory = digest_memory(path, file);
   std::error_code ignored;
@@ -83,13 +113,6 @@ void key_tool_file(const fs::path& path, KeyedFiles& to) {
   } catch (const Error&) {  // a store that cannot be written to must stop nobody
   }
 }
-
-bool is_known(const ToolFiles& tool, const fs::path& path) {
-  return std::any_of(tool.files.files.begin(), tool.files.files.end(),
-                     [&](const KeyedFile& file) { return file.path == path; });
-}
-
-}  // namespace
 
 bool is_elf(const fs::path& path) {
   char first[SELFMAG] = {};
@@ -126,7 +149,7 @@ void add_tool_file(const fs::path& path, ToolFiles& to) {
     auto& absent = to.files.absent;
     if (std::find(absent.begin(), absent.end(), path.string()) == absent.end()) absent.push_back(path.string());
   } else if (!is_known(to, path)) {
-    key_tool_file(path, to.files);
+    key_remembered_file(path, to.files);
   }
 }
 

@@ -24,8 +24,11 @@ bool is_elf(const std::filesystem::path& path);
 /// other files, and where the loader refuses the file.
 std::vector<std::string> libraries_of(const std::filesystem::path& path);
 
-/// Adds a file with its libraries, each path once. The digest of a large file is remembered in the default store, by
-/// the state of the file, until the next boot. Throws Error(io).
+/// As key_file, but the digest of a large file is remembered in the default store, by the state of the file, until the
+/// next boot: for what rarely changes. Throws Error(io).
+void key_remembered_file(const std::filesystem::path& path, KeyedFiles& to);
+
+/// Adds a file with its libraries, each path once. Throws Error(io).
 void add_tool(const std::filesystem::path& path, ToolFiles& to);
 /// Adds a file without its libraries, or its absence.
 void add_tool_file(const std::filesystem::path& path, ToolFiles& to);
