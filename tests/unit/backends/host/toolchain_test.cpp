@@ -222,7 +222,7 @@ TEST_CASE(
     return;  // neither g++ nor ar is here
   const Variable wanted("XTUNE_HOST_CXX", "g++");
   CompileRequest linked = request("extern \"C\" int v();\nextern \"C\" __global__ void k(int* x) { *x = v(); }");
-  linked.options = {"-L" + folder.path().string(), "-lv"};
+  linked.options = {"-L" + folder.path().string(), "-Wl,--whole-archive", "-lv", "-Wl,--no-whole-archive"};
   const auto toolchain = host::make_toolchain();
   const Artifact artifact = toolchain->compile(linked);
   REQUIRE(artifact.files_read);
