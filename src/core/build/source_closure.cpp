@@ -260,19 +260,17 @@ std::string macro_text(const std::string& option) {
   return equals == std::string::npos ? option + " 1" : option.substr(0, equals) + " " + option.substr(equals + 1);
 }
 
-/// One word an option or value: "-Xclang -I", "-Wp,-I,D" and "-I D" in one word say what "-I" and "D" say.
+/// "-Xclang -I" and "-Wp,-I,D" say what "-I" and "D" say.
 std::vector<std::string> plain_words(const std::vector<std::string>& options) {
   std::vector<std::string> words;
   for (const std::string& option : options) {
     if (option == "-Xclang" || option == "-Xpreprocessor") continue;
-    const bool passes_on = option.starts_with("-Wp,");
-    const char separator = passes_on ? ',' : ' ';
-    if (!passes_on && (!option.starts_with("-") || option.starts_with("-D") || option.starts_with("--define-macro"))) {
+    if (!option.starts_with("-Wp,")) {
       words.push_back(option);
       continue;
     }
-    for (std::string_view rest = std::string_view(option).substr(passes_on ? 4 : 0); !rest.empty();) {
-      const std::string_view word = rest.substr(0, rest.find(separator));
+    for (std::string_view rest = std::string_view(option).substr(4); !rest.empty();) {
+      const std::string_view word = rest.substr(0, rest.find(','));
       rest.remove_prefix(std::min(word.size() + 1, rest.size()));
       if (!word.empty()) words.emplace_back(word);
     }
@@ -289,7 +287,9 @@ IncludeOptions read_options(const std::vector<std::string>& given, FolderVariabl
     const auto value_of = [&](std::string_view flag) -> std::optional<std::string> {
       if (option == flag && i + 1 < options.size()) return options[i + 1];
       if (!option.starts_with(flag) || option.size() == flag.size()) return std::nullopt;
-      return option.substr(flag.size() + (option[flag.size()] == '=' ? 1 : 0));
+      // NVRTC takes "-I D" in one word.
+      const std::size_t begin = flag.size() + (option[flag.size()] == '=' ? 1 : 0);
+      return option.substr(std::min(option.find_first_not_of(' ', begin), option.size()));
     };
     // The first that fits counts: longer names come before those that they begin with.
     const std::pair<std::string_view, std::vector<std::string>*> paths[] = {
