@@ -23,6 +23,7 @@ BackendState probe_backend(const std::string& name) {
       const std::unique_ptr<Toolchain> toolchain = backend->open_toolchain();
       state.toolchain = toolchain->fingerprint();
       state.default_arch = toolchain->default_arch();
+      state.toolchain_parts = toolchain->parts();
     } catch (const NotInstalled& error) {
       state.toolchain_reason = error.what();
     } catch (const Error& error) {

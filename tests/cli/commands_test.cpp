@@ -449,6 +449,7 @@ TEST_CASE("What is about records chooses the backend that run would; compile say
   // Compilers without a device, as on a login node.
   bool compiler_alone = false;
   for (const auto& file : fs::directory_iterator(cli.path("cache") + "/inventory")) {
+    if (file.path().extension() != ".json") continue;  // digests of a compiler's files
     json state = json::parse(read_file(file.path()));
     if (state["name"] != "cuda" ||
         parsed(cli.xtune({"devices", "--backend", "cuda", "--format", "json"})).contains("error"))

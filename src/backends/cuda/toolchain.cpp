@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 
 #include "backends/cuda/precompiled_headers.hpp"
 #include "backends/gpu/library_file.hpp"
 #include "backends/gpu/ptxas_log.hpp"
+#include "core/build/source_closure.hpp"
+#include "core/build/tool_files.hpp"
 #include "core/device/launch_limits.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
@@ -46,12 +49,16 @@ class NvrtcToolchain final : public Toolchain {
       supported_.resize(static_cast<std::size_t>(count));
       if (nvrtc.nvrtcGetSupportedArchs(supported_.data()) != NVRTC_SUCCESS) supported_.clear();
     }
-    build_ = gpu::library_build_id(reinterpret_cast<const void*>(nvrtc.nvrtcVersion));
+    const auto* symbol = reinterpret_cast<const void*>(nvrtc.nvrtcVersion);
+    build_ = gpu::library_build_id(symbol);
+    find_parts(symbol);
   }
 
   std::string fingerprint() override {
-    return fmt::format("{} {}{}{}", dialect_.name, version_, build_.empty() ? "" : " ", build_);
+    return fmt::format("{} {}{}{}, parts {}", dialect_.name, version_, build_.empty() ? "" : " ", build_,
+                       digest_of(parts_));
   }
+  ToolFiles parts() override { return parts_; }
   std::string default_arch() override { return "sm_90"; }
 
   Artifact compile(const CompileRequest& request) override {
@@ -76,6 +83,18 @@ class NvrtcToolchain final : public Toolchain {
   }
 
  private:
+  /// NVRTC opens its builtins when it first compiles, by their name: LD_LIBRARY_PATH comes before its own folder.
+  void find_parts(const void* symbol) {
+    const std::string library = gpu::library_path(symbol);
+    if (library.empty()) return;
+    add_tool_file(library, parts_);
+    std::vector<std::filesystem::path> places;
+    for (const std::string& folder : folders_of_variable("LD_LIBRARY_PATH")) places.emplace_back(folder);
+    places.push_back(std::filesystem::path(library).parent_path());
+    for (std::filesystem::path& place : places) place /= "libnvrtc-builtins.so." + version_;
+    add_first(places, parts_);
+  }
+
   void check_arch(const std::string& arch) const {
     const int number = capability(arch);
     if (number == 0)
@@ -147,6 +166,7 @@ class NvrtcToolchain final : public Toolchain {
   Dialect dialect_;
   PrecompiledHeaders precompiled_;
   std::string version_, build_;
+  ToolFiles parts_;
   bool has_cache_ = false;  ///< NVRTC 12.9 and later (NVRTC documentation, "Caching")
   std::vector<int> supported_;
 };

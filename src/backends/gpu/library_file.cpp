@@ -67,6 +67,8 @@ std::string library_version(const void* symbol) {
   return at == std::string::npos ? std::string() : name.substr(at + 4);
 }
 
+std::string library_path(const void* symbol) { return file_of(symbol).string(); }
+
 std::string library_folder(const void* symbol) { return file_of(symbol).parent_path().string(); }
 
 std::string library_build_id(const void* symbol) {

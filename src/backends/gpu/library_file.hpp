@@ -9,6 +9,8 @@ namespace xtune::gpu {
 
 /// The dotted version behind ".so." in its file name, symbolic links followed: "5.2.21153".
 std::string library_version(const void* symbol);
+/// Its path, symbolic links followed.
+std::string library_path(const void* symbol);
 /// The folder it lies in, symbolic links followed.
 std::string library_folder(const void* symbol);
 /// The first 12 hexadecimal digits of the linker's build id: tells two builds of one version apart, at no cost.

@@ -4,6 +4,8 @@
 #include <hip/hiprtc.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 
 #include "backends/gpu/code_object.hpp"
 #include "backends/gpu/library_file.hpp"
@@ -12,7 +14,12 @@
 #include "backends/hip/hip_calls.hpp"
 #include "backends/hip/toolchain.hpp"
 #include "base/dynamic_library.hpp"
+#include "base/files.hpp"
 #include "base/not_installed.hpp"
+#include "core/build/dependency_rule.hpp"
+#include "core/build/keyed_files.hpp"
+#include "core/build/system_headers.hpp"
+#include "core/build/tool_files.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -71,7 +78,7 @@ const Hiprtc& hiprtc() {
 /// least corrupts its heap on one that is not on it.
 struct CodeObjectManager {
   std::vector<std::string> archs;  ///< empty: not told
-  std::string build;
+  std::string build, path;
 
   CodeObjectManager() {
     try {
@@ -82,6 +89,7 @@ struct CodeObjectManager {
       library.get("amd_comgr_get_isa_count", count_of);
       library.get("amd_comgr_get_isa_name", name_of);
       build = gpu::library_build_id(reinterpret_cast<const void*>(count_of));
+      path = gpu::library_path(reinterpret_cast<const void*>(count_of));
       std::size_t count = 0;
       if (count_of(&count) != 0) return;
       for (std::size_t i = 0; i < count; ++i) {
@@ -142,9 +150,12 @@ class HiprtcToolchain final : public Toolchain {
     if (version.empty()) version = "unknown version";
     fingerprint_ = fmt::format("hiprtc {} {} {}", version, gpu::library_build_id(symbol), manager_.build);
     while (fingerprint_.back() == ' ') fingerprint_.pop_back();
+    find_parts(symbol);
+    fingerprint_ += ", parts " + digest_of(parts_);
   }
 
   std::string fingerprint() override { return fingerprint_; }
+  ToolFiles parts() override { return parts_; }
   std::string default_arch() override { return "gfx90a"; }
 
   Artifact compile(const CompileRequest& request) override {
@@ -152,6 +163,13 @@ class HiprtcToolchain final : public Toolchain {
     std::vector<std::string> options{"--offload-arch=" + request.arch};
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
     options.insert(options.end(), request.options.begin(), request.options.end());
+    const TemporaryDirectory work;
+    const std::string list = (work.path() / "read").string();
+    for (const std::string& word : {std::string("-dependency-file"), list, std::string("-MT"), std::string("code"),
+                                    std::string("-sys-header-deps")}) {
+      options.emplace_back("-Xclang");
+      options.push_back(word);
+    }
     // A -D would reach hipRTC's own headers, where names such as T, V or N are template parameters; a #define in front
     // of the source comes after them.
     CompileRequest with_name = request;
@@ -172,10 +190,51 @@ class HiprtcToolchain final : public Toolchain {
                              fmt::format("the code object for {} holds no kernel '{}'", request.arch, request.entry),
                              artifact.log);
     artifact.usage = metadata->usage;
+    // What assembly reads is not listed.
+    const auto in_assembly = [](const std::string& text) {
+      return text.find(".incbin") != text.npos || text.find(".include") != text.npos;
+    };
+    if (!request.files || std::none_of(request.files->unknown.begin(), request.files->unknown.end(), in_assembly))
+      artifact.files_read = users_files(list);
     return artifact;
   }
 
  private:
+  /// hipRTC itself and, behind it, Clang and LLVM with their libraries.
+  void find_parts(const void* symbol) {
+    if (const std::string library = gpu::library_path(symbol); !library.empty()) {
+      own_folders_ = own_folders(std::filesystem::path(library).parent_path());
+      add_tool_file(library, parts_);
+      std::error_code ignored;
+      for (const auto& entry :
+           std::filesystem::directory_iterator(std::filesystem::path(library).parent_path(), ignored))
+        if (entry.path().filename().string().starts_with("libhiprtc-builtins.so")) add_tool_file(entry.path(), parts_);
+    }
+    if (!manager_.path.empty()) add_tool(manager_.path, parts_);
+  }
+
+  /// Headers there come with ROCm or with Clang, and count by name.
+  static std::vector<std::string> own_folders(const std::filesystem::path& libraries) {
+    std::vector<std::string> folders{"/usr/lib"};
+    for (std::filesystem::path root = libraries; root.has_relative_path(); root = root.parent_path())
+      if (root.filename().string().starts_with("rocm")) folders.push_back(root.string());
+    return folders;
+  }
+
+  /// Of what the compiler lists. It writes the source and its own headers to a temporary folder first.
+  std::optional<std::vector<std::string>> users_files(const std::string& list) const {
+    std::error_code failed;
+    auto files = files_of_rule(list, std::filesystem::path(list).parent_path());
+    if (!files) return files;
+    const auto temporary = std::filesystem::weakly_canonical(std::filesystem::temp_directory_path(failed), failed);
+    std::erase_if(*files, [&](const std::string& file) {
+      const auto path = std::filesystem::weakly_canonical(file, failed).lexically_relative(temporary);
+      return !path.empty() && path.begin()->string().starts_with("comgr-");
+    });
+    std::erase_if(*files, is_system_header_path);
+    return files_outside(std::move(*files), own_folders_);
+  }
+
   void check_arch(const std::string& arch) const {
     const std::string base = strip_target_features(arch);
     if (!base.starts_with("gfx"))
@@ -189,6 +248,8 @@ class HiprtcToolchain final : public Toolchain {
   gpu::CompilerApi api_;
   CodeObjectManager manager_;
   std::string fingerprint_;
+  ToolFiles parts_;
+  std::vector<std::string> own_folders_;
 };
 
 }  // namespace

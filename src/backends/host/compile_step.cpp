@@ -3,8 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/compiler_log.hpp"
@@ -59,54 +57,6 @@ CommandResult run_compiler(const std::vector<std::string>& arguments, std::strin
   options.output_limit_bytes = std::uint64_t{256} << 20;  // of a source whose includes are read
   options.stderr_limit_bytes = log_bytes;
   return run_command(arguments, options);
-}
-
-std::optional<std::vector<std::string>> files_of_rule(const std::filesystem::path& rule,
-                                                      const std::filesystem::path& own) {
-  std::error_code failed;
-  if (!std::filesystem::is_regular_file(rule, failed)) return std::nullopt;
-  const std::string text = read_file(rule);
-  std::vector<std::string> files;
-  std::string name;
-  const auto end_name = [&] {
-    // "<stdin>" and its like are no files.
-    if (!name.empty() && name != "-" && name.front() != '<') files.push_back((own / name).string());
-    name.clear();
-  };
-  // Make's quoting: "\ " and "\#" for a blank and a hash, "$$" for a dollar; a backslash ends a line that goes on.
-  const std::size_t colon = text.find(": ");
-  for (std::size_t i = colon == std::string::npos ? text.size() : colon + 2; i < text.size(); ++i) {
-    const char c = text[i], next = i + 1 < text.size() ? text[i + 1] : '\0';
-    if (c == '\n') break;  // what follows are rules of other targets
-    if (c == '\\' && next == '\n') {
-      end_name();
-      ++i;
-    } else if ((c == '\\' && (next == ' ' || next == '#')) || (c == '$' && next == '$')) {
-      name += next;
-      ++i;
-    } else if (c == ' ') {
-      end_name();
-    } else {
-      name += c;
-    }
-  }
-  end_name();
-  return files_outside(std::move(files), {own.string()});
-}
-
-std::vector<std::string> files_outside(std::vector<std::string> files, const std::vector<std::string>& folders) {
-  namespace fs = std::filesystem;
-  std::error_code failed;
-  std::vector<fs::path> roots;
-  for (const std::string& folder : folders) roots.push_back(fs::weakly_canonical(folder, failed));
-  std::erase_if(files, [&](const std::string& file) {
-    const fs::path path = fs::weakly_canonical(file, failed);
-    return std::any_of(roots.begin(), roots.end(), [&](const fs::path& root) {
-      const fs::path relative = path.lexically_relative(root);
-      return !root.empty() && !relative.empty() && *relative.begin() != "..";
-    });
-  });
-  return files;
 }
 
 void require_compiled(const CommandResult& result, const std::string& earlier_log, const CompileRequest& request,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,12 +20,6 @@ std::vector<std::string> include_flags(const CompileRequest& request);
 /// working folder and takes its temporary files. Throws Error(unavailable) when it cannot be started.
 CommandResult run_compiler(const std::vector<std::string>& arguments, std::string input,
                            const std::filesystem::path& folder);
-/// The files that a compiler's rule for make lists (-MD -MF), from the folder in which it ran; those of `own` and of
-/// what lies below it are left out. Unset: there is no such file.
-std::optional<std::vector<std::string>> files_of_rule(const std::filesystem::path& rule,
-                                                      const std::filesystem::path& own);
-/// Without the files that lie below one of these folders.
-std::vector<std::string> files_outside(std::vector<std::string> files, const std::vector<std::string>& folders);
 /// Returns when the run was good. earlier_log: what earlier steps wrote. Throws CandidateFailure(compile_failed) with
 /// the first error, CandidateFailure(crashed) when the compiler broke down, Error where the machine is to blame.
 void require_compiled(const CommandResult& result, const std::string& earlier_log, const CompileRequest& request,

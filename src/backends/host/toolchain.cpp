@@ -4,20 +4,20 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
+#include <atomic>
 #include <mutex>
 
 #include "backends/gpu/runtime_compiler.hpp"
 #include "backends/host/compile_step.hpp"
 #include "backends/host/compiler.hpp"
+#include "backends/host/compiler_parts.hpp"
 #include "backends/host/rewrite.hpp"
 #include "backends/host/runtime_files.hpp"
 #include "backends/host/shared_library.hpp"
 #include "base/files.hpp"
-#include "base/hash.hpp"
 #include "base/text.hpp"
+#include "core/build/dependency_rule.hpp"
 #include "core/build/include_scan.hpp"
-#include "core/build/keyed_files.hpp"
 #include "core/build/system_headers.hpp"
 #include "xtune/error.hpp"
 
@@ -27,12 +27,6 @@ namespace {
 using Arguments = std::vector<std::string>;
 
 void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.begin(), from.end()); }
-
-bool starts_with_shebang(const std::string& path) {
-  char first[2] = {};
-  std::ifstream(path, std::ios::binary).read(first, sizeof first);
-  return first[0] == '#' && first[1] == '!';
-}
 
 /// Whether inline assembly may have an .incbin or .include, which several literals may make up between them.
 bool names_files_in_assembly(const std::string& text) {
@@ -58,7 +52,13 @@ class HostToolchain final : public Toolchain {
 
   std::string fingerprint() override {
     const Compiler c = compiler();
-    return fmt::format("{} ({}{}), runtime {}", c.version, c.path, script_, runtime_);
+    const std::lock_guard lock(mutex_);
+    return fmt::format("{} ({}), parts {}, runtime {}", c.version, c.path, parts_.digest(), runtime_);
+  }
+  ToolFiles parts() override {
+    compiler();
+    const std::lock_guard lock(mutex_);
+    return parts_.files();
   }
   std::string default_arch() override { return own_arch(); }
 
@@ -89,9 +89,10 @@ class HostToolchain final : public Toolchain {
     build.push_back("-ffile-prefix-map=" + work.path().string() + "=.");
     append(build, flags);
     const bool assembler_reads = names_files_in_assembly(text.stdout_text);
-    if (assembler_reads && !c.is_clang) build.push_back("-Wa,--MD," + (work.path() / "assembled").string());
-    build.push_back("-");
-    const CommandResult built = run_compiler(build, kernel.text + entry_text(request, kernel.uses_fibers), work.path());
+    // -Wa, and -Wl, would cut a path at its commas.
+    if (assembler_reads && !c.is_clang)
+      append(build, {"-Xassembler", "--MD", "-Xassembler", (work.path() / "assembled").string()});
+    const CommandResult built = link(build, kernel.text + entry_text(request, kernel.uses_fibers), work.path());
     require_compiled(built, text.stderr_text, request, c.path);
 
     Artifact artifact;
@@ -110,6 +111,9 @@ class HostToolchain final : public Toolchain {
       if (!more) artifact.files_read.reset();
     }
     if (artifact.files_read) {
+      // Linkers that list nothing are believed: what options name is in the key.
+      if (const auto linked = files_of_link(work.path() / "linked", work.path()))
+        append(*artifact.files_read, files_outside(*linked, library_folders()));
       artifact.files_read = files_outside(*artifact.files_read, own_folders());
       std::erase_if(*artifact.files_read, is_system_header_path);
     }
@@ -118,20 +122,39 @@ class HostToolchain final : public Toolchain {
   }
 
  private:
-  /// Asked again once the file behind its path is another one. What a script starts shows in no file's state.
+  /// Asked again once one of its files is another one, and a script each time.
   Compiler compiler() {
     const std::lock_guard lock(mutex_);
-    const std::string state = file_state(path_);
-    if (state != state_ || is_script_) {
+    const bool changed = parts_.refresh();
+    if (changed || parts_.files().may_start_others) {
       Compiler now = identify_compiler(path_);
-      if (now.version != compiler_.version || state != state_) own_folders_.clear();
+      if (changed || now.version != compiler_.version) own_folders_.clear();
       compiler_ = std::move(now);
-      is_script_ = starts_with_shebang(path_);
-      // What a wrapper adds to the command line shows in no version.
-      script_ = is_script_ ? ", script " + sha256_of_file(path_).substr(0, 12) : std::string();
-      state_ = state;
     }
     return compiler_;
+  }
+
+  /// With a list of what the linker reads, where it knows how to write one.
+  CommandResult link(const Arguments& command, const std::string& source, const std::filesystem::path& work) {
+    constexpr const char* option = "--dependency-file";  // GNU ld 2.35, lld 11, mold
+    if (linker_lists_files_) {
+      Arguments listing = command;
+      append(listing, {"-Xlinker", option + ("=" + (work / "linked").string()), "-"});
+      CommandResult result = run_compiler(listing, source, work);
+      if (result.ok() || result.stderr_text.find(option) == std::string::npos) return result;
+      linker_lists_files_ = false;
+    }
+    Arguments plain = command;
+    plain.push_back("-");
+    return run_compiler(plain, source, work);
+  }
+
+  /// Libraries in these count by name.
+  std::vector<std::string> library_folders() {
+    std::vector<std::string> folders{"/lib", "/lib64", "/usr/lib", "/usr/lib64"};
+    const std::lock_guard lock(mutex_);
+    append(folders, parts_.library_folders());
+    return folders;
   }
 
   std::vector<std::string> own_folders() {
@@ -164,11 +187,11 @@ class HostToolchain final : public Toolchain {
   }
 
   const std::string path_, runtime_ = runtime_digest();
+  std::atomic<bool> linker_lists_files_ = true;
   std::mutex mutex_;  ///< guards what follows
   Compiler compiler_;
   std::vector<std::string> own_folders_;
-  std::string state_, script_;
-  bool is_script_ = false;
+  CompilerParts parts_{path_};
 };
 
 }  // namespace

@@ -10,12 +10,14 @@
 #include "backends/gpu/runtime_compiler.hpp"
 #include "backends/host/compile_step.hpp"
 #include "backends/host/compiler.hpp"
+#include "backends/host/compiler_parts.hpp"
 #include "backends/kokkos/execution_space.hpp"
 #include "backends/kokkos/precompiled_header.hpp"
 #include "backends/kokkos/runtime_texts.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "core/build/dependency_rule.hpp"
 #include "core/build/preamble.hpp"
 #include "core/build/source_closure.hpp"
 #include "xtune/error.hpp"
@@ -44,15 +46,18 @@ std::string unit_text(const CompileRequest& request, SplitSource split) {
 
 class KokkosToolchain final : public Toolchain {
  public:
-  KokkosToolchain() : kokkos_(find_installation()), space_(choose_space(kokkos_)), arch_(arch_of(kokkos_, space_)) {}
+  KokkosToolchain() : kokkos_(find_installation()), space_(choose_space(kokkos_)), arch_(arch_of(kokkos_, space_)) {
+    parts_.refresh();
+  }
 
   std::string fingerprint() override {
-    return fmt::format("Kokkos {} {}, {} ({}), headers {}, runtime {}, link {}, flags {}", kokkos_.version, space_.name,
-                       kokkos_.compiler_version, kokkos_.compiler, kokkos_.headers_digest, runtime_digest(),
-                       sha256(fmt::format("{}", fmt::join(kokkos_.flags.link, "\n"))).substr(0, 12),
+    return fmt::format("Kokkos {} {}, {} ({}), parts {}, headers {}, runtime {}, link {}, flags {}", kokkos_.version,
+                       space_.name, kokkos_.compiler_version, kokkos_.compiler, parts_.digest(), kokkos_.headers_digest,
+                       runtime_digest(), sha256(fmt::format("{}", fmt::join(kokkos_.flags.link, "\n"))).substr(0, 12),
                        fmt::join(kokkos_.flags.compile, " "));
   }
   std::string default_arch() override { return arch_; }
+  ToolFiles parts() override { return parts_.files(); }
 
   Artifact compile(const CompileRequest& request) override {
     if (request.sanitize)
@@ -126,13 +131,13 @@ class KokkosToolchain final : public Toolchain {
   /// But those that belong to the compiler, to Kokkos and to xtune, which are in the fingerprint.
   std::optional<std::vector<std::string>> files_read(const std::filesystem::path& work,
                                                      const PrecompiledHeader::Header* header) {
-    auto files = host::files_of_rule(work / "read", work);
+    auto files = files_of_rule(work / "read", work);
     if (!files) return std::nullopt;
     std::call_once(once_, [this] { standard_folders_ = host::standard_folders(kokkos_.compiler); });
     std::vector<std::string> folders = standard_folders_;
     append(folders, include_options(kokkos_.flags.compile).folders);
     if (header) folders.push_back(header->folder.string());
-    return host::files_outside(std::move(*files), folders);
+    return files_outside(std::move(*files), folders);
   }
 
   void require(const CommandResult& result, const std::string& earlier_log, const CompileRequest& request) const {
@@ -155,6 +160,7 @@ class KokkosToolchain final : public Toolchain {
   const Installation kokkos_;
   const ExecutionSpace space_;
   const std::string arch_;
+  host::CompilerParts parts_{kokkos_.compiler};
   std::once_flag once_;
   std::vector<std::string> standard_folders_;
   PrecompiledHeader precompiled_;

@@ -14,6 +14,7 @@
 namespace xtune {
 
 struct KeyedFiles;  // keyed_files.hpp
+struct ToolFiles;   // tool_files.hpp
 
 /// Everything a toolchain needs; plain data, sendable to a worker.
 struct CompileRequest {
@@ -74,6 +75,8 @@ class Toolchain {
   /// Error(unavailable / unsupported / invalid_argument) where the fault is not the configuration's (unknown
   /// architecture).
   virtual Artifact compile(const CompileRequest& request) = 0;
+  /// The files that the compiler consists of, as far as they are known; fingerprint() covers their contents.
+  virtual ToolFiles parts();
   /// What to compile for when the user names none and no device is present ("sm_90"; the host's own).
   virtual std::string default_arch() = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "core/build/keyed_files.hpp"
+#include "core/build/tool_files.hpp"
 
 namespace xtune {
 namespace {
@@ -34,11 +35,14 @@ void require_known(const CompileRequest& request, const KeyedFiles& files,
     if (!known.contains(fs::weakly_canonical(path, failed)))
       throw Error(ErrorKind::io,
                   fmt::format("{}: the compiler read {}, which the key of the result would not describe: nothing in "
-                              "the source or its options names it. Include it by its name, or give it with -include",
+                              "the source or its options names it. Include a header by its name, or give it with "
+                              "-include; give a library or an object by its path",
                               printable(request.source_name), printable(path)));
 }
 
 }  // namespace
+
+ToolFiles Toolchain::parts() { return {}; }
 
 ToolchainChanged::ToolchainChanged(const std::string& expected, const std::string& found)
     : Error(ErrorKind::unavailable,

@@ -2,6 +2,7 @@
 #include "core/build/include_scan.hpp"
 
 #include <cctype>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -206,7 +207,39 @@ class Scanner : SourceCursor {
 
 }  // namespace
 
-SourceScan scan_source(std::string_view source) { return Scanner(source).run(); }
+namespace {
+
+/// With line feeds in place of carriage returns that none follows: they end a line for Clang, and are blanks for GCC.
+std::string with_ended_lines(std::string_view source) {
+  std::string text(source);
+  for (std::size_t at = text.find('\r'); at != text.npos; at = text.find('\r', at + 1))
+    if (at + 1 == text.size() || text[at + 1] != '\n') text[at] = '\n';
+  return text;
+}
+
+template <class Item>
+void append(std::vector<Item>& to, std::vector<Item>&& more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+SourceScan scan_source(std::string_view source) {
+  SourceScan found = Scanner(source).run();
+  if (source.find('\r') == source.npos) return found;
+  const std::string ended = with_ended_lines(source);
+  if (ended == source) return found;
+  // Which of the two compilers reads it is not known here: what either finds counts.
+  SourceScan other = Scanner(ended).run();
+  append(found.includes, std::move(other.includes));
+  found.words.merge(other.words);
+  found.computes_names = found.computes_names || other.computes_names;
+  append(found.mentioned, std::move(other.mentioned));
+  append(found.computed, std::move(other.computed));
+  append(found.macros, std::move(other.macros));
+  append(found.unknown, std::move(other.unknown));
+  return found;
+}
 
 std::vector<IncludeDirective> scan_includes(std::string_view source) { return scan_source(source).includes; }
 

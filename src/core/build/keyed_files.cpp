@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <ctime>
 #include <set>
 
@@ -95,13 +96,21 @@ std::string file_state(const std::filesystem::path& path) {
   return text;
 }
 
+KeyedFile look_at(const std::filesystem::path& path) { return {path.string(), file_state(path), {}, is_recent(path)}; }
+
+bool are_untouched(const KeyedFiles& files) {
+  return std::all_of(files.files.begin(), files.files.end(),
+                     [](const KeyedFile& file) { return !file.recent && file_state(file.path) == file.state; }) &&
+         std::none_of(files.absent.begin(), files.absent.end(), is_there);
+}
+
 namespace {
 
 /// Appends a file whose digest `digest` takes, again where the file changed meanwhile.
 template <class Digest>
 void append(const std::filesystem::path& path, KeyedFiles& to, const Digest& digest) {
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    KeyedFile file{path.string(), file_state(path), {}, is_recent(path)};
+    KeyedFile file = look_at(path);
     file.sha256 = digest();
     if (file_state(path) != file.state) continue;
     to.files.push_back(std::move(file));

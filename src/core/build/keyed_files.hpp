@@ -41,6 +41,11 @@ std::string read_keyed(const std::filesystem::path& path, KeyedFiles& to);
 /// The same for a file whose text is not needed, which may be larger than the memory: it is read in pieces.
 void key_file(const std::filesystem::path& path, KeyedFiles& to);
 
+/// The state of a file as it is now, without its digest.
+KeyedFile look_at(const std::filesystem::path& path);
+/// By states alone, so that no content is read: false also for a file that was written with the same content.
+bool are_untouched(const KeyedFiles& files);
+
 /// Compares with the files as they are now, and takes their states where the contents are the same. True: some file was
 /// written or replaced with the same content since, and what it held meanwhile is unknown. Contents are read only where
 /// states do not tell. Throws Error(io) that names a file whose content is another, that is gone, or that is now where

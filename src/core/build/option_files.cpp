@@ -9,8 +9,12 @@
 #include <string_view>
 #include <utility>
 
+#include "base/find_program.hpp"
 #include "core/build/environment.hpp"
+#include "core/build/linked_files.hpp"
+#include "core/build/named_files.hpp"
 #include "core/build/source_closure.hpp"
+#include "core/build/tool_files.hpp"
 
 namespace xtune {
 namespace {
@@ -18,6 +22,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int file_depth_limit = 100;  // of files that name each other; GCC has 2000
+
+#if defined(__aarch64__)
+constexpr const char* local_multiarch = "/usr/local/lib/aarch64-linux-gnu";
+#else
+constexpr const char* local_multiarch = "/usr/local/lib/x86_64-linux-gnu";
+#endif
+
+/// Text that the compiler reads, and not the linker.
+bool is_source(const fs::path& path) {
+  const std::string ending = path.extension().string();
+  return !ending.empty() && ending != ".a" && ending != ".o" && ending != ".ld" && ending != ".lds" && ending != ".x" &&
+         path.filename().string().find(".so") == std::string::npos;
+}
 
 bool is_file(const std::string& path) {
   std::error_code error;
@@ -78,7 +95,7 @@ std::vector<std::string> flat(const std::vector<std::string>& options) {
 }
 
 struct LinkOptions {
-  std::vector<std::string> libraries, folders, parts;  ///< of -l; -L and -rpath; -B
+  std::vector<std::string> libraries, folders, parts, linkers;  ///< of -l; -L and -rpath; -B; -fuse-ld
 };
 
 LinkOptions link_options(const std::vector<std::string>& options) {
@@ -93,6 +110,12 @@ LinkOptions link_options(const std::vector<std::string>& options) {
     // "-B" of the linker says how it links: those words name no folder.
     if (const auto rpath = value_of("-rpath"))
       found.folders.push_back(*rpath);
+    else if (const auto path = value_of("--library-path"))
+      found.folders.push_back(*path);
+    else if (const auto long_name = value_of("--library"))
+      found.libraries.push_back(*long_name);
+    else if (const auto linker = value_of("-fuse-ld"))
+      found.linkers.push_back(*linker);
     else if (const auto library = value_of("-l"))
       found.libraries.push_back(*library);
     else if (const auto folder = value_of("-L"))
@@ -110,20 +133,41 @@ constexpr const char* part_names[] = {
     "ld.lld",       "ld.mold",     "libc.so",          "libgcc.a", "libgcc_s.so", "libm.so",    "libstdc++.a",
     "libstdc++.so", "lto-wrapper", "liblto_plugin.so", "lto1",     "specs"};
 
+// Linked without being named, which an own folder of libraries may have as well.
+constexpr const char* own_libraries[] = {"asan", "c", "gcc", "gcc_s", "gomp", "m", "omp", "pthread", "stdc++", "ubsan"};
+
 class LineMaker {
  public:
   explicit LineMaker(KeyedFiles& files) : files_(files) {}
 
-  void look(const std::string& what, const fs::path& path) {
-    if (!seen_.insert(what + "\n" + path.string()).second) return;
-    if (!is_file(path.string())) return files_.absent.push_back(path.string());
-    key_file(path, files_);
+  /// True: it is there.
+  bool look(const std::string& what, const fs::path& path) {
+    if (!seen_.insert(what + "\n" + path.string()).second) return false;
+    if (!is_file(path.string())) {
+      files_.absent.push_back(path.string());
+      return false;
+    }
+    key_remembered_file(path, files_);
     lines.push_back(what + " " + files_.files.back().sha256);
+    return true;
   }
-  void look_for_library(const std::string& name, const fs::path& folder) {
+  void look_for_library(const std::string& name, const std::vector<std::string>& folders) {
     const std::string what = "library " + name;
-    if (name.starts_with(":")) return look(what, folder / name.substr(1));
-    for (const char* ending : {".so", ".a"}) look(what, folder / ("lib" + name + ending));
+    for (const fs::path folder : folders) {
+      if (name.starts_with(":")) {
+        if (look(what, folder / name.substr(1))) follow(folder / name.substr(1), folders);
+        continue;
+      }
+      for (const char* ending : {".so", ".a"})
+        if (const fs::path path = folder / ("lib" + name + ending); look(what, path)) follow(path, folders);
+    }
+  }
+  /// What a library or script names in turn.
+  void follow(const fs::path& library, const std::vector<std::string>& folders) {
+    const LinkedNames named = names_in_library(library);
+    for (const fs::path& file : named.files)
+      if (look("of library", file)) follow(file, folders);
+    for (const std::string& name : named.libraries) look_for_library(name, folders);
   }
   /// A prefix is a folder, or what names in it begin with.
   void look_for_parts(const std::string& prefix) {
@@ -131,6 +175,12 @@ class LineMaker {
     const bool folder = fs::is_directory(prefix, error);
     for (const char* name : part_names)
       look(std::string("part ") + name, folder ? fs::path(prefix) / name : fs::path(prefix + name));
+  }
+
+  /// -fuse-ld=lld starts the first ld.lld in PATH.
+  void look_for_linker(const std::string& name) {
+    const std::string program = name.find('/') == name.npos ? find_program("ld." + name) : name;
+    if (!program.empty()) look("linker", program);
   }
 
   std::vector<std::string> lines;
@@ -155,12 +205,38 @@ std::vector<std::string> driver_lines(const std::vector<std::string>& options, K
     maker.lines.push_back("variable " + name + "=" + value);
   for (const std::string& prefix : used.parts) maker.look_for_parts(prefix);
   for (const std::string& folder : folders_of_variable("COMPILER_PATH")) maker.look_for_parts(folder);
+  for (const std::string& linker : used.linkers) maker.look_for_linker(linker);
   used.folders.insert(used.folders.end(), used.parts.begin(), used.parts.end());
   for (const char* variable : {"LIBRARY_PATH", "LD_LIBRARY_PATH"})
     for (std::string& folder : folders_of_variable(variable)) used.folders.push_back(std::move(folder));
-  for (const std::string& library : used.libraries)
-    for (const std::string& folder : used.folders) maker.look_for_library(library, folder);
+  for (const char* library : own_libraries) maker.look_for_library(library, used.folders);
+  for (const char* folder : {"/usr/local/lib", "/usr/local/lib64", local_multiarch}) used.folders.emplace_back(folder);
+  for (const std::string& library : used.libraries) maker.look_for_library(library, used.folders);
+  for (const NamedFile& file : named_files(options, {}))
+    if (!is_source(file.path)) maker.follow(file.path, used.folders);
   return std::move(maker.lines);
+}
+
+std::vector<std::string> library_lines(const std::vector<std::string>& words, const fs::path& folder,
+                                       const std::set<fs::path>& written, KeyedFiles& files) {
+  const LinkOptions used = link_options(words);
+  if (used.libraries.empty()) return {};
+  std::vector<std::string> folders;
+  for (const std::string& each : used.folders) folders.push_back((folder / each).lexically_normal().string());
+  for (const char* variable : {"LIBRARY_PATH", "LD_LIBRARY_PATH"})
+    for (const std::string& each : folders_of_variable(variable)) folders.push_back(each);
+  KeyedFiles found;
+  LineMaker maker(found);
+  for (const std::string& library : used.libraries) maker.look_for_library(library, folders);
+  // A build may make a library itself: neither its contents nor its absence says anything then.
+  const auto is_written = [&](const std::string& path) { return written.contains(fs::path(path).filename()); };
+  std::vector<std::string> lines;
+  for (const KeyedFile& file : found.files)
+    if (!is_written(file.path)) {
+      lines.push_back("library " + fs::path(file.path).filename().string() + " sha256:" + file.sha256);
+      files.files.push_back(file);
+    }
+  return lines;
 }
 
 }  // namespace xtune

@@ -1,6 +1,8 @@
 // Files beside headers that a compiler reads or starts because its options, or variables of the environment, name them.
 #pragma once
 
+#include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,8 +15,14 @@ namespace xtune {
 std::vector<std::string> with_option_files(const std::vector<std::string>& options, KeyedFiles& files);
 
 /// What a compiler driver of the system takes from folders that options or the environment name, a line each: libraries
-/// (-l, in the folders of -L, -rpath, -B, LIBRARY_PATH and LD_LIBRARY_PATH) and parts of the compiler (in those of -B
-/// and COMPILER_PATH); and the variables that it reads, where they are set. No lines: neither is used.
+/// (-l, in the folders of -L, -rpath, -B, LIBRARY_PATH and LD_LIBRARY_PATH, and in /usr/local), what these and other
+/// files of the linker name in turn (linked_files.hpp), the linker of -fuse-ld, and parts of the compiler (in those of
+/// -B and COMPILER_PATH); and the variables that it reads, where they are set. No lines: neither is used.
 std::vector<std::string> driver_lines(const std::vector<std::string>& options, KeyedFiles& files);
+
+/// Of the words of a build that is started in `folder`: "library NAME sha256:DIGEST" for each library of -l that lies
+/// in a folder of -L, LIBRARY_PATH or LD_LIBRARY_PATH. Those named as in `written` are made by the build itself.
+std::vector<std::string> library_lines(const std::vector<std::string>& words, const std::filesystem::path& folder,
+                                       const std::set<std::filesystem::path>& written, KeyedFiles& files);
 
 }  // namespace xtune

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -25,6 +27,7 @@ namespace fs = std::filesystem;
 /// Where headers are looked for, beside the folder of the file that names them.
 struct SearchFolders {
   std::vector<std::string> quoted, plain, system, last;
+  std::vector<std::string> possible{};  ///< in which order these are searched is unknown: all that they have counts
 };
 
 class ClosureReader {
@@ -110,6 +113,15 @@ class ClosureReader {
       found = true;
       take(path, file);
       if (!include.any) break;
+    }
+    for (const std::string& dir : search_.possible) {
+      const fs::path path = fs::path(dir) / include.name;
+      std::error_code error;
+      const fs::path file = fs::canonical(path, error);
+      if (!error && fs::is_regular_file(file, error))
+        take(path, file);
+      else if (absent_.insert(path.string()).second)
+        keyed_.absent.push_back(path.string());
     }
     if (!found) {
       lines_.emplace_back("of the toolchain");
@@ -205,23 +217,32 @@ SourceClosure compile_closure(const CompileRequest& request) {
   return compile_closure(request, {}, known);
 }
 
-SourceClosure compile_closure(const CompileRequest& request, const std::vector<std::string>& system_dirs,
-                              ScannedFiles& read) {
+SourceClosure compile_closure(const CompileRequest& request, const SystemSearch& search, ScannedFiles& read) {
   CompileRequest whole = request;
   KeyedFiles files;
   whole.options = with_option_files(request.options, files);
   const IncludeOptions extra = include_options_here(whole.options);
   const auto last = extra.folders.end() - static_cast<std::ptrdiff_t>(extra.after_system);
-  SearchFolders folders{extra.quoted, request.include_dirs, system_dirs, {last, extra.folders.end()}};
+  SearchFolders folders{extra.quoted, request.include_dirs, search.header_dirs, {last, extra.folders.end()}};
   folders.plain.insert(folders.plain.end(), extra.folders.begin(), last);
-  for (const std::string& file : extra.forced) whole.source += "\n#include \"" + file + "\"\n";
+  NamedPaths named = named_paths(whole.options);
+  // Those that are searched in a known place need no second look.
+  const auto is_searched = [&](const std::string& folder) {
+    return std::find(extra.folders.begin(), extra.folders.end(), folder) != extra.folders.end() ||
+           std::find(extra.quoted.begin(), extra.quoted.end(), folder) != extra.quoted.end();
+  };
+  std::erase_if(named.folders, is_searched);
+  folders.possible = std::move(named.folders);
+  for (const std::string& file : extra.forced) std::erase(named.files, file);
+  for (const std::vector<std::string>& forced : {extra.forced, named.files})
+    for (const std::string& file : forced) whole.source += "\n#include \"" + file + "\"\n";
   std::vector<std::string> lines;
   for (const KeyedFile& file : files.files) lines.push_back("option file " + file.sha256);
   for (const NamedFile& file : named_files(whole.options, {})) {
     key_file(file.path, files);
     lines.push_back("option file " + files.files.back().sha256);
   }
-  if (!system_dirs.empty())
+  if (search.links)
     for (std::string& line : driver_lines(whole.options, files)) lines.push_back(std::move(line));
   SourceClosure closure = ClosureReader(whole, std::move(folders), read).closure();
   closure.keyed.add(files);
@@ -239,32 +260,59 @@ std::string macro_text(const std::string& option) {
   return equals == std::string::npos ? option + " 1" : option.substr(0, equals) + " " + option.substr(equals + 1);
 }
 
-IncludeOptions read_options(const std::vector<std::string>& options, FolderVariables variables) {
+/// "-Xclang -I" and "-Wp,-I,D" say what "-I" and "D" say.
+std::vector<std::string> plain_words(const std::vector<std::string>& options) {
+  std::vector<std::string> words;
+  for (const std::string& option : options) {
+    if (option == "-Xclang" || option == "-Xpreprocessor") continue;
+    if (!option.starts_with("-Wp,")) {
+      words.push_back(option);
+      continue;
+    }
+    for (std::string_view rest = std::string_view(option).substr(4); !rest.empty();) {
+      const std::string_view word = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+      if (!word.empty()) words.emplace_back(word);
+    }
+  }
+  return words;
+}
+
+IncludeOptions read_options(const std::vector<std::string>& given, FolderVariables variables) {
   IncludeOptions found;
+  const std::vector<std::string> options = plain_words(given);
   std::vector<std::string> system_folders, last_folders;  // searched later, wherever they stand
   for (std::size_t i = 0; i < options.size(); ++i) {
     const std::string& option = options[i];
     const auto value_of = [&](std::string_view flag) -> std::optional<std::string> {
       if (option == flag && i + 1 < options.size()) return options[i + 1];
       if (!option.starts_with(flag) || option.size() == flag.size()) return std::nullopt;
-      return option.substr(flag.size() + (option[flag.size()] == '=' ? 1 : 0));
+      // NVRTC takes "-I D" in one word.
+      const std::size_t begin = flag.size() + (option[flag.size()] == '=' ? 1 : 0);
+      return option.substr(std::min(option.find_first_not_of(' ', begin), option.size()));
     };
-    if (const auto pre = value_of("--pre-include"))
-      found.forced.push_back(*pre);
-    else if (const auto file = value_of("-include"))
-      found.forced.push_back(*file);
-    else if (const auto macros = value_of("-imacros"))
-      found.forced.push_back(*macros);
-    else if (const auto system = value_of("-isystem"))
-      system_folders.push_back(*system);
-    else if (const auto last = value_of("-idirafter"))
-      last_folders.push_back(*last);
-    else if (const auto quoted = value_of("-iquote"))
-      found.quoted.push_back(*quoted);
-    else if (const auto path = value_of("--include-path"))
-      found.folders.push_back(*path);
-    else if (const auto folder = value_of("-I"))
-      found.folders.push_back(*folder);
+    // The first that fits counts: longer names come before those that they begin with.
+    const std::pair<std::string_view, std::vector<std::string>*> paths[] = {
+        {"--pre-include", &found.forced},
+        {"--include-path", &found.folders},
+        {"--include-directory-after", &last_folders},
+        {"--include-directory", &found.folders},
+        {"--include", &found.forced},
+        {"--imacros", &found.forced},
+        {"-include", &found.forced},
+        {"-imacros", &found.forced},
+        {"-isystem-after", &last_folders},
+        {"-isystem", &system_folders},
+        {"-cxx-isystem", &system_folders},
+        {"-internal-isystem", &last_folders},
+        {"-internal-externc-isystem", &last_folders},
+        {"-idirafter", &last_folders},
+        {"-iquote", &found.quoted},
+        {"-I", &found.folders}};
+    const auto path = std::find_if(std::begin(paths), std::end(paths),
+                                   [&](const auto& each) { return value_of(each.first).has_value(); });
+    if (path != std::end(paths))
+      path->second->push_back(*value_of(path->first));
     else if (const auto define = value_of("-D"))
       found.macros.push_back(macro_text(*define));
     else if (const auto macro = value_of("--define-macro"))
@@ -283,7 +331,42 @@ IncludeOptions read_options(const std::vector<std::string>& options, FolderVaria
   return found;
 }
 
+/// A linker's input or a plugin is not text that could include anything.
+bool is_text(const std::string& path) {
+  std::string start(4096, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<std::size_t>(file.gcount()));
+  return start.find('\0') == start.npos && !start.starts_with("!<");
+}
+
 }  // namespace
+
+NamedPaths named_paths(const std::vector<std::string>& options) {
+  NamedPaths found;
+  const auto look = [&](std::string_view piece) {
+    if (piece.empty() || piece == "." || piece == "/") return;
+    const std::string path(piece);
+    std::error_code error;
+    std::vector<std::string>* const to = fs::is_directory(path, error)             ? &found.folders
+                                         : is_readable_file(path) && is_text(path) ? &found.files
+                                                                                   : nullptr;
+    if (to && std::find(to->begin(), to->end(), path) == to->end()) to->push_back(path);
+  };
+  for (const std::string& option : options) {
+    // What they name is the linker's; "@file" has been replaced.
+    if (option.starts_with("-Wl,") || option.starts_with("-L") || option.starts_with("@")) continue;
+    look(option);
+    for (std::string_view rest = option; !rest.empty();) {
+      const std::string_view piece = rest.substr(0, rest.find_first_of("=, "));
+      rest.remove_prefix(std::min(piece.size() + 1, rest.size()));
+      look(piece);
+      if (piece.starts_with("-") && piece.find('/') != piece.npos) look(piece.substr(piece.find('/')));
+      if (piece.starts_with("-I")) look(piece.substr(2));
+    }
+  }
+  return found;
+}
 
 IncludeOptions include_options(const std::vector<std::string>& options) {
   return read_options(options, FolderVariables::are_ignored);

@@ -28,6 +28,15 @@ struct SourceClosure {
 /// Resolves as source_digest says. Throws Error(io) when a file cannot be read.
 SourceClosure source_closure(const CompileRequest& request);
 
+/// What a compiler takes from the system without being told.
+struct SystemSearch {
+  /// Folders that it searches for headers, before those of -idirafter; headers of the system itself count by name there
+  /// (system_headers.hpp).
+  std::vector<std::string> header_dirs{};
+  /// Its libraries, its other parts and the variables that it reads count as well (option_files.hpp).
+  bool links = false;
+};
+
 struct ScannedFile {
   KeyedFile file;
   SourceScan scan;
@@ -37,11 +46,10 @@ using ScannedFiles = std::map<std::filesystem::path, ScannedFile>;
 
 /// The same of a request as compilers take it: with the folders and files that its options and the environment name
 /// (-I, -include, CPATH, ...), and the contents of other files that options name (@file, -fplugin=, objects).
-/// system_dirs: folders that a compiler of the system searches by itself, before those of -idirafter; headers of the
-/// system itself count by name there (system_headers.hpp). Where there are any, the compiler's other parts, libraries
-/// and variables count as well (option_files.hpp). What is in `read` is not read again, and what is read is added.
-SourceClosure compile_closure(const CompileRequest& request, const std::vector<std::string>& system_dirs,
-                              ScannedFiles& read);
+/// Options are not only read by their names: of a folder that any word names (NamedPaths), every header that has an
+/// included name counts, and a text file counts with what it includes. What is in `read` is not read again, and what is
+/// read is added.
+SourceClosure compile_closure(const CompileRequest& request, const SystemSearch& search, ScannedFiles& read);
 SourceClosure compile_closure(const CompileRequest& request);
 
 /// The closure of one source of several: what is in `read` is not read again, and what is read is added. quoted_dirs:
@@ -57,6 +65,13 @@ struct IncludeOptions {
   std::vector<std::string> quoted, forced;
   std::vector<std::string> macros;  ///< -DNAME=body as "NAME body"
 };
+/// Folders and text files that words name, in whatever option they stand: a word itself, what follows a "=", a "," or a
+/// blank in it, and what begins at its first slash ("-I/x").
+struct NamedPaths {
+  std::vector<std::string> folders, files;
+};
+NamedPaths named_paths(const std::vector<std::string>& options);
+
 /// The folders of a list as PATH has them; an empty element is the folder at hand. Empty: the variable has no say.
 std::vector<std::string> folders_of_variable(const char* variable);
 

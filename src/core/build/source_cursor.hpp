@@ -8,9 +8,15 @@
 
 namespace xtune {
 
+/// Compilers ignore the mark at the start of a file.
+inline std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  return text.starts_with(mark) ? text.substr(mark.size()) : text;
+}
+
 class SourceCursor {
  public:
-  explicit SourceCursor(std::string_view source) : source_(source) {}
+  explicit SourceCursor(std::string_view source) : source_(without_byte_order_mark(source)) {}
 
   static bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
   static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v'; }

@@ -23,8 +23,9 @@ enum class ArgumentMemory {
 
 /// What compiles a backend's kernels.
 enum class CompilerKind {
-  library,  ///< within the compile worker, such as NVRTC
-  program,  ///< which searches the system's own folders for headers
+  library,        ///< within the compile worker, searching no folder unasked: NVRTC
+  clang_library,  ///< within the compile worker, searching the system's folders for headers as Clang does: hipRTC
+  program,        ///< a process of its own, which searches the system's folders for headers and libraries
 };
 
 struct BackendFacts {

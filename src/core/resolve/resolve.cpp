@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/files.hpp"
+#include "core/build/source_cursor.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "xtune/error.hpp"
 
@@ -53,7 +54,7 @@ CandidateResolver::State::State(const Spec& spec_, const Space& space_, Bindings
       sanitize(sanitize_),
       constants(device_facts(device)) {
   for (const auto& [name, value] : problem) constants.insert_or_assign(name, value);
-  if (!spec.kernel.source.empty()) source = read_file(spec.kernel.source);
+  if (!spec.kernel.source.empty()) source = without_byte_order_mark(read_file(spec.kernel.source));
   if (spec.process) {
     KeyedFiles files;
     source = source_manifest(*spec.process, files);
@@ -66,8 +67,9 @@ CandidateResolver::State::State(const Spec& spec_, const Space& space_, Bindings
   }
   const ReferenceSpec& reference = spec.validate.reference;
   if (reference.kind == ReferenceSpec::Kind::kernel)
-    reference_source =
-        reference.source.empty() || reference.source == spec.kernel.source ? source : read_file(reference.source);
+    reference_source = reference.source.empty() || reference.source == spec.kernel.source
+                           ? source
+                           : std::string(without_byte_order_mark(read_file(reference.source)));
   entry = CompiledText::template_text(spec.kernel.entry);
   options = compile_options(spec.kernel, device.backend);
   if (reference.options.empty())

@@ -204,10 +204,15 @@ std::string definitions_of(const std::set<std::string>& names, const std::vector
   return text;
 }
 
-/// Compilers of the system search folders that nobody names; run-time compilers do not.
-std::vector<std::string> system_dirs(const DeviceInfo& device) {
+bool has_compiler(const DeviceInfo& device, CompilerKind kind) {
   const BackendFacts* const facts = find_backend_facts(device.backend);
-  const bool searched = facts && facts->compiler == CompilerKind::program && facts->source != SourceKind::program;
+  return facts && facts->compiler == kind && facts->source != SourceKind::program;
+}
+
+/// Folders that the compiler searches though nobody names them.
+std::vector<std::string> system_dirs(const DeviceInfo& device) {
+  const bool searched =
+      has_compiler(device, CompilerKind::program) || has_compiler(device, CompilerKind::clang_library);
   return searched ? shared_header_folders() : std::vector<std::string>();
 }
 
@@ -232,7 +237,8 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const Compil
   // Any option may name a file.
   if (!spec.process)
     for (const std::string& option : request.options)
-      if (option.find_first_of("/@") != std::string::npos || option.starts_with("-l")) id += "\n" + option;
+      if (option.find_first_of("/@") != std::string::npos || option.starts_with("-l") || !option.starts_with("-"))
+        id += "\n" + option;
   std::vector<std::string> macros = paths.macros;
   for (const auto& [name, value] : request.defines) macros.push_back(name + " " + value);
   const std::lock_guard lock(mutex);
@@ -246,7 +252,9 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const Compil
   };
   if (const auto known = read_sources.find(whole_id()); known != read_sources.end()) return known->second;
   SourceClosure closure =
-      spec.process ? program_closure(request, named) : compile_closure(request, system_dirs(device), scanned);
+      spec.process
+          ? program_closure(request, named)
+          : compile_closure(request, {system_dirs(device), has_compiler(device, CompilerKind::program)}, scanned);
   ReadSource found{sha256(closure.canonical_text), std::make_shared<const KeyedFiles>(std::move(closure.keyed))};
   // A definition may lead to names that decided nothing before: what is found then counts for those as well.
   if (closure.computes) computing[id].merge(closure.computed_by);
@@ -353,7 +361,7 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
       parts.emplace_back("device", device_part(state_->device));
       if (!state_->device.driver.empty()) parts.emplace_back("driver", state_->device.driver);
       if (std::string quota = cpu_quota_part(state_->device); !quota.empty()) parts.emplace_back("cpu_quota", quota);
-      if (!system_dirs(state_->device).empty())
+      if (has_compiler(state_->device, CompilerKind::program))
         if (std::string loader = loader_text(uses_openmp(spec, state_->device), state_->data_files); !loader.empty())
           parts.emplace_back("environment", std::move(loader));
       state_->constant_parts = std::move(parts);

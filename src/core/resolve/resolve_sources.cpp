@@ -1,11 +1,14 @@
 // What the key of a program's build knows of its sources.
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "base/find_program.hpp"
 #include "base/hash.hpp"
 #include "base/shell_words.hpp"
+#include "core/build/option_files.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/device/program_call.hpp"
 #include "core/resolve/resolve_state.hpp"
@@ -20,10 +23,18 @@ namespace fs = std::filesystem;
 // Stands for what only a configuration knows: no command holds a zero byte.
 constexpr char unknown = '\0';
 
-bool is_cpp(const fs::path& path) {
-  static const std::set<std::string> endings{".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".hip",
-                                             ".h", ".hh", ".hpp", ".hxx", ".C",  ".H",   ".inc"};
-  return endings.contains(path.extension().string());
+// What GCC and Clang preprocess: "Overall Options" of GCC's manual, Clang's types::lookupTypeForExtension; and names
+// that are usual for files that others include.
+constexpr std::string_view preprocessed_endings[] = {
+    ".C",    ".CPP", ".F",   ".F03", ".F08", ".F90", ".F95", ".FOR", ".FPP",  ".FTN", ".H",   ".HPP", ".M",
+    ".S",    ".c",   ".c++", ".cc",  ".ccm", ".cl",  ".cp",  ".cpp", ".cppm", ".cu",  ".cuh", ".cxx", ".c++m",
+    ".cxxm", ".fpp", ".h",   ".h++", ".hh",  ".hip", ".hp",  ".hpp", ".hxx",  ".i",   ".ii",  ".inc", ".inl",
+    ".ipp",  ".ixx", ".m",   ".mi",  ".mii", ".mm",  ".sx",  ".tcc", ".tpp",  ".txx"};
+
+bool is_preprocessed(const fs::path& path) {
+  const std::string ending = path.extension().string();
+  return std::find(std::begin(preprocessed_endings), std::end(preprocessed_endings), ending) !=
+         std::end(preprocessed_endings);
 }
 
 std::string known_text(const CommandWord& word) {
@@ -35,18 +46,35 @@ std::string known_text(const CommandWord& word) {
   return text;
 }
 
-/// Those of the build command, where no configuration decides them; folders from the one in which it is started.
-IncludeOptions include_paths(const ProcessSpec& process) {
+/// Those of the build command that no configuration decides.
+std::vector<std::string> known_words(const ProcessSpec& process) {
   std::vector<std::string> words;
   for (const CommandWord* word : process.build.texts()) words.push_back(known_text(*word));
   if (process.build.shell) words = shell_words(words.front());
-  IncludeOptions found = include_options_here(words);
+  return words;
+}
+
+/// Folders from the one in which the build is started.
+IncludeOptions include_paths(const ProcessSpec& process) {
+  IncludeOptions found = include_options_here(known_words(process));
   for (std::vector<std::string>* paths : {&found.folders, &found.quoted, &found.forced, &found.macros})
     std::erase_if(*paths, [](const std::string& path) { return path.empty() || path.find(unknown) != path.npos; });
   for (std::vector<std::string>* folders : {&found.folders, &found.quoted})
     for (std::string& folder : *folders) folder = (process.folder / folder).string();
   if (!found.forced.empty()) found.quoted.push_back(process.folder.string());
   return found;
+}
+
+/// Libraries that the build links by -l. One that a word names, as that of `ar rcs libv.a`, is made by the build.
+std::string library_manifest(const ProcessSpec& process, KeyedFiles& files) {
+  std::vector<std::string> words = known_words(process);
+  std::erase_if(words, [](const std::string& word) { return word.find(unknown) != word.npos; });
+  std::set<fs::path> written;
+  for (const std::string& word : words) written.insert(fs::path(word).filename());
+  for (const fs::path& output : process.outputs) written.insert(output.filename());
+  std::string manifest;
+  for (const std::string& line : library_lines(words, process.folder, written, files)) manifest += line + "\n";
+  return manifest;
 }
 
 /// The file that the build command starts; empty where a configuration decides it, or where there is none.
@@ -70,7 +98,7 @@ std::string source_manifest(const ProcessSpec& process, KeyedFiles& files) {
   for (const fs::path& path : process.sources) {
     const std::string text = read_keyed(path, files);
     std::string content = text;
-    if (is_cpp(path)) {
+    if (is_preprocessed(path)) {
       CompileRequest request;
       request.source_name = path.string();
       request.source = text;
@@ -84,7 +112,7 @@ std::string source_manifest(const ProcessSpec& process, KeyedFiles& files) {
     }
     manifest += path.lexically_relative(process.folder).string() + " sha256:" + sha256(content) + "\n";
   }
-  return manifest;
+  return manifest + library_manifest(process, files);
 }
 
 }  // namespace xtune

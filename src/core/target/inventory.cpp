@@ -82,9 +82,10 @@ void add_library_states(std::string& text) {
 std::string machine_state(const std::string& backend) {
   std::string text =
       backend + "\n" + read_if_there("/proc/sys/kernel/random/boot_id") + read_if_there("/proc/driver/nvidia/version");
-  for (const char* name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
-                           "CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "HIP_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH",
-                           "XTUNE_HOST_CXX", "CUDA_DEVICE_ORDER", "VIRTUAL_ENV", "CONDA_PREFIX"})
+  for (const char* name :
+       {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "CUDA_HOME",
+        "CUDA_PATH", "ROCM_PATH", "HIP_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "XTUNE_HOST_CXX",
+        "CUDA_DEVICE_ORDER", "VIRTUAL_ENV", "CONDA_PREFIX", "COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH"})
     if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
   add_file_state(text, worker_program().string());
   add_file_state(text, "/etc/ld.so.cache");
@@ -136,6 +137,37 @@ BackendState ask(const std::string& name) {
   }
 }
 
+// A path may have bytes that are not UTF-8, which JSON refuses: numbers stand for them.
+nlohmann::json bytes_to_json(const std::string& text) {
+  if (printable(text, text.size() + 1) == text) return text;
+  return std::vector<unsigned char>(text.begin(), text.end());
+}
+
+std::string bytes_from_json(const nlohmann::json& json) {
+  if (json.is_string()) return json;
+  const auto bytes = json.get<std::vector<unsigned char>>();
+  return {bytes.begin(), bytes.end()};
+}
+
+nlohmann::json parts_to_json(const ToolFiles& parts) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const KeyedFile& file : parts.files.files)
+    json["files"].push_back({bytes_to_json(file.path), file.state, file.sha256, file.recent});
+  for (const std::string& path : parts.files.absent) json["absent"].push_back(bytes_to_json(path));
+  if (parts.may_start_others) json["may_start_others"] = true;
+  return json;
+}
+
+ToolFiles parts_from_json(const nlohmann::json& json) {
+  ToolFiles parts;
+  for (const nlohmann::json& file : json.value("files", nlohmann::json::array()))
+    parts.files.files.push_back({bytes_from_json(file.at(0)), file.at(1), file.at(2), file.at(3)});
+  for (const nlohmann::json& path : json.value("absent", nlohmann::json::array()))
+    parts.files.absent.push_back(bytes_from_json(path));
+  parts.may_start_others = json.value("may_start_others", false);
+  return parts;
+}
+
 }  // namespace
 
 nlohmann::json to_json(const BackendState& state) {
@@ -150,6 +182,7 @@ nlohmann::json to_json(const BackendState& state) {
   json["toolchain"] = printable(state.toolchain);
   json["toolchain_reason"] = printable(state.toolchain_reason);
   json["default_arch"] = state.default_arch;
+  if (const nlohmann::json parts = parts_to_json(state.toolchain_parts); !parts.empty()) json["parts"] = parts;
   return json;
 }
 
@@ -163,6 +196,7 @@ BackendState backend_state_from_json(const nlohmann::json& json) {
   state.toolchain = json.at("toolchain");
   state.toolchain_reason = json.at("toolchain_reason");
   state.default_arch = json.at("default_arch");
+  state.toolchain_parts = parts_from_json(json.value("parts", nlohmann::json::object()));
   return state;
 }
 
@@ -174,13 +208,14 @@ BackendState find_backend(const std::string& name, bool fresh) {
   const auto memory = memory_path(name);
   std::error_code ignored;
   if (!fresh && memory && std::filesystem::exists(*memory, ignored)) try {
-      return backend_state_from_json(nlohmann::json::parse(read_trusted_file(*memory, 1 << 20)));
+      BackendState known = backend_state_from_json(nlohmann::json::parse(read_trusted_file(*memory, 1 << 20)));
+      if (!known.toolchain_parts.may_start_others && are_untouched(known.toolchain_parts.files)) return known;
     } catch (const std::exception&) {
       // Damaged or of another version: ask again and write it anew.
     }
   BackendState state = ask(name);
   // A call that failed may succeed the next time. Nor must an unwritable cache stop anybody.
-  if (memory && !state.device_failed && !state.toolchain_failed) try {
+  if (memory && !state.device_failed && !state.toolchain_failed && !state.toolchain_parts.may_start_others) try {
       write_file_atomically(*memory, to_json(state).dump());
     } catch (const Error&) {
     }

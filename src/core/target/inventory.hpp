@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/build/tool_files.hpp"
 #include "core/device/device_info.hpp"
 
 namespace xtune {
@@ -18,15 +19,16 @@ struct BackendState {
   std::string toolchain_reason;   ///< why there is no compiler
   bool toolchain_failed = false;  ///< likewise
   std::string default_arch;       ///< the toolchain's
+  ToolFiles toolchain_parts;      ///< what the fingerprint covers
 };
 
 nlohmann::json to_json(const BackendState& state);
 BackendState backend_state_from_json(const nlohmann::json& json);
 
 /// The state of one backend, by `xtune worker probe`. A driver that crashes or hangs is a state with a reason. The
-/// answer is kept in the cache folder for as long as boot, drivers, compilers and VISIBLE_DEVICES settings stay the
-/// same, so that a fully stored run starts no process; not where a call failed, nor with XTUNE_DISABLE_CACHE. fresh =
-/// ask again.
+/// answer is kept in the cache folder for as long as boot, drivers, the files of the compiler and VISIBLE_DEVICES
+/// settings stay the same, so that a fully stored run starts no process; not where a call failed, where the compiler is
+/// a script, nor with XTUNE_DISABLE_CACHE. fresh = ask again.
 BackendState find_backend(const std::string& name, bool fresh);
 /// What is remembered of it is not what is here.
 void forget_backend(const std::string& name) noexcept;

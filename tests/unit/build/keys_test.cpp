@@ -67,6 +67,13 @@ TEST_CASE("includes in comments, strings and raw strings are none, and what foll
   CHECK(includes("#error don't\n#include <a>") == "<a");
 }
 
+TEST_CASE("a byte order mark and a lone carriage return hide no include") {
+  CHECK(scan_includes("\xEF\xBB\xBF#include \"a.h\"\n").size() == 1);
+  // Clang ends the line there, and GCC does not.
+  CHECK(scan_includes("// text\r#include \"a.h\"\n").size() == 1);
+  CHECK(scan_includes("// text\r\n#include \"a.h\"\r\n").size() == 1);
+}
+
 TEST_CASE("any bytes are scanned to their end") {
   Random random(11);
   const std::string alphabet = "#include \"<>'/*R(\\\n%:ax0";

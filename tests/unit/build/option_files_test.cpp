@@ -29,7 +29,7 @@ struct OptionFiles : FileTree {
     request.source = source;
     request.options = options;
     ScannedFiles read;
-    return compile_closure(request, {path("local"), path("system")}, read).canonical_text;
+    return compile_closure(request, {{path("local"), path("system")}, true}, read).canonical_text;
   }
   /// Whether that the file is there, and what it holds, changes the text.
   bool counts(const std::string& name, const std::vector<std::string>& options, const std::string& source = "") const {
@@ -151,7 +151,45 @@ TEST_CASE("Headers of the C library, the C++ library and the kernel count by nam
   CompileRequest request;
   request.source = "#include <math.h>\n#include <vector>\n#include <sys/mman.h>\n";
   ScannedFiles read;
-  CHECK(compile_closure(request, shared_header_folders(), read).canonical_text ==
+  CHECK(compile_closure(request, {shared_header_folders(), true}, read).canonical_text ==
         compile_closure(request).canonical_text);
   CHECK(read.empty());
+}
+
+TEST_CASE("Long names of the linker's options, thin archives and linker scripts count") {
+  const Tree tree;
+  CHECK(tree.counts("lib/libf.a", {"-Wl,--library-path=" + tree.path("lib") + ",--library=f"}));
+  tree.write("lib/libs.so", "INPUT(" + tree.path("real.a") + ")");
+  tree.write("real.a", "one");
+  const std::string before = tree.text({"-L" + tree.path("lib"), "-ls"});
+  tree.write("real.a", "another");
+  CHECK(tree.text({"-L" + tree.path("lib"), "-ls"}) != before);
+}
+
+TEST_CASE("Folders and files that any word names count, whatever the option is called") {
+  const Tree tree;
+  tree.write("inc/other.h", "");
+  const std::string inc = tree.path("inc"), source = "#include <s.h>\n";
+  for (const std::vector<std::string>& options : {std::vector<std::string>{"-I " + inc},
+                                                  {"--include-directory=" + inc},
+                                                  {"--include-directory", inc},
+                                                  {"-isystem-after", inc},
+                                                  {"-cxx-isystem", inc},
+                                                  {"-Xclang", "-internal-isystem", "-Xclang", inc},
+                                                  {"-Xclang", "-I", "-Xclang", inc},
+                                                  {"-Wp,-I," + inc},
+                                                  {"--some-new-option=" + inc},
+                                                  {"-some-flag" + inc}}) {
+    CAPTURE(options[0]);
+    CHECK(tree.counts("inc/s.h", options, source));
+  }
+  tree.write("inc/a.h", "#include \"s.h\"\n");
+  const std::string forced = tree.path("inc/a.h");
+  for (const std::vector<std::string>& options : {std::vector<std::string>{"--include", forced},
+                                                  {"--include=" + forced},
+                                                  {"-Xclang", "-include", "-Xclang", forced},
+                                                  {"--some-new-option=" + forced}}) {
+    CAPTURE(options[0]);
+    CHECK(tree.counts("inc/s.h", options));
+  }
 }

@@ -122,6 +122,20 @@ TEST_CASE("hiprtc: target features may follow the architecture") {
   CHECK(toolchain()->compile(request_for("gfx90a:xnack-", "plain")).arch == "gfx90a:xnack-");
 }
 
+TEST_CASE("hiprtc: the compiler lists the headers that it read, whatever option named their folder") {
+  if (!toolchain()) return;
+  const TemporaryDirectory folder;
+  const std::string header = (folder.path() / "factor.h").string();
+  std::ofstream(header) << "#define FACTOR 2\n";
+  CompileRequest request =
+      request_for("gfx90a", "k", "#include <factor.h>\nextern \"C\" __global__ void k(int* x) { *x = FACTOR; }\n");
+  request.options = {"-iprefix", folder.path().string() + "/", "-iwithprefix", "."};
+  const Artifact artifact = toolchain()->compile(request);
+  REQUIRE(artifact.files_read);
+  REQUIRE(artifact.files_read->size() == 1);
+  CHECK(std::filesystem::canonical(artifact.files_read->front()) == std::filesystem::canonical(header));
+}
+
 TEST_CASE("hiprtc: the fingerprint names the compiler and its build") {
   if (!toolchain()) return;
   CHECK(toolchain()->fingerprint().starts_with("hiprtc "));

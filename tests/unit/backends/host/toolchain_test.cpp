@@ -4,12 +4,16 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
 #include "backends/backend.hpp"
 #include "backends/host/compiler.hpp"
 #include "base/files.hpp"
+#include "base/subprocess.hpp"
+#include "core/build/tool_files.hpp"
 #include "fakes/environment_variable.hpp"
 #include "xtune/error.hpp"
 
@@ -206,4 +210,36 @@ TEST_CASE("a kernel whose threads wait for each other for ever is a crash that s
     CHECK(failure.outcome() == Outcome::crashed);
     CHECK(std::string(failure.what()).find("25 wait at __syncthreads()") != std::string::npos);
   }
+}
+
+TEST_CASE(
+    "the linker says which libraries it read, and the fingerprint follows the programs that the compiler starts") {
+  const TemporaryDirectory folder;
+  std::ofstream(folder.path() / "v.cpp") << "extern \"C\" int v() { return 3; }\n";
+  const std::string object = (folder.path() / "v.o").string(), library = (folder.path() / "libv.a").string();
+  if (!run_command({"g++", "-fPIC", "-c", (folder.path() / "v.cpp").string(), "-o", object}).ok() ||
+      !run_command({"ar", "rcs", library, object}).ok())
+    return;  // neither g++ nor ar is here
+  const Variable wanted("XTUNE_HOST_CXX", "g++");
+  CompileRequest linked = request("extern \"C\" int v();\nextern \"C\" __global__ void k(int* x) { *x = v(); }");
+  linked.options = {"-L" + folder.path().string(), "-Wl,--whole-archive", "-lv", "-Wl,--no-whole-archive"};
+  const auto toolchain = host::make_toolchain();
+  const Artifact artifact = toolchain->compile(linked);
+  REQUIRE(artifact.files_read);
+  CHECK(*artifact.files_read == std::vector<std::string>{library});
+
+  const ToolFiles parts = toolchain->parts();
+  for (const char* name : {"cc1plus", "as", "ld"})
+    CHECK(std::any_of(parts.files.files.begin(), parts.files.files.end(),
+                      [&](const KeyedFile& file) { return std::filesystem::path(file.path).filename() == name; }));
+  CHECK_FALSE(parts.may_start_others);
+
+  // Another assembler first in PATH.
+  std::filesystem::create_directory(folder.path() / "bin");
+  const auto other = folder.path() / "bin" / "as";
+  std::ofstream(other) << "#!/bin/sh\nexec /usr/bin/as \"$@\"\n";
+  chmod(other.c_str(), 0700);
+  const std::string before = toolchain->fingerprint();
+  const Variable path("PATH", (folder.path() / "bin").string() + ":" + std::getenv("PATH"));
+  CHECK(host::make_toolchain()->fingerprint() != before);
 }

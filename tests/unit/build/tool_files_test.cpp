@@ -1,0 +1,149 @@
+// The files of a compiler, and what libraries and dependency rules name.
+#include "core/build/tool_files.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "base/files.hpp"
+#include "base/find_program.hpp"
+#include "base/subprocess.hpp"
+#include "core/build/dependency_rule.hpp"
+#include "core/build/linked_files.hpp"
+#include "core/build/option_files.hpp"
+#include "fakes/environment_variable.hpp"
+
+using namespace xtune;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  TemporaryDirectory folder;
+  fs::path path(const std::string& name) const { return folder.path() / name; }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A tool counts with its libraries, and its digest follows contents") {
+  const Folder here;
+  const Variable store("XTUNE_CACHE_DIR", here.path("store").string());
+  here.write("as", "one");
+  ToolFiles tool;
+  add_tool(here.path("as"), tool);
+  add_tool(here.path("as"), tool);
+  REQUIRE(tool.files.files.size() == 1);
+  CHECK(are_untouched(tool.files) == !tool.files.files[0].recent);
+  const std::string before = digest_of(tool);
+  here.write("as", "two");
+  CHECK_FALSE(are_untouched(tool.files));
+  ToolFiles other;
+  add_tool(here.path("as"), other);
+  CHECK(digest_of(other) != before);
+}
+
+TEST_CASE("The first candidate counts, and the absence of those before it") {
+  const Folder here;
+  here.write("second", "x");
+  here.write("third", "x");
+  ToolFiles tool;
+  CHECK(add_first({here.path("first"), here.path("second"), here.path("third")}, tool) == here.path("second"));
+  CHECK(tool.files.absent == std::vector<std::string>{here.path("first").string()});
+  REQUIRE(tool.files.files.size() == 1);
+  tool.files.files[0].recent = false;
+  CHECK(are_untouched(tool.files));
+  here.write("first", "x");
+  CHECK_FALSE(are_untouched(tool.files));
+}
+
+TEST_CASE("The libraries of a program are those that the loader lists, less the C library's") {
+  CHECK(libraries_of("/dev/null").empty());
+  for (const std::string& library : libraries_of("/proc/self/exe")) {
+    CHECK(fs::path(library).is_absolute());
+    CHECK(library.find("libc.so") == std::string::npos);
+  }
+}
+
+TEST_CASE("A large file is hashed once: its digest is remembered by its state") {
+  const Folder here;
+  const Variable store("XTUNE_CACHE_DIR", here.path("store").string());
+  here.write("cc1plus", std::string(2 << 20, 'x'));
+  for (int i = 0; i < 100 && look_at(here.path("cc1plus")).recent; ++i) run_command({"sleep", "0.02"});
+  ToolFiles first, second;
+  add_tool_file(here.path("cc1plus"), first);
+  const auto memories = [&] {
+    std::error_code none;
+    return std::distance(fs::directory_iterator(here.path("store/inventory"), none), fs::directory_iterator());
+  };
+  CHECK(memories() == 1);
+  add_tool_file(here.path("cc1plus"), second);
+  CHECK(digest_of(first) == digest_of(second));
+  here.write("cc1plus", std::string(2 << 20, 'y'));
+  ToolFiles third;
+  add_tool_file(here.path("cc1plus"), third);
+  CHECK(digest_of(third) != digest_of(first));
+}
+
+TEST_CASE("Rules for make are read with blanks, tabs, backslashes, hashes and dollars in names") {
+  const Folder here;
+  here.write(
+      "read",
+      "out.o: /x/a\\ b /x/a\\\tb /x/a\\\\\\ b /x/a\\b /x/a\\#b /x/a$$b \\\n /x/last\\\\ /x/end\n\n/x/a: /x/not\n");
+  CHECK(
+      files_of_rule(here.path("read"), here.folder.path()) ==
+      std::vector<std::string>{"/x/a b", "/x/a\tb", "/x/a\\ b", "/x/a\\b", "/x/a#b", "/x/a$b", "/x/last\\", "/x/end"});
+  CHECK_FALSE(files_of_rule(here.path("none"), here.folder.path()));
+}
+
+TEST_CASE("What a linker read is told with and without quotes") {
+  const Folder here;
+  for (const char* name : {"a b.a", "c.a", "d$e.a"}) here.write(name, "x");
+  const std::string at = here.folder.path().string() + "/";
+  here.write("linked", "/tmp/out: \\\n  " + at + "a b.a \\\n  " + at + "c.a \\\n  " + at +
+                           "d$$e.a \\\n  /tmp/gone.o\n\n" + at + "a b.a:\n");
+  CHECK(files_of_link(here.path("linked"), "/nowhere") ==
+        std::vector<std::string>{at + "a b.a", at + "c.a", at + "d$e.a"});
+}
+
+TEST_CASE("Thin archives name their members, linker scripts their files and libraries") {
+  const Folder here;
+  here.write("short.o", "x");
+  here.write("a-name-that-is-longer-than-a-header-holds.o", "x");
+  if (!find_program("ar").empty()) {
+    REQUIRE(run_command({"ar", "rcST", here.path("libv.a").string(), here.path("short.o").string(),
+                         here.path("a-name-that-is-longer-than-a-header-holds.o").string()})
+                .ok());
+    std::set<std::string> names;
+    for (const fs::path& file : names_in_library(here.path("libv.a")).files) names.insert(file.filename().string());
+    CHECK(names == std::set<std::string>{"short.o", "a-name-that-is-longer-than-a-header-holds.o"});
+  }
+  here.write("libs.so", "/* GNU ld script */ GROUP ( short.o AS_NEEDED ( -lother ) )\n");
+  const LinkedNames named = names_in_library(here.path("libs.so"));
+  CHECK(named.files == std::vector<fs::path>{here.path("short.o")});
+  CHECK(named.libraries == std::vector<std::string>{"other"});
+  CHECK(names_in_library(here.path("nothing")).files.empty());
+}
+
+TEST_CASE("Libraries of a build count by their contents, but for those that it makes") {
+  const Folder here;
+  KeyedFiles files;
+  const auto lines = [&](const std::set<fs::path>& written = {}) {
+    return library_lines({"g++", "main.cpp", "-L.", "-lv"}, here.folder.path(), written, files);
+  };
+  CHECK(lines().empty());
+  here.write("libv.a", "one");
+  const auto before = lines();
+  REQUIRE(before.size() == 1);
+  CHECK(before[0].starts_with("library libv.a sha256:"));
+  CHECK(files.files.size() == 1);
+  here.write("libv.a", "two");
+  CHECK(lines() != before);
+  CHECK(lines({"libv.a"}).empty());
+}
