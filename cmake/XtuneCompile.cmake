@@ -18,7 +18,7 @@ target_include_directories(xtune_options INTERFACE "${PROJECT_SOURCE_DIR}/includ
 target_compile_options(xtune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${XTUNE_WERROR}>:-Werror>)
 # GCC 12 takes std::string's own memcpy for overlapping, or for out of bounds (GCC bugs 105651 and 105329).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(xtune_options INTERFACE -Wno-restrict -Wno-array-bounds)
+  target_compile_options(xtune_options INTERFACE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
 endif()
 if(XTUNE_SANITIZE)
   target_compile_options(xtune_options INTERFACE -fsanitize=${XTUNE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

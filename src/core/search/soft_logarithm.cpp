@@ -8,7 +8,7 @@ namespace xtune {
 
 namespace {
 
-constexpr double slope_beyond = 0.1;
+constexpr double slope_beyond_cap = 0.1;
 constexpr double most_above_best = 1;      // e times the best, unless fewer than a quarter are that good
 constexpr double least_above_best = 0.05;  // differences of noise alone make no knee
 
@@ -25,7 +25,7 @@ SoftLogarithm::SoftLogarithm(std::span<const double> times_ms) {
 
 double SoftLogarithm::operator()(double time_ms) const noexcept {
   const double value = std::log(time_ms);
-  return value <= cap_ ? value : cap_ + slope_beyond * (value - cap_);
+  return value <= cap_ ? value : cap_ + slope_beyond_cap * (value - cap_);
 }
 
 }  // namespace xtune

@@ -38,7 +38,7 @@ struct Attention {
   std::int64_t offset;
 };
 
-Attention checked(const BuiltinCall& call) {
+Attention checked_attention(const BuiltinCall& call) {
   const auto shape = [&](const char* role) { return find_array(call, role)->layout->shape; };
   const bool rows_first = word(call, "layout", "bhsd") == "bshd";
   Attention a{Heads(shape("q"), rows_first),
@@ -109,7 +109,7 @@ double weigh(std::vector<double>& scores) {
 }  // namespace
 
 std::vector<std::byte> attention(const BuiltinCall& call) {
-  const Attention a = checked(call);
+  const Attention a = checked_attention(call);
   const Mask mask(call, a);
   const std::vector<double> q = widen(*find_array(call, "q")), k = widen(*find_array(call, "k")),
                             v = widen(*find_array(call, "v"));
@@ -141,7 +141,7 @@ std::vector<std::byte> attention(const BuiltinCall& call) {
 
 // The scores are sums over the width, the results over the keys.
 ResultFacts attention_facts(const BuiltinCall& call) {
-  const Attention a = checked(call);
+  const Attention a = checked_attention(call);
   return {a.k.rows + a.q.width, 0};
 }
 

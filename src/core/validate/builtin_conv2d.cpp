@@ -44,7 +44,7 @@ std::uint64_t extent(std::uint64_t image, std::int64_t padding, std::int64_t dil
   return room < 0 ? 0 : static_cast<std::uint64_t>(room / stride + 1);
 }
 
-Convolution checked(const BuiltinCall& call) {
+Convolution checked_conv2d(const BuiltinCall& call) {
   const ArgumentLayout &x = *find_array(call, "x")->layout, &w = *find_array(call, "w")->layout, &out = *call.output;
   const bool last = word(call, "layout", "nchw") == "nhwc";
   Convolution v{};
@@ -101,7 +101,7 @@ double element(const Convolution& v, const std::vector<double>& x, const std::ve
 }  // namespace
 
 std::vector<std::byte> conv2d(const BuiltinCall& call) {
-  const Convolution v = checked(call);
+  const Convolution v = checked_conv2d(call);
   const std::vector<double> x = widen(*find_array(call, "x")), w = widen(*find_array(call, "w"));
   const ArrayView* bias = find_array(call, "bias");
   const std::vector<double> added = bias ? widen(*bias) : std::vector<double>(v.k);
@@ -119,7 +119,7 @@ std::vector<std::byte> conv2d(const BuiltinCall& call) {
 }
 
 ResultFacts conv2d_facts(const BuiltinCall& call) {
-  const Convolution v = checked(call);
+  const Convolution v = checked_conv2d(call);
   const std::uint64_t terms = v.group_c * v.r * v.s;
   return {terms + 1, std::sqrt(static_cast<double>(terms)) * root_mean_square(*find_array(call, "x")) *
                          root_mean_square(*find_array(call, "w"))};

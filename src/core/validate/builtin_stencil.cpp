@@ -64,7 +64,7 @@ void add_box(const ArrayView& weights, std::size_t rank, Stencil& stencil) {
   }
 }
 
-Stencil checked(const BuiltinCall& call) {
+Stencil checked_stencil(const BuiltinCall& call) {
   const ArgumentLayout &x = *find_array(call, "x")->layout, &out = *call.output;
   if (x.shape != out.shape || x.shape.empty() || x.shape.size() > most_dimensions)
     fail(fmt::format("stencil: x is {} and the output {}; they must have one shape of 1 to {} dimensions",
@@ -118,7 +118,7 @@ bool near_edge(const Stencil& stencil, const std::vector<std::uint64_t>& shape,
 }  // namespace
 
 std::vector<std::byte> stencil(const BuiltinCall& call) {
-  const Stencil weights = checked(call);
+  const Stencil weights = checked_stencil(call);
   const std::vector<std::uint64_t>& shape = call.output->shape;
   const std::vector<double> x = widen(*find_array(call, "x"));
   const ArrayView* kept = find_array(call, "y");
@@ -141,7 +141,7 @@ std::vector<std::byte> stencil(const BuiltinCall& call) {
 }
 
 ResultFacts stencil_facts(const BuiltinCall& call) {
-  const Stencil weights = checked(call);
+  const Stencil weights = checked_stencil(call);
   double squares = 0;
   for (const Point& point : weights.points) squares += point.weight * point.weight;
   return {weights.points.size(), std::sqrt(squares) * root_mean_square(*find_array(call, "x"))};

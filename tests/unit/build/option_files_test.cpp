@@ -157,7 +157,7 @@ TEST_CASE("Headers of the C library, the C++ library and the kernel count by nam
 }
 
 TEST_CASE("Long names of the linker's options, thin archives and linker scripts count") {
-  const Tree tree;
+  const OptionFiles tree;
   CHECK(tree.counts("lib/libf.a", {"-Wl,--library-path=" + tree.path("lib") + ",--library=f"}));
   tree.write("lib/libs.so", "INPUT(" + tree.path("real.a") + ")");
   tree.write("real.a", "one");
@@ -167,7 +167,7 @@ TEST_CASE("Long names of the linker's options, thin archives and linker scripts 
 }
 
 TEST_CASE("Folders and files that any word names count, whatever the option is called") {
-  const Tree tree;
+  const OptionFiles tree;
   tree.write("inc/other.h", "");
   const std::string inc = tree.path("inc"), source = "#include <s.h>\n";
   for (const std::vector<std::string>& options : {std::vector<std::string>{"-I " + inc},
