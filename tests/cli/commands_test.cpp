@@ -381,7 +381,8 @@ TEST_CASE("What the probe found is remembered; devices asks again") {
   const std::string spec = cli.copy_spec();
   REQUIRE(cli.xtune({"space", spec, "--backend", "host"}).exit_code == 0);
   std::string memory;
-  for (const auto& file : fs::directory_iterator(cli.path("cache") + "/inventory")) memory = file.path().string();
+  for (const auto& file : fs::directory_iterator(cli.path("cache") + "/inventory"))
+    if (file.path().extension() == ".json") memory = file.path().string();
   REQUIRE_FALSE(memory.empty());
   json state = json::parse(read_file(memory));
   const std::string name = state["devices"][0]["name"];

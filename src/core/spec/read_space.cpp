@@ -20,11 +20,6 @@ std::vector<Value> listed_values(const Reader& reader, const TomlNode& node, con
   std::unordered_set<Value> seen;
   for (const TomlNode& item : node.items) {
     Value value = reader.scalar(item, name);
-    const auto* const text = std::get_if<std::string>(&value);
-    if (text && std::any_of(text->begin(), text->end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }))
-      reader.fail(item.at, name +
-                               " has a value with a control character, such as a line end: records and tables could "
-                               "not show it");
     if (!values.empty() && value.index() != values.front().index())
       reader.fail(item.at, name + " mixes " + type_name(values.front()) + " and " + type_name(value) +
                                " values: write all of them as one type");

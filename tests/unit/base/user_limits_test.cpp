@@ -19,7 +19,7 @@ TEST_CASE("A finite limit is named, and a stack that is as large as usual is non
 
 #ifndef XTUNE_SANITIZED  // sanitizers map terabytes
 TEST_CASE("xtune's own limit of the address space is not the user's") {
-  constexpr rlim_t bytes = rlim_t{1} << 42;
+  constexpr rlim_t bytes = rlim_t{1} << 50;
   CHECK(under_limit(RLIMIT_AS, bytes, user_limits).find("address space (ulimit -v)") != std::string::npos);
   CHECK(under_limit(RLIMIT_CORE, 0, [] {
           limit_address_space(bytes / 2);

@@ -73,7 +73,7 @@ TEST_CASE("lookups that make no sense are refused") {
     return error_of(ErrorKind::invalid_argument, [&] { ask(64); });
   };
   CHECK(holds(refused([](LookupSettings& s) { s.arch = "sm_9"; }), "unknown architecture 'sm_9'"));
-  CHECK(holds(refused([](LookupSettings& s) { s.backend = "hip"; }), "'sm_90' belongs to backend cuda, not to hip"));
+  CHECK(holds(refused([](LookupSettings& s) { s.backend = "host"; }), "'sm_90' belongs to backend cuda, not to host"));
   CHECK(holds(refused([](LookupSettings& s) { s.backend = "cud"; }), "cud"));
   const Asker ask(shop);
   CHECK(holds(error_of(ErrorKind::invalid_argument,

@@ -191,8 +191,8 @@ TEST_CASE("A worker that dies under a limit of the user's is not blamed") {
     const BenchAnswer benched = bench(workers, bencher, "crash");
     return std::string(to_string(compiled.lack)) + " " + to_string(benched.lack) + benched.message;
   };
-  CHECK(fakes::under_limit(RLIMIT_DATA, rlim_t{1} << 42, lacks).starts_with("unclear unclear"));
-  CHECK(fakes::under_limit(RLIMIT_DATA, rlim_t{1} << 42, lacks).find("ulimit -d") != std::string::npos);
+  CHECK(fakes::under_limit(RLIMIT_DATA, rlim_t{1} << 50, lacks).starts_with("unclear unclear"));
+  CHECK(fakes::under_limit(RLIMIT_DATA, rlim_t{1} << 50, lacks).find("ulimit -d") != std::string::npos);
   CHECK(lacks().starts_with("none none"));
 }
 

@@ -34,12 +34,6 @@ void refused(const std::string& from, const std::string& to, const std::string& 
 
 }  // namespace
 
-TEST_CASE("values that no table could show") {
-  const std::string error = failure("[kernel]\nname = \"k\"\n[space.params]\nV = [\"a\", \"b\\u0001\"]\n");
-  CHECK(error.find("gemm.toml:4:11: ") != std::string::npos);
-  CHECK(error.find("V has a value with a control character") != std::string::npos);
-}
-
 TEST_CASE("unknown keys and tables") {
   refused("fill = ", "fil = ", "fil = ", "unknown key 'fil' in [[args]] (did you mean 'fill'?)");
   refused("[metrics]", "[metrcs]", "metrcs", "unknown table '[metrcs]' in the spec (did you mean 'metrics'?)");
