@@ -51,8 +51,6 @@ struct detail::TunableState {
   std::filesystem::path keep_source(const std::string& source_text, const std::string& stem);
 };
 
-/// As the spec writes it: "auto", "zero".
-const char* fill_word(Fill fill) noexcept;
 /// A basic string of TOML, for any bytes.
 std::string toml_quoted(const std::string& text);
 std::string toml_value(const Value& value);

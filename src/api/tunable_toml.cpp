@@ -42,7 +42,7 @@ std::string describe(const std::string& argument, const Data& data) {
     case Data::Kind::file:
       return argument + ": " + data.path().string();
     case Data::Kind::fill:
-      return argument + ": fill " + fill_word(data.fill());
+      return argument + ": fill " + to_word(data.fill());
     case Data::Kind::generator:
       return argument + ": made by code";
   }
@@ -50,28 +50,6 @@ std::string describe(const std::string& argument, const Data& data) {
 }
 
 }  // namespace
-
-const char* fill_word(Fill fill) noexcept {
-  switch (fill) {
-    case Fill::automatic:
-      return "auto";
-    case Fill::integer:
-      return "integer";
-    case Fill::uniform:
-      return "uniform";
-    case Fill::normal:
-      return "normal";
-    case Fill::randn:
-      return "randn";
-    case Fill::zero:
-      return "zero";
-    case Fill::one:
-      return "one";
-    case Fill::range:
-      return "range";
-  }
-  return "unknown";
-}
 
 std::string toml_quoted(const std::string& text) {
   std::string quoted = "\"";

@@ -7,8 +7,10 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/event_loop.hpp"
 #include "base/files.hpp"
@@ -31,6 +33,13 @@ char state_of(int pid) {
   return at == std::string::npos || at + 2 >= stat.size() ? '?' : stat[at + 2];
 }
 
+/// Those that its first thread started: a worker starts all it starts there, and has a thread for each core.
+std::vector<int> children_of_first_thread(int pid) {
+  const std::string text = std::to_string(pid);
+  std::ifstream file("/proc/" + text + "/task/" + text + "/children");
+  return {std::istream_iterator<int>(file), {}};
+}
+
 }  // namespace
 
 TimeAllowance::TimeAllowance(double limit_s) noexcept
@@ -46,25 +55,19 @@ void TimeAllowance::waited(bool stopped) noexcept { (stopped ? stopped_ms_ : use
 
 bool is_stopped(int pid) {
   if (const char state = state_of(pid); state == 'T' || state == 't') return true;
-  // Those that its first thread started: a worker starts all it starts there, and has a thread for each core.
-  const std::string text = std::to_string(pid);
-  std::ifstream children("/proc/" + text + "/task/" + text + "/children");
-  for (int child = 0; children >> child;)
-    if (is_stopped(child)) return true;
-  return false;
+  const std::vector<int> children = children_of_first_thread(pid);
+  return std::any_of(children.begin(), children.end(), is_stopped);
 }
 
 std::uint64_t cpu_wait_ns(int pid) {
   std::uint64_t longest = 0;
   std::error_code gone;
-  const std::string text = std::to_string(pid);
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + text + "/task", gone)) {
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
     std::ifstream file(thread.path() / "schedstat");  // proc(5): time on a CPU, time waited for one, in ns
     std::uint64_t on_cpu = 0, waited = 0;
     if (file >> on_cpu >> waited) longest = std::max(longest, waited);
   }
-  std::ifstream children("/proc/" + text + "/task/" + text + "/children");
-  for (int child = 0; children >> child;) longest = std::max(longest, cpu_wait_ns(child));
+  for (const int child : children_of_first_thread(pid)) longest = std::max(longest, cpu_wait_ns(child));
   return longest;
 }
 

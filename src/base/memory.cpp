@@ -34,15 +34,9 @@ std::optional<std::uint64_t> field(std::string_view text, std::string_view name)
   return std::nullopt;
 }
 
-/// What one limit allows, or leaves; nullopt: there is none.
-using Reader = std::optional<std::uint64_t> (*)(int version, const fs::path& folder);
-
-std::optional<std::uint64_t> limit_of(int version, const fs::path& folder) {
-  return number_at(read_if_there(folder / (version == 2 ? "memory.max" : "memory.limit_in_bytes")));
-}
-
+/// What one limit leaves; nullopt: there is none.
 std::optional<std::uint64_t> left_in(int version, const fs::path& folder) {
-  const auto limit = limit_of(version, folder);
+  const auto limit = number_at(read_if_there(folder / (version == 2 ? "memory.max" : "memory.limit_in_bytes")));
   const auto usage = number_at(read_if_there(folder / (version == 2 ? "memory.current" : "memory.usage_in_bytes")));
   if (!limit || !usage) return std::nullopt;
   // Page cache that the kernel can give back.

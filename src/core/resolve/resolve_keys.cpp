@@ -70,30 +70,6 @@ std::string extents_text(const std::array<std::uint32_t, 3>& extents) {
   return fmt::format("{}x{}x{}", extents[0], extents[1], extents[2]);
 }
 
-const char* name_of(ArgRole role) { return role == ArgRole::in ? "in" : role == ArgRole::out ? "out" : "inout"; }
-
-const char* name_of(Fill fill) {
-  switch (fill) {
-    case Fill::automatic:
-      return "auto";
-    case Fill::integer:
-      return "integer";
-    case Fill::uniform:
-      return "uniform";
-    case Fill::normal:
-      return "normal";
-    case Fill::randn:
-      return "randn";
-    case Fill::zero:
-      return "zero";
-    case Fill::one:
-      return "one";
-    case Fill::range:
-      return "range";
-  }
-  return "unknown";
-}
-
 /// With each buffer's place among all arguments, which says where the scalars are.
 std::string buffers_text(const std::vector<ArgSpec>& arguments, const std::vector<ArgumentLayout>& layouts,
                          KeyedFiles& files) {
@@ -103,9 +79,9 @@ std::string buffers_text(const std::vector<ArgSpec>& arguments, const std::vecto
   };
   std::vector<std::string> items;
   for (const ArgumentLayout& layout : layouts)
-    items.push_back(fmt::format("{}: {} {} {} {}", place_of(layout.name), layout.name, name_of(layout.role),
+    items.push_back(fmt::format("{}: {} {} {} {}", place_of(layout.name), layout.name, to_word(layout.role),
                                 describe(layout.dtype, layout.shape),
-                                layout.file.empty() ? name_of(layout.fill) : short_file_digest(layout.file, files)));
+                                layout.file.empty() ? to_word(layout.fill) : short_file_digest(layout.file, files)));
   return canonical_list(items);
 }
 

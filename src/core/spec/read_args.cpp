@@ -27,13 +27,12 @@ void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   if (arg.shape.empty() || arg.shape.size() > most_dimensions)
     reader.fail(shape->at, "shape: expected 1 to 8 dimensions, got " + std::to_string(arg.shape.size()));
   if (const TomlNode* role = item.find("role"))
-    arg.role = static_cast<ArgRole>(reader.choice(*role, "role", {"in", "out", "inout"}));
+    arg.role = static_cast<ArgRole>(reader.choice(*role, "role", {role_words.begin(), role_words.end()}));
   const TomlNode* const fill = item.find("fill");
   const TomlNode* const file = item.find("file");
   if (fill != nullptr && file != nullptr) reader.fail(file->key_at, "fill and file exclude each other");
   if (fill != nullptr)
-    arg.fill = static_cast<Fill>(
-        reader.choice(*fill, "fill", {"auto", "integer", "uniform", "normal", "randn", "zero", "one", "range"}));
+    arg.fill = static_cast<Fill>(reader.choice(*fill, "fill", {fill_words.begin(), fill_words.end()}));
   if (file == nullptr) return;
   if (arg.role == ArgRole::out)
     reader.fail(

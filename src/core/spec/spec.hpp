@@ -2,6 +2,7 @@
 // fail.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -58,6 +59,13 @@ struct LaunchSpec {
 
 enum class ArgKind { buffer, scalar, tensor_map };
 enum class ArgRole { in, out, inout };
+
+/// The words of a spec for roles and fill rules, in the order of their enumerators.
+inline constexpr std::array<const char*, 3> role_words{"in", "out", "inout"};
+inline constexpr std::array<const char*, 8> fill_words{"auto",  "integer", "uniform", "normal",
+                                                       "randn", "zero",    "one",     "range"};
+constexpr const char* to_word(ArgRole role) noexcept { return role_words[static_cast<std::size_t>(role)]; }
+constexpr const char* to_word(Fill fill) noexcept { return fill_words[static_cast<std::size_t>(fill)]; }
 
 struct ArgSpec {
   std::string name;
