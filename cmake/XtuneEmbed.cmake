@@ -2,9 +2,9 @@
 # xtune::FOLDER::runtime_files (backends/runtime_files.hpp), by their names.
 function(xtune_embed folder)
   set(text "// Texts of the files in ${folder}/runtime; generated.\n#include \"backends/runtime_files.hpp\"\n\nnamespace xtune::${folder} {\n
-extern const RuntimeFile runtime_files[];
+extern const backend::RuntimeFile runtime_files[];
 extern const int runtime_file_count;
-const RuntimeFile runtime_files[] = {\n")
+const backend::RuntimeFile runtime_files[] = {\n")
   foreach(path IN LISTS ARGN)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
     get_filename_component(name "${path}" NAME)

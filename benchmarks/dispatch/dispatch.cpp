@@ -21,6 +21,13 @@
 #include "core/device/backend_facts.hpp"
 #include "dispatch/kernel_state.hpp"
 
+using namespace xtune::backend;
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::device;
+using namespace xtune::measure;
+using namespace xtune::spec;
+
 namespace xtune {
 namespace {
 
@@ -218,7 +225,7 @@ void add(const std::string& backend) {
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   xtune::add("none");
-  for (const std::string& backend : xtune::backend_names()) {
+  for (const std::string& backend : xtune::device::backend_names()) {
     if (backend == "host") continue;
     if (xtune::has_device(backend))
       xtune::add(backend);

@@ -9,6 +9,11 @@
 #include "core/run/peers.hpp"
 #include "core/run/search_path.hpp"
 
+using namespace xtune::base;
+using namespace xtune::replay;
+using namespace xtune::run;
+using namespace xtune::search;
+
 namespace xtune::scaling {
 namespace {
 

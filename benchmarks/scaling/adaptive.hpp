@@ -16,7 +16,7 @@ struct Quality {
 
 /// The strategy as ranks follow it together: with as many proposals in flight as Tuning allows so many ranks; one rank
 /// waits for each outcome. All have the same evaluations between them.
-Quality search_together(const std::vector<Recording>& recordings, const std::string& strategy, std::size_t ranks,
-                        const std::vector<std::uint64_t>& evals, std::size_t seeds);
+Quality search_together(const std::vector<replay::Recording>& recordings, const std::string& strategy,
+                        std::size_t ranks, const std::vector<std::uint64_t>& evals, std::size_t seeds);
 
 }  // namespace xtune::scaling

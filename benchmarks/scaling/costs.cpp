@@ -5,6 +5,10 @@
 #include "cluster/record_tail.hpp"
 #include "unit/run/tuner_fixture.hpp"
 
+using namespace xtune::base;
+using namespace xtune::cluster;
+using namespace xtune::ipc;
+
 namespace xtune::scaling {
 
 DriverCosts measure_costs(std::size_t evals) {

@@ -13,6 +13,11 @@
 #include "cluster/shared_study.hpp"
 #include "core/run/block_walk.hpp"
 
+using namespace xtune::cluster;
+using namespace xtune::record;
+using namespace xtune::run;
+using namespace xtune::search;
+
 namespace xtune::scaling {
 namespace {
 

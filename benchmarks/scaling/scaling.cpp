@@ -14,6 +14,10 @@
 #include "core/run/peers.hpp"
 #include "exhaustive.hpp"
 
+using namespace xtune::base;
+using namespace xtune::replay;
+using namespace xtune::run;
+
 namespace {
 
 using namespace xtune;

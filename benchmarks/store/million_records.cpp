@@ -16,6 +16,15 @@
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::device;
+using namespace xtune::measure;
+using namespace xtune::record;
+using namespace xtune::resolve;
+using namespace xtune::space;
+using namespace xtune::spec;
+
 namespace {
 
 using namespace xtune;

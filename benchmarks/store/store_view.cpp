@@ -24,6 +24,12 @@
 #include "core/record/record_json.hpp"
 #include "core/record/record_log.hpp"
 
+using namespace xtune::base;
+using namespace xtune::device;
+using namespace xtune::measure;
+using namespace xtune::record;
+using namespace xtune::store;
+
 namespace {
 
 using namespace xtune;

@@ -13,16 +13,16 @@ namespace xtune::transfer {
 struct Scenario {
   std::string group;    ///< "devices", "alike", "mixed", "partly", "adversarial"
   std::string sources;  ///< in words
-  std::vector<Source> guides;
+  std::vector<search::Source> guides;
 };
 
 /// Every subset of the other recordings of the target's kernel, of other devices or problems.
-std::vector<Scenario> device_scenarios(const std::vector<Recording>& recordings, std::size_t target);
+std::vector<Scenario> device_scenarios(const std::vector<replay::Recording>& recordings, std::size_t target);
 
 /// Sources made from the target's own times: alike, inverted, shuffled, mirrored, misleading at the top, scarce.
-std::vector<Scenario> made_scenarios(const Recording& target);
+std::vector<Scenario> made_scenarios(const replay::Recording& target);
 
 /// Sources of synthetic devices, alike from 0.95 to -0.5, alone and together.
-std::vector<Scenario> synthetic_scenarios(const Recording& target, Surface surface, std::uint64_t seed);
+std::vector<Scenario> synthetic_scenarios(const replay::Recording& target, Surface surface, std::uint64_t seed);
 
 }  // namespace xtune::transfer

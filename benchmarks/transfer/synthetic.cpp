@@ -6,6 +6,11 @@
 
 #include "base/random.hpp"
 
+using namespace xtune::base;
+using namespace xtune::replay;
+using namespace xtune::search;
+using namespace xtune::space;
+
 namespace xtune::transfer {
 namespace {
 

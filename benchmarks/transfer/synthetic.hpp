@@ -15,11 +15,11 @@ enum class Surface {
 };
 
 /// One recorded device of a synthetic kernel.
-Recording synthetic_recording(Surface surface, std::uint64_t seed);
+replay::Recording synthetic_recording(Surface surface, std::uint64_t seed);
 
 /// Times of a device whose logarithm correlates with the recording's by `likeness` (-1 .. 1), as far as its own part
 /// (of `seed`) does not. Configurations that fail in the recording work in part.
-std::vector<Observation> synthetic_source(const Recording& recording, Surface surface, double likeness,
-                                          std::uint64_t seed);
+std::vector<search::Observation> synthetic_source(const replay::Recording& recording, Surface surface, double likeness,
+                                                  std::uint64_t seed);
 
 }  // namespace xtune::transfer

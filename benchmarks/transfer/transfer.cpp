@@ -19,6 +19,10 @@
 #include "core/replay/trial.hpp"
 #include "scenarios.hpp"
 
+using namespace xtune::base;
+using namespace xtune::replay;
+using namespace xtune::search;
+
 namespace {
 
 using namespace xtune;

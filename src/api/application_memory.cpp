@@ -11,7 +11,7 @@ std::vector<std::byte> read_application_memory(const std::string& backend, const
   std::vector<std::byte> copy(bytes);
   if (bytes == 0) return copy;
   try {
-    make_backend(backend)->open_runtime()->snapshot(copy.data(), pointer, bytes);
+    backend::make_backend(backend)->open_runtime()->snapshot(copy.data(), pointer, bytes);
   } catch (const Error& error) {
     throw Error(error.kind(), "the data of '" + argument + "': " + error.what());
   }
@@ -19,7 +19,7 @@ std::vector<std::byte> read_application_memory(const std::string& backend, const
 }
 
 std::optional<int> current_device(const std::string& backend) try {
-  const std::shared_ptr<Runtime> runtime = make_backend(backend)->open_runtime();
+  const std::shared_ptr<backend::Runtime> runtime = backend::make_backend(backend)->open_runtime();
   if (runtime->current() == 0) return std::nullopt;
   return runtime->device().index;
 } catch (const Error&) {
@@ -27,7 +27,7 @@ std::optional<int> current_device(const std::string& backend) try {
 }
 
 CurrentContext::CurrentContext(const std::string& backend)
-    : runtime_(make_backend(backend)->open_runtime()), context_(runtime_->current()) {}
+    : runtime_(backend::make_backend(backend)->open_runtime()), context_(runtime_->current()) {}
 
 CurrentContext::~CurrentContext() {
   try {

@@ -30,7 +30,7 @@ class CurrentContext {
   CurrentContext& operator=(const CurrentContext&) = delete;
 
  private:
-  const std::shared_ptr<Runtime> runtime_;
+  const std::shared_ptr<backend::Runtime> runtime_;
   const std::uintptr_t context_;
 };
 

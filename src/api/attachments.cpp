@@ -26,25 +26,28 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 }
 
 /// Shapes are over problem and device alone, so any one configuration serves.
-std::vector<ArgumentLayout> layouts_of(const Spec& spec, const Bindings& problem, const Target& target) {
-  const Space space =
-      Space::listed(spec.parameters, {std::vector<std::uint32_t>(spec.parameters.size(), std::uint32_t{0})});
-  return CandidateResolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false).layouts();
+std::vector<validate::ArgumentLayout> layouts_of(const spec::Spec& spec, const Bindings& problem,
+                                                 const target::Target& target) {
+  const space::Space space =
+      space::Space::listed(spec.parameters, {std::vector<std::uint32_t>(spec.parameters.size(), std::uint32_t{0})});
+  return resolve::CandidateResolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false)
+      .layouts();
 }
 
-void check_fits(const ArgumentLayout& layout, std::size_t bytes, std::optional<DType> dtype, const char* what) {
+void check_fits(const validate::ArgumentLayout& layout, std::size_t bytes, std::optional<DType> dtype,
+                const char* what) {
   if (dtype && *dtype != layout.dtype)
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{} '{}' has elements of type {}, and the argument is {}", what, layout.name,
-                            to_string(*dtype), describe(layout.dtype, layout.shape)));
+                            to_string(*dtype), validate::describe(layout.dtype, layout.shape)));
   if (bytes != layout.bytes())
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{} '{}' has {} bytes, and the argument {} takes {} for this problem", what, layout.name,
-                            bytes, describe(layout.dtype, layout.shape), layout.bytes()));
+                            bytes, validate::describe(layout.dtype, layout.shape), layout.bytes()));
 }
 
 /// The attached data of one argument; nothing for a fill word or a file, which the spec itself carries.
-std::optional<std::vector<std::byte>> contents_of(const Data& data, const ArgumentLayout& layout,
+std::optional<std::vector<std::byte>> contents_of(const Data& data, const validate::ArgumentLayout& layout,
                                                   const Bindings& problem, const std::string& backend) {
   switch (data.kind()) {
     case Data::Kind::host:
@@ -74,16 +77,17 @@ void check_limit(const std::vector<std::pair<std::string, Data>>& all, CopyLimit
         ErrorKind::invalid_argument,
         fmt::format("{} behind device pointers would be copied for the worker process, and max_copy_bytes is {}: "
                     "raise it, let data be filled or generated, or tune with isolation = in_process",
-                    human_bytes(total), human_bytes(limit.bytes)));
+                    base::human_bytes(total), base::human_bytes(limit.bytes)));
 }
 
-void attach(Spec& spec, const std::string& name, const std::filesystem::path& file) {
-  for (ArgSpec& arg : spec.args)
+void attach(spec::Spec& spec, const std::string& name, const std::filesystem::path& file) {
+  for (spec::ArgSpec& arg : spec.args)
     if (arg.name == name) arg.file = file;
 }
 
-void attach_data(const detail::TunableState& state, Spec& spec, const std::vector<ArgumentLayout>& layouts,
-                 const Bindings& problem, const std::string& backend, const std::filesystem::path& scratch) {
+void attach_data(const detail::TunableState& state, spec::Spec& spec,
+                 const std::vector<validate::ArgumentLayout>& layouts, const Bindings& problem,
+                 const std::string& backend, const std::filesystem::path& scratch) {
   for (const auto& [name, data] : state.data) {
     if (data.kind() == Data::Kind::file) {
       std::error_code ignored;
@@ -92,25 +96,25 @@ void attach_data(const detail::TunableState& state, Spec& spec, const std::vecto
                     fmt::format("the data of '{}': {} is no file", name, data.path().string()));
       attach(spec, name, data.path());
     }
-    for (const ArgumentLayout& layout : layouts) {
+    for (const validate::ArgumentLayout& layout : layouts) {
       if (layout.name != name) continue;
       if (auto bytes = contents_of(data, layout, problem, backend)) {
         const std::filesystem::path file = scratch / ("data-" + name + ".npy");
-        write_npy(file, {npy_storage(layout.dtype), layout.shape, std::move(*bytes)});
+        validate::write_npy(file, {validate::npy_storage(layout.dtype), layout.shape, std::move(*bytes)});
         attach(spec, name, file);
       }
     }
   }
 }
 
-std::vector<PreparedBuffer> fill_all(const std::vector<ArgumentLayout>& layouts, std::uint64_t seed) {
+std::vector<PreparedBuffer> fill_all(const std::vector<validate::ArgumentLayout>& layouts, std::uint64_t seed) {
   std::vector<PreparedBuffer> buffers;
-  for (const ArgumentLayout& layout : layouts) {
+  for (const validate::ArgumentLayout& layout : layouts) {
     PreparedBuffer buffer{layout, {}};
-    layout_bytes(layout);
-    if (layout.role != ArgRole::out) {
+    validate::layout_bytes(layout);
+    if (layout.role != spec::ArgRole::out) {
       buffer.contents.resize(layout.bytes());
-      fill_input(layout, seed, buffer.contents);
+      validate::fill_input(layout, seed, buffer.contents);
     }
     buffers.push_back(std::move(buffer));
   }
@@ -132,7 +136,7 @@ std::size_t output_at(const std::vector<PreparedBuffer>& buffers, const std::str
   std::vector<std::string> names;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    if (buffers[i].layout.role == ArgRole::in) continue;
+    if (buffers[i].layout.role == spec::ArgRole::in) continue;
     names.push_back(buffers[i].layout.name);
     places.push_back(i);
   }
@@ -141,8 +145,8 @@ std::size_t output_at(const std::vector<PreparedBuffer>& buffers, const std::str
   if (name.empty() || found == names.end())
     throw Error(ErrorKind::invalid_argument,
                 name.empty() ? "the reference in code does not say which output it describes: use Expected::set"
-                             : "the reference in code describes '" + printable(name, 80) + "', which is no output" +
-                                   did_you_mean(name, names));
+                             : "the reference in code describes '" + base::printable(name, 80) +
+                                   "', which is no output" + base::did_you_mean(name, names));
   return places[static_cast<std::size_t>(found - names.begin())];
 }
 
@@ -154,19 +158,19 @@ std::string leave_expected(const Expected& expected, const std::vector<PreparedB
   for (const auto& [name, data] : expected.outputs()) by_place[output_at(buffers, name)] = &data;
   std::string digests;
   for (const auto& [place, data] : by_place) {
-    const ArgumentLayout& layout = buffers[place].layout;
+    const validate::ArgumentLayout& layout = buffers[place].layout;
     check_fits(layout, data->host().size(), data->dtype(), "what the reference expects of");
-    write_file_atomically(expected_path(scratch, place), as_text(data->host()));
-    digests += layout.name + " " + sha256(as_text(data->host())) + "\n";
+    base::write_file_atomically(ipc::expected_path(scratch, place), as_text(data->host()));
+    digests += layout.name + " " + base::sha256(as_text(data->host())) + "\n";
   }
-  write_file_atomically(expected_complete_path(scratch), "");
-  return sha256(digests);
+  base::write_file_atomically(ipc::expected_complete_path(scratch), "");
+  return base::sha256(digests);
 }
 
 }  // namespace
 
-OutputCheck prepare_attachments(const Tunable& tunable, Spec& spec, const Bindings& problem, const Target& target,
-                                const std::filesystem::path& scratch, CopyLimit limit) {
+OutputCheck prepare_attachments(const Tunable& tunable, spec::Spec& spec, const Bindings& problem,
+                                const target::Target& target, const std::filesystem::path& scratch, CopyLimit limit) {
   const detail::TunableState& state = Access::state(tunable);
   OutputCheck check;
   if (state.data.empty() && !state.reference && !state.check) return check;

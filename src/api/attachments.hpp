@@ -21,7 +21,7 @@ struct CopyLimit {
 /// spec; runs the reference in code and leaves what it expects there; and returns what a check in code needs (empty
 /// without one). Throws Error(invalid_argument) for data of another size or type than its argument, for a pointer that
 /// cannot be read, and for a reference that throws or does not describe the outputs.
-OutputCheck prepare_attachments(const Tunable& tunable, Spec& spec, const Bindings& problem, const Target& target,
-                                const std::filesystem::path& scratch, CopyLimit limit);
+OutputCheck prepare_attachments(const Tunable& tunable, spec::Spec& spec, const Bindings& problem,
+                                const target::Target& target, const std::filesystem::path& scratch, CopyLimit limit);
 
 }  // namespace xtune

@@ -35,7 +35,7 @@ Timing time_launches(const Kernel& kernel, Stream stream, const BenchmarkSetting
                      const std::function<void()>& launch) {
   check(settings);
   KernelState& state = Access::state(kernel);
-  Clock& clock = system_clock();
+  base::Clock& clock = base::system_clock();
   const auto batch_ms = [&](std::size_t launches) {
     const std::int64_t start = clock.now_ns();
     for (std::size_t i = 0; i < launches; ++i) launch();
@@ -54,7 +54,7 @@ Timing time_launches(const Kernel& kernel, Stream stream, const BenchmarkSetting
   std::vector<double> samples_ms{last_ms / static_cast<double>(launches)};
   while (samples_ms.size() < settings.samples && !is_over())
     samples_ms.push_back(batch_ms(launches) / static_cast<double>(launches));
-  return timing_of(summarize(samples_ms));
+  return timing_of(measure::summarize(samples_ms));
 }
 
 }  // namespace xtune::detail

@@ -12,7 +12,7 @@
 namespace xtune {
 namespace {
 
-HostArray view(const ArgumentLayout& layout, std::span<const std::byte> bytes) {
+HostArray view(const validate::ArgumentLayout& layout, std::span<const std::byte> bytes) {
   HostArray array;
   array.name = layout.name;
   array.dtype = layout.dtype;
@@ -27,22 +27,23 @@ Arguments inputs_of(const std::vector<PreparedBuffer>& buffers, const Bindings& 
   Arguments arguments;
   arguments.problem = problem;
   for (const PreparedBuffer& buffer : buffers)
-    if (buffer.layout.role != ArgRole::out) arguments.inputs.push_back(view(buffer.layout, buffer.contents));
+    if (buffer.layout.role != spec::ArgRole::out) arguments.inputs.push_back(view(buffer.layout, buffer.contents));
   return arguments;
 }
 
-CheckedBenchService::CheckedBenchService(BenchService& service, const OutputCheck& check, std::filesystem::path folder)
+CheckedBenchService::CheckedBenchService(ipc::BenchService& service, const OutputCheck& check,
+                                         std::filesystem::path folder)
     : service_(service), check_(check), folder_(std::move(folder)) {
   std::filesystem::create_directories(folder_);
 }
 
-void CheckedBenchService::set_problem(OpenJob job) {
+void CheckedBenchService::set_problem(ipc::OpenJob job) {
   job.outputs = folder_;
   service_.set_problem(std::move(job));
 }
 
-void CheckedBenchService::bench(const BenchJob& job, double timeout_s, Callback callback) {
-  service_.bench(job, timeout_s, [this, job, callback = std::move(callback)](BenchAnswer answer) {
+void CheckedBenchService::bench(const ipc::BenchJob& job, double timeout_s, Callback callback) {
+  service_.bench(job, timeout_s, [this, job, callback = std::move(callback)](ipc::BenchAnswer answer) {
     std::string wrong;
     if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned) wrong = complaint(job, "first");
     if (wrong.empty() && answer.outcome == Outcome::ok) wrong = late_complaint(job, "last");
@@ -56,10 +57,10 @@ void CheckedBenchService::bench(const BenchJob& job, double timeout_s, Callback 
   });
 }
 
-void CheckedBenchService::measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) {
-  service_.measure_rounds(job, timeout_s, [this, job, callback = std::move(callback)](RoundsAnswer answer) {
+void CheckedBenchService::measure_rounds(const ipc::RoundsJob& job, double timeout_s, RoundsCallback callback) {
+  service_.measure_rounds(job, timeout_s, [this, job, callback = std::move(callback)](ipc::RoundsAnswer answer) {
     for (std::size_t i = 0; answer.outcome == Outcome::ok && i < job.jobs.size(); ++i) {
-      answer.message = late_complaint(job.jobs[i], launch_of_round(i));
+      answer.message = late_complaint(job.jobs[i], ipc::launch_of_round(i));
       if (answer.message.empty()) continue;
       answer.outcome = Outcome::wrong_result;
       answer.failed = i;
@@ -68,20 +69,20 @@ void CheckedBenchService::measure_rounds(const RoundsJob& job, double timeout_s,
   });
 }
 
-std::string CheckedBenchService::late_complaint(const BenchJob& job, const std::string& launch) const {
+std::string CheckedBenchService::late_complaint(const ipc::BenchJob& job, const std::string& launch) const {
   const std::string wrong = complaint(job, launch);
   return wrong.empty() ? wrong : wrong + "; the first launch was right, and one after the measured launches was not";
 }
 
-std::string CheckedBenchService::complaint(const BenchJob& job, const std::string& launch) const {
+std::string CheckedBenchService::complaint(const ipc::BenchJob& job, const std::string& launch) const {
   Arguments arguments = inputs_of(check_.buffers, check_.problem);
   arguments.config = job.config;
   std::vector<std::string> contents(check_.buffers.size());
   for (std::size_t i = 0; i < check_.buffers.size(); ++i) {
-    const ArgumentLayout& layout = check_.buffers[i].layout;
-    if (layout.role == ArgRole::in) continue;
-    const std::filesystem::path path = output_path(folder_, launch, i);
-    contents[i] = read_file(path, layout.bytes());
+    const validate::ArgumentLayout& layout = check_.buffers[i].layout;
+    if (layout.role == spec::ArgRole::in) continue;
+    const std::filesystem::path path = ipc::output_path(folder_, launch, i);
+    contents[i] = base::read_file(path, layout.bytes());
     if (contents[i].size() != layout.bytes())
       throw Error(ErrorKind::io, path.string() + " is not as long as the output; was it changed?");
     arguments.outputs.push_back(view(layout, std::as_bytes(std::span(std::as_const(contents[i])))));

@@ -25,36 +25,36 @@ namespace {
 
 /// What compiling is for.
 struct Setting {
-  Target target;
-  Spec spec;
+  target::Target target;
+  spec::Spec spec;
   Bindings problem;
-  Space space;
+  space::Space space;
 };
 
-Target target_of(const CompileSettings& settings) {
+target::Target target_of(const CompileSettings& settings) {
   check_jobs(settings.jobs);
   find_worker_program();
-  TargetOptions options;
+  target::TargetOptions options;
   options.backend = settings.backend.empty() ? "auto" : settings.backend;
   options.arch = settings.arch;
-  options.need = TargetNeed::compiler;
-  return choose_target(options);
+  options.need = target::TargetNeed::compiler;
+  return target::choose_target(options);
 }
 
 Setting prepare(const Tunable& tunable, const CompileSettings& settings) {
-  Target target = target_of(settings);
-  Spec spec = spec_of(tunable, target.backend.name);
+  target::Target target = target_of(settings);
+  spec::Spec spec = spec_of(tunable, target.backend.name);
   Bindings problem = choose_problem(spec, settings.problem);
-  const Bindings facts = device_facts(target.device);
+  const Bindings facts = device::device_facts(target.device);
   const auto poll = [&] {
     if (settings.stop.stop_requested()) throw Error(ErrorKind::interrupted, "stopped while the space was made");
   };
   apply_predicates(tunable, spec, problem, facts, poll);
-  Space space = make_space(spec, problem, facts, poll);
+  space::Space space = spec::make_space(spec, problem, facts, poll);
   return {std::move(target), std::move(spec), std::move(problem), std::move(space)};
 }
 
-void take(SweptConfig&& swept, CompiledConfig& answer) {
+void take(run::SweptConfig&& swept, CompiledConfig& answer) {
   answer.key = std::move(swept.key);
   answer.outcome = swept.outcome;
   answer.message = std::move(swept.message);
@@ -71,18 +71,18 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
     indices.push_back(setting.space.index_of(config));
     if (indices.back()) valid.push_back(*indices.back());
   }
-  const CandidateResolver resolver(setting.spec, setting.space, setting.problem, setting.target.device,
-                                   setting.target.arch, setting.target.backend.toolchain, false);
-  const TemporaryDirectory temporaries;
+  const resolve::CandidateResolver resolver(setting.spec, setting.space, setting.problem, setting.target.device,
+                                            setting.target.arch, setting.target.backend.toolchain, false);
+  const base::TemporaryDirectory temporaries;
   StoppableLoop stoppable(settings.stop);
-  PooledCompileService compiler(stoppable.loop(), jobs, compile_worker_command(jobs, temporaries.path()));
-  CompileSweep sweep(setting.spec, setting.space, resolver, setting.target.backend.name, chosen_store(settings.store),
-                     stoppable.loop(), compiler);
-  std::vector<SweptConfig> swept = sweep.compile(valid, [&] { return stoppable.stop().load(); });
+  ipc::PooledCompileService compiler(stoppable.loop(), jobs, ipc::compile_worker_command(jobs, temporaries.path()));
+  run::CompileSweep sweep(setting.spec, setting.space, resolver, setting.target.backend.name,
+                          base::chosen_store(settings.store), stoppable.loop(), compiler);
+  std::vector<run::SweptConfig> swept = sweep.compile(valid, [&] { return stoppable.stop().load(); });
 
-  auto spec = std::make_shared<Spec>(setting.spec);
+  auto spec = std::make_shared<spec::Spec>(setting.spec);
   spec->cases = {setting.problem};
-  const std::filesystem::path store = absolute_path(chosen_store(settings.store));
+  const std::filesystem::path store = base::absolute_path(base::chosen_store(settings.store));
   std::vector<CompiledConfig> done;
   auto next = swept.begin();
   for (std::size_t i = 0; i < configs.size(); ++i) {
@@ -91,7 +91,7 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
       answer.outcome = Outcome::rejected;
       answer.message = "it is not valid in the space of the spec";
     } else {
-      SweptConfig& own = *next++;
+      run::SweptConfig& own = *next++;
       if (!own.done) continue;
       if (own.outcome == Outcome::ok) {
         auto build = std::make_shared<detail::CompiledBuild>();
@@ -122,7 +122,7 @@ std::vector<CompiledConfig> compile_all(const Tunable& tunable, const std::vecto
   const Setting setting = prepare(tunable, settings);
   // For what it refuses; what is merely not valid is a row of its own.
   choose_configs(setting.space, configs, [](const std::string&) {});
-  return compile(setting, settings, settings.jobs > 0 ? settings.jobs : default_jobs(), configs);
+  return compile(setting, settings, settings.jobs > 0 ? settings.jobs : ipc::default_jobs(), configs);
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::interrupted || !settings.stop.stop_requested()) throw;
   return {};
@@ -130,14 +130,14 @@ std::vector<CompiledConfig> compile_all(const Tunable& tunable, const std::vecto
 
 std::vector<Bindings> all_configs(const Tunable& tunable, const CompileSettings& settings, std::uint64_t most) {
   const Setting setting = prepare(tunable, settings);
-  const Space& space = setting.space;
+  const space::Space& space = setting.space;
   if (space.size() > most)
     throw Error(
         ErrorKind::invalid_argument,
         fmt::format("the space has {} valid configurations, more than the {} asked for at most", space.size(), most));
   std::vector<Bindings> configs(space.size());
   for (std::uint64_t i = 0; i < space.size(); ++i) {
-    const Config values = space.at(i);
+    const space::Config values = space.at(i);
     for (std::size_t j = 0; j < values.size(); ++j) configs[i][space.parameters()[j].name] = values[j];
   }
   return configs;

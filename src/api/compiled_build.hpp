@@ -11,7 +11,7 @@
 namespace xtune::detail {
 
 struct CompiledBuild {
-  std::shared_ptr<const Spec> spec;  ///< with the problem as its only case
+  std::shared_ptr<const spec::Spec> spec;  ///< with the problem as its only case
   std::string backend;
   std::filesystem::path store;  ///< has the artifact
   dispatch::Build build;        ///< of the artifact the key alone

@@ -14,20 +14,21 @@ namespace xtune {
 Kernel CompiledConfig::kernel(bool checked) const {
   if (outcome != Outcome::ok)
     throw Error(ErrorKind::nothing_valid,
-                fmt::format("{} has no binary ({}): {}", bindings_text(config), to_string(outcome), message));
+                fmt::format("{} has no binary ({}): {}", space::bindings_text(config), to_string(outcome), message));
   if (!build_)
-    throw Error(
-        ErrorKind::invalid_argument,
-        fmt::format("{} was not compiled by compile_all: only what that returns is callable", bindings_text(config)));
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} was not compiled by compile_all: only what that returns is callable",
+                            space::bindings_text(config)));
   dispatch::Build build = build_->build;
-  std::optional<Artifact> artifact = ArtifactCache(build_->store).find(build.artifact.key);
+  std::optional<build::Artifact> artifact = build::ArtifactCache(build_->store).find(build.artifact.key);
   if (!artifact)
-    throw Error(ErrorKind::unavailable, fmt::format("{}: the store {} has no binary {} any more: compile it again",
-                                                    bindings_text(config), build_->store.string(), build.artifact.key));
+    throw Error(ErrorKind::unavailable,
+                fmt::format("{}: the store {} has no binary {} any more: compile it again",
+                            space::bindings_text(config), build_->store.string(), build.artifact.key));
   build.artifact = std::move(*artifact);
   dispatch::Parts parts;
   parts.spec = *build_->spec;
-  parts.runtime = make_backend(build_->backend)->open_runtime();
+  parts.runtime = backend::make_backend(build_->backend)->open_runtime();
   Choice choice;
   choice.config = config;
   choice.reasons = {"the configuration that was compiled; it was not measured"};

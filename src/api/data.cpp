@@ -17,7 +17,7 @@ const HostArray& find(const std::vector<HostArray>& arrays, std::string_view nam
   std::string list;
   for (const std::string& each : names) list += (list.empty() ? "" : ", ") + each;
   throw Error(ErrorKind::invalid_argument, "there is no " + std::string(what) + " '" + std::string(name) + "'" +
-                                               did_you_mean(std::string(name), names) + "; there is " +
+                                               base::did_you_mean(std::string(name), names) + "; there is " +
                                                (list.empty() ? "none" : list));
 }
 
@@ -45,7 +45,7 @@ Data Data::bytes(DType dtype, std::span<const std::byte> elements) {
 Data Data::file(const std::filesystem::path& npy) {
   Data data;
   data.kind_ = Kind::file;
-  data.path_ = absolute_path(npy).lexically_normal();
+  data.path_ = base::absolute_path(npy).lexically_normal();
   return data;
 }
 

@@ -8,7 +8,7 @@
 
 namespace xtune {
 
-InProcessBenchService::InProcessBenchService(EventLoop& loop, OpenDevice open_device)
+InProcessBenchService::InProcessBenchService(base::EventLoop& loop, OpenDevice open_device)
     : loop_(loop), open_device_(std::move(open_device)), wanted_(std::make_shared<bool>(true)) {}
 
 InProcessBenchService::~InProcessBenchService() { *wanted_ = false; }
@@ -18,18 +18,18 @@ void InProcessBenchService::cancel_all() {
   wanted_ = std::make_shared<bool>(true);
 }
 
-void InProcessBenchService::set_problem(OpenJob job) {
+void InProcessBenchService::set_problem(ipc::OpenJob job) {
   session_.reset();
   problem_ = std::move(job);
 }
 
-BenchSession& InProcessBenchService::session() {
+worker::BenchSession& InProcessBenchService::session() {
   if (lost_)
     throw Error(ErrorKind::unavailable,
                 "a kernel faulted, and with it the device context of this process is lost; with isolation = process it "
                 "would have cost that configuration alone");
   if (!device_) device_ = open_device_(problem_.device);
-  if (!session_) session_ = std::make_unique<BenchSession>(*device_, problem_, system_clock());
+  if (!session_) session_ = std::make_unique<worker::BenchSession>(*device_, problem_, base::system_clock());
   return *session_;
 }
 
@@ -39,12 +39,12 @@ void InProcessBenchService::later(std::function<void()> call) {
   });
 }
 
-void InProcessBenchService::bench(const BenchJob& job, double /*timeout_s*/, Callback callback) {
+void InProcessBenchService::bench(const ipc::BenchJob& job, double /*timeout_s*/, Callback callback) {
   later([this, job, callback = std::move(callback)] {
-    BenchAnswer answer;
+    ipc::BenchAnswer answer;
     try {
       answer = session().bench(job);
-    } catch (const MissingArtifact& missing) {
+    } catch (const ipc::MissingArtifact& missing) {
       answer.outcome = Outcome::crashed;
       answer.missing_artifact = missing.key();
       return callback(std::move(answer));
@@ -54,12 +54,12 @@ void InProcessBenchService::bench(const BenchJob& job, double /*timeout_s*/, Cal
   });
 }
 
-void InProcessBenchService::measure_rounds(const RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) {
+void InProcessBenchService::measure_rounds(const ipc::RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) {
   later([this, job, callback = std::move(callback)] {
-    RoundsAnswer answer;
+    ipc::RoundsAnswer answer;
     try {
       answer = session().measure_rounds(job);
-    } catch (const MissingArtifact& missing) {
+    } catch (const ipc::MissingArtifact& missing) {
       answer.outcome = Outcome::crashed;
       answer.missing_artifact = missing.key();
       return callback(std::move(answer));

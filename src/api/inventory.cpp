@@ -9,7 +9,7 @@
 namespace xtune {
 namespace {
 
-AvailableDevice described(const DeviceInfo& device) {
+AvailableDevice described(const device::DeviceInfo& device) {
   AvailableDevice available;
   available.backend = device.backend;
   available.index = device.index;
@@ -24,9 +24,9 @@ AvailableDevice described(const DeviceInfo& device) {
 }
 
 AvailableBackend probe(const std::string& name) {
-  const BackendState state = find_backend(name, true);
+  const target::BackendState state = target::find_backend(name, true);
   AvailableBackend available{state.name, {}, state.device_reason, state.toolchain, state.toolchain_reason};
-  for (const DeviceInfo& device : state.devices) available.devices.push_back(described(device));
+  for (const device::DeviceInfo& device : state.devices) available.devices.push_back(described(device));
   return available;
 }
 
@@ -35,13 +35,13 @@ AvailableBackend probe(const std::string& name) {
 std::vector<AvailableBackend> backends() {
   find_worker_program();
   std::vector<AvailableBackend> all;
-  for (const std::string& name : backend_names()) all.push_back(probe(name));
+  for (const std::string& name : device::backend_names()) all.push_back(probe(name));
   return all;
 }
 
 std::vector<AvailableDevice> devices(const std::string& backend) {
   if (backend != "auto") {
-    require_backend(backend);
+    device::require_backend(backend);
     find_worker_program();
     return probe(backend).devices;
   }
@@ -50,6 +50,6 @@ std::vector<AvailableDevice> devices(const std::string& backend) {
   return all;
 }
 
-std::vector<std::string> strategies() { return strategy_names(); }
+std::vector<std::string> strategies() { return search::strategy_names(); }
 
 }  // namespace xtune

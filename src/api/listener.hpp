@@ -14,16 +14,16 @@
 namespace xtune {
 
 /// Keeps the warnings as well. All that it is made of outlives it.
-class Listener final : public TuneObserver {
+class Listener final : public run::TuneObserver {
  public:
   /// attempts: the ids of this call's runs, whose records did not come from the store.
-  Listener(const TuneSettings& settings, const Spec& spec, const std::set<std::string>& attempts)
+  Listener(const TuneSettings& settings, const spec::Spec& spec, const std::set<std::string>& attempts)
       : settings_(settings), spec_(spec), attempts_(attempts) {}
 
-  void on_record(const Record& record, const std::string& log, bool /*from_store*/) override {
+  void on_record(const record::Record& record, const std::string& log, bool /*from_store*/) override {
     if (settings_.on_measurement) settings_.on_measurement(measurement_of(spec_, record, attempts_), log);
   }
-  void on_progress(const Progress& progress) override {
+  void on_progress(const run::Progress& progress) override {
     if (!settings_.on_progress) return;
     TuneProgress told;
     told.done = progress.done;
@@ -32,7 +32,7 @@ class Listener final : public TuneObserver {
     told.compiling = progress.compiling;
     told.waiting = progress.waiting;
     told.elapsed_s = progress.elapsed_s;
-    if (progress.best) told.best_ms = statistic(progress.best->time_ms, spec_.measure.statistic);
+    if (progress.best) told.best_ms = measure::statistic(progress.best->time_ms, spec_.measure.statistic);
     settings_.on_progress(told);
   }
   void on_note(const std::string& text) override {
@@ -44,14 +44,14 @@ class Listener final : public TuneObserver {
   }
   std::vector<std::string> warnings() const {
     std::vector<std::string> texts;
-    for (const Cause& cause : causes_.all()) texts.push_back(cause.text());
+    for (const base::Cause& cause : causes_.all()) texts.push_back(cause.text());
     return texts;
   }
 
  private:
-  Causes causes_;
+  base::Causes causes_;
   const TuneSettings& settings_;
-  const Spec& spec_;
+  const spec::Spec& spec_;
   const std::set<std::string>& attempts_;
 };
 

@@ -24,8 +24,8 @@ namespace {
 /// The first backend with a device; asks drivers, but makes no context.
 std::string usable_backend() {
   std::string reasons;
-  for (const std::string& name : backend_names()) {
-    const DeviceList list = make_backend(name)->list_devices();
+  for (const std::string& name : device::backend_names()) {
+    const backend::DeviceList list = backend::make_backend(name)->list_devices();
     if (!list.devices.empty()) return name;
     reasons += "\n  " + name + ": " + list.reason;
   }
@@ -36,22 +36,22 @@ std::string usable_backend() {
 Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shared_ptr<const void> borrowed) {
   dispatch::require_kernel(spec_of(tunable));
   const std::string name = settings.backend == "auto" ? usable_backend() : settings.backend;
-  const std::shared_ptr<Backend> backend = make_backend(name);
+  const std::shared_ptr<backend::Backend> backend = backend::make_backend(name);
   // The copy keeps the files of sources that were given as text.
   const auto kept = std::make_shared<const Tunable>(tunable);
   dispatch::Parts parts;
   parts.spec = spec_of(*kept, name);
-  check_spec(parts.spec);
+  run::check_spec(parts.spec);
   parts.runtime = backend->open_runtime();
   parts.open_toolchain = [name, timeout_s = parts.spec.kernel.compile_timeout_s] {
     find_worker_program();
     return make_worker_toolchain(name, timeout_s);
   };
-  parts.narrow = [kept](Spec& spec, const Bindings& problem, const Bindings& facts) {
+  parts.narrow = [kept](spec::Spec& spec, const Bindings& problem, const Bindings& facts) {
     apply_predicates(*kept, spec, problem, facts);
   };
-  parts.tune = [kept, tuning = settings.tuning, store = chosen_store(settings.store)](
-                   const Bindings& problem, const DeviceInfo& device, const std::stop_token& stop) {
+  parts.tune = [kept, tuning = settings.tuning, store = base::chosen_store(settings.store)](
+                   const Bindings& problem, const device::DeviceInfo& device, const std::stop_token& stop) {
     TuneSettings own = tuning;
     own.backend = device.backend;
     own.devices = {device.index};

@@ -21,26 +21,26 @@ namespace xtune {
 namespace {
 
 /// By its architecture, which no driver is asked for, or the one of this machine.
-DeviceInfo device_for(const std::string& arch, const std::string& backend) {
+device::DeviceInfo device_for(const std::string& arch, const std::string& backend) {
   if (arch.empty()) {
     find_worker_program();
-    TargetOptions options;
+    target::TargetOptions options;
     options.backend = backend;
     try {
-      return choose_target(options).device;
+      return target::choose_target(options).device;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unavailable) throw;
       throw Error(error.kind(), std::string(error.what()) + "\nname a device that is not here by settings.arch");
     }
   }
-  std::optional<DeviceInfo> device = known_device(base_arch(arch));
+  std::optional<device::DeviceInfo> device = device::known_device(device::base_arch(arch));
   if (!device)
     throw Error(ErrorKind::invalid_argument,
-                fmt::format("settings: unknown architecture '{}'{}; known: {}", printable(arch, 80),
-                            did_you_mean(arch, known_archs()), fmt::join(known_archs(), ", ")));
-  device->backend = backend_of_vendor(device->vendor);
+                fmt::format("settings: unknown architecture '{}'{}; known: {}", base::printable(arch, 80),
+                            base::did_you_mean(arch, device::known_archs()), fmt::join(device::known_archs(), ", ")));
+  device->backend = device::backend_of_vendor(device->vendor);
   if (backend != "auto") {
-    const BackendFacts& facts = require_backend(backend);
+    const device::BackendFacts& facts = device::require_backend(backend);
     if (device->vendor != facts.vendor)
       throw Error(
           ErrorKind::invalid_argument,
@@ -52,8 +52,8 @@ DeviceInfo device_for(const std::string& arch, const std::string& backend) {
 
 /// The spec of a problem on a device, with the space that code narrows.
 struct Question {
-  DeviceInfo device;
-  Spec spec;
+  device::DeviceInfo device;
+  spec::Spec spec;
   Bindings problem;
 };
 
@@ -63,7 +63,7 @@ Question question_of(const Tunable& tunable, const Bindings& problem, const std:
   question.device = device_for(arch, backend.empty() ? "auto" : backend);
   question.spec = spec_of(tunable, question.device.backend);
   question.problem = choose_problem(question.spec, problem);
-  apply_predicates(tunable, question.spec, question.problem, device_facts(question.device));
+  apply_predicates(tunable, question.spec, question.problem, device::device_facts(question.device));
   return question;
 }
 
@@ -72,7 +72,7 @@ Question question_of(const Tunable& tunable, const Bindings& problem, const std:
 Choice best(const Tunable& tunable, const Bindings& problem, const LookupSettings& settings) {
   const Question question = question_of(tunable, problem, settings.arch, settings.backend);
   const auto bundle = dispatch::open_bundle(settings.bundle, question.spec.kernel.name);
-  dispatch::Selector selector(question.spec, chosen_store(settings.store), bundle, settings.other_architectures,
+  dispatch::Selector selector(question.spec, base::chosen_store(settings.store), bundle, settings.other_architectures,
                               [&](const std::string& text) {
                                 if (settings.on_message) settings.on_message(text);
                               });
@@ -97,17 +97,18 @@ std::vector<Candidate> candidates(const Tunable& tunable, const CandidateSetting
                 question.spec.kernel.name +
                     ": the spec has no [candidates], which says what the parameters mean to the cost model; add it "
                     "(Tunable::candidates, docs/candidates.md)");
-  if (is_cpu(question.device))
+  if (device::is_cpu(question.device))
     throw Error(ErrorKind::invalid_argument, "the cost model knows GPUs only, and '" + question.device.arch +
                                                  "' is a CPU: name a GPU by settings.arch");
-  const Space space = make_space(question.spec, question.problem, device_facts(question.device));
-  RankOptions options = rank_options(*question.spec.candidates);
+  const space::Space space = spec::make_space(question.spec, question.problem, device::device_facts(question.device));
+  model::RankOptions options = model::rank_options(*question.spec.candidates);
   if (settings.count > 0) options.top_k = settings.count;
   std::vector<Candidate> best;
-  for (RankedConfig& ranked :
-       rank_candidates(question.spec, space, question.problem, device_model(question.device), options).configs) {
+  for (model::RankedConfig& ranked :
+       model::rank_candidates(question.spec, space, question.problem, device::device_model(question.device), options)
+           .configs) {
     Candidate candidate;
-    const Config values = space.at(ranked.index);
+    const space::Config values = space.at(ranked.index);
     for (std::size_t i = 0; i < values.size(); ++i) candidate.config[space.parameters()[i].name] = values[i];
     if (ranked.estimate) candidate.estimated_ms = ranked.estimate->time_ms;
     candidate.reason = std::move(ranked.reason);

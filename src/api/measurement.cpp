@@ -16,23 +16,24 @@
 namespace xtune {
 namespace {
 
-WinningArgument::Kind kind_of(const ArgSpec& argument) {
-  if (argument.kind == ArgKind::scalar) return WinningArgument::Kind::scalar;
-  if (argument.kind == ArgKind::tensor_map) return WinningArgument::Kind::tensor_map;
-  return argument.role == ArgRole::in ? WinningArgument::Kind::buffer : WinningArgument::Kind::written;
+WinningArgument::Kind kind_of(const spec::ArgSpec& argument) {
+  if (argument.kind == spec::ArgKind::scalar) return WinningArgument::Kind::scalar;
+  if (argument.kind == spec::ArgKind::tensor_map) return WinningArgument::Kind::tensor_map;
+  return argument.role == spec::ArgRole::in ? WinningArgument::Kind::buffer : WinningArgument::Kind::written;
 }
 
-std::vector<WinningArgument> arguments_of(const Spec& spec, const CandidateResolver& resolver, const Config& config) {
+std::vector<WinningArgument> arguments_of(const spec::Spec& spec, const resolve::CandidateResolver& resolver,
+                                          const space::Config& config) {
   const Bindings names = resolver.bindings(config);
-  const std::vector<ArgumentLayout> layouts = resolver.layouts();
+  const std::vector<validate::ArgumentLayout> layouts = resolver.layouts();
   std::size_t next = 0;
   std::vector<WinningArgument> arguments;
-  for (const ArgSpec& from : spec.args) {
+  for (const spec::ArgSpec& from : spec.args) {
     WinningArgument argument{from.name, kind_of(from), from.dtype, {}, "", {}};
-    if (from.kind != ArgKind::scalar) argument.shape = layouts.at(next++).shape;
-    if (from.kind == ArgKind::scalar) argument.value = from.value->text;
+    if (from.kind != spec::ArgKind::scalar) argument.shape = layouts.at(next++).shape;
+    if (from.kind == spec::ArgKind::scalar) argument.value = from.value->text;
     if (dispatch::is_filled(spec, from))
-      argument.filled = evaluate(*from.value, [&](std::string_view name) -> const Value* {
+      argument.filled = spec::evaluate(*from.value, [&](std::string_view name) -> const Value* {
         const auto found = names.find(name);
         return found == names.end() ? nullptr : &found->second;
       });
@@ -45,7 +46,7 @@ std::vector<std::uint32_t> extents(const std::array<std::uint32_t, 3>& from) { r
 
 }  // namespace
 
-Resources resources_of(const ResourceUsage& usage, std::int64_t dynamic_shared_bytes) {
+Resources resources_of(const build::ResourceUsage& usage, std::int64_t dynamic_shared_bytes) {
   Resources resources;
   resources.registers = usage.registers;
   resources.spilled_bytes = usage.spilled_bytes;
@@ -55,7 +56,8 @@ Resources resources_of(const ResourceUsage& usage, std::int64_t dynamic_shared_b
   return resources;
 }
 
-Measurement measurement_of(const Spec& spec, const Record& record, const std::set<std::string>& attempts) {
+Measurement measurement_of(const spec::Spec& spec, const record::Record& record,
+                           const std::set<std::string>& attempts) {
   Measurement measurement;
   measurement.config = record.config;
   measurement.outcome = record.outcome;
@@ -66,8 +68,8 @@ Measurement measurement_of(const Spec& spec, const Record& record, const std::se
   const bool timed = record.outcome == Outcome::ok || record.outcome == Outcome::pruned;
   if (timed)
     measurement.time_ms =
-        record.outcome == Outcome::ok ? statistic(record.time_ms, spec.measure.statistic) : record.time_ms.min;
-  if (record.outcome == Outcome::ok) measurement.metrics = metrics_of(spec, record);
+        record.outcome == Outcome::ok ? measure::statistic(record.time_ms, spec.measure.statistic) : record.time_ms.min;
+  if (record.outcome == Outcome::ok) measurement.metrics = record::metrics_of(spec, record);
   measurement.resources = resources_of(record.usage, record.dynamic_shared_bytes);
   measurement.tainted = record.tainted;
   measurement.from_store = !attempts.contains(record.attempt);
@@ -77,19 +79,20 @@ Measurement measurement_of(const Spec& spec, const Record& record, const std::se
   return measurement;
 }
 
-Result result_of(const Spec& spec, const TuneResult& tuned, const Target& target,
+Result result_of(const spec::Spec& spec, const run::TuneResult& tuned, const target::Target& target,
                  const std::set<std::string>& attempts) {
   Result result;
   result.kernel_name = spec.kernel.name;
   result.problem = tuned.problem;
   result.device = {tuned.device.backend, tuned.device.name, tuned.device.arch, tuned.device.index};
   result.toolchain = target.backend.toolchain;
-  const Objective objective(spec);
-  if (const auto best = best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
+  const record::Objective objective(spec);
+  if (const auto best = record::best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
     result.winner = measurement_of(spec, *best->record, attempts);
-    for (const Record* tie : best->ties) result.ties.push_back(measurement_of(spec, *tie, attempts));
+    for (const record::Record* tie : best->ties) result.ties.push_back(measurement_of(spec, *tie, attempts));
   }
-  for (const Record& record : tuned.records) result.measurements.push_back(measurement_of(spec, record, attempts));
+  for (const record::Record& record : tuned.records)
+    result.measurements.push_back(measurement_of(spec, record, attempts));
   result.counts = tuned.counts;
   result.from_store = tuned.from_store;
   result.space_size = tuned.space_size;
@@ -101,46 +104,46 @@ Result result_of(const Spec& spec, const TuneResult& tuned, const Target& target
   return result;
 }
 
-std::optional<Artifact> artifact_of(const std::string& key, const std::filesystem::path& store,
-                                    const std::filesystem::path& scratch) {
-  if (auto artifact = ArtifactCache(store).find(key)) return artifact;
-  return ArtifactCache(scratch_cache(scratch)).find(key);
+std::optional<build::Artifact> artifact_of(const std::string& key, const std::filesystem::path& store,
+                                           const std::filesystem::path& scratch) {
+  if (auto artifact = build::ArtifactCache(store).find(key)) return artifact;
+  return build::ArtifactCache(ipc::scratch_cache(scratch)).find(key);
 }
 
 namespace {
 
 /// What `store gc` took from the store since it was measured, or before a run that the store answered.
-std::optional<Artifact> compiled_again(const Spec& spec, const CandidateResolver& resolver, const Config& config,
-                                       const Target& target) {
+std::optional<build::Artifact> compiled_again(const spec::Spec& spec, const resolve::CandidateResolver& resolver,
+                                              const space::Config& config, const target::Target& target) {
   try {
     return make_worker_toolchain(target.backend.name, spec.kernel.compile_timeout_s)
         ->compile(resolver.compile_request(config));
   } catch (const Error&) {  // the measurements are what counts
-  } catch (const CandidateFailure&) {
+  } catch (const build::CandidateFailure&) {
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<WinningKernel> winning_kernel(const Spec& spec, const Result& result, const Target& target,
+std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result& result, const target::Target& target,
                                             const std::filesystem::path& store, const std::filesystem::path& scratch) {
   if (!result.winner) return std::nullopt;
   // The launch is a matter of the winner's values alone: a space of any one configuration will do.
-  const Space space =
-      Space::listed(spec.parameters, {std::vector<std::uint32_t>(spec.parameters.size(), std::uint32_t{0})});
-  const CandidateResolver resolver(spec, space, result.problem, target.device, target.arch, target.backend.toolchain,
-                                   false);
-  Config config;
-  for (const Parameter& parameter : spec.parameters) config.push_back(result.winner->config.at(parameter.name));
+  const space::Space space =
+      space::Space::listed(spec.parameters, {std::vector<std::uint32_t>(spec.parameters.size(), std::uint32_t{0})});
+  const resolve::CandidateResolver resolver(spec, space, result.problem, target.device, target.arch,
+                                            target.backend.toolchain, false);
+  space::Config config;
+  for (const space::Parameter& parameter : spec.parameters) config.push_back(result.winner->config.at(parameter.name));
   auto artifact = artifact_of(result.winner->artifact_key, store, scratch);
   if (!artifact) artifact = compiled_again(spec, resolver, config, target);
   if (!artifact) return std::nullopt;
-  const Launch launch = resolver.launch(config);
+  const device::Launch launch = resolver.launch(config);
   WinningKernel kernel;
-  for (const std::filesystem::path& place : {store, scratch_cache(scratch)}) {
+  for (const std::filesystem::path& place : {store, ipc::scratch_cache(scratch)}) {
     try {
-      kernel.source = read_file(ArtifactCache(place).source_path(result.winner->artifact_key));
+      kernel.source = base::read_file(build::ArtifactCache(place).source_path(result.winner->artifact_key));
       break;
     } catch (const Error&) {  // the binary is what counts
     }

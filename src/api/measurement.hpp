@@ -11,20 +11,20 @@
 namespace xtune {
 
 /// attempts: the ids of this call's runs, whose own records did not come from the store.
-Measurement measurement_of(const Spec& spec, const Record& record, const std::set<std::string>& attempts);
-Resources resources_of(const ResourceUsage& usage, std::int64_t dynamic_shared_bytes);
+Measurement measurement_of(const spec::Spec& spec, const record::Record& record, const std::set<std::string>& attempts);
+Resources resources_of(const build::ResourceUsage& usage, std::int64_t dynamic_shared_bytes);
 
 /// Everything but the binary.
-Result result_of(const Spec& spec, const TuneResult& tuned, const Target& target,
+Result result_of(const spec::Spec& spec, const run::TuneResult& tuned, const target::Target& target,
                  const std::set<std::string>& attempts);
 
 /// From the store, else from what this run alone kept in its scratch folder, as it does where the store cannot be
 /// written; nullopt where neither has it undamaged.
-std::optional<Artifact> artifact_of(const std::string& key, const std::filesystem::path& store,
-                                    const std::filesystem::path& scratch);
+std::optional<build::Artifact> artifact_of(const std::string& key, const std::filesystem::path& store,
+                                           const std::filesystem::path& scratch);
 
 /// The winner's binary and source; nothing where there is no such artifact.
-std::optional<WinningKernel> winning_kernel(const Spec& spec, const Result& result, const Target& target,
+std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result& result, const target::Target& target,
                                             const std::filesystem::path& store, const std::filesystem::path& scratch);
 
 }  // namespace xtune

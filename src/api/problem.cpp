@@ -17,7 +17,7 @@ namespace {
 Value like(const std::string& name, const Value& value, const Value& own) {
   if (auto like = dispatch::size_like(value, own)) return std::move(*like);
   throw Error(ErrorKind::invalid_argument, fmt::format("problem: {} is {} '{}', and the spec has {}", name,
-                                                       type_name(value), to_text(value), type_name(own)));
+                                                       space::type_name(value), to_text(value), space::type_name(own)));
 }
 
 Bindings overlaid(Bindings problem, const Bindings& given) {
@@ -27,7 +27,7 @@ Bindings overlaid(Bindings problem, const Bindings& given) {
     const auto own = problem.find(name);
     if (own == problem.end())
       throw Error(ErrorKind::invalid_argument,
-                  fmt::format("problem: '{}' is no name of the problem{}", name, did_you_mean(name, names)));
+                  fmt::format("problem: '{}' is no name of the problem{}", name, base::did_you_mean(name, names)));
     own->second = like(name, value, own->second);
   }
   return problem;
@@ -41,7 +41,7 @@ void check_jobs(std::size_t jobs) {
                 fmt::format("settings: jobs is {}; at most 4096 compilers run at once", jobs));
 }
 
-std::vector<Bindings> choose_problems(const Spec& spec, const Bindings& given) {
+std::vector<Bindings> choose_problems(const spec::Spec& spec, const Bindings& given) {
   std::vector<Bindings> problems;
   for (const Bindings& each : spec.cases) {
     Bindings problem = overlaid(each, given);
@@ -50,32 +50,33 @@ std::vector<Bindings> choose_problems(const Spec& spec, const Bindings& given) {
   return problems;
 }
 
-Bindings choose_problem(const Spec& spec, const Bindings& given) {
+Bindings choose_problem(const spec::Spec& spec, const Bindings& given) {
   std::vector<Bindings> problems = choose_problems(spec, given);
   if (problems.size() == 1) return std::move(problems.front());
   throw Error(ErrorKind::invalid_argument,
               fmt::format("'{}' has {} cases ({}, {}, ...): say which with settings.problem, or call tune_cases",
-                          spec.kernel.name, problems.size(), bindings_text(problems[0]), bindings_text(problems[1])));
+                          spec.kernel.name, problems.size(), space::bindings_text(problems[0]),
+                          space::bindings_text(problems[1])));
 }
 
-std::vector<Bindings> choose_configs(const Space& space, const std::vector<Bindings>& configs,
+std::vector<Bindings> choose_configs(const space::Space& space, const std::vector<Bindings>& configs,
                                      const std::function<void(const std::string&)>& passed_over) {
   std::vector<std::string> known;
-  for (const Parameter& parameter : space.parameters()) known.push_back(parameter.name);
+  for (const space::Parameter& parameter : space.parameters()) known.push_back(parameter.name);
   std::vector<Bindings> chosen;
   std::set<std::uint64_t> seen;
   for (std::size_t i = 0; i < configs.size(); ++i) {
     for (const auto& [name, value] : configs[i])
       if (std::find(known.begin(), known.end(), name) == known.end())
         throw Error(ErrorKind::invalid_argument,
-                    fmt::format("configs[{}]: '{}' is no parameter{}", i, name, did_you_mean(name, known)));
+                    fmt::format("configs[{}]: '{}' is no parameter{}", i, name, base::did_you_mean(name, known)));
     for (const std::string& name : known)
       if (!configs[i].contains(name))
         throw Error(ErrorKind::invalid_argument, fmt::format("configs[{}]: the parameter {} has no value", i, name));
     const auto index = space.index_of(configs[i]);
     if (!index)
       passed_over(fmt::format("configs[{}], {}, is not valid in the space of the spec, and passed over", i,
-                              bindings_text(configs[i])));
+                              space::bindings_text(configs[i])));
     else if (seen.insert(*index).second)
       chosen.push_back(configs[i]);
   }

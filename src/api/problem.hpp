@@ -14,14 +14,14 @@ void check_jobs(std::size_t jobs);
 
 /// The spec's only case with these values instead of its own. Throws Error(invalid_argument): for a name the problem
 /// does not have, a value of another type, and where several cases leave open what is meant.
-Bindings choose_problem(const Spec& spec, const Bindings& given);
+Bindings choose_problem(const spec::Spec& spec, const Bindings& given);
 
 /// The same for every case; those that are alike then are one.
-std::vector<Bindings> choose_problems(const Spec& spec, const Bindings& given);
+std::vector<Bindings> choose_problems(const spec::Spec& spec, const Bindings& given);
 
 /// These configurations by their number in the space, each once. Invalid ones are told to `passed_over`. Throws
 /// Error(invalid_argument) for one that names other parameters than the space has.
-std::vector<Bindings> choose_configs(const Space& space, const std::vector<Bindings>& configs,
+std::vector<Bindings> choose_configs(const space::Space& space, const std::vector<Bindings>& configs,
                                      const std::function<void(const std::string&)>& passed_over);
 
 }  // namespace xtune

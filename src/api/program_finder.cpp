@@ -39,7 +39,7 @@ void find_worker_program() {
       throw Error(ErrorKind::unavailable, std::string("XTUNE_PROGRAM=") + given +
                                               ": is no executable file; it names the xtune program, which the library "
                                               "starts to compile and to measure");
-    return set_worker_program(absolute_path(given));
+    return target::set_worker_program(base::absolute_path(given));
   }
   std::vector<std::filesystem::path> places;
   if (const std::filesystem::path folder = own_folder(); !folder.empty())
@@ -52,7 +52,7 @@ void find_worker_program() {
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   for (const std::filesystem::path& place : places)
-    if (is_program(place)) return set_worker_program(absolute_path(place).lexically_normal());
+    if (is_program(place)) return target::set_worker_program(base::absolute_path(place).lexically_normal());
   throw Error(ErrorKind::unavailable,
               "the xtune program, which the library starts to compile and to measure, is not at " +
                   places.front().lexically_normal().string() +

@@ -28,7 +28,7 @@ void take_in(const std::filesystem::path& path, const std::string& text,
   try {
     take(nlohmann::json::parse(text));
   } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::io, path.string() + " is no saved result: " + json_error_text(error));
+    throw Error(ErrorKind::io, path.string() + " is no saved result: " + base::json_error_text(error));
   } catch (const Error& error) {
     throw Error(ErrorKind::io, path.string() + ": " + error.what());
   }
@@ -66,18 +66,18 @@ void Result::save(const std::filesystem::path& folder) const {
   require_folder(folder, "Result::save");
   const nlohmann::ordered_json best_config = best_config_json(*this);
   if (binary) {
-    write_file_atomically(binary_path(folder, binary->format), binary->binary);
-    if (!binary->source.empty()) write_file_atomically(folder / source_file, binary->source);
+    base::write_file_atomically(binary_path(folder, binary->format), binary->binary);
+    if (!binary->source.empty()) base::write_file_atomically(folder / source_file, binary->source);
   }
-  write_file_atomically(folder / latency_file, dump(latency_json(*this)));
-  write_file_atomically(folder / best_file, dump(best_config));
+  base::write_file_atomically(folder / latency_file, dump(latency_json(*this)));
+  base::write_file_atomically(folder / best_file, dump(best_config));
 }
 
 Result Result::load(const std::filesystem::path& folder) {
   require_folder(folder, "Result::load");
   Result result;
   SavedBinary saved;
-  const std::string best = read_file(folder / best_file), latency = read_file(folder / latency_file);
+  const std::string best = base::read_file(folder / best_file), latency = base::read_file(folder / latency_file);
   take_in(folder / latency_file, latency, [&](const nlohmann::json& json) { read_latency(json, result); });
   take_in(folder / best_file, best, [&](const nlohmann::json& json) {
     saved = read_best_config(json, result);
@@ -85,8 +85,8 @@ Result Result::load(const std::filesystem::path& folder) {
   });
   if (!result.binary) return result;
   const auto read_saved = [&](const std::filesystem::path& path, const std::string& hash, const char* what) {
-    std::string contents = read_file(path);
-    if (sha256(contents) != hash)
+    std::string contents = base::read_file(path);
+    if (base::sha256(contents) != hash)
       throw Error(ErrorKind::io, path.string() + " is not the " + what + " that was saved: its SHA-256 differs from " +
                                      (folder / best_file).string() + "'s");
     return contents;
@@ -94,7 +94,7 @@ Result Result::load(const std::filesystem::path& folder) {
   result.binary->binary = read_saved(binary_path(folder, result.binary->format), saved.sha256, "binary");
   // Whoever ships the folder may leave the source out; one from an earlier result is none of this one's.
   std::error_code ignored;
-  if (saved.source_sha256 != sha256("") && std::filesystem::exists(folder / source_file, ignored))
+  if (saved.source_sha256 != base::sha256("") && std::filesystem::exists(folder / source_file, ignored))
     result.binary->source = read_saved(folder / source_file, saved.source_sha256, "source");
   return result;
 }

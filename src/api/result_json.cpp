@@ -31,7 +31,7 @@ void check_schema(const Json& json) {
 /// SHA-256 over all other members, in the order of their names.
 std::string hash_of(Json json) {
   json.erase("sha256");
-  return sha256(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return base::sha256(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 Ordered sealed(Ordered json) {
@@ -68,7 +68,7 @@ void take(const Json& json, const char* name, std::optional<Number>& value) {
 
 Ordered measurement_json(const Measurement& measurement) {
   Ordered json;
-  json["config"] = to_json(measurement.config);
+  json["config"] = record::to_json(measurement.config);
   json["outcome"] = to_string(measurement.outcome);
   json["stage"] = measurement.stage;
   if (!measurement.message.empty()) json["message"] = measurement.message;
@@ -76,7 +76,8 @@ Ordered measurement_json(const Measurement& measurement) {
   json["timing"] = timing_json(measurement.timing);
   json["samples_ms"] = measurement.samples_ms;
   json["metrics"] = Ordered::array();
-  for (const auto& [name, value] : measurement.metrics) json["metrics"].push_back({name, number_to_json(value)});
+  for (const auto& [name, value] : measurement.metrics)
+    json["metrics"].push_back({name, record::number_to_json(value)});
   const Resources& resources = measurement.resources;
   Ordered& taken = json["resources"] = Ordered::object();
   put(taken, "registers", resources.registers);
@@ -99,7 +100,7 @@ Outcome outcome_from(const std::string& name) {
 Measurement measurement_from(const Json& json, const std::string& name) {
   check_seal(json, name);
   Measurement measurement;
-  measurement.config = bindings_from_json(json.at("config"));
+  measurement.config = record::bindings_from_json(json.at("config"));
   measurement.outcome = outcome_from(json.at("outcome"));
   measurement.stage = json.at("stage");
   measurement.message = json.value("message", "");
@@ -107,7 +108,7 @@ Measurement measurement_from(const Json& json, const std::string& name) {
   measurement.timing = timing_from(json.at("timing"));
   measurement.samples_ms = json.at("samples_ms").get<std::vector<double>>();
   for (const Json& metric : json.at("metrics"))
-    measurement.metrics.emplace_back(metric.at(0), number_from_json(metric.at(1)));
+    measurement.metrics.emplace_back(metric.at(0), record::number_from_json(metric.at(1)));
   const Json& taken = json.at("resources");
   take(taken, "registers", measurement.resources.registers);
   take(taken, "spilled_bytes", measurement.resources.spilled_bytes);
@@ -133,7 +134,7 @@ Ordered arguments_json(const std::vector<WinningArgument>& arguments) {
       json["value"] = argument.value;
     else
       json["shape"] = argument.shape;
-    if (argument.filled) json["filled"] = to_json(*argument.filled);
+    if (argument.filled) json["filled"] = record::to_json(*argument.filled);
     list.push_back(std::move(json));
   }
   return list;
@@ -154,7 +155,7 @@ WinningArgument argument_from(const Json& json) {
     argument.value = json.at("value");
   else
     argument.shape = json.at("shape").get<std::vector<std::uint64_t>>();
-  if (const auto filled = json.find("filled"); filled != json.end()) argument.filled = value_from_json(*filled);
+  if (const auto filled = json.find("filled"); filled != json.end()) argument.filled = record::value_from_json(*filled);
   return argument;
 }
 
@@ -164,13 +165,13 @@ Ordered best_config_json(const Result& result) {
   Ordered json;
   json["schema"] = schema;
   json["kernel"] = result.kernel_name;
-  json["problem"] = to_json(result.problem);
+  json["problem"] = record::to_json(result.problem);
   json["device"] = {{"backend", result.device.backend},
                     {"name", result.device.name},
                     {"arch", result.device.arch},
                     {"index", result.device.index}};
   json["toolchain"] = result.toolchain;
-  json["config"] = to_json(result.best().config);
+  json["config"] = record::to_json(result.best().config);
   json["time_ms"] = result.best().time_ms;
   json["interval_ms"] = {result.best().timing.low_ms, result.best().timing.high_ms};
   if (result.binary)
@@ -182,8 +183,8 @@ Ordered best_config_json(const Result& result) {
                       {"cluster", result.binary->cluster},
                       {"shared_bytes", result.binary->shared_bytes},
                       {"arguments", arguments_json(result.binary->arguments)},
-                      {"sha256", sha256(result.binary->binary)},
-                      {"source_sha256", sha256(result.binary->source)}};
+                      {"sha256", base::sha256(result.binary->binary)},
+                      {"source_sha256", base::sha256(result.binary->source)}};
   return sealed(std::move(json));
 }
 
@@ -218,12 +219,12 @@ SavedBinary read_best_config(const Json& json, Result& result) {
       throw Error(ErrorKind::io, fmt::format("{} is {}, and the best measurement of latency.json has {}", name,
                                              json.at(name).dump(), of_latency.dump()));
   };
-  is_best("config", to_json(result.best().config));
+  is_best("config", record::to_json(result.best().config));
   is_best("time_ms", result.best().time_ms);
   is_best("interval_ms", {result.best().timing.low_ms, result.best().timing.high_ms});
   check_seal(json, "what it says");
   result.kernel_name = json.at("kernel");
-  result.problem = bindings_from_json(json.at("problem"));
+  result.problem = record::bindings_from_json(json.at("problem"));
   const Json& device = json.at("device");
   result.device = {device.at("backend"), device.at("name"), device.at("arch"), device.at("index")};
   result.toolchain = json.at("toolchain");
@@ -247,7 +248,7 @@ SavedBinary read_best_config(const Json& json, Result& result) {
 AcrossRule rule_from(const std::string& word) {
   for (const AcrossRule rule : {AcrossRule::geomean, AcrossRule::worst})
     if (word == to_string(rule)) return rule;
-  throw Error(ErrorKind::io, "across.rule is '" + printable(word, 80) + "'; expected geomean or worst");
+  throw Error(ErrorKind::io, "across.rule is '" + base::printable(word, 80) + "'; expected geomean or worst");
 }
 
 void read_latency(const Json& json, Result& result) {

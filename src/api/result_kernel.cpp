@@ -19,38 +19,38 @@ std::array<std::uint32_t, 3> three(const std::vector<std::uint32_t>& extents) {
   return all;
 }
 
-ArgSpec spec_of(const WinningArgument& from) {
-  ArgSpec argument;
+spec::ArgSpec spec_of(const WinningArgument& from) {
+  spec::ArgSpec argument;
   argument.name = from.name;
   argument.dtype = from.dtype;
   switch (from.kind) {
     case WinningArgument::Kind::scalar:
-      argument.kind = ArgKind::scalar;
-      argument.value = Text{from.value, {}};
+      argument.kind = spec::ArgKind::scalar;
+      argument.value = spec::Text{from.value, {}};
       try {
-        Expression::parse(from.value);
-      } catch (const ExpressionError& error) {
+        space::Expression::parse(from.value);
+      } catch (const space::ExpressionError& error) {
         throw Error(ErrorKind::invalid_argument,
                     fmt::format("Result::binary: the scalar '{}' has the value \"{}\", which is no expression: {}",
                                 from.name, from.value, error.what()));
       }
       return argument;
     case WinningArgument::Kind::tensor_map:
-      argument.kind = ArgKind::tensor_map;
+      argument.kind = spec::ArgKind::tensor_map;
       break;
     case WinningArgument::Kind::written:
-      argument.role = ArgRole::inout;
+      argument.role = spec::ArgRole::inout;
       break;
     case WinningArgument::Kind::buffer:
       break;
   }
-  for (const std::uint64_t extent : from.shape) argument.shape.push_back(Text{std::to_string(extent), {}});
+  for (const std::uint64_t extent : from.shape) argument.shape.push_back(spec::Text{std::to_string(extent), {}});
   return argument;
 }
 
 /// As much of the spec as a call asks for.
-Spec spec_of(const Result& result) {
-  Spec spec;
+spec::Spec spec_of(const Result& result) {
+  spec::Spec spec;
   spec.kernel.name = result.kernel_name;
   spec.kernel.source = "kernel.cu";
   spec.cases = {result.problem};
@@ -72,7 +72,7 @@ dispatch::Build build_of(const Result& result) {
   build.launch = {three(kernel.grid), three(kernel.block), three(kernel.cluster), kernel.shared_bytes};
   for (const WinningArgument& argument : kernel.arguments) {
     if (argument.kind != WinningArgument::Kind::scalar) continue;
-    const auto encoded = encode_scalar(argument.dtype, argument.filled.value_or(Value(false)));
+    const auto encoded = resolve::encode_scalar(argument.dtype, argument.filled.value_or(Value(false)));
     if (!encoded)
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("Result::binary: the scalar '{}' of {} cannot be {}", argument.name,
@@ -93,7 +93,7 @@ Kernel Result::kernel(bool checked) const {
                             kernel_name));
   dispatch::Parts parts;
   parts.spec = spec_of(*this);
-  parts.runtime = make_backend(device.backend)->open_runtime();
+  parts.runtime = backend::make_backend(device.backend)->open_runtime();
   Choice choice;
   choice.kind = Choice::Kind::exact;
   choice.config = best().config;

@@ -18,7 +18,7 @@ struct Turn {
 
 /// Never destroyed: when the program ends threads may still run, and wait for their turn.
 Turn& turn() {
-  static auto& turn = *new PerProcess<Turn>;
+  static auto& turn = *new base::PerProcess<Turn>;
   return turn.get();
 }
 

@@ -18,7 +18,7 @@ class RunTurn {
   RunTurn& operator=(const RunTurn&) = delete;
 
  private:
-  const WriteSignals quiet_;
+  const base::WriteSignals quiet_;
 };
 
 }  // namespace xtune

@@ -19,13 +19,13 @@ class StoppableLoop {
   explicit StoppableLoop(const std::stop_token& token);
   StoppableLoop(const StoppableLoop&) = delete;
   StoppableLoop& operator=(const StoppableLoop&) = delete;
-  EventLoop& loop() noexcept { return loop_; }
+  base::EventLoop& loop() noexcept { return loop_; }
   const std::atomic<bool>& stop() const noexcept { return stop_; }
 
  private:
   std::atomic<bool> stop_{false};
   uv_async_t wake_;  // closed with the loop, so it outlives it
-  EventLoop loop_;
+  base::EventLoop loop_;
   std::optional<std::stop_callback<std::function<void()>>> callback_;  // gone before the loop is
 };
 

@@ -13,11 +13,11 @@
 namespace xtune {
 
 void require_strategy(const std::string& where, const std::string& name) {
-  const std::vector<std::string> names = strategy_names();
+  const std::vector<std::string> names = search::strategy_names();
   if (std::find(names.begin(), names.end(), name) == names.end())
     throw Error(ErrorKind::invalid_argument,
-                fmt::format("{}: unknown strategy '{}'{}; expected one of {}", where, printable(name, 80),
-                            did_you_mean(name, names), fmt::join(names, ", ")));
+                fmt::format("{}: unknown strategy '{}'{}; expected one of {}", where, base::printable(name, 80),
+                            base::did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 }  // namespace xtune

@@ -23,7 +23,7 @@ std::vector<std::pair<std::string, std::string>> texts_of(const Bindings& define
 }
 
 std::string toml_path(const std::filesystem::path& path) {
-  return toml_quoted(absolute_path(path).lexically_normal().string());
+  return toml_quoted(base::absolute_path(path).lexically_normal().string());
 }
 
 }  // namespace
@@ -57,9 +57,9 @@ std::vector<std::string>& detail::TunableState::list(const std::string& key) {
 }
 
 std::filesystem::path detail::TunableState::keep_source(const std::string& source_text, const std::string& stem) {
-  const auto folder = std::make_shared<const TemporaryDirectory>();
+  const auto folder = std::make_shared<const base::TemporaryDirectory>();
   const std::filesystem::path path = folder->path() / (stem + ".cu");
-  write_file_atomically(path, source_text);
+  base::write_file_atomically(path, source_text);
   sources.push_back(folder);
   return path;
 }
@@ -68,17 +68,17 @@ Tunable::Tunable(std::unique_ptr<detail::TunableState> state) : state_(std::move
 
 Tunable::Tunable(std::string name) : state_(std::make_unique<detail::TunableState>()) {
   state_->name = std::move(name);
-  state_->base_dir = absolute_path("x").parent_path();
+  state_->base_dir = base::absolute_path("x").parent_path();
   state_->set("kernel", "name", toml_quoted(state_->name));
 }
 
 Tunable Tunable::from_file(const std::filesystem::path& path, const Bindings& defines) {
   auto state = std::make_unique<detail::TunableState>();
-  state->text = read_file(path, largest_spec);
+  state->text = base::read_file(path, largest_spec);
   state->text_name = path.string();
-  state->base_dir = absolute_path(path).parent_path();
+  state->base_dir = base::absolute_path(path).parent_path();
   state->defines = texts_of(defines);
-  state->name = parse_spec(state->text, state->text_name, state->base_dir, {state->defines, ""}).kernel.name;
+  state->name = spec::parse_spec(state->text, state->text_name, state->base_dir, {state->defines, ""}).kernel.name;
   return Tunable(std::move(state));
 }
 
@@ -86,9 +86,9 @@ Tunable Tunable::from_text(const std::string& toml, const std::filesystem::path&
   auto state = std::make_unique<detail::TunableState>();
   state->text = toml.empty() ? "\n" : toml;
   state->text_name = "(text)";
-  state->base_dir = absolute_path(base_dir);
+  state->base_dir = base::absolute_path(base_dir);
   state->defines = texts_of(defines);
-  state->name = parse_spec(state->text, state->text_name, state->base_dir, {state->defines, ""}).kernel.name;
+  state->name = spec::parse_spec(state->text, state->text_name, state->base_dir, {state->defines, ""}).kernel.name;
   return Tunable(std::move(state));
 }
 

@@ -18,17 +18,17 @@ constexpr std::uint64_t most_rows = 20'000'000;
 /// A predicate over value indices, asked once for each combination of the parameters that it names.
 class Table {
  public:
-  Table(const detail::TunableState::Predicate& predicate, const Spec& spec, const Bindings& problem)
+  Table(const detail::TunableState::Predicate& predicate, const spec::Spec& spec, const Bindings& problem)
       : predicate_(predicate), parameters_(spec.parameters), values_(problem) {
     std::vector<std::string> known;
-    for (const Parameter& parameter : spec.parameters) known.push_back(parameter.name);
+    for (const space::Parameter& parameter : spec.parameters) known.push_back(parameter.name);
     for (const std::string& name : predicate.names) {
       const auto found = std::find(known.begin(), known.end(), name);
       if (found == known.end() && problem.contains(name)) continue;
       if (found == known.end())
-        throw Error(ErrorKind::invalid_argument, "constraint in code: '" + printable(name, 80) +
+        throw Error(ErrorKind::invalid_argument, "constraint in code: '" + base::printable(name, 80) +
                                                      "' is no parameter and no name of the problem" +
-                                                     did_you_mean(name, known));
+                                                     base::did_you_mean(name, known));
       columns_.push_back(static_cast<std::size_t>(found - known.begin()));
     }
   }
@@ -50,59 +50,60 @@ class Table {
 
  private:
   const detail::TunableState::Predicate& predicate_;
-  const std::vector<Parameter>& parameters_;
+  const std::vector<space::Parameter>& parameters_;
   Bindings values_;
   std::vector<std::size_t> columns_;
   std::map<std::vector<std::uint32_t>, bool> answers_;
 };
 
-ArgSpec& input_named(Spec& spec, const std::string& name) {
+spec::ArgSpec& input_named(spec::Spec& spec, const std::string& name) {
   std::vector<std::string> names;
-  for (ArgSpec& each : spec.args) {
-    if (each.kind != ArgKind::buffer || each.role == ArgRole::out) continue;
+  for (spec::ArgSpec& each : spec.args) {
+    if (each.kind != spec::ArgKind::buffer || each.role == spec::ArgRole::out) continue;
     if (each.name == name) return each;
     names.push_back(each.name);
   }
-  throw Error(ErrorKind::invalid_argument,
-              "data for '" + printable(name, 80) + "', which is no input of the kernel" + did_you_mean(name, names));
+  throw Error(ErrorKind::invalid_argument, "data for '" + base::printable(name, 80) +
+                                               "', which is no input of the kernel" + base::did_you_mean(name, names));
 }
 
 }  // namespace
 
-Spec spec_of(const Tunable& tunable, const std::string& backend) {
+spec::Spec spec_of(const Tunable& tunable, const std::string& backend) {
   const detail::TunableState& state = Access::state(tunable);
   const bool built = state.text.empty();
   const std::string name = built ? state.name + " (built in code)" : state.text_name;
-  Spec spec = parse_spec(toml_of(state), name, state.base_dir, {state.defines, backend});
+  spec::Spec spec = spec::parse_spec(toml_of(state), name, state.base_dir, {state.defines, backend});
   if (spec.space_only())
     throw Error(ErrorKind::invalid_spec,
                 name + ": the kernel has no source; give it one with source_file() or source()");
   if (state.reference) {
     spec.validate.reference = {};
-    spec.validate.reference.kind = ReferenceSpec::Kind::given;
+    spec.validate.reference.kind = spec::ReferenceSpec::Kind::given;
   }
   if (state.check) spec.validate.reference.checked_by = state.check_label;
   for (const auto& [argument, data] : state.data) {
-    ArgSpec& arg = input_named(spec, argument);
+    spec::ArgSpec& arg = input_named(spec, argument);
     if (data.kind() == Data::Kind::fill) {
       arg.fill = data.fill();
       arg.file.clear();
     }
   }
   const bool judged = state.reference || state.check;
-  if (judged && std::all_of(spec.args.begin(), spec.args.end(), [](const ArgSpec& a) { return a.role == ArgRole::in; }))
+  if (judged && std::all_of(spec.args.begin(), spec.args.end(),
+                            [](const spec::ArgSpec& a) { return a.role == spec::ArgRole::in; }))
     throw Error(ErrorKind::invalid_spec,
                 name + ": there is a reference or a check, but no argument is an output or inout");
   return spec;
 }
 
-void apply_predicates(const Tunable& tunable, Spec& spec, const Bindings& problem, const Bindings& device_facts,
+void apply_predicates(const Tunable& tunable, spec::Spec& spec, const Bindings& problem, const Bindings& device_facts,
                       const std::function<void()>& poll) {
   const auto& predicates = Access::state(tunable).predicates;
   if (predicates.empty()) return;
   std::vector<Table> tables;
   for (const auto& predicate : predicates) tables.emplace_back(predicate, spec, problem);
-  const Space space = make_space(spec, problem, device_facts, poll);
+  const space::Space space = spec::make_space(spec, problem, device_facts, poll);
   if (space.size() > most_rows)
     throw Error(ErrorKind::invalid_argument,
                 std::to_string(space.size()) +

@@ -23,7 +23,7 @@ std::string reference_source(detail::TunableState& state, const ReferenceKernel&
     throw Error(ErrorKind::invalid_argument, "reference_kernel: source_file and source exclude each other");
   const std::filesystem::path path =
       details.source.empty() ? details.source_file : state.keep_source(details.source, "reference");
-  return path.empty() ? "" : toml_quoted(absolute_path(path).lexically_normal().string());
+  return path.empty() ? "" : toml_quoted(base::absolute_path(path).lexically_normal().string());
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ Tunable& Tunable::data(const std::string& argument, const Data& data) {
     if (entries.front().second != toml_quoted(argument)) continue;
     std::erase_if(entries, [](const auto& entry) { return entry.first == "fill"; });
     if (data.kind() == Data::Kind::fill && state_->text.empty()) {
-      entries.emplace_back("fill", toml_quoted(to_word(data.fill())));
+      entries.emplace_back("fill", toml_quoted(spec::to_word(data.fill())));
       std::erase_if(state_->data, [&](const auto& entry) { return entry.first == argument; });
     }
     break;
@@ -94,7 +94,7 @@ Tunable& Tunable::reference_builtin(const std::string& builtin,
 }
 
 Tunable& Tunable::reference_file(const std::filesystem::path& npy, const std::string& output) {
-  detail::TunableState::Entries entries{{"file", toml_quoted(absolute_path(npy).lexically_normal().string())}};
+  detail::TunableState::Entries entries{{"file", toml_quoted(base::absolute_path(npy).lexically_normal().string())}};
   if (!output.empty()) entries.emplace_back("output", toml_quoted(output));
   return set_reference(toml_table(entries));
 }

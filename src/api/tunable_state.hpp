@@ -42,7 +42,7 @@ struct detail::TunableState {
   std::function<bool(const Arguments&)> check;
   std::string check_label;
   /// Sources given as text lie here.
-  std::vector<std::shared_ptr<const TemporaryDirectory>> sources;
+  std::vector<std::shared_ptr<const base::TemporaryDirectory>> sources;
 
   Section& section(const std::string& wanted);
   void set(const std::string& wanted, const std::string& key, const std::string& value);  ///< the last one counts

@@ -42,24 +42,24 @@ void check(const TuneSettings& settings) {
   if (!settings.configs.empty() && settings.configs_of) refuse("configs and configs_of exclude each other");
 }
 
-void apply(const TuneSettings& settings, Spec& spec) {
+void apply(const TuneSettings& settings, spec::Spec& spec) {
   if (!settings.strategy.empty()) spec.search.strategy = settings.strategy;
   if (settings.evals) spec.search.evals = settings.evals;
   if (settings.seconds) spec.search.seconds = settings.seconds;
   if (settings.seed) spec.search.seed = *settings.seed;
 }
 
-Target target_of(const TuneSettings& settings) {
+target::Target target_of(const TuneSettings& settings) {
   check(settings);
   find_worker_program();
-  remove_abandoned_temporaries();
-  TargetOptions options;
+  base::remove_abandoned_temporaries();
+  target::TargetOptions options;
   options.backend = settings.backend.empty() ? "auto" : settings.backend;
   options.devices = settings.devices;
-  Target target = choose_target(options);
+  target::Target target = target::choose_target(options);
   if (settings.isolation == Isolation::in_process) {
     const auto current = settings.devices.empty() ? current_device(target.backend.name) : std::nullopt;
-    if (current) target.device = choose_devices(target.backend, {*current}).front();
+    if (current) target.device = target::choose_devices(target.backend, {*current}).front();
     target.further.clear();
   }
   return target;
@@ -67,21 +67,21 @@ Target target_of(const TuneSettings& settings) {
 
 /// The bench services of one run, and what stands in front of them.
 struct Benches {
-  std::vector<std::unique_ptr<BenchService>> owned;
-  std::vector<BenchService*> used;
+  std::vector<std::unique_ptr<ipc::BenchService>> owned;
+  std::vector<ipc::BenchService*> used;
 
-  void add(std::unique_ptr<BenchService> service) { used.push_back(owned.emplace_back(std::move(service)).get()); }
-  void open(const Target& target, const TuneSettings& settings, EventLoop& loop,
+  void add(std::unique_ptr<ipc::BenchService> service) { used.push_back(owned.emplace_back(std::move(service)).get()); }
+  void open(const target::Target& target, const TuneSettings& settings, base::EventLoop& loop,
             const std::filesystem::path& temporaries) {
     if (settings.isolation == Isolation::in_process) {
       add(std::make_unique<InProcessBenchService>(
-          loop, [name = target.backend.name](int index) { return make_backend(name)->open_device(index); }));
+          loop, [name = target.backend.name](int index) { return backend::make_backend(name)->open_device(index); }));
       return;
     }
     for (std::size_t i = 0; i <= target.further.size(); ++i)
-      add(std::make_unique<WorkerBenchService>(
-          loop, bench_worker_command(false, temporaries),
-          i == 0 ? WorkerBenchService::Role::first : WorkerBenchService::Role::further));
+      add(std::make_unique<ipc::WorkerBenchService>(
+          loop, ipc::bench_worker_command(false, temporaries),
+          i == 0 ? ipc::WorkerBenchService::Role::first : ipc::WorkerBenchService::Role::further));
   }
   void check_with(const OutputCheck& check, const std::filesystem::path& scratch) {
     if (!check.holds) return;
@@ -99,8 +99,8 @@ struct TuneCall::Case {
   Case(TuneCall& call, Bindings problem_)
       : problem(std::move(problem_)), spec(call.base_), listener(call.settings_, spec, call.attempts_) {}
   const Bindings problem;
-  const TemporaryDirectory scratch;
-  Spec spec;
+  const base::TemporaryDirectory scratch;
+  spec::Spec spec;
   OutputCheck check;
   Listener listener;
 };
@@ -108,7 +108,7 @@ struct TuneCall::Case {
 TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
     : tunable_(tunable),
       settings_(settings),
-      kept_in_(chosen_store(settings.store)),
+      kept_in_(base::chosen_store(settings.store)),
       target_(target_of(settings)),
       base_(spec_of(tunable, target_.backend.name)),
       stoppable_(settings.stop) {
@@ -118,9 +118,9 @@ TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
 TuneCall::~TuneCall() = default;
 
 std::vector<Result> TuneCall::tune(const std::vector<Bindings>& problems) {
-  const bool across = base_.objective.across != ObjectiveSpec::Across::each && problems.size() > 1;
+  const bool across = base_.objective.across != spec::ObjectiveSpec::Across::each && problems.size() > 1;
   std::vector<std::unique_ptr<Case>> cases;
-  std::vector<TuneResult> tuned;
+  std::vector<run::TuneResult> tuned;
   std::vector<Result> results;
   for (const Bindings& problem : problems) {
     if (stopped()) break;
@@ -138,20 +138,20 @@ std::vector<Result> TuneCall::tune(const std::vector<Bindings>& problems) {
 
 dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
   Case its(*this, problem);
-  const TuneResult tuned = unless_stopped(its, [&] {
+  const run::TuneResult tuned = unless_stopped(its, [&] {
     prepare(its);
     return run(its, listed_configs(its));
   });
   dispatch::Tuned outcome;
-  const Objective objective(its.spec);
-  if (const auto best = best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
+  const record::Objective objective(its.spec);
+  if (const auto best = record::best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
     outcome.winner = *best->record;
     outcome.artifact = artifact_of(outcome.winner->artifact_key, store_of(its), its.scratch.path());
     outcome.not_kept = reason_not_kept(its, *outcome.winner);
     return outcome;
   }
   std::vector<Failed> failures;
-  for (const Record& record : tuned.records) {
+  for (const record::Record& record : tuned.records) {
     if (record.outcome == Outcome::ok || record.outcome == Outcome::pruned) continue;
     outcome.failed.insert(record.config);
     failures.push_back({record.outcome, record.message});
@@ -160,15 +160,16 @@ dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
   return outcome;
 }
 
-std::string TuneCall::reason_not_kept(const Case& its, const Record& winner) const {
+std::string TuneCall::reason_not_kept(const Case& its, const record::Record& winner) const {
   if (!settings_.keep) return "TuneSettings::keep is false";
   if (its.listener.warnings().empty()) return {};
   const std::filesystem::path store = store_of(its);
-  const std::vector<Record> stored = read_records(store, target_.device.arch, its.spec.kernel.name).records;
-  const bool recorded = std::any_of(stored.begin(), stored.end(), [&](const Record& record) {
+  const std::vector<record::Record> stored =
+      record::read_records(store, target_.device.arch, its.spec.kernel.name).records;
+  const bool recorded = std::any_of(stored.begin(), stored.end(), [&](const record::Record& record) {
     return record.key == winner.key && record.attempt == winner.attempt;
   });
-  if (recorded && ArtifactCache(store).find(winner.artifact_key)) return {};
+  if (recorded && build::ArtifactCache(store).find(winner.artifact_key)) return {};
   const std::vector<std::string> warnings = its.listener.warnings();
   // The last one: before it writes a run reads, and may have complained of that.
   const auto about = std::find_if(warnings.rbegin(), warnings.rend(), [&](const std::string& warning) {
@@ -178,22 +179,23 @@ std::string TuneCall::reason_not_kept(const Case& its, const Record& winner) con
 }
 
 /// What is in force for all cases is only known once each has been tuned: their data stay until then.
-std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& cases, std::vector<TuneResult>& tuned) {
+std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& cases,
+                                          std::vector<run::TuneResult>& tuned) {
   if (!stopped())
-    measure_across(
-        Objective(base_), tuned,
+    run::measure_across(
+        record::Objective(base_), tuned,
         [&](std::size_t i, const std::vector<Bindings>& missing) {
           return unless_stopped(*cases[i], [&] { return run(*cases[i], missing); });
         },
         [this] { return stopped(); });
-  std::optional<AcrossChoice> choice;
-  std::vector<Record> stored;
-  std::vector<RunCase> known;
+  std::optional<record::AcrossChoice> choice;
+  std::vector<record::Record> stored;
+  std::vector<run::RunCase> known;
   for (std::size_t i = 0; i < cases.size(); ++i) known.push_back({&cases[i]->spec, &tuned[i]});
   if (!stopped()) {
     if (settings_.keep && !settings_.fresh)
-      stored = read_records(store_of(*cases.front()), target_.device.arch, base_.kernel.name).records;
-    choice = choose_across(known, target_, stored);
+      stored = record::read_records(store_of(*cases.front()), target_.device.arch, base_.kernel.name).records;
+    choice = run::choose_across(known, target_, stored);
     if (!choice) cases.front()->listener.on_warning("no configuration passed in all cases: none serves them all");
   }
   std::vector<Result> results;
@@ -201,7 +203,8 @@ std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& ca
     results.push_back(result_of(*cases[i], tuned[i]));
     if (!choice) continue;
     Across& across = results.back().across.emplace();
-    across.rule = base_.objective.across == ObjectiveSpec::Across::worst ? AcrossRule::worst : AcrossRule::geomean;
+    across.rule =
+        base_.objective.across == spec::ObjectiveSpec::Across::worst ? AcrossRule::worst : AcrossRule::geomean;
     across.score = choice->score;
     across.ratio = choice->ratios[i];
     across.measurement = measurement_of(cases[i]->spec, *choice->records[i], attempts_);
@@ -209,12 +212,12 @@ std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& ca
   return results;
 }
 
-TuneResult TuneCall::unless_stopped(const Case& its, const std::function<TuneResult()>& body) const {
+run::TuneResult TuneCall::unless_stopped(const Case& its, const std::function<run::TuneResult()>& body) const {
   try {
     return body();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::interrupted || !stopped()) throw;
-    TuneResult nothing;  // before anything was measured
+    run::TuneResult nothing;  // before anything was measured
     nothing.problem = its.problem;
     nothing.device = target_.device;
     nothing.interrupted = true;
@@ -226,7 +229,7 @@ void TuneCall::prepare(Case& its) {
   const auto poll = [this] {
     if (stopped()) throw Error(ErrorKind::interrupted, "stopped before anything was measured");
   };
-  apply_predicates(tunable_, its.spec, its.problem, device_facts(target_.device), poll);
+  apply_predicates(tunable_, its.spec, its.problem, device::device_facts(target_.device), poll);
   const bool copies = settings_.isolation == Isolation::process;
   its.check = prepare_attachments(tunable_, its.spec, its.problem, target_, its.scratch.path(),
                                   copies ? CopyLimit{settings_.max_copy_bytes} : CopyLimit{});
@@ -236,7 +239,7 @@ void TuneCall::prepare(Case& its) {
 std::vector<Bindings> TuneCall::listed_configs(Case& its) {
   const std::vector<Bindings> given = settings_.configs_of ? settings_.configs_of(its.problem) : settings_.configs;
   if (given.empty()) return {};
-  const Space space = make_space(its.spec, its.problem, device_facts(target_.device));
+  const space::Space space = spec::make_space(its.spec, its.problem, device::device_facts(target_.device));
   std::vector<Bindings> chosen =
       choose_configs(space, given, [&](const std::string& text) { its.listener.on_warning(text); });
   if (chosen.empty())
@@ -249,30 +252,30 @@ std::filesystem::path TuneCall::store_of(const Case& its) const {
   return kept_in_;
 }
 
-TuneResult TuneCall::run(Case& its, std::vector<Bindings> only) {
+run::TuneResult TuneCall::run(Case& its, std::vector<Bindings> only) {
   // From here on the thread's context is ours where the kernels run in this process.
   std::optional<CurrentContext> context;
   if (settings_.isolation == Isolation::in_process) context.emplace(target_.backend.name);
-  const TemporaryDirectory temporaries;
-  TuneOptions options;
+  const base::TemporaryDirectory temporaries;
+  run::TuneOptions options;
   options.store = store_of(its);
   options.scratch = its.scratch.path();
-  options.attempt = *attempts_.insert(new_attempt()).first;
+  options.attempt = *attempts_.insert(run::new_attempt()).first;
   options.fresh = settings_.fresh;
   options.retry_failed = settings_.retry_failed;
   options.transfer = settings_.transfer;
   options.only = std::move(only);
-  EventLoop& loop = stoppable_.loop();
-  const std::size_t jobs = settings_.jobs > 0 ? settings_.jobs : default_jobs();
-  PooledCompileService compiler(loop, jobs, compile_worker_command(jobs, temporaries.path()));
+  base::EventLoop& loop = stoppable_.loop();
+  const std::size_t jobs = settings_.jobs > 0 ? settings_.jobs : ipc::default_jobs();
+  ipc::PooledCompileService compiler(loop, jobs, ipc::compile_worker_command(jobs, temporaries.path()));
   Benches benches;
   benches.open(target_, settings_, loop, temporaries.path());
   benches.check_with(its.check, its.scratch.path());
-  return xtune::tune(its.spec, its.problem, target_, options, loop, compiler, benches.used, system_clock(),
-                     its.listener, stoppable_.stop());
+  return xtune::run::tune(its.spec, its.problem, target_, options, loop, compiler, benches.used, base::system_clock(),
+                          its.listener, stoppable_.stop());
 }
 
-Result TuneCall::result_of(Case& its, const TuneResult& tuned) {
+Result TuneCall::result_of(Case& its, const run::TuneResult& tuned) {
   Result result = xtune::result_of(its.spec, tuned, target_, attempts_);
   result.binary = winning_kernel(its.spec, result, target_, store_of(its), its.scratch.path());
   result.warnings = its.listener.warnings();

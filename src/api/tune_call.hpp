@@ -23,7 +23,7 @@ class TuneCall {
   TuneCall(const Tunable& tunable, const TuneSettings& settings);
   ~TuneCall();
 
-  const Spec& spec() const noexcept { return base_; }
+  const spec::Spec& spec() const noexcept { return base_; }
   /// A result for each; fewer where the stop token ends it. Of several that [objective] across concerns each one names
   /// what serves all.
   std::vector<Result> tune(const std::vector<Bindings>& problems);
@@ -35,22 +35,22 @@ class TuneCall {
   struct Case;
 
   /// An empty result where the stop token ends it.
-  TuneResult unless_stopped(const Case& its, const std::function<TuneResult()>& body) const;
+  run::TuneResult unless_stopped(const Case& its, const std::function<run::TuneResult()>& body) const;
   void prepare(Case& its);
   std::vector<Bindings> listed_configs(Case& its);
-  TuneResult run(Case& its, std::vector<Bindings> only);
+  run::TuneResult run(Case& its, std::vector<Bindings> only);
   std::filesystem::path store_of(const Case& its) const;
   /// Why the store does not have the record and its artifact; empty: it does.
-  std::string reason_not_kept(const Case& its, const Record& winner) const;
-  Result result_of(Case& its, const TuneResult& tuned);
-  std::vector<Result> tune_across(std::vector<std::unique_ptr<Case>>& cases, std::vector<TuneResult>& tuned);
+  std::string reason_not_kept(const Case& its, const record::Record& winner) const;
+  Result result_of(Case& its, const run::TuneResult& tuned);
+  std::vector<Result> tune_across(std::vector<std::unique_ptr<Case>>& cases, std::vector<run::TuneResult>& tuned);
   bool stopped() const { return settings_.stop.stop_requested(); }
 
   const Tunable& tunable_;
   const TuneSettings& settings_;
   const std::filesystem::path kept_in_;  ///< the store, wherever callbacks change to
-  const Target target_;
-  Spec base_;
+  const target::Target target_;
+  spec::Spec base_;
   StoppableLoop stoppable_;
   std::set<std::string> attempts_;  ///< of this call's runs
 };

@@ -13,25 +13,25 @@
 namespace xtune {
 namespace {
 
-class WorkerToolchain final : public Toolchain {
+class WorkerToolchain final : public build::Toolchain {
  public:
-  WorkerToolchain(BackendState state, double timeout_s) : state_(std::move(state)), timeout_s_(timeout_s) {}
+  WorkerToolchain(target::BackendState state, double timeout_s) : state_(std::move(state)), timeout_s_(timeout_s) {}
 
   std::string fingerprint() override { return state_.toolchain; }
   std::string default_arch() override { return state_.default_arch; }
 
-  Artifact compile(const CompileRequest& request) override {
-    const TemporaryDirectory temporaries, cache;
-    const std::string key = sha256("this request");  // the only one in the cache
-    std::optional<CompileAnswer> answer;
-    EventLoop loop;
-    PooledCompileService compiler(loop, 1, compile_worker_command(1, temporaries.path()));
+  build::Artifact compile(const build::CompileRequest& request) override {
+    const base::TemporaryDirectory temporaries, cache;
+    const std::string key = base::sha256("this request");  // the only one in the cache
+    std::optional<ipc::CompileAnswer> answer;
+    base::EventLoop loop;
+    ipc::PooledCompileService compiler(loop, 1, ipc::compile_worker_command(1, temporaries.path()));
     compiler.compile({state_.name, cache.path(), key, request}, timeout_s_,
-                     [&](CompileAnswer given) { answer = std::move(given); });
+                     [&](ipc::CompileAnswer given) { answer = std::move(given); });
     loop.run_until([&] { return answer.has_value(); });
     if (!answer) throw Error(ErrorKind::io, "the compile worker ended without an answer");
-    if (answer->outcome != Outcome::ok) throw CandidateFailure(answer->outcome, answer->message);
-    std::optional<Artifact> artifact = ArtifactCache(cache.path()).find(key);
+    if (answer->outcome != Outcome::ok) throw build::CandidateFailure(answer->outcome, answer->message);
+    std::optional<build::Artifact> artifact = build::ArtifactCache(cache.path()).find(key);
     if (!artifact) throw Error(ErrorKind::io, "the compile worker left no artifact: is the temporary folder full?");
     artifact->key.clear();
     artifact->backend.clear();
@@ -39,14 +39,14 @@ class WorkerToolchain final : public Toolchain {
   }
 
  private:
-  const BackendState state_;
+  const target::BackendState state_;
   const double timeout_s_;
 };
 
 }  // namespace
 
-std::unique_ptr<Toolchain> make_worker_toolchain(const std::string& backend, double timeout_s) {
-  BackendState state = find_backend(backend, false);
+std::unique_ptr<build::Toolchain> make_worker_toolchain(const std::string& backend, double timeout_s) {
+  target::BackendState state = target::find_backend(backend, false);
   if (state.toolchain.empty())
     throw Error(ErrorKind::unavailable, "backend " + backend + " has no compiler here: " + state.toolchain_reason);
   return std::make_unique<WorkerToolchain>(std::move(state), timeout_s);

@@ -10,6 +10,6 @@ namespace xtune {
 
 /// Starts a worker for each compilation; needs find_worker_program. timeout_s: of one compilation. Throws
 /// Error(unavailable) when the backend has no compiler.
-std::unique_ptr<Toolchain> make_worker_toolchain(const std::string& backend, double timeout_s);
+std::unique_ptr<build::Toolchain> make_worker_toolchain(const std::string& backend, double timeout_s);
 
 }  // namespace xtune

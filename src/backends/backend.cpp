@@ -3,12 +3,14 @@
 
 #include "core/device/backend_facts.hpp"
 
-namespace xtune {
-
-#define BACKEND(name, factory, ...) std::unique_ptr<Backend> factory();
+#define BACKEND(name, ...)                          \
+  namespace xtune::name {                           \
+  std::unique_ptr<backend::Backend> make_backend(); \
+  }
 #include "core/device/backends.def"
 #undef BACKEND
 
+namespace xtune::backend {
 namespace {
 
 using Factory = std::unique_ptr<Backend> (*)();
@@ -20,11 +22,11 @@ struct Entry {
 
 // The factory of a backend that is left out of this build does not exist.
 const Entry entries[] = {
-#define XTUNE_FACTORY_1(factory) factory
-#define XTUNE_FACTORY_0(factory) nullptr
-#define XTUNE_FACTORY_PASTE(built_in, factory) XTUNE_FACTORY_##built_in(factory)
-#define XTUNE_FACTORY(built_in, factory) XTUNE_FACTORY_PASTE(built_in, factory)
-#define BACKEND(name, factory, built_in, ...) {name, XTUNE_FACTORY(built_in, factory)},
+#define XTUNE_FACTORY_1(name) xtune::name::make_backend
+#define XTUNE_FACTORY_0(name) nullptr
+#define XTUNE_FACTORY_PASTE(built_in, name) XTUNE_FACTORY_##built_in(name)
+#define XTUNE_FACTORY(built_in, name) XTUNE_FACTORY_PASTE(built_in, name)
+#define BACKEND(name, built_in, ...) {#name, XTUNE_FACTORY(built_in, name)},
 #include "core/device/backends.def"
 #undef BACKEND
 };
@@ -32,10 +34,10 @@ const Entry entries[] = {
 }  // namespace
 
 std::unique_ptr<Backend> make_backend(std::string_view name) {
-  const BackendFacts& facts = require_backend(name);
+  const device::BackendFacts& facts = device::require_backend(name);
   for (const Entry& entry : entries)
     if (facts.name == std::string_view(entry.name)) return entry.factory();
   return nullptr;  // both lists are backends.def
 }
 
-}  // namespace xtune
+}  // namespace xtune::backend

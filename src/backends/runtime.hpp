@@ -13,7 +13,7 @@
 #include "core/device/device_info.hpp"
 #include "core/device/launch.hpp"
 
-namespace xtune {
+namespace xtune::backend {
 
 /// The application's contexts; none is ever made here. Thread-safe.
 class Contexts {
@@ -24,7 +24,7 @@ class Contexts {
   /// Makes it the calling thread's; 0: the thread has none then. Throws Error(unavailable).
   virtual void adopt(std::uintptr_t context) = 0;
   /// The device of the current context. Throws Error(unavailable) where there is none, saying what to do.
-  virtual DeviceInfo device() = 0;
+  virtual device::DeviceInfo device() = 0;
 };
 
 /// A kernel in the current context.
@@ -41,10 +41,10 @@ class Launcher {
   /// Into the current context, where it stays as long as the process: a launch may still be in flight when whoever
   /// asked for it has gone. One artifact is loaded once for each context. Throws CandidateFailure: rejected when a
   /// limit of the device forbids the launch, launch_failed when the driver refuses the image.
-  virtual LoadedKernel load(const Artifact& artifact, const Launch& launch) = 0;
+  virtual LoadedKernel load(const build::Artifact& artifact, const device::Launch& launch) = 0;
   /// Queues one launch in a stream of the current context (the host runs it and waits). 0: done; else describe() says
   /// what is wrong.
-  virtual int launch(void* handle, const Launch& launch, void* stream, void** parameters) noexcept = 0;
+  virtual int launch(void* handle, const device::Launch& launch, void* stream, void** parameters) noexcept = 0;
   /// The driver's words for a status of launch, on the thread that got it.
   virtual std::string describe(int status) = 0;
 };
@@ -69,4 +69,4 @@ class ForeignMemory {
 /// One for each backend and process.
 class Runtime : public Contexts, public Launcher, public ForeignMemory {};
 
-}  // namespace xtune
+}  // namespace xtune::backend

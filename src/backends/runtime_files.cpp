@@ -6,7 +6,7 @@
 #include "base/hash.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::backend {
 
 void write_scratch_file(const std::filesystem::path& path, std::string_view text) {
   std::ofstream file(path, std::ios::binary);
@@ -20,7 +20,7 @@ void write_scratch_file(const std::filesystem::path& path, std::string_view text
 std::string digest_of(std::span<const RuntimeFile> files) {
   std::string all;
   for (const RuntimeFile& file : files) all += std::string(file.name) + '\0' + file.text + '\0';
-  return sha256(all).substr(0, 12);
+  return base::sha256(all).substr(0, 12);
 }
 
-}  // namespace xtune
+}  // namespace xtune::backend

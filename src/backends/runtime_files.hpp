@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace xtune {
+namespace xtune::backend {
 
 struct RuntimeFile {
   const char* name;
@@ -18,4 +18,4 @@ void write_scratch_file(const std::filesystem::path& path, std::string_view text
 /// Changes whenever a file does: 12 hex digits.
 std::string digest_of(std::span<const RuntimeFile> files);
 
-}  // namespace xtune
+}  // namespace xtune::backend

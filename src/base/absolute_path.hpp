@@ -7,7 +7,7 @@
 
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::base {
 
 /// Throws Error(io) for a relative path where the working folder has been removed or cannot be read.
 inline std::filesystem::path absolute_path(const std::filesystem::path& path) {
@@ -19,4 +19,4 @@ inline std::filesystem::path absolute_path(const std::filesystem::path& path) {
   return whole;
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 constexpr std::size_t hash_digits = 32;  // of an artifact's key 64, of a folder's name fewer
@@ -48,4 +48,4 @@ bool Causes::add(const std::string& warning) {
   return true;
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

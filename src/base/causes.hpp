@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace xtune {
+namespace xtune::base {
 
 /// What is wrong, whatever it befell: words with a slash, record files, hashes and numbers are alike.
 std::string cause_of(std::string_view warning);
@@ -31,4 +31,4 @@ class Causes {
   std::vector<Cause> causes_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::base

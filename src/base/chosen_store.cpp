@@ -10,7 +10,7 @@
 #include "base/trust.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 /// default_store() is a place where every user may make names.
@@ -50,4 +50,4 @@ bool cache_disabled() {
               "XTUNE_DISABLE_CACHE='" + printable(text, 80) + "': set it to 1 to keep nothing, or to 0");
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

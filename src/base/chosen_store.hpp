@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-namespace xtune {
+namespace xtune::base {
 
 /// The store that was given, else the default one; absolute. Throws Error(io) as absolute_path does, and where it is
 /// there and others than trusted users can change it (trust.hpp). Where HOME is not set the default store is made,
@@ -17,4 +17,4 @@ std::optional<std::filesystem::path> place_in_default_store(const std::filesyste
 /// XTUNE_DISABLE_CACHE. Throws Error(invalid_argument) for a value that is neither yes nor no.
 bool cache_disabled();
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 class SystemClock final : public Clock {
@@ -34,4 +34,4 @@ Clock& system_clock() {
   return *clock;
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace xtune {
+namespace xtune::base {
 
 class Clock {
  public:
@@ -18,4 +18,4 @@ Clock& system_clock();
 /// CPU time that the calling thread has used.
 double thread_cpu_s();
 
-}  // namespace xtune
+}  // namespace xtune::base

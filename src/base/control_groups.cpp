@@ -8,7 +8,7 @@
 
 #include "base/files.hpp"
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 namespace fs = std::filesystem;
@@ -79,4 +79,4 @@ std::int64_t cpu_quota_milli(const fs::path& root) {
   return least;
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

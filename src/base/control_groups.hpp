@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace xtune {
+namespace xtune::base {
 
 /// This process's group in one hierarchy.
 struct ControlGroup {
@@ -21,4 +21,4 @@ std::vector<ControlGroup> control_groups(std::string_view controller, const std:
 /// 0: no quota.
 std::int64_t cpu_quota_milli(const std::filesystem::path& root = "/");
 
-}  // namespace xtune
+}  // namespace xtune::base

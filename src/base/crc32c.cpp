@@ -11,7 +11,7 @@
 #include <nmmintrin.h>
 #endif
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 std::uint32_t plain_crc32c(std::string_view bytes) {
@@ -88,4 +88,4 @@ std::uint32_t crc32c(std::string_view bytes) {
   return plain_crc32c(bytes);
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

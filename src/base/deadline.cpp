@@ -15,7 +15,7 @@
 #include "base/event_loop.hpp"
 #include "base/files.hpp"
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 // A suspension costs one step of the limit at most.
@@ -122,4 +122,4 @@ Deadline::Deadline(EventLoop& loop, double limit_s, int pid, Expired expired) {
   state_->wait();
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

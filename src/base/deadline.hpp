@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-namespace xtune {
+namespace xtune::base {
 
 class EventLoop;
 
@@ -56,4 +56,4 @@ class Deadline {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::base

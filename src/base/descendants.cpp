@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-namespace xtune {
+namespace xtune::base {
 
 namespace {
 
@@ -91,4 +91,4 @@ Descendants::Descendants() : earlier_(children_of(::getpid())) { adopt_orphans()
 
 Descendants::~Descendants() { kill_children(earlier_, last_wait_s, Ended::stays); }
 
-}  // namespace xtune
+}  // namespace xtune::base

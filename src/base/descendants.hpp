@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-namespace xtune {
+namespace xtune::base {
 
 /// From now on a descendant of this process whose parent ends becomes this process' child, and cannot get away from it:
 /// neither by a session of its own nor by forking twice. Children do not inherit this.
@@ -35,4 +35,4 @@ class Descendants {
   std::vector<int> earlier_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::base

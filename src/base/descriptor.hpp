@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace xtune {
+namespace xtune::base {
 
 class Descriptor {
  public:
@@ -34,4 +34,4 @@ class Descriptor {
 /// cannot be read.
 std::string read_all(const Descriptor& file, const std::filesystem::path& path, std::uint64_t limit_bytes);
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -7,7 +7,7 @@
 
 #include "base/not_installed.hpp"
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 std::string loader_words() {
@@ -66,4 +66,4 @@ void* DynamicLibrary::get(const char* symbol) const {
               name_ + " has no symbol " + symbol + ": it is older than this program needs, or another library");
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::base {
 
 /// Owns a dlopen handle; the library is closed on destruction unless it is marked resident.
 class DynamicLibrary {
@@ -35,4 +35,4 @@ class DynamicLibrary {
   bool resident_ = false;
 };
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -15,7 +15,7 @@
 #include "base/write_signals.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::base {
 
 namespace {
 
@@ -247,4 +247,4 @@ void EventLoop::guarded(const std::function<void()>& body) noexcept {
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

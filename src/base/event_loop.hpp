@@ -8,7 +8,7 @@
 
 struct uv_loop_s;
 
-namespace xtune {
+namespace xtune::base {
 
 /// Single-threaded: everything on a loop, callbacks included, happens on the thread that runs it. An exception that
 /// leaves a callback stops the loop and comes out of the run() that was on the stack. Callbacks are called under
@@ -68,4 +68,4 @@ class EventLoop {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -18,7 +18,7 @@
 #include "base/write_signals.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 namespace fs = std::filesystem;
@@ -185,4 +185,4 @@ fs::path own_executable() {
   return path;
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

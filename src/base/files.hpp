@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace xtune {
+namespace xtune::base {
 
 /// Throws Error(io) naming the path and the reason (missing, a folder, no permission, larger than limit).
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit_bytes = std::uint64_t{1} << 30);
@@ -50,4 +50,4 @@ std::filesystem::path default_store();
 /// The running program's own file.
 std::filesystem::path own_executable();
 
-}  // namespace xtune
+}  // namespace xtune::base

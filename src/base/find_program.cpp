@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace xtune {
+namespace xtune::base {
 
 std::string find_program(const std::string& name, const std::filesystem::path& folder) {
   const auto found_at = [](const std::filesystem::path& path) {
@@ -28,4 +28,4 @@ std::string find_program(const std::string& name, const std::filesystem::path& f
   return "";
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

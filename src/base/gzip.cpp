@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 struct Inflater {
@@ -57,4 +57,4 @@ std::string read_file_gunzipped(const std::filesystem::path& path, std::uint64_t
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -12,7 +12,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
@@ -59,4 +59,4 @@ std::string sha256_of_file(const std::filesystem::path& path) {
   return hex_of(digest);
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

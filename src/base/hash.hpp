@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace xtune {
+namespace xtune::base {
 
 /// Lower-case hex, 64 characters, as sha256sum prints it.
 std::string sha256(std::string_view bytes);
@@ -23,4 +23,4 @@ std::string sha256_of_file(const std::filesystem::path& path);
 /// CRC-32C (Castagnoli), which finds every error of up to 32 neighbouring bits.
 std::uint32_t crc32c(std::string_view bytes);
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -3,11 +3,11 @@
 
 #include <unistd.h>
 
-namespace xtune {
+namespace xtune::base {
 
 std::string host_name() {
   char name[256] = "";
   return gethostname(name, sizeof name - 1) == 0 && *name ? name : "unknown";
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -3,7 +3,7 @@
 
 #include "base/text.hpp"
 
-namespace xtune {
+namespace xtune::base {
 
 namespace {
 
@@ -44,4 +44,4 @@ std::string json_error_text(const nlohmann::json::exception& error) {
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace xtune {
+namespace xtune::base {
 
 /// "not JSON (byte 17)", "'host' is missing", "a value is a string; a number was expected".
 std::string json_error_text(const nlohmann::json::exception& error);
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -16,7 +16,7 @@
 #include "base/files.hpp"
 #include "base/write_signals.hpp"
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,4 +123,4 @@ bool may_pass_soon(int error) noexcept {
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

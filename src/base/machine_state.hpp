@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 
-namespace xtune {
+namespace xtune::base {
 
 /// Errno of what keeps files from being written to a directory now (full, over quota, read-only, out of inodes, past
 /// the limit on a file's size); 0: nothing does. Less than 1 MiB of free space counts as none: what failed a moment ago
@@ -26,4 +26,4 @@ bool is_shortage(int error) noexcept;
 /// Whether the same call may well pass in a moment.
 bool may_pass_soon(int error) noexcept;
 
-}  // namespace xtune
+}  // namespace xtune::base

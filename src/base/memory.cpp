@@ -10,7 +10,7 @@
 #include "base/control_groups.hpp"
 #include "base/files.hpp"
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,4 +69,4 @@ std::uint64_t held_memory_bytes() {
 
 std::uint64_t peak_memory_bytes() { return field(read_if_there("/proc/self/status"), "VmHWM:").value_or(0) * 1024; }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 
-namespace xtune {
+namespace xtune::base {
 
 /// Bytes: the least of MemAvailable (/proc/meminfo) and of what the memory limits of this process's control group and
 /// of those above it leave (cgroup v2 and v1; page cache that the kernel gives back counts as free). Without any of
@@ -22,4 +22,4 @@ std::uint64_t peak_memory_bytes();
 /// What this process holds now, in memory and in swap (VmRSS and VmSwap of /proc/self/status). 0: not told.
 std::uint64_t held_memory_bytes();
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -5,7 +5,7 @@
 
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::base {
 
 /// What was looked for is in none of the places: only a change of the machine or its environment cures that, so that
 /// the answer may be remembered. Any other Error(unavailable) may be gone the next time.
@@ -20,4 +20,4 @@ class NotInstalled : public Error {
   throw Error(ErrorKind::unavailable, message);
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace xtune {
+namespace xtune::base {
 
 /// Calls work(i) for each i below count, in whatever order, and returns when all is done. threads = 0: as many as the
 /// machine has, 8 at most. work throws nothing.
@@ -42,4 +42,4 @@ void sort_in_threads(std::vector<T>& items, unsigned threads) {
     });
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-namespace xtune {
+namespace xtune::base {
 
 /// A T of the process's own: the child of a fork gets a fresh one when it first asks, and leaves its parent's as it was
 /// copied, for that can neither be used nor destroyed there. Any number of threads may ask.
@@ -40,4 +40,4 @@ class PerProcess {
   std::atomic<Held*> held_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::base

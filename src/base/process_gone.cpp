@@ -10,7 +10,7 @@
 #include "base/hash.hpp"
 #include "base/host_name.hpp"
 
-namespace xtune {
+namespace xtune::base {
 
 std::string pid_scope() {
   std::error_code error;
@@ -32,4 +32,4 @@ bool process_is_gone(int pid) noexcept try {
   return false;
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace xtune {
+namespace xtune::base {
 
 /// Where process ids mean the same: 8 hex digits of this boot of this machine and this PID namespace (a container may
 /// have the machine's host name and ids of its own). Empty where the system does not say (no /proc).
@@ -13,4 +13,4 @@ std::string pid_scope();
 /// some containers' first process never does. For numbers above zero; what cannot be told counts as there.
 bool process_is_gone(int pid) noexcept;
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -1,7 +1,7 @@
 // Bounded random numbers without bias.
 #include "base/random.hpp"
 
-namespace xtune {
+namespace xtune::base {
 
 std::uint64_t Random::below(std::uint64_t bound) noexcept {
   // Lemire (2019), "Fast random integer generation in an interval": the high half of a 128-bit product is the value;
@@ -20,4 +20,4 @@ std::uint64_t Random::below(std::uint64_t bound) noexcept {
   return static_cast<std::uint64_t>(product >> 64);
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace xtune {
+namespace xtune::base {
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): a hash of a counter; the base of reproducible parallel fills.
 constexpr std::uint64_t mix64(std::uint64_t x) noexcept {
@@ -26,4 +26,4 @@ class Random {
   std::uint64_t state_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -11,7 +11,7 @@
 #include "base/event_loop.hpp"
 #include "base/subprocess.hpp"
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 double children_cpu_s() noexcept {
@@ -78,4 +78,4 @@ std::string describe_exit(int exit_code, int signal) {
   return "killed by signal " + std::to_string(signal) + " (" + name + ")";
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

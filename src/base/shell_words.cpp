@@ -1,7 +1,7 @@
 // Words between quotes, and words out of them.
 #include "base/shell_words.hpp"
 
-namespace xtune {
+namespace xtune::base {
 
 std::string shell_quoted(std::string_view text) {
   std::string quoted = "'";
@@ -65,4 +65,4 @@ std::vector<std::string> shell_outputs(std::string_view line) {
   return words;
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

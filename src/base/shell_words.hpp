@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace xtune {
+namespace xtune::base {
 
 /// In single quotes: one word, whatever it holds.
 std::string shell_quoted(std::string_view text);
@@ -17,4 +17,4 @@ std::vector<std::string> shell_words(std::string_view line);
 /// Of these words those that follow ">", ">>", ">|" or "&>": the files that the line writes.
 std::vector<std::string> shell_outputs(std::string_view line);
 
-}  // namespace xtune
+}  // namespace xtune::base

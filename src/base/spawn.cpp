@@ -17,7 +17,7 @@
 
 extern char** environ;
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 std::vector<std::string> merged_environment(const Environment& extra) {
@@ -87,4 +87,4 @@ void spawn(uv_loop_t* loop, uv_process_t& process, const SubprocessOptions& opti
   if (const int failed = uv_spawn(loop, &process, &what)) fail_to_start(options, failed);
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

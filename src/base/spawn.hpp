@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace xtune {
+namespace xtune::base {
 
 struct SubprocessOptions;
 
@@ -40,4 +40,4 @@ struct ChildPipes {
 void spawn(uv_loop_t* loop, uv_process_t& process, const SubprocessOptions& options, const ChildPipes& pipes,
            uv_exit_cb on_exit);
 
-}  // namespace xtune
+}  // namespace xtune::base

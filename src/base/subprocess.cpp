@@ -20,7 +20,7 @@
 #include "base/write_signals.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 constexpr std::size_t read_bytes = std::size_t{64} << 10;
@@ -287,4 +287,4 @@ bool Subprocess::running() const noexcept {
          ended.si_pid == 0;
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -11,7 +11,7 @@
 
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::base {
 
 class EventLoop;
 
@@ -113,4 +113,4 @@ CommandResult run_command(const std::vector<std::string>& argv, const CommandOpt
 /// "exit code 2", "killed by signal 11 (segmentation fault)".
 std::string describe_exit(int exit_code, int signal);
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <thread>
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 constexpr std::chrono::milliseconds beat{200};
@@ -129,4 +129,4 @@ Clock& awake_clock() {
   return *clock;
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 
-namespace xtune {
+namespace xtune::base {
 
 /// Notices suspensions of this process by a thread that wakes five times a second, while at least one of these lives:
 /// only where the whole process does not run is that thread late by a second. All of them share one thread.
@@ -33,4 +33,4 @@ std::uint64_t suspensions() noexcept;
 /// first second). Never goes back.
 Clock& awake_clock();
 
-}  // namespace xtune
+}  // namespace xtune::base

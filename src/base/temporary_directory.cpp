@@ -17,7 +17,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 namespace fs = std::filesystem;
@@ -114,4 +114,4 @@ void remove_abandoned_temporaries() noexcept try {
 } catch (...) {  // tidying up must not cost anybody a run
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

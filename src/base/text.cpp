@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <numeric>
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -162,4 +162,4 @@ std::string human_time_ms(double ms) {
   return fmt::format("{:.{}f} {}", value, decimals(value), units[unit]);
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

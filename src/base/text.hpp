@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace xtune {
+namespace xtune::base {
 
 /// The candidate nearest to word by edit distance, or empty when none is near (distance > max(2, length / 3)).
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates);
@@ -24,4 +24,4 @@ std::string human_bytes(std::uint64_t bytes);  ///< "96 KiB"
 std::string human_seconds(double seconds);     ///< "850 ms", "12.3 s", "4 min 10 s"
 std::string human_time_ms(double ms);          ///< three significant digits with unit: "12.3 us", "1.25 ms"
 
-}  // namespace xtune
+}  // namespace xtune::base

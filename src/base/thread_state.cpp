@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <string>
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 constexpr std::size_t cpu_bytes = 8192 / 8;  // as many CPUs as Linux is built for
@@ -47,4 +47,4 @@ bool any_rescheduled(const ThreadStates& before, const ThreadStates& now) {
   });
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

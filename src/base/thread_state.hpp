@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-namespace xtune {
+namespace xtune::base {
 
 struct ThreadState {
   int nice = 0, policy = 0;
@@ -20,4 +20,4 @@ ThreadStates thread_states();
 /// Whether any thread of `before` that is still there is scheduled in another way.
 bool any_rescheduled(const ThreadStates& before, const ThreadStates& now);
 
-}  // namespace xtune
+}  // namespace xtune::base

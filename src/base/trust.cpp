@@ -23,7 +23,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 namespace fs = std::filesystem;
@@ -322,4 +322,4 @@ std::error_code make_directories(const fs::path& path) {
   return {};
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -9,7 +9,7 @@
 #include <string>
 #include <system_error>
 
-namespace xtune {
+namespace xtune::base {
 
 /// Trusted are this user, root, and those that XTUNE_TRUST names, separated by commas: users (alice, 1003) and groups
 /// (group:lab, group:2000). The returned text is empty for a file or directory that only they can change; else it says
@@ -38,4 +38,4 @@ void make_private_directory(const std::filesystem::path& path);
 /// group may write to, that group may.
 std::error_code make_directories(const std::filesystem::path& path);
 
-}  // namespace xtune
+}  // namespace xtune::base

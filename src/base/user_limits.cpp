@@ -3,7 +3,7 @@
 
 #include <sys/resource.h>
 
-namespace xtune {
+namespace xtune::base {
 namespace {
 
 // What Linux gives to a process, and programs count on.
@@ -40,4 +40,4 @@ void limit_address_space(std::uint64_t bytes) {
   own_address_space = setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace xtune {
+namespace xtune::base {
 
 /// "a limit on CPU time (ulimit -t)", several with "and": the finite ones of CPU time, file size, data and address
 /// space, and of the stack one below 8 MiB. Children inherit them. Empty: none. The limit of limit_address_space does
@@ -15,4 +15,4 @@ std::string user_limits();
 /// user's.
 void limit_address_space(std::uint64_t bytes);
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -3,7 +3,7 @@
 
 #include <ctime>
 
-namespace xtune {
+namespace xtune::base {
 
 std::string utc_text(std::int64_t unix_time_ms) {
   const auto seconds = static_cast<std::time_t>(unix_time_ms / 1000);
@@ -13,4 +13,4 @@ std::string utc_text(std::int64_t unix_time_ms) {
   return std::to_string(unix_time_ms) + " ms after 1970";
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-namespace xtune {
+namespace xtune::base {
 
 /// "2026-11-22 13:10:05 UTC"; the number itself for what lies beyond the calendar.
 std::string utc_text(std::int64_t unix_time_ms);
 
-}  // namespace xtune
+}  // namespace xtune::base

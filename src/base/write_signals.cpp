@@ -7,7 +7,7 @@
 #include <ctime>
 #include <initializer_list>
 
-namespace xtune {
+namespace xtune::base {
 
 WriteSignals::WriteSignals() noexcept {
   sigset_t pending;
@@ -27,4 +27,4 @@ WriteSignals::~WriteSignals() {
   errno = reason;
 }
 
-}  // namespace xtune
+}  // namespace xtune::base

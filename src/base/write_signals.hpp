@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-namespace xtune {
+namespace xtune::base {
 
 /// While it lives, a write of this thread to a pipe that nobody reads (EPIPE), or past the limit on a file's size
 /// (EFBIG), fails without SIGPIPE or SIGXFSZ: both go to the thread that writes, where they are blocked, and what came
@@ -21,4 +21,4 @@ class WriteSignals {
   sigset_t expected_;  ///< what may come from now on: those that did not wait already
 };
 
-}  // namespace xtune
+}  // namespace xtune::base

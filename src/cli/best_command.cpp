@@ -14,14 +14,15 @@
 namespace xtune::cli {
 namespace {
 
-nlohmann::ordered_json answer_json(const Spec& spec, const Bindings& problem, const DeviceInfo& device,
-                                   const LookupResult& found) {
-  nlohmann::ordered_json json{
-      {"kernel", spec.kernel.name}, {"problem", bindings_json(problem)}, {"match", to_string(found.match)}};
+nlohmann::ordered_json answer_json(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
+                                   const record::LookupResult& found) {
+  nlohmann::ordered_json json{{"kernel", spec.kernel.name},
+                              {"problem", report::bindings_json(problem)},
+                              {"match", record::to_string(found.match)}};
   json["best"] = nullptr;
   if (found.record) {
-    json["best"] = measured_json(spec, *found.record);
-    json["measured_for"] = bindings_json(found.record->problem);
+    json["best"] = report::measured_json(spec, *found.record);
+    json["measured_for"] = report::bindings_json(found.record->problem);
     json["measured_on"] = found.record->device.name;
     json["differences"] = found.differences;
     json["stale"] = nullptr;
@@ -31,22 +32,23 @@ nlohmann::ordered_json answer_json(const Spec& spec, const Bindings& problem, co
   return json;
 }
 
-void print_text(const Spec& spec, const Bindings& problem, const DeviceInfo& device, const LookupResult& found) {
-  if (!problem.empty()) print_out("problem: {}\n", bindings_text(problem));
+void print_text(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
+                const record::LookupResult& found) {
+  if (!problem.empty()) print_out("problem: {}\n", space::bindings_text(problem));
   if (found.record) {
-    const Record& record = *found.record;
-    print_out("{}: {}\n  {} on {}", to_string(found.match), config_text(spec, record.config),
-              human_time_ms(statistic(record.time_ms, spec.measure.statistic)), record.device.name);
-    if (record.problem != problem) print_out(", measured for {}", bindings_text(record.problem));
-    if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) print_out(" ({})", metrics);
+    const record::Record& record = *found.record;
+    print_out("{}: {}\n  {} on {}", record::to_string(found.match), report::config_text(spec, record.config),
+              base::human_time_ms(measure::statistic(record.time_ms, spec.measure.statistic)), record.device.name);
+    if (record.problem != problem) print_out(", measured for {}", space::bindings_text(record.problem));
+    if (const std::string metrics = report::metrics_text(spec, record); !metrics.empty()) print_out(" ({})", metrics);
     print_out("\n");
-    if (!spec.objective.goals.empty()) print_out("  {}\n", objective_text(spec, record));
+    if (!spec.objective.goals.empty()) print_out("  {}\n", report::objective_text(spec, record));
     if (!record.tainted.empty()) print_out("  tainted: {}\n", fmt::join(record.tainted, "; "));
     if (found.stale)
-      print_out("  stale: {}; `xtune run` measures again\n", driver_change(record.device, device));
+      print_out("  stale: {}; `xtune run` measures again\n", record::driver_change(record.device, device));
     else if (!found.differences.empty())
       print_out("  measured with another {} than this spec has now; `xtune run` measures again\n",
-                part_names(found.differences));
+                build::part_names(found.differences));
   } else {
     print_out("none: nothing stored that may answer; `xtune run` measures\n");
   }
@@ -56,17 +58,19 @@ void print_text(const Spec& spec, const Bindings& problem, const DeviceInfo& dev
 /// [objective] across: the configuration that the store has for all cases together.
 class AcrossAnswer {
  public:
-  AcrossAnswer(const Spec& spec, const Target& target, const std::vector<Record>& records) : spec_(spec) {
-    std::vector<std::unique_ptr<SpecFit>> fits;
+  AcrossAnswer(const spec::Spec& spec, const target::Target& target, const std::vector<record::Record>& records)
+      : spec_(spec) {
+    std::vector<std::unique_ptr<record::SpecFit>> fits;
     for (const Bindings& problem : spec.cases)
-      fits.push_back(std::make_unique<SpecFit>(spec, problem, target.device, target.arch, target.backend.toolchain));
+      fits.push_back(
+          std::make_unique<record::SpecFit>(spec, problem, target.device, target.arch, target.backend.toolchain));
     // What this spec would measure today goes first; where that is nothing, what it once was, and how it differs.
-    for (const KeyFit worst : {KeyFit::holds, KeyFit::stale, KeyFit::differs}) {
-      std::vector<CaseRecords> cases;
+    for (const record::KeyFit worst : {record::KeyFit::holds, record::KeyFit::stale, record::KeyFit::differs}) {
+      std::vector<record::CaseRecords> cases;
       for (std::size_t i = 0; i < fits.size(); ++i)
-        cases.push_back(
-            {spec.cases[i], target.device, answering(records, spec.cases[i], target.device, fits[i]->rules(), worst)});
-      choice_ = choose_across(Objective(spec), spec.objective.across, cases);
+        cases.push_back({spec.cases[i], target.device,
+                         record::answering(records, spec.cases[i], target.device, fits[i]->rules(), worst)});
+      choice_ = record::choose_across(record::Objective(spec), spec.objective.across, cases);
       if (choice_) break;
     }
     for (std::size_t i = 0; choice_ && i < fits.size(); ++i)
@@ -75,36 +79,36 @@ class AcrossAnswer {
 
   bool found() const { return choice_.has_value(); }
   std::string text() const {
-    std::string text = across_text(spec_, choice_);
+    std::string text = report::across_text(spec_, choice_);
     if (!choice_) return text + "      `xtune run` measures what the store lacks\n";
     for (std::size_t i = 0; i < differences_.size(); ++i)
       if (!differences_[i].empty())
-        text += fmt::format("      {}: measured with another {} than now\n", bindings_text(spec_.cases[i]),
-                            part_names(differences_[i]));
+        text += fmt::format("      {}: measured with another {} than now\n", space::bindings_text(spec_.cases[i]),
+                            build::part_names(differences_[i]));
     return text;
   }
   nlohmann::ordered_json json(std::size_t index) const {
-    nlohmann::ordered_json json = across_json(spec_, choice_, index);
+    nlohmann::ordered_json json = report::across_json(spec_, choice_, index);
     if (choice_) json["differences"] = differences_[index];
     return json;
   }
 
  private:
-  const Spec& spec_;
-  std::optional<AcrossChoice> choice_;
+  const spec::Spec& spec_;
+  std::optional<record::AcrossChoice> choice_;
   std::vector<std::vector<std::string>> differences_;  ///< by case, of the choice
 };
 
 int show(const std::string& path, const CommonOptions& options) {
-  const Target target = target_for(path, options, TargetNeed::device_or_named);
-  const Spec spec = load_spec_for(path, options, target);
-  const bool across = spec.objective.across != ObjectiveSpec::Across::each && spec.cases.size() > 1;
+  const target::Target target = target_for(path, options, target::TargetNeed::device_or_named);
+  const spec::Spec spec = load_spec_for(path, options, target);
+  const bool across = spec.objective.across != spec::ObjectiveSpec::Across::each && spec.cases.size() > 1;
   const StoredAnswers stored(spec, options, target, across);
   std::vector<nlohmann::ordered_json> answers;
   bool all = true;
   for (const Bindings& problem : spec.cases) {
-    SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
-    const LookupResult found = stored.look_up(problem, fit);
+    record::SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
+    const record::LookupResult found = stored.look_up(problem, fit);
     all = all && found.record;
     if (options.json())
       answers.push_back(answer_json(spec, problem, target.device, found));

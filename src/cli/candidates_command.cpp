@@ -27,17 +27,17 @@ std::string listed(const std::vector<std::string>& names) {
   return list;
 }
 
-DeviceInfo known_or_error(const std::optional<DeviceInfo>& device, const char* option, const std::string& word,
-                          const std::vector<std::string>& known) {
+device::DeviceInfo known_or_error(const std::optional<device::DeviceInfo>& device, const char* option,
+                                  const std::string& word, const std::vector<std::string>& known) {
   if (device) return *device;
-  throw Error(ErrorKind::invalid_argument,
-              fmt::format("{} {}: not known{}; known: {}", option, word, did_you_mean(word, known), listed(known)));
+  throw Error(ErrorKind::invalid_argument, fmt::format("{} {}: not known{}; known: {}", option, word,
+                                                       base::did_you_mean(word, known), listed(known)));
 }
 
-DeviceInfo product_or_error(const std::string& name) {
-  if (const auto device = known_product(name)) return *device;
-  const std::vector<std::string> known = known_products();
-  if (const auto called = products_called(name); !called.empty())
+device::DeviceInfo product_or_error(const std::string& name) {
+  if (const auto device = device::known_product(name)) return *device;
+  const std::vector<std::string> known = device::known_products();
+  if (const auto called = device::products_called(name); !called.empty())
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("--product {}: there are several: {}; name one whole", name, listed(called)));
   const auto lower = [](std::string text) {
@@ -53,36 +53,36 @@ DeviceInfo product_or_error(const std::string& name) {
 }
 
 /// The cost model is of GPUs.
-std::optional<DeviceInfo> gpu_of(const std::string& arch) {
-  std::optional<DeviceInfo> device = known_device(arch);
-  if (device && is_cpu(*device)) device.reset();
+std::optional<device::DeviceInfo> gpu_of(const std::string& arch) {
+  std::optional<device::DeviceInfo> device = device::known_device(arch);
+  if (device && device::is_cpu(*device)) device.reset();
   return device;
 }
 
 std::vector<std::string> gpu_archs() {
-  std::vector<std::string> archs = known_archs();
+  std::vector<std::string> archs = device::known_archs();
   std::erase_if(archs, [](const std::string& arch) { return !gpu_of(arch); });
   return archs;
 }
 
 /// A product, an architecture, or the device that is here.
-DeviceInfo device_for(const CandidatesOptions& options) {
+device::DeviceInfo device_for(const CandidatesOptions& options) {
   if (!options.product.empty()) {
-    DeviceInfo device = product_or_error(options.product);
-    if (!options.common.arch.empty() && base_arch(options.common.arch) != base_arch(device.arch))
+    device::DeviceInfo device = product_or_error(options.product);
+    if (!options.common.arch.empty() && device::base_arch(options.common.arch) != device::base_arch(device.arch))
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("--product {} is {}, not --arch {}", device.name, device.arch, options.common.arch));
     return device;
   }
   if (!options.common.arch.empty())
     return known_or_error(gpu_of(options.common.arch), "--arch", options.common.arch, gpu_archs());
-  Target target;
+  target::Target target;
   try {
-    target = choose_target(options.common.target_options(TargetNeed::device));
+    target = target::choose_target(options.common.target_options(target::TargetNeed::device));
   } catch (const Error& error) {
     throw Error(error.kind(), std::string(error.what()) + "\nname a device that is not here with --arch or --product");
   }
-  if (is_cpu(target.device))
+  if (device::is_cpu(target.device))
     throw Error(ErrorKind::invalid_argument,
                 "the cost model is of GPUs, and there is none here: name one with --arch or --product");
   return target.device;
@@ -102,7 +102,7 @@ DeviceInfo device_for(const CandidatesOptions& options) {
           "docs/candidates.md lists the templates and their fields");
 }
 
-nlohmann::ordered_json part_json(const Estimate& estimate) {
+nlohmann::ordered_json part_json(const model::Estimate& estimate) {
   return {{"time_ms", estimate.time_ms},
           {"bound", estimate.bound},
           {"residency", estimate.residency},
@@ -120,50 +120,53 @@ nlohmann::ordered_json part_json(const Estimate& estimate) {
           {"latency_ms", estimate.latency_ms}};
 }
 
-nlohmann::ordered_json ranking_json(const Spec& spec, const Space& space, const Bindings& problem,
-                                    const DeviceModel& device, const RankOptions& options, const Ranking& ranking) {
+nlohmann::ordered_json ranking_json(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                                    const device::DeviceModel& device, const model::RankOptions& options,
+                                    const model::Ranking& ranking) {
   nlohmann::ordered_json json;
   json["device"] = {{"name", device.info.name}, {"arch", device.info.arch}};
   json["template"] = spec.candidates->template_name;
-  json["rank"] = options.mode == RankMode::carver ? "carver" : "model";
-  if (!problem.empty()) json["problem"] = bindings_json(problem);
+  json["rank"] = options.mode == model::RankMode::carver ? "carver" : "model";
+  if (!problem.empty()) json["problem"] = report::bindings_json(problem);
   json["space"] = {
       {"valid", space.size()}, {"scored", ranking.scored}, {"unfit", ranking.unfit}, {"whole", ranking.whole}};
   json["candidates"] = nlohmann::ordered_json::array();
-  for (const RankedConfig& config : ranking.configs) {
+  for (const model::RankedConfig& config : ranking.configs) {
     Bindings bindings;
-    const Config values = space.at(config.index);
+    const space::Config values = space.at(config.index);
     for (std::size_t i = 0; i < values.size(); ++i) bindings[space.parameters()[i].name] = values[i];
-    nlohmann::ordered_json entry{
-        {"index", config.index}, {"config", bindings_json(bindings)}, {"cost", config.cost}, {"reason", config.reason}};
+    nlohmann::ordered_json entry{{"index", config.index},
+                                 {"config", report::bindings_json(bindings)},
+                                 {"cost", config.cost},
+                                 {"reason", config.reason}};
     if (config.estimate) entry["estimate"] = part_json(*config.estimate);
     json["candidates"].push_back(std::move(entry));
   }
   return json;
 }
 
-void print_ranking(const Space& space, const Bindings& problem, const DeviceModel& device, const RankOptions& options,
-                   const Ranking& ranking) {
-  if (!problem.empty()) print_out("problem: {}\n", bindings_text(problem));
+void print_ranking(const space::Space& space, const Bindings& problem, const device::DeviceModel& device,
+                   const model::RankOptions& options, const model::Ranking& ranking) {
+  if (!problem.empty()) print_out("problem: {}\n", space::bindings_text(problem));
   print_out("device: {} ({}); {} of {} configurations scored{}, {} of them do not fit\n\n", device.info.name,
             device.info.arch, ranking.scored, space.size(), ranking.whole ? "" : " (a sample, improved)",
             ranking.unfit);
-  const bool model = options.mode == RankMode::model;
+  const bool model = options.mode == model::RankMode::model;
   std::vector<std::string> header{"#"};
-  for (const Parameter& parameter : space.parameters())
+  for (const space::Parameter& parameter : space.parameters())
     if (parameter.values.size() > 1) header.push_back(parameter.name);
   header.insert(header.end(), {model ? "estimate" : "cost", "why"});
   std::vector<std::vector<std::string>> rows;
-  for (const RankedConfig& config : ranking.configs) {
+  for (const model::RankedConfig& config : ranking.configs) {
     std::vector<std::string> row{std::to_string(rows.size() + 1)};
-    const Config values = space.at(config.index);
+    const space::Config values = space.at(config.index);
     for (std::size_t i = 0; i < values.size(); ++i)
       if (space.parameters()[i].values.size() > 1) row.push_back(to_text(values[i]));
-    row.push_back(model ? human_time_ms(config.cost) : fmt::format("{:.3e}", config.cost));
+    row.push_back(model ? base::human_time_ms(config.cost) : fmt::format("{:.3e}", config.cost));
     row.push_back(config.reason);
     rows.push_back(std::move(row));
   }
-  print_out("{}", render_table(header, rows));
+  print_out("{}", report::render_table(header, rows));
 }
 
 /// The sizes of a bare template: -D M=4096.
@@ -188,17 +191,17 @@ Bindings sizes(const std::vector<std::string>& defines) {
 int show(const CandidatesOptions& options) {
   if (options.path.empty() == options.template_name.empty())
     throw Error(ErrorKind::invalid_argument, "give a spec, or --template with its sizes as -D NAME=value");
-  const DeviceModel device = device_model(device_for(options));
-  const Bindings facts = device_facts(device.info);
-  Spec spec;
+  const device::DeviceModel device = device::device_model(device_for(options));
+  const Bindings facts = device::device_facts(device.info);
+  spec::Spec spec;
   if (options.template_name.empty()) {
-    const std::string backend = backend_of_vendor(device.info.vendor);
+    const std::string backend = device::backend_of_vendor(device.info.vendor);
     spec = read_spec(options.path, options.common, backend);
     for (const std::string& note : spec.notes) tell("{}\n", note);
     if (!spec.candidates) no_section(options.path);
   } else {
-    spec = template_spec(options.template_name, options.dtype.empty() ? "f32" : options.dtype,
-                         sizes(options.common.defines), device);
+    spec = model::template_spec(options.template_name, options.dtype.empty() ? "f32" : options.dtype,
+                                sizes(options.common.defines), device);
   }
   if (!options.rank.empty()) spec.candidates->rank = options.rank;
   if (!options.dtype.empty()) {
@@ -207,13 +210,13 @@ int show(const CandidatesOptions& options) {
       throw Error(ErrorKind::invalid_argument, "--dtype " + options.dtype + " is no element type");
   }
   if (options.top > 0) spec.candidates->top_k = options.top;
-  RankOptions rank = rank_options(*spec.candidates);
+  model::RankOptions rank = model::rank_options(*spec.candidates);
   rank.seed = options.seed;
-  check_candidates(spec);
+  model::check_candidates(spec);
   std::vector<nlohmann::ordered_json> answers;
   for (const Bindings& problem : spec.cases) {
-    const Space space = make_space(spec, problem, facts);
-    const Ranking ranking = rank_candidates(spec, space, problem, device, rank);
+    const space::Space space = spec::make_space(spec, problem, facts);
+    const model::Ranking ranking = model::rank_candidates(spec, space, problem, device, rank);
     if (options.common.json())
       answers.push_back(ranking_json(spec, space, problem, device, rank, ranking));
     else

@@ -23,17 +23,17 @@ struct CheckedSpace {
   std::uint64_t valid = 0;
 };
 
-bool asks_for_device(const Spec& spec) {
-  return std::any_of(spec.constraints.begin(), spec.constraints.end(), [](const Text& text) {
-    const Expression expression = Expression::parse(text.text);
+bool asks_for_device(const spec::Spec& spec) {
+  return std::any_of(spec.constraints.begin(), spec.constraints.end(), [](const spec::Text& text) {
+    const space::Expression expression = space::Expression::parse(text.text);
     const auto& names = expression.names();
     return std::any_of(names.begin(), names.end(), [](const std::string& n) { return n.starts_with("device."); });
   });
 }
 
-std::optional<Target> available_target(const Spec& spec, const TargetOptions& options) {
+std::optional<target::Target> available_target(const spec::Spec& spec, const target::TargetOptions& options) {
   try {
-    return choose_target(spec, for_kernel(spec, options));
+    return target::choose_target(spec, for_kernel(spec, options));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unavailable) throw;
     return std::nullopt;
@@ -42,12 +42,12 @@ std::optional<Target> available_target(const Spec& spec, const TargetOptions& op
 
 /// Whose facts the constraints see: the device of --arch, else one of this machine, else one that a compiler here
 /// compiles for.
-std::optional<Target> target_of(const Spec& spec, const CommonOptions& options) {
-  std::optional<Target> target;
-  if (options.arch.empty()) target = available_target(spec, options.target_options(TargetNeed::device));
-  if (!target) target = available_target(spec, options.target_options(TargetNeed::compiler));
+std::optional<target::Target> target_of(const spec::Spec& spec, const CommonOptions& options) {
+  std::optional<target::Target> target;
+  if (options.arch.empty()) target = available_target(spec, options.target_options(target::TargetNeed::device));
+  if (!target) target = available_target(spec, options.target_options(target::TargetNeed::compiler));
   if (target || options.arch.empty()) return target;
-  const auto device = known_device(options.arch);
+  const auto device = device::known_device(options.arch);
   if (!device) return std::nullopt;
   target.emplace();
   target->device = *device;
@@ -57,18 +57,18 @@ std::optional<Target> target_of(const Spec& spec, const CommonOptions& options) 
 
 /// What a run refuses of buffers before it compiles anything. Shapes may ask for a device's facts; where none is known,
 /// any GPU's do. How much memory there is is a matter of the machine that runs it.
-void check_arguments(const Spec& spec, const Space& space, const Bindings& problem,
-                     const std::optional<Target>& target) {
+void check_arguments(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                     const std::optional<target::Target>& target) {
   constexpr std::uint64_t any_machine_bytes = std::uint64_t{1} << 62;
-  const DeviceInfo device = target ? target->device : known_device("sm_80").value();
-  CandidateResolver(spec, space, problem, device, device.arch, "", false).layouts(any_machine_bytes);
+  const device::DeviceInfo device = target ? target->device : device::known_device("sm_80").value();
+  resolve::CandidateResolver(spec, space, problem, device, device.arch, "", false).layouts(any_machine_bytes);
 }
 
 /// Every space that can be constructed here; throws what is wrong with one, as a run would.
-std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, Spec>>& specs,
+std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, spec::Spec>>& specs,
                                        const CommonOptions& options) {
   std::vector<CheckedSpace> spaces;
-  std::optional<Target> target;
+  std::optional<target::Target> target;
   const bool device_needed =
       std::any_of(specs.begin(), specs.end(), [](const auto& spec) { return asks_for_device(spec.second); });
   if (device_needed) target = target_of(specs.front().second, options);
@@ -80,18 +80,19 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
       any_skipped = true;
       if (!target || target->backend.name != backend) continue;
       any_by_device = true;
-      facts = device_facts(target->device);
+      facts = device::device_facts(target->device);
     } else if (spec.backend.empty()) {
       // Without an overlay of its own a backend has the same space as the next.
       if (plain_done) continue;
       plain_done = true;
     }
     for (const Bindings& problem : spec.cases) {
-      const Space space = make_space(spec, problem, facts);
+      const space::Space space = spec::make_space(spec, problem, facts);
       // Fields may speak of a device too; for what is checked of them any GPU will do.
-      const auto unranked =
-          check_fields(spec, space, problem, facts.empty() ? device_facts(known_device("sm_80").value()) : facts);
-      if (unranked) add_once(notes, fmt::format("note: {}: runs of this problem start without candidates", *unranked));
+      const auto unranked = model::check_fields(
+          spec, space, problem, facts.empty() ? device::device_facts(device::known_device("sm_80").value()) : facts);
+      if (unranked)
+        base::add_once(notes, fmt::format("note: {}: runs of this problem start without candidates", *unranked));
       if (!spec.space_only() && !spec.replays()) check_arguments(spec, space, problem, target);
       spaces.push_back({backend, problem, space.size()});
     }
@@ -104,7 +105,7 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
   return spaces;
 }
 
-void print_text(const std::string& path, const Spec& spec, const std::vector<CheckedSpace>& spaces) {
+void print_text(const std::string& path, const spec::Spec& spec, const std::vector<CheckedSpace>& spaces) {
   print_out("{}: {} '{}' is sound: {}, {}, {}, {}{}\n", path, spec.process ? "program" : "kernel", spec.kernel.name,
             counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
             counted(spec.cases.size(), "case"), counted(spec.args.size(), "argument"),
@@ -116,25 +117,25 @@ void print_text(const std::string& path, const Spec& spec, const std::vector<Che
     print_out("  {} {} listed as valid\n", counted(spec.configs->size(), "configuration"),
               spec.configs->size() == 1 ? "is" : "are");
   for (const CheckedSpace& space : spaces)
-    print_out("  {}{}{}: {}\n", space.backend, space.problem.empty() ? "" : ", ", bindings_text(space.problem),
+    print_out("  {}{}{}: {}\n", space.backend, space.problem.empty() ? "" : ", ", space::bindings_text(space.problem),
               counted(space.valid, "valid configuration"));
 }
 
 int check_one(const std::string& path, const CommonOptions& options, std::vector<nlohmann::ordered_json>& answers) {
   // Every backend's overlay must be sound, not only that of the device at hand.
-  std::vector<std::string> backends = backends_of(SourceKind::cuda_cpp);
+  std::vector<std::string> backends = device::backends_of(device::SourceKind::cuda_cpp);
   if (options.backend != "auto") backends = {options.backend};
-  std::vector<std::pair<std::string, Spec>> specs;
-  const Spec plain = read_spec(path, options, "");
+  std::vector<std::pair<std::string, spec::Spec>> specs;
+  const spec::Spec plain = read_spec(path, options, "");
   if (plain.replays() && options.backend == "auto") backends = {"replay"};
-  if (plain.process) backends = backends_of(SourceKind::program);
+  if (plain.process) backends = device::backends_of(device::SourceKind::program);
   if (plain.for_kokkos() && options.backend == "auto") backends = {plain.kernel.backend};
   // Without overlays all of them are the same spec, and one that lists a million configurations takes seconds to read.
-  const bool overlays = Document(*plain.text, plain.text_name).root().find("on") != nullptr;
+  const bool overlays = spec::Document(*plain.text, plain.text_name).root().find("on") != nullptr;
   for (const std::string& backend : backends)
     specs.emplace_back(backend, overlays ? read_spec(path, options, backend) : plain);
   const std::vector<CheckedSpace> spaces = check_spaces(specs, options);
-  const Spec& spec = options.backend == "auto" ? plain : specs.front().second;
+  const spec::Spec& spec = options.backend == "auto" ? plain : specs.front().second;
   if (!options.json()) {
     print_text(path, spec, spaces);
     return done;
@@ -147,7 +148,7 @@ int check_one(const std::string& path, const CommonOptions& options, std::vector
   json["spaces"] = nlohmann::ordered_json::array();
   for (const CheckedSpace& space : spaces)
     json["spaces"].push_back(
-        {{"backend", space.backend}, {"problem", bindings_json(space.problem)}, {"valid", space.valid}});
+        {{"backend", space.backend}, {"problem", report::bindings_json(space.problem)}, {"valid", space.valid}});
   answers.push_back(std::move(json));
   return done;
 }

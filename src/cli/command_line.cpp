@@ -76,8 +76,8 @@ std::string unknown_command(const CLI::App& app, const Words& words) {
   if (&command == &app) names.insert(names.end(), {"help", "version"});
   const std::string& word = words[position];
   const std::string of = &command == &app ? "" : " of `" + full_name(command) + "`";
-  return fmt::format("unknown command '{}'{}{}; the commands are {}", printable(word, 80), of,
-                     did_you_mean(word, names), fmt::join(names, ", "));
+  return fmt::format("unknown command '{}'{}{}; the commands are {}", base::printable(word, 80), of,
+                     base::did_you_mean(word, names), fmt::join(names, ", "));
 }
 
 std::string parse_error_text(const CLI::App& app, const Words& words, const CLI::ParseError& error) {
@@ -86,10 +86,11 @@ std::string parse_error_text(const CLI::App& app, const Words& words, const CLI:
   for (const std::string& word : app.remaining(true)) {
     const std::string name = word.substr(0, word.find('='));
     if (name.starts_with('-') && name != "-")
-      return fmt::format("unknown option '{}'{}", printable(name, 80), did_you_mean(name, option_names(command)));
-    return fmt::format("unexpected argument '{}'", printable(word, 80));
+      return fmt::format("unknown option '{}'{}", base::printable(name, 80),
+                         base::did_you_mean(name, option_names(command)));
+    return fmt::format("unexpected argument '{}'", base::printable(word, 80));
   }
-  return printable_lines(error.what());
+  return base::printable_lines(error.what());
 }
 
 }  // namespace xtune::cli

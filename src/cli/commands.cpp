@@ -40,10 +40,10 @@ int exit_code_of(ErrorKind kind) noexcept {
   return own_failure;
 }
 
-std::filesystem::path CommonOptions::store_path() const { return chosen_store(store); }
+std::filesystem::path CommonOptions::store_path() const { return base::chosen_store(store); }
 
-SpecOptions CommonOptions::spec_options(const std::string& for_backend) const {
-  SpecOptions options;
+spec::SpecOptions CommonOptions::spec_options(const std::string& for_backend) const {
+  spec::SpecOptions options;
   options.backend = for_backend;
   options.filters = filters;
   options.partition = partition;
@@ -66,15 +66,15 @@ std::vector<int> CommonOptions::devices() const {
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
     if (error != std::errc() || end != word.data() + word.size() || index < 0)
       throw Error(ErrorKind::invalid_argument,
-                  "--device '" + printable(device, 80) + "': write an index (0), several (0,2), or all");
+                  "--device '" + base::printable(device, 80) + "': write an index (0), several (0,2), or all");
     indices.push_back(index);
     if (word.size() == rest.size()) return indices;
     rest.remove_prefix(word.size() + 1);
   }
 }
 
-TargetOptions CommonOptions::target_options(TargetNeed need) const {
-  TargetOptions options;
+target::TargetOptions CommonOptions::target_options(target::TargetNeed need) const {
+  target::TargetOptions options;
   options.backend = backend;
   options.devices = devices();
   options.arch = arch;
@@ -92,7 +92,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
       .add_option("--backend", options.backend,
                   fmt::format("{}, or auto: the first of these with a device and a compiler, or the one that the "
                               "spec is for (kokkos); `xtune run` also takes replay",
-                              fmt::join(backend_names(), ", ")))
+                              fmt::join(device::backend_names(), ", ")))
       ->capture_default_str();
   command.add_option("--arch", options.arch,
                      "architecture to compile for, such as sm_90a, gfx90a or x86_64_v3; default: the device's");
@@ -120,10 +120,10 @@ void add_spec_argument(CLI::App& command, std::string& path) {
 
 void add_example(CLI::App& command, const std::string& example) { command.footer("Example:\n  " + example); }
 
-Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend) {
+spec::Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend) {
   try {
-    Spec spec = load_spec(path, options.spec_options(for_backend));
-    check_spec(spec);
+    spec::Spec spec = spec::load_spec(path, options.spec_options(for_backend));
+    run::check_spec(spec);
     return spec;
   } catch (const Error& error) {
     // A spec that cannot be read is a bad argument, not a failure of xtune.
@@ -132,13 +132,13 @@ Spec read_spec(const std::string& path, const CommonOptions& options, const std:
   }
 }
 
-TargetOptions for_kernel(const Spec& spec, TargetOptions options) {
+target::TargetOptions for_kernel(const spec::Spec& spec, target::TargetOptions options) {
   if (spec.for_kokkos() && options.backend == "auto") options.backend = spec.kernel.backend;
   if (spec.for_kokkos() && options.backend != spec.kernel.backend)
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("--backend {}: the spec's kernel is a Kokkos unit ([kernel] backend = \"kokkos\"), which "
                             "backend kokkos alone compiles",
-                            printable(options.backend, 80)));
+                            base::printable(options.backend, 80)));
   if (!spec.for_kokkos() && options.backend == "kokkos")
     throw Error(
         ErrorKind::invalid_argument,
@@ -147,47 +147,50 @@ TargetOptions for_kernel(const Spec& spec, TargetOptions options) {
   return options;
 }
 
-Target target_for(const std::string& path, const CommonOptions& options, TargetNeed need) {
+target::Target target_for(const std::string& path, const CommonOptions& options, target::TargetNeed need) {
   return target_for(path, options, options.target_options(need));
 }
 
-Target target_for(const std::string& path, const CommonOptions& options, const TargetOptions& target_options) {
+target::Target target_for(const std::string& path, const CommonOptions& options,
+                          const target::TargetOptions& target_options) {
   // A backend that there is not is told before what else may be wrong.
-  if (target_options.backend != "auto") require_backend(target_options.backend);
-  const Spec spec = read_spec(path, options, "");
-  Target target = choose_target(spec, for_kernel(spec, target_options));
+  if (target_options.backend != "auto") device::require_backend(target_options.backend);
+  const spec::Spec spec = read_spec(path, options, "");
+  target::Target target = target::choose_target(spec, for_kernel(spec, target_options));
   if (target.assumed_arch)
     tell("note: no {} device here: taken for {}, its compiler's default (--arch names another)\n", target.backend.name,
          target.arch);
   return target;
 }
 
-Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target) {
-  Spec spec = read_spec(path, options, target.backend.name);
+spec::Spec load_spec_for(const std::string& path, const CommonOptions& options, const target::Target& target) {
+  spec::Spec spec = read_spec(path, options, target.backend.name);
   tell_notes(spec);
   return spec;
 }
 
-void tell_notes(const Spec& spec) {
+void tell_notes(const spec::Spec& spec) {
   for (const std::string& note : spec.notes) tell("{}\n", note);
 }
 
 void tell_missing_store(const CommonOptions& options) {
   std::error_code ignored;
   if (!std::filesystem::exists(options.store_path(), ignored))
-    tell("note: the store {} does not exist\n", printable(options.store_path().string()));
+    tell("note: the store {} does not exist\n", base::printable(options.store_path().string()));
 }
 
-std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target) {
+std::vector<record::Record> stored_records(const spec::Spec& spec, const CommonOptions& options,
+                                           const target::Target& target) {
   tell_missing_store(options);
-  RecordSet set = read_records(options.store_path(), target.device.arch, spec.kernel.name);
+  record::RecordSet set = record::read_records(options.store_path(), target.device.arch, spec.kernel.name);
   tell_warnings(set.warnings);
   return std::move(set.records);
 }
 
-std::vector<Recording> read_given_recordings(const std::filesystem::path& path, const ReadOptions& options) {
+std::vector<replay::Recording> read_given_recordings(const std::filesystem::path& path,
+                                                     const replay::ReadOptions& options) {
   try {
-    return read_recordings(path, options);
+    return replay::read_recordings(path, options);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::io) throw Error(ErrorKind::invalid_argument, error.what());
     throw;
@@ -198,7 +201,7 @@ std::string counted(std::uint64_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.ends_with('s') ? "es" : "s");
 }
 
-void warn_of(const Recording& recording) {
+void warn_of(const replay::Recording& recording) {
   for (const std::string& warning : recording.warnings) tell("warning: {}\n", warning);
   if (recording.damage.count > 0)
     tell("warning: {}: {} of {} configurations are damaged and count as failed, first {}\n", recording.name,
@@ -206,7 +209,7 @@ void warn_of(const Recording& recording) {
 }
 
 void write_text(std::FILE* stream, const std::string& text) {
-  const std::string shown = printable(text);
+  const std::string shown = base::printable(text);
   std::fwrite(shown.data(), 1, shown.size(), stream);
 }
 
@@ -242,8 +245,8 @@ CLI::Validator one_of(std::vector<std::string> words) {
   return CLI::Validator(
       [words = std::move(words)](std::string& text) {
         if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
-        return fmt::format("'{}' is not one of {}{}", printable(text, 80), fmt::join(words, ", "),
-                           did_you_mean(text, words));
+        return fmt::format("'{}' is not one of {}{}", base::printable(text, 80), fmt::join(words, ", "),
+                           base::did_you_mean(text, words));
       },
       list);
 }
@@ -256,7 +259,7 @@ CLI::Validator whole_number(std::uint64_t least) {
         const auto [stop, error] = std::from_chars(text.data(), last, value);
         constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
         if (stop == last && error == std::errc() && value >= least && value <= most) return std::string();
-        return fmt::format("expected a whole number of at least {}, got '{}'", least, printable(text, 80));
+        return fmt::format("expected a whole number of at least {}, got '{}'", least, base::printable(text, 80));
       },
       "");
 }
@@ -268,7 +271,7 @@ CLI::Validator positive_seconds() {
         const char* const last = text.data() + text.size();
         const auto [stop, error] = std::from_chars(text.data(), last, value);
         if (stop == last && error == std::errc() && value > 0 && value <= 1e9) return std::string();
-        return fmt::format("expected seconds, more than 0 and at most 1e9, got '{}'", printable(text, 80));
+        return fmt::format("expected seconds, more than 0 and at most 1e9, got '{}'", base::printable(text, 80));
       },
       "");
 }

@@ -38,16 +38,16 @@ struct CommonOptions {
   std::string backend = "auto";
   std::string arch;
   std::string device = "all";
-  std::vector<std::string> defines;   ///< -D NAME=value
-  std::vector<std::string> filters;   ///< --filter EXPR
-  Partition partition;                ///< of `xtune run` alone
-  std::string store;                  ///< empty: default_store()
-  const SuiteEntry* suite = nullptr;  ///< the spec is one of a suite, and read as that changes it
+  std::vector<std::string> defines;         ///< -D NAME=value
+  std::vector<std::string> filters;         ///< --filter EXPR
+  spec::Partition partition;                ///< of `xtune run` alone
+  std::string store;                        ///< empty: default_store()
+  const spec::SuiteEntry* suite = nullptr;  ///< the spec is one of a suite, and read as that changes it
 
   bool json() const { return format == "json"; }
   std::filesystem::path store_path() const;
-  SpecOptions spec_options(const std::string& for_backend) const;
-  TargetOptions target_options(TargetNeed need) const;
+  spec::SpecOptions spec_options(const std::string& for_backend) const;
+  target::TargetOptions target_options(target::TargetNeed need) const;
   /// The indices in --device; empty: "all". Throws Error(invalid_argument).
   std::vector<int> devices() const;
 };
@@ -58,28 +58,31 @@ void add_spec_argument(CLI::App& command, std::string& path);
 void add_example(CLI::App& command, const std::string& example);
 
 /// load_spec with the -D options given; a file that cannot be read is Error(invalid_argument).
-Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend);
+spec::Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend);
 /// The options with the backend that the spec's kernel is for, where it is for one alone. Throws
 /// Error(invalid_argument) when another is asked for, or a Kokkos backend for another kernel.
-TargetOptions for_kernel(const Spec& spec, TargetOptions options);
+target::TargetOptions for_kernel(const spec::Spec& spec, target::TargetOptions options);
 /// choose_target for the kernel or the program of this spec; where no device and no --arch tell the architecture, says
 /// on stderr which one it took.
-Target target_for(const std::string& path, const CommonOptions& options, const TargetOptions& target_options);
-Target target_for(const std::string& path, const CommonOptions& options, TargetNeed need);
+target::Target target_for(const std::string& path, const CommonOptions& options,
+                          const target::TargetOptions& target_options);
+target::Target target_for(const std::string& path, const CommonOptions& options, target::TargetNeed need);
 /// Loads the spec with the overlay of the target's backend; prints its notes to stderr.
-Spec load_spec_for(const std::string& path, const CommonOptions& options, const Target& target);
-void tell_notes(const Spec& spec);  ///< what its overlays and -D changed
+spec::Spec load_spec_for(const std::string& path, const CommonOptions& options, const target::Target& target);
+void tell_notes(const spec::Spec& spec);  ///< what its overlays and -D changed
 /// The store's records of this kernel on the target's architecture; prints what is damaged to stderr.
-std::vector<Record> stored_records(const Spec& spec, const CommonOptions& options, const Target& target);
+std::vector<record::Record> stored_records(const spec::Spec& spec, const CommonOptions& options,
+                                           const target::Target& target);
 /// read_recordings; what cannot be read is Error(invalid_argument), not a failure of xtune.
-std::vector<Recording> read_given_recordings(const std::filesystem::path& path, const ReadOptions& options = {});
+std::vector<replay::Recording> read_given_recordings(const std::filesystem::path& path,
+                                                     const replay::ReadOptions& options = {});
 /// The warnings of a store to standard error, one for each cause: what differs by its line, file or artifact alone is
 /// told once, with how many there are.
 void tell_warnings(const std::vector<std::string>& warnings);
 /// "1 parameter", "2 parameters".
 std::string counted(std::uint64_t count, const std::string& what);
 /// Prints what is wrong with a recording, and how much of it is damaged, to stderr.
-void warn_of(const Recording& recording);
+void warn_of(const replay::Recording& recording);
 /// The one way of text to a terminal: control characters in it, which names, keys and paths of others may hold, are
 /// written as \x1b and the like; line ends and tabs stay.
 void write_text(std::FILE* stream, const std::string& text);

@@ -36,7 +36,7 @@ struct Row {
   std::string arch;
   Bindings problem;
   Bindings config;
-  SweptConfig swept;
+  run::SweptConfig swept;
 };
 
 /// How one of the named architectures came out.
@@ -66,14 +66,15 @@ std::vector<std::string> split_list(const std::string& text) {
 /// All cases of one spec, for one architecture after the other.
 class CompileRun {
  public:
-  CompileRun(const CompileOptions& options, EventLoop& loop, CompileService& compiler, const std::atomic<bool>& stop)
+  CompileRun(const CompileOptions& options, base::EventLoop& loop, ipc::CompileService& compiler,
+             const std::atomic<bool>& stop)
       : options_(options), loop_(loop), compiler_(compiler), stop_(stop) {
-    if (cache_disabled()) scratch_.emplace();
+    if (base::cache_disabled()) scratch_.emplace();
   }
 
   /// Throws Error where this architecture cannot be compiled for; what was compiled for others stays.
-  void compile_for(const Target& target, ArchSummary& summary) {
-    const Spec spec = load_spec_for(options_.path, options_.common, target);
+  void compile_for(const target::Target& target, ArchSummary& summary) {
+    const spec::Spec spec = load_spec_for(options_.path, options_.common, target);
     if (spec.space_only())
       throw Error(ErrorKind::invalid_spec,
                   options_.path + ": the spec describes a space alone; there is nothing to compile");
@@ -87,37 +88,39 @@ class CompileRun {
   CompileReport& report() { return report_; }
 
  private:
-  void compile_case(const Target& target, const Spec& spec, const Bindings& problem, ArchSummary& summary) {
-    const Space space = make_space(spec, problem, device_facts(target.device));
-    const CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain,
-                                     options_.sanitize);
+  void compile_case(const target::Target& target, const spec::Spec& spec, const Bindings& problem,
+                    ArchSummary& summary) {
+    const space::Space space = spec::make_space(spec, problem, device::device_facts(target.device));
+    const resolve::CandidateResolver resolver(spec, space, problem, target.device, target.arch,
+                                              target.backend.toolchain, options_.sanitize);
     const auto artifact_of = [&](std::uint64_t index) {
       return resolver.artifact_key(resolver.compile_request(space.at(index)));
     };
-    const std::vector<std::uint64_t> chosen = spread_sample(space, options_.limit, artifact_of);
+    const std::vector<std::uint64_t> chosen = search::spread_sample(space, options_.limit, artifact_of);
     if (chosen.size() < space.size())
       tell("{}: {} of {} configurations, drawn so that every parameter value is among them (--limit says how many)\n",
            target.arch, chosen.size(), space.size());
-    CompileSweep sweep(spec, space, resolver, target.backend.name,
-                       scratch_ ? scratch_->path() : options_.common.store_path(), loop_, compiler_);
+    run::CompileSweep sweep(spec, space, resolver, target.backend.name,
+                            scratch_ ? scratch_->path() : options_.common.store_path(), loop_, compiler_);
     std::vector<Row> rows;
-    for (SweptConfig& swept : sweep.compile(chosen, [this] { return stop_.load(); })) {
+    for (run::SweptConfig& swept : sweep.compile(chosen, [this] { return stop_.load(); })) {
       if (!swept.done) continue;
       ++summary.configurations;
       if (swept.outcome == Outcome::ok) ++summary.compiled;
       const Bindings config = resolver.config_bindings(space.at(swept.index));
       rows.push_back({target.arch, problem, config, std::move(swept)});
     }
-    std::sort(rows.begin(), rows.end(),
-              [&](const Row& a, const Row& b) { return config_text(spec, a.config) < config_text(spec, b.config); });
+    std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+      return report::config_text(spec, a.config) < report::config_text(spec, b.config);
+    });
     std::move(rows.begin(), rows.end(), std::back_inserter(report_.rows));
   }
 
   const CompileOptions& options_;
-  EventLoop& loop_;
-  CompileService& compiler_;
+  base::EventLoop& loop_;
+  ipc::CompileService& compiler_;
   const std::atomic<bool>& stop_;
-  std::optional<TemporaryDirectory> scratch_;  ///< in place of the store, where nothing is to be kept
+  std::optional<base::TemporaryDirectory> scratch_;  ///< in place of the store, where nothing is to be kept
   CompileReport report_;
 };
 
@@ -126,7 +129,7 @@ std::string cell(const std::optional<T>& value) {
   return value ? std::to_string(*value) : "-";
 }
 
-std::optional<std::int64_t> shared_of(const SweptConfig& swept) {
+std::optional<std::int64_t> shared_of(const run::SweptConfig& swept) {
   if (!swept.usage.static_shared_bytes && swept.launch.shared_bytes == 0) return std::nullopt;
   return swept.usage.static_shared_bytes.value_or(0) + swept.launch.shared_bytes;
 }
@@ -139,15 +142,15 @@ void print_text(const CompileReport& report) {
   if (report.several_cases) header.insert(header.begin() + 1, "problem");
   std::vector<std::vector<std::string>> cells;
   for (const auto& [arch, problem, config, swept] : report.rows) {
-    cells.push_back({arch, bindings_text(config), to_string(swept.outcome), cell(swept.usage.registers),
+    cells.push_back({arch, space::bindings_text(config), to_string(swept.outcome), cell(swept.usage.registers),
                      cell(swept.usage.spilled_bytes), cell(shared_of(swept)),
                      swept.cached ? "cached" : fmt::format("{:.2f} s", swept.seconds), first_line(swept.message)});
-    if (report.several_cases) cells.back().insert(cells.back().begin() + 1, bindings_text(problem));
+    if (report.several_cases) cells.back().insert(cells.back().begin() + 1, space::bindings_text(problem));
   }
-  print_out("{}", render_table(header, cells));
+  print_out("{}", report::render_table(header, cells));
   for (const ArchSummary& each : report.archs)
     if (each.error)
-      print_out("{}: {}\n", each.arch, printable(first_line(each.error->what())));
+      print_out("{}: {}\n", each.arch, base::printable(first_line(each.error->what())));
     else
       print_out("{}: {} of {} compiled\n", each.arch, each.compiled, each.configurations);
 }
@@ -156,10 +159,10 @@ nlohmann::ordered_json row_json(const Row& row, bool several_cases) {
   const auto number = [](const auto& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
   };
-  const SweptConfig& swept = row.swept;
+  const run::SweptConfig& swept = row.swept;
   nlohmann::ordered_json json{{"arch", row.arch}};
-  if (several_cases) json["problem"] = bindings_json(row.problem);
-  json["config"] = bindings_json(row.config);
+  if (several_cases) json["problem"] = report::bindings_json(row.problem);
+  json["config"] = report::bindings_json(row.config);
   json["key"] = swept.key;
   json["outcome"] = to_string(swept.outcome);
   json["registers"] = number(swept.usage.registers);
@@ -196,15 +199,15 @@ bool concerns_one_arch(const Error& error) {
 
 /// One target for each architecture of --arch, or the error that stands in its way. Of all of them before the first
 /// compiles: a misspelt one should not cost minutes. Throws where there is only one.
-std::vector<std::pair<ArchSummary, std::optional<Target>>> targets_of(const CompileOptions& options) {
+std::vector<std::pair<ArchSummary, std::optional<target::Target>>> targets_of(const CompileOptions& options) {
   std::vector<std::string> archs = split_list(options.common.arch);
   if (archs.empty()) archs.emplace_back();
-  std::vector<std::pair<ArchSummary, std::optional<Target>>> targets;
+  std::vector<std::pair<ArchSummary, std::optional<target::Target>>> targets;
   for (const std::string& arch : archs) {
-    TargetOptions target_options = options.common.target_options(TargetNeed::compiler);
+    target::TargetOptions target_options = options.common.target_options(target::TargetNeed::compiler);
     target_options.arch = arch;
     try {
-      Target target = target_for(options.path, options.common, target_options);
+      target::Target target = target_for(options.path, options.common, target_options);
       targets.emplace_back(ArchSummary{target.arch, 0, 0, {}}, std::move(target));
     } catch (const Error& error) {
       if (archs.size() == 1 || !concerns_one_arch(error)) throw;
@@ -215,8 +218,8 @@ std::vector<std::pair<ArchSummary, std::optional<Target>>> targets_of(const Comp
   return targets;
 }
 
-int compile_one(const CompileOptions& options, EventLoop& loop, CompileService& compiler, const std::atomic<bool>& stop,
-                std::vector<nlohmann::ordered_json>& answers) {
+int compile_one(const CompileOptions& options, base::EventLoop& loop, ipc::CompileService& compiler,
+                const std::atomic<bool>& stop, std::vector<nlohmann::ordered_json>& answers) {
   auto targets = targets_of(options);
   CompileRun run(options, loop, compiler, stop);
   int code = done;
@@ -244,13 +247,14 @@ int compile_one(const CompileOptions& options, EventLoop& loop, CompileService& 
 int compile(const CompileOptions& options) {
   SpecList list = list_specs(options.paths);
   read_all(list, options.common);
-  EventLoop loop;
+  base::EventLoop loop;
   std::atomic<bool> stop{false};
   const auto ask_to_stop = [&stop] { stop = true; };
-  const EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop)};
-  remove_abandoned_temporaries();
-  const TemporaryDirectory temporaries;
-  PooledCompileService compiler(loop, default_jobs(), compile_worker_command(default_jobs(), temporaries.path()));
+  const base::EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop)};
+  base::remove_abandoned_temporaries();
+  const base::TemporaryDirectory temporaries;
+  ipc::PooledCompileService compiler(loop, ipc::default_jobs(),
+                                     ipc::compile_worker_command(ipc::default_jobs(), temporaries.path()));
   std::vector<std::vector<nlohmann::ordered_json>> answers;
   const auto compile_item = [&](const SpecList::Item& item, std::vector<nlohmann::ordered_json>& own) {
     CompileOptions one = options;
@@ -280,7 +284,7 @@ void add_compile_command(CLI::App& app, Context& context) {
   command->get_option("--backend")
       ->description(
           fmt::format("{}, or auto: what --arch names; else that of a GPU that is here, else the first with a compiler",
-                      fmt::join(backend_names(), ", ")));
+                      fmt::join(device::backend_names(), ", ")));
   command->get_option("--arch")->description(
       "architectures to compile for, separated by commas: sm_80,sm_90a or gfx90a,gfx1030");
   command

@@ -39,7 +39,7 @@ double limit_of(const std::string& text) {
   if (rest == "%") share /= 100;
   if (error != std::errc() || !(rest.empty() || rest == "%") || !(share >= 0) || !(share <= 100))
     throw Error(ErrorKind::invalid_argument,
-                "--within '" + printable(text, 80) + "': write a share, for example 5% or 0.05");
+                "--within '" + base::printable(text, 80) + "': write a share, for example 5% or 0.05");
   if (rest.empty() && share >= 1)
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("--within {}: write {}% for {} per cent, or {}% for {} times the best", text, text, text,
@@ -49,13 +49,15 @@ double limit_of(const std::string& text) {
 
 /// The measured configurations of each case, and how their times compare with the case's best.
 struct Matrix {
-  std::vector<Bindings> problems, without;  ///< with measurements of their own, and without
-  std::vector<const StoredConfig*> rows;    ///< the configurations, or in `configs`: there may be millions
+  std::vector<Bindings> problems, without;       ///< with measurements of their own, and without
+  std::vector<const store::StoredConfig*> rows;  ///< the configurations, or in `configs`: there may be millions
   std::vector<Bindings> configs;
   std::vector<std::vector<double>> ratios;
-  Bindings config(std::size_t number) const { return rows.empty() ? configs[number] : config_bindings(*rows[number]); }
+  Bindings config(std::size_t number) const {
+    return rows.empty() ? configs[number] : store::config_bindings(*rows[number]);
+  }
   /// Problems that were measured only with another driver than the device has now: with which.
-  std::vector<std::pair<Bindings, DeviceInfo>> stale;
+  std::vector<std::pair<Bindings, device::DeviceInfo>> stale;
 };
 
 /// Goals that are maximised have negative scores.
@@ -69,41 +71,48 @@ double ratio_of(double score, double best) {
 template <class Item>
 struct Scores {
   std::vector<std::pair<Item, double>> best_first;  ///< with what ranks them
-  std::optional<DeviceInfo> stale;                  ///< as in Matrix
+  std::optional<device::DeviceInfo> stale;          ///< as in Matrix
 };
 
 /// Takes out what was measured with another driver than the device has now, where the rest is not empty; else returns
 /// the device that it was measured on.
 template <class Item, class DeviceOf>
-std::optional<DeviceInfo> keep_current(std::vector<Item>& own, const DeviceInfo& now, const DeviceOf& device_of) {
-  const auto is_current = [&](const Item item) { return same_driver(device_of(item), now); };
+std::optional<device::DeviceInfo> keep_current(std::vector<Item>& own, const device::DeviceInfo& now,
+                                               const DeviceOf& device_of) {
+  const auto is_current = [&](const Item item) { return record::same_driver(device_of(item), now); };
   if (own.empty()) return std::nullopt;
   if (std::none_of(own.begin(), own.end(), is_current)) return device_of(own.front());
   std::erase_if(own, [&](const Item item) { return !is_current(item); });
   return std::nullopt;
 }
 
-Scores<const Record*> scores_of(const Bindings& problem, const std::vector<Record>& records, const Target& target,
-                                const SpecFit& fit, const Criterion& criterion) {
-  std::vector<const Record*> own;
-  for (const Record& record : records)
-    if (record.problem == problem && same_device(record.device, target.device) && !is_sanitized(record) &&
-        fit.obstacle(record).empty())
+Scores<const record::Record*> scores_of(const Bindings& problem, const std::vector<record::Record>& records,
+                                        const target::Target& target, const record::SpecFit& fit,
+                                        const record::Criterion& criterion) {
+  std::vector<const record::Record*> own;
+  for (const record::Record& record : records)
+    if (record.problem == problem && record::same_device(record.device, target.device) &&
+        !record::is_sanitized(record) && fit.obstacle(record).empty())
       own.push_back(&record);
-  Scores<const Record*> scores;
-  scores.stale =
-      keep_current(own, target.device, [](const Record* record) -> const DeviceInfo& { return record->device; });
-  for (const Record* record : ranked(own, criterion)) scores.best_first.emplace_back(record, criterion.of(*record));
+  Scores<const record::Record*> scores;
+  scores.stale = keep_current(own, target.device,
+                              [](const record::Record* record) -> const device::DeviceInfo& { return record->device; });
+  for (const record::Record* record : record::ranked(own, criterion))
+    scores.best_first.emplace_back(record, criterion.of(*record));
   return scores;
 }
 
-Scores<const StoredConfig*> scores_of(const Bindings& problem, const StoreView& view, const Target& target,
-                                      const SpecFit& fit, const std::string& statistic) {
-  ConfigOrder own = view.members(problem, target.device, [&](const Record& record) { return fit.obstacle(record); });
-  Scores<const StoredConfig*> scores;
-  scores.stale = keep_current(own, target.device,
-                              [&](const StoredConfig* row) -> const DeviceInfo& { return view.device_of(*row); });
-  for (const StoredConfig* row : rank_configs(own, statistic)) scores.best_first.emplace_back(row, row->time_ms);
+Scores<const store::StoredConfig*> scores_of(const Bindings& problem, const store::StoreView& view,
+                                             const target::Target& target, const record::SpecFit& fit,
+                                             const std::string& statistic) {
+  store::ConfigOrder own =
+      view.members(problem, target.device, [&](const record::Record& record) { return fit.obstacle(record); });
+  Scores<const store::StoredConfig*> scores;
+  scores.stale = keep_current(own, target.device, [&](const store::StoredConfig* row) -> const device::DeviceInfo& {
+    return view.device_of(*row);
+  });
+  for (const store::StoredConfig* row : store::rank_configs(own, statistic))
+    scores.best_first.emplace_back(row, row->time_ms);
   return scores;
 }
 
@@ -111,9 +120,9 @@ Scores<const StoredConfig*> scores_of(const Bindings& problem, const StoreView& 
 /// names by their places.
 class Numbers {
  public:
-  std::size_t of(const Record* record) { return number(record->config, by_config_); }
-  std::size_t of(const StoredConfig* row) {
-    if (!row->names) return number(config_bindings(*row), by_config_);
+  std::size_t of(const record::Record* record) { return number(record->config, by_config_); }
+  std::size_t of(const store::StoredConfig* row) {
+    if (!row->names) return number(store::config_bindings(*row), by_config_);
     if (!last_ || *last_ != *row->names) by_values_ = &by_names_[*(last_ = *row->names)];
     return number(row->values, *by_values_);
   }
@@ -133,8 +142,8 @@ class Numbers {
   std::optional<std::string_view> last_;
 };
 
-void keep_config(Matrix& matrix, const Record* record) { matrix.configs.push_back(record->config); }
-void keep_config(Matrix& matrix, const StoredConfig* row) { matrix.rows.push_back(row); }
+void keep_config(Matrix& matrix, const record::Record* record) { matrix.configs.push_back(record->config); }
+void keep_config(Matrix& matrix, const store::StoredConfig* row) { matrix.rows.push_back(row); }
 
 /// scores(problem) of each problem.
 template <class ScoresOf>
@@ -163,13 +172,13 @@ Matrix matrix_of(const std::vector<Bindings>& problems, const ScoresOf& scores_o
   return matrix;
 }
 
-Matrix matrix_of(const Spec& spec, const std::vector<Bindings>& problems, const StoredAnswers& stored,
-                 const Target& target) {
-  const Objective objective(spec);
+Matrix matrix_of(const spec::Spec& spec, const std::vector<Bindings>& problems, const StoredAnswers& stored,
+                 const target::Target& target) {
+  const record::Objective objective(spec);
   const auto fit = [&](const Bindings& problem) {
-    return SpecFit(spec, problem, target.device, target.arch, target.backend.toolchain);
+    return record::SpecFit(spec, problem, target.device, target.arch, target.backend.toolchain);
   };
-  if (const StoreView* const view = stored.view())
+  if (const store::StoreView* const view = stored.view())
     return matrix_of(problems, [&](const Bindings& problem) {
       return scores_of(problem, *view, target, fit(problem), spec.measure.statistic);
     });
@@ -178,7 +187,7 @@ Matrix matrix_of(const Spec& spec, const std::vector<Bindings>& problems, const 
   });
 }
 
-std::vector<Bindings> problems_of(const Spec& spec, const StoredAnswers& answers, bool stored) {
+std::vector<Bindings> problems_of(const spec::Spec& spec, const StoredAnswers& answers, bool stored) {
   if (!stored) return spec.cases;
   std::set<Bindings> problems;
   const auto add = [&](const Bindings& problem) {
@@ -186,9 +195,9 @@ std::vector<Bindings> problems_of(const Spec& spec, const StoredAnswers& answers
                    [](const auto& a, const auto& b) { return a.first == b.first; }))
       problems.insert(problem);
   };
-  if (const StoreView* const view = answers.view())
-    for (const NamedProblem& problem : view->problems()) add(problem.sizes);
-  for (const Record& record : answers.records()) add(record.problem);
+  if (const store::StoreView* const view = answers.view())
+    for (const store::NamedProblem& problem : view->problems()) add(problem.sizes);
+  for (const record::Record& record : answers.records()) add(record.problem);
   return {problems.begin(), problems.end()};
 }
 
@@ -197,8 +206,8 @@ std::string method_of(const dispatch::Cover& cover) {
   return "greedy";
 }
 
-nlohmann::ordered_json cover_json(const Spec& spec, const Matrix& matrix, const dispatch::Cover& cover, double limit,
-                                  const DeviceInfo& now) {
+nlohmann::ordered_json cover_json(const spec::Spec& spec, const Matrix& matrix, const dispatch::Cover& cover,
+                                  double limit, const device::DeviceInfo& now) {
   nlohmann::ordered_json json{{"kernel", spec.kernel.name},
                               {"within", limit - 1},
                               {"method", method_of(cover)},
@@ -209,17 +218,18 @@ nlohmann::ordered_json cover_json(const Spec& spec, const Matrix& matrix, const 
     nlohmann::ordered_json serves = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < matrix.problems.size(); ++i)
       if (cover.served_by[i] == config)
-        serves.push_back({{"problem", bindings_json(matrix.problems[i])},
+        serves.push_back({{"problem", report::bindings_json(matrix.problems[i])},
                           {"ratio", cover.ratio[i]},
                           {"within", cover.ratio[i] <= limit}});
-    json["configs"].push_back({{"config", bindings_json(matrix.config(config))}, {"serves", std::move(serves)}});
+    json["configs"].push_back(
+        {{"config", report::bindings_json(matrix.config(config))}, {"serves", std::move(serves)}});
   }
   json["stale"] = nlohmann::ordered_json::array();
   for (const auto& [problem, device] : matrix.stale)
     json["stale"].push_back(
-        {{"problem", bindings_json(problem)}, {"driver", {{"measured", device.driver}, {"now", now.driver}}}});
+        {{"problem", report::bindings_json(problem)}, {"driver", {{"measured", device.driver}, {"now", now.driver}}}});
   json["not_measured"] = nlohmann::ordered_json::array();
-  for (const Bindings& problem : matrix.without) json["not_measured"].push_back(bindings_json(problem));
+  for (const Bindings& problem : matrix.without) json["not_measured"].push_back(report::bindings_json(problem));
   return json;
 }
 
@@ -227,8 +237,8 @@ std::string percent(double ratio) {
   return std::isfinite(ratio) ? fmt::format("{:.1f} %", (ratio - 1) * 100) : "not measured";
 }
 
-void print_text(const Spec& spec, const Matrix& matrix, const dispatch::Cover& cover, double limit, std::size_t most,
-                const DeviceInfo& now) {
+void print_text(const spec::Spec& spec, const Matrix& matrix, const dispatch::Cover& cover, double limit,
+                std::size_t most, const device::DeviceInfo& now) {
   const std::size_t cases = matrix.problems.size();
   const char* how = cover.smallest          ? "exact: no smaller set does"
                     : cover.within == cases ? "greedy: a smaller set may do"
@@ -239,19 +249,20 @@ void print_text(const Spec& spec, const Matrix& matrix, const dispatch::Cover& c
     print_out("{} for {} of {}, within {} of the best ({})\n", counted(cover.configs.size(), "configuration"),
               cover.within, counted(cases, "case"), percent(limit), how);
   for (const std::size_t config : cover.configs) {
-    print_out("{}\n", config_text(spec, matrix.config(config)));
+    print_out("{}\n", report::config_text(spec, matrix.config(config)));
     for (std::size_t i = 0; i < cases; ++i)
       if (cover.served_by[i] == config)
         print_out("  {}: {} above its best{}\n",
-                  matrix.problems[i].empty() ? "(no sizes)" : bindings_text(matrix.problems[i]),
+                  matrix.problems[i].empty() ? "(no sizes)" : space::bindings_text(matrix.problems[i]),
                   percent(cover.ratio[i]), cover.ratio[i] <= limit ? "" : ", beyond the limit");
   }
   for (std::size_t i = 0; i < cases; ++i)
-    if (!cover.served_by[i]) print_out("{}: none of these was measured\n", bindings_text(matrix.problems[i]));
+    if (!cover.served_by[i]) print_out("{}: none of these was measured\n", space::bindings_text(matrix.problems[i]));
   for (const auto& [problem, device] : matrix.stale)
-    print_out("{}: stale: {}; `xtune run` measures again\n", bindings_text(problem), driver_change(device, now));
+    print_out("{}: stale: {}; `xtune run` measures again\n", space::bindings_text(problem),
+              record::driver_change(device, now));
   for (const Bindings& problem : matrix.without)
-    print_out("{}: nothing measured; `xtune run` measures it\n", bindings_text(problem));
+    print_out("{}: nothing measured; `xtune run` measures it\n", space::bindings_text(problem));
   if (cover.too_many)
     print_out(
         "no {} serve all cases: --max-configs or --within must grow, or more configurations be measured on all "
@@ -262,9 +273,9 @@ void print_text(const Spec& spec, const Matrix& matrix, const dispatch::Cover& c
 int show(const CoverOptions& options) {
   const double limit = limit_of(options.within);
   // Before the device is asked for: that may make the folder of the default store.
-  require_store(options.common.store_path());
-  const Target target = target_for(options.path, options.common, TargetNeed::device_or_named);
-  const Spec spec = load_spec_for(options.path, options.common, target);
+  store::require_store(options.common.store_path());
+  const target::Target target = target_for(options.path, options.common, target::TargetNeed::device_or_named);
+  const spec::Spec spec = load_spec_for(options.path, options.common, target);
   const StoredAnswers stored(spec, options.common, target);
   const Matrix matrix = matrix_of(spec, problems_of(spec, stored, options.stored), stored, target);
   const dispatch::Cover cover = dispatch::smallest_cover(matrix.ratios, limit, options.most);

@@ -12,30 +12,30 @@
 namespace xtune::cli {
 namespace {
 
-std::vector<BackendState> states_of(const std::string& backend) {
-  std::vector<BackendState> states;
-  if (backend != "auto") require_backend(backend);  // refuses an unknown name
+std::vector<target::BackendState> states_of(const std::string& backend) {
+  std::vector<target::BackendState> states;
+  if (backend != "auto") device::require_backend(backend);  // refuses an unknown name
   // A program has no device of its own.
-  for (const BackendFacts& facts : all_backends())
-    if (facts.source != SourceKind::program && (backend == "auto" || backend == facts.name))
-      states.push_back(find_backend(facts.name, true));
+  for (const device::BackendFacts& facts : device::all_backends())
+    if (facts.source != device::SourceKind::program && (backend == "auto" || backend == facts.name))
+      states.push_back(target::find_backend(facts.name, true));
   return states;
 }
 
-void print_text(const std::vector<BackendState>& states) {
+void print_text(const std::vector<target::BackendState>& states) {
   std::vector<std::vector<std::string>> rows;
-  for (const BackendState& state : states)
-    for (const DeviceInfo& device : state.devices)
+  for (const target::BackendState& state : states)
+    for (const device::DeviceInfo& device : state.devices)
       rows.push_back({state.name, std::to_string(device.index), device.name, device.arch,
                       std::to_string(device.compute_units),
-                      device.memory_bytes ? human_bytes(static_cast<std::uint64_t>(device.memory_bytes)) : "-",
-                      human_bytes(static_cast<std::uint64_t>(device.shared_per_block_optin)), device.driver});
+                      device.memory_bytes ? base::human_bytes(static_cast<std::uint64_t>(device.memory_bytes)) : "-",
+                      base::human_bytes(static_cast<std::uint64_t>(device.shared_per_block_optin)), device.driver});
   if (!rows.empty())
-    print_out(
-        "{}",
-        render_table({"backend", "device", "name", "arch", "compute units", "memory", "shared/block", "driver"}, rows));
+    print_out("{}",
+              report::render_table(
+                  {"backend", "device", "name", "arch", "compute units", "memory", "shared/block", "driver"}, rows));
   print_out("\n");
-  for (const BackendState& state : states) {
+  for (const target::BackendState& state : states) {
     if (state.devices.empty()) print_out("{}: no device: {}\n", state.name, state.device_reason);
     print_out("{}: compiler: {}\n", state.name,
               state.toolchain.empty() ? "none: " + state.toolchain_reason : state.toolchain);
@@ -52,12 +52,12 @@ void add_devices_command(CLI::App& app, Context& context) {
   add_common_options(*command, options);
   command->get_option("--backend")->description("cuda, hip, host, kokkos, or auto: all of them");
   command->callback([&context] {
-    const std::vector<BackendState> states = states_of(options.backend);
+    const std::vector<target::BackendState> states = states_of(options.backend);
     bool any = false;
-    for (const BackendState& state : states) any = any || !state.devices.empty();
+    for (const target::BackendState& state : states) any = any || !state.devices.empty();
     if (options.json()) {
       nlohmann::json json = nlohmann::json::array();
-      for (const BackendState& state : states) json.push_back(to_json(state));
+      for (const target::BackendState& state : states) json.push_back(target::to_json(state));
       print_json(nlohmann::ordered_json{{"backends", json}});
     } else {
       print_text(states);

@@ -23,51 +23,52 @@ struct ImportOptions {
 };
 
 std::string stem_of(const ImportOptions& options) {
-  return file_stem(options.name.empty() ? recording_name(options.path) : options.name);
+  return file_stem(options.name.empty() ? replay::recording_name(options.path) : options.name);
 }
 
 /// Where the store keeps records of this kernel and architecture; the same for a cache that is imported again, of which
 /// the newer import then stands for both.
-std::filesystem::path stored_file(const std::filesystem::path& store, const Recording& recording,
+std::filesystem::path stored_file(const std::filesystem::path& store, const replay::Recording& recording,
                                   const std::string& stem) {
-  const std::string kernel = kernel_name_of(recording, stem);
+  const std::string kernel = replay::kernel_name_of(recording, stem);
   const std::string what =
-      stem + "\n" + kernel + "\n" + recording.device.name + "\n" + bindings_text(recording.problem);
-  return std::filesystem::absolute(store) / "records" / path_component(recording.device.arch) / path_component(kernel) /
-         ("kernel-tuner-" + sha256(what).substr(0, 16) + ".jsonl");
+      stem + "\n" + kernel + "\n" + recording.device.name + "\n" + space::bindings_text(recording.problem);
+  return std::filesystem::absolute(store) / "records" / record::path_component(recording.device.arch) /
+         record::path_component(kernel) / ("kernel-tuner-" + base::sha256(what).substr(0, 16) + ".jsonl");
 }
 
 int import_kernel_tuner(const ImportOptions& options) {
-  const std::vector<Recording> read = read_given_recordings(options.path);
-  const Recording& recording = read.front();
+  const std::vector<replay::Recording> read = read_given_recordings(options.path);
+  const replay::Recording& recording = read.front();
   if (recording.source != "Kernel Tuner" || read.size() != 1)
     throw Error(ErrorKind::invalid_argument,
                 options.path + ": xtune's own records need no import; `xtune run --recording` replays them");
   warn_of(recording);
   const std::string stem = stem_of(options);
-  const ImportedTexts texts = import_texts(recording, stem, std::filesystem::path(options.path).filename().string());
+  const replay::ImportedTexts texts =
+      replay::import_texts(recording, stem, std::filesystem::path(options.path).filename().string());
   std::filesystem::path spec, stored;
   if (!options.store.empty()) {
     stored = stored_file(options.store, recording, stem);
-    write_file_atomically(stored, texts.records);
+    base::write_file_atomically(stored, texts.records);
   }
   if (options.store.empty() || !options.folder.empty()) {
     const std::filesystem::path folder = options.folder.empty() ? "." : options.folder;
-    write_file_atomically(folder / (stem + ".configs.csv"), texts.configs);
-    write_file_atomically(folder / (stem + ".jsonl"), texts.records);
+    base::write_file_atomically(folder / (stem + ".configs.csv"), texts.configs);
+    base::write_file_atomically(folder / (stem + ".jsonl"), texts.records);
     // Last, and only when it is sound: a spec that is there is one that works.
     spec = folder / (stem + ".toml");
-    parse_spec(texts.spec, spec.string(), folder);
-    write_file_atomically(spec, texts.spec);
+    spec::parse_spec(texts.spec, spec.string(), folder);
+    base::write_file_atomically(spec, texts.spec);
   }
 
   std::map<Outcome, std::uint64_t> counts;
-  for (const RecordedConfig& config : recording.configs) ++counts[config.outcome];
+  for (const replay::RecordedConfig& config : recording.configs) ++counts[config.outcome];
   if (options.format == "json") {
     nlohmann::ordered_json json;
     if (!spec.empty()) json["spec"] = spec.string();
     if (!stored.empty()) json["stored"] = stored.string();
-    json["kernel"] = kernel_name_of(recording, stem);
+    json["kernel"] = replay::kernel_name_of(recording, stem);
     json["device"] = recording.device.name;
     json["arch"] = recording.device.arch;
     json["configs"] = recording.space.size();
@@ -81,7 +82,7 @@ int import_kernel_tuner(const ImportOptions& options) {
   for (const auto& [outcome, count] : counts)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
   print_out("{}: {} configurations of {} on {} ({})\n", options.path, recording.space.size(),
-            kernel_name_of(recording, stem), recording.device.name, text);
+            replay::kernel_name_of(recording, stem), recording.device.name, text);
   if (!spec.empty()) print_out("  {}, {}.configs.csv and {}.jsonl beside it\n", spec.string(), stem, stem);
   if (!stored.empty())
     print_out("  {}: records of the architecture {} in the store\n", stored.string(), recording.device.arch);

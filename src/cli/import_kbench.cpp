@@ -20,21 +20,21 @@ struct KbenchCommand {
   std::string path, folder = ".", name, build_opts, device = "host", format = "text";
 };
 
-KbenchOptions options_of(const KbenchCommand& command) {
-  KbenchOptions options;
+replay::KbenchOptions options_of(const KbenchCommand& command) {
+  replay::KbenchOptions options;
   options.device = command.device;
-  for (const Text& word : split_command({command.build_opts, Location{"--build-opts", 0, 0}}))
+  for (const spec::Text& word : spec::split_command({command.build_opts, spec::Location{"--build-opts", 0, 0}}))
     options.build_opts.push_back(word.text);
   return options;
 }
 
 /// How many configurations the spec has, whose list of them lies in the folder. A spec that is written is one that
 /// works.
-std::uint64_t counted_configs(const KbenchCommand& command, const KbenchSpec& each, const fs::path& folder) {
+std::uint64_t counted_configs(const KbenchCommand& command, const replay::KbenchSpec& each, const fs::path& folder) {
   try {
-    if (!each.configs.empty()) write_file_atomically(folder / (each.stem + ".configs.csv"), each.configs);
-    const Spec spec = parse_spec(each.spec, each.stem + ".toml", folder);
-    return make_space(spec, spec.cases.front(), {}).size();
+    if (!each.configs.empty()) base::write_file_atomically(folder / (each.stem + ".configs.csv"), each.configs);
+    const spec::Spec spec = spec::parse_spec(each.spec, each.stem + ".toml", folder);
+    return spec::make_space(spec, spec.cases.front(), {}).size();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::io) throw;
     if (error.kind() == ErrorKind::nothing_valid)
@@ -44,25 +44,25 @@ std::uint64_t counted_configs(const KbenchCommand& command, const KbenchSpec& ea
 }
 
 int import_file(const KbenchCommand& command) {
-  const KbenchOptions options = options_of(command);
+  const replay::KbenchOptions options = options_of(command);
   std::string text;
   try {
-    text = read_file(command.path, std::uint64_t{16} << 20);
+    text = base::read_file(command.path, std::uint64_t{16} << 20);
   } catch (const Error& error) {
     throw Error(ErrorKind::invalid_argument, error.what());
   }
   const std::string stem = file_stem(command.name.empty() ? fs::path(command.path).stem().string() : command.name);
-  const std::vector<KbenchSpec> specs = import_kbench(text, command.path, stem, options);
+  const std::vector<replay::KbenchSpec> specs = replay::import_kbench(text, command.path, stem, options);
   std::vector<std::uint64_t> configs;
-  const TemporaryDirectory trial;
-  for (const KbenchSpec& each : specs) configs.push_back(counted_configs(command, each, trial.path()));
+  const base::TemporaryDirectory trial;
+  for (const replay::KbenchSpec& each : specs) configs.push_back(counted_configs(command, each, trial.path()));
   const fs::path folder = command.folder;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    const KbenchSpec& each = specs[i];
+    const replay::KbenchSpec& each = specs[i];
     const fs::path path = folder / (each.stem + ".toml");
-    if (!each.configs.empty()) write_file_atomically(folder / (each.stem + ".configs.csv"), each.configs);
-    write_file_atomically(path, each.spec);
+    if (!each.configs.empty()) base::write_file_atomically(folder / (each.stem + ".configs.csv"), each.configs);
+    base::write_file_atomically(path, each.spec);
     list.push_back({{"spec", path.string()}, {"kernel", each.kernel}, {"configs", configs[i]}});
     if (command.format == "text")
       print_out("{}: {} of {}; `xtune run {}` tunes it\n", path.string(), counted(configs[i], "configuration"),
@@ -86,7 +86,7 @@ void add_import_kbench(CLI::App& import, Context& context) {
   command->add_option("--build-opts", options.build_opts,
                       "words for `mojo build`, such as \"-O3 --target-accelerator sm_90\"");
   command->add_option("--device", options.device, "what the benchmark runs on: the backend of its devices")
-      ->check(one_of(backends_of(SourceKind::cuda_cpp)))
+      ->check(one_of(device::backends_of(device::SourceKind::cuda_cpp)))
       ->capture_default_str();
   command->add_option("--format", options.format, "text, or json: JSON alone on standard output")
       ->check(one_of({"text", "json"}))

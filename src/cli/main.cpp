@@ -98,7 +98,7 @@ int answer_parse_error(const CLI::App& app, const cli::Words& words, const CLI::
   return refuse(app, words, cli::parse_error_text(app, words, error), argc, argv);
 }
 
-int run(int argc, char** argv) {
+int run_program(int argc, char** argv) {
   argc = take_sbatch_options(argc, argv);
   const cli::Words words = cli::usual_words({argv + 1, argv + std::max(argc, 1)});
   CLI::App app{"xtune finds the fastest configuration of a GPU kernel on the GPU you have, and remembers it.", "xtune"};
@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   try {
-    const int code = run(argc, argv);
+    const int code = run_program(argc, argv);
     // What was flushed earlier, and failed, shows in the stream's state alone.
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
       cli::tell("xtune: standard output cannot be written\n");

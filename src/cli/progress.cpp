@@ -26,7 +26,7 @@ std::size_t terminal_width() {
 
 }  // namespace
 
-ProgressPrinter::ProgressPrinter(const Spec& spec, const std::string& log_path, Verbosity verbosity)
+ProgressPrinter::ProgressPrinter(const spec::Spec& spec, const std::string& log_path, Verbosity verbosity)
     : spec_(spec), log_path_(log_path), verbosity_(verbosity), terminal_(isatty(STDERR_FILENO) == 1) {
   if (log_path.empty()) return;
   log_ = std::fopen(log_path.c_str(), "ae");
@@ -37,30 +37,30 @@ ProgressPrinter::~ProgressPrinter() {
   if (log_) std::fclose(log_);
 }
 
-std::string ProgressPrinter::entry(const Record& record, const std::string& log, bool from_store) const {
-  std::string text = bindings_text(record.problem);
+std::string ProgressPrinter::entry(const record::Record& record, const std::string& log, bool from_store) const {
+  std::string text = space::bindings_text(record.problem);
   if (!text.empty()) text += " | ";
-  text += fmt::format("{} | {} | {}", config_text(spec_, record.config), to_string(record.outcome),
+  text += fmt::format("{} | {} | {}", report::config_text(spec_, record.config), to_string(record.outcome),
                       from_store ? "from the store" : record.stage);
   if (record.outcome == Outcome::ok)
-    text += fmt::format(" | median {} min {} noise {:.2f} % of {} samples", human_time_ms(record.time_ms.median),
-                        human_time_ms(record.time_ms.min), record.time_ms.noise * 100, record.time_ms.count);
+    text += fmt::format(" | median {} min {} noise {:.2f} % of {} samples", base::human_time_ms(record.time_ms.median),
+                        base::human_time_ms(record.time_ms.min), record.time_ms.noise * 100, record.time_ms.count);
   if (!from_store) text += fmt::format(" | compile {:.3f} s, device {:.3f} s", record.compile_s, record.bench_s);
   if (record.usage.registers)
     text += fmt::format(" | {} registers, {} spilled bytes", *record.usage.registers,
                         record.usage.spilled_bytes.value_or(0));
   text += '\n';
-  if (!record.message.empty()) text += fmt::format("  {}\n", printable(record.message));
+  if (!record.message.empty()) text += fmt::format("  {}\n", base::printable(record.message));
   std::string_view rest = log;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    text += fmt::format("    {}\n", printable(rest.substr(0, end)));
+    text += fmt::format("    {}\n", base::printable(rest.substr(0, end)));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return text;
 }
 
-void ProgressPrinter::on_record(const Record& record, const std::string& log, bool from_store) {
+void ProgressPrinter::on_record(const record::Record& record, const std::string& log, bool from_store) {
   if (!log_) return;
   const std::string text = entry(record, log, from_store);
   if (std::fwrite(text.data(), 1, text.size(), log_) == text.size() && std::fflush(log_) == 0) return;
@@ -70,23 +70,24 @@ void ProgressPrinter::on_record(const Record& record, const std::string& log, bo
   on_warning("--log " + log_path_ + ": " + why + "; what follows is not logged");
 }
 
-std::string ProgressPrinter::line(const Progress& progress) const {
+std::string ProgressPrinter::line(const run::Progress& progress) const {
   std::string text = fmt::format("[{}/{}]", progress.done, progress.total);
   if (progress.best)
-    text += fmt::format(" best {}", human_time_ms(statistic(progress.best->time_ms, spec_.measure.statistic)));
+    text += fmt::format(" best {}",
+                        base::human_time_ms(measure::statistic(progress.best->time_ms, spec_.measure.statistic)));
   const double fresh = static_cast<double>(progress.done - progress.from_store);
   if (progress.elapsed_s > 0 && fresh > 0) {
     const double rate = fresh / progress.elapsed_s;
     text += fmt::format(" | {:.1f} configs/s", rate);
     if (progress.total > progress.done)
-      text += fmt::format(", {} left", human_seconds(static_cast<double>(progress.total - progress.done) / rate));
+      text += fmt::format(", {} left", base::human_seconds(static_cast<double>(progress.total - progress.done) / rate));
   }
   text += fmt::format(" | {} compiling, {} waiting", progress.compiling, progress.waiting);
-  if (progress.best) text += " | " + config_text(spec_, progress.best->config);
+  if (progress.best) text += " | " + report::config_text(spec_, progress.best->config);
   return text;
 }
 
-void ProgressPrinter::on_progress(const Progress& progress) {
+void ProgressPrinter::on_progress(const run::Progress& progress) {
   if (verbosity_ != Verbosity::all) return;
   const bool last = progress.done >= progress.total;
   const double interval = terminal_ ? terminal_interval_s : plain_interval_s;

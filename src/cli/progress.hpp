@@ -9,28 +9,28 @@
 namespace xtune::cli {
 
 /// Prints progress and warnings; keeps the --log file with each configuration's outcome, times and compiler output.
-class ProgressPrinter final : public TuneObserver {
+class ProgressPrinter final : public run::TuneObserver {
  public:
   /// log_path: empty for none. Throws Error(invalid_argument) when the log cannot be opened; one that cannot be written
   /// costs a warning.
   enum class Verbosity { all, quiet, warnings };  ///< quiet: no progress
-  ProgressPrinter(const Spec& spec, const std::string& log_path, Verbosity verbosity);
+  ProgressPrinter(const spec::Spec& spec, const std::string& log_path, Verbosity verbosity);
   ~ProgressPrinter() override;
   ProgressPrinter(const ProgressPrinter&) = delete;
   ProgressPrinter& operator=(const ProgressPrinter&) = delete;
 
-  void on_record(const Record& record, const std::string& log, bool from_store) override;
+  void on_record(const record::Record& record, const std::string& log, bool from_store) override;
   bool wants_stored() const override { return log_ != nullptr; }
-  void on_progress(const Progress& progress) override;
+  void on_progress(const run::Progress& progress) override;
   void on_note(const std::string& text) override;
   void on_warning(const std::string& text) override;
   /// Ends the line, so that what follows starts on its own.
   void finish();
 
  private:
-  std::string line(const Progress& progress) const;
-  std::string entry(const Record& record, const std::string& log, bool from_store) const;
-  const Spec& spec_;
+  std::string line(const run::Progress& progress) const;
+  std::string entry(const record::Record& record, const std::string& log, bool from_store) const;
+  const spec::Spec& spec_;
   std::string log_path_;
   std::FILE* log_ = nullptr;
   Verbosity verbosity_;

@@ -42,16 +42,16 @@ void RunCommand::join(const std::string& arch) {
 void RunCommand::join_study(const std::string& arch) {
   session_.take_seat(options_.common.store_path());
   rank_ = session_.rank;
-  if (const auto component = environment_variable("XTUNE_COMPONENT"); component && !spec_.replays())
-    require_one_device(options_.common.store_path(), rank_->study, *component, target_.device.name, arch);
-  const std::filesystem::path study = study_folder(options_.common.store_path(), rank_->study);
-  answer_.emplace(session_.claims_on_answers(study / path_component(arch) / "speaker"),
+  if (const auto component = cluster::environment_variable("XTUNE_COMPONENT"); component && !spec_.replays())
+    cluster::require_one_device(options_.common.store_path(), rank_->study, *component, target_.device.name, arch);
+  const std::filesystem::path study = cluster::study_folder(options_.common.store_path(), rank_->study);
+  answer_.emplace(session_.claims_on_answers(study / record::path_component(arch) / "speaker"),
                   spec_.kernel.name + (options_.common.suite ? "\n" + options_.path : ""));
   speaks_ = answer_->own();
   if (!speaks_) return;
   if (tells_progress())
     tell("one of {} processes ({}), which share the work through {}\n", rank_->size, rank_->launcher,
-         printable(options_.common.store_path().string()));
+         base::printable(options_.common.store_path().string()));
   if (rank_->local_size > 1 && !target_.further.empty())
     tell(
         "warning: {} processes of this node see the same {} devices and will disturb each other: give each its own "
@@ -59,18 +59,18 @@ void RunCommand::join_study(const std::string& arch) {
         rank_->local_size, target_.further.size() + 1);
 }
 
-TuneResult RunCommand::tune_case(const Bindings& problem, EventLoop& loop, CompileService& compiler,
-                                 const std::vector<BenchService*>& benches, Clock& clock, ProgressPrinter& printer,
-                                 std::vector<Bindings> only) {
-  const TemporaryDirectory scratch;
-  TuneOptions options;
+run::TuneResult RunCommand::tune_case(const Bindings& problem, base::EventLoop& loop, ipc::CompileService& compiler,
+                                      const std::vector<ipc::BenchService*>& benches, base::Clock& clock,
+                                      ProgressPrinter& printer, std::vector<Bindings> only) {
+  const base::TemporaryDirectory scratch;
+  run::TuneOptions options;
   options.store = keeps() ? options_.common.store_path() : scratch.path() / "store";
   options.scratch = scratch.path();
   if (keeps() && !records_)
-    records_ = std::make_unique<GrowingRecords>(options.store, target_.device.arch, spec_.kernel.name,
-                                                spec_.measure.statistic);
+    records_ = std::make_unique<store::GrowingRecords>(options.store, target_.device.arch, spec_.kernel.name,
+                                                       spec_.measure.statistic);
   options.records = records_.get();
-  options.attempt = new_attempt();
+  options.attempt = run::new_attempt();
   options.drain = &session_.drain;
   options.sanitize = options_.sanitize;
   options.fresh = options_.fresh;
@@ -78,12 +78,12 @@ TuneResult RunCommand::tune_case(const Bindings& problem, EventLoop& loop, Compi
   options.transfer = options_.transfer == "auto";
   options.top = options_.top;
   options.only = std::move(only);
-  if (spec_.objective.across == ObjectiveSpec::Across::each) options.best_only = options_.rows;
-  std::optional<SharedStudy> peers;
+  if (spec_.objective.across == spec::ObjectiveSpec::Across::each) options.best_only = options_.rows;
+  std::optional<cluster::SharedStudy> peers;
   if (rank_) {
-    const SharedStudy::Place place{options.store, target_.device.arch, spec_.kernel.name, problem};
+    const cluster::SharedStudy::Place place{options.store, target_.device.arch, spec_.kernel.name, problem};
     try {
-      options.peers = &peers.emplace(loop, system_clock(), place, *rank_, options.attempt);
+      options.peers = &peers.emplace(loop, base::system_clock(), place, *rank_, options.attempt);
     } catch (const Error& error) {
       tell("warning: {}; this process does all of this case\n", error.what());
     }
@@ -92,7 +92,7 @@ TuneResult RunCommand::tune_case(const Bindings& problem, EventLoop& loop, Compi
   RunObserver observer(printer, session_.progress ? &*session_.progress : nullptr,
                        session_.rule && !spec_.replays() ? &*session_.rule : nullptr, spec_, options_.path, problem,
                        target_.device);
-  TuneResult result = tune(spec_, problem, target_, options, loop, compiler, benches, clock, observer, stop_);
+  run::TuneResult result = run::tune(spec_, problem, target_, options, loop, compiler, benches, clock, observer, stop_);
   observer.end(result);
   return result;
 }
@@ -111,13 +111,14 @@ std::vector<nlohmann::ordered_json> RunCommand::results() const {
   return list;
 }
 
-void RunCommand::show(std::size_t number, const TuneResult& result, nlohmann::ordered_json json) {
-  if (spec_.objective.across != ObjectiveSpec::Across::each) tuned_by_case_.emplace(number, result);
-  if (!best_of(result.all(), Objective(spec_).criterion(result.problem, result.device))) code_ = nothing_valid;
-  const std::vector<FailureGroup> failures = failure_groups(result);
+void RunCommand::show(std::size_t number, const run::TuneResult& result, nlohmann::ordered_json json) {
+  if (spec_.objective.across != spec::ObjectiveSpec::Across::each) tuned_by_case_.emplace(number, result);
+  if (!record::best_of(result.all(), record::Objective(spec_).criterion(result.problem, result.device)))
+    code_ = nothing_valid;
+  const std::vector<report::FailureGroup> failures = report::failure_groups(result);
   // Who asks for the sanitizers asks whether they find something.
   if (options_.sanitize &&
-      std::any_of(failures.begin(), failures.end(), [](const FailureGroup& group) { return group.sanitizer; }))
+      std::any_of(failures.begin(), failures.end(), [](const report::FailureGroup& group) { return group.sanitizer; }))
     code_ = nothing_valid;
   if (options_.common.json())
     results_[number] = std::move(json);
@@ -125,9 +126,9 @@ void RunCommand::show(std::size_t number, const TuneResult& result, nlohmann::or
     print_case(result);
 }
 
-void RunCommand::print_case(const TuneResult& result) {
-  if (!result.problem.empty()) say(fmt::format("\nproblem: {}\n", bindings_text(result.problem)));
-  say(run_text(spec_, result, options_.rows));
+void RunCommand::print_case(const run::TuneResult& result) {
+  if (!result.problem.empty()) say(fmt::format("\nproblem: {}\n", space::bindings_text(result.problem)));
+  say(report::run_text(spec_, result, options_.rows));
 }
 
 void RunCommand::say(const std::string& text) {
@@ -140,20 +141,20 @@ void RunCommand::say(const std::string& text) {
 }
 
 bool RunCommand::chooses_across() const {
-  return spec_.objective.across != ObjectiveSpec::Across::each && tuned_by_case_.size() > 1 && !session_.ends();
+  return spec_.objective.across != spec::ObjectiveSpec::Across::each && tuned_by_case_.size() > 1 && !session_.ends();
 }
 
 void RunCommand::show_across() {
-  std::vector<RunCase> cases;
-  for (const TuneResult& each : tuned_) cases.push_back({&spec_, &each});
-  const std::vector<Record> stored =
-      stored_counts() ? stored_records(spec_, options_.common, target_) : std::vector<Record>();
-  const auto choice = choose_across(cases, target_, stored);
+  std::vector<run::RunCase> cases;
+  for (const run::TuneResult& each : tuned_) cases.push_back({&spec_, &each});
+  const std::vector<record::Record> stored =
+      stored_counts() ? stored_records(spec_, options_.common, target_) : std::vector<record::Record>();
+  const auto choice = run::choose_across(cases, target_, stored);
   if (!choice) code_ = nothing_valid;
   if (options_.common.json()) {
-    for (auto& [number, json] : results_) json["across"] = across_json(spec_, choice, number);
+    for (auto& [number, json] : results_) json["across"] = report::across_json(spec_, choice, number);
   } else {
-    say(across_text(spec_, choice));
+    say(report::across_text(spec_, choice));
   }
 }
 

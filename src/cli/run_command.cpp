@@ -17,12 +17,12 @@
 namespace xtune::cli {
 namespace {
 
-std::string device_line(const Target& target) {
+std::string device_line(const target::Target& target) {
   const std::string count = target.further.empty() ? "" : fmt::format("{} x ", target.further.size() + 1);
   std::string line = fmt::format("{} on {}{} ({}), compiler {}", target.backend.name, count, target.device.name,
                                  target.arch, target.backend.toolchain);
   // Who expects the GPU must not take the CPU's times for its own.
-  for (const std::string& failure : target.failed) line += "; not used: " + printable(failure, 300);
+  for (const std::string& failure : target.failed) line += "; not used: " + base::printable(failure, 300);
   return line;
 }
 
@@ -55,9 +55,9 @@ void RunCommand::apply(bool replaying) {
 
 int RunCommand::go() {
   if (replays()) return replay();
-  cache_disabled_ = cache_disabled();
-  target_ = target_for(options_.path, options_.common, TargetNeed::device);
-  if (options_.sanitize && !is_cpu(target_.device))
+  cache_disabled_ = base::cache_disabled();
+  target_ = target_for(options_.path, options_.common, target::TargetNeed::device);
+  if (options_.sanitize && !device::is_cpu(target_.device))
     throw Error(ErrorKind::unsupported,
                 "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");
   spec_ = read_spec(options_.path, options_.common, target_.backend.name);
@@ -67,35 +67,37 @@ int RunCommand::go() {
   put_before_program();
   if (options_.dry_run) return print_commands();
 
-  EventLoop& loop = session_.loop;
+  base::EventLoop& loop = session_.loop;
   if (tells_progress()) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
-  remove_abandoned_temporaries();
-  const TemporaryDirectory temporaries;
-  const Descendants descendants;  // none of them outlives the run, or writes into the directory that is being removed
-  const std::size_t jobs = default_jobs(rank_ ? rank_->local_size : 1);
-  PooledCompileService compiler(loop, jobs, compile_worker_command(jobs, temporaries.path()));
-  std::vector<std::unique_ptr<WorkerBenchService>> workers;
-  std::vector<BenchService*> benches;
+  base::remove_abandoned_temporaries();
+  const base::TemporaryDirectory temporaries;
+  const base::Descendants
+      descendants;  // none of them outlives the run, or writes into the directory that is being removed
+  const std::size_t jobs = ipc::default_jobs(rank_ ? rank_->local_size : 1);
+  ipc::PooledCompileService compiler(loop, jobs, ipc::compile_worker_command(jobs, temporaries.path()));
+  std::vector<std::unique_ptr<ipc::WorkerBenchService>> workers;
+  std::vector<ipc::BenchService*> benches;
   for (std::size_t i = 0; i <= target_.further.size(); ++i) {
-    const auto role = i == 0 ? WorkerBenchService::Role::first : WorkerBenchService::Role::further;
-    workers.push_back(
-        std::make_unique<WorkerBenchService>(loop, bench_worker_command(options_.sanitize, temporaries.path()), role));
+    const auto role = i == 0 ? ipc::WorkerBenchService::Role::first : ipc::WorkerBenchService::Role::further;
+    workers.push_back(std::make_unique<ipc::WorkerBenchService>(
+        loop, ipc::bench_worker_command(options_.sanitize, temporaries.path()), role));
     benches.push_back(workers.back().get());
   }
   using enum ProgressPrinter::Verbosity;
   ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all);
   for (const std::size_t number : case_order()) {
-    const TuneResult result = tune_case(spec_.cases[number], loop, compiler, benches, awake_clock(), printer);
+    const run::TuneResult result =
+        tune_case(spec_.cases[number], loop, compiler, benches, base::awake_clock(), printer);
     printer.finish();
-    show(number, result, run_json(spec_, result, options_.rows));
+    show(number, result, report::run_json(spec_, result, options_.rows));
     if (session_.ends()) break;
   }
   if (chooses_across()) {
     for (auto& [number, result] : tuned_by_case_) tuned_.push_back(std::move(result));
-    measure_across(
-        Objective(spec_), tuned_,
+    run::measure_across(
+        record::Objective(spec_), tuned_,
         [&](std::size_t i, const std::vector<Bindings>& missing) {
-          return tune_case(tuned_[i].problem, loop, compiler, benches, awake_clock(), printer, missing);
+          return tune_case(tuned_[i].problem, loop, compiler, benches, base::awake_clock(), printer, missing);
         },
         [this] { return session_.ends(); });
     printer.finish();

@@ -42,7 +42,7 @@ struct RunOptions {
 };
 
 /// "i/n", "i:n". Throws Error(invalid_argument).
-Partition parse_partition(const std::string& text);
+spec::Partition parse_partition(const std::string& text);
 
 /// What all specs of one command share.
 struct RunSession {
@@ -53,28 +53,28 @@ struct RunSession {
   void keep_progress(const std::filesystem::path& store);
   bool ends() const { return stop || drain; }
   /// Of those who tell what came of a spec: below `folder`, kept alive while this one is. Throws Error(io).
-  Claims& claims_on_answers(const std::filesystem::path& folder);
+  cluster::Claims& claims_on_answers(const std::filesystem::path& folder);
 
-  SuspensionWatch suspensions;
-  EventLoop loop;
+  base::SuspensionWatch suspensions;
+  base::EventLoop loop;
   std::atomic<bool> stop{false};   ///< at once
   std::atomic<bool> drain{false};  ///< begin nothing new: the job's time is nearly over
   bool again = false;              ///< there is more to do, in another job or another attempt of this one
-  std::vector<EventLoop::Watch> signals;
-  std::optional<StopRule> rule;        ///< of a job that has a limit, or may have one
-  std::optional<std::int64_t> end_ns;  ///< of its time, by system_clock; nullopt: none, or not heard of yet
-  bool one_asks = false;               ///< of all processes of the job, when that is
-  bool listens = false;                ///< this one has not heard yet
-  std::int64_t ask_ns = 0;             ///< when it asks for itself, by system_clock
-  std::optional<JobEnd> job_end;       ///< where it is told; known with the store
-  EventLoop::Watch look, beat, speakers_beat;
-  std::optional<ProgressFile> progress;
-  std::optional<Rank> rank;  ///< one of several processes of a job
+  std::vector<base::EventLoop::Watch> signals;
+  std::optional<cluster::StopRule> rule;   ///< of a job that has a limit, or may have one
+  std::optional<std::int64_t> end_ns;      ///< of its time, by system_clock; nullopt: none, or not heard of yet
+  bool one_asks = false;                   ///< of all processes of the job, when that is
+  bool listens = false;                    ///< this one has not heard yet
+  std::int64_t ask_ns = 0;                 ///< when it asks for itself, by system_clock
+  std::optional<cluster::JobEnd> job_end;  ///< where it is told; known with the store
+  base::EventLoop::Watch look, beat, speakers_beat;
+  std::optional<cluster::ProgressFile> progress;
+  std::optional<cluster::Rank> rank;  ///< one of several processes of a job
   bool seated = false;
   std::size_t first_case = 0;  ///< of each spec that this process begins at, if it has as many
   bool tells;                  ///< of all processes of the job this one says what concerns them all
   /// Of who tells what came of a spec. A claim lasts as long as its process.
-  std::vector<std::unique_ptr<Claims>> speakers;
+  std::vector<std::unique_ptr<cluster::Claims>> speakers;
   bool kept = true;  ///< what was measured, in every spec so far
 };
 
@@ -83,7 +83,7 @@ struct RunSession {
 class SharedAnswer {
  public:
   /// Of `name`; claims outlives it. Throws Error(io).
-  SharedAnswer(Claims& claims, std::string name)
+  SharedAnswer(cluster::Claims& claims, std::string name)
       : claims_(&claims), name_(std::move(name)), own_(claims_->take(name_)) {}
   bool own() const { return own_; }  ///< this process is the one, so far
   /// At the end of this process' work: waits until another one has printed, or this one is to.
@@ -92,7 +92,7 @@ class SharedAnswer {
   void printed();
 
  private:
-  Claims* claims_;
+  cluster::Claims* claims_;
   std::string name_;
   bool own_;
 };
@@ -132,12 +132,12 @@ class RunCommand {
   // run_cases.cpp: what both do of each case, and at the end.
   void join(const std::string& arch);
   void join_study(const std::string& arch);
-  TuneResult tune_case(const Bindings& problem, EventLoop& loop, CompileService& compiler,
-                       const std::vector<BenchService*>& benches, Clock& clock, ProgressPrinter& printer,
-                       std::vector<Bindings> only = {});
+  run::TuneResult tune_case(const Bindings& problem, base::EventLoop& loop, ipc::CompileService& compiler,
+                            const std::vector<ipc::BenchService*>& benches, base::Clock& clock,
+                            ProgressPrinter& printer, std::vector<Bindings> only = {});
   std::vector<std::size_t> case_order() const;
-  void show(std::size_t number, const TuneResult& result, nlohmann::ordered_json json);
-  void print_case(const TuneResult& result);
+  void show(std::size_t number, const run::TuneResult& result, nlohmann::ordered_json json);
+  void print_case(const run::TuneResult& result);
   void say(const std::string& text);
   bool tells_progress() const { return speaks_ && !options_.quiet; }
   bool chooses_across() const;
@@ -148,19 +148,19 @@ class RunCommand {
 
   const RunOptions& options_;
   RunSession& session_;
-  Target target_;
-  Spec spec_;
-  std::unique_ptr<GrowingRecords> records_;  ///< that all cases read; null: none was tuned, or nothing is kept
+  target::Target target_;
+  spec::Spec spec_;
+  std::unique_ptr<store::GrowingRecords> records_;  ///< that all cases read; null: none was tuned, or nothing is kept
   std::atomic<bool>& stop_;
   int code_ = done;
   bool cache_disabled_ = false;
-  std::optional<Rank> rank_;  ///< of those who share the work on this spec
+  std::optional<cluster::Rank> rank_;  ///< of those who share the work on this spec
   std::optional<SharedAnswer> answer_;
   bool speaks_ = true;
   std::string unsaid_;                                     ///< for standard output, of one that does not speak
   std::map<std::size_t, nlohmann::ordered_json> results_;  ///< by case
-  std::map<std::size_t, TuneResult> tuned_by_case_;
-  std::vector<TuneResult> tuned_;  ///< the same in order, once all are there
+  std::map<std::size_t, run::TuneResult> tuned_by_case_;
+  std::vector<run::TuneResult> tuned_;  ///< the same in order, once all are there
 };
 
 }  // namespace xtune::cli

@@ -7,8 +7,9 @@
 
 namespace xtune::cli {
 
-RunObserver::RunObserver(ProgressPrinter& printer, ProgressFile* file, StopRule* rule, const Spec& spec,
-                         const std::string& path, const Bindings& problem, const DeviceInfo& device)
+RunObserver::RunObserver(ProgressPrinter& printer, cluster::ProgressFile* file, cluster::StopRule* rule,
+                         const spec::Spec& spec, const std::string& path, const Bindings& problem,
+                         const device::DeviceInfo& device)
     : printer_(printer), file_(file), rule_(rule), spec_(spec), path_(path), problem_(problem) {
   if (!file_) return;
   work().kernel = spec.kernel.name;
@@ -23,34 +24,34 @@ RunObserver::~RunObserver() {
   file_->write(true);
 }
 
-void RunObserver::on_record(const Record& record, const std::string& log, bool from_store) {
+void RunObserver::on_record(const record::Record& record, const std::string& log, bool from_store) {
   if (rule_ && !from_store) rule_->measured(record.bench_s);
   printer_.on_record(record, log, from_store);
 }
 
-void RunObserver::on_progress(const Progress& progress) {
+void RunObserver::on_progress(const run::Progress& progress) {
   printer_.on_progress(progress);
   if (!file_) return;
-  WorkProgress& own = work();
+  cluster::WorkProgress& own = work();
   own.done = progress.done;
   own.total = progress.total;
   if (progress.best) {
-    own.best_ms = statistic(progress.best->time_ms, spec_.measure.statistic);
+    own.best_ms = measure::statistic(progress.best->time_ms, spec_.measure.statistic);
     own.best = progress.best->config;
   }
   file_->write();
 }
 
-void RunObserver::end(const TuneResult& result) {
+void RunObserver::end(const run::TuneResult& result) {
   ended_ = true;
   if (!file_) return;
-  WorkProgress& own = work();
+  cluster::WorkProgress& own = work();
   own.state = result.interrupted ? "stopped" : "done";
   // As the run's own answer is made: the finals decide.
-  if (const auto best = best_of(result.all(), Objective(spec_).criterion(problem_, result.device))) {
-    own.best_ms = statistic(best->record->time_ms, spec_.measure.statistic);
+  if (const auto best = record::best_of(result.all(), record::Objective(spec_).criterion(problem_, result.device))) {
+    own.best_ms = measure::statistic(best->record->time_ms, spec_.measure.statistic);
     own.best = best->record->config;
-    own.answered_unix_ms = result.interrupted ? 0 : system_clock().unix_time_ms();
+    own.answered_unix_ms = result.interrupted ? 0 : base::system_clock().unix_time_ms();
   }
   file_->write(true);
 }

@@ -11,28 +11,28 @@
 namespace xtune::cli {
 
 /// Passes everything on. file and rule: null for none; they and the printer outlive it.
-class RunObserver final : public TuneObserver {
+class RunObserver final : public run::TuneObserver {
  public:
-  RunObserver(ProgressPrinter& printer, ProgressFile* file, StopRule* rule, const Spec& spec, const std::string& path,
-              const Bindings& problem, const DeviceInfo& device);
+  RunObserver(ProgressPrinter& printer, cluster::ProgressFile* file, cluster::StopRule* rule, const spec::Spec& spec,
+              const std::string& path, const Bindings& problem, const device::DeviceInfo& device);
   /// A search that ends by an exception has failed.
   ~RunObserver() override;
   RunObserver(const RunObserver&) = delete;
   RunObserver& operator=(const RunObserver&) = delete;
 
-  void on_record(const Record& record, const std::string& log, bool from_store) override;
+  void on_record(const record::Record& record, const std::string& log, bool from_store) override;
   bool wants_stored() const override { return printer_.wants_stored(); }
-  void on_progress(const Progress& progress) override;
+  void on_progress(const run::Progress& progress) override;
   void on_note(const std::string& text) override { printer_.on_note(text); }
   void on_warning(const std::string& text) override { printer_.on_warning(text); }
-  void end(const TuneResult& result);
+  void end(const run::TuneResult& result);
 
  private:
-  WorkProgress& work() { return file_->work(path_, problem_); }
+  cluster::WorkProgress& work() { return file_->work(path_, problem_); }
   ProgressPrinter& printer_;
-  ProgressFile* file_;
-  StopRule* rule_;
-  const Spec& spec_;
+  cluster::ProgressFile* file_;
+  cluster::StopRule* rule_;
+  const spec::Spec& spec_;
   std::string path_;
   Bindings problem_;
   bool ended_ = false;

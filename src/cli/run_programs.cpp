@@ -20,52 +20,52 @@ namespace xtune::cli {
 namespace {
 
 constexpr std::uint64_t default_printed = 400;
-const ProgramPlaces shown_places{"{out}", "{tmp}"};
+const device::ProgramPlaces shown_places{"{out}", "{tmp}"};
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 Variables shown(const Variables& variables) {
   Variables plain;
-  for (const auto& [name, text] : variables) plain.emplace_back(name, from_call_text(text, shown_places));
+  for (const auto& [name, text] : variables) plain.emplace_back(name, device::from_call_text(text, shown_places));
   return plain;
 }
 
 /// As it could be typed: variables first.
 std::string line_of(const Variables& variables, const std::vector<std::string>& call_texts) {
   std::string line;
-  for (const auto& [name, value] : shown(variables)) line += name + "=" + command_line({value}) + " ";
-  return printable(line + command_line(from_call_texts(call_texts, shown_places)));
+  for (const auto& [name, value] : shown(variables)) line += name + "=" + base::command_line({value}) + " ";
+  return base::printable(line + base::command_line(device::from_call_texts(call_texts, shown_places)));
 }
 
 /// One configuration, as it would be built and run.
 struct Commands {
   Bindings config;
-  CompileRequest build;
-  ProgramCall call;
+  build::CompileRequest build;
+  device::ProgramCall call;
   std::string artifact_key, rejected;
 };
 
-Commands commands_of(const CandidateResolver& resolver, const Config& config) {
+Commands commands_of(const resolve::CandidateResolver& resolver, const space::Config& config) {
   Commands commands;
   commands.config = resolver.config_bindings(config);
   try {
     commands.call = *resolver.launch(config).call;
     commands.build = resolver.compile_request(config);
     commands.artifact_key = resolver.artifact_key(commands.build);
-  } catch (const CandidateFailure& failure) {
+  } catch (const build::CandidateFailure& failure) {
     commands.rejected = failure.what();
   }
   return commands;
 }
 
 nlohmann::ordered_json json_of(const Commands& commands) {
-  nlohmann::ordered_json json{{"config", bindings_json(commands.config)}};
+  nlohmann::ordered_json json{{"config", report::bindings_json(commands.config)}};
   if (!commands.rejected.empty()) {
     json["rejected"] = commands.rejected;
     return json;
   }
   const auto put = [&](const char* name, const std::vector<std::string>& texts) {
-    if (!texts.empty()) json[name] = from_call_texts(texts, shown_places);
+    if (!texts.empty()) json[name] = device::from_call_texts(texts, shown_places);
   };
   put("build", commands.build.options);
   if (!commands.build.defines.empty()) json["build_environment"] = shown(commands.build.defines);
@@ -77,10 +77,10 @@ nlohmann::ordered_json json_of(const Commands& commands) {
   return json;
 }
 
-void print_lines(const Spec& spec, const Commands& commands, std::set<std::string>& built) {
-  const std::string config = config_text(spec, commands.config);
+void print_lines(const spec::Spec& spec, const Commands& commands, std::set<std::string>& built) {
+  const std::string config = report::config_text(spec, commands.config);
   if (!commands.rejected.empty()) {
-    print_out("# {}: rejected: {}\n", config, one_line(commands.rejected));
+    print_out("# {}: rejected: {}\n", config, report::one_line(commands.rejected));
     return;
   }
   if (!commands.build.options.empty() && built.insert(commands.artifact_key).second)
@@ -91,8 +91,8 @@ void print_lines(const Spec& spec, const Commands& commands, std::set<std::strin
 
 }  // namespace
 
-Partition parse_partition(const std::string& text) {
-  Partition partition;
+spec::Partition parse_partition(const std::string& text) {
+  spec::Partition partition;
   const std::size_t slash = text.find_first_of("/:");
   const auto number = [](std::string_view digits, std::uint64_t& value) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -103,7 +103,7 @@ Partition parse_partition(const std::string& text) {
   if (!read || partition.part >= partition.count)
     throw Error(
         ErrorKind::invalid_argument,
-        fmt::format("--partition '{}': write i/n with i from 0 to n - 1, for example 0/4", printable(text, 80)));
+        fmt::format("--partition '{}': write i/n with i from 0 to n - 1, for example 0/4", base::printable(text, 80)));
   return partition;
 }
 
@@ -121,23 +121,24 @@ void RunCommand::put_before_program() {
   if (options_.sanitize)
     throw Error(ErrorKind::unsupported, "--sanitize is about kernels; a program's build command says how it is built");
   if (options_.exec_prefix.empty()) return;
-  ProcessSpec process = *spec_.process;
+  spec::ProcessSpec process = *spec_.process;
   process.exec_prefix = {};
-  process.exec_prefix.at = Location{"--exec-prefix", 0, 0};
-  for (const Text& word : split_command({options_.exec_prefix, process.exec_prefix.at}))
+  process.exec_prefix.at = spec::Location{"--exec-prefix", 0, 0};
+  for (const spec::Text& word : spec::split_command({options_.exec_prefix, process.exec_prefix.at}))
     process.exec_prefix.words.emplace_back(word);
-  spec_.process = std::make_shared<const ProcessSpec>(std::move(process));
-  require_programs(spec_);
+  spec_.process = std::make_shared<const spec::ProcessSpec>(std::move(process));
+  target::require_programs(spec_);
 }
 
 int RunCommand::print_commands() {
   std::set<std::string> built;
   for (const Bindings& problem : spec_.cases) {
-    const Space space = make_space(spec_, problem, device_facts(target_.device));
-    const CandidateResolver resolver(spec_, space, problem, target_.device, target_.arch, target_.backend.toolchain,
-                                     false);
+    const space::Space space = spec::make_space(spec_, problem, device::device_facts(target_.device));
+    const resolve::CandidateResolver resolver(spec_, space, problem, target_.device, target_.arch,
+                                              target_.backend.toolchain, false);
     const std::uint64_t count = std::min(space.size(), spec_.search.evals.value_or(default_printed));
-    if (!options_.common.json() && !problem.empty()) print_out("# problem: {}\n", one_line(bindings_text(problem)));
+    if (!options_.common.json() && !problem.empty())
+      print_out("# problem: {}\n", report::one_line(space::bindings_text(problem)));
     if (count < space.size())
       tell("{} of {} configurations, in the order of the space (--evals says how many)\n", count, space.size());
     for (std::uint64_t index = 0; index < count; ++index) {
@@ -147,7 +148,7 @@ int RunCommand::print_commands() {
         continue;
       }
       nlohmann::ordered_json json = json_of(commands);
-      if (!problem.empty()) json["problem"] = bindings_json(problem);
+      if (!problem.empty()) json["problem"] = report::bindings_json(problem);
       results_.emplace(results_.size(), std::move(json));
     }
   }

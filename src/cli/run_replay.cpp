@@ -16,7 +16,7 @@ namespace {
 /// Compilers of a replay, unless XTUNE_JOBS tells another count: the same on every machine, so that a run is.
 std::size_t replay_jobs() {
   const char* given = std::getenv("XTUNE_JOBS");
-  return given && *given ? default_jobs() : 8;
+  return given && *given ? ipc::default_jobs() : 8;
 }
 
 }  // namespace
@@ -37,17 +37,17 @@ int RunCommand::replay() {
   if (options_.recording.empty() && spec_.kernel.recording.empty())
     throw Error(ErrorKind::invalid_argument,
                 "nothing to replay: name a recording with --recording, or in the spec as [kernel] recording");
-  const std::vector<Recording> recordings = read_given_recordings(
+  const std::vector<replay::Recording> recordings = read_given_recordings(
       options_.recording.empty() ? spec_.kernel.recording : std::filesystem::path(options_.recording));
-  for (const Recording& recording : recordings) warn_of(recording);
-  EventLoop& loop = session_.loop;
+  for (const replay::Recording& recording : recordings) warn_of(recording);
+  base::EventLoop& loop = session_.loop;
   std::optional<ProgressPrinter> printer;
   for (const std::size_t number : case_order()) {
     const Bindings& problem = spec_.cases[number];
-    const Recording& recording =
+    const replay::Recording& recording =
         replay::choose_recording(recordings, spec_, problem, options_.common.arch, recorded_device());
     target_ = replay::target_of(recording);
-    const Space space = make_space(spec_, problem, device_facts(target_.device));
+    const space::Space space = spec::make_space(spec_, problem, device::device_facts(target_.device));
     if (const std::uint64_t known = replay::recorded_of(space, recording); known < space.size())
       tell("warning: {} of {} configurations are not in the recording: they count as rejected\n", space.size() - known,
            space.size());
@@ -60,12 +60,12 @@ int RunCommand::replay() {
     if (tells_progress())
       tell("{}: {}, replayed on {}; all times are simulated\n", spec_.kernel.name, recording.name,
            recording.device.name);
-    replay::Simulation simulation(loop, system_clock().unix_time_ms());
+    replay::Simulation simulation(loop, base::system_clock().unix_time_ms());
     replay::RecordedAnswers answers(recording);
     replay::ReplayCompileService compiler(simulation, answers, replay_jobs());
     replay::ReplayBenchService bench(simulation, answers);
-    const TuneResult result = tune_case(problem, loop, compiler, {&bench}, simulation, *printer);
-    nlohmann::ordered_json json = run_json(spec_, result, options_.rows);
+    const run::TuneResult result = tune_case(problem, loop, compiler, {&bench}, simulation, *printer);
+    nlohmann::ordered_json json = report::run_json(spec_, result, options_.rows);
     json["simulated"] = true;
     json["recording"] = recording.name;
     show(number, result, std::move(json));

@@ -20,28 +20,29 @@ namespace {
 
 constexpr std::uint64_t look_every_ms = 250;
 
-std::int64_t now_ns() { return system_clock().now_ns(); }
+std::int64_t now_ns() { return base::system_clock().now_ns(); }
 double left_s(const RunSession& session) {
   return session.end_ns ? static_cast<double>(*session.end_ns - now_ns()) * 1e-9 : HUGE_VAL;
 }
 
-void set_limit(RunSession& session, const Walltime& walltime) {
+void set_limit(RunSession& session, const cluster::Walltime& walltime) {
   constexpr double century_s = 100 * 365.25 * 86400;  // nanoseconds of three are as many as 64 bits count
   const double remaining_s = std::clamp(walltime.remaining_s, -century_s, century_s);
   session.end_ns = now_ns() + static_cast<std::int64_t>(remaining_s * 1e9);
   session.rule->limit(remaining_s);
   constexpr double month_s = 30 * 86400;  // what jobs without a limit have is no news
   if (session.tells && remaining_s < month_s)
-    tell("{} left ({}): the run stops by itself before\n", human_seconds(std::max(0.0, remaining_s)), walltime.source);
+    tell("{} left ({}): the run stops by itself before\n", base::human_seconds(std::max(0.0, remaining_s)),
+         walltime.source);
 }
 
 /// A process that is not the first one hears of the job's end, or loses its patience.
 void listen(RunSession& session) {
-  std::optional<JobEnd::Heard> heard;
-  if (session.job_end) heard = session.job_end->heard(system_clock().unix_time_ms());
+  std::optional<cluster::JobEnd::Heard> heard;
+  if (session.job_end) heard = session.job_end->heard(base::system_clock().unix_time_ms());
   if (!heard && now_ns() >= session.ask_ns) {
-    heard.emplace(JobEnd::Heard{find_walltime("auto", system_clock().unix_time_ms())});
-    if (session.job_end) session.job_end->tell(heard->walltime, system_clock().unix_time_ms());
+    heard.emplace(cluster::JobEnd::Heard{cluster::find_walltime("auto", base::system_clock().unix_time_ms())});
+    if (session.job_end) session.job_end->tell(heard->walltime, base::system_clock().unix_time_ms());
   }
   if (!heard) return;
   session.listens = false;
@@ -51,19 +52,19 @@ void listen(RunSession& session) {
 /// Asks again and again: what has been measured meanwhile moves the end of the search.
 void look_at_clock(RunSession& session) {
   if (session.listens) listen(session);
-  const StopRule::Step step = session.rule->at(left_s(session));
-  if (step != StopRule::Step::go_on && !session.drain) {
+  const cluster::StopRule::Step step = session.rule->at(left_s(session));
+  if (step != cluster::StopRule::Step::go_on && !session.drain) {
     session.drain = session.again = true;
     if (session.tells)
       tell("{} of the job's time are left, of which {} are for what is under way: nothing new is begun\n",
-           human_seconds(std::max(0.0, left_s(session))), human_seconds(session.rule->reserve_s()));
+           base::human_seconds(std::max(0.0, left_s(session))), base::human_seconds(session.rule->reserve_s()));
   }
-  if (step == StopRule::Step::stop) session.stop = true;
+  if (step == cluster::StopRule::Step::stop) session.stop = true;
   session.look = session.loop.call_after(look_every_ms, [&session] { look_at_clock(session); });
 }
 
 void beat_later(RunSession& session) {
-  session.beat = session.loop.call_after(ProgressFile::every_ms, [&session] {
+  session.beat = session.loop.call_after(cluster::ProgressFile::every_ms, [&session] {
     session.progress->write();
     beat_later(session);
   });
@@ -81,11 +82,11 @@ void beat_speakers_later(RunSession& session) {
 
 }  // namespace
 
-Claims& RunSession::claims_on_answers(const std::filesystem::path& folder) {
+cluster::Claims& RunSession::claims_on_answers(const std::filesystem::path& folder) {
   // Long: it may be busy with a large space meanwhile, and then two print.
   constexpr double lease_s = 60, look_s = 0.1;
-  speakers.push_back(
-      std::make_unique<Claims>(folder, new_attempt(), system_clock(), Claims::Options{lease_s, look_s, 0}));
+  speakers.push_back(std::make_unique<cluster::Claims>(folder, run::new_attempt(), base::system_clock(),
+                                                       cluster::Claims::Options{lease_s, look_s, 0}));
   if (speakers.size() == 1) beat_speakers_later(*this);
   return *speakers.back();
 }
@@ -115,18 +116,18 @@ void SharedAnswer::printed() try {
 } catch (const Error&) {  // then another one may print it too
 }
 
-RunSession::RunSession(const RunOptions& options) : rank(find_rank()), tells(!rank || rank->rank == 0) {
+RunSession::RunSession(const RunOptions& options) : rank(cluster::find_rank()), tells(!rank || rank->rank == 0) {
   for (const int signum : {SIGINT, SIGTERM, SIGHUP}) signals.push_back(loop.on_signal(signum, [this] { stop = true; }));
   // How batch systems announce the end of the time that a job has (sbatch --signal).
   signals.push_back(loop.on_signal(SIGUSR1, [this] { stop = again = true; }));
   if (options.dry_run) return;
-  one_asks = rank && only_squeue_knows(options.walltime);
+  one_asks = rank && cluster::only_squeue_knows(options.walltime);
   listens = one_asks && rank->rank > 0;
-  std::optional<Walltime> walltime;
+  std::optional<cluster::Walltime> walltime;
   if (listens)
-    ask_ns = now_ns() + static_cast<std::int64_t>(JobEnd::patience_s(rank->rank) * 1e9);
+    ask_ns = now_ns() + static_cast<std::int64_t>(cluster::JobEnd::patience_s(rank->rank) * 1e9);
   else
-    walltime = find_walltime(options.walltime, system_clock().unix_time_ms());
+    walltime = cluster::find_walltime(options.walltime, base::system_clock().unix_time_ms());
   if (!walltime && !listens) return;
   rule.emplace(HUGE_VAL);
   if (walltime) set_limit(*this, *walltime);
@@ -136,31 +137,32 @@ RunSession::RunSession(const RunOptions& options) : rank(find_rank()), tells(!ra
 void RunSession::take_seat(const std::filesystem::path& store) {
   if (!rank || std::exchange(seated, true)) return;
   // Components of a heterogeneous job are steps of their own, each with ranks from zero.
-  const auto component = environment_variable("XTUNE_COMPONENT");
-  rank->study = xtune::take_seat(store, rank->study,
-                                 fmt::format("{}{}-of-{}", component ? *component + "." : "", rank->rank, rank->size));
+  const auto component = cluster::environment_variable("XTUNE_COMPONENT");
+  rank->study = xtune::cluster::take_seat(
+      store, rank->study, fmt::format("{}{}-of-{}", component ? *component + "." : "", rank->rank, rank->size));
 }
 
 void RunSession::keep_progress(const std::filesystem::path& store) {
-  const auto named = environment_variable("XTUNE_STUDY");
+  const auto named = cluster::environment_variable("XTUNE_STUDY");
   if (!rank && (!named || *named == "off")) return;
   if (one_asks) {
     job_end.emplace(store, rank->study);
     if (!listens)
-      job_end->tell(end_ns ? std::optional(Walltime{left_s(*this), ""}) : std::nullopt, system_clock().unix_time_ms());
+      job_end->tell(end_ns ? std::optional(cluster::Walltime{left_s(*this), ""}) : std::nullopt,
+                    base::system_clock().unix_time_ms());
   }
-  ProcessProgress process;
-  process.host = host_name();
+  cluster::ProcessProgress process;
+  process.host = base::host_name();
   process.pid = getpid();
-  process.pid_scope = pid_scope();
-  process.attempt = new_attempt();
-  process.job = environment_variable("SLURM_JOB_ID").value_or("");
-  process.restart = std::atoi(environment_variable("SLURM_RESTART_COUNT").value_or("0").c_str());
+  process.pid_scope = base::pid_scope();
+  process.attempt = run::new_attempt();
+  process.job = cluster::environment_variable("SLURM_JOB_ID").value_or("");
+  process.restart = std::atoi(cluster::environment_variable("SLURM_RESTART_COUNT").value_or("0").c_str());
   if (rank) {
     process.rank = rank->rank;
     process.size = rank->size;
   }
-  progress.emplace(store, rank ? rank->study : *named, std::move(process), system_clock());
+  progress.emplace(store, rank ? rank->study : *named, std::move(process), base::system_clock());
   beat_later(*this);
 }
 

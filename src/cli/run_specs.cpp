@@ -19,15 +19,16 @@ namespace {
 
 /// Slurm ends all processes of the job at once: they keep what they have measured as at any SIGTERM. One asks.
 void requeue(const RunSession& session) {
-  const auto job = environment_variable("SLURM_JOB_ID");
+  const auto job = cluster::environment_variable("SLURM_JOB_ID");
   if (!session.tells) return;
   if (!job) return tell("warning: --requeue: this is no Slurm job (SLURM_JOB_ID is not set); start it again by hand\n");
-  CommandOptions options;
+  base::CommandOptions options;
   options.timeout_ms = 60'000;
   std::string why;
   try {
-    const CommandResult result = run_command({"scontrol", "requeue", *job}, options);
-    if (!result.ok()) why = describe_exit(result.exit_code, result.signal) + ": " + printable(result.stderr_text, 300);
+    const base::CommandResult result = base::run_command({"scontrol", "requeue", *job}, options);
+    if (!result.ok())
+      why = base::describe_exit(result.exit_code, result.signal) + ": " + base::printable(result.stderr_text, 300);
   } catch (const Error& error) {
     why = error.what();
   }
@@ -68,7 +69,8 @@ class JsonPrinter {
     for (const std::string& arch : archs_) name += "\n" + arch;
     for (const std::string& path : options.paths) name += "\n" + path;
     answer_.emplace(
-        session.claims_on_answers(study_folder(options.common.store_path(), session.rank->study) / "answers"), name);
+        session.claims_on_answers(cluster::study_folder(options.common.store_path(), session.rank->study) / "answers"),
+        name);
   }
 
   bool shares_ = false;

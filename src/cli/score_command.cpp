@@ -33,7 +33,7 @@ std::vector<std::string> split(const std::string& text, const char* option) {
     const std::size_t end = std::min(rest.find(','), rest.size());
     if (end == 0)
       throw Error(ErrorKind::invalid_argument,
-                  fmt::format("{} {}: an entry of the list is empty", option, printable(text, 80)));
+                  fmt::format("{} {}: an entry of the list is empty", option, base::printable(text, 80)));
     parts.emplace_back(rest.substr(0, end));
     if (end == rest.size()) return parts;
     rest.remove_prefix(end + 1);
@@ -48,17 +48,17 @@ std::vector<std::uint64_t> read_evals(const std::string& text) {
     if (error != std::errc() || end != part.data() + part.size() || number == 0)
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("--evals {}: '{}' is no number of evaluations; give counts from 1 on, such as 25,50,100",
-                              printable(text, 80), printable(part, 40)));
+                              base::printable(text, 80), base::printable(part, 40)));
     evals.insert(number);
   }
   return {evals.begin(), evals.end()};
 }
 
-std::vector<Recording> read_all(const ScoreCommand& command) {
-  std::vector<Recording> recordings;
+std::vector<replay::Recording> read_all(const ScoreCommand& command) {
+  std::vector<replay::Recording> recordings;
   std::set<std::string> names;
   for (const std::string& path : command.paths) {
-    for (Recording& recording : read_given_recordings(path, {command.statistic})) {
+    for (replay::Recording& recording : read_given_recordings(path, {command.statistic})) {
       const std::string own = recording.name;
       for (int copy = 2; !names.insert(recording.name).second; ++copy)
         recording.name = fmt::format("{} ({})", own, copy);
@@ -69,31 +69,32 @@ std::vector<Recording> read_all(const ScoreCommand& command) {
   return recordings;
 }
 
-ScoreOptions score_options(const ScoreCommand& command) {
-  ScoreOptions options;
+replay::ScoreOptions score_options(const ScoreCommand& command) {
+  replay::ScoreOptions options;
   std::set<std::string> seen;
   for (std::string& name : split(command.strategies, "--strategy"))
     if (seen.insert(name).second) options.strategies.push_back(std::move(name));
   // Before any file is read: a misspelt name is told at once.
-  const Space one = Space::listed({{"x", {std::int64_t{0}}, true}}, {{0}});
-  for (const std::string& name : options.strategies) make_strategy(name, one, 1, 1);
+  const space::Space one = space::Space::listed({{"x", {std::int64_t{0}}, true}}, {{0}});
+  for (const std::string& name : options.strategies) search::make_strategy(name, one, 1, 1);
   options.evals = read_evals(command.evals);
   options.repeats = command.repeats;
   options.seed = command.seed;
   options.aggregate = !command.no_aggregate;
   options.transfer = command.transfer;
   options.threads = command.threads ? command.threads : std::max(1u, std::thread::hardware_concurrency());
-  options.thread_cpu_s = thread_cpu_s;
+  options.thread_cpu_s = base::thread_cpu_s;
   options.note = [](const std::string& note) { tell("note: {}\n", note); };
   return options;
 }
 
-StrategyScore exact_random(const std::vector<Recording>& recordings, const ScoreOptions& options) {
-  StrategyScore exact;
+replay::StrategyScore exact_random(const std::vector<replay::Recording>& recordings,
+                                   const replay::ScoreOptions& options) {
+  replay::StrategyScore exact;
   exact.strategy = "random, exact";
   exact.mean.assign(options.evals.size(), 0);
-  for (const Recording& recording : recordings) {
-    exact.spaces.push_back({random_expectation(recording, options.evals), std::nullopt});
+  for (const replay::Recording& recording : recordings) {
+    exact.spaces.push_back({replay::random_expectation(recording, options.evals), std::nullopt});
     for (std::size_t i = 0; i < exact.mean.size(); ++i)
       exact.mean[i] += exact.spaces.back().found[i] / static_cast<double>(recordings.size());
   }
@@ -106,8 +107,8 @@ nlohmann::ordered_json found_json(const std::vector<std::uint64_t>& evals, const
   return json;
 }
 
-nlohmann::ordered_json score_json(const std::vector<Recording>& recordings, const ScoreOptions& options,
-                                  const StrategyScore& score) {
+nlohmann::ordered_json score_json(const std::vector<replay::Recording>& recordings, const replay::ScoreOptions& options,
+                                  const replay::StrategyScore& score) {
   nlohmann::ordered_json json{{"spaces", nlohmann::ordered_json::object()}};
   for (std::size_t i = 0; i < recordings.size(); ++i)
     json["spaces"][recordings[i].name] = found_json(options.evals, score.spaces[i].found);
@@ -115,10 +116,10 @@ nlohmann::ordered_json score_json(const std::vector<Recording>& recordings, cons
   return json;
 }
 
-void print_scores(const std::vector<Recording>& recordings, const ScoreOptions& options,
-                  const std::vector<StrategyScore>& scores) {
+void print_scores(const std::vector<replay::Recording>& recordings, const replay::ScoreOptions& options,
+                  const std::vector<replay::StrategyScore>& scores) {
   nlohmann::ordered_json json;
-  for (const StrategyScore& score : scores) {
+  for (const replay::StrategyScore& score : scores) {
     auto& entry = json[score.strategy] = score_json(recordings, options, score);
     const auto number = [](const std::optional<double>& value) {
       return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
@@ -132,13 +133,13 @@ void print_scores(const std::vector<Recording>& recordings, const ScoreOptions& 
   fmt::print("{}\n", json.dump(2));
 }
 
-void print_tables(const std::vector<Recording>& recordings, const ScoreOptions& options,
-                  const std::vector<StrategyScore>& scores) {
+void print_tables(const std::vector<replay::Recording>& recordings, const replay::ScoreOptions& options,
+                  const std::vector<replay::StrategyScore>& scores) {
   std::vector<std::string> header{"strategy", "space"};
   for (const std::uint64_t evals : options.evals) header.push_back(std::to_string(evals));
   header.insert(header.end(), {"P(t)", "ms/proposal"});
   std::vector<std::vector<std::string>> rows;
-  const auto add = [&](const StrategyScore& score, const std::string& space, const std::vector<double>& found,
+  const auto add = [&](const replay::StrategyScore& score, const std::string& space, const std::vector<double>& found,
                        const std::optional<double>& aggregate, bool mean) {
     std::vector<std::string> row{score.strategy, space};
     for (const double value : found) row.push_back(fmt::format("{:.3f}", value));
@@ -146,22 +147,22 @@ void print_tables(const std::vector<Recording>& recordings, const ScoreOptions& 
     row.push_back(mean && score.strategy != "random, exact" ? fmt::format("{:.3f}", score.ms_per_proposal) : "-");
     rows.push_back(std::move(row));
   };
-  std::vector<StrategyScore> all = scores;
+  std::vector<replay::StrategyScore> all = scores;
   all.push_back(exact_random(recordings, options));
-  for (const StrategyScore& score : all) {
+  for (const replay::StrategyScore& score : all) {
     if (recordings.size() > 1)
       for (std::size_t i = 0; i < recordings.size(); ++i)
         add(score, recordings[i].name, score.spaces[i].found, score.spaces[i].aggregate, false);
     add(score, recordings.size() > 1 ? "mean" : recordings.front().name, score.mean, score.aggregate, true);
   }
   print_out("optimum / best found after so many evaluations, mean of {} repeats\n{}", options.repeats,
-            render_table(header, rows));
+            report::render_table(header, rows));
 }
 
 int run_score(const ScoreCommand& command) {
-  const ScoreOptions options = score_options(command);
-  const std::vector<Recording> recordings = read_all(command);
-  const std::vector<StrategyScore> scores = score_strategies(recordings, options);
+  const replay::ScoreOptions options = score_options(command);
+  const std::vector<replay::Recording> recordings = read_all(command);
+  const std::vector<replay::StrategyScore> scores = replay::score_strategies(recordings, options);
   if (command.format == "json")
     print_scores(recordings, options, scores);
   else

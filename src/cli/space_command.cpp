@@ -28,36 +28,36 @@ struct SpaceOptions {
 };
 
 /// A space-only spec needs no compiler and no device unless its constraints ask for one.
-Target target_of(const std::string& path, const CommonOptions& options) {
+target::Target target_of(const std::string& path, const CommonOptions& options) {
   try {
-    return target_for(path, options, TargetNeed::device_or_named);
+    return target_for(path, options, target::TargetNeed::device_or_named);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unavailable) throw;
-    Target target;
+    target::Target target;
     target.present = false;
     const std::string arch = options.arch.empty() ? "sm_90" : options.arch;
-    if (const auto device = known_device(arch)) target.device = *device;
+    if (const auto device = device::known_device(arch)) target.device = *device;
     if (options.arch.empty()) tell("note: no device and no compiler here: device.* is taken from {}\n", arch);
     return target;
   }
 }
 
 /// In the spec's order.
-nlohmann::ordered_json named(const Space& space, std::uint64_t index) {
+nlohmann::ordered_json named(const space::Space& space, std::uint64_t index) {
   nlohmann::ordered_json json;
-  const Config config = space.at(index);
-  for (std::size_t i = 0; i < config.size(); ++i) json[space.parameters()[i].name] = to_json(config[i]);
+  const space::Config config = space.at(index);
+  for (std::size_t i = 0; i < config.size(); ++i) json[space.parameters()[i].name] = record::to_json(config[i]);
   return json;
 }
 
-nlohmann::ordered_json describe(const SpaceOptions& options, const Spec& spec, const Bindings& problem,
+nlohmann::ordered_json describe(const SpaceOptions& options, const spec::Spec& spec, const Bindings& problem,
                                 const Bindings& facts) {
-  Clock& clock = system_clock();
+  base::Clock& clock = base::system_clock();
   const std::int64_t start = clock.now_ns();
-  const Space space = make_space(spec, problem, facts);
+  const space::Space space = spec::make_space(spec, problem, facts);
   const double construct_ms = static_cast<double>(clock.now_ns() - start) * 1e-6;
   nlohmann::ordered_json json;
-  if (!problem.empty()) json["problem"] = bindings_json(problem);
+  if (!problem.empty()) json["problem"] = report::bindings_json(problem);
   const double cartesian = space.cartesian_size();
   if (cartesian < 9e15)
     json["cartesian"] = static_cast<std::uint64_t>(cartesian);
@@ -69,16 +69,16 @@ nlohmann::ordered_json describe(const SpaceOptions& options, const Spec& spec, c
   if (samples > most_samples)
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("--samples {}: at most {} are printed", options.samples, most_samples));
-  const Permutation order(space.size(), options.seed);
+  const search::Permutation order(space.size(), options.seed);
   for (std::uint64_t i = 0; i < samples; ++i) json["samples"].push_back(named(space, order(i)));
   if (options.effects)
-    for (const ConstraintEffect& effect : space.constraint_effects())
+    for (const space::ConstraintEffect& effect : space.constraint_effects())
       json["constraints"].push_back(
           {{"constraint", effect.text}, {"removed", effect.removed}, {"tested", effect.tested}});
   return json;
 }
 
-void print_text(const Spec& spec, const nlohmann::ordered_json& json) {
+void print_text(const spec::Spec& spec, const nlohmann::ordered_json& json) {
   if (json.contains("problem")) print_out("problem {}\n", json["problem"].dump());
   print_out("{}, {}: {} of {} configurations are valid, constructed in {:.2f} ms\n",
             counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
@@ -87,18 +87,18 @@ void print_text(const Spec& spec, const nlohmann::ordered_json& json) {
     std::vector<std::vector<std::string>> rows;
     for (const auto& effect : json["constraints"])
       rows.push_back({effect["removed"].dump(), effect["tested"].dump(), effect["constraint"].get<std::string>()});
-    print_out("{}", render_table({"removes", "of", "constraint"}, rows));
+    print_out("{}", report::render_table({"removes", "of", "constraint"}, rows));
   }
   if (json.contains("samples"))
     for (const auto& sample : json["samples"]) print_out("{}\n", sample.dump());
 }
 
 int show(const SpaceOptions& options) {
-  const Target target = target_of(options.path, options.common);
-  const Spec spec = load_spec_for(options.path, options.common, target);
+  const target::Target target = target_of(options.path, options.common);
+  const spec::Spec spec = load_spec_for(options.path, options.common, target);
   std::vector<nlohmann::ordered_json> spaces;
   for (const Bindings& problem : spec.cases)
-    spaces.push_back(describe(options, spec, problem, device_facts(target.device)));
+    spaces.push_back(describe(options, spec, problem, device::device_facts(target.device)));
   if (!options.common.json()) {
     for (const auto& json : spaces) print_text(spec, json);
     return done;

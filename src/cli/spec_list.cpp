@@ -19,13 +19,14 @@ SpecList list_specs(const std::vector<std::string>& paths) {
   SpecList list;
   list.several = paths.size() > 1;
   for (const std::string& path : paths) {
-    const std::optional<Suite> suite = load_suite(path);
+    const std::optional<spec::Suite> suite = spec::load_suite(path);
     if (!suite) {
       list.items.push_back({path, std::nullopt, std::nullopt});
       continue;
     }
     list.several = true;
-    for (const SuiteEntry& entry : suite->entries) list.items.push_back({entry.spec.string(), entry, std::nullopt});
+    for (const spec::SuiteEntry& entry : suite->entries)
+      list.items.push_back({entry.spec.string(), entry, std::nullopt});
   }
   return list;
 }
@@ -40,7 +41,7 @@ namespace {
 
 /// The message with the spec's name in front, unless it is there.
 std::string with_path(const std::string& path, const std::string& message) {
-  const std::string name = printable(path);
+  const std::string name = base::printable(path);
   const bool named = message.starts_with(path) || message.starts_with("cannot read " + name + ":");
   return named ? message : name + ": " + message;
 }

@@ -14,8 +14,8 @@ namespace xtune::cli {
 struct SpecList {
   struct Item {
     std::string path;
-    std::optional<SuiteEntry> entry;  ///< of a suite
-    std::optional<Error> error;       ///< the spec is unusable; was reported
+    std::optional<spec::SuiteEntry> entry;  ///< of a suite
+    std::optional<Error> error;             ///< the spec is unusable; was reported
   };
   std::vector<Item> items;
   bool several = false;  ///< a suite or several files: answers are a list, whatever its length

@@ -32,20 +32,20 @@ struct StatusOptions {
 /// What is looked at: a submission with its attempts, or one study.
 struct Subject {
   std::string name;
-  std::optional<Submitted> submission;
+  std::optional<cluster::Submitted> submission;
   std::vector<std::string> studies;
 };
 
-Subject subject_of(Submitted submission) {
+Subject subject_of(cluster::Submitted submission) {
   Subject subject{submission.name, std::nullopt, {}};
-  for (int i = 0; i <= submission.restarts; ++i) subject.studies.push_back(attempt_study(submission.name, i));
+  for (int i = 0; i <= submission.restarts; ++i) subject.studies.push_back(cluster::attempt_study(submission.name, i));
   subject.submission = std::move(submission);
   return subject;
 }
 
 Subject find_subject(const std::filesystem::path& store, const std::string& what) {
-  const std::vector<Submitted> submissions = read_submissions(store);
-  const std::vector<std::string> studies = studies_in(store);
+  const std::vector<cluster::Submitted> submissions = cluster::read_submissions(store);
+  const std::vector<std::string> studies = cluster::studies_in(store);
   for (auto each = submissions.rbegin(); each != submissions.rend(); ++each)
     if (what.empty() || each->name == what ||
         std::any_of(each->steps.begin(), each->steps.end(), [&](const auto& step) { return step.job == what; }))
@@ -53,7 +53,7 @@ Subject find_subject(const std::filesystem::path& store, const std::string& what
   for (auto study = studies.rbegin(); study != studies.rend(); ++study) {
     // Of a job whose number is given, with all its steps and attempts: slurm-17.0, slurm-17.0-r1.
     const bool of_job = study->starts_with("slurm-" + what + ".");
-    if (what.empty() || is_run_of(*study, what) || of_job) {
+    if (what.empty() || cluster::is_run_of(*study, what) || of_job) {
       Subject subject{*study, std::nullopt, {*study}};
       if (of_job) {
         subject.name = "job " + what;
@@ -65,14 +65,14 @@ Subject find_subject(const std::filesystem::path& store, const std::string& what
     }
   }
   std::vector<std::string> names = studies;
-  for (const Submitted& each : submissions) names.push_back(each.name);
-  const std::string where = printable(store.string());
+  for (const cluster::Submitted& each : submissions) names.push_back(each.name);
+  const std::string where = base::printable(store.string());
   throw Error(ErrorKind::invalid_argument,
               what.empty() ? fmt::format("{} has no jobs to show: `xtune submit` makes one, and so do processes that "
                                          "srun or mpirun starts (--store names another store)",
                                          where)
                            : fmt::format("{} has no job, submission or study '{}'{} (--store names another store)",
-                                         where, printable(what, 80), did_you_mean(what, names)));
+                                         where, base::printable(what, 80), base::did_you_mean(what, names)));
 }
 
 /// "RUNNING", by job; of what the queue has forgotten the accounting knows, if there is one.
@@ -91,33 +91,34 @@ std::map<std::string, std::string> job_states(const std::vector<std::string>& jo
       states.try_emplace(job, line.substr(bar + 1));
     }
   };
-  read(ask_program({"squeue", "-h", "-t", "all", "-j", list, "-o", "%i|%T"}));
-  if (states.size() < jobs.size()) read(ask_program({"sacct", "-n", "-X", "-P", "-j", list, "-o", "JobID,State"}));
+  read(cluster::ask_program({"squeue", "-h", "-t", "all", "-j", list, "-o", "%i|%T"}));
+  if (states.size() < jobs.size())
+    read(cluster::ask_program({"sacct", "-n", "-X", "-P", "-j", list, "-o", "JobID,State"}));
   return states;
 }
 
-Json status_json(const Subject& subject, const StudyStatus& status) {
+Json status_json(const Subject& subject, const cluster::StudyStatus& status) {
   Json json{{"name", subject.name}, {"jobs", Json::array()}, {"work", Json::array()}, {"processes", Json::array()}};
   if (subject.submission) {
     std::vector<std::string> jobs;
-    for (const SubmittedStep& step : subject.submission->steps) jobs.push_back(step.job);
+    for (const cluster::SubmittedStep& step : subject.submission->steps) jobs.push_back(step.job);
     const auto states = job_states(jobs);
-    for (const SubmittedStep& step : subject.submission->steps) {
+    for (const cluster::SubmittedStep& step : subject.submission->steps) {
       const auto state = states.find(step.job);
       json["jobs"].push_back(
           {{"step", step.step}, {"job", step.job}, {"state", state == states.end() ? Json() : Json(state->second)}});
     }
   }
-  for (const WorkProgress& work : status.work) {
-    Json each{{"spec", work.spec}, {"kernel", work.kernel}, {"problem", bindings_json(work.problem)},
+  for (const cluster::WorkProgress& work : status.work) {
+    Json each{{"spec", work.spec}, {"kernel", work.kernel}, {"problem", report::bindings_json(work.problem)},
               {"arch", work.arch}, {"device", work.device}, {"state", work.state},
               {"done", work.done}, {"total", work.total},   {"best", nullptr}};
-    if (work.best_ms) each["best"] = {{"config", bindings_json(work.best)}, {"time_ms", *work.best_ms}};
+    if (work.best_ms) each["best"] = {{"config", report::bindings_json(work.best)}, {"time_ms", *work.best_ms}};
     if (!work.error.empty()) each["error"] = work.error;
     json["work"].push_back(std::move(each));
   }
-  for (const ProcessStatus& each : status.processes) {
-    const ProcessProgress& process = each.progress;
+  for (const cluster::ProcessStatus& each : status.processes) {
+    const cluster::ProcessProgress& process = each.progress;
     json["processes"].push_back({{"rank", process.rank},
                                  {"host", process.host},
                                  {"pid", process.pid},
@@ -130,25 +131,27 @@ Json status_json(const Subject& subject, const StudyStatus& status) {
   return json;
 }
 
-void print_text(const Json& json, const StudyStatus& status) {
-  print_out("{}\n", printable(json["name"].get<std::string>()));
+void print_text(const Json& json, const cluster::StudyStatus& status) {
+  print_out("{}\n", base::printable(json["name"].get<std::string>()));
   for (const Json& job : json["jobs"])
     print_out("  {}: job {}{}\n", job["step"].get<std::string>(), job["job"].get<std::string>(),
               job["state"].is_null() ? ", of which Slurm knows nothing (any more)"
-                                     : " " + printable(job["state"].get<std::string>(), 40));
+                                     : " " + base::printable(job["state"].get<std::string>(), 40));
   std::vector<std::vector<std::string>> rows;
-  for (const WorkProgress& work : status.work)
-    rows.push_back({work.arch, work.kernel, bindings_text(work.problem), fmt::format("{}/{}", work.done, work.total),
-                    work.best_ms ? human_time_ms(*work.best_ms) : "-", work.state,
-                    work.best_ms ? bindings_text(work.best) : work.error});
-  if (!rows.empty()) print_out("{}", render_table({"arch", "kernel", "problem", "done", "best", "state", ""}, rows));
+  for (const cluster::WorkProgress& work : status.work)
+    rows.push_back({work.arch, work.kernel, space::bindings_text(work.problem),
+                    fmt::format("{}/{}", work.done, work.total),
+                    work.best_ms ? base::human_time_ms(*work.best_ms) : "-", work.state,
+                    work.best_ms ? space::bindings_text(work.best) : work.error});
+  if (!rows.empty())
+    print_out("{}", report::render_table({"arch", "kernel", "problem", "done", "best", "state", ""}, rows));
   std::size_t alive = 0;
-  for (const ProcessStatus& each : status.processes) alive += each.alive;
+  for (const cluster::ProcessStatus& each : status.processes) alive += each.alive;
   print_out("{} of {} at work\n", alive, counted(status.processes.size(), "process"));
-  for (const ProcessStatus& each : status.processes)
+  for (const cluster::ProcessStatus& each : status.processes)
     if (!each.alive && each.progress.state == "running")
-      print_out("  dead: rank {} on {} (pid {}), silent for {}\n", each.progress.rank, printable(each.progress.host),
-                each.progress.pid, human_seconds(each.age_s));
+      print_out("  dead: rank {} on {} (pid {}), silent for {}\n", each.progress.rank,
+                base::printable(each.progress.host), each.progress.pid, base::human_seconds(each.age_s));
 }
 
 /// Whether something may still change.
@@ -170,12 +173,12 @@ int status(const StatusOptions& options) {
   common.store = options.store;
   const std::filesystem::path store = common.store_path();
   const Subject subject = find_subject(store, options.what);
-  EventLoop loop;
+  base::EventLoop loop;
   bool stopped = false;
   const auto stop = [&stopped] { stopped = true; };
-  const EventLoop::Watch watches[] = {loop.on_signal(SIGINT, stop), loop.on_signal(SIGTERM, stop)};
+  const base::EventLoop::Watch watches[] = {loop.on_signal(SIGINT, stop), loop.on_signal(SIGTERM, stop)};
   for (;;) {
-    const StudyStatus found = read_study(store, subject.studies, system_clock().unix_time_ms());
+    const cluster::StudyStatus found = cluster::read_study(store, subject.studies, base::system_clock().unix_time_ms());
     const Json json = status_json(subject, found);
     for (const std::string& warning : found.warnings) tell("warning: {}\n", warning);
     if (options.format == "json")
@@ -185,7 +188,7 @@ int status(const StatusOptions& options) {
     std::fflush(stdout);
     if (!options.watch || !goes_on(json)) return done;
     bool waited = false;
-    const EventLoop::Watch timer =
+    const base::EventLoop::Watch timer =
         loop.call_after(static_cast<std::uint64_t>(options.every_s * 1e3), [&waited] { waited = true; });
     while (!waited && !stopped) loop.run_once();
     if (stopped) return interrupted;

@@ -16,7 +16,7 @@ std::uint64_t scaled(const std::string& option, const std::string& text, const s
   const std::string unit(end, text.data() + text.size());
   const std::size_t which = unit.size() == 1 ? units.find(unit) : unit.empty() ? units.find(' ') : std::string::npos;
   if (error != std::errc() || which == std::string::npos || number > INT64_MAX / factors[which])
-    throw Error(ErrorKind::invalid_argument, option + " '" + printable(text, 80) + "': write " + expected);
+    throw Error(ErrorKind::invalid_argument, option + " '" + base::printable(text, 80) + "': write " + expected);
   return number * factors[which];
 }
 
@@ -32,7 +32,7 @@ std::uint64_t byte_count(const std::string& option, const std::string& text) {
                 "a number of bytes, or one with K, M, G or T, such as 10G");
 }
 
-std::filesystem::path StoreOptions::path() const { return chosen_store(store); }
+std::filesystem::path StoreOptions::path() const { return base::chosen_store(store); }
 
 void add_store_options(CLI::App& command, StoreOptions& options) {
   command.add_option("--store", options.store,

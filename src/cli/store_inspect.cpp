@@ -22,11 +22,11 @@ std::string date_of(std::int64_t unix_ms) {
 }
 
 int list(const StoreOptions& options) {
-  const StoreSummary summary = summary_of(options.path());
+  const store::StoreSummary summary = store::summary_of(options.path());
   tell_warnings(summary.warnings);
   if (options.json()) {
     Json json{{"store", options.path().string()}, {"kernels", Json::array()}};
-    for (const StorePart& part : summary.parts)
+    for (const store::StorePart& part : summary.parts)
       json["kernels"].push_back({{"arch", part.arch},
                                  {"kernel", part.kernel},
                                  {"records", part.records},
@@ -40,28 +40,29 @@ int list(const StoreOptions& options) {
     print_json(json);
     return summary.nothing_read() ? own_failure : done;
   }
-  print_out("{}\n", printable(options.path().string()));
-  for (const StorePart& part : summary.parts)
-    print_out("  {:<12} {:<24} {:>9}, {} answered{}; newest {}, {}\n", printable(part.arch, 60),
-              printable(part.kernel, 80), counted(part.records, "record"), counted(part.answers, "problem"),
-              part.devices.empty() ? "" : " on " + printable(fmt::format("{}", fmt::join(part.devices, ", ")), 200),
-              date_of(part.newest_unix_ms), human_bytes(part.bytes));
+  print_out("{}\n", base::printable(options.path().string()));
+  for (const store::StorePart& part : summary.parts)
+    print_out(
+        "  {:<12} {:<24} {:>9}, {} answered{}; newest {}, {}\n", base::printable(part.arch, 60),
+        base::printable(part.kernel, 80), counted(part.records, "record"), counted(part.answers, "problem"),
+        part.devices.empty() ? "" : " on " + base::printable(fmt::format("{}", fmt::join(part.devices, ", ")), 200),
+        date_of(part.newest_unix_ms), base::human_bytes(part.bytes));
   if (summary.parts.empty()) print_out("  no records{}\n", summary.unreadable ? " that can be read" : "");
   print_out("  {}, {} with their sources\n", counted(summary.artifacts, "artifact"),
-            human_bytes(summary.artifact_bytes));
+            base::human_bytes(summary.artifact_bytes));
   return summary.nothing_read() ? own_failure : done;
 }
 
-std::string repair_hint(const VerifyReport& report) {
-  const auto movable = static_cast<std::size_t>(
-      std::count_if(report.damage.begin(), report.damage.end(), [](const StoreDamage& one) { return one.movable; }));
+std::string repair_hint(const store::VerifyReport& report) {
+  const auto movable = static_cast<std::size_t>(std::count_if(
+      report.damage.begin(), report.damage.end(), [](const store::StoreDamage& one) { return one.movable; }));
   if (movable == 0) return "; --repair cannot move any of it aside: see to the files yourself";
   if (movable < report.damage.size()) return fmt::format("; --repair can move {} of them aside", movable);
   return "; --repair moves them aside";
 }
 
 int verify(const StoreOptions& options, bool repair) {
-  const VerifyReport report = verify_store(options.path(), repair);
+  const store::VerifyReport report = store::verify_store(options.path(), repair);
   if (options.json()) {
     Json json{{"store", options.path().string()},
               {"sound", report.sound()},
@@ -71,23 +72,23 @@ int verify(const StoreOptions& options, bool repair) {
               {"damage", Json::array()},
               {"notes", report.notes},
               {"not_repaired", report.not_repaired}};
-    for (const StoreDamage& damage : report.damage)
+    for (const store::StoreDamage& damage : report.damage)
       json["damage"].push_back({{"where", damage.where}, {"what", damage.what}, {"repaired", damage.repaired}});
     print_json(json);
   } else {
-    for (const StoreDamage& damage : report.damage)
+    for (const store::StoreDamage& damage : report.damage)
       print_out("{}: {}{}\n", damage.where, damage.what, damage.repaired ? " (moved aside)" : "");
     for (const std::string& note : report.notes) print_out("note: {}\n", note);
     tell_warnings(report.not_repaired);
-    print_out("{}: {} in {}, {}: {}\n", printable(options.path().string()), counted(report.records, "sound record"),
-              counted(report.record_files, "file"), counted(report.artifacts, "artifact"),
-              report.damage.empty() ? "nothing damaged"
-              : report.sound()      ? fmt::format("{} moved aside", counted(report.damage.size(), "damaged piece"))
-              : repair
-                  ? fmt::format("{}, of which {} could not be repaired", counted(report.damage.size(), "damaged piece"),
-                                std::count_if(report.damage.begin(), report.damage.end(),
-                                              [](const StoreDamage& one) { return !one.repaired; }))
-                  : counted(report.damage.size(), "damaged piece") + repair_hint(report));
+    print_out(
+        "{}: {} in {}, {}: {}\n", base::printable(options.path().string()), counted(report.records, "sound record"),
+        counted(report.record_files, "file"), counted(report.artifacts, "artifact"),
+        report.damage.empty() ? "nothing damaged"
+        : report.sound()      ? fmt::format("{} moved aside", counted(report.damage.size(), "damaged piece"))
+        : repair ? fmt::format("{}, of which {} could not be repaired", counted(report.damage.size(), "damaged piece"),
+                               std::count_if(report.damage.begin(), report.damage.end(),
+                                             [](const store::StoreDamage& one) { return !one.repaired; }))
+                 : counted(report.damage.size(), "damaged piece") + repair_hint(report));
   }
   return report.sound() ? done : own_failure;
 }
@@ -99,33 +100,34 @@ struct GcFlags {
 };
 
 // Whether artifacts stay beyond --max-size; also tells of records, which that does not count.
-bool tell_missed_size(const GcOptions& options, const GcReport& report) {
+bool tell_missed_size(const store::GcOptions& options, const store::GcReport& report) {
   if (!options.max_bytes) return false;
   if (report.excess_bytes > 0)
     tell(
         "warning: the artifacts that stay are {} beyond --max-size: they could not be removed, or are just being "
         "written; run it again where and when they can be\n",
-        human_bytes(report.excess_bytes));
+        base::human_bytes(report.excess_bytes));
   if (const std::uint64_t all = report.kept_bytes + report.record_bytes;
       all > *options.max_bytes && report.record_bytes)
     tell(
         "note: with its records, {}, the store is {} beyond --max-size, which counts artifacts alone; old records go "
         "with --records --older-than 365d, and what they hold with them\n",
-        human_bytes(report.record_bytes), human_bytes(all - *options.max_bytes));
+        base::human_bytes(report.record_bytes), base::human_bytes(all - *options.max_bytes));
   return report.excess_bytes > 0;
 }
 
 int collect(const GcFlags& flags) {
-  GcOptions options;
+  store::GcOptions options;
   if (!flags.older_than.empty()) options.older_than_ms = duration_ms("--older-than", flags.older_than);
   if (!flags.max_size.empty()) options.max_bytes = byte_count("--max-size", flags.max_size);
   options.records = flags.records;
   options.dry_run = flags.dry_run;
-  const GcReport report = collect_garbage(flags.common.path(), options, system_clock().unix_time_ms());
+  const store::GcReport report =
+      store::collect_garbage(flags.common.path(), options, base::system_clock().unix_time_ms());
   tell_warnings(report.warnings);
   if (flags.common.json()) {
     Json json{{"store", flags.common.path().string()}, {"dry_run", flags.dry_run}, {"removed", Json::array()}};
-    for (const GcReport::Removed& removed : report.removed)
+    for (const store::GcReport::Removed& removed : report.removed)
       json["removed"].push_back({{"path", removed.path.string()}, {"bytes", removed.bytes}, {"why", removed.why}});
     json["bytes"] = report.bytes;
     json["kept_bytes"] = report.kept_bytes;
@@ -135,12 +137,12 @@ int collect(const GcFlags& flags) {
     print_json(json);
   }
   if (flags.dry_run && !flags.common.json())
-    for (const GcReport::Removed& removed : report.removed)
-      print_out("{} ({}): {}\n", printable(removed.path.string()), human_bytes(removed.bytes), removed.why);
+    for (const store::GcReport::Removed& removed : report.removed)
+      print_out("{} ({}): {}\n", base::printable(removed.path.string()), base::human_bytes(removed.bytes), removed.why);
   if (!flags.common.json())
-    print_out("{}: {} {}, {}; artifacts that stay: {}\n", printable(flags.common.path().string()),
+    print_out("{}: {} {}, {}; artifacts that stay: {}\n", base::printable(flags.common.path().string()),
               flags.dry_run ? "would remove" : "removed", counted(report.removed.size(), "file"),
-              human_bytes(report.bytes), human_bytes(report.kept_bytes));
+              base::human_bytes(report.bytes), base::human_bytes(report.kept_bytes));
   return tell_missed_size(options, report) || report.failed > 0 || report.nothing_read ? own_failure : done;
 }
 

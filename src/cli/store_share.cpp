@@ -18,10 +18,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 int merge(const StoreOptions& options, const std::vector<std::string>& others) {
-  MergeReport all;
+  store::MergeReport all;
   bool nothing_read = false;  // of the records of one of them
   for (const std::string& other : others) {
-    const MergeReport one = merge_store(options.path(), other);
+    const store::MergeReport one = store::merge_store(options.path(), other);
     all.records += one.records, all.artifacts += one.artifacts;
     all.known_records += one.known_records, all.known_artifacts += one.known_artifacts;
     all.refused += one.refused;
@@ -38,7 +38,7 @@ int merge(const StoreOptions& options, const std::vector<std::string>& others) {
                     {"refused", all.refused},
                     {"left_out", all.warnings}});
   else
-    print_out("{}: {} and {} came, {} and {} were there before\n", printable(options.path().string()),
+    print_out("{}: {} and {} came, {} and {} were there before\n", base::printable(options.path().string()),
               counted(all.records, "record"), counted(all.artifacts, "artifact"), counted(all.known_records, "record"),
               counted(all.known_artifacts, "artifact"));
   return all.refused || nothing_read ? own_failure : done;
@@ -47,7 +47,7 @@ int merge(const StoreOptions& options, const std::vector<std::string>& others) {
 struct ShipFlags {
   StoreOptions common;
   std::string output, form = "json";
-  WinnerFilter filter;
+  store::WinnerFilter filter;
   std::vector<std::string> defines, specs;  ///< defines: -D of export
 };
 
@@ -69,28 +69,28 @@ std::map<std::string, std::string> problem_of(const std::vector<std::string>& de
 }
 
 int export_store(const ShipFlags& flags) {
-  WinnerFilter filter = flags.filter;
+  store::WinnerFilter filter = flags.filter;
   filter.problem = problem_of(flags.defines);
   std::vector<std::string> warnings;
   std::string text;
   if (flags.form == "kernel-tuner") {
-    text = export_kernel_tuner(flags.common.path(), filter, warnings).dump(1) + "\n";
+    text = store::export_kernel_tuner(flags.common.path(), filter, warnings).dump(1) + "\n";
   } else {
-    const std::vector<Winner> winners = winners_of(flags.common.path(), filter, warnings);
-    text = flags.form == "json" ? export_json(winners).dump(2) + "\n" : export_header(winners, warnings);
+    const std::vector<store::Winner> winners = store::winners_of(flags.common.path(), filter, warnings);
+    text = flags.form == "json" ? store::export_json(winners).dump(2) + "\n" : store::export_header(winners, warnings);
   }
   tell_warnings(warnings);
   if (flags.output.empty())
     fmt::print("{}", text);
   else
-    write_output_file(flags.output, text);
+    base::write_output_file(flags.output, text);
   return done;
 }
 
 int bundle(const ShipFlags& flags) {
-  std::vector<BundledSpec> specs;
+  std::vector<store::BundledSpec> specs;
   for (const std::string& spec : flags.specs) specs.push_back(dispatch::pack_spec(spec));
-  const BundleReport report = write_bundle(flags.common.path(), flags.output, flags.filter, specs);
+  const store::BundleReport report = store::write_bundle(flags.common.path(), flags.output, flags.filter, specs);
   tell_warnings(report.warnings);
   if (flags.common.json())
     print_json(Json{{"bundle", flags.output},
@@ -99,8 +99,8 @@ int bundle(const ShipFlags& flags) {
                     {"bytes", report.bytes},
                     {"left_out", report.warnings}});
   else
-    print_out("{}: {}, {}, {}\n", printable(flags.output), counted(report.records, "record"),
-              counted(report.artifacts, "artifact"), human_bytes(report.bytes));
+    print_out("{}: {}, {}, {}\n", base::printable(flags.output), counted(report.records, "record"),
+              counted(report.artifacts, "artifact"), base::human_bytes(report.bytes));
   return done;
 }
 

@@ -5,24 +5,25 @@
 
 namespace xtune::cli {
 
-StoredAnswers::StoredAnswers(const Spec& spec, const CommonOptions& options, const Target& target, bool whole)
+StoredAnswers::StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const target::Target& target,
+                             bool whole)
     : spec_(spec), target_(target) {
   if (whole || !spec.objective.goals.empty()) {
     records_ = stored_records(spec, options, target);
     return;
   }
   tell_missing_store(options);
-  StoreView::Options view;
+  store::StoreView::Options view;
   view.statistic = spec.measure.statistic;
   view.all = true;
-  view_.emplace(StoreView::load(options.store_path(), target.device.arch, spec.kernel.name, view));
+  view_.emplace(store::StoreView::load(options.store_path(), target.device.arch, spec.kernel.name, view));
   tell_warnings(view_->warnings());
 }
 
-LookupResult StoredAnswers::look_up(const Bindings& problem, SpecFit& fit) const {
+record::LookupResult StoredAnswers::look_up(const Bindings& problem, record::SpecFit& fit) const {
   if (view_) return view_->look_up(problem, target_.device, fit.rules());
-  return xtune::look_up(records_, problem, target_.device, Objective(spec_).criterion(problem, target_.device),
-                        fit.rules());
+  return xtune::record::look_up(records_, problem, target_.device,
+                                record::Objective(spec_).criterion(problem, target_.device), fit.rules());
 }
 
 bool StoredAnswers::empty() const { return view_ ? view_->records() == 0 : records_.empty(); }

@@ -21,19 +21,19 @@ class StoredAnswers {
  public:
   /// Tells on standard error what is damaged, and of a missing store. spec and target outlive it. whole: the command
   /// needs whole records whatever ranks.
-  StoredAnswers(const Spec& spec, const CommonOptions& options, const Target& target, bool whole = false);
+  StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const target::Target& target, bool whole = false);
 
-  LookupResult look_up(const Bindings& problem, SpecFit& fit) const;
+  record::LookupResult look_up(const Bindings& problem, record::SpecFit& fit) const;
   bool empty() const;
 
-  const StoreView* view() const { return view_ ? &*view_ : nullptr; }  ///< null: records() has them
-  const std::vector<Record>& records() const { return records_; }
+  const store::StoreView* view() const { return view_ ? &*view_ : nullptr; }  ///< null: records() has them
+  const std::vector<record::Record>& records() const { return records_; }
 
  private:
-  const Spec& spec_;
-  const Target& target_;
-  std::optional<StoreView> view_;
-  std::vector<Record> records_;
+  const spec::Spec& spec_;
+  const target::Target& target_;
+  std::optional<store::StoreView> view_;
+  std::vector<record::Record> records_;
 };
 
 }  // namespace xtune::cli

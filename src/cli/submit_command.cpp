@@ -42,22 +42,22 @@ std::string new_name(const std::string& path) {
   gmtime_r(&now, &utc);
   char time[32] = "";
   std::strftime(time, sizeof time, "%Y%m%d-%H%M%S", &utc);
-  return fmt::format("{}-{}-{}", stem.substr(0, 40), time, new_attempt().substr(0, 4));
+  return fmt::format("{}-{}-{}", stem.substr(0, 40), time, run::new_attempt().substr(0, 4));
 }
 
-Submission submission_of(const SubmitOptions& options) {
-  Submission submission;
+cluster::Submission submission_of(const SubmitOptions& options) {
+  cluster::Submission submission;
   submission.name = new_name(options.paths.front());
   submission.store = fs::absolute(options.common.store_path()).lexically_normal();
-  submission.folder = submission_folder(submission.store, submission.name);
-  submission.program = own_executable();
+  submission.folder = cluster::submission_folder(submission.store, submission.name);
+  submission.program = base::own_executable();
   for (const std::string& path : options.paths)
     submission.specs.push_back(fs::absolute(path).lexically_normal().string());
   submission.sbatch = sbatch_options();
   submission.compile_sbatch = options.compile_sbatch;
   submission.compile_job = options.compile == "job";
   submission.restarts = options.restarts;
-  for (const std::string& text : options.components) submission.components.push_back(parse_component(text));
+  for (const std::string& text : options.components) submission.components.push_back(cluster::parse_component(text));
   if (submission.components.empty())
     submission.components.push_back({options.common.arch, options.nodes, options.gpus_per_node, "", "", ""});
   Words& run = submission.run_arguments;
@@ -77,14 +77,15 @@ void check(const SubmitOptions& options, const CLI::App& command) {
   if (command.count("--device") > 0)
     throw Error(ErrorKind::invalid_argument,
                 "--device: each process of the job has the devices that Slurm gives it (--gpus-per-node)");
-  check_sbatch_options(sbatch_options(), "behind --");
-  check_sbatch_options(options.compile_sbatch, "--cpu-option");
-  if (options.common.backend != "auto" && options.common.backend != "replay") require_backend(options.common.backend);
+  cluster::check_sbatch_options(sbatch_options(), "behind --");
+  cluster::check_sbatch_options(options.compile_sbatch, "--cpu-option");
+  if (options.common.backend != "auto" && options.common.backend != "replay")
+    device::require_backend(options.common.backend);
   for (const SpecList::Item& item : list_specs(options.paths).items)
     read_spec(item.path, options_for(item, options.common), "");
 }
 
-Words sbatch_command(const JobStep& step, const fs::path& script, const std::string& after) {
+Words sbatch_command(const cluster::JobStep& step, const fs::path& script, const std::string& after) {
   Words words{"sbatch"};
   // Of the first component of a heterogeneous job, which the others wait for.
   words.insert(words.end(), step.arguments.begin(), step.arguments.end());
@@ -93,31 +94,32 @@ Words sbatch_command(const JobStep& step, const fs::path& script, const std::str
   return words;
 }
 
-int print_scripts(const Submission& submission, const std::vector<JobStep>& steps, const SubmitOptions& options) {
+int print_scripts(const cluster::Submission& submission, const std::vector<cluster::JobStep>& steps,
+                  const SubmitOptions& options) {
   nlohmann::ordered_json json{{"name", submission.name}, {"folder", submission.folder.string()}};
   json["steps"] = nlohmann::ordered_json::array();
-  const Words compile = options.compile == "login" ? compile_command(submission) : Words();
+  const Words compile = options.compile == "login" ? cluster::compile_command(submission) : Words();
   if (!compile.empty()) {
     json["compile_here"] = compile;
-    if (!options.common.json()) print_out("# here: {}\n\n", printable(command_line(compile)));
+    if (!options.common.json()) print_out("# here: {}\n\n", base::printable(base::command_line(compile)));
   }
   std::string after;
-  for (const JobStep& step : steps) {
+  for (const cluster::JobStep& step : steps) {
     const Words command = sbatch_command(step, submission.folder / (step.name + ".sh"), after);
     after = "<" + step.name + ">";
     json["steps"].push_back({{"step", step.name}, {"sbatch", command}, {"script", step.script}});
-    if (!options.common.json()) print_out("# {}\n{}\n", printable(command_line(command)), step.script);
+    if (!options.common.json()) print_out("# {}\n{}\n", base::printable(base::command_line(command)), step.script);
   }
   if (options.common.json()) print_json(json);
   return done;
 }
 
 std::string submit_step(const Words& command) {
-  CommandOptions options;
+  base::CommandOptions options;
   options.timeout_ms = 60'000;
-  CommandResult result;
+  base::CommandResult result;
   try {
-    result = run_command(command, options);
+    result = base::run_command(command, options);
   } catch (const Error& error) {
     throw Error(ErrorKind::unavailable,
                 fmt::format("{}; --dry-run prints the scripts for another machine", error.what()));
@@ -128,17 +130,17 @@ std::string submit_step(const Words& command) {
   answer = answer.substr(0, answer.find(';'));
   if (!result.ok() || answer.empty() || answer.find_first_not_of("0123456789") != std::string::npos)
     throw Error(ErrorKind::unavailable,
-                fmt::format("{} {}\n{}", printable(command_line(command), 500),
-                            result.ok() ? "told no number of a job:" + printable(" " + answer, 80)
-                                        : "failed: " + describe_exit(result.exit_code, result.signal),
-                            printable_lines(result.stderr_text, 2000)));
+                fmt::format("{} {}\n{}", base::printable(base::command_line(command), 500),
+                            result.ok() ? "told no number of a job:" + base::printable(" " + answer, 80)
+                                        : "failed: " + base::describe_exit(result.exit_code, result.signal),
+                            base::printable_lines(result.stderr_text, 2000)));
   return answer;
 }
 
 /// Steps that are queued stay there when a later one is refused: the measuring is worth more than its merge.
-std::string queued_text(const std::vector<SubmittedStep>& queued) {
+std::string queued_text(const std::vector<cluster::SubmittedStep>& queued) {
   std::string steps, jobs;
-  for (const SubmittedStep& each : queued) {
+  for (const cluster::SubmittedStep& each : queued) {
     steps += (steps.empty() ? "" : ", ") + each.step + ": job " + each.job;
     jobs += " " + each.job;
   }
@@ -147,30 +149,30 @@ std::string queued_text(const std::vector<SubmittedStep>& queued) {
 
 int submit(const SubmitOptions& options, const CLI::App& command) {
   check(options, command);
-  const Submission submission = submission_of(options);
-  const std::vector<JobStep> steps = job_steps(submission);
+  const cluster::Submission submission = submission_of(options);
+  const std::vector<cluster::JobStep> steps = cluster::job_steps(submission);
   if (options.dry_run) return print_scripts(submission, steps, options);
   if (options.compile == "login") {
-    const Words compile = compile_command(submission);
+    const Words compile = cluster::compile_command(submission);
     if (compile.empty())
       tell("note: no architecture is named (--arch, --arch-component ARCH:...): the job compiles as it goes\n");
     else if (::isatty(STDERR_FILENO))
-      tell("compiling: {}\n", printable(command_line(compile), 300));
+      tell("compiling: {}\n", base::printable(base::command_line(compile), 300));
     // What does not compile here, for want of a compiler say, does so in the job.
     if (!compile.empty()) {
-      const CommandResult result = run_command(compile);
+      const base::CommandResult result = base::run_command(compile);
       if (!result.ok())
-        tell("warning: {}: {}; the job compiles what is missing\n", printable(command_line(compile), 300),
-             printable(result.stderr_text, 500));
+        tell("warning: {}: {}; the job compiles what is missing\n", base::printable(base::command_line(compile), 300),
+             base::printable(result.stderr_text, 500));
     }
   }
-  std::vector<SubmittedStep> submitted;
+  std::vector<cluster::SubmittedStep> submitted;
   nlohmann::ordered_json json{{"name", submission.name}, {"folder", submission.folder.string()}};
   json["steps"] = nlohmann::ordered_json::array();
   std::string after;
-  for (const JobStep& step : steps) {
+  for (const cluster::JobStep& step : steps) {
     const fs::path script = submission.folder / (step.name + ".sh");
-    write_file_atomically(script, step.script);
+    base::write_file_atomically(script, step.script);
     try {
       after = submit_step(sbatch_command(step, script, after));
     } catch (const Error& error) {
@@ -178,7 +180,7 @@ int submit(const SubmitOptions& options, const CLI::App& command) {
     }
     submitted.push_back({step.name, after});
     // After each: where the next is refused, what is queued can still be found.
-    write_submission(submission, submitted);
+    cluster::write_submission(submission, submitted);
     json["steps"].push_back({{"step", step.name}, {"job", after}});
     if (!options.common.json()) print_out("{}: job {}\n", step.name, after);
   }
@@ -186,7 +188,7 @@ int submit(const SubmitOptions& options, const CLI::App& command) {
     print_json(json);
   else
     print_out("follow it with: xtune status {} --store {} --watch\n", submission.name,
-              printable(command_line({submission.store.string()})));
+              base::printable(base::command_line({submission.store.string()})));
   return done;
 }
 

@@ -5,9 +5,9 @@
 namespace xtune::cli {
 
 void tell_warnings(const std::vector<std::string>& warnings) {
-  Causes causes;
+  base::Causes causes;
   for (const std::string& warning : warnings) causes.add(warning);
-  for (const Cause& cause : causes.all()) tell("warning: {}\n", cause.text());
+  for (const base::Cause& cause : causes.all()) tell("warning: {}\n", cause.text());
 }
 
 }  // namespace xtune::cli

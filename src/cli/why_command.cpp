@@ -31,10 +31,10 @@ struct Verdicts {
 class MeasuredConfigs {
  public:
   explicit MeasuredConfigs(const StoredAnswers& stored) : view_(stored.view()) {
-    for (const Record& record : stored.records()) records_[record.config].push_back(&record);
+    for (const record::Record& record : stored.records()) records_[record.config].push_back(&record);
     if (!view_) return;
     rows_.reserve(view_->records());
-    view_->each_row([&](const StoredConfig& row) { rows_.emplace_back(hash(config_text(row)), &row); });
+    view_->each_row([&](const store::StoredConfig& row) { rows_.emplace_back(hash(store::config_text(row)), &row); });
     std::sort(rows_.begin(), rows_.end());
   }
 
@@ -46,42 +46,42 @@ class MeasuredConfigs {
 
   /// How the stored record of the configuration differs whose key does so in the fewest parts; empty: not at all. Of
   /// many records the newest few are looked at, those of this problem and device before others.
-  std::vector<std::string> nearest_difference(const Bindings& config, const KeyParts& parts, const Bindings& problem,
-                                              const DeviceInfo& device) const {
-    const std::string key = key_of(parts);
+  std::vector<std::string> nearest_difference(const Bindings& config, const build::KeyParts& parts,
+                                              const Bindings& problem, const device::DeviceInfo& device) const {
+    const std::string key = build::key_of(parts);
     std::optional<std::vector<std::string>> best;
-    const auto add = [&](const Record& record) {
-      std::vector<std::string> difference = key_difference(parts, record.key_parts);
-      if (same_driver(record.device, device))
+    const auto add = [&](const record::Record& record) {
+      std::vector<std::string> difference = build::key_difference(parts, record.key_parts);
+      if (record::same_driver(record.device, device))
         std::erase_if(difference, [](const std::string& line) { return line.starts_with("driver: "); });
       if (record.key == key) difference.clear();
       if (!best || difference.size() < best->size()) best = std::move(difference);
     };
     if (!view_)
-      for (const Record* record : records_.at(config)) add(*record);
+      for (const record::Record* record : records_.at(config)) add(*record);
     else
-      for (const StoredConfig* row : nearest_rows(config, problem, device)) add(view_->record_of(*row));
+      for (const store::StoredConfig* row : nearest_rows(config, problem, device)) add(view_->record_of(*row));
     return std::move(*best);
   }
 
  private:
-  using Row = std::pair<std::size_t, const StoredConfig*>;
+  using Row = std::pair<std::size_t, const store::StoredConfig*>;
 
   static std::size_t hash(const std::string& config) { return std::hash<std::string>()(config); }
 
   std::pair<std::vector<Row>::const_iterator, std::vector<Row>::const_iterator> rows_of(const Bindings& config) const {
     const auto by_hash = [](const Row& a, const Row& b) { return a.first < b.first; };
-    return std::equal_range(rows_.begin(), rows_.end(), Row{hash(bindings_text(config)), nullptr}, by_hash);
+    return std::equal_range(rows_.begin(), rows_.end(), Row{hash(space::bindings_text(config)), nullptr}, by_hash);
   }
 
-  std::vector<const StoredConfig*> nearest_rows(const Bindings& config, const Bindings& problem,
-                                                const DeviceInfo& device) const {
+  std::vector<const store::StoredConfig*> nearest_rows(const Bindings& config, const Bindings& problem,
+                                                       const device::DeviceInfo& device) const {
     constexpr std::ptrdiff_t most_rows = 8;
     const auto [begin, end] = rows_of(config);
-    std::vector<const StoredConfig*> rows;
+    std::vector<const store::StoredConfig*> rows;
     for (auto row = begin; row != end; ++row) rows.push_back(row->second);
-    const auto rank = [&](const StoredConfig* row) {
-      const bool own = view_->problem_of(*row) == problem && same_device(view_->device_of(*row), device);
+    const auto rank = [&](const store::StoredConfig* row) {
+      const bool own = view_->problem_of(*row) == problem && record::same_device(view_->device_of(*row), device);
       return std::tuple(!own, -row->unix_time_ms, row->file, row->offset);
     };
     const auto last = rows.begin() + std::min(most_rows, std::ssize(rows));
@@ -90,64 +90,66 @@ class MeasuredConfigs {
     return rows;
   }
 
-  const StoreView* const view_;
-  std::map<Bindings, std::vector<const Record*>> records_;  ///< where there is no view
-  std::vector<Row> rows_;                                   ///< by the hash of the configuration's text
+  const store::StoreView* const view_;
+  std::map<Bindings, std::vector<const record::Record*>> records_;  ///< where there is no view
+  std::vector<Row> rows_;                                           ///< by the hash of the configuration's text
 };
 
 /// The keys of what is stored for this problem on this kind of device; empty where whole records were read.
-std::unordered_set<KeyDigest, KeyDigestHash> keys_of(const StoredAnswers& stored, const Bindings& problem,
-                                                     const DeviceInfo& device) {
-  std::unordered_set<KeyDigest, KeyDigestHash> keys;
+std::unordered_set<store::KeyDigest, store::KeyDigestHash> keys_of(const StoredAnswers& stored, const Bindings& problem,
+                                                                   const device::DeviceInfo& device) {
+  std::unordered_set<store::KeyDigest, store::KeyDigestHash> keys;
   if (stored.view())
-    for (const StoredConfig* row : stored.view()->members(problem, device, {})) keys.insert(row->key);
+    for (const store::StoredConfig* row : stored.view()->members(problem, device, {})) keys.insert(row->key);
   return keys;
 }
 
-Verdicts judge(const Spec& spec, const Space& space, const CandidateResolver& resolver, const Bindings& problem,
-               const DeviceInfo& device, const StoredAnswers& stored, const MeasuredConfigs& measured) {
+Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve::CandidateResolver& resolver,
+               const Bindings& problem, const device::DeviceInfo& device, const StoredAnswers& stored,
+               const MeasuredConfigs& measured) {
   Verdicts verdicts;
   verdicts.asked = std::min(space.size(), std::max(most_configs / spec.cases.size(), least_configs));
   const auto keys = keys_of(stored, problem, device);
   for (std::uint64_t i = 0; i < verdicts.asked; ++i) {
-    const Config config = space.at(i);
+    const space::Config config = space.at(i);
     const Bindings named = resolver.config_bindings(config);
     if (!measured.has(named)) {
       ++verdicts.never;
       continue;
     }
-    const KeyParts parts =
+    const build::KeyParts parts =
         resolver.measurement_key_parts(config, resolver.artifact_key(resolver.compile_request(config)));
-    const std::vector<std::string> difference = keys.contains(KeyDigest(key_of(parts)))
+    const std::vector<std::string> difference = keys.contains(store::KeyDigest(build::key_of(parts)))
                                                     ? std::vector<std::string>()
                                                     : measured.nearest_difference(named, parts, problem, device);
     if (difference.empty()) {
       ++verdicts.stored;
       continue;
     }
-    ++verdicts.differing[part_names(difference)];
+    ++verdicts.differing[build::part_names(difference)];
     if (verdicts.example.empty()) {
       verdicts.example = difference;
-      verdicts.example_config = config_text(spec, named);
+      verdicts.example_config = report::config_text(spec, named);
     }
   }
   return verdicts;
 }
 
-nlohmann::ordered_json verdicts_json(const Bindings& problem, const Verdicts& verdicts, const LookupResult& lookup) {
-  nlohmann::ordered_json json{{"problem", bindings_json(problem)},
+nlohmann::ordered_json verdicts_json(const Bindings& problem, const Verdicts& verdicts,
+                                     const record::LookupResult& lookup) {
+  nlohmann::ordered_json json{{"problem", report::bindings_json(problem)},
                               {"configurations", verdicts.asked},
                               {"stored", verdicts.stored},
                               {"never_measured", verdicts.never}};
   json["differing"] = nlohmann::ordered_json::object();
   for (const auto& [parts, count] : verdicts.differing) json["differing"][parts] = count;
   json["example"] = {{"config", verdicts.example_config}, {"differences", verdicts.example}};
-  json["lookup"] = {{"match", to_string(lookup.match)}, {"reasons", lookup.reasons}};
+  json["lookup"] = {{"match", record::to_string(lookup.match)}, {"reasons", lookup.reasons}};
   return json;
 }
 
-void print_text(const Bindings& problem, const Verdicts& verdicts, const LookupResult& lookup) {
-  if (!problem.empty()) print_out("problem: {}\n", bindings_text(problem));
+void print_text(const Bindings& problem, const Verdicts& verdicts, const record::LookupResult& lookup) {
+  if (!problem.empty()) print_out("problem: {}\n", space::bindings_text(problem));
   print_out("{} configurations: {} stored, {} never measured here\n", verdicts.asked, verdicts.stored, verdicts.never);
   for (const auto& [parts, count] : verdicts.differing)
     print_out("  {} measured under another key; what differs: {}\n", count, parts);
@@ -155,27 +157,28 @@ void print_text(const Bindings& problem, const Verdicts& verdicts, const LookupR
     print_out("  for example {}:\n", verdicts.example_config);
     for (const std::string& difference : verdicts.example) print_out("    {}\n", difference);
   }
-  print_out("lookup: {}\n", to_string(lookup.match));
+  print_out("lookup: {}\n", record::to_string(lookup.match));
   for (const std::string& reason : lookup.reasons) print_out("  {}\n", reason);
 }
 
 int show(const std::string& path, const CommonOptions& options) {
-  const Target target = target_for(path, options, TargetNeed::device_or_named);
-  const Spec spec = load_spec_for(path, options, target);
+  const target::Target target = target_for(path, options, target::TargetNeed::device_or_named);
+  const spec::Spec spec = load_spec_for(path, options, target);
   const StoredAnswers stored(spec, options, target);
   if (stored.empty())
-    for (const std::string& arch : recorded_archs(options.store_path(), spec.kernel.name))
+    for (const std::string& arch : record::recorded_archs(options.store_path(), spec.kernel.name))
       if (arch != target.device.arch)
         tell("note: {} has records of this kernel for {}, which never answer for {}\n", options.store_path().string(),
              arch, target.device.arch);
   const MeasuredConfigs measured(stored);
   std::vector<nlohmann::ordered_json> answers;
   for (const Bindings& problem : spec.cases) {
-    const Space space = make_space(spec, problem, device_facts(target.device));
-    const CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, false);
+    const space::Space space = spec::make_space(spec, problem, device::device_facts(target.device));
+    const resolve::CandidateResolver resolver(spec, space, problem, target.device, target.arch,
+                                              target.backend.toolchain, false);
     const Verdicts verdicts = judge(spec, space, resolver, problem, target.device, stored, measured);
-    SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
-    const LookupResult lookup = stored.look_up(problem, fit);
+    record::SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
+    const record::LookupResult lookup = stored.look_up(problem, fit);
     if (options.json())
       answers.push_back(verdicts_json(problem, verdicts, lookup));
     else

@@ -29,7 +29,7 @@ void add_worker_command(CLI::App& app, Context& context) {
   compile->add_option("--memory-limit", memory_limit, "address space in bytes, 0: no limit");
   compile->callback([&context] {
     require_driver("compile");
-    context.exit_code = compile_worker_main(STDIN_FILENO, STDOUT_FILENO, memory_limit);
+    context.exit_code = worker::compile_worker_main(STDIN_FILENO, STDOUT_FILENO, memory_limit);
   });
 
   CLI::App* bench = command->add_subcommand("bench", "runs and measures what it is asked over standard input");
@@ -37,13 +37,13 @@ void add_worker_command(CLI::App& app, Context& context) {
   bench->add_flag("--sanitize", sanitize, "load the sanitizers' run-time libraries");
   bench->callback([&context] {
     require_driver("bench");
-    context.exit_code = bench_worker_main(STDIN_FILENO, STDOUT_FILENO, sanitize);
+    context.exit_code = worker::bench_worker_main(STDIN_FILENO, STDOUT_FILENO, sanitize);
   });
 
   CLI::App* probe = command->add_subcommand("probe", "prints what one backend finds on this machine, as JSON");
   static std::string backend;
   probe->add_option("--backend", backend, "its name")->required();
-  probe->callback([&context] { context.exit_code = probe_worker_main(backend); });
+  probe->callback([&context] { context.exit_code = worker::probe_worker_main(backend); });
 }
 
 }  // namespace xtune::cli

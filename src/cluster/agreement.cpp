@@ -8,16 +8,16 @@
 #include "base/files.hpp"
 #include "core/run/attempt.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 
 std::string agree_on(const std::filesystem::path& file, const std::string& text) {
-  const std::filesystem::path own = file.parent_path() / ("." + new_attempt());
-  write_file_atomically(own, text);
-  if (::link(own.c_str(), file.c_str()) != 0 && errno != EEXIST && read_if_there(file).empty())
-    write_file_atomically(file, text);
+  const std::filesystem::path own = file.parent_path() / ("." + run::new_attempt());
+  base::write_file_atomically(own, text);
+  if (::link(own.c_str(), file.c_str()) != 0 && errno != EEXIST && base::read_if_there(file).empty())
+    base::write_file_atomically(file, text);
   std::error_code ignored;
   std::filesystem::remove(own, ignored);
-  return read_file(file);
+  return base::read_file(file);
 }
 
-}  // namespace xtune
+}  // namespace xtune::cluster

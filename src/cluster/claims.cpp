@@ -20,7 +20,7 @@
 #include "core/record/record_log.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,12 +28,12 @@ namespace fs = std::filesystem;
 constexpr const char* ended = "ended";
 
 // Of processes whose ids this one can ask for.
-std::string host_component() { return path_component(host_name() + "-" + pid_scope()); }
+std::string host_component() { return record::path_component(base::host_name() + "-" + base::pid_scope()); }
 
 [[noreturn]] void fail(const std::string& doing, const fs::path& path, int error) {
   throw Error(ErrorKind::io, fmt::format("cannot {} {}: {}; processes of one job share their work there, and "
                                          "XTUNE_STUDY=off makes them work each on its own",
-                                         doing, printable(path.string()), std::strerror(error)));
+                                         doing, base::printable(path.string()), std::strerror(error)));
 }
 
 std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
@@ -54,19 +54,19 @@ std::optional<Heartbeat> read_heartbeat(const std::string& text) {
 
 /// Whether its process is certainly gone: it said so, or its host is this one, and has no such process.
 bool is_gone(const Heartbeat& read) {
-  return read.beat == ended || (read.host == host_component() && process_is_gone(read.pid));
+  return read.beat == ended || (read.host == host_component() && base::process_is_gone(read.pid));
 }
 
 }  // namespace
 
-Claims::Claims(fs::path folder, std::string owner, Clock& clock, Options options)
+Claims::Claims(fs::path folder, std::string owner, base::Clock& clock, Options options)
     : folder_(std::move(folder)), owner_(std::move(owner)), clock_(clock), options_(options) {
   std::error_code error;
   for (const char* part : {"ranks", "claims"}) {
-    error = make_directories(folder_ / part);
+    error = base::make_directories(folder_ / part);
     if (error) fail("make the folder", folder_ / part, error.value());
   }
-  own_ = folder_ / "ranks" / path_component(owner_);
+  own_ = folder_ / "ranks" / record::path_component(owner_);
   fd_ = ::open(own_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd_ < 0) fail("create", own_, errno);
   const std::string text = line();
@@ -130,7 +130,7 @@ bool Claims::try_link(const fs::path& claim) {
 namespace {
 
 // A key of a record may be of any length and characters.
-std::string claim_stem(const std::string& name) { return sha256(name).substr(0, 40); }
+std::string claim_stem(const std::string& name) { return base::sha256(name).substr(0, 40); }
 
 }  // namespace
 
@@ -152,7 +152,7 @@ bool Claims::take(const std::string& name) {
         known.owner = owner_;
         return true;
       }
-      known.owner = first_word(read_if_there(claim));
+      known.owner = first_word(base::read_if_there(claim));
       if (known.owner == owner_) return true;
     }
     // Where there are no hard links it may be made and not written yet; one that stays empty is nobody's.
@@ -174,7 +174,7 @@ bool Claims::has_left(const std::string& owner) {
   if (!is_new && static_cast<double>(now - sight.looked_ns) < options_.look_s * 1e9) return false;
   sight.looked_ns = now;
   // Opened anew each time: so NFS asks its server (close-to-open consistency).
-  const std::string text = read_if_there(folder_ / "ranks" / path_component(owner));
+  const std::string text = base::read_if_there(folder_ / "ranks" / record::path_component(owner));
   if (text != sight.text) {
     sight.text = text;
     sight.changed_ns = now;
@@ -193,9 +193,9 @@ std::set<std::string> Claims::owners() const {
   std::error_code error;
   fs::directory_iterator entries(folder_ / "ranks", error);
   for (; !error && entries != fs::directory_iterator(); entries.increment(error))
-    if (const auto name = name_of_component(entries->path().filename().string())) names.insert(*name);
+    if (const auto name = record::name_of_component(entries->path().filename().string())) names.insert(*name);
   if (error) fail("list", folder_ / "ranks", error.value());
   return names;
 }
 
-}  // namespace xtune
+}  // namespace xtune::cluster

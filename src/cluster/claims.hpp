@@ -11,7 +11,7 @@
 
 #include "base/clock.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 
 /// A claim is a hard link to its owner's heartbeat file: link() succeeds for one process alone, on NFS too (RFC 1813,
 /// section 3.3.15). An owner whose heart has not beaten for lease_s, that has ended, or whose process is gone from this
@@ -29,8 +29,8 @@ class Claims {
     double patience_s = 90;  ///< with records that an owner told of and that nobody finds
   };
   /// owner: no other process' (an attempt's id). Makes the folder and the first heartbeat. Throws Error(io).
-  Claims(std::filesystem::path folder, std::string owner, Clock& clock, Options options);
-  Claims(std::filesystem::path folder, std::string owner, Clock& clock)
+  Claims(std::filesystem::path folder, std::string owner, base::Clock& clock, Options options);
+  Claims(std::filesystem::path folder, std::string owner, base::Clock& clock)
       : Claims(std::move(folder), std::move(owner), clock, Options()) {}
   /// Ends them, unless the process does first, which comes to the same.
   ~Claims();
@@ -71,7 +71,7 @@ class Claims {
 
   std::filesystem::path folder_, own_;
   std::string owner_;
-  Clock& clock_;
+  base::Clock& clock_;
   Options options_;
   int fd_ = -1;
   bool ended_ = false;
@@ -85,4 +85,4 @@ class Claims {
   std::unordered_map<std::string, Known> known_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::cluster

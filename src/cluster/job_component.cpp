@@ -10,15 +10,15 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 namespace {
 
 int count_of(const std::string& key, const std::string& text, int least) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < least)
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("--arch-component: {}='{}' is no count of at least {}", key, printable(text, 40), least));
+    throw Error(ErrorKind::invalid_argument, fmt::format("--arch-component: {}='{}' is no count of at least {}", key,
+                                                         base::printable(text, 40), least));
   return value;
 }
 
@@ -27,7 +27,7 @@ std::string plain_value(const std::string& key, const std::string& text) {
   constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:=&|*()[]+/@";
   if (text.empty() || text.find_first_not_of(allowed) != std::string::npos)
     throw Error(ErrorKind::invalid_argument, fmt::format("--arch-component: {}='{}': letters, digits and {} only", key,
-                                                         printable(text, 80), "_-.:=&|*()[]+/@"));
+                                                         base::printable(text, 80), "_-.:=&|*()[]+/@"));
   return text;
 }
 
@@ -63,9 +63,9 @@ JobComponent parse_component(const std::string& text) {
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("--arch-component '{}': unknown key '{}'{}; write "
                               "[ARCH:]nodes=N,gpus-per-node=N,gres=...,constraint=...,partition=...",
-                              printable(text, 200), printable(key, 40), did_you_mean(key, keys)));
+                              base::printable(text, 200), base::printable(key, 40), base::did_you_mean(key, keys)));
   }
   return component;
 }
 
-}  // namespace xtune
+}  // namespace xtune::cluster

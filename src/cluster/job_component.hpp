@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace xtune {
+namespace xtune::cluster {
 
 /// Nodes of one GPU type: a component of a heterogeneous job where there are several.
 struct JobComponent {
@@ -17,4 +17,4 @@ struct JobComponent {
 /// left out. Throws Error(invalid_argument).
 JobComponent parse_component(const std::string& text);
 
-}  // namespace xtune
+}  // namespace xtune::cluster

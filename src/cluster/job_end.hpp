@@ -8,7 +8,7 @@
 
 #include "cluster/walltime.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 
 /// <store>/studies/<study>/ends/<job>-r<restart>: the study may be named by hand and outlive a job. A thousand
 /// processes that ask the one controller of a cluster at once keep it from its work.
@@ -31,4 +31,4 @@ class JobEnd {
   std::filesystem::path file_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::cluster

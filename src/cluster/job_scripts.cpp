@@ -8,7 +8,7 @@
 #include "base/shell_words.hpp"
 #include "cluster/sbatch_options.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,7 +33,7 @@ std::string component_lines(const JobComponent& component) {
   return lines;
 }
 
-std::string word_of(const std::string& text) { return command_line({text}); }
+std::string word_of(const std::string& text) { return base::command_line({text}); }
 
 void append(Words& to, const Words& from) { to.insert(to.end(), from.begin(), from.end()); }
 
@@ -46,8 +46,8 @@ std::string header(const Submission& submission, const std::string& step) {
 
 // Found on the measuring nodes as on this one: the program by its own path, whatever their PATH.
 std::string compile_script(const Submission& submission) {
-  return header(submission, "compile") + "#SBATCH --ntasks=1\n" + begin + command_line(compile_command(submission)) +
-         "\n";
+  return header(submission, "compile") + "#SBATCH --ntasks=1\n" + begin +
+         base::command_line(compile_command(submission)) + "\n";
 }
 
 std::string measure_script(const Submission& submission) {
@@ -73,7 +73,7 @@ std::string measure_script(const Submission& submission) {
     if (heterogeneous) srun.push_back(fmt::format("--het-group={}", i));
     if (submission.components[i].gpus_per_node > 0) srun.push_back("--gpus-per-task=1");
     text += fmt::format("XTUNE_COMPONENT={} {} {} > \"$folder/answers-{}.r$attempt.json\" &\npids+=($!)\n", i,
-                        command_line(srun), command_line(run), i);
+                        base::command_line(srun), base::command_line(run), i);
   }
   text +=
       "trap 'kill -TERM \"${pids[@]}\" 2>/dev/null; wait; exit 143' TERM\n"
@@ -142,4 +142,4 @@ std::vector<JobStep> job_steps(const Submission& submission) {
   return steps;
 }
 
-}  // namespace xtune
+}  // namespace xtune::cluster

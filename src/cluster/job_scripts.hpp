@@ -6,7 +6,7 @@
 
 #include "cluster/submission.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 
 struct JobStep {
   std::string name;                    ///< compile | measure | merge
@@ -19,4 +19,4 @@ std::vector<JobStep> job_steps(const Submission& submission);
 /// `xtune compile` of everything, as the compile step runs it; empty: no architecture is named.
 std::vector<std::string> compile_command(const Submission& submission);
 
-}  // namespace xtune
+}  // namespace xtune::cluster

@@ -13,7 +13,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 namespace {
 
 struct LauncherVariables {
@@ -40,7 +40,7 @@ int number_of(const ReadVariable& get, const char* name, int least) {
   }
   throw Error(ErrorKind::invalid_argument,
               fmt::format("{} is \"{}\", which is no {}: unset it, or set XTUNE_STUDY=off to run on one's own", name,
-                          printable(text.value_or(""), 40), least > 0 ? "count" : "rank"));
+                          base::printable(text.value_or(""), 40), least > 0 ? "count" : "rank"));
 }
 
 int size_of(const ReadVariable& get, const LauncherVariables& launcher, int rank) {
@@ -132,4 +132,4 @@ std::optional<Rank> find_rank(const ReadVariable& get) {
   return std::nullopt;
 }
 
-}  // namespace xtune
+}  // namespace xtune::cluster

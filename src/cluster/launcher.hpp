@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace xtune {
+namespace xtune::cluster {
 
 /// A process among those that one launcher command started.
 struct Rank {
@@ -27,4 +27,4 @@ std::optional<std::string> environment_variable(const char* name);
 /// PMI documentation; flux-environment(7).
 std::optional<Rank> find_rank(const ReadVariable& get = environment_variable);
 
-}  // namespace xtune
+}  // namespace xtune::cluster

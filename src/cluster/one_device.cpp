@@ -10,13 +10,13 @@
 #include "core/record/record_log.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 
 void require_one_device(const std::filesystem::path& store, const std::string& study, const std::string& component,
                         const std::string& name, const std::string& arch) {
-  const std::string device = printable(name) + " (" + printable(arch) + ")";
-  const std::string found = agree_on(study_folder(store, study) / "components" / path_component(component),
-                                     device + "\non " + printable(host_name()) + "\n");
+  const std::string device = base::printable(name) + " (" + base::printable(arch) + ")";
+  const std::string found = agree_on(study_folder(store, study) / "components" / record::path_component(component),
+                                     device + "\non " + base::printable(base::host_name()) + "\n");
   const std::size_t end = found.find('\n');
   if (found.substr(0, end) == device) return;
   std::string where = end == std::string::npos ? "" : found.substr(end + 1);
@@ -25,7 +25,8 @@ void require_one_device(const std::filesystem::path& store, const std::string& s
               fmt::format("component {} of this job has {} {} and {} on {}: a result of two types of GPU is none; give "
                           "each type its own (xtune submit --arch-component ... --arch-component ..., or "
                           "--constraint, --gres for one type)",
-                          printable(component, 40), found.substr(0, end), where, device, printable(host_name())));
+                          base::printable(component, 40), found.substr(0, end), where, device,
+                          base::printable(base::host_name())));
 }
 
-}  // namespace xtune
+}  // namespace xtune::cluster

@@ -10,24 +10,25 @@
 #include "core/record/record_json.hpp"
 #include "core/record/record_log.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 namespace {
 
 constexpr int schema = 1;
 
 nlohmann::json work_json(const WorkProgress& work) {
-  nlohmann::json json{{"spec", printable(work.spec)},
-                      {"kernel", printable(work.kernel)},
-                      {"arch", printable(work.arch)},
-                      {"device", printable(work.device)},
-                      {"problem", to_json(work.problem)},
+  nlohmann::json json{{"spec", base::printable(work.spec)},
+                      {"kernel", base::printable(work.kernel)},
+                      {"arch", base::printable(work.arch)},
+                      {"device", base::printable(work.device)},
+                      {"problem", record::to_json(work.problem)},
                       {"state", work.state},
                       {"done", work.done},
                       {"total", work.total}};
-  if (!work.error.empty()) json["error"] = printable(work.error);
+  if (!work.error.empty()) json["error"] = base::printable(work.error);
   if (work.best_ms)
-    json["best"] = {
-        {"config", to_json(work.best)}, {"time_ms", *work.best_ms}, {"answered_unix_ms", work.answered_unix_ms}};
+    json["best"] = {{"config", record::to_json(work.best)},
+                    {"time_ms", *work.best_ms},
+                    {"answered_unix_ms", work.answered_unix_ms}};
   return json;
 }
 
@@ -37,14 +38,14 @@ WorkProgress work_from_json(const nlohmann::json& json) {
   json.at("kernel").get_to(work.kernel);
   json.at("arch").get_to(work.arch);
   json.at("device").get_to(work.device);
-  work.problem = bindings_from_json(json.at("problem"));
+  work.problem = record::bindings_from_json(json.at("problem"));
   json.at("state").get_to(work.state);
   json.at("done").get_to(work.done);
   json.at("total").get_to(work.total);
   work.error = json.value("error", "");
   if (const auto best = json.find("best"); best != json.end()) {
     work.best_ms = best->at("time_ms").get<double>();
-    work.best = bindings_from_json(best->at("config"));
+    work.best = record::bindings_from_json(best->at("config"));
     work.answered_unix_ms = best->value("answered_unix_ms", std::int64_t{0});
   }
   return work;
@@ -53,9 +54,10 @@ WorkProgress work_from_json(const nlohmann::json& json) {
 }  // namespace
 
 ProgressFile::ProgressFile(const std::filesystem::path& store, const std::string& study, ProcessProgress process,
-                           Clock& clock)
-    : path_(study_folder(store, study) / "progress" /
-            (path_component(process.host + "-" + std::to_string(process.pid) + "-" + process.attempt) + ".json")),
+                           base::Clock& clock)
+    : path_(
+          study_folder(store, study) / "progress" /
+          (record::path_component(process.host + "-" + std::to_string(process.pid) + "-" + process.attempt) + ".json")),
       process_(std::move(process)),
       clock_(clock) {
   write(true);
@@ -76,7 +78,7 @@ void ProgressFile::write(bool now) noexcept try {
   const std::int64_t time_ms = clock_.unix_time_ms();
   if (!now && time_ms - written_ms_ < every_ms) return;
   written_ms_ = process_.unix_time_ms = time_ms;
-  write_file_atomically(path_, to_json(process_).dump() + "\n");
+  base::write_file_atomically(path_, to_json(process_).dump() + "\n");
 } catch (...) {  // a full disk, say: it is told where records are written
 }
 
@@ -87,7 +89,7 @@ void ProgressFile::end(const std::string& state) noexcept {
 
 nlohmann::json to_json(const ProcessProgress& process) {
   nlohmann::json json{{"xtune_progress", schema},
-                      {"host", printable(process.host)},
+                      {"host", base::printable(process.host)},
                       {"pid", process.pid},
                       {"attempt", process.attempt},
                       {"rank", process.rank},
@@ -97,7 +99,7 @@ nlohmann::json to_json(const ProcessProgress& process) {
                       {"unix_time_ms", process.unix_time_ms},
                       {"work", nlohmann::json::array()}};
   if (!process.pid_scope.empty()) json["pid_scope"] = process.pid_scope;
-  if (!process.job.empty()) json["job"] = printable(process.job);
+  if (!process.job.empty()) json["job"] = base::printable(process.job);
   for (const WorkProgress& work : process.work) json["work"].push_back(work_json(work));
   return json;
 }
@@ -118,4 +120,4 @@ ProcessProgress process_progress_from_json(const nlohmann::json& json) {
   return process;
 }
 
-}  // namespace xtune
+}  // namespace xtune::cluster

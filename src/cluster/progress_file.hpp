@@ -11,7 +11,7 @@
 #include "base/clock.hpp"
 #include "core/space/value.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 
 /// One problem of one kernel, as this process sees it.
 struct WorkProgress {
@@ -41,7 +41,8 @@ struct ProcessProgress {
 class ProgressFile {
  public:
   static constexpr std::int64_t every_ms = 5000;
-  ProgressFile(const std::filesystem::path& store, const std::string& study, ProcessProgress process, Clock& clock);
+  ProgressFile(const std::filesystem::path& store, const std::string& study, ProcessProgress process,
+               base::Clock& clock);
   /// The entry of this spec and problem, new or known.
   WorkProgress& work(const std::string& spec, const Bindings& problem);
   /// To be called often: writes at most every five seconds, and at once with `now`.
@@ -52,7 +53,7 @@ class ProgressFile {
  private:
   std::filesystem::path path_;
   ProcessProgress process_;
-  Clock& clock_;
+  base::Clock& clock_;
   std::int64_t written_ms_ = 0;
 };
 
@@ -60,4 +61,4 @@ nlohmann::json to_json(const ProcessProgress& process);
 /// Throws nlohmann::json::exception for what is none.
 ProcessProgress process_progress_from_json(const nlohmann::json& json);
 
-}  // namespace xtune
+}  // namespace xtune::cluster

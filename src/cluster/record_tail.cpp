@@ -8,15 +8,15 @@
 #include "base/files.hpp"
 #include "core/record/record_log.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 
 RecordTail::RecordTail(std::filesystem::path store, std::string arch, std::string kernel)
     : store_(std::move(store)), arch_(std::move(arch)), kernel_(std::move(kernel)) {}
 
-std::vector<Record> RecordTail::read(const std::set<std::string>& attempts) {
-  std::vector<Record> records;
+std::vector<record::Record> RecordTail::read(const std::set<std::string>& attempts) {
+  std::vector<record::Record> records;
   std::vector<std::string> warnings;  // of the whole folder: the next run's to tell
-  for (const std::filesystem::path& path : record_files(store_, arch_, kernel_, warnings)) {
+  for (const std::filesystem::path& path : record::record_files(store_, arch_, kernel_, warnings)) {
     // <host>-<pid>-<attempt>, and ".2" where that was taken.
     const std::string stem = path.stem().string();
     std::string attempt = stem.substr(stem.rfind('-') + 1);
@@ -26,13 +26,14 @@ std::vector<Record> RecordTail::read(const std::set<std::string>& attempts) {
     std::error_code error;
     const std::uint64_t size = std::filesystem::file_size(path, error);
     if (error || file.newer || size <= file.read_bytes) continue;
-    const std::string text = read_file_part(path, file.read_bytes, size - file.read_bytes);
+    const std::string text = base::read_file_part(path, file.read_bytes, size - file.read_bytes);
     std::string_view rest = text;
     for (std::size_t end = rest.find('\n'); end != std::string_view::npos && !file.newer; end = rest.find('\n')) {
-      RecordLine line = read_record_line(rest.substr(0, end));
-      if (line.kind == RecordLine::Kind::record) records.push_back(std::move(*line.record));
-      file.newer = line.kind == RecordLine::Kind::newer;
-      lines_[attempt] += line.kind == RecordLine::Kind::record || line.kind == RecordLine::Kind::damaged;
+      record::RecordLine line = record::read_record_line(rest.substr(0, end));
+      if (line.kind == record::RecordLine::Kind::record) records.push_back(std::move(*line.record));
+      file.newer = line.kind == record::RecordLine::Kind::newer;
+      lines_[attempt] +=
+          line.kind == record::RecordLine::Kind::record || line.kind == record::RecordLine::Kind::damaged;
       file.read_bytes += end + 1;
       rest.remove_prefix(end + 1);
     }
@@ -40,4 +41,4 @@ std::vector<Record> RecordTail::read(const std::set<std::string>& attempts) {
   return records;
 }
 
-}  // namespace xtune
+}  // namespace xtune::cluster

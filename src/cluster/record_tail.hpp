@@ -10,7 +10,7 @@
 
 #include "core/record/record.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 
 /// The record files of one kernel on one architecture, by the attempts that write them. A line counts once it is whole.
 class RecordTail {
@@ -18,7 +18,7 @@ class RecordTail {
   RecordTail(std::filesystem::path store, std::string arch, std::string kernel);
   /// The whole lines that these attempts have appended since the last call; damaged lines, and files of a newer xtune
   /// from their header on, are passed over. Throws Error(io) where a file that is there cannot be read.
-  std::vector<Record> read(const std::set<std::string>& attempts);
+  std::vector<record::Record> read(const std::set<std::string>& attempts);
   /// Whole lines of each attempt so far, headers left out, damaged ones too.
   const std::map<std::string, std::uint64_t>& lines() const noexcept { return lines_; }
 
@@ -33,4 +33,4 @@ class RecordTail {
   std::map<std::string, std::uint64_t> lines_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::cluster

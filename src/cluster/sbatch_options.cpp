@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 namespace {
 
 bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
@@ -35,12 +35,12 @@ void check_sbatch_options(const std::vector<std::string>& words, const std::stri
           ErrorKind::invalid_argument,
           fmt::format("{}: '{}' is no option, and sbatch would take it for the script; xtune submit writes that "
                       "itself, and takes only options of sbatch there, such as --time=2:00:00",
-                      source, printable(word, 80)));
+                      source, base::printable(word, 80)));
     if (makes_array(word))
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("{}: {} would do the whole submission once for each index of the array; more processes "
                               "at one search are what --nodes and --gpus-per-node give",
-                              source, printable(word, 80)));
+                              source, base::printable(word, 80)));
     value_may_follow = is_option(word) && may_take_next(word);
   }
 }
@@ -60,4 +60,4 @@ std::vector<std::string> account_option(const std::vector<std::string>& words) {
   return account;
 }
 
-}  // namespace xtune
+}  // namespace xtune::cluster

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::cluster {
 
 /// Throws Error(invalid_argument) for a word that is neither an option nor an option's value: sbatch would take it for
 /// the script; and for a job array. source: where they are from, for the message.
@@ -12,4 +12,4 @@ void check_sbatch_options(const std::vector<std::string>& words, const std::stri
 /// -A or --account, in any of its forms, as one word; empty: it is not among them.
 std::vector<std::string> account_option(const std::vector<std::string>& words);
 
-}  // namespace xtune
+}  // namespace xtune::cluster

@@ -14,15 +14,15 @@
 #include "core/record/record_log.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 
 namespace fs = std::filesystem;
 
 std::string take_seat(const fs::path& store, const std::string& study, const std::string& place) {
   for (int run = 1;; ++run) {
     const std::string name = run == 1 ? study : fmt::format("{}+{}", study, run);
-    const fs::path seat = study_folder(store, name) / "seats" / path_component(place);
-    const std::error_code error = make_directories(seat.parent_path());
+    const fs::path seat = study_folder(store, name) / "seats" / record::path_component(place);
+    const std::error_code error = base::make_directories(seat.parent_path());
     const int file = error ? -1 : ::open(seat.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file >= 0) {
       ::close(file);
@@ -30,7 +30,8 @@ std::string take_seat(const fs::path& store, const std::string& study, const std
     }
     const int reason = error ? error.value() : errno;
     if (reason != EEXIST || error)
-      throw Error(ErrorKind::io, fmt::format("cannot make {}: {}", printable(seat.string()), std::strerror(reason)));
+      throw Error(ErrorKind::io,
+                  fmt::format("cannot make {}: {}", base::printable(seat.string()), std::strerror(reason)));
   }
 }
 
@@ -41,4 +42,4 @@ bool is_run_of(const std::string& study, const std::string& name) {
          (rest.size() > 1 && rest[0] == '+' && rest.find_first_not_of("0123456789", 1) == std::string::npos);
 }
 
-}  // namespace xtune
+}  // namespace xtune::cluster

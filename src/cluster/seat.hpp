@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace xtune {
+namespace xtune::cluster {
 
 /// The study that a process joins: the one of that name or, where somebody has sat in this place before, the first one
 /// after it that has the place free, "name+2", "name+3" ...: a name that is used again is another run, which measures
@@ -15,4 +15,4 @@ std::string take_seat(const std::filesystem::path& store, const std::string& stu
 /// Whether a study is of that name, in whichever run.
 bool is_run_of(const std::string& study, const std::string& name);
 
-}  // namespace xtune
+}  // namespace xtune::cluster

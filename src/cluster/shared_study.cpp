@@ -10,15 +10,15 @@
 #include "core/record/record_log.hpp"
 #include "core/space/bindings_text.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 namespace {
 
 constexpr std::uint64_t beat_every_ms = 3000;
 constexpr std::uint64_t look_every_least_ms = 50, look_every_most_ms = 10'000;
 
 std::filesystem::path claims_folder(const SharedStudy::Place& place, const std::string& study) {
-  return study_folder(place.store, study) / path_component(place.arch) / path_component(place.kernel) /
-         sha256(bindings_text(place.problem)).substr(0, 16);
+  return study_folder(place.store, study) / record::path_component(place.arch) / record::path_component(place.kernel) /
+         base::sha256(space::bindings_text(place.problem)).substr(0, 16);
 }
 
 /// The first one's time, which all of them take.
@@ -29,10 +29,11 @@ std::int64_t agreed_beginning(const std::filesystem::path& folder, std::int64_t 
 }  // namespace
 
 std::filesystem::path study_folder(const std::filesystem::path& store, const std::string& study) {
-  return store / "studies" / path_component(study);
+  return store / "studies" / record::path_component(study);
 }
 
-SharedStudy::SharedStudy(EventLoop& loop, Clock& clock, const Place& place, const Rank& rank, std::string attempt)
+SharedStudy::SharedStudy(base::EventLoop& loop, base::Clock& clock, const Place& place, const Rank& rank,
+                         std::string attempt)
     : loop_(loop),
       size_(static_cast<std::size_t>(std::max(rank.size, 1))),
       place_(static_cast<std::size_t>(std::max(rank.rank, 0))),
@@ -51,13 +52,13 @@ void SharedStudy::beat_later() {
   });
 }
 
-std::vector<Record> SharedStudy::news() {
+std::vector<record::Record> SharedStudy::news() {
   claims_.about_to_read();
   std::set<std::string> others = claims_.owners();
   others.erase(attempt_);
-  std::vector<Record> records = tail_.read(others);
+  std::vector<record::Record> records = tail_.read(others);
   for (const auto& [owner, lines] : tail_.lines()) claims_.have_read(owner, lines);
-  std::erase_if(records, [this](const Record& record) { return record.problem != problem_; });
+  std::erase_if(records, [this](const record::Record& record) { return record.problem != problem_; });
   return records;
 }
 
@@ -65,4 +66,4 @@ std::uint64_t look_interval_ms(std::size_t processes) noexcept {
   return std::clamp<std::uint64_t>(10 * processes, look_every_least_ms, look_every_most_ms);
 }
 
-}  // namespace xtune
+}  // namespace xtune::cluster

@@ -12,14 +12,14 @@
 #include "cluster/record_tail.hpp"
 #include "core/run/peers.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 
 /// How often each of so many processes asks for news: all of them list the same folder and read as many files, which
 /// may take some 0.3 ms each.
 std::uint64_t look_interval_ms(std::size_t processes) noexcept;
 
 /// Below <store>/studies/<study>/<arch>/<kernel>/<problem>. Its heart beats on the loop, which outlives it.
-class SharedStudy final : public Peers {
+class SharedStudy final : public run::Peers {
  public:
   struct Place {
     std::filesystem::path store;
@@ -27,11 +27,11 @@ class SharedStudy final : public Peers {
     Bindings problem;
   };
   /// attempt: of the records that this process writes there. Throws Error(io).
-  SharedStudy(EventLoop& loop, Clock& clock, const Place& place, const Rank& rank, std::string attempt);
+  SharedStudy(base::EventLoop& loop, base::Clock& clock, const Place& place, const Rank& rank, std::string attempt);
   bool take(const std::string& name) override { return claims_.take(name); }
   void leave() noexcept override { claims_.end(); }
   void stored_one() noexcept override { claims_.have_stored_one(); }
-  std::vector<Record> news() override;
+  std::vector<record::Record> news() override;
   std::size_t size() const noexcept override { return size_; }
   std::size_t place() const noexcept override { return place_; }
   std::int64_t began_unix_ms() const noexcept override { return began_unix_ms_; }
@@ -39,17 +39,17 @@ class SharedStudy final : public Peers {
 
  private:
   void beat_later();
-  EventLoop& loop_;
+  base::EventLoop& loop_;
   std::size_t size_, place_;
   std::int64_t began_unix_ms_;
   std::string attempt_;
   Claims claims_;
   RecordTail tail_;
   Bindings problem_;
-  EventLoop::Watch heart_;
+  base::EventLoop::Watch heart_;
 };
 
 /// The folder of a study, below which its claims are.
 std::filesystem::path study_folder(const std::filesystem::path& store, const std::string& study);
 
-}  // namespace xtune
+}  // namespace xtune::cluster

@@ -14,13 +14,13 @@
 #include "cluster/shared_study.hpp"
 #include "core/record/record_log.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 namespace {
 
 namespace fs = std::filesystem;
 
 bool is_gone(const ProcessProgress& process) {
-  return !process.pid_scope.empty() && process.pid_scope == pid_scope() && process_is_gone(process.pid);
+  return !process.pid_scope.empty() && process.pid_scope == base::pid_scope() && base::process_is_gone(process.pid);
 }
 
 void add(WorkProgress& to, const WorkProgress& from) {
@@ -73,12 +73,12 @@ StudyStatus read_study(const fs::path& store, const std::vector<std::string>& st
          entry.increment(error)) {
       if (entry->path().extension() != ".json") continue;
       try {
-        found.push_back(process_progress_from_json(nlohmann::json::parse(read_file(entry->path(), 16 << 20))));
+        found.push_back(process_progress_from_json(nlohmann::json::parse(base::read_file(entry->path(), 16 << 20))));
       } catch (const nlohmann::json::exception& failure) {
-        status.warnings.push_back(printable(entry->path().string()) + ": " + json_error_text(failure));
+        status.warnings.push_back(base::printable(entry->path().string()) + ": " + base::json_error_text(failure));
       } catch (const std::exception& failure) {
         status.warnings.push_back(
-            fmt::format("{}: {}", printable(entry->path().string()), printable(failure.what(), 200)));
+            fmt::format("{}: {}", base::printable(entry->path().string()), base::printable(failure.what(), 200)));
       }
     }
   }
@@ -93,7 +93,7 @@ std::vector<std::string> studies_in(const fs::path& store) {
   std::vector<std::pair<fs::file_time_type, std::string>> dated;
   std::error_code error;
   for (fs::directory_iterator entry(store / "studies", error), end; !error && entry != end; entry.increment(error)) {
-    const auto name = name_of_component(entry->path().filename().string());
+    const auto name = record::name_of_component(entry->path().filename().string());
     std::error_code missing;
     // Each rewrite of a file in it changes the folder.
     const fs::file_time_type time = fs::last_write_time(entry->path() / "progress", missing);
@@ -105,4 +105,4 @@ std::vector<std::string> studies_in(const fs::path& store) {
   return names;
 }
 
-}  // namespace xtune
+}  // namespace xtune::cluster

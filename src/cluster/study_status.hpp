@@ -8,7 +8,7 @@
 
 #include "cluster/progress_file.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 
 struct ProcessStatus {
   ProcessProgress progress;
@@ -33,4 +33,4 @@ StudyStatus read_study(const std::filesystem::path& store, const std::vector<std
 /// The names of the studies in a store that have progress to show, the one with the latest sign of life last.
 std::vector<std::string> studies_in(const std::filesystem::path& store);
 
-}  // namespace xtune
+}  // namespace xtune::cluster

@@ -10,7 +10,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 
 namespace fs = std::filesystem;
 
@@ -24,9 +24,9 @@ void write_submission(const Submission& submission, const std::vector<SubmittedS
                       {"specs", nlohmann::json::array()},
                       {"restarts", submission.restarts},
                       {"steps", nlohmann::json::array()}};
-  for (const std::string& spec : submission.specs) json["specs"].push_back(printable(spec));
+  for (const std::string& spec : submission.specs) json["specs"].push_back(base::printable(spec));
   for (const SubmittedStep& step : steps) json["steps"].push_back({{"step", step.step}, {"job", step.job}});
-  write_file_atomically(submission.folder / "submission.json", json.dump(2) + "\n");
+  base::write_file_atomically(submission.folder / "submission.json", json.dump(2) + "\n");
 }
 
 std::vector<Submitted> read_submissions(const fs::path& store) {
@@ -36,7 +36,7 @@ std::vector<Submitted> read_submissions(const fs::path& store) {
        entry.increment(error)) {
     const fs::path file = entry->path() / "submission.json";
     try {
-      const nlohmann::json json = nlohmann::json::parse(read_file(file, 1 << 20));
+      const nlohmann::json json = nlohmann::json::parse(base::read_file(file, 1 << 20));
       Submitted submitted{json.at("name"), entry->path(), json.at("specs"), {}, json.at("restarts")};
       for (const nlohmann::json& step : json.at("steps")) submitted.steps.push_back({step.at("step"), step.at("job")});
       dated.emplace_back(fs::last_write_time(file), std::move(submitted));
@@ -49,4 +49,4 @@ std::vector<Submitted> read_submissions(const fs::path& store) {
   return list;
 }
 
-}  // namespace xtune
+}  // namespace xtune::cluster

@@ -7,7 +7,7 @@
 
 #include "cluster/job_component.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 
 struct Submission {
   std::string name;  ///< no other submission of this store has it; letters, digits, '-', '_' and '.' alone
@@ -40,4 +40,4 @@ struct Submitted {
 std::vector<Submitted> read_submissions(const std::filesystem::path& store);
 std::filesystem::path submission_folder(const std::filesystem::path& store, const std::string& name);
 
-}  // namespace xtune
+}  // namespace xtune::cluster

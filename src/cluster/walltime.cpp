@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 namespace {
 
 // A twentieth of the job is for its end: workers are told to stop, records are flushed, other processes are waited for.
@@ -69,10 +69,10 @@ std::optional<double> parse_duration(std::string_view text) {
 }
 
 std::string ask_program(const std::vector<std::string>& argv) {
-  CommandOptions options;
+  base::CommandOptions options;
   options.timeout_ms = 10'000;
   try {
-    const CommandResult result = run_command(argv, options);
+    const base::CommandResult result = base::run_command(argv, options);
     return result.ok() ? result.stdout_text : std::string();
   } catch (const Error&) {  // not installed
     return {};
@@ -93,9 +93,9 @@ std::optional<Walltime> find_walltime(const std::string& given, std::int64_t uni
     if (given == "auto" && text == "none") return std::nullopt;
     const auto seconds = parse_duration(text);
     if (!seconds || *seconds <= 0)
-      throw Error(
-          ErrorKind::invalid_argument,
-          fmt::format("{} '{}': write seconds (3600), 1:00:00, 1-12:00:00, or none", source, printable(text, 80)));
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{} '{}': write seconds (3600), 1:00:00, 1-12:00:00, or none", source,
+                              base::printable(text, 80)));
     return Walltime{*seconds, source};
   }
   const auto job = get("SLURM_JOB_ID");
@@ -117,4 +117,4 @@ StopRule::Step StopRule::at(double remaining_s) const noexcept {
   return remaining_s <= reserve_s() ? Step::drain : Step::go_on;
 }
 
-}  // namespace xtune
+}  // namespace xtune::cluster

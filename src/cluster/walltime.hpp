@@ -10,7 +10,7 @@
 
 #include "cluster/launcher.hpp"
 
-namespace xtune {
+namespace xtune::cluster {
 
 /// Seconds of "90", "45:00" (minutes), "2:00:00" and "1-12:00:00" (days), as Slurm writes them (squeue(1), %L), but
 /// with a plain number in seconds. nullopt for anything else, "UNLIMITED" and "INVALID" too.
@@ -55,4 +55,4 @@ class StopRule {
   double margin_s_ = 0, slowest_s_ = 0;
 };
 
-}  // namespace xtune
+}  // namespace xtune::cluster

@@ -42,7 +42,7 @@ const char* words_of(ArgumentType::Class number) {
 bool fits(ArgumentType::Class number, DType dtype) {
   const bool has_cxx_float = dtype == DType::f32 || dtype == DType::f64;
   if (number == ArgumentType::Class::floating) return has_cxx_float;
-  if (number == ArgumentType::Class::integer) return !has_cxx_float && !is_complex(dtype);
+  if (number == ArgumentType::Class::integer) return !has_cxx_float && !spec::is_complex(dtype);
   if (number == ArgumentType::Class::boolean) return dtype == DType::boolean;
   return true;
 }
@@ -65,28 +65,28 @@ Value value_of(DType dtype, const void* bytes) {
     default:
       break;
   }
-  const double value = decode(dtype, element);
-  if (is_floating(dtype)) return value;
+  const double value = spec::decode(dtype, element);
+  if (spec::is_floating(dtype)) return value;
   return static_cast<std::int64_t>(value);
 }
 
 }  // namespace
 
-bool is_filled(const Spec& spec, const ArgSpec& argument) {
-  if (argument.kind != ArgKind::scalar) return false;
-  const auto names = Expression::parse(argument.value->text).names();
+bool is_filled(const spec::Spec& spec, const spec::ArgSpec& argument) {
+  if (argument.kind != spec::ArgKind::scalar) return false;
+  const auto names = space::Expression::parse(argument.value->text).names();
   return std::any_of(spec.parameters.begin(), spec.parameters.end(),
-                     [&](const Parameter& parameter) { return names.contains(parameter.name); });
+                     [&](const space::Parameter& parameter) { return names.contains(parameter.name); });
 }
 
 namespace {
-[[noreturn]] void refuse_calls(const Spec& spec, const std::string& why) {
+[[noreturn]] void refuse_calls(const spec::Spec& spec, const std::string& why) {
   throw Error(ErrorKind::unsupported, spec.kernel.name + " cannot be called from a program: " + why);
 }
 }  // namespace
 
-void require_kernel(const Spec& spec) {
-  const std::string file = spec.path.empty() ? "SPEC" : printable(spec.path.filename().string());
+void require_kernel(const spec::Spec& spec) {
+  const std::string file = spec.path.empty() ? "SPEC" : base::printable(spec.path.filename().string());
   if (spec.process)
     refuse_calls(spec, "its spec describes a whole program ([process]); tune it by `xtune run " + file +
                            "` and start it with the values that `xtune best " + file + "` tells");
@@ -98,15 +98,15 @@ void require_kernel(const Spec& spec) {
   if (spec.space_only()) refuse_calls(spec, "its spec describes a space alone ([kernel] source is missing)");
 }
 
-ArgumentPlan::ArgumentPlan(const Spec& spec) : spec_(spec) {
+ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
   require_kernel(spec);
   const auto refuse = [&](const std::string& why) { refuse_calls(spec, why); };
   if (spec.args.size() > most_arguments)
     refuse(fmt::format("it takes {} arguments, and a call at most {}", spec.args.size(), most_arguments));
   std::size_t scalars = 0;
-  for (const ArgSpec& argument : spec.args) {
-    if (argument.kind == ArgKind::tensor_map) refuse("its argument '" + argument.name + "' is a tensor map");
-    const bool scalar = argument.kind == ArgKind::scalar;
+  for (const spec::ArgSpec& argument : spec.args) {
+    if (argument.kind == spec::ArgKind::tensor_map) refuse("its argument '" + argument.name + "' is a tensor map");
+    const bool scalar = argument.kind == spec::ArgKind::scalar;
     if (is_filled(spec, argument)) {
       routes_.push_back(~static_cast<int>(filled_.size()));
       filled_.push_back(scalars++);
@@ -115,7 +115,7 @@ ArgumentPlan::ArgumentPlan(const Spec& spec) : spec_(spec) {
     if (scalar) {
       ++scalars;
       const std::string name = trimmed(argument.value->text);
-      if (!is_complex(argument.dtype) && spec.cases.front().contains(name))
+      if (!spec::is_complex(argument.dtype) && spec.cases.front().contains(name))
         sources_.push_back({name, static_cast<std::uint16_t>(passed_.size()), argument.dtype,
                             static_cast<std::uint8_t>(size_of(argument.dtype))});
     }
@@ -128,8 +128,8 @@ ArgumentPlan::ArgumentPlan(const Spec& spec) : spec_(spec) {
 
 std::vector<std::size_t> ArgumentPlan::sizes() const {
   std::vector<std::size_t> sizes;
-  for (const ArgSpec& argument : spec_.args)
-    sizes.push_back(argument.kind == ArgKind::scalar ? size_of(argument.dtype) : sizeof(void*));
+  for (const spec::ArgSpec& argument : spec_.args)
+    sizes.push_back(argument.kind == spec::ArgKind::scalar ? size_of(argument.dtype) : sizeof(void*));
   return sizes;
 }
 
@@ -143,10 +143,11 @@ std::optional<Value> size_like(const Value& value, const Value& own) {
 Value ArgumentPlan::size(const std::string& name, const Value& value) const {
   const Value& own = spec_.cases.front().at(name);
   if (auto like = size_like(value, own)) return std::move(*like);
-  const std::string takes = type_name(own);
+  const std::string takes = space::type_name(own);
   throw Error(ErrorKind::invalid_argument,
               fmt::format("{}: the problem size '{}' is the {} '{}', and the spec has {} {}", spec_.kernel.name, name,
-                          type_name(value), printable(to_text(value), 80), takes == "integer" ? "an" : "a", takes));
+                          space::type_name(value), base::printable(to_text(value), 80), takes == "integer" ? "an" : "a",
+                          takes));
 }
 
 detail::Binding ArgumentPlan::bind(const Bindings& fixed) const {
@@ -156,8 +157,8 @@ detail::Binding ArgumentPlan::bind(const Bindings& fixed) const {
   detail::Binding binding;
   for (const auto& [name, value] : fixed) {
     if (!names.contains(name))
-      throw Error(ErrorKind::invalid_argument,
-                  spec_.kernel.name + " has no problem size '" + printable(name, 80) + "'" + did_you_mean(name, known));
+      throw Error(ErrorKind::invalid_argument, spec_.kernel.name + " has no problem size '" +
+                                                   base::printable(name, 80) + "'" + base::did_you_mean(name, known));
     binding.fixed.emplace(name, size(name, value));
   }
   for (const std::string& name : known) {
@@ -192,7 +193,7 @@ std::string ArgumentPlan::place(std::size_t index) const {
 void ArgumentPlan::check_count(std::size_t count) const {
   if (count == passed_.size()) return;
   std::string names;
-  for (const ArgSpec* argument : passed_) names += (names.empty() ? "" : ", ") + argument->name;
+  for (const spec::ArgSpec* argument : passed_) names += (names.empty() ? "" : ", ") + argument->name;
   throw Error(ErrorKind::invalid_argument, fmt::format("{} takes {} ({}) and was given {}", spec_.kernel.name,
                                                        counted(passed_.size(), "argument"), names, count));
 }
@@ -200,13 +201,13 @@ void ArgumentPlan::check_count(std::size_t count) const {
 void ArgumentPlan::check_types(const detail::Signature& signature) const {
   check_count(signature.count);
   for (std::size_t i = 0; i < passed_.size(); ++i) {
-    const ArgSpec& takes = *passed_[i];
+    const spec::ArgSpec& takes = *passed_[i];
     const ArgumentType& got = signature.types[i];
     const auto fail = [&](const std::string& why) { throw Error(ErrorKind::invalid_argument, place(i) + ", " + why); };
     const std::string dtype = to_string(takes.dtype);
     const std::size_t bytes = size_of(takes.dtype);
     const std::string number = fmt::format("{} of {}", words_of(got.number), counted(got.bytes, "byte"));
-    if (takes.kind == ArgKind::scalar) {
+    if (takes.kind == spec::ArgKind::scalar) {
       if (got.is_pointer) fail("is a scalar of " + dtype + " and was given a pointer");
       if (got.bytes != bytes || !fits(got.number, takes.dtype))
         fail(fmt::format("is a scalar of {} ({}) and was given {}", dtype, counted(bytes, "byte"), number));
@@ -216,7 +217,8 @@ void ArgumentPlan::check_types(const detail::Signature& signature) const {
     if (got.bytes != 0 && (got.bytes != bytes || !fits(got.number, takes.dtype)))
       fail(fmt::format("is a buffer of {} ({} an element) and was given a pointer to {}", dtype, counted(bytes, "byte"),
                        number));
-    if (!got.writable && takes.role != ArgRole::in) fail("is written by the kernel and was given a pointer to const");
+    if (!got.writable && takes.role != spec::ArgRole::in)
+      fail("is written by the kernel and was given a pointer to const");
   }
 }
 
@@ -238,14 +240,14 @@ void ArgumentPlan::check_sizes(const detail::Binding& binding, const void* const
   }
 }
 
-std::vector<std::uint64_t> ArgumentPlan::buffer_bytes(const Bindings& problem, const DeviceInfo& device) const {
-  const Bindings facts = device_facts(device);
-  const Lookup names = lookup_names(problem, facts);
+std::vector<std::uint64_t> ArgumentPlan::buffer_bytes(const Bindings& problem, const device::DeviceInfo& device) const {
+  const Bindings facts = device::device_facts(device);
+  const space::Lookup names = spec::lookup_names(problem, facts);
   std::vector<std::uint64_t> bytes;
-  for (const ArgSpec* argument : passed_) {
-    std::uint64_t total = argument->kind == ArgKind::buffer ? size_of(argument->dtype) : 0;
-    for (const Text& text : argument->shape) {
-      const std::int64_t extent = evaluate_integer(text, names);
+  for (const spec::ArgSpec* argument : passed_) {
+    std::uint64_t total = argument->kind == spec::ArgKind::buffer ? size_of(argument->dtype) : 0;
+    for (const spec::Text& text : argument->shape) {
+      const std::int64_t extent = spec::evaluate_integer(text, names);
       if (extent < 0 || __builtin_mul_overflow(total, static_cast<std::uint64_t>(extent), &total))
         throw Error(ErrorKind::invalid_argument, fmt::format("{}: '{}' has no such shape: its extent {} is {}",
                                                              spec_.kernel.name, argument->name, text.text, extent));
@@ -260,7 +262,7 @@ void ArgumentPlan::check_memory(std::size_t index, const void* address, std::uin
   if (needed == 0) return;
   const DType dtype = passed_[index]->dtype;
   // A complex number is as aligned as its parts.
-  const std::size_t alignment = is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype);
+  const std::size_t alignment = spec::is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype);
   if (const auto off = reinterpret_cast<std::uintptr_t>(address) % alignment; off != 0)
     throw Error(
         ErrorKind::invalid_argument,

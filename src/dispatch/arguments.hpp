@@ -43,24 +43,24 @@ inline constexpr std::size_t most_sizes = 16;
 std::optional<Value> size_like(const Value& value, const Value& own);
 
 /// Whether xtune fills it in: a scalar whose value depends on a tuning parameter.
-bool is_filled(const Spec& spec, const ArgSpec& argument);
+bool is_filled(const spec::Spec& spec, const spec::ArgSpec& argument);
 
 /// Throws Error(unsupported) that says what to do instead where the spec describes something that no call can launch: a
 /// program, a Kokkos unit, recordings, a space alone.
-void require_kernel(const Spec& spec);
+void require_kernel(const spec::Spec& spec);
 
 /// Immutable, shared by all threads. spec outlives it.
 class ArgumentPlan {
  public:
   /// Throws Error(unsupported) for what no call can pass.
-  explicit ArgumentPlan(const Spec& spec);
+  explicit ArgumentPlan(const spec::Spec& spec);
 
   std::size_t passed_count() const noexcept { return passed_.size(); }
   /// What each kernel argument is: a passed one, by its number, or else ~number of a filled one.
   const std::vector<int>& routes() const noexcept { return routes_; }
   /// In the order of the spec: the scalars whose values depend on the configuration, by their number among all scalars.
   const std::vector<std::size_t>& filled_scalars() const noexcept { return filled_; }
-  const ArgSpec& passed(std::size_t index) const { return *passed_[index]; }
+  const spec::ArgSpec& passed(std::size_t index) const { return *passed_[index]; }
   std::vector<std::size_t> sizes() const;  ///< bytes of each argument, in kernel order
 
   /// Throws Error(invalid_argument) for a name that is no problem size and for a value of another type than the spec's.
@@ -74,7 +74,7 @@ class ArgumentPlan {
   /// Scalars that tell the same size must agree, with each other and with what is fixed.
   void check_sizes(const detail::Binding& binding, const void* const* values) const;
   /// What each passed buffer holds at least; 0 for scalars. Throws Error(invalid_argument) for a shape that is none.
-  std::vector<std::uint64_t> buffer_bytes(const Bindings& problem, const DeviceInfo& device) const;
+  std::vector<std::uint64_t> buffer_bytes(const Bindings& problem, const device::DeviceInfo& device) const;
   /// accessible: what the runtime says of the address.
   void check_memory(std::size_t index, const void* address, std::uint64_t needed,
                     std::optional<std::size_t> accessible) const;
@@ -83,8 +83,8 @@ class ArgumentPlan {
   Value size(const std::string& name, const Value& value) const;
   std::string place(std::size_t index) const;  ///< "gemm: argument 2, 'B'"
 
-  const Spec& spec_;
-  std::vector<const ArgSpec*> passed_;
+  const spec::Spec& spec_;
+  std::vector<const spec::ArgSpec*> passed_;
   std::vector<int> routes_;
   std::vector<std::size_t> filled_;
   std::vector<detail::SizeSource> sources_;  ///< all scalars that are a size alone, in the order of the call

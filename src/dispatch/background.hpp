@@ -79,7 +79,7 @@ class Background {
     std::thread thread_;
   };
 
-  PerProcess<Worker> worker_;
+  base::PerProcess<Worker> worker_;
 };
 
 }  // namespace xtune::dispatch

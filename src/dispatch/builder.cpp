@@ -10,14 +10,14 @@
 
 namespace xtune::dispatch {
 
-Builder::Builder(std::filesystem::path store, std::shared_ptr<const Bundle> bundle,
-                 std::function<std::unique_ptr<Toolchain>()> open, std::function<void(const std::string&)> say)
+Builder::Builder(std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle,
+                 std::function<std::unique_ptr<build::Toolchain>()> open, std::function<void(const std::string&)> say)
     : cache_(std::move(store)), bundle_(std::move(bundle)), open_(std::move(open)), say_(std::move(say)) {}
 
-std::optional<Artifact> Builder::find(const std::string& key, const Record* record) const {
-  const auto is_right = [&](const std::optional<Artifact>& artifact, const char* place) {
+std::optional<build::Artifact> Builder::find(const std::string& key, const record::Record* record) const {
+  const auto is_right = [&](const std::optional<build::Artifact>& artifact, const char* place) {
     if (!artifact) return false;
-    if (!record || is_measured(*record, *artifact)) return true;
+    if (!record || record::is_measured(*record, *artifact)) return true;
     say_(fmt::format("artifact {} in the {} is not the one that its record measured: not loaded", key, place));
     return false;
   };
@@ -35,13 +35,13 @@ std::optional<Artifact> Builder::find(const std::string& key, const Record* reco
   return std::nullopt;
 }
 
-void Builder::remember(Artifact artifact) {
+void Builder::remember(build::Artifact artifact) {
   const std::lock_guard lock(remembered_mutex_);
   std::string key = artifact.key;
   remembered_.insert_or_assign(std::move(key), std::move(artifact));
 }
 
-Toolchain* Builder::toolchain() {
+build::Toolchain* Builder::toolchain() {
   const std::lock_guard lock(mutex_);
   if (toolchain_ || !lack_.empty()) return toolchain_.get();
   if (!open_) {
@@ -58,20 +58,20 @@ Toolchain* Builder::toolchain() {
   return toolchain_.get();
 }
 
-Build Builder::build(const Spec& spec, const Space& space, const Bindings& problem, const DeviceInfo& device,
-                     const Config& config, const Record* record, const std::vector<std::string>& toolchains,
-                     const std::vector<std::string>& archs) {
+Build Builder::build(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                     const device::DeviceInfo& device, const space::Config& config, const record::Record* record,
+                     const std::vector<std::string>& toolchains, const std::vector<std::string>& archs) {
   const auto resolver_for = [&](const std::string& arch, const std::string& fingerprint) {
-    return CandidateResolver(spec, space, problem, device, arch, fingerprint, false);
+    return resolve::CandidateResolver(spec, space, problem, device, arch, fingerprint, false);
   };
   Build build;
   {
-    const CandidateResolver resolver = resolver_for(archs.front(), "");
+    const resolve::CandidateResolver resolver = resolver_for(archs.front(), "");
     build.launch = resolver.launch(config);
     build.scalars = resolver.scalars(config);
   }
   const auto stored = [&](const std::string& arch, const std::string& fingerprint) {
-    const CandidateResolver resolver = resolver_for(arch, fingerprint);
+    const resolve::CandidateResolver resolver = resolver_for(arch, fingerprint);
     auto artifact = find(resolver.artifact_key(resolver.compile_request(config)), record);
     if (artifact) build.artifact = std::move(*artifact);
     return artifact.has_value();
@@ -85,7 +85,7 @@ Build Builder::build(const Spec& spec, const Space& space, const Bindings& probl
     for (const std::string& arch : archs)
       if (stored(arch, maker)) return build;
 
-  Toolchain* const compiler = toolchain();
+  build::Toolchain* const compiler = toolchain();
   if (!compiler)
     throw NotStored(ErrorKind::unavailable,
                     "the store has no compiled kernel of this configuration for " + archs.front() + ": " + lack_);
@@ -93,9 +93,9 @@ Build Builder::build(const Spec& spec, const Space& space, const Bindings& probl
   if (std::find(makers.begin(), makers.end(), own) == makers.end())
     for (const std::string& arch : archs)
       if (stored(arch, own)) return build;
-  const CandidateResolver resolver = resolver_for(archs.front(), own);
-  const CompileRequest request = resolver.compile_request(config);
-  build.artifact = compile_checked(*compiler, request);
+  const resolve::CandidateResolver resolver = resolver_for(archs.front(), own);
+  const build::CompileRequest request = resolver.compile_request(config);
+  build.artifact = build::compile_checked(*compiler, request);
   build.artifact.key = resolver.artifact_key(request);
   build.artifact.backend = device.backend;
   try {

@@ -20,12 +20,12 @@ namespace fs = std::filesystem;
 
 // As [on.<backend>] knows them; empty: without an overlay.
 std::vector<std::string> overlay_names() {
-  std::vector<std::string> names = backends_of(SourceKind::cuda_cpp);
+  std::vector<std::string> names = device::backends_of(device::SourceKind::cuda_cpp);
   names.emplace(names.begin());
   return names;
 }
 
-std::vector<fs::path> sources_of(const Spec& spec) {
+std::vector<fs::path> sources_of(const spec::Spec& spec) {
   std::vector<fs::path> sources;
   for (const fs::path& source : {spec.kernel.source, spec.validate.reference.source})
     if (!source.empty()) sources.push_back(source);
@@ -33,74 +33,76 @@ std::vector<fs::path> sources_of(const Spec& spec) {
 }
 
 // Values of `configs` in any table: the list of configurations is read into the spec, which does not tell from where.
-void add_lists(const TomlNode& node, const fs::path& folder, std::set<fs::path>& files) {
-  for (const TomlEntry& entry : node.entries) {
+void add_lists(const spec::TomlNode& node, const fs::path& folder, std::set<fs::path>& files) {
+  for (const spec::TomlEntry& entry : node.entries) {
     if (entry.key == "configs" && std::holds_alternative<std::string>(entry.node.value))
       files.insert(fs::weakly_canonical(folder / std::get<std::string>(entry.node.value)));
     add_lists(entry.node, folder, files);
   }
 }
 
-void add_files(const Spec& spec, std::map<fs::path, std::string>& texts) {
+void add_files(const spec::Spec& spec, std::map<fs::path, std::string>& texts) {
   const SourceCopy copy(sources_of(spec), spec.kernel.include_dirs);
   texts.insert(copy.texts().begin(), copy.texts().end());
   // Where nothing is included from it, the folder must be there nevertheless.
   for (const fs::path& include_dir : spec.kernel.include_dirs)
     texts.emplace(fs::weakly_canonical(include_dir) / ".keep", "");
   std::set<fs::path> files;
-  for (const ArgSpec& argument : spec.args)
+  for (const spec::ArgSpec& argument : spec.args)
     if (!argument.file.empty()) files.insert(fs::weakly_canonical(argument.file));
   if (!spec.validate.reference.file.empty()) files.insert(fs::weakly_canonical(spec.validate.reference.file));
-  if (spec.text) add_lists(Document(*spec.text, "").root(), spec.path.parent_path(), files);
-  for (const fs::path& file : files) texts.emplace(file, read_file(file));
+  if (spec.text) add_lists(spec::Document(*spec.text, "").root(), spec.path.parent_path(), files);
+  for (const fs::path& file : files) texts.emplace(file, base::read_file(file));
 }
 
 // What an artifact's key says of the sources; wherever they lie.
-std::string closure_of(const Spec& spec) {
+std::string closure_of(const spec::Spec& spec) {
   std::string text;
   for (const fs::path& source : sources_of(spec)) {
-    CompileRequest request;
+    build::CompileRequest request;
     request.source_name = source.string();
-    request.source = read_file(source);
+    request.source = base::read_file(source);
     for (const fs::path& folder : spec.kernel.include_dirs) request.include_dirs.push_back(folder.string());
-    text += source_closure(request).canonical_text;
+    text += build::source_closure(request).canonical_text;
   }
   return text;
 }
 
-void require_whole(const BundledSpec& packed, const fs::path& path) {
-  const TemporaryDirectory elsewhere;
+void require_whole(const store::BundledSpec& packed, const fs::path& path) {
+  const base::TemporaryDirectory elsewhere;
   const fs::path copy = unpack_spec(packed, elsewhere.path());
   const fs::path root = fs::weakly_canonical(elsewhere.path());
   for (const std::string& backend : overlay_names()) {
-    const Spec own = load_spec(path, {{}, backend}), copied = load_spec(copy, {{}, backend});
+    const spec::Spec own = spec::load_spec(path, {{}, backend}), copied = spec::load_spec(copy, {{}, backend});
     std::vector<fs::path> places = sources_of(copied);
     places.insert(places.end(), copied.kernel.include_dirs.begin(), copied.kernel.include_dirs.end());
     for (const fs::path& source : places)
       if (*fs::weakly_canonical(source).lexically_relative(root).begin() == "..")
-        throw Error(ErrorKind::unsupported, printable(path.string()) + " names " + printable(source.string()) +
+        throw Error(ErrorKind::unsupported, base::printable(path.string()) + " names " +
+                                                base::printable(source.string()) +
                                                 " by an absolute path: a bundle takes specs whose paths are relative");
     if (closure_of(own) != closure_of(copied))
       throw Error(ErrorKind::unsupported,
-                  printable(path.string()) +
+                  base::printable(path.string()) +
                       " includes files that a copy of it does not find: name include folders by relative paths");
   }
 }
 
 }  // namespace
 
-BundledSpec pack_spec(const fs::path& path) {
+store::BundledSpec pack_spec(const fs::path& path) {
   const fs::path spec = fs::weakly_canonical(fs::absolute(path));
   std::map<fs::path, std::string> texts;
-  BundledSpec packed;
+  store::BundledSpec packed;
   for (const std::string& backend : overlay_names()) {
-    const Spec read = load_spec(spec, {{}, backend});
+    const spec::Spec read = spec::load_spec(spec, {{}, backend});
     packed.kernel = read.kernel.name;
     if (read.space_only())
-      throw Error(ErrorKind::unsupported, printable(path.string()) + " has no kernel source: nothing can be called");
+      throw Error(ErrorKind::unsupported,
+                  base::printable(path.string()) + " has no kernel source: nothing can be called");
     add_files(read, texts);
   }
-  texts[spec] = read_file(spec);
+  texts[spec] = base::read_file(spec);
   fs::path root = spec.parent_path();
   for (const auto& [file, text] : texts)
     while (*file.lexically_relative(root).begin() == "..") root = root.parent_path();
@@ -110,23 +112,23 @@ BundledSpec pack_spec(const fs::path& path) {
   return packed;
 }
 
-fs::path unpack_spec(const BundledSpec& spec, const fs::path& folder) {
-  for (const auto& [name, text] : spec.files) write_file_atomically(folder / name, text);
+fs::path unpack_spec(const store::BundledSpec& spec, const fs::path& folder) {
+  for (const auto& [name, text] : spec.files) base::write_file_atomically(folder / name, text);
   return folder / spec.spec;
 }
 
 OpenedSpec open_bundled_spec(const std::filesystem::path& path, std::string kernel) {
   if (path.empty()) throw Error(ErrorKind::invalid_argument, "load_bundle: the path is empty: name a bundle's file");
-  const Bundle bundle(path);
+  const store::Bundle bundle(path);
   const std::vector<std::string> kernels = bundle.specs();
   if (kernel.empty() && kernels.size() == 1) kernel = kernels.front();
   if (kernel.empty() && kernels.size() > 1) {
     std::string names;
-    for (const std::string& each : kernels) names += (names.empty() ? "" : ", ") + printable(each, 80);
+    for (const std::string& each : kernels) names += (names.empty() ? "" : ", ") + base::printable(each, 80);
     throw Error(ErrorKind::invalid_argument,
-                printable(path.string()) + " holds several kernels, name one of them: " + names);
+                base::printable(path.string()) + " holds several kernels, name one of them: " + names);
   }
-  const auto folder = std::make_shared<const TemporaryDirectory>();
+  const auto folder = std::make_shared<const base::TemporaryDirectory>();
   return {unpack_spec(bundle.spec(kernel), folder->path()), folder};
 }
 

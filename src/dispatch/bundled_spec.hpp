@@ -12,10 +12,10 @@ namespace xtune::dispatch {
 /// The spec, its sources with all that they include, and its data files, as they lie to each other; for every backend.
 /// Throws Error as load_spec; Error(unsupported) for a spec that cannot be read from another place, as its paths are
 /// absolute. Folders that options name (-I/opt/include) stay in the options.
-BundledSpec pack_spec(const std::filesystem::path& spec);
+store::BundledSpec pack_spec(const std::filesystem::path& spec);
 
 /// Writes the files below the folder. Returns the path of the spec.
-std::filesystem::path unpack_spec(const BundledSpec& spec, const std::filesystem::path& folder);
+std::filesystem::path unpack_spec(const store::BundledSpec& spec, const std::filesystem::path& folder);
 
 /// A bundled spec in a private temporary directory.
 struct OpenedSpec {

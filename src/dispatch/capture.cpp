@@ -35,19 +35,20 @@ std::uint64_t limit(const char* name, std::uint64_t usual, const std::function<v
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size() && value <= (std::uint64_t{1} << 40)) return value;
-  say(fmt::format("{}='{}' is no number: {} is taken", name, printable(text, 80), usual));
+  say(fmt::format("{}='{}' is no number: {} is taken", name, base::printable(text, 80), usual));
   return usual;
 }
 
 }  // namespace
 
-std::unique_ptr<Capture> Capture::from_environment(const Spec& spec, const ArgumentPlan& plan, Narrow narrow,
+std::unique_ptr<Capture> Capture::from_environment(const spec::Spec& spec, const ArgumentPlan& plan, Narrow narrow,
                                                    std::function<void(const std::string&)> say) {
   if (!names(environment("XTUNE_CAPTURE"), spec.kernel.name)) return nullptr;
   return std::unique_ptr<Capture>(new Capture(spec, plan, std::move(narrow), std::move(say)));
 }
 
-Capture::Capture(const Spec& spec, const ArgumentPlan& plan, Narrow narrow, std::function<void(const std::string&)> say)
+Capture::Capture(const spec::Spec& spec, const ArgumentPlan& plan, Narrow narrow,
+                 std::function<void(const std::string&)> say)
     : spec_(spec),
       plan_(plan),
       narrow_(std::move(narrow)),
@@ -65,13 +66,13 @@ bool Capture::wants(const Bindings& problem, const std::vector<std::uint64_t>& b
   if (launches_left_ == 0 || !seen_.insert(problem).second) return false;
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const std::uint64_t copies = plan_.passed(i).role == ArgRole::inout ? 2 : 1;
+    const std::uint64_t copies = plan_.passed(i).role == spec::ArgRole::inout ? 2 : 1;
     if (__builtin_add_overflow(total, bytes[i], &total)) return false;
     if (copies == 2 && __builtin_add_overflow(total, bytes[i], &total)) return false;
   }
   if (total > bytes_left_) {
     say_(fmt::format("{}, {}: not captured: its data take {}, and {} are left (XTUNE_CAPTURE_MB)", spec_.kernel.name,
-                     bindings_text(problem), human_bytes(total), human_bytes(bytes_left_)));
+                     space::bindings_text(problem), base::human_bytes(total), base::human_bytes(bytes_left_)));
     return false;
   }
   bytes_left_ -= total;
@@ -79,16 +80,16 @@ bool Capture::wants(const Bindings& problem, const std::vector<std::uint64_t>& b
   return true;
 }
 
-void Capture::read_all(Runtime& runtime, void* stream, const void* const* values,
+void Capture::read_all(backend::Runtime& runtime, void* stream, const void* const* values,
                        const std::vector<std::uint64_t>& bytes, bool after, std::vector<std::string>& into) const {
   into.resize(bytes.size());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const ArgSpec& argument = plan_.passed(i);
-    if (argument.kind == ArgKind::scalar) {
+    const spec::ArgSpec& argument = plan_.passed(i);
+    if (argument.kind == spec::ArgKind::scalar) {
       if (!after) into[i].assign(static_cast<const char*>(values[i]), size_of(argument.dtype));
       continue;
     }
-    if (argument.role == (after ? ArgRole::in : ArgRole::out)) continue;
+    if (argument.role == (after ? spec::ArgRole::in : spec::ArgRole::out)) continue;
     const void* address = nullptr;
     __builtin_memcpy(&address, values[i], sizeof address);
     if (const auto has = runtime.accessible_bytes(address, bytes[i]); has && *has < bytes[i])
@@ -99,11 +100,11 @@ void Capture::read_all(Runtime& runtime, void* stream, const void* const* values
   }
 }
 
-int Capture::around(Runtime& runtime, void* stream, const void* const* values, const std::function<Bindings()>& problem,
-                    const std::function<int()>& launch) noexcept {
+int Capture::around(backend::Runtime& runtime, void* stream, const void* const* values,
+                    const std::function<Bindings()>& problem, const std::function<int()>& launch) noexcept {
   CapturedLaunch captured;
   std::vector<std::uint64_t> bytes;
-  DeviceInfo device;
+  device::DeviceInfo device;
   bool wanted = false;
   const auto guarded = [&](const auto& work) {
     try {
@@ -144,19 +145,19 @@ std::filesystem::path Capture::new_folder() const {
   throw Error(ErrorKind::io, folder_.string() + " is full of captures of " + spec_.kernel.name);
 }
 
-void Capture::write(const DeviceInfo& device, const CapturedLaunch& launch) {
+void Capture::write(const device::DeviceInfo& device, const CapturedLaunch& launch) {
   const std::lock_guard lock(mutex_);
   const std::filesystem::path folder = new_folder();
   try {
-    Spec narrowed = spec_;
-    if (narrow_) narrow_(narrowed, launch.problem, device_facts(device));
+    spec::Spec narrowed = spec_;
+    if (narrow_) narrow_(narrowed, launch.problem, device::device_facts(device));
     write_capture(folder, narrowed, plan_, device, launch);
   } catch (...) {
     std::error_code ignored;
     std::filesystem::remove_all(folder, ignored);
     throw;
   }
-  say_(fmt::format("{}, {}: captured; xtune run {}", spec_.kernel.name, bindings_text(launch.problem),
+  say_(fmt::format("{}, {}: captured; xtune run {}", spec_.kernel.name, space::bindings_text(launch.problem),
                    (folder / "spec.toml").string()));
 }
 

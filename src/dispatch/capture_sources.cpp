@@ -27,14 +27,14 @@ SourceCopy::SourceCopy(const std::vector<fs::path>& sources, const std::vector<f
   const auto add = [&](const fs::path& path) {
     const fs::path file = fs::weakly_canonical(path);
     if (texts_.contains(file)) return;
-    texts_[file] = read_file(file);
+    texts_[file] = base::read_file(file);
     root_ = root_.empty() ? file.parent_path() : common_root(root_, file.parent_path());
     waiting.push_back(file);
   };
   for (const fs::path& source : sources) add(source);
   for (; !waiting.empty(); waiting.pop_front()) {
     const fs::path file = waiting.front();
-    for (const IncludeDirective& include : scan_includes(texts_.at(file))) {
+    for (const build::IncludeDirective& include : build::scan_includes(texts_.at(file))) {
       std::vector<fs::path> searched;
       if (include.quoted) searched.push_back(file.parent_path());
       searched.insert(searched.end(), folders.begin(), folders.end());
@@ -65,7 +65,7 @@ std::vector<std::string> SourceCopy::folders() const {
 }
 
 void SourceCopy::write(const fs::path& folder) const {
-  for (const auto& [file, text] : texts_) write_file_atomically(folder / relative(file), text);
+  for (const auto& [file, text] : texts_) base::write_file_atomically(folder / relative(file), text);
 }
 
 }  // namespace xtune::dispatch

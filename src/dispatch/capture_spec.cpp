@@ -19,35 +19,35 @@
 namespace xtune::dispatch {
 namespace {
 
-TomlNode node_of(const Value& value) {
-  TomlNode node;
-  node.kind = std::holds_alternative<bool>(value)           ? TomlNode::Kind::boolean
-              : std::holds_alternative<std::int64_t>(value) ? TomlNode::Kind::integer
-              : std::holds_alternative<double>(value)       ? TomlNode::Kind::floating
-                                                            : TomlNode::Kind::text;
+spec::TomlNode node_of(const Value& value) {
+  spec::TomlNode node;
+  node.kind = std::holds_alternative<bool>(value)           ? spec::TomlNode::Kind::boolean
+              : std::holds_alternative<std::int64_t>(value) ? spec::TomlNode::Kind::integer
+              : std::holds_alternative<double>(value)       ? spec::TomlNode::Kind::floating
+                                                            : spec::TomlNode::Kind::text;
   node.value = value;
   return node;
 }
 
-TomlNode list_of(const std::vector<std::string>& texts) {
-  TomlNode node;
-  node.kind = TomlNode::Kind::array;
+spec::TomlNode list_of(const std::vector<std::string>& texts) {
+  spec::TomlNode node;
+  node.kind = spec::TomlNode::Kind::array;
   for (const std::string& text : texts) node.items.push_back(node_of(text));
   return node;
 }
 
-void set(TomlNode& table, const std::string& key, TomlNode node) {
-  if (TomlNode* const found = table.find(key))
+void set(spec::TomlNode& table, const std::string& key, spec::TomlNode node) {
+  if (spec::TomlNode* const found = table.find(key))
     *found = std::move(node);
   else
     table.entries.push_back({key, std::move(node)});
 }
 
-void drop(TomlNode& table, const std::string& key) {
-  std::erase_if(table.entries, [&](const TomlEntry& entry) { return entry.key == key; });
+void drop(spec::TomlNode& table, const std::string& key) {
+  std::erase_if(table.entries, [&](const spec::TomlEntry& entry) { return entry.key == key; });
 }
 
-TomlNode& section(TomlNode& root, const std::string& key) {
+spec::TomlNode& section(spec::TomlNode& root, const std::string& key) {
   if (!root.find(key)) root.entries.push_back({key, {}});
   return *root.find(key);
 }
@@ -58,27 +58,29 @@ bool is_bare(const std::string& key) {
   });
 }
 
-std::string lines_of(const TomlNode& table) {
+std::string lines_of(const spec::TomlNode& table) {
   std::string text;
-  for (const TomlEntry& entry : table.entries)
-    text += (is_bare(entry.key) ? entry.key : render(node_of(entry.key))) + " = " + render(entry.node) + "\n";
+  for (const spec::TomlEntry& entry : table.entries)
+    text +=
+        (is_bare(entry.key) ? entry.key : spec::render(node_of(entry.key))) + " = " + spec::render(entry.node) + "\n";
   return text;
 }
 
-std::string text_of_document(const TomlNode& root) {
+std::string text_of_document(const spec::TomlNode& root) {
   std::string text;
-  for (const TomlEntry& entry : root.entries) {
+  for (const spec::TomlEntry& entry : root.entries) {
     if (!entry.node.is_array()) {
       text += "\n[" + entry.key + "]\n" + lines_of(entry.node);
       continue;
     }
-    for (const TomlNode& item : entry.node.items) text += "\n[[" + entry.key + "]]\n" + lines_of(item);
+    for (const spec::TomlNode& item : entry.node.items) text += "\n[[" + entry.key + "]]\n" + lines_of(item);
   }
   return text;
 }
 
-NpyArray array_of(const ArgSpec& argument, const std::vector<std::uint64_t>& shape, const std::string& bytes) {
-  NpyArray array{argument.dtype, shape, {}};
+validate::NpyArray array_of(const spec::ArgSpec& argument, const std::vector<std::uint64_t>& shape,
+                            const std::string& bytes) {
+  validate::NpyArray array{argument.dtype, shape, {}};
   array.data.resize(bytes.size());
   std::memcpy(array.data.data(), bytes.data(), bytes.size());
   return array;
@@ -87,21 +89,21 @@ NpyArray array_of(const ArgSpec& argument, const std::vector<std::uint64_t>& sha
 /// Writes the capture's parts one by one.
 class Writer {
  public:
-  Writer(const std::filesystem::path& folder, const Spec& spec, const ArgumentPlan& plan, const DeviceInfo& device,
-         const CapturedLaunch& launch)
+  Writer(const std::filesystem::path& folder, const spec::Spec& spec, const ArgumentPlan& plan,
+         const device::DeviceInfo& device, const CapturedLaunch& launch)
       : folder_(folder),
         spec_(spec),
         plan_(plan),
         device_(device),
         launch_(launch),
         document_(spec.text ? *spec.text : "", spec.path.filename().string()) {
-    Spec unused;
-    Reader reader{document_, unused, spec.path.parent_path(), false};
-    apply_overlay(reader, spec.backend);
+    spec::Spec unused;
+    spec::Reader reader{document_, unused, spec.path.parent_path(), false};
+    spec::apply_overlay(reader, spec.backend);
   }
 
   void write() {
-    TomlNode& root = document_.root();
+    spec::TomlNode& root = document_.root();
     drop(root, "on");
     drop(root, "cases");
     write_problem(root);
@@ -111,75 +113,78 @@ class Writer {
     const std::string comment = "# Captured: one launch of '" + spec_.kernel.name + "' in a running program, on " +
                                 device_.name + " (" + device_.arch + "). `xtune run spec.toml` tunes it.\n";
     const std::string text = comment + text_of_document(root);
-    parse_spec(text, "spec.toml", folder_);  // throws where it could not be read again
-    write_file_atomically(folder_ / "spec.toml", text);
+    spec::parse_spec(text, "spec.toml", folder_);  // throws where it could not be read again
+    base::write_file_atomically(folder_ / "spec.toml", text);
   }
 
  private:
-  void write_problem(TomlNode& root) {
-    TomlNode problem;
+  void write_problem(spec::TomlNode& root) {
+    spec::TomlNode problem;
     for (const auto& [name, value] : launch_.problem) set(problem, name, node_of(value));
     if (!launch_.problem.empty()) set(root, "problem", std::move(problem));
   }
 
   /// As -D and overlays left it.
-  void write_space(TomlNode& root) {
-    TomlNode params;
-    for (const Parameter& parameter : spec_.parameters) {
-      TomlNode values, entry;
-      values.kind = TomlNode::Kind::array;
+  void write_space(spec::TomlNode& root) {
+    spec::TomlNode params;
+    for (const space::Parameter& parameter : spec_.parameters) {
+      spec::TomlNode values, entry;
+      values.kind = spec::TomlNode::Kind::array;
       for (const Value& value : parameter.values) values.items.push_back(node_of(value));
       set(entry, "values", std::move(values));
       set(entry, "compile_time", node_of(parameter.compile_time));
       set(params, parameter.name, std::move(entry));
     }
-    TomlNode& space = section(root, "space");
+    spec::TomlNode& space = section(root, "space");
     set(space, "params", std::move(params));
     if (!spec_.configs) return;
     std::string csv;
-    for (const Parameter& parameter : spec_.parameters) csv += (csv.empty() ? "" : ",") + parameter.name;
+    for (const space::Parameter& parameter : spec_.parameters) csv += (csv.empty() ? "" : ",") + parameter.name;
     csv += "\n";
     for (const auto& row : *spec_.configs) {
       for (std::size_t i = 0; i < row.size(); ++i)
         csv += (i ? "," : "") + to_text(spec_.parameters[i].values.at(row[i]));
       csv += "\n";
     }
-    write_file_atomically(folder_ / "configs.csv", csv);
+    base::write_file_atomically(folder_ / "configs.csv", csv);
     drop(space, "constraints");
     set(space, "configs", node_of(std::string("configs.csv")));
   }
 
-  std::vector<std::uint64_t> shape_of(const ArgSpec& argument) const {
-    const Bindings facts = device_facts(device_);
-    const Lookup names = lookup_names(launch_.problem, facts);
+  std::vector<std::uint64_t> shape_of(const spec::ArgSpec& argument) const {
+    const Bindings facts = device::device_facts(device_);
+    const space::Lookup names = spec::lookup_names(launch_.problem, facts);
     std::vector<std::uint64_t> shape;
-    for (const Text& text : argument.shape) shape.push_back(static_cast<std::uint64_t>(evaluate_integer(text, names)));
+    for (const spec::Text& text : argument.shape)
+      shape.push_back(static_cast<std::uint64_t>(spec::evaluate_integer(text, names)));
     return shape;
   }
 
-  void write_arguments(TomlNode& root) {
-    std::vector<const ArgSpec*> outputs;
-    const ArgSpec* largest = nullptr;
+  void write_arguments(spec::TomlNode& root) {
+    std::vector<const spec::ArgSpec*> outputs;
+    const spec::ArgSpec* largest = nullptr;
     std::size_t most = 0;
     for (std::size_t i = 0; i < plan_.passed_count(); ++i) {
-      const ArgSpec& argument = plan_.passed(i);
-      TomlNode& node = argument_node(root, argument.name);
-      if (argument.kind == ArgKind::scalar) {
+      const spec::ArgSpec& argument = plan_.passed(i);
+      spec::TomlNode& node = argument_node(root, argument.name);
+      if (argument.kind == spec::ArgKind::scalar) {
         write_scalar(node, argument, launch_.before[i]);
         continue;
       }
-      TomlNode shape;  // as it was: what it depends on may be another device's
-      shape.kind = TomlNode::Kind::array;
+      spec::TomlNode shape;  // as it was: what it depends on may be another device's
+      shape.kind = spec::TomlNode::Kind::array;
       for (const std::uint64_t extent : shape_of(argument))
         shape.items.push_back(node_of(static_cast<std::int64_t>(extent)));
-      if (argument.role != ArgRole::in) {
+      if (argument.role != spec::ArgRole::in) {
         outputs.push_back(&argument);
         if (!largest || launch_.after[i].size() > most) largest = &argument;
         most = std::max(most, launch_.after[i].size());
-        write_npy(folder_ / (argument.name + "-after.npy"), array_of(argument, shape_of(argument), launch_.after[i]));
+        validate::write_npy(folder_ / (argument.name + "-after.npy"),
+                            array_of(argument, shape_of(argument), launch_.after[i]));
       }
-      if (argument.role == ArgRole::out) continue;
-      write_npy(folder_ / (argument.name + ".npy"), array_of(argument, shape_of(argument), launch_.before[i]));
+      if (argument.role == spec::ArgRole::out) continue;
+      validate::write_npy(folder_ / (argument.name + ".npy"),
+                          array_of(argument, shape_of(argument), launch_.before[i]));
       drop(node, "fill");
       set(node, "shape", std::move(shape));
       set(node, "file", node_of(argument.name + ".npy"));
@@ -187,19 +192,19 @@ class Writer {
     write_reference(root, outputs, largest);
   }
 
-  TomlNode& argument_node(TomlNode& root, const std::string& name) const {
-    for (TomlNode& item : section(root, "args").items)
-      if (const TomlNode* const own = item.find("name"); own && own->value == Value(name)) return item;
+  spec::TomlNode& argument_node(spec::TomlNode& root, const std::string& name) const {
+    for (spec::TomlNode& item : section(root, "args").items)
+      if (const spec::TomlNode* const own = item.find("name"); own && own->value == Value(name)) return item;
     throw Error(ErrorKind::unsupported, "the spec's text has no argument '" + name + "'");
   }
 
-  void write_scalar(TomlNode& node, const ArgSpec& argument, const std::string& bytes) const {
+  void write_scalar(spec::TomlNode& node, const spec::ArgSpec& argument, const std::string& bytes) const {
     if (launch_.problem.contains(argument.value->text)) return;
     const auto* const element = reinterpret_cast<const std::byte*>(bytes.data());
-    const double number = decode(argument.dtype, element);
-    if (is_complex(argument.dtype) || !std::isfinite(number))
+    const double number = spec::decode(argument.dtype, element);
+    if (spec::is_complex(argument.dtype) || !std::isfinite(number))
       throw Error(ErrorKind::unsupported, "a spec cannot say the value of the scalar '" + argument.name + "'");
-    if (is_floating(argument.dtype)) return set(node, "value", node_of(to_text(Value(number))));
+    if (spec::is_floating(argument.dtype)) return set(node, "value", node_of(to_text(Value(number))));
     std::int64_t whole = static_cast<std::int64_t>(number);
     if (argument.dtype == DType::i64) std::memcpy(&whole, element, sizeof whole);
     set(node, "value", node_of(std::to_string(whole)));
@@ -207,11 +212,12 @@ class Writer {
 
   /// What the launch wrote. Where it wrote several outputs, which need not all be results, what the spec itself says of
   /// them; where it says nothing that goes along, all.
-  void write_reference(TomlNode& root, const std::vector<const ArgSpec*>& outputs, const ArgSpec* largest) {
-    using Kind = ReferenceSpec::Kind;
+  void write_reference(spec::TomlNode& root, const std::vector<const spec::ArgSpec*>& outputs,
+                       const spec::ArgSpec* largest) {
+    using Kind = spec::ReferenceSpec::Kind;
     const Kind kind = spec_.validate.reference.kind;
     if (outputs.empty() || (outputs.size() > 1 && (kind == Kind::kernel || kind == Kind::builtin))) return;
-    TomlNode reference;
+    spec::TomlNode reference;
     if (outputs.size() == 1 || kind == Kind::file) {
       std::string name = largest->name;
       if (kind == Kind::file && !spec_.validate.reference.output.empty()) name = spec_.validate.reference.output;
@@ -220,7 +226,7 @@ class Writer {
     } else {
       // A file tells one output; a command is asked for all. Names of arguments are words to a shell.
       std::string copies;
-      for (const ArgSpec* output : outputs)
+      for (const spec::ArgSpec* output : outputs)
         copies += fmt::format("{}cp -- {}-after.npy \"$XTUNE_OUTPUTS/{}.npy\"", copies.empty() ? "" : " && ",
                               output->name, output->name);
       set(reference, "command", list_of({"sh", "-c", copies}));
@@ -228,36 +234,36 @@ class Writer {
     set(section(root, "validate"), "reference", std::move(reference));
   }
 
-  void write_sources(TomlNode& root) {
+  void write_sources(spec::TomlNode& root) {
     std::vector<std::filesystem::path> sources{spec_.kernel.source}, folders = spec_.kernel.include_dirs;
     const std::filesystem::path& reference = spec_.validate.reference.source;
     if (!reference.empty()) sources.push_back(reference);
     std::vector<std::string> options;
-    for (const Text& option : spec_.kernel.options) options.push_back(option.text);
-    for (const std::string& folder : include_options(options).folders) folders.emplace_back(folder);
+    for (const spec::Text& option : spec_.kernel.options) options.push_back(option.text);
+    for (const std::string& folder : build::include_options(options).folders) folders.emplace_back(folder);
     const SourceCopy copy(sources, folders);
     copy.write(folder_);
-    TomlNode& kernel = section(root, "kernel");
+    spec::TomlNode& kernel = section(root, "kernel");
     set(kernel, "source", node_of(copy.place_of(spec_.kernel.source)));
     drop(kernel, "include_dirs");
     if (!copy.folders().empty()) set(kernel, "include_dirs", list_of(copy.folders()));
-    if (TomlNode* const validate = root.find("validate"))
-      if (TomlNode* const own = validate->find("reference"); own && own->find("source"))
+    if (spec::TomlNode* const validate = root.find("validate"))
+      if (spec::TomlNode* const own = validate->find("reference"); own && own->find("source"))
         set(*own, "source", node_of(copy.place_of(reference)));
   }
 
   const std::filesystem::path folder_;
-  const Spec& spec_;
+  const spec::Spec& spec_;
   const ArgumentPlan& plan_;
-  const DeviceInfo& device_;
+  const device::DeviceInfo& device_;
   const CapturedLaunch& launch_;
-  Document document_;
+  spec::Document document_;
 };
 
 }  // namespace
 
-void write_capture(const std::filesystem::path& folder, const Spec& spec, const ArgumentPlan& plan,
-                   const DeviceInfo& device, const CapturedLaunch& launch) {
+void write_capture(const std::filesystem::path& folder, const spec::Spec& spec, const ArgumentPlan& plan,
+                   const device::DeviceInfo& device, const CapturedLaunch& launch) {
   Writer(std::filesystem::absolute(folder), spec, plan, device, launch).write();
 }
 

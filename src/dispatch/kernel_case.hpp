@@ -11,9 +11,9 @@ namespace xtune::detail {
 
 struct KernelState::Case {
   Bindings problem;
-  DeviceInfo device;
+  device::DeviceInfo device;
   std::vector<std::string> archs;
-  Spec spec;  ///< narrowed for the problem
+  spec::Spec spec;  ///< narrowed for the problem
   dispatch::Selection selection;
   std::shared_ptr<const dispatch::Failure> failure;  ///< of a tuning run; null: there was none
 

@@ -19,16 +19,16 @@ void KernelState::require_fixed(const Bindings& problem) const {
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{}: this kernel is the winner for {} and launches for that alone, not for {}; xtune::load "
                             "makes one for any problem",
-                            name(), bindings_text(parts_.fixed->problem), bindings_text(problem)));
+                            name(), space::bindings_text(parts_.fixed->problem), space::bindings_text(problem)));
 }
 
 dispatch::Prepared KernelState::make_fixed(const dispatch::Key& key, const Bindings& problem) {
   require_fixed(problem);
-  const DeviceInfo device = runtime_.device();
-  const Artifact& artifact = parts_.fixed->build.artifact;
+  const device::DeviceInfo device = runtime_.device();
+  const build::Artifact& artifact = parts_.fixed->build.artifact;
   try {
     return load(key, problem, device, parts_.fixed->build);
-  } catch (const CandidateFailure& failure) {
+  } catch (const build::CandidateFailure& failure) {
     throw Error(ErrorKind::unavailable,
                 fmt::format("{}: the binary was compiled for {}, and this device is {} ({}): {}", name(), artifact.arch,
                             device.name, device.arch, failure.what()));

@@ -31,7 +31,7 @@ class Preparer {
   std::atomic<std::thread::id>& mark_;
 };
 
-Bindings space_bindings(const Space& space, const Config& config) {
+Bindings space_bindings(const space::Space& space, const space::Config& config) {
   Bindings bindings;
   for (std::size_t i = 0; i < space.parameters().size(); ++i)
     bindings.emplace(space.parameters()[i].name, config.at(i));
@@ -43,7 +43,7 @@ KernelState::Case KernelState::case_of(const Bindings& problem) {
   Case its{problem, runtime_.device(), {}, parts_.spec, {}, {}, {}};
   its.failure = failure_of(problem, its.device);
   its.archs = dispatch::compiled_archs(its.device, settings_.arch);
-  if (parts_.narrow) parts_.narrow(its.spec, problem, device_facts(its.device));
+  if (parts_.narrow) parts_.narrow(its.spec, problem, device::device_facts(its.device));
   its.selection = selector_.select(its.spec, problem, its.device, its.archs);
   if (its.selection.record && !its.has_failed(its.selection.choice.config)) return its;
   if (its.selection.record) {
@@ -54,8 +54,8 @@ KernelState::Case KernelState::case_of(const Bindings& problem) {
     its.selection.choice.reasons.emplace_back("that configuration failed when this problem was tuned");
   }
   its.selection.choice.config.clear();
-  const Space space = make_space(its.spec, problem, device_facts(its.device));
-  const std::vector<Config> configs =
+  const space::Space space = spec::make_space(its.spec, problem, device::device_facts(its.device));
+  const std::vector<space::Config> configs =
       dispatch::default_configs(its.spec, space, problem, its.device, settings_.default_config);
   its.selection.choice.config = space_bindings(space, configs.front());
   if (its.has_failed(its.selection.choice.config))
@@ -66,7 +66,7 @@ KernelState::Case KernelState::case_of(const Bindings& problem) {
     its.refusal = fmt::format(
         "{}, {}: nothing that was measured may answer, and the default configuration {}, so it is not run. Tune the "
         "problem (xtune run, or a policy that tunes), or name another one in LoadSettings::default_config",
-        name(), bindings_text(problem), objection);
+        name(), space::bindings_text(problem), objection);
   its.selection.choice.reasons.push_back("the default configuration: " +
                                          std::string(!settings_.default_config.empty() ? "the one given"
                                                      : its.spec.candidates             ? "what [candidates] rate best"
@@ -74,9 +74,9 @@ KernelState::Case KernelState::case_of(const Bindings& problem) {
   return its;
 }
 
-Prepared KernelState::load(const Key& key, const Bindings& problem, const DeviceInfo& device,
+Prepared KernelState::load(const Key& key, const Bindings& problem, const device::DeviceInfo& device,
                            const dispatch::Build& build) {
-  const LoadedKernel loaded = runtime_.load(build.artifact, build.launch);
+  const backend::LoadedKernel loaded = runtime_.load(build.artifact, build.launch);
   if (loaded.parameter_bytes && *loaded.parameter_bytes != plan_.sizes())
     throw Error(ErrorKind::invalid_spec,
                 fmt::format("kernel '{}' takes parameters of [{}] bytes, but the spec's args are [{}] bytes", name(),
@@ -95,22 +95,22 @@ Prepared KernelState::make(const Key& key, const Case& its) {
   if (!its.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, its.refusal);
   if (its.failure)
     say(fmt::format("{}. It runs {}, which was not tried", its.failure->message,
-                    bindings_text(its.selection.choice.config)));
-  const Space space = make_space(its.spec, its.problem, device_facts(its.device));
-  const Record* const record = its.selection.record ? &*its.selection.record : nullptr;
-  std::vector<Config> configs;
+                    space::bindings_text(its.selection.choice.config)));
+  const space::Space space = spec::make_space(its.spec, its.problem, device::device_facts(its.device));
+  const record::Record* const record = its.selection.record ? &*its.selection.record : nullptr;
+  std::vector<space::Config> configs;
   if (record)
     if (auto config = dispatch::config_in(space, its.selection.choice.config)) configs.push_back(std::move(*config));
   const std::size_t chosen = configs.size();
   const std::vector<std::string> toolchains = selector_.toolchains(its.device);
   std::vector<std::string> failures;
   bool nothing_stored = true;
-  const auto attempt = [&](const Config& config, const Record* of) -> std::optional<Prepared> {
+  const auto attempt = [&](const space::Config& config, const record::Record* of) -> std::optional<Prepared> {
     try {
       const dispatch::Build build =
           builder_.build(its.spec, space, its.problem, its.device, config, of, toolchains, its.archs);
       return load(key, its.problem, its.device, build);
-    } catch (const CandidateFailure& failure) {
+    } catch (const build::CandidateFailure& failure) {
       nothing_stored = false;
       failures.emplace_back(failure.what());
     } catch (const dispatch::NotStored& error) {
@@ -118,9 +118,9 @@ Prepared KernelState::make(const Key& key, const Case& its) {
     }
     return std::nullopt;
   };
-  for (const Config& config : configs)
+  for (const space::Config& config : configs)
     if (auto prepared = attempt(config, record)) return std::move(*prepared);
-  for (const Config& config :
+  for (const space::Config& config :
        dispatch::default_configs(its.spec, space, its.problem, its.device, settings_.default_config)) {
     const Bindings bindings = space_bindings(space, config);
     if (its.has_failed(bindings)) continue;
@@ -134,15 +134,16 @@ Prepared KernelState::make(const Key& key, const Case& its) {
     if (!prepared) continue;
     if (chosen > 0)
       say(fmt::format("{}, {}: the chosen configuration does not run here, a default one does: {}", name(),
-                      bindings_text(its.problem), failures.front()));
+                      space::bindings_text(its.problem), failures.front()));
     return std::move(*prepared);
   }
   const std::string why = failures.empty() ? "" : ": " + failures.front();
   if (nothing_stored)
     throw Error(ErrorKind::unavailable,
-                fmt::format("{}, {}: nothing to run{}", name(), bindings_text(its.problem), why));
-  throw Error(ErrorKind::nothing_valid, fmt::format("{}, {}: none of {} configurations runs on {}{}", name(),
-                                                    bindings_text(its.problem), failures.size(), its.device.name, why));
+                fmt::format("{}, {}: nothing to run{}", name(), space::bindings_text(its.problem), why));
+  throw Error(ErrorKind::nothing_valid,
+              fmt::format("{}, {}: none of {} configurations runs on {}{}", name(), space::bindings_text(its.problem),
+                          failures.size(), its.device.name, why));
 }
 
 const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
@@ -150,7 +151,7 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{}, {}: a callback that was called while another problem is prepared calls the kernel for "
                             "this new one; call it once the first call has returned",
-                            name(), bindings_text(problem)));
+                            name(), space::bindings_text(problem)));
   const std::lock_guard lock(preparing_);
   const Preparer preparer(preparer_);
   if (const Prepared* const entry = table_.find(key, key.hash())) return entry;
@@ -177,8 +178,9 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
     const Prepared* const entry = table_.put(std::move(prepared));
     if (tuning && settings_.policy == Policy::tune_in_background) tune_in_background(key, problem);
     return entry;
-  } catch (const CandidateFailure& failure) {
-    throw Error(ErrorKind::nothing_valid, fmt::format("{}, {}: {}", name(), bindings_text(problem), failure.what()));
+  } catch (const build::CandidateFailure& failure) {
+    throw Error(ErrorKind::nothing_valid,
+                fmt::format("{}, {}: {}", name(), space::bindings_text(problem), failure.what()));
   }
 }
 
@@ -207,17 +209,17 @@ Choice KernelState::choice(const Binding& binding, const Bindings& sizes) {
 void KernelState::prepare(const Binding& binding, const Bindings& sizes) {
   const Bindings problem = whole(binding, sizes);
   if (!binding.missing.empty()) plan_.problem(binding, nullptr);  // throws: no call could follow
-  std::array<ScalarArgument, dispatch::most_arguments> scalars;
+  std::array<measure::ScalarArgument, dispatch::most_arguments> scalars;
   std::array<const void*, dispatch::most_arguments> values{};
   for (const SizeSource& source : binding.sources) {
-    ScalarArgument& scalar = scalars[source.passed];
+    measure::ScalarArgument& scalar = scalars[source.passed];
     const Value& value = problem.at(source.name);
     if (const auto* integer = std::get_if<std::int64_t>(&value))
-      encode(source.dtype, *integer, scalar.bytes.data());
+      spec::encode(source.dtype, *integer, scalar.bytes.data());
     else if (const auto* number = std::get_if<double>(&value))
-      encode(source.dtype, *number, scalar.bytes.data());
+      spec::encode(source.dtype, *number, scalar.bytes.data());
     else
-      encode(source.dtype, std::int64_t{value == Value(true)}, scalar.bytes.data());
+      spec::encode(source.dtype, std::int64_t{value == Value(true)}, scalar.bytes.data());
     values[source.passed] = scalar.bytes.data();
   }
   // What the call will read from its scalars, which may be narrower than what was said here.

@@ -18,9 +18,9 @@ KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
       plan_(parts_.spec),
       runtime_(*parts_.runtime),
       bundle_(dispatch::open_bundle(settings_.bundle, parts_.spec.kernel.name)),
-      selector_(parts_.spec, chosen_store(settings_.store), bundle_, settings_.other_architectures,
+      selector_(parts_.spec, base::chosen_store(settings_.store), bundle_, settings_.other_architectures,
                 [this](const std::string& text) { say(text); }),
-      builder_(chosen_store(settings_.store), bundle_, settings_.compile ? parts_.open_toolchain : nullptr,
+      builder_(base::chosen_store(settings_.store), bundle_, settings_.compile ? parts_.open_toolchain : nullptr,
                [this](const std::string& text) { say(text); }),
       capture_(parts_.fixed ? nullptr
                             : dispatch::Capture::from_environment(parts_.spec, plan_, parts_.narrow,

@@ -36,9 +36,9 @@ struct Fixed {
 
 /// What a kernel is made of; tests put fakes in.
 struct Parts {
-  Spec spec;
-  std::shared_ptr<Runtime> runtime;
-  std::function<std::unique_ptr<Toolchain>()> open_toolchain;
+  spec::Spec spec;
+  std::shared_ptr<backend::Runtime> runtime;
+  std::function<std::unique_ptr<build::Toolchain>()> open_toolchain;
   Tuner tune;  ///< empty: nothing is ever tuned
   /// Narrows the spec's space for a problem; may be empty.
   Narrow narrow = {};
@@ -88,15 +88,15 @@ class KernelState {
   const dispatch::Prepared* add(const dispatch::Key& key, const Bindings& problem);
   dispatch::Prepared make(const dispatch::Key& key, const Case& its);
   dispatch::Prepared make_fixed(const dispatch::Key& key, const Bindings& problem);
-  dispatch::Prepared load(const dispatch::Key& key, const Bindings& problem, const DeviceInfo& device,
+  dispatch::Prepared load(const dispatch::Key& key, const Bindings& problem, const device::DeviceInfo& device,
                           const dispatch::Build& build);
   Case case_of(const Bindings& problem);
   bool wants_tuning(const Case& its) const;
   void tune(const Bindings& problem);
-  void take(const Bindings& problem, const DeviceInfo& device, dispatch::Tuned tuned);
+  void take(const Bindings& problem, const device::DeviceInfo& device, dispatch::Tuned tuned);
   void refuse(const dispatch::Key& key, const std::string& why);
   void tune_in_background(const dispatch::Key& key, const Bindings& problem);
-  std::shared_ptr<const dispatch::Failure> failure_of(const Bindings& problem, const DeviceInfo& device);
+  std::shared_ptr<const dispatch::Failure> failure_of(const Bindings& problem, const device::DeviceInfo& device);
   int launch(const dispatch::Prepared& entry, void* stream, const void* const* values) const noexcept;
   [[noreturn]] void fail(const dispatch::Prepared& entry, int status) const;
   void say(const std::string& message);
@@ -104,10 +104,10 @@ class KernelState {
   const LoadSettings settings_;
   const dispatch::Parts parts_;
   const dispatch::ArgumentPlan plan_;
-  Runtime& runtime_;
+  backend::Runtime& runtime_;
   std::mutex said_mutex_;  ///< before all that may have something to say while it is made
   std::set<std::string> said_;
-  const std::shared_ptr<const Bundle> bundle_;
+  const std::shared_ptr<const store::Bundle> bundle_;
   dispatch::Selector selector_;
   dispatch::Builder builder_;
   dispatch::Table table_;

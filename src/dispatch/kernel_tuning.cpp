@@ -17,23 +17,23 @@ bool KernelState::wants_tuning(const Case& its) const {
 
 void KernelState::tune(const Bindings& problem) {
   try {
-    const DeviceInfo device = runtime_.device();
+    const device::DeviceInfo device = runtime_.device();
     take(problem, device, parts_.tune(problem, device, stop_.get_token()));
   } catch (const std::exception& error) {
     if (!stop_.stop_requested())
-      say(fmt::format("{}, {}: not tuned: {}", name(), bindings_text(problem), error.what()));
+      say(fmt::format("{}, {}: not tuned: {}", name(), space::bindings_text(problem), error.what()));
   } catch (...) {  // of a callback of the application's
     say(fmt::format("{}, {}: not tuned: a callback threw something that is no std::exception", name(),
-                    bindings_text(problem)));
+                    space::bindings_text(problem)));
   }
   selector_.refresh();
 }
 
-void KernelState::take(const Bindings& problem, const DeviceInfo& device, dispatch::Tuned tuned) {
+void KernelState::take(const Bindings& problem, const device::DeviceInfo& device, dispatch::Tuned tuned) {
   if (!tuned.winner) {
     if (tuned.failed.empty() || stop_.stop_requested()) return;
     auto failure = std::make_shared<const dispatch::Failure>(dispatch::Failure{
-        std::move(tuned.failed), fmt::format("{}, {}: {}", name(), bindings_text(problem), tuned.failures)});
+        std::move(tuned.failed), fmt::format("{}, {}: {}", name(), space::bindings_text(problem), tuned.failures)});
     const std::lock_guard lock(failures_mutex_);
     failures_.insert_or_assign({device.arch + "\n" + device.name, problem}, std::move(failure));
     return;
@@ -46,7 +46,8 @@ void KernelState::take(const Bindings& problem, const DeviceInfo& device, dispat
                     selector_.store().string(), tuned.not_kept));
 }
 
-std::shared_ptr<const dispatch::Failure> KernelState::failure_of(const Bindings& problem, const DeviceInfo& device) {
+std::shared_ptr<const dispatch::Failure> KernelState::failure_of(const Bindings& problem,
+                                                                 const device::DeviceInfo& device) {
   const std::lock_guard lock(failures_mutex_);
   const auto found = failures_.find({device.arch + "\n" + device.name, problem});
   return found == failures_.end() ? nullptr : found->second;
@@ -70,7 +71,7 @@ void KernelState::tune_in_background(const Key& key, const Bindings& problem) {
     } catch (const dispatch::ProvenWrong& error) {
       refuse(key, error.what());
     } catch (const std::exception& error) {
-      say(fmt::format("{}, {}: what was tuned is not used: {}", name(), bindings_text(problem), error.what()));
+      say(fmt::format("{}, {}: what was tuned is not used: {}", name(), space::bindings_text(problem), error.what()));
     }
   });
 }

@@ -25,7 +25,7 @@ bool is_same_code(const std::string& difference) {
 
 }  // namespace
 
-Record SelectionQuery::read(const StoreView& view, const StoredConfig& config) {
+record::Record SelectionQuery::read(const store::StoreView& view, const store::StoredConfig& config) {
   try {
     return view.record_of(config);
   } catch (const Error& error) {
@@ -46,34 +46,35 @@ std::vector<std::string> SelectionQuery::objections() const {
 }
 
 std::string SelectionQuery::find_objection(const Bindings& config) {
-  const std::string text = bindings_text(config);
-  std::vector<PastLaunch> launches;
-  std::vector<std::function<Record()>> records;
-  for (const StoreView& view : stock_->views)
-    for (const StoredConfig* row : view.suspect(text)) {
+  const std::string text = space::bindings_text(config);
+  std::vector<record::PastLaunch> launches;
+  std::vector<std::function<record::Record()>> records;
+  for (const store::StoreView& view : stock_->views)
+    for (const store::StoredConfig* row : view.suspect(text)) {
       const bool passed = row->outcome == Outcome::ok;
-      if (!passed && !failed_when_run(row->outcome, "")) continue;
+      if (!passed && !record::failed_when_run(row->outcome, "")) continue;
       launches.push_back({&view.problem_of(*row), &view.device_of(*row), passed, row->unix_time_ms});
       records.emplace_back([&view, row] { return read(view, *row); });
     }
   if (launches.empty()) return {};
-  for (const Record& record : own_)
+  for (const record::Record& record : own_)
     if (record.config == config) {
       launches.push_back({&record.problem, &record.device, true, record.unix_time_ms});
       records.emplace_back([&record] { return record; });
     }
   const auto holds = [&](std::size_t i) {
-    const Record record = records[i]();
-    if (!launches[i].passed && (!failed_when_run(record.outcome, record.stage) || is_stored_shortage(record)))
+    const record::Record record = records[i]();
+    if (!launches[i].passed &&
+        (!record::failed_when_run(record.outcome, record.stage) || record::is_stored_shortage(record)))
       return false;
     if (!today.obstacle(record).empty()) return false;
     const std::vector<std::string> differences = today.differences(record);
     return std::all_of(differences.begin(), differences.end(), is_same_code);
   };
-  const std::optional<std::size_t> against = objection(launches, problem, device, holds);
+  const std::optional<std::size_t> against = record::objection(launches, problem, device, holds);
   if (!against) return {};
-  const Record record = records[*against]();
-  return fmt::format("{} failed for {} ({}{}{})", text, bindings_text(record.problem), to_string(record.outcome),
+  const record::Record record = records[*against]();
+  return fmt::format("{} failed for {} ({}{}{})", text, space::bindings_text(record.problem), to_string(record.outcome),
                      record.message.empty() ? "" : ": ", record.message);
 }
 

@@ -17,7 +17,7 @@ namespace xtune::dispatch {
 
 /// What is read of one architecture's records, by way of one kind of device.
 struct Stock {
-  std::vector<StoreView> views;  ///< the store's, then the bundle's
+  std::vector<store::StoreView> views;  ///< the store's, then the bundle's
   std::vector<std::string> toolchains;
 };
 
@@ -30,40 +30,43 @@ struct StockChanged : Error {
 /// who only runs it.
 class Today {
  public:
-  Today(const Spec& spec, const Bindings& problem, const DeviceInfo& device, const std::vector<std::string>& archs)
+  Today(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
+        const std::vector<std::string>& archs)
       : spec_(spec), problem_(problem), device_(device), archs_(archs) {}
 
-  std::string obstacle(const Record& record) { return fit(archs_.front(), record.toolchain).obstacle(record); }
+  std::string obstacle(const record::Record& record) { return fit(archs_.front(), record.toolchain).obstacle(record); }
 
-  std::vector<std::string> differences(const Record& record) {
+  std::vector<std::string> differences(const record::Record& record) {
     std::vector<std::string> differences;
     for (const std::string& arch : archs_) {
       std::vector<std::string> of_arch = fit(arch, record.toolchain).differences(record);
       if (of_arch.empty()) return of_arch;
-      if (differences.empty() || key_fit(of_arch) < key_fit(differences)) differences = std::move(of_arch);
+      if (differences.empty() || record::key_fit(of_arch) < record::key_fit(differences))
+        differences = std::move(of_arch);
     }
     return differences;
   }
 
  private:
-  SpecFit& fit(const std::string& arch, const std::string& toolchain) {
+  record::SpecFit& fit(const std::string& arch, const std::string& toolchain) {
     auto& fit = fits_[{arch, toolchain}];
-    if (!fit) fit = std::make_unique<SpecFit>(spec_, problem_, device_, arch, toolchain);
+    if (!fit) fit = std::make_unique<record::SpecFit>(spec_, problem_, device_, arch, toolchain);
     return *fit;
   }
 
-  const Spec& spec_;
+  const spec::Spec& spec_;
   const Bindings& problem_;
-  const DeviceInfo& device_;
+  const device::DeviceInfo& device_;
   const std::vector<std::string>& archs_;
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<SpecFit>> fits_;
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<record::SpecFit>> fits_;
 };
 
 /// What is passed by reference outlives it. One thread at a time.
 class SelectionQuery {
  public:
-  SelectionQuery(const Spec& spec_, const Bindings& problem_, const DeviceInfo& device_,
-                 const std::vector<std::string>& archs, std::shared_ptr<const Stock> stock, std::vector<Record> own)
+  SelectionQuery(const spec::Spec& spec_, const Bindings& problem_, const device::DeviceInfo& device_,
+                 const std::vector<std::string>& archs, std::shared_ptr<const Stock> stock,
+                 std::vector<record::Record> own)
       : spec(spec_),
         problem(problem_),
         device(device_),
@@ -73,16 +76,16 @@ class SelectionQuery {
   SelectionQuery(const SelectionQuery&) = delete;
   SelectionQuery& operator=(const SelectionQuery&) = delete;
 
-  const Spec& spec;
+  const spec::Spec& spec;
   const Bindings& problem;
-  const DeviceInfo& device;
+  const device::DeviceInfo& device;
   Today today;
 
   const Stock& stock() const noexcept { return *stock_; }
-  const std::vector<Record>& own() const noexcept { return own_; }  ///< winners that no store keeps
+  const std::vector<record::Record>& own() const noexcept { return own_; }  ///< winners that no store keeps
 
   /// The whole record. Throws StockChanged.
-  static Record read(const StoreView& view, const StoredConfig& config);
+  static record::Record read(const store::StoreView& view, const store::StoredConfig& config);
   /// What measurements say against running a configuration for the problem (core/record/objection.hpp): a clause for
   /// people, or empty. Throws StockChanged.
   const std::string& objection_to(const Bindings& config);
@@ -93,7 +96,7 @@ class SelectionQuery {
   std::string find_objection(const Bindings& config);
 
   const std::shared_ptr<const Stock> stock_;
-  const std::vector<Record> own_;
+  const std::vector<record::Record> own_;
   std::map<Bindings, std::string> objections_;  ///< by configuration; empty: none
 };
 

@@ -22,26 +22,26 @@
 namespace xtune::dispatch {
 namespace {
 
-Choice::Kind kind_of(Match match) {
+Choice::Kind kind_of(record::Match match) {
   switch (match) {
-    case Match::exact:
+    case record::Match::exact:
       return Choice::Kind::exact;
-    case Match::bucket:
+    case record::Match::bucket:
       return Choice::Kind::bucket;
-    case Match::nearest:
+    case record::Match::nearest:
       return Choice::Kind::nearest;
-    case Match::none:
+    case record::Match::none:
       break;
   }
   return Choice::Kind::none;
 }
 
-Selection selection_of(Match match, Record record, double distance, const std::string& statistic_name) {
+Selection selection_of(record::Match match, record::Record record, double distance, const std::string& statistic_name) {
   Selection selection;
   selection.choice.kind = kind_of(match);
   selection.choice.config = record.config;
   selection.choice.measured_for = record.problem;
-  selection.choice.time_ms = statistic(record.time_ms, statistic_name);
+  selection.choice.time_ms = measure::statistic(record.time_ms, statistic_name);
   selection.choice.distance = distance;
   selection.record = std::move(record);
   return selection;
@@ -53,7 +53,7 @@ std::tuple<Choice::Kind, double, bool> rank(const Selection& selection) {
 
 }  // namespace
 
-Selector::Selector(const Spec& spec, std::filesystem::path store, std::shared_ptr<const Bundle> bundle,
+Selector::Selector(const spec::Spec& spec, std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle,
                    bool other_architectures, std::function<void(const std::string&)> say)
     : spec_(spec),
       store_(std::move(store)),
@@ -61,7 +61,7 @@ Selector::Selector(const Spec& spec, std::filesystem::path store, std::shared_pt
       other_architectures_(other_architectures),
       say_(std::move(say)) {}
 
-std::shared_ptr<const Stock> Selector::stock_of(const DeviceInfo& device) {
+std::shared_ptr<const Stock> Selector::stock_of(const device::DeviceInfo& device) {
   std::vector<std::string> told;
   std::shared_ptr<const Stock> stock;
   {
@@ -75,18 +75,19 @@ std::shared_ptr<const Stock> Selector::stock_of(const DeviceInfo& device) {
   return stock;
 }
 
-std::shared_ptr<const Stock> Selector::read_stock(const DeviceInfo& device, std::vector<std::string>& told) const {
+std::shared_ptr<const Stock> Selector::read_stock(const device::DeviceInfo& device,
+                                                  std::vector<std::string>& told) const {
   constexpr std::size_t most_looked_at = 16;
   auto fresh = std::make_shared<Stock>();
-  StoreViewOptions options;
+  store::StoreViewOptions options;
   options.statistic = spec_.measure.statistic;
-  options.bucket = bucket_function(spec_, device);
-  std::vector<Record> newest;
+  options.bucket = record::bucket_function(spec_, device);
+  std::vector<record::Record> newest;
   const auto add = [&](const auto& load) {
     try {
-      StoreView view = load();
+      store::StoreView view = load();
       told.insert(told.end(), view.warnings().begin(), view.warnings().end());
-      for (const StoreView::Group& group : view.groups()) {
+      for (const store::StoreView::Group& group : view.groups()) {
         if (newest.size() >= most_looked_at) break;
         newest.push_back(view.record_of(*view.order(group).front()));
       }
@@ -95,11 +96,11 @@ std::shared_ptr<const Stock> Selector::read_stock(const DeviceInfo& device, std:
       told.emplace_back(error.what());
     }
   };
-  add([&] { return StoreView::load(store_, device.arch, spec_.kernel.name, options); });
+  add([&] { return store::StoreView::load(store_, device.arch, spec_.kernel.name, options); });
   if (bundle_) add([&] { return bundle_->view(device.arch, spec_.kernel.name, options); });
   std::stable_sort(newest.begin(), newest.end(),
-                   [](const Record& a, const Record& b) { return a.unix_time_ms > b.unix_time_ms; });
-  for (const Record& record : newest)
+                   [](const record::Record& a, const record::Record& b) { return a.unix_time_ms > b.unix_time_ms; });
+  for (const record::Record& record : newest)
     if (std::find(fresh->toolchains.begin(), fresh->toolchains.end(), record.toolchain) == fresh->toolchains.end())
       fresh->toolchains.push_back(record.toolchain);
   return fresh;
@@ -110,25 +111,25 @@ void Selector::refresh() {
   stocks_.clear();
 }
 
-std::vector<std::string> Selector::toolchains(const DeviceInfo& device) { return stock_of(device)->toolchains; }
+std::vector<std::string> Selector::toolchains(const device::DeviceInfo& device) { return stock_of(device)->toolchains; }
 
-void Selector::remember(Record record) {
+void Selector::remember(record::Record record) {
   const std::lock_guard lock(mutex_);
   remembered_.push_back(std::move(record));
 }
 
-std::vector<Record> Selector::remembered(const DeviceInfo& device) const {
+std::vector<record::Record> Selector::remembered(const device::DeviceInfo& device) const {
   const std::lock_guard lock(mutex_);
-  std::vector<Record> records;
+  std::vector<record::Record> records;
   std::copy_if(remembered_.begin(), remembered_.end(), std::back_inserter(records),
-               [&](const Record& record) { return record.device.arch == device.arch; });
+               [&](const record::Record& record) { return record.device.arch == device.arch; });
   return records;
 }
 
 void Selector::say_once_a_cause(const std::vector<std::string>& warnings) {
-  Causes causes;
+  base::Causes causes;
   for (const std::string& warning : warnings) causes.add(warning);
-  for (const Cause& cause : causes.all()) {
+  for (const base::Cause& cause : causes.all()) {
     {
       const std::lock_guard lock(causes_mutex_);
       if (!causes_.insert(cause.cause).second) continue;
@@ -137,9 +138,9 @@ void Selector::say_once_a_cause(const std::vector<std::string>& warnings) {
   }
 }
 
-std::vector<Record> Selector::records_of(const std::string& arch) {
+std::vector<record::Record> Selector::records_of(const std::string& arch) {
   try {
-    RecordSet read = read_records(store_, arch, spec_.kernel.name);
+    record::RecordSet read = record::read_records(store_, arch, spec_.kernel.name);
     say_once_a_cause(read.warnings);
     return std::move(read.records);
   } catch (const Error& error) {
@@ -149,11 +150,11 @@ std::vector<Record> Selector::records_of(const std::string& arch) {
 }
 
 /// As if they had been measured here: only their configurations count.
-std::vector<Record> Selector::records_elsewhere(const DeviceInfo& device) {
-  std::vector<Record> all;
-  for (const std::string& arch : recorded_archs(store_, spec_.kernel.name)) {
+std::vector<record::Record> Selector::records_elsewhere(const device::DeviceInfo& device) {
+  std::vector<record::Record> all;
+  for (const std::string& arch : record::recorded_archs(store_, spec_.kernel.name)) {
     if (arch == device.arch) continue;
-    for (Record& record : records_of(arch)) {
+    for (record::Record& record : records_of(arch)) {
       record.device.arch = device.arch;
       record.device.backend = device.backend;
       record.artifact_key.clear();
@@ -164,7 +165,7 @@ std::vector<Record> Selector::records_elsewhere(const DeviceInfo& device) {
 }
 
 template <class Ask>
-auto Selector::with_stock(const DeviceInfo& device, const Ask& ask) {
+auto Selector::with_stock(const device::DeviceInfo& device, const Ask& ask) {
   constexpr int most_reads = 3;
   for (int reads = 1;; ++reads) {
     try {
@@ -176,29 +177,34 @@ auto Selector::with_stock(const DeviceInfo& device, const Ask& ask) {
   }
 }
 
-std::string Selector::objection_to(const Bindings& config, const Spec& spec, const Bindings& problem,
-                                   const DeviceInfo& device, const std::vector<std::string>& archs) {
+std::string Selector::objection_to(const Bindings& config, const spec::Spec& spec, const Bindings& problem,
+                                   const device::DeviceInfo& device, const std::vector<std::string>& archs) {
   return with_stock(device, [&](std::shared_ptr<const Stock> stock) {
     return Query(spec, problem, device, archs, std::move(stock), remembered(device)).objection_to(config);
   });
 }
 
-Selection Selector::from_view(const StoreView& view, Query& query) const {
-  std::optional<Space> space;
-  StoreView::Rules rules;
-  rules.allowed = [&](const StoredConfig& stored) {
-    if (!space) space = make_space(query.spec, query.problem, device_facts(query.device));
+Selection Selector::from_view(const store::StoreView& view, Query& query) const {
+  std::optional<space::Space> space;
+  store::StoreView::Rules rules;
+  rules.allowed = [&](const store::StoredConfig& stored) {
+    if (!space) space = spec::make_space(query.spec, query.problem, device::device_facts(query.device));
     const Bindings config = view.config_of(stored);
     return config_in(*space, config) && query.objection_to(config).empty();
   };
-  rules.fit = [&](const StoredConfig& config) { return key_fit(query.today.differences(query.read(view, config))); };
-  rules.fit_at_best = [&](const StoredConfig& config) { return fit_at_best(view.device_of(config), query.device); };
-  const StoreView::Found found = view.find(query.problem, query.device, rules);
+  rules.fit = [&](const store::StoredConfig& config) {
+    return record::key_fit(query.today.differences(query.read(view, config)));
+  };
+  rules.fit_at_best = [&](const store::StoredConfig& config) {
+    return record::fit_at_best(view.device_of(config), query.device);
+  };
+  const store::StoreView::Found found = view.find(query.problem, query.device, rules);
   Selection selection;
-  if (found.match != Match::none)
+  if (found.match != record::Match::none)
     selection =
         selection_of(found.match, query.read(view, *found.config), found.distance, query.spec.measure.statistic);
-  if (found.fit == KeyFit::stale) selection.choice.stale = driver_change(selection.record->device, query.device);
+  if (found.fit == record::KeyFit::stale)
+    selection.choice.stale = record::driver_change(selection.record->device, query.device);
   selection.choice.reasons.push_back(view.explain(found, query.problem, query.device));
   return selection;
 }
@@ -206,7 +212,7 @@ Selection Selector::from_view(const StoreView& view, Query& query) const {
 /// The store's own measurement goes before an equally near one of the bundle.
 Selection Selector::from_views(Query& query) const {
   Selection best;
-  for (const StoreView& view : query.stock().views) {
+  for (const store::StoreView& view : query.stock().views) {
     Selection next = from_view(view, query);
     if (best.choice.reasons.empty() || rank(next) < rank(best)) std::swap(best, next);
     best.choice.reasons.insert(best.choice.reasons.end(), next.choice.reasons.begin(), next.choice.reasons.end());
@@ -214,26 +220,27 @@ Selection Selector::from_views(Query& query) const {
   return best;
 }
 
-Selection Selector::from_records(const std::vector<Record>& records, Query& query, bool any_key) const {
-  LookupRules rules;
-  rules.obstacle = [&](const Record& record) {
+Selection Selector::from_records(const std::vector<record::Record>& records, Query& query, bool any_key) const {
+  record::LookupRules rules;
+  rules.obstacle = [&](const record::Record& record) {
     std::string obstacle = query.today.obstacle(record);
     if (obstacle.empty() && !query.objection_to(record.config).empty()) obstacle = "that failed nearer by";
     return obstacle;
   };
-  if (!any_key) rules.differences = [&](const Record& record) { return query.today.differences(record); };
-  rules.bucket = bucket_function(query.spec, query.device);
-  LookupResult found = look_up(records, query.problem, query.device,
-                               Objective(query.spec).criterion(query.problem, query.device), rules);
+  if (!any_key) rules.differences = [&](const record::Record& record) { return query.today.differences(record); };
+  rules.bucket = record::bucket_function(query.spec, query.device);
+  record::LookupResult found =
+      record::look_up(records, query.problem, query.device,
+                      record::Objective(query.spec).criterion(query.problem, query.device), rules);
   Selection selection;
   if (found.record)
     selection = selection_of(found.match, std::move(*found.record), found.distance, query.spec.measure.statistic);
-  if (found.stale) selection.choice.stale = driver_change(selection.record->device, query.device);
+  if (found.stale) selection.choice.stale = record::driver_change(selection.record->device, query.device);
   selection.choice.reasons = std::move(found.reasons);
   return selection;
 }
 
-Selection Selector::select(const Spec& spec, const Bindings& problem, const DeviceInfo& device,
+Selection Selector::select(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
                            const std::vector<std::string>& archs) {
   return with_stock(device, [&](std::shared_ptr<const Stock> stock) {
     Query query(spec, problem, device, archs, std::move(stock), remembered(device));
@@ -266,43 +273,44 @@ Selection Selector::from_all(Query& query) {
   return abroad;
 }
 
-std::shared_ptr<const Bundle> open_bundle(const std::filesystem::path& path, const std::string& kernel) {
+std::shared_ptr<const store::Bundle> open_bundle(const std::filesystem::path& path, const std::string& kernel) {
   if (path.empty()) return nullptr;
-  auto bundle = std::make_shared<const Bundle>(absolute_path(path));
-  const std::vector<Bundle::Part>& parts = bundle->parts();
-  if (std::none_of(parts.begin(), parts.end(), [&](const Bundle::Part& part) { return part.kernel == kernel; }))
+  auto bundle = std::make_shared<const store::Bundle>(base::absolute_path(path));
+  const std::vector<store::Bundle::Part>& parts = bundle->parts();
+  if (std::none_of(parts.begin(), parts.end(), [&](const store::Bundle::Part& part) { return part.kernel == kernel; }))
     throw Error(ErrorKind::invalid_argument, fmt::format("{} has nothing of the kernel '{}'; it has {}",
-                                                         printable(path.string()), kernel, bundle->contents()));
+                                                         base::printable(path.string()), kernel, bundle->contents()));
   return bundle;
 }
 
-std::vector<std::string> compiled_archs(const DeviceInfo& device, const std::string& given) {
+std::vector<std::string> compiled_archs(const device::DeviceInfo& device, const std::string& given) {
   if (!given.empty()) return {given};
   std::vector<std::string> archs{device.arch};
   if (device.vendor == "nvidia") archs.push_back(device.arch + "a");
   return archs;
 }
 
-std::optional<Config> config_in(const Space& space, const Bindings& config) {
+std::optional<space::Config> config_in(const space::Space& space, const Bindings& config) {
   const auto index = space.index_of(config);
-  return index ? std::optional<Config>(space.at(*index)) : std::nullopt;
+  return index ? std::optional<space::Config>(space.at(*index)) : std::nullopt;
 }
 
-std::vector<Config> default_configs(const Spec& spec, const Space& space, const Bindings& problem,
-                                    const DeviceInfo& device, const Bindings& given) {
+std::vector<space::Config> default_configs(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                                           const device::DeviceInfo& device, const Bindings& given) {
   constexpr std::size_t most = 8;
   if (!given.empty()) {
     if (auto config = config_in(space, given)) return {*config};
-    throw Error(ErrorKind::invalid_argument, "the default configuration " + bindings_text(given) +
-                                                 " is none of the spec's for " + bindings_text(problem) +
+    throw Error(ErrorKind::invalid_argument, "the default configuration " + space::bindings_text(given) +
+                                                 " is none of the spec's for " + space::bindings_text(problem) +
                                                  " on this device");
   }
-  std::vector<Config> configs;
+  std::vector<space::Config> configs;
   if (spec.candidates) {
     try {
-      RankOptions options = rank_options(*spec.candidates);
+      model::RankOptions options = model::rank_options(*spec.candidates);
       options.top_k = most / 2;
-      for (const RankedConfig& ranked : rank_candidates(spec, space, problem, device_model(device), options).configs)
+      for (const model::RankedConfig& ranked :
+           model::rank_candidates(spec, space, problem, device::device_model(device), options).configs)
         configs.push_back(space.at(ranked.index));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::nothing_valid) throw;

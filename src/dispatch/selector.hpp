@@ -21,7 +21,7 @@ namespace xtune::dispatch {
 
 struct Selection {
   Choice choice;
-  std::optional<Record> record;  ///< what it rests on; none: the default configuration is asked for
+  std::optional<record::Record> record;  ///< what it rests on; none: the default configuration is asked for
 };
 
 /// Exact (this problem on this kind of device), else the nearest in the bucket of the [dispatch] key, else the nearest
@@ -30,71 +30,71 @@ class Selector {
  public:
   /// spec outlives it. say: what is damaged in the store, a line each.
   /// bundle: what answers beside the store; may be null.
-  Selector(const Spec& spec, std::filesystem::path store, std::shared_ptr<const Bundle> bundle,
+  Selector(const spec::Spec& spec, std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle,
            bool other_architectures, std::function<void(const std::string&)> say);
 
   /// spec: the one given, or narrowed for this problem. archs: what artifacts may be compiled for on this device.
   /// Throws as make_space does. A store that cannot be read has no records.
-  Selection select(const Spec& spec, const Bindings& problem, const DeviceInfo& device,
+  Selection select(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
                    const std::vector<std::string>& archs);
 
   /// What measurements say against running a configuration for this problem (core/record/objection.hpp): a clause for
   /// people, or empty.
-  std::string objection_to(const Bindings& config, const Spec& spec, const Bindings& problem, const DeviceInfo& device,
-                           const std::vector<std::string>& archs);
+  std::string objection_to(const Bindings& config, const spec::Spec& spec, const Bindings& problem,
+                           const device::DeviceInfo& device, const std::vector<std::string>& archs);
 
   /// Compilers of this architecture's records, the newest first.
-  std::vector<std::string> toolchains(const DeviceInfo& device);
+  std::vector<std::string> toolchains(const device::DeviceInfo& device);
 
   /// Forgets what was read, so that new records count.
   void refresh();
 
   /// A measurement that answers beside the store's, and before equally near ones: what no store keeps.
-  void remember(Record record);
+  void remember(record::Record record);
   const std::filesystem::path& store() const noexcept { return store_; }
 
  private:
   using Query = SelectionQuery;
-  std::shared_ptr<const Stock> stock_of(const DeviceInfo& device);
-  std::shared_ptr<const Stock> read_stock(const DeviceInfo& device, std::vector<std::string>& told) const;
+  std::shared_ptr<const Stock> stock_of(const device::DeviceInfo& device);
+  std::shared_ptr<const Stock> read_stock(const device::DeviceInfo& device, std::vector<std::string>& told) const;
   /// ask(stock), anew where files have changed since they were read.
   template <class Ask>
-  auto with_stock(const DeviceInfo& device, const Ask& ask);
+  auto with_stock(const device::DeviceInfo& device, const Ask& ask);
   Selection from_all(Query& query);
-  Selection from_view(const StoreView& view, Query& query) const;
+  Selection from_view(const store::StoreView& view, Query& query) const;
   Selection from_views(Query& query) const;
   /// Of whole records: for goals that are not the time alone, and for those of other architectures (any_key).
-  Selection from_records(const std::vector<Record>& records, Query& query, bool any_key) const;
-  std::vector<Record> records_of(const std::string& arch);
-  std::vector<Record> remembered(const DeviceInfo& device) const;
+  Selection from_records(const std::vector<record::Record>& records, Query& query, bool any_key) const;
+  std::vector<record::Record> records_of(const std::string& arch);
+  std::vector<record::Record> remembered(const device::DeviceInfo& device) const;
   void say_once_a_cause(const std::vector<std::string>& warnings);
-  std::vector<Record> records_elsewhere(const DeviceInfo& device);
+  std::vector<record::Record> records_elsewhere(const device::DeviceInfo& device);
 
-  const Spec& spec_;
+  const spec::Spec& spec_;
   const std::filesystem::path store_;
-  const std::shared_ptr<const Bundle> bundle_;
+  const std::shared_ptr<const store::Bundle> bundle_;
   const bool other_architectures_;
   const std::function<void(const std::string&)> say_;
   mutable std::mutex mutex_, causes_mutex_;
   std::map<std::string, std::shared_ptr<const Stock>> stocks_;  ///< by kind of device
-  std::vector<Record> remembered_;
+  std::vector<record::Record> remembered_;
   std::set<std::string> causes_;  ///< of the warnings that were said
 };
 
 /// A bundle that has something of the kernel; nullptr for an empty path. Throws Error(invalid_argument) that lists what
 /// it has where it has nothing of the kernel, Error(io).
-std::shared_ptr<const Bundle> open_bundle(const std::filesystem::path& path, const std::string& kernel);
+std::shared_ptr<const store::Bundle> open_bundle(const std::filesystem::path& path, const std::string& kernel);
 
 /// What artifacts may be compiled for on this device, the own compiler's choice first. given: LoadSettings::arch.
-std::vector<std::string> compiled_archs(const DeviceInfo& device, const std::string& given);
+std::vector<std::string> compiled_archs(const device::DeviceInfo& device, const std::string& given);
 
 /// What to run where nothing is stored, the most promising first: `given` alone where it is one of the space's, else
 /// what the spec's [candidates] rate best, then the first of the space. Throws Error(invalid_argument) for one given
 /// that is not in the space.
-std::vector<Config> default_configs(const Spec& spec, const Space& space, const Bindings& problem,
-                                    const DeviceInfo& device, const Bindings& given);
+std::vector<space::Config> default_configs(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                                           const device::DeviceInfo& device, const Bindings& given);
 
 /// The configuration in the order of the space's parameters; nullopt: it is none of the space's.
-std::optional<Config> config_in(const Space& space, const Bindings& config);
+std::optional<space::Config> config_in(const space::Space& space, const Bindings& config);
 
 }  // namespace xtune::dispatch

@@ -40,11 +40,11 @@ struct Prepared {
   Key key;
   std::uint64_t hash = 0;
   void* handle = nullptr;
-  Launch launch;
-  bool as_passed = true;               ///< the kernel takes the caller's arguments and no others
-  std::vector<ScalarArgument> filled;  ///< what xtune adds, in the order of ArgumentPlan::filled_scalars
-  std::vector<std::uint64_t> bytes;    ///< of each passed buffer, for who checks; empty: for nobody
-  std::string refusal;                 ///< not empty: there is no handle, and this is why
+  device::Launch launch;
+  bool as_passed = true;                        ///< the kernel takes the caller's arguments and no others
+  std::vector<measure::ScalarArgument> filled;  ///< what xtune adds, in the order of ArgumentPlan::filled_scalars
+  std::vector<std::uint64_t> bytes;             ///< of each passed buffer, for who checks; empty: for nobody
+  std::string refusal;                          ///< not empty: there is no handle, and this is why
 };
 
 /// Any number of threads may look up while one adds. What was ever in it stays until the end, for who found it may

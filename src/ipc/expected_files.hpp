@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-namespace xtune {
+namespace xtune::ipc {
 
 /// The expected contents of a buffer argument, by its number among the buffers, raw bytes. Arguments without a file are
 /// not compared.
@@ -24,4 +24,4 @@ inline std::filesystem::path output_path(const std::filesystem::path& folder, co
 }
 inline std::string launch_of_round(std::size_t job) { return "round-" + std::to_string(job); }
 
-}  // namespace xtune
+}  // namespace xtune::ipc

@@ -14,7 +14,7 @@
 #include "base/write_signals.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::ipc {
 namespace {
 
 using Json = nlohmann::json;
@@ -80,7 +80,7 @@ Json decode_payload(std::string_view payload) {
   MessageBuilder builder;
   const auto* begin = reinterpret_cast<const std::uint8_t*>(payload.data());
   if (!Json::sax_parse(begin, begin + payload.size(), &builder, Json::input_format_t::msgpack))
-    fail("a message of " + human_bytes(payload.size()) + " is not one MessagePack value");
+    fail("a message of " + base::human_bytes(payload.size()) + " is not one MessagePack value");
   return std::move(builder.result);
 }
 
@@ -89,13 +89,14 @@ constexpr std::uint64_t incomplete = 0xFFFFFFFF;
 std::uint64_t payload_bytes(std::string_view header) {
   const std::string_view start = header.substr(0, magic.size());
   if (start != magic.substr(0, start.size()))
-    fail("expected a message and found other bytes: \"" + printable(header.substr(0, 200)) + "\"");
+    fail("expected a message and found other bytes: \"" + base::printable(header.substr(0, 200)) + "\"");
   if (header.size() < header_bytes) return incomplete;
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < 4; ++i)
     length |= std::uint64_t{static_cast<unsigned char>(header[magic.size() + i])} << (8 * i);
   if (length > message_limit_bytes)
-    fail("a message claims " + human_bytes(length) + ", more than the limit of " + human_bytes(message_limit_bytes));
+    fail("a message claims " + base::human_bytes(length) + ", more than the limit of " +
+         base::human_bytes(message_limit_bytes));
   return length;
 }
 
@@ -119,7 +120,8 @@ std::string encode_message(const Json& message) {
   Json::to_msgpack(message, frame);
   const std::size_t length = frame.size() - header_bytes;
   if (length > message_limit_bytes)
-    fail("a message of " + human_bytes(length) + " is larger than the limit of " + human_bytes(message_limit_bytes));
+    fail("a message of " + base::human_bytes(length) + " is larger than the limit of " +
+         base::human_bytes(message_limit_bytes));
   std::copy(magic.begin(), magic.end(), frame.begin());
   for (std::size_t i = 0; i < 4; ++i) frame[magic.size() + i] = static_cast<char>(length >> (8 * i));
   return frame;
@@ -165,13 +167,14 @@ std::optional<Json> read_message(int fd) {
     payload.resize(filled + part);
     const std::size_t n = read_up_to(fd, payload.data() + filled, part);
     filled += n;
-    if (n < part) fail("the stream ends inside a message: " + human_bytes(filled) + " of " + human_bytes(length));
+    if (n < part)
+      fail("the stream ends inside a message: " + base::human_bytes(filled) + " of " + base::human_bytes(length));
   }
   return decode_payload(payload);
 }
 
 void write_message(int fd, const Json& message) {
-  const WriteSignals quiet;
+  const base::WriteSignals quiet;
   const std::string frame = encode_message(message);
   for (std::string_view rest = frame; !rest.empty();) {
     const ssize_t n = ::write(fd, rest.data(), rest.size());
@@ -183,4 +186,4 @@ void write_message(int fd, const Json& message) {
 
 Json worker_greeting() { return Json{{"xtune_worker", 1}}; }
 
-}  // namespace xtune
+}  // namespace xtune::ipc

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace xtune {
+namespace xtune::ipc {
 
 /// A frame is the four bytes "XTW1", the payload's length as a little-endian u32, and the payload as MessagePack.
 /// Nothing larger is sent or accepted: a larger length is taken for garbage.
@@ -42,4 +42,4 @@ void write_message(int fd, const nlohmann::json& message);
 /// from one that its first request crashed.
 nlohmann::json worker_greeting();
 
-}  // namespace xtune
+}  // namespace xtune::ipc

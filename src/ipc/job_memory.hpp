@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-namespace xtune {
+namespace xtune::ipc {
 
 /// A job counts as a gibibyte until one has told its peak, then as a quarter more than the largest peak so far.
 class JobMemory {
@@ -27,4 +27,4 @@ class JobMemory {
   std::uint64_t peak_bytes_ = 0;
 };
 
-}  // namespace xtune
+}  // namespace xtune::ipc

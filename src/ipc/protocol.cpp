@@ -11,11 +11,15 @@
 #include "core/build/keyed_files.hpp"
 #include "core/record/record_json.hpp"
 
-namespace xtune {
+namespace xtune::device {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramValue, name, form, where, file, unit, row)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramCall, words, environment, folder, time, metrics, expect, check, outputs,
                                    timeout_s, device)
+
+}  // namespace xtune::device
+
+namespace xtune::ipc {
 
 namespace {
 
@@ -27,7 +31,7 @@ Outcome outcome_at(const Json& json) {
   throw Error(ErrorKind::io, "a worker answered with the unknown outcome '" + name + "'");
 }
 
-Json launch_to_json(const Launch& launch) {
+Json launch_to_json(const device::Launch& launch) {
   Json json = {{"grid", launch.grid},
                {"block", launch.block},
                {"cluster", launch.cluster},
@@ -35,29 +39,29 @@ Json launch_to_json(const Launch& launch) {
   if (launch.call) json["call"] = *launch.call;
   return json;
 }
-Launch launch_from_json(const Json& json) {
-  Launch launch;
+device::Launch launch_from_json(const Json& json) {
+  device::Launch launch;
   launch.grid = json.at("grid");
   launch.block = json.at("block");
   launch.cluster = json.at("cluster");
   launch.shared_bytes = json.at("shared_bytes");
-  if (const auto call = json.find("call"); call != json.end()) launch.call = call->get<ProgramCall>();
+  if (const auto call = json.find("call"); call != json.end()) launch.call = call->get<device::ProgramCall>();
   return launch;
 }
 
-Json scalars_to_json(const std::vector<ScalarArgument>& scalars) {
+Json scalars_to_json(const std::vector<measure::ScalarArgument>& scalars) {
   Json list = Json::array();
-  for (const ScalarArgument& scalar : scalars) {
+  for (const measure::ScalarArgument& scalar : scalars) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(scalar.bytes.data());
     list.push_back(Json::binary(std::vector<std::uint8_t>(bytes, bytes + scalar.size)));
   }
   return list;
 }
-std::vector<ScalarArgument> scalars_from_json(const Json& list) {
-  std::vector<ScalarArgument> scalars;
+std::vector<measure::ScalarArgument> scalars_from_json(const Json& list) {
+  std::vector<measure::ScalarArgument> scalars;
   for (const Json& item : list) {
     const auto& bytes = item.get_binary();
-    ScalarArgument scalar;
+    measure::ScalarArgument scalar;
     if (bytes.size() > scalar.bytes.size())
       throw Error(ErrorKind::io, "a scalar argument of a worker message is too long");
     scalar.size = bytes.size();
@@ -67,15 +71,15 @@ std::vector<ScalarArgument> scalars_from_json(const Json& list) {
   return scalars;
 }
 
-Json layout_to_json(const ArgumentLayout& layout) {
+Json layout_to_json(const validate::ArgumentLayout& layout) {
   return {{"name", layout.name},   {"role", static_cast<int>(layout.role)}, {"dtype", to_string(layout.dtype)},
           {"shape", layout.shape}, {"fill", static_cast<int>(layout.fill)}, {"file", layout.file.string()},
           {"at", layout.at}};
 }
-ArgumentLayout layout_from_json(const Json& json) {
-  ArgumentLayout layout;
+validate::ArgumentLayout layout_from_json(const Json& json) {
+  validate::ArgumentLayout layout;
   layout.name = json.at("name");
-  layout.role = static_cast<ArgRole>(json.at("role").get<int>());
+  layout.role = static_cast<spec::ArgRole>(json.at("role").get<int>());
   layout.dtype = dtype_from_string(json.at("dtype").get<std::string>()).value();
   layout.shape = json.at("shape").get<std::vector<std::uint64_t>>();
   layout.fill = static_cast<Fill>(json.at("fill").get<int>());
@@ -84,13 +88,13 @@ ArgumentLayout layout_from_json(const Json& json) {
   return layout;
 }
 
-Json files_to_json(const KeyedFiles& keyed) {
+Json files_to_json(const build::KeyedFiles& keyed) {
   Json files = Json::array();
-  for (const KeyedFile& file : keyed.files) files.push_back({file.path, file.state, file.sha256, file.recent});
+  for (const build::KeyedFile& file : keyed.files) files.push_back({file.path, file.state, file.sha256, file.recent});
   return {{"files", files}, {"absent", keyed.absent}, {"unknown", keyed.unknown}};
 }
-KeyedFiles files_from_json(const Json& json) {
-  KeyedFiles keyed;
+build::KeyedFiles files_from_json(const Json& json) {
+  build::KeyedFiles keyed;
   for (const Json& file : json.at("files"))
     keyed.files.push_back({file.at(0), file.at(1), file.at(2), file.at(3).get<bool>()});
   keyed.absent = json.at("absent").get<std::vector<std::string>>();
@@ -98,7 +102,7 @@ KeyedFiles files_from_json(const Json& json) {
   return keyed;
 }
 
-Json request_to_json(const CompileRequest& request) {
+Json request_to_json(const build::CompileRequest& request) {
   return {{"source_name", request.source_name},
           {"source", request.source},
           {"include_dirs", request.include_dirs},
@@ -111,8 +115,8 @@ Json request_to_json(const CompileRequest& request) {
           {"toolchain", request.toolchain},
           {"files", request.files ? files_to_json(*request.files) : Json()}};
 }
-CompileRequest request_from_json(const Json& json) {
-  CompileRequest request;
+build::CompileRequest request_from_json(const Json& json) {
+  build::CompileRequest request;
   request.source_name = json.at("source_name");
   request.source = json.at("source");
   request.include_dirs = json.at("include_dirs").get<std::vector<std::string>>();
@@ -124,7 +128,7 @@ CompileRequest request_from_json(const Json& json) {
   request.folder = json.at("folder");
   request.toolchain = json.at("toolchain");
   if (const Json& files = json.at("files"); !files.is_null())
-    request.files = std::make_shared<const KeyedFiles>(files_from_json(files));
+    request.files = std::make_shared<const build::KeyedFiles>(files_from_json(files));
   return request;
 }
 
@@ -134,33 +138,33 @@ Json reference_to_json(const ReferencePlan& plan) {
           {"name", plan.name},
           {"output", plan.output},
           {"arrays", plan.arrays},
-          {"scalars", to_json(plan.scalars)},
+          {"scalars", record::to_json(plan.scalars)},
           {"file", plan.file.string()},
           {"command", plan.command},
           {"folder", plan.folder.string()},
-          {"artifact", to_json(plan.artifact)},
+          {"artifact", build::to_json(plan.artifact)},
           {"launch", launch_to_json(plan.launch)},
           {"scalar_arguments", scalars_to_json(plan.scalar_arguments)}};
 }
 ReferencePlan reference_from_json(const Json& json) {
   ReferencePlan plan;
-  plan.kind = static_cast<ReferenceSpec::Kind>(json.at("kind").get<int>());
+  plan.kind = static_cast<spec::ReferenceSpec::Kind>(json.at("kind").get<int>());
   plan.at = json.at("at");
   plan.name = json.at("name");
   plan.output = json.at("output");
   plan.arrays = json.at("arrays").get<std::vector<std::pair<std::string, std::string>>>();
-  plan.scalars = bindings_from_json(json.at("scalars"));
+  plan.scalars = record::bindings_from_json(json.at("scalars"));
   plan.file = json.at("file").get<std::string>();
   plan.command = json.at("command").get<std::vector<std::string>>();
   plan.folder = json.at("folder").get<std::string>();
-  plan.artifact = artifact_from_json(json.at("artifact"));
+  plan.artifact = build::artifact_from_json(json.at("artifact"));
   plan.launch = launch_from_json(json.at("launch"));
   plan.scalar_arguments = scalars_from_json(json.at("scalar_arguments"));
   return plan;
 }
 
 /// Members that are unset are left out.
-Json rule_to_json(const ToleranceRule& rule) {
+Json rule_to_json(const validate::ToleranceRule& rule) {
   Json json = {{"ratio", rule.max_mismatched_ratio}, {"outlier_factor", rule.outlier_factor}};
   if (rule.rtol) json["rtol"] = *rule.rtol;
   if (rule.atol) json["atol"] = *rule.atol;
@@ -168,8 +172,8 @@ Json rule_to_json(const ToleranceRule& rule) {
   if (rule.accumulate) json["accumulate"] = to_string(*rule.accumulate);
   return json;
 }
-ToleranceRule rule_from_json(const Json& json) {
-  ToleranceRule rule;
+validate::ToleranceRule rule_from_json(const Json& json) {
+  validate::ToleranceRule rule;
   rule.max_mismatched_ratio = json.at("ratio");
   rule.outlier_factor = json.at("outlier_factor");
   if (json.contains("rtol")) rule.rtol = json.at("rtol").get<double>();
@@ -180,7 +184,7 @@ ToleranceRule rule_from_json(const Json& json) {
 }
 
 /// The part of the protocol of measuring that the worker follows.
-Json measure_to_json(const MeasureSpec& measure) {
+Json measure_to_json(const spec::MeasureSpec& measure) {
   return {{"warmup", measure.warmup},
           {"rep", measure.rep},
           {"min_rep", measure.min_rep},
@@ -191,8 +195,8 @@ Json measure_to_json(const MeasureSpec& measure) {
           {"energy_ms", measure.energy_ms},
           {"flush", static_cast<int>(measure.flush)}};
 }
-MeasureSpec measure_from_json(const Json& json) {
-  MeasureSpec measure;
+spec::MeasureSpec measure_from_json(const Json& json) {
+  spec::MeasureSpec measure;
   measure.warmup = json.at("warmup");
   measure.rep = json.at("rep");
   measure.min_rep = json.at("min_rep");
@@ -201,7 +205,7 @@ MeasureSpec measure_from_json(const Json& json) {
   measure.noise = json.at("noise");
   measure.wait_s = json.at("wait_s");
   measure.energy_ms = json.at("energy_ms");
-  measure.flush = static_cast<Flush>(json.at("flush").get<int>());
+  measure.flush = static_cast<spec::Flush>(json.at("flush").get<int>());
   return measure;
 }
 
@@ -227,10 +231,10 @@ std::filesystem::path scratch_cache(const std::filesystem::path& scratch) { retu
 
 Json to_json(const CompileAnswer& answer) {
   return {{"outcome", to_string(answer.outcome)},
-          {"lack", to_string(answer.lack)},
+          {"lack", build::to_string(answer.lack)},
           {"message", answer.message},
           {"log", answer.log},
-          {"artifact", to_json(answer.artifact)},
+          {"artifact", build::to_json(answer.artifact)},
           {"cached", answer.cached},
           {"cpu_s", answer.cpu_s},
           {"peak_bytes", answer.peak_bytes},
@@ -239,10 +243,10 @@ Json to_json(const CompileAnswer& answer) {
 CompileAnswer compile_answer_from_json(const Json& json) {
   CompileAnswer answer;
   answer.outcome = outcome_at(json);
-  answer.lack = lack_from_string(json.at("lack").get<std::string>());
+  answer.lack = build::lack_from_string(json.at("lack").get<std::string>());
   answer.message = json.at("message");
   answer.log = json.at("log");
-  answer.artifact = artifact_from_json(json.at("artifact"));
+  answer.artifact = build::artifact_from_json(json.at("artifact"));
   answer.cached = json.at("cached");
   answer.cpu_s = json.at("cpu_s");
   answer.peak_bytes = json.at("peak_bytes");
@@ -257,7 +261,7 @@ Json to_json(const OpenJob& job) {
   Json tolerances = Json::array();
   for (const auto& [name, rule] : job.tolerances) tolerances.push_back({{"name", name}, {"rule", rule_to_json(rule)}});
   return {{"do", "open"},
-          {"check_kernel", job.check_kernel ? to_json(*job.check_kernel) : Json()},
+          {"check_kernel", job.check_kernel ? build::to_json(*job.check_kernel) : Json()},
           {"backend", job.backend},
           {"device", job.device},
           {"cache", job.cache.string()},
@@ -287,7 +291,8 @@ OpenJob open_job_from_json(const Json& json) {
   job.reference = reference_from_json(json.at("reference"));
   for (const Json& item : json.at("tolerances"))
     job.tolerances.emplace_back(item.at("name"), rule_from_json(item.at("rule")));
-  if (const Json& kernel = json.at("check_kernel"); !kernel.is_null()) job.check_kernel = artifact_from_json(kernel);
+  if (const Json& kernel = json.at("check_kernel"); !kernel.is_null())
+    job.check_kernel = build::artifact_from_json(kernel);
   job.repeats = json.at("repeats");
   job.outputs = json.at("outputs").get<std::string>();
   job.measure = measure_from_json(json.at("measure"));
@@ -298,17 +303,17 @@ Json reference_request() { return {{"do", "reference"}}; }
 
 Json to_json(const BenchJob& job) {
   Json json = {{"do", "bench"},
-               {"artifact", to_json(job.artifact)},
+               {"artifact", build::to_json(job.artifact)},
                {"launch", launch_to_json(job.launch)},
                {"scalars", scalars_to_json(job.scalars)}};
   if (job.incumbent) json["incumbent"] = {{"median_ms", job.incumbent->median_ms}, {"q3_ms", job.incumbent->q3_ms}};
   return json;
 }
 BenchJob bench_job_from_json(const Json& json) {
-  BenchJob job{artifact_from_json(json.at("artifact")), launch_from_json(json.at("launch")),
+  BenchJob job{build::artifact_from_json(json.at("artifact")), launch_from_json(json.at("launch")),
                scalars_from_json(json.at("scalars")), std::nullopt};
   if (const auto found = json.find("incumbent"); found != json.end())
-    job.incumbent = Incumbent{found->at("median_ms"), found->at("q3_ms")};
+    job.incumbent = measure::Incumbent{found->at("median_ms"), found->at("q3_ms")};
   return job;
 }
 
@@ -329,7 +334,7 @@ RoundsJob rounds_job_from_json(const Json& json) {
 
 Json to_json(const RoundsAnswer& answer) {
   Json json = {{"outcome", to_string(answer.outcome)},
-               {"lack", to_string(answer.lack)},
+               {"lack", build::to_string(answer.lack)},
                {"message", answer.message},
                {"log", answer.log},
                {"samples_ms", answer.samples_ms},
@@ -342,7 +347,7 @@ Json to_json(const RoundsAnswer& answer) {
 RoundsAnswer rounds_answer_from_json(const Json& json) {
   RoundsAnswer answer;
   answer.outcome = outcome_at(json);
-  answer.lack = lack_from_string(json.at("lack").get<std::string>());
+  answer.lack = build::lack_from_string(json.at("lack").get<std::string>());
   answer.message = json.at("message");
   answer.log = json.at("log");
   answer.samples_ms = json.at("samples_ms").get<std::vector<std::vector<double>>>();
@@ -355,31 +360,32 @@ RoundsAnswer rounds_answer_from_json(const Json& json) {
 
 Json to_json(const BenchAnswer& answer) {
   Json json = {{"outcome", to_string(answer.outcome)},
-               {"lack", to_string(answer.lack)},
+               {"lack", build::to_string(answer.lack)},
                {"stage", answer.stage},
                {"message", answer.message},
                {"log", answer.log},
                {"samples_ms", answer.samples_ms},
                {"reported", answer.reported},
-               {"telemetry", to_json(answer.telemetry)},
+               {"telemetry", record::to_json(answer.telemetry)},
                {"taints", answer.taints},
                {"busy_s", answer.busy_s}};
-  if (answer.validation) json["validation"] = to_json(*answer.validation);
+  if (answer.validation) json["validation"] = record::to_json(*answer.validation);
   return json;
 }
 BenchAnswer bench_answer_from_json(const Json& json) {
   BenchAnswer answer;
   answer.outcome = outcome_at(json);
-  answer.lack = lack_from_string(json.at("lack").get<std::string>());
+  answer.lack = build::lack_from_string(json.at("lack").get<std::string>());
   answer.stage = json.at("stage");
   answer.message = json.at("message");
   answer.log = json.at("log");
   answer.samples_ms = json.at("samples_ms").get<std::vector<double>>();
   answer.reported = json.at("reported").get<Reported>();
-  answer.telemetry = telemetry_from_json(json.at("telemetry"));
+  answer.telemetry = record::telemetry_from_json(json.at("telemetry"));
   answer.taints = json.at("taints").get<std::vector<std::string>>();
   answer.busy_s = json.at("busy_s");
-  if (const auto found = json.find("validation"); found != json.end()) answer.validation = comparison_from_json(*found);
+  if (const auto found = json.find("validation"); found != json.end())
+    answer.validation = record::comparison_from_json(*found);
   return answer;
 }
 
@@ -396,8 +402,8 @@ Json error_to_json(const MissingArtifact& error) {
 std::string missing_artifact_in(const Json& answer) { return answer.value("missing_artifact", ""); }
 
 MissingArtifact::MissingArtifact(std::string key, const std::filesystem::path& cache)
-    : Error(ErrorKind::io, "artifact " + printable(key, 80) + " is missing from or damaged in " +
-                               printable(cache.string()) + "; run again to compile it again"),
+    : Error(ErrorKind::io, "artifact " + base::printable(key, 80) + " is missing from or damaged in " +
+                               base::printable(cache.string()) + "; run again to compile it again"),
       key_(std::move(key)) {}
 
 void throw_if_error(const Json& answer) {
@@ -411,4 +417,4 @@ void throw_if_error(const Json& answer) {
   throw Error(ErrorKind::io, "a worker failed: " + answer.at("message").get<std::string>());
 }
 
-}  // namespace xtune
+}  // namespace xtune::ipc

@@ -23,14 +23,14 @@
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
-namespace xtune {
+namespace xtune::ipc {
 
 /// Driver to compile worker: compile, put into the cache, answer without the image.
 struct CompileJob {
   std::string backend;
   std::filesystem::path cache;  ///< the ArtifactCache's folder
   std::string key;
-  CompileRequest request;
+  build::CompileRequest request;
   std::filesystem::path scratch = {};  ///< holds the artifact where the cache cannot; empty: then the job fails
   bool keep_in_scratch = false;        ///< the artifact lies in the scratch folder afterwards, whatever the cache does
   std::optional<double> expected_s = {};  ///< CPU time, for the order of the jobs that wait; the worker is not told
@@ -40,10 +40,11 @@ std::filesystem::path scratch_cache(const std::filesystem::path& scratch);
 
 struct CompileAnswer {
   Outcome outcome = Outcome::ok;
-  Lack lack = Lack::none;  ///< what the machine lacked: then the outcome is this run's only, and is not stored
+  build::Lack lack =
+      build::Lack::none;  ///< what the machine lacked: then the outcome is this run's only, and is not stored
   std::string message, log;
-  std::string warning;  ///< why the cache could not hold the artifact, which is in the scratch folder then
-  Artifact artifact;    ///< without its image
+  std::string warning;       ///< why the cache could not hold the artifact, which is in the scratch folder then
+  build::Artifact artifact;  ///< without its image
   bool cached = false;
   double cpu_s = 0;              ///< of the worker and its children, for this job
   std::uint64_t peak_bytes = 0;  ///< memory that the worker and its largest child have held so far; 0: not told
@@ -51,12 +52,12 @@ struct CompileAnswer {
 
 /// One argument of the tuned kernel, in kernel order: a buffer's layout, or a scalar whose value comes with each job.
 struct ArgumentPlan {
-  std::optional<ArgumentLayout> buffer;  ///< unset: a scalar
+  std::optional<validate::ArgumentLayout> buffer;  ///< unset: a scalar
 };
 
 /// How the worker gets the expected outputs.
 struct ReferencePlan {
-  ReferenceSpec::Kind kind = ReferenceSpec::Kind::none;
+  spec::ReferenceSpec::Kind kind = spec::ReferenceSpec::Kind::none;
   std::string at;                                           ///< "gemm.toml:40:13": its place in the spec
   std::string name;                                         ///< builtin
   std::string output;                                       ///< builtin, file: the argument it describes
@@ -65,10 +66,10 @@ struct ReferencePlan {
   std::filesystem::path file;                               ///< file: .npy
   std::vector<std::string> command;                         ///< command: argv
   std::filesystem::path folder;                             ///< command: its working directory
-  Artifact artifact;                                        ///< kernel; without its image
+  build::Artifact artifact;                                 ///< kernel; without its image
   std::shared_ptr<const CompileJob> compile_job;            ///< kernel: how that is made; not sent to a worker
-  Launch launch;                                            ///< kernel
-  std::vector<ScalarArgument> scalar_arguments;             ///< kernel
+  device::Launch launch;                                    ///< kernel
+  std::vector<measure::ScalarArgument> scalar_arguments;    ///< kernel
 };
 
 /// Driver to bench worker, once per problem and per worker process: prepare inputs and buffers.
@@ -83,11 +84,11 @@ struct OpenJob {
   ReferencePlan reference;
   /// Where each validating launch leaves its outputs (expected_files.hpp); empty: nowhere.
   std::filesystem::path outputs;
-  std::optional<Artifact> check_kernel;                ///< without its image; unset: everything is checked on the host
+  std::optional<build::Artifact> check_kernel;         ///< without its image; unset: everything is checked on the host
   std::shared_ptr<const CompileJob> check_kernel_job;  ///< how that is made; not sent to a worker
-  std::vector<std::pair<std::string, ToleranceRule>> tolerances;  ///< per output argument
+  std::vector<std::pair<std::string, validate::ToleranceRule>> tolerances;  ///< per output argument
   int repeats = 0;  ///< more validating launches, whose output bits must be the same
-  MeasureSpec measure;
+  spec::MeasureSpec measure;
   std::function<void(const std::string&)> warn = {};  ///< told what is strange in the reference; not sent to a worker
 };
 
@@ -99,25 +100,25 @@ inline constexpr const char* warnings_member = "warnings";
 
 /// Driver to bench worker: load, validate and measure one configuration.
 struct BenchJob {
-  Artifact artifact;  ///< without its image
-  Launch launch;
-  std::vector<ScalarArgument> scalars;           ///< in kernel order
-  std::optional<Incumbent> incumbent = {};       ///< set: race it; a loser is pruned
-  Bindings config = {};                          ///< for services that tell somebody; not sent to a worker
-  std::function<CompileJob()> compile_job = {};  ///< how the artifact is made; not sent to a worker
+  build::Artifact artifact;  ///< without its image
+  device::Launch launch;
+  std::vector<measure::ScalarArgument> scalars;      ///< in kernel order
+  std::optional<measure::Incumbent> incumbent = {};  ///< set: race it; a loser is pruned
+  Bindings config = {};                              ///< for services that tell somebody; not sent to a worker
+  std::function<CompileJob()> compile_job = {};      ///< how the artifact is made; not sent to a worker
 };
 /// What a program reports beside its time: the metric, and its value at each of the samples.
 using Reported = std::vector<std::pair<std::string, std::vector<double>>>;
 
 struct BenchAnswer {
   Outcome outcome = Outcome::ok;
-  Lack lack = Lack::none;  ///< as of CompileAnswer
-  std::string stage;       ///< "load", "run", "validate", "measure"
+  build::Lack lack = build::Lack::none;  ///< as of CompileAnswer
+  std::string stage;                     ///< "load", "run", "validate", "measure"
   std::string message, log;
   std::vector<double> samples_ms;
-  std::optional<Comparison> validation;
+  std::optional<validate::Comparison> validation;
   Reported reported;
-  Telemetry telemetry;
+  measure::Telemetry telemetry;
   std::vector<std::string> taints;  ///< why the samples are suspect, a reason each
   double busy_s = 0;                ///< wall clock of the worker
   bool no_device = false;           ///< the device did not open, message says why; by the service, not by a worker
@@ -135,7 +136,7 @@ struct RoundsJob {
 };
 struct RoundsAnswer {
   Outcome outcome = Outcome::ok;
-  Lack lack = Lack::none;  ///< as of CompileAnswer
+  build::Lack lack = build::Lack::none;  ///< as of CompileAnswer
   std::string message, log;
   std::optional<std::size_t> failed;            ///< the job that ended it; unset: none did, or nobody knows which
   std::vector<std::vector<double>> samples_ms;  ///< by job, in the order of the rounds, of whole rounds only
@@ -179,4 +180,4 @@ nlohmann::json error_to_json(ErrorKind kind, const std::string& message);
 nlohmann::json error_to_json(const MissingArtifact& error);
 void throw_if_error(const nlohmann::json& answer);
 
-}  // namespace xtune
+}  // namespace xtune::ipc

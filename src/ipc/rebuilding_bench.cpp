@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::ipc {
 
 namespace {
 
@@ -17,7 +17,7 @@ namespace {
 void require_first_time(const CompileJob& missing, std::set<std::string>& rebuilt) {
   if (!rebuilt.insert(missing.key).second)
     throw Error(ErrorKind::io, fmt::format("artifact {} was compiled again and is still missing from {}; run again",
-                                           missing.key, printable(missing.scratch.string())));
+                                           missing.key, base::printable(missing.scratch.string())));
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ CompileJob RebuildingBench::job_of(const std::string& key, const Jobs& jobs) con
     if (own && own->key == key) return *own;
   for (const BenchJob* job : jobs)
     if (job->artifact.key == key && job->compile_job) return job->compile_job();
-  throw Error(ErrorKind::io, "artifact " + printable(key, 80) +
+  throw Error(ErrorKind::io, "artifact " + base::printable(key, 80) +
                                  " is missing from the store, and nothing of this run says how it is made");
 }
 
@@ -86,7 +86,7 @@ void RebuildingBench::compile() {
       throw Error(ErrorKind::io,
                   fmt::format("artifact {} was removed from the store during the run and does not compile again ({}): "
                               "{}; run again",
-                              asked->job.key, to_string(answer.outcome), printable(answer.message, 500)));
+                              asked->job.key, to_string(answer.outcome), base::printable(answer.message, 500)));
     asked->then();
   });
 }
@@ -103,4 +103,4 @@ void RebuildingBench::cancel_all() {
   bench_.cancel_all();
 }
 
-}  // namespace xtune
+}  // namespace xtune::ipc

@@ -9,7 +9,7 @@
 
 #include "ipc/services.hpp"
 
-namespace xtune {
+namespace xtune::ipc {
 
 /// Asks `bench`; where an answer names an artifact that is missing, compiles that into the run's scratch directory,
 /// which no other process tidies, and asks again. Callers never see such an answer. An artifact that is missing again
@@ -45,4 +45,4 @@ class RebuildingBench final : public BenchService {
   std::shared_ptr<Pending> pending_;  ///< what is being compiled; a bench asks for one thing at a time
 };
 
-}  // namespace xtune
+}  // namespace xtune::ipc

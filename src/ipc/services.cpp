@@ -18,7 +18,7 @@
 #include "core/target/inventory.hpp"
 #include "core/target/program.hpp"
 
-namespace xtune {
+namespace xtune::ipc {
 namespace {
 
 // Opening a problem fills gigabytes of inputs.
@@ -29,14 +29,14 @@ constexpr double kernel_reference_share = 10;
 constexpr double builtin_reference_share = 20;
 
 double reference_timeout_s(const OpenJob& problem) {
-  const bool kernel = problem.reference.kind == ReferenceSpec::Kind::kernel;
+  const bool kernel = problem.reference.kind == spec::ReferenceSpec::Kind::kernel;
   return problem.measure.timeout_s * (kernel ? kernel_reference_share : builtin_reference_share);
 }
 
 /// The reference took its worker down, or took too long.
 [[noreturn]] void throw_reference_failure(const OpenJob& problem, const WorkerReply& reply) {
   const ReferencePlan& plan = problem.reference;
-  const bool kernel = plan.kind == ReferenceSpec::Kind::kernel;
+  const bool kernel = plan.kind == spec::ReferenceSpec::Kind::kernel;
   const std::string what =
       fmt::format("{}{}the {} '{}' ", plan.at, plan.at.empty() ? "" : ": ", kernel ? "reference kernel" : "reference",
                   plan.name.empty() ? plan.file.string() : plan.name);
@@ -44,7 +44,7 @@ double reference_timeout_s(const OpenJob& problem) {
     throw Error(ErrorKind::invalid_spec,
                 fmt::format("{}took longer than {} and was stopped: does it end? A slow one gets more time with a "
                             "larger [measure] timeout_s (now {} s)",
-                            what, human_seconds(reference_timeout_s(problem)), problem.measure.timeout_s));
+                            what, base::human_seconds(reference_timeout_s(problem)), problem.measure.timeout_s));
   // Killed from outside, it may be as right as any.
   const ErrorKind kind = reply.failure->from_outside ? ErrorKind::io
                          : kernel                    ? ErrorKind::invalid_spec
@@ -98,10 +98,10 @@ void throw_if_not_about_the_job(const WorkerReply& reply) {
 /// A worker that died may have met a limit that its user set.
 template <class Answer>
 void blame_limits(Answer& answer) {
-  const std::string limits = user_limits();
-  if (limits.empty() || answer.outcome != Outcome::crashed || answer.lack != Lack::none) return;
-  answer.lack = Lack::unclear;
-  answer.message += under(limits);
+  const std::string limits = base::user_limits();
+  if (limits.empty() || answer.outcome != Outcome::crashed || answer.lack != build::Lack::none) return;
+  answer.lack = build::Lack::unclear;
+  answer.message += build::under(limits);
 }
 
 /// What the end of a worker says of its job.
@@ -109,8 +109,8 @@ template <class Answer>
 Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
   Answer answer;
   answer.outcome = outcome_of(reply.failure->kind);
-  if (reply.failure->from_outside) answer.lack = Lack::killed;
-  answer.message = answer.outcome == Outcome::timed_out && answer.lack == Lack::none
+  if (reply.failure->from_outside) answer.lack = build::Lack::killed;
+  answer.message = answer.outcome == Outcome::timed_out && answer.lack == build::Lack::none
                        ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
                        : "the kernel took its process down: " + reply.failure->text;
   answer.log = reply.stderr_tail;
@@ -142,7 +142,7 @@ bool answered_as_missing(const Error& error, const std::function<void(Answer)>& 
 
 }  // namespace
 
-PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, WorkerCommand command,
+PooledCompileService::PooledCompileService(base::EventLoop& loop, std::size_t jobs, WorkerCommand command,
                                            std::function<std::uint64_t()> available_bytes)
     : memory_(std::move(available_bytes)),
       limit_bytes_(command.memory_limit_bytes),
@@ -153,7 +153,7 @@ PooledCompileService::PooledCompileService(EventLoop& loop, std::size_t jobs, Wo
 CompileAnswer PooledCompileService::answer_of(const WorkerReply& reply, const std::string& backend, double timeout_s) {
   throw_if_not_about_the_job(reply);
   if (!reply.failure) {
-    if (reply.answer->value("toolchain_changed", false)) forget_backend(backend);
+    if (reply.answer->value("toolchain_changed", false)) target::forget_backend(backend);
     throw_if_error(*reply.answer);
     CompileAnswer answer = compile_answer_from_json(*reply.answer);
     memory_.measured(answer.peak_bytes);
@@ -161,8 +161,8 @@ CompileAnswer PooledCompileService::answer_of(const WorkerReply& reply, const st
   }
   CompileAnswer answer;
   answer.outcome = outcome_of(reply.failure->kind);
-  answer.lack = reply.failure->from_outside ? Lack::killed : Lack::none;
-  answer.message = answer.outcome == Outcome::timed_out && answer.lack == Lack::none
+  answer.lack = reply.failure->from_outside ? build::Lack::killed : build::Lack::none;
+  answer.message = answer.outcome == Outcome::timed_out && answer.lack == build::Lack::none
                        ? fmt::format("the compiler did not end within {} s", timeout_s)
                        : "the compiler crashed: " + reply.failure->text;
   answer.log = reply.stderr_tail;
@@ -184,22 +184,22 @@ void PooledCompileService::compile(const CompileJob& job, double timeout_s, Call
   const nlohmann::json message = to_json(job);
   const auto take_second = [this, timeout_s, backend = job.backend, callback](const WorkerReply& reply) {
     CompileAnswer answer = answer_of(reply, backend, timeout_s);
-    if (answer.lack == Lack::memory && is_own_limit()) answer.lack = Lack::none;
-    if (answer.lack != Lack::none)
+    if (answer.lack == build::Lack::memory && is_own_limit()) answer.lack = build::Lack::none;
+    if (answer.lack != build::Lack::none)
       answer.message += " (also with no other compiler beside it; not stored, so the next run tries it again)";
     callback(std::move(answer));
   };
   const auto take_first = [this, message, timeout_s, backend = job.backend, callback,
                            take_second](const WorkerReply& reply) {
     CompileAnswer answer = answer_of(reply, backend, timeout_s);
-    const bool may_pass = answer.lack == Lack::memory || answer.lack == Lack::killed;
+    const bool may_pass = answer.lack == build::Lack::memory || answer.lack == build::Lack::killed;
     if (may_pass && answer.outcome != Outcome::timed_out) return pool_.submit_alone(message, timeout_s, take_second);
     callback(std::move(answer));
   };
   pool_.submit(message, timeout_s, take_first, job.expected_s);
 }
 
-WorkerBenchService::WorkerBenchService(EventLoop& loop, WorkerCommand command, Role role)
+WorkerBenchService::WorkerBenchService(base::EventLoop& loop, WorkerCommand command, Role role)
     : worker_(loop, std::move(command)), role_(role) {}
 
 void WorkerBenchService::set_problem(OpenJob job) {
@@ -255,7 +255,7 @@ void WorkerBenchService::measure_rounds(const RoundsJob& job, double timeout_s, 
 bool WorkerBenchService::doubtful(const WorkerReply& reply) const {
   if (reply.failure && reply.failure->from_outside) return reply.failure->kind == WorkerFailureKind::crashed;
   // A program of its own, in place of the worker.
-  if (reply.answer && reply.answer->value("lack", "") == to_string(Lack::killed))
+  if (reply.answer && reply.answer->value("lack", "") == build::to_string(build::Lack::killed))
     return reply.answer->value("outcome", "") != to_string(Outcome::timed_out);
   if (!used_ || (reply.failure && reply.failure->kind == WorkerFailureKind::could_not_start)) return false;
   if (reply.failure) return refuted_ || reply.failure->kind != WorkerFailureKind::timed_out;
@@ -323,7 +323,7 @@ void WorkerBenchService::open(std::function<void()> then, Refused refused) {
 }
 
 void WorkerBenchService::prepare_reference(std::function<void()> then, Refused refused) {
-  if (problem_.reference.kind == ReferenceSpec::Kind::none) {
+  if (problem_.reference.kind == spec::ReferenceSpec::Kind::none) {
     opened_generation_ = worker_.generation();
     return then();
   }
@@ -345,7 +345,7 @@ void WorkerBenchService::prepare_reference(std::function<void()> then, Refused r
 
 namespace {
 
-Environment temporaries_in(const std::filesystem::path& folder) {
+base::Environment temporaries_in(const std::filesystem::path& folder) {
   return {{"TMPDIR", folder.string()}, {"XTUNE_TMP_DIR", folder.string()}};
 }
 
@@ -356,14 +356,14 @@ WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::pa
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
   // At least what the vendors' compilers map; they touch far less.
   const std::uint64_t limit_bytes = std::max<std::uint64_t>(total / (jobs + 1), std::uint64_t{8} << 30);
-  return {{worker_program().string(), "worker", "compile", "--memory-limit", std::to_string(limit_bytes)},
+  return {{target::worker_program().string(), "worker", "compile", "--memory-limit", std::to_string(limit_bytes)},
           temporaries_in(temporaries),
           {},
           limit_bytes};
 }
 
 WorkerCommand bench_worker_command(bool sanitize, const std::filesystem::path& temporaries) {
-  WorkerCommand command{{worker_program().string(), "worker", "bench"}, temporaries_in(temporaries), {}};
+  WorkerCommand command{{target::worker_program().string(), "worker", "bench"}, temporaries_in(temporaries), {}};
   if (sanitize) command.argv.emplace_back("--sanitize");
   return command;
 }
@@ -386,4 +386,4 @@ std::size_t default_jobs(int sharing) {
   return static_cast<std::size_t>(std::max(1.0, std::round(fraction ? number * usable : number)));
 }
 
-}  // namespace xtune
+}  // namespace xtune::ipc

@@ -12,7 +12,7 @@
 #include "ipc/worker_pool.hpp"
 #include "ipc/worker_process.hpp"
 
-namespace xtune {
+namespace xtune::ipc {
 
 /// Compiles asynchronously, several jobs at once. A compiler that crashes, hangs or refuses answers with an outcome; an
 /// Error of xtune's own (no compiler here, unknown architecture) comes out of the event loop.
@@ -52,8 +52,8 @@ class BenchService {
 class PooledCompileService final : public CompileService {
  public:
   PooledCompileService(
-      EventLoop& loop, std::size_t jobs, WorkerCommand command,
-      std::function<std::uint64_t()> available_bytes = [] { return available_memory_bytes(); });
+      base::EventLoop& loop, std::size_t jobs, WorkerCommand command,
+      std::function<std::uint64_t()> available_bytes = [] { return base::available_memory_bytes(); });
   /// A compiler that was killed, or had no memory left, is tried once more with no other beside it.
   void compile(const CompileJob& job, double timeout_s, Callback callback) override;
   std::size_t parallel() const noexcept override { return pool_.size(); }
@@ -74,7 +74,7 @@ class WorkerBenchService final : public BenchService {
     first,    ///< without its device there is no run: where that does not open, the Error comes out of the event loop
     further,  ///< a run does without: bench answers no_device
   };
-  WorkerBenchService(EventLoop& loop, WorkerCommand command, Role role = Role::first);
+  WorkerBenchService(base::EventLoop& loop, WorkerCommand command, Role role = Role::first);
   void set_problem(OpenJob job) override;
   void prepare() override;
   void bench(const BenchJob& job, double timeout_s, Callback callback) override;
@@ -112,4 +112,4 @@ WorkerCommand bench_worker_command(bool sanitize, const std::filesystem::path& t
 /// Error(invalid_argument).
 std::size_t default_jobs(int sharing = 1);
 
-}  // namespace xtune
+}  // namespace xtune::ipc

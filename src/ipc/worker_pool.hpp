@@ -9,7 +9,7 @@
 
 #include "ipc/worker_process.hpp"
 
-namespace xtune {
+namespace xtune::ipc {
 
 /// Of the jobs that wait those of unknown length go first, then the longest, so that the last to run are short and the
 /// workers end together; equals go in the order they came. Processes start when there is work for them, and those
@@ -26,7 +26,7 @@ class WorkerPool {
   using Admission = std::function<bool(std::size_t running)>;
 
   /// Asks for the commands now and starts nothing. Throws Error(invalid_argument) for size 0.
-  WorkerPool(EventLoop& loop, std::size_t size, const CommandFactory& factory, Admission admits = {});
+  WorkerPool(base::EventLoop& loop, std::size_t size, const CommandFactory& factory, Admission admits = {});
   ~WorkerPool();  ///< as cancel_all()
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -51,4 +51,4 @@ class WorkerPool {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::ipc

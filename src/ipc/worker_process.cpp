@@ -11,7 +11,7 @@
 #include "ipc/framing.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::ipc {
 namespace {
 
 constexpr std::size_t stderr_tail_bytes = std::size_t{64} << 10;
@@ -39,7 +39,8 @@ const char* to_string(WorkerFailureKind kind) noexcept {
   return "unknown";
 }
 
-WorkerProcess::WorkerProcess(EventLoop& loop, WorkerCommand command) : loop_(loop), command_(std::move(command)) {}
+WorkerProcess::WorkerProcess(base::EventLoop& loop, WorkerCommand command)
+    : loop_(loop), command_(std::move(command)) {}
 
 WorkerProcess::~WorkerProcess() { interrupt(); }
 
@@ -70,14 +71,14 @@ void WorkerProcess::request_frame(std::string frame, double timeout_s, Callback 
 
 void WorkerProcess::start() {
   drop_process();
-  SubprocessOptions options;
+  base::SubprocessOptions options;
   options.argv = command_.argv;
   options.env = command_.env;
   options.cwd = command_.cwd;
   options.on_stdout = [this](std::string_view bytes) { on_stdout(bytes); };
   options.on_stderr = [this](std::string_view bytes) { on_stderr(bytes); };
   options.on_exit = [this](int exit_code, int signal) { on_exit(exit_code, signal); };
-  process_ = Subprocess(loop_, std::move(options));
+  process_ = base::Subprocess(loop_, std::move(options));
   decoder_ = std::make_unique<MessageDecoder>();
   ++generation_;
   start_clock(start_timeout_s, WorkerFailureKind::could_not_start);
@@ -85,10 +86,10 @@ void WorkerProcess::start() {
 
 void WorkerProcess::start_clock(double seconds, WorkerFailureKind kind) {
   if (kind == WorkerFailureKind::timed_out) sent_ms_ = loop_.now_ms();
-  clock_ = Deadline(loop_, seconds, process_.pid(), [this, seconds, kind](bool stopped) {
+  clock_ = base::Deadline(loop_, seconds, process_.pid(), [this, seconds, kind](bool stopped) {
     process_.read_pending_stderr();
     const char* what = kind == WorkerFailureKind::timed_out ? "no answer in " : "it did not greet in ";
-    std::string text = what + human_seconds(seconds) + "; killed";
+    std::string text = what + base::human_seconds(seconds) + "; killed";
     if (stopped) text = "it was stopped by a signal from elsewhere and did not go on, or got no CPU time; killed";
     fail({kind, 0, SIGKILL, std::move(text), stopped});
   });
@@ -145,8 +146,8 @@ void WorkerProcess::on_exit(int exit_code, int signal) {
   drop_process();
   if (!busy()) return;
   if (!verdict) {
-    std::string how =
-        signal ? describe_exit(exit_code, signal) : "ended without an answer, " + describe_exit(exit_code, signal);
+    std::string how = signal ? base::describe_exit(exit_code, signal)
+                             : "ended without an answer, " + base::describe_exit(exit_code, signal);
     if (signal == SIGKILL)
       how += ", which xtune did not send: the machine or its limit ran out of memory, or a person did";
     if (!greeted) how = "it ended before its greeting: " + how;
@@ -166,7 +167,7 @@ void WorkerProcess::fail(WorkerFailure failure) {
 }
 
 void WorkerProcess::drop_process() noexcept {
-  process_ = Subprocess();
+  process_ = base::Subprocess();
   decoder_.reset();
   cancel_clocks();
   greeted_ = false;
@@ -186,4 +187,4 @@ void WorkerProcess::interrupt() noexcept {
   callback_ = nullptr;
 }
 
-}  // namespace xtune
+}  // namespace xtune::ipc

@@ -13,7 +13,7 @@
 #include "base/event_loop.hpp"
 #include "base/subprocess.hpp"
 
-namespace xtune {
+namespace xtune::ipc {
 
 class MessageDecoder;
 
@@ -21,7 +21,7 @@ class MessageDecoder;
 /// its answers to descriptor 1, and ends at the end of its input.
 struct WorkerCommand {
   std::vector<std::string> argv;
-  Environment env;
+  base::Environment env;
   std::string cwd;
   std::uint64_t memory_limit_bytes = 0;  ///< of its address space, as argv tells it; 0: none
 };
@@ -60,7 +60,7 @@ class WorkerProcess {
  public:
   using Callback = std::function<void(WorkerReply)>;
 
-  WorkerProcess(EventLoop& loop, WorkerCommand command);
+  WorkerProcess(base::EventLoop& loop, WorkerCommand command);
   ~WorkerProcess();  ///< as interrupt()
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -94,12 +94,12 @@ class WorkerProcess {
   void drop_process() noexcept;
   void deliver(WorkerReply reply);
 
-  EventLoop& loop_;
+  base::EventLoop& loop_;
   WorkerCommand command_;
-  Subprocess process_;
+  base::Subprocess process_;
   std::unique_ptr<MessageDecoder> decoder_;
-  Deadline clock_;         ///< of the greeting, or of the answer
-  EventLoop::Watch wait_;  ///< for what must not happen at once, or for the end of a killed process
+  base::Deadline clock_;         ///< of the greeting, or of the answer
+  base::EventLoop::Watch wait_;  ///< for what must not happen at once, or for the end of a killed process
   Callback callback_;
   std::optional<WorkerFailure> ending_;  ///< the verdict, while the killed process is being waited for
   std::string stderr_tail_;
@@ -109,4 +109,4 @@ class WorkerProcess {
   std::uint64_t generation_ = 0;
 };
 
-}  // namespace xtune
+}  // namespace xtune::ipc

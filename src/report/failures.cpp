@@ -11,13 +11,13 @@
 #include "base/text.hpp"
 #include "report/run_report.hpp"
 
-namespace xtune {
+namespace xtune::report {
 namespace {
 
 /// On one line: the lines of a message are cut apart by " | ".
 std::string message_line(const std::string& message) {
   std::string line;
-  for (const char c : printable_lines(message, 600)) {
+  for (const char c : base::printable_lines(message, 600)) {
     if (c == '\n')
       line += " | ";
     else
@@ -28,14 +28,14 @@ std::string message_line(const std::string& message) {
 
 }  // namespace
 
-std::vector<FailureGroup> failure_groups(const TuneResult& result) {
+std::vector<FailureGroup> failure_groups(const run::TuneResult& result) {
   std::map<Outcome, FailureGroup> groups;
-  for (const Record& record : result.records) {
+  for (const record::Record& record : result.records) {
     if (record.outcome == Outcome::ok || record.outcome == Outcome::pruned) continue;
     FailureGroup& group = groups[record.outcome];
     group.outcome = record.outcome;
     ++group.count;
-    const bool reported = is_sanitizer_report(record.message);
+    const bool reported = record::is_sanitizer_report(record.message);
     if ((!group.example && !record.message.empty()) || (reported && !group.sanitizer)) group.example = &record;
     group.sanitizer = group.sanitizer || reported;
   }
@@ -55,7 +55,7 @@ std::vector<FailureGroup> failure_groups(const TuneResult& result) {
   return list;
 }
 
-std::string failures_text(const Spec& spec, const TuneResult& result) {
+std::string failures_text(const spec::Spec& spec, const run::TuneResult& result) {
   std::string text;
   for (const FailureGroup& group : failure_groups(result)) {
     if (!group.example) continue;
@@ -65,7 +65,7 @@ std::string failures_text(const Spec& spec, const TuneResult& result) {
   return text;
 }
 
-nlohmann::ordered_json failures_json(const TuneResult& result) {
+nlohmann::ordered_json failures_json(const run::TuneResult& result) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const FailureGroup& group : failure_groups(result)) {
     nlohmann::ordered_json json{
@@ -77,4 +77,4 @@ nlohmann::ordered_json failures_json(const TuneResult& result) {
   return list;
 }
 
-}  // namespace xtune
+}  // namespace xtune::report

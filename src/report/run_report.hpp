@@ -9,29 +9,30 @@
 #include "core/space/bindings_text.hpp"
 #include "core/spec/spec.hpp"
 
-namespace xtune {
+namespace xtune::report {
 
 /// The `rows` best configurations with their intervals and metrics, then outcomes with an example of each failure,
 /// times and the winner.
-std::string run_text(const Spec& spec, const TuneResult& result, std::size_t rows);
+std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows);
 
 /// {"kernel", "device", "problem", "best", "top", "finals", "counts", "failures", "seconds", "from_store"}; best is
 /// null when nothing passed, finals where none were held; top lists the `rows` best.
-nlohmann::ordered_json run_json(const Spec& spec, const TuneResult& result, std::size_t rows);
+nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows);
 
 /// The configuration chosen for all cases, and what it costs in each, by [objective] across.
-std::string across_text(const Spec& spec, const std::optional<AcrossChoice>& choice);
+std::string across_text(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice);
 /// {"rule", "config", "score", "ratio", "time_ms"} as it concerns one case; config is null where none passed in all.
-nlohmann::ordered_json across_json(const Spec& spec, const std::optional<AcrossChoice>& choice, std::size_t index);
+nlohmann::ordered_json across_json(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice,
+                                   std::size_t index);
 
 /// A configuration in the spec's order: "BLOCK_M=64 BLOCK_N=32".
-std::string config_text(const Spec& spec, const Bindings& config);
+std::string config_text(const spec::Spec& spec, const Bindings& config);
 /// "TFLOPS 42.1, GBps 300" of a measured record.
-std::string metrics_text(const Spec& spec, const Record& record);
+std::string metrics_text(const spec::Spec& spec, const record::Record& record);
 /// "objective: least energy_j 0.5, most TFLOPS 42" of a measured record, where the spec has goals.
-std::string objective_text(const Spec& spec, const Record& record);
+std::string objective_text(const spec::Spec& spec, const record::Record& record);
 /// {"config", "time_ms", "metrics", "interval_ms", ...} of a measured record.
-nlohmann::ordered_json measured_json(const Spec& spec, const Record& record);
+nlohmann::ordered_json measured_json(const spec::Spec& spec, const record::Record& record);
 nlohmann::ordered_json bindings_json(const Bindings& bindings);
 
-}  // namespace xtune
+}  // namespace xtune::report

@@ -6,7 +6,7 @@
 
 #include "base/text.hpp"
 
-namespace xtune {
+namespace xtune::report {
 namespace {
 
 std::size_t width_of(const std::string& text) {
@@ -23,7 +23,7 @@ bool numeric(const std::string& text) {
 
 std::string one_line(std::string_view text) {
   std::string line;
-  for (const char c : printable(text)) line += c == '\n' ? "\\n" : c == '\t' ? "\\t" : std::string(1, c);
+  for (const char c : base::printable(text)) line += c == '\n' ? "\\n" : c == '\t' ? "\\t" : std::string(1, c);
   return line;
 }
 
@@ -59,4 +59,4 @@ std::string render_table(const std::vector<std::string>& header, const std::vect
   return text;
 }
 
-}  // namespace xtune
+}  // namespace xtune::report

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace xtune {
+namespace xtune::report {
 
 /// Columns are as wide as their widest cell; cells that are numbers (an optional unit behind) align right, the others
 /// left. Widths count code points. Cells are put on one line. Rows shorter than the header are padded.
@@ -15,4 +15,4 @@ std::string render_table(const std::vector<std::string>& header, const std::vect
 /// control characters as `printable` has them.
 std::string one_line(std::string_view text);
 
-}  // namespace xtune
+}  // namespace xtune::report

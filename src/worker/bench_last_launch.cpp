@@ -5,10 +5,10 @@
 #include "ipc/expected_files.hpp"
 #include "worker/bench_session.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 namespace {
 
-void say_when(BenchAnswer& answer) {
+void say_when(ipc::BenchAnswer& answer) {
   answer.message +=
       "; the first launch was right, and one after the measured launches was not: does the kernel rely on what only "
       "the first launch finds, such as a counter that no launch resets, or on what its outputs hold before the launch?";
@@ -16,15 +16,16 @@ void say_when(BenchAnswer& answer) {
 
 }  // namespace
 
-void BenchSession::poison_outputs(BufferSet& set, Poison poison) {
-  device_check_ ? device_check_->poison_outputs(set, poison) : xtune::poison_outputs(arguments_, set, poison);
+void BenchSession::poison_outputs(BufferSet& set, validate::Poison poison) {
+  device_check_ ? device_check_->poison_outputs(set, poison) : xtune::worker::poison_outputs(arguments_, set, poison);
 }
 
 /// The sets' outputs hold `poison` and the opposite one in turn.
-bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, int launches, Poison poison, BenchAnswer& answer) {
+bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, int launches, validate::Poison poison,
+                                            ipc::BenchAnswer& answer) {
   for (BufferSet& set : sets_) {
     poison_outputs(set, poison);
-    poison = poison == Poison::high ? Poison::low : Poison::high;
+    poison = poison == validate::Poison::high ? validate::Poison::low : validate::Poison::high;
   }
   sampler.run_on(std::max(launches, static_cast<int>(sets_.size())));
   for (BufferSet& set : sets_)
@@ -34,20 +35,20 @@ bool BenchSession::judge_launch_of_all_sets(Sampler& sampler, int launches, Pois
 
 /// Launched one behind the other as in a sample, then once. A kernel that is right every second time is caught: with
 /// one set the judged launches follow each other, with several sets all of them are judged.
-bool BenchSession::judge_last_launch(Program& program, Sampler& sampler, BenchAnswer& answer) {
+bool BenchSession::judge_last_launch(measure::Program& program, Sampler& sampler, ipc::BenchAnswer& answer) {
   if (program.times_itself()) {
     program.check_last_run();
     return true;
   }
-  const bool right = judge_launch_of_all_sets(sampler, sampler.launches(), Poison::high, answer) &&
-                     (sets_.size() > 1 || judge_launch_of_all_sets(sampler, 1, Poison::low, answer));
+  const bool right = judge_launch_of_all_sets(sampler, sampler.launches(), validate::Poison::high, answer) &&
+                     (sets_.size() > 1 || judge_launch_of_all_sets(sampler, 1, validate::Poison::low, answer));
   if (right) {
     leave_outputs("last");
     return true;
   }
   answer.stage = "validate";
   // An input that a measured launch changed is the cause of wrong outputs, not their consequence.
-  BenchAnswer inputs;
+  ipc::BenchAnswer inputs;
   if (judge_inputs(inputs)) {
     say_when(answer);
   } else {
@@ -57,7 +58,7 @@ bool BenchSession::judge_last_launch(Program& program, Sampler& sampler, BenchAn
   return false;
 }
 
-bool BenchSession::judge_guards(BenchAnswer& answer) {
+bool BenchSession::judge_guards(ipc::BenchAnswer& answer) {
   for (BufferSet& set : sets_)
     if (!check_guards(arguments_, set, answer)) return false;
   return true;
@@ -65,19 +66,19 @@ bool BenchSession::judge_guards(BenchAnswer& answer) {
 
 /// Guards and inputs first: what one of them overwrote makes the others' outputs wrong, and nobody knows which one it
 /// was. Then each of them by itself.
-void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, RoundsAnswer& answer) {
-  BenchAnswer verdict;
+void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, ipc::RoundsAnswer& answer) {
+  ipc::BenchAnswer verdict;
   if (!judge_guards(verdict) || !judge_inputs(verdict)) {
     // Of what is overwritten all of them may have read: the times of none count.
     for (std::vector<double>& samples : answer.samples_ms) samples.clear();
-    for (Reported& reported : answer.reported) reported.clear();
+    for (ipc::Reported& reported : answer.reported) reported.clear();
     if (contenders.size() == 1) answer.failed = 0;
   }
   for (at = 0; verdict.outcome == Outcome::ok && at < contenders.size(); ++at) {
     if (contenders[at]->program->times_itself()) continue;  // judged after its last run
     Sampler& sampler = contenders[at]->sampler;
-    if (judge_launch_of_all_sets(sampler, sampler.launches(), Poison::high, verdict)) {
-      leave_outputs(launch_of_round(at));
+    if (judge_launch_of_all_sets(sampler, sampler.launches(), validate::Poison::high, verdict)) {
+      leave_outputs(ipc::launch_of_round(at));
       continue;
     }
     say_when(verdict);
@@ -87,4 +88,4 @@ void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::
   answer.message = verdict.message;
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -11,7 +11,7 @@
 #include "worker/command_reference.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 namespace {
 
 // The driver ends the worker at 20 times timeout_s; the command is to end before that, so that what it wrote is told.
@@ -30,19 +30,19 @@ void store(SealedMemory& memory, std::span<const std::byte> bytes) {
 
 TestArgument& BenchSession::output_named(const std::string& name) {
   for (TestArgument& argument : arguments_)
-    if (argument.layout.role != ArgRole::in && (name.empty() || argument.layout.name == name)) return argument;
+    if (argument.layout.role != spec::ArgRole::in && (name.empty() || argument.layout.name == name)) return argument;
   throw Error(ErrorKind::invalid_spec,
               "the reference describes output '" + name + "', and no argument of role out or inout has that name");
 }
 
 void BenchSession::prepare_reference() {
   if (reference_ready_) return;
-  if (job_.reference.kind != ReferenceSpec::Kind::none) {
+  if (job_.reference.kind != spec::ReferenceSpec::Kind::none) {
     const bool made = !load_reference();
     if (made) {
       at_place(job_.reference.at, [this] {
         make_reference();
-        if (job_.reference.kind != ReferenceSpec::Kind::kernel) judge_given_outputs();
+        if (job_.reference.kind != spec::ReferenceSpec::Kind::kernel) judge_given_outputs();
       });
       for (TestArgument& argument : arguments_) argument.expected.seal();
       save_reference();
@@ -61,61 +61,61 @@ void BenchSession::prepare_device_check() {
   if (!job_.check_kernel) return;
   try {
     device_check_ = std::make_unique<DeviceCheck>(device_, with_image(*job_.check_kernel), arguments_);
-  } catch (const MissingArtifact&) {
+  } catch (const ipc::MissingArtifact&) {
     throw;  // the driver makes it again
   } catch (const Error&) {
-  } catch (const CandidateFailure&) {  // where the device is lost, whatever comes next will tell
+  } catch (const build::CandidateFailure&) {  // where the device is lost, whatever comes next will tell
   }
 }
 
 void BenchSession::decide_tolerances() {
-  ResultFacts facts;
-  if (job_.reference.kind == ReferenceSpec::Kind::builtin)
-    facts = builtin_facts(job_.reference.name, builtin_call(output_named(job_.reference.output)));
+  validate::ResultFacts facts;
+  if (job_.reference.kind == spec::ReferenceSpec::Kind::builtin)
+    facts = validate::builtin_facts(job_.reference.name, builtin_call(output_named(job_.reference.output)));
   for (TestArgument& argument : arguments_) {
     if (argument.expected.bytes().empty()) continue;
-    ToleranceRule rule;
+    validate::ToleranceRule rule;
     for (const auto& [name, given] : job_.tolerances)
       if (name == argument.layout.name) rule = given;
-    argument.tolerance = tolerance_for(rule, argument.layout.dtype, facts, argument.expected.bytes());
-    argument.partly_unwritten = any_poison(argument.layout.dtype, argument.expected.bytes());
+    argument.tolerance = validate::tolerance_for(rule, argument.layout.dtype, facts, argument.expected.bytes());
+    argument.partly_unwritten = validate::any_poison(argument.layout.dtype, argument.expected.bytes());
   }
 }
 
 void BenchSession::make_reference() {
   switch (job_.reference.kind) {
-    case ReferenceSpec::Kind::kernel:
+    case spec::ReferenceSpec::Kind::kernel:
       return make_kernel_reference();
-    case ReferenceSpec::Kind::builtin:
+    case spec::ReferenceSpec::Kind::builtin:
       return make_builtin_reference();
-    case ReferenceSpec::Kind::file:
+    case spec::ReferenceSpec::Kind::file:
       return make_file_reference();
-    case ReferenceSpec::Kind::command:
+    case spec::ReferenceSpec::Kind::command:
       return make_command_reference();
-    case ReferenceSpec::Kind::given:
+    case spec::ReferenceSpec::Kind::given:
       throw Error(ErrorKind::io, "the expected outputs are gone from " + job_.scratch.string() + "; run again");
-    case ReferenceSpec::Kind::none:
+    case spec::ReferenceSpec::Kind::none:
       return;
   }
 }
 
 void BenchSession::make_kernel_reference() {
-  const ReferencePlan& plan = job_.reference;
+  const ipc::ReferencePlan& plan = job_.reference;
   try {
-    const std::unique_ptr<Program> program = device_.load(with_image(plan.artifact), plan.launch);
+    const std::unique_ptr<measure::Program> program = device_.load(with_image(plan.artifact), plan.launch);
     reset(arguments_, sets_[0]);
     const auto arguments = arguments_for(sets_[0], plan.scalar_arguments);
     const auto launch = [&] { program->run({arguments, false, 0}); };
     launch();
     require_guards_kept();
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
-      if (arguments_[i].layout.role == ArgRole::in) continue;
+      if (arguments_[i].layout.role == spec::ArgRole::in) continue;
       arguments_[i].expected = SealedMemory(arguments_[i].layout.bytes());
       sets_[0][i]->read(0, arguments_[i].expected.writable());
     }
     judge_reference_launch(launch);
-  } catch (const CandidateFailure& failure) {
-    const bool of_the_machine = lack_of(failure) != Lack::none;
+  } catch (const build::CandidateFailure& failure) {
+    const bool of_the_machine = build::lack_of(failure) != build::Lack::none;
     throw Error(of_the_machine ? ErrorKind::io : ErrorKind::invalid_spec,
                 fmt::format("the reference kernel '{}' failed ({}): {}", plan.name, to_string(failure.outcome()),
                             failure.what()));
@@ -128,15 +128,15 @@ void BenchSession::require_guards_kept() {
                                                      damage->where, damage->argument));
 }
 
-BuiltinCall BenchSession::builtin_call(const TestArgument& output) const {
-  const ReferencePlan& plan = job_.reference;
-  BuiltinCall call;
+validate::BuiltinCall BenchSession::builtin_call(const TestArgument& output) const {
+  const ipc::ReferencePlan& plan = job_.reference;
+  validate::BuiltinCall call;
   call.output = &output.layout;
   call.scalars = {plan.scalars.begin(), plan.scalars.end()};
   for (const auto& [role, name] : plan.arrays) {
     const auto found = std::find_if(arguments_.begin(), arguments_.end(),
                                     [&, wanted = name](const TestArgument& a) { return a.layout.name == wanted; });
-    if (found == arguments_.end() || found->layout.role == ArgRole::out)
+    if (found == arguments_.end() || found->layout.role == spec::ArgRole::out)
       throw Error(ErrorKind::invalid_spec,
                   "the reference's " + role + " = '" + name + "' is no input argument of the kernel");
     call.arrays[role] = {&found->layout, found->pristine.bytes()};
@@ -146,37 +146,38 @@ BuiltinCall BenchSession::builtin_call(const TestArgument& output) const {
 
 void BenchSession::make_builtin_reference() {
   TestArgument& output = output_named(job_.reference.output);
-  store(output.expected, run_builtin(job_.reference.name, builtin_call(output)));
+  store(output.expected, validate::run_builtin(job_.reference.name, builtin_call(output)));
 }
 
 void BenchSession::make_file_reference() {
-  const ReferencePlan& plan = job_.reference;
+  const ipc::ReferencePlan& plan = job_.reference;
   TestArgument& output = output_named(plan.output);
   // The same reading as for input files, with the same complaints about shape and dtype.
-  ArgumentLayout layout = output.layout;
+  validate::ArgumentLayout layout = output.layout;
   layout.file = plan.file;
   output.expected = SealedMemory(layout.bytes());
-  fill_input(layout, job_.seed, output.expected.writable());
+  validate::fill_input(layout, job_.seed, output.expected.writable());
 }
 
 void BenchSession::make_command_reference() {
   CommandReference call{job_.reference.command, job_.reference.folder, job_.scratch / "reference",
                         job_.measure.timeout_s * command_timeout_share};
   for (const TestArgument& argument : arguments_) {
-    if (argument.layout.role != ArgRole::out) call.inputs.push_back({&argument.layout, argument.pristine.bytes()});
-    if (argument.layout.role != ArgRole::in) call.outputs.push_back(&argument.layout);
+    if (argument.layout.role != spec::ArgRole::out)
+      call.inputs.push_back({&argument.layout, argument.pristine.bytes()});
+    if (argument.layout.role != spec::ArgRole::in) call.outputs.push_back(&argument.layout);
   }
   std::vector<std::vector<std::byte>> results = run_command_reference(call);
   std::size_t output = 0;
   for (TestArgument& argument : arguments_)
-    if (argument.layout.role != ArgRole::in) store(argument.expected, results[output++]);
+    if (argument.layout.role != spec::ArgRole::in) store(argument.expected, results[output++]);
 }
 
 void BenchSession::save_reference() const try {
   for (std::size_t i = 0; i < arguments_.size(); ++i)
     if (!arguments_[i].expected.bytes().empty())
-      write_file_atomically(expected_path(job_.scratch, i), as_text(arguments_[i].expected.bytes()));
-  write_file_atomically(expected_complete_path(job_.scratch), "");
+      base::write_file_atomically(ipc::expected_path(job_.scratch, i), as_text(arguments_[i].expected.bytes()));
+  base::write_file_atomically(ipc::expected_complete_path(job_.scratch), "");
 } catch (const Error& error) {
   throw Error(error.kind(), std::string(error.what()) + " (XTUNE_TMP_DIR names another place)");
 }
@@ -185,10 +186,10 @@ void BenchSession::save_reference() const try {
 void BenchSession::leave_outputs(const std::string& launch) {
   if (job_.outputs.empty()) return;
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    if (arguments_[i].layout.role == ArgRole::in) continue;
+    if (arguments_[i].layout.role == spec::ArgRole::in) continue;
     std::vector<char> bytes(arguments_[i].layout.bytes());
     sets_[0][i]->read(0, std::as_writable_bytes(std::span(bytes)));
-    const std::filesystem::path path = output_path(job_.outputs, launch, i);
+    const std::filesystem::path path = ipc::output_path(job_.outputs, launch, i);
     std::ofstream out(path, std::ios::binary | std::ios::trunc);
     if (!out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
       throw Error(ErrorKind::io, path.string() + " cannot be written: is the disk full? (XTUNE_TMP_DIR names another)");
@@ -197,15 +198,16 @@ void BenchSession::leave_outputs(const std::string& launch) {
 
 bool BenchSession::load_reference() {
   std::error_code ignored;
-  if (!std::filesystem::exists(expected_complete_path(job_.scratch), ignored)) return false;
+  if (!std::filesystem::exists(ipc::expected_complete_path(job_.scratch), ignored)) return false;
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    if (!std::filesystem::exists(expected_path(job_.scratch, i), ignored)) continue;
-    const std::string text = read_file(expected_path(job_.scratch, i), arguments_[i].layout.bytes());
+    if (!std::filesystem::exists(ipc::expected_path(job_.scratch, i), ignored)) continue;
+    const std::string text = base::read_file(ipc::expected_path(job_.scratch, i), arguments_[i].layout.bytes());
     store(arguments_[i].expected, std::as_bytes(std::span(text)));
   }
-  if (job_.reference.kind == ReferenceSpec::Kind::given) at_place(job_.reference.at, [this] { judge_given_outputs(); });
+  if (job_.reference.kind == spec::ReferenceSpec::Kind::given)
+    at_place(job_.reference.at, [this] { judge_given_outputs(); });
   for (TestArgument& argument : arguments_) argument.expected.seal();
   return true;
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

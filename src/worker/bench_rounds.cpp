@@ -7,12 +7,12 @@
 
 #include "worker/bench_session.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 namespace {
 
 /// As bytes: a folder's name need not be UTF-8, which text of JSON must be.
-std::string name_of(const BenchJob& job) {
-  const std::vector<std::uint8_t> bytes = nlohmann::json::to_msgpack(to_json(job));
+std::string name_of(const ipc::BenchJob& job) {
+  const std::vector<std::uint8_t> bytes = nlohmann::json::to_msgpack(ipc::to_json(job));
   return {bytes.begin(), bytes.end()};
 }
 
@@ -24,7 +24,7 @@ std::size_t last_round_of(std::size_t index, const std::vector<std::vector<std::
 }
 
 /// What each metric was in the contender's last run.
-void append_last(const ProgramCall& call, const Sampler& sampler, Reported& reported) {
+void append_last(const device::ProgramCall& call, const Sampler& sampler, ipc::Reported& reported) {
   reported.resize(std::min(call.metrics.size(), sampler.reported().size()));
   for (std::size_t i = 0; i < reported.size(); ++i) {
     reported[i].first = call.metrics[i].name;
@@ -34,17 +34,17 @@ void append_last(const ProgramCall& call, const Sampler& sampler, Reported& repo
 
 }  // namespace
 
-BenchSession::Contender* BenchSession::contender(const BenchJob& job, Contenders& kept) {
+BenchSession::Contender* BenchSession::contender(const ipc::BenchJob& job, Contenders& kept) {
   const std::string name = name_of(job);
   if (auto known = kept.extract(name); !known.empty()) return &contenders_.insert(std::move(known))->second;
-  std::unique_ptr<Program> program = device_.load(with_image(job.artifact), job.launch);
+  std::unique_ptr<measure::Program> program = device_.load(with_image(job.artifact), job.launch);
   Sampler sampler = this->sampler(*program, job.scalars);
   sampler.warm_up(1);
   return &contenders_.emplace(name, Contender{std::move(program), std::move(sampler)})->second;
 }
 
-void BenchSession::run_rounds(const RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,
-                              RoundsAnswer& answer) {
+void BenchSession::run_rounds(const ipc::RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,
+                              ipc::RoundsAnswer& answer) {
   for (std::size_t round = 0; round < job.rounds.size(); ++round) {
     std::vector<std::pair<std::size_t, double>> round_ms;
     for (const std::size_t index : job.rounds[round]) {
@@ -61,8 +61,8 @@ void BenchSession::run_rounds(const RoundsJob& job, const std::vector<Contender*
   }
 }
 
-RoundsAnswer BenchSession::measure_rounds(const RoundsJob& job) {
-  RoundsAnswer answer;
+ipc::RoundsAnswer BenchSession::measure_rounds(const ipc::RoundsJob& job) {
+  ipc::RoundsAnswer answer;
   const std::int64_t start = clock_.now_ns();
   answer.samples_ms.resize(job.jobs.size());
   answer.reported.resize(job.jobs.size());
@@ -75,14 +75,14 @@ RoundsAnswer BenchSession::measure_rounds(const RoundsJob& job) {
     std::vector<Contender*> contenders;
     for (at = 0; at < job.jobs.size(); ++at) contenders.push_back(contender(job.jobs[at], kept));
     run_rounds(job, contenders, at, answer);
-    Telemetry telemetry;
+    measure::Telemetry telemetry;
     watch(telemetry, answer.taints);
     judge_rounds(contenders, at, answer);
     if (answer.outcome != Outcome::ok) contenders_.clear();
-  } catch (const CandidateFailure& failure) {
+  } catch (const build::CandidateFailure& failure) {
     contenders_.clear();
     answer.outcome = failure.outcome();
-    answer.lack = lack_of(failure);
+    answer.lack = build::lack_of(failure);
     answer.message = failure.what();
     answer.log = failure.log();
     answer.failed = at;
@@ -91,4 +91,4 @@ RoundsAnswer BenchSession::measure_rounds(const RoundsJob& job) {
   return answer;
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -9,7 +9,7 @@
 #include "core/measure/series.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 namespace {
 
 // Rotation keeps at most this share of the device's memory for argument sets.
@@ -18,13 +18,13 @@ constexpr std::size_t most_sets = 64;
 // Other processes come and go on a CPU, and stay for many launches: that the last thousand were even says little.
 constexpr double shared_roughness = 1;
 
-std::size_t flush_size(const DeviceInfo& device) {
+std::size_t flush_size(const device::DeviceInfo& device) {
   // Three times the cache: write-back caches with unusual replacement keep part of a smaller overwrite.
   return static_cast<std::size_t>(std::max<std::int64_t>(device.l2_bytes, 4 << 20)) * 3;
 }
 
 /// The samples of the series are the last ones that were taken.
-void report(const ProgramCall& call, const Sampler& sampler, BenchAnswer& answer) {
+void report(const device::ProgramCall& call, const Sampler& sampler, ipc::BenchAnswer& answer) {
   for (std::size_t i = 0; i < sampler.reported().size() && i < call.metrics.size(); ++i) {
     const std::vector<double>& all = sampler.reported()[i];
     const std::size_t count = std::min(answer.samples_ms.size(), all.size());
@@ -38,7 +38,7 @@ void report(const ProgramCall& call, const Sampler& sampler, BenchAnswer& answer
 void at_place(const std::string& at, const std::function<void()>& make) {
   try {
     make();
-  } catch (const MissingArtifact&) {
+  } catch (const ipc::MissingArtifact&) {
     throw;  // the driver compiles it again: it must stay what it is
   } catch (const Error& error) {
     if (at.empty() || error.kind() == ErrorKind::unavailable) throw;  // memory ran out: not of the spec's making
@@ -47,47 +47,48 @@ void at_place(const std::string& at, const std::function<void()>& make) {
   }
 }
 
-BenchSession::BenchSession(Device& device, OpenJob job, Clock& clock,
+BenchSession::BenchSession(measure::Device& device, ipc::OpenJob job, base::Clock& clock,
                            const std::function<std::uint64_t()>& available_bytes)
     : device_(device),
       job_(std::move(job)),
       clock_(clock),
       cache_(job_.cache),
-      guard_size_(job_.sanitize ? 0 : guard_bytes),
+      guard_size_(job_.sanitize ? 0 : validate::guard_bytes),
       guard_(job_.measure.wait_s),
-      roughness_(is_cpu(device_.info()) ? shared_roughness : 0) {
+      roughness_(device::is_cpu(device_.info()) ? shared_roughness : 0) {
   const MemoryFound found{available_bytes(),
                           static_cast<std::uint64_t>(std::max<std::int64_t>(device_.info().memory_bytes, 0)),
-                          is_cpu(device_.info())};
+                          device::is_cpu(device_.info())};
   const std::size_t sets = choose_sets(found.host);
   needs_ = memory_needs(job_, sets, guard_size_, flush_bytes_);
   require_memory(job_, needs_, found);
-  for (const ArgumentPlan& plan : job_.arguments) {
+  for (const ipc::ArgumentPlan& plan : job_.arguments) {
     if (!plan.buffer) continue;
     TestArgument argument{*plan.buffer, {}, {}, {}};
-    if (argument.layout.role != ArgRole::out) {
+    if (argument.layout.role != spec::ArgRole::out) {
       argument.pristine = SealedMemory(argument.layout.bytes());
-      at_place(argument.layout.at, [&] { fill_input(argument.layout, job_.seed, argument.pristine.writable()); });
+      at_place(argument.layout.at,
+               [&] { validate::fill_input(argument.layout, job_.seed, argument.pristine.writable()); });
       argument.pristine.seal();
     }
-    in_place_ = in_place_ || argument.layout.role == ArgRole::inout;
+    in_place_ = in_place_ || argument.layout.role == spec::ArgRole::inout;
     arguments_.push_back(std::move(argument));
   }
   allocate(sets);
 }
 
 std::uint64_t BenchSession::host_bytes() const noexcept {
-  return needs_.host + (is_cpu(device_.info()) ? needs_.device : 0);
+  return needs_.host + (device::is_cpu(device_.info()) ? needs_.device : 0);
 }
 
 std::size_t BenchSession::choose_sets(std::uint64_t available_bytes) {
   const std::uint64_t bytes = std::max<std::uint64_t>(set_bytes(job_, guard_size_), 1);
   std::size_t count = 1;
-  if (job_.measure.flush == Flush::l2) flush_bytes_ = flush_size(device_.info());
-  if (job_.measure.flush == Flush::rotate) {
+  if (job_.measure.flush == spec::Flush::l2) flush_bytes_ = flush_size(device_.info());
+  if (job_.measure.flush == spec::Flush::rotate) {
     const std::uint64_t wanted = flush_size(device_.info()) / bytes + 2;
     double memory = device_.info().memory_bytes > 0 ? static_cast<double>(device_.info().memory_bytes) : 1e9;
-    if (is_cpu(device_.info())) memory = std::min(memory, static_cast<double>(available_bytes));
+    if (device::is_cpu(device_.info())) memory = std::min(memory, static_cast<double>(available_bytes));
     const double affordable = memory * rotation_share / static_cast<double>(bytes);
     count = static_cast<std::size_t>(
         std::clamp(std::min<double>(static_cast<double>(wanted), affordable), 1.0, static_cast<double>(most_sets)));
@@ -108,11 +109,11 @@ void BenchSession::allocate(std::size_t sets) {
   }
 }
 
-std::vector<KernelArgument> BenchSession::arguments_for(BufferSet& set,
-                                                        const std::vector<ScalarArgument>& scalars) const {
-  std::vector<KernelArgument> arguments;
+std::vector<measure::KernelArgument> BenchSession::arguments_for(
+    BufferSet& set, const std::vector<measure::ScalarArgument>& scalars) const {
+  std::vector<measure::KernelArgument> arguments;
   std::size_t buffer = 0, scalar = 0;
-  for (const ArgumentPlan& plan : job_.arguments) {
+  for (const ipc::ArgumentPlan& plan : job_.arguments) {
     if (plan.buffer)
       arguments.emplace_back(set[buffer++].get());
     else
@@ -121,30 +122,30 @@ std::vector<KernelArgument> BenchSession::arguments_for(BufferSet& set,
   return arguments;
 }
 
-Artifact BenchSession::with_image(const Artifact& artifact) const {
+build::Artifact BenchSession::with_image(const build::Artifact& artifact) const {
   if (auto found = cache_.find(artifact.key)) {
     cache_.mark_used(artifact.key);
     return *found;
   }
-  if (auto found = ArtifactCache(scratch_cache(job_.scratch)).find(artifact.key)) return *found;
-  throw MissingArtifact(artifact.key, job_.cache);
+  if (auto found = build::ArtifactCache(ipc::scratch_cache(job_.scratch)).find(artifact.key)) return *found;
+  throw ipc::MissingArtifact(artifact.key, job_.cache);
 }
 
-BenchAnswer BenchSession::bench(const BenchJob& job) {
+ipc::BenchAnswer BenchSession::bench(const ipc::BenchJob& job) {
   prepare_reference();
   contenders_.clear();
-  BenchAnswer answer;
+  ipc::BenchAnswer answer;
   const std::int64_t start = clock_.now_ns();
   answer.stage = "load";
   try {
-    const std::unique_ptr<Program> program = device_.load(with_image(job.artifact), job.launch);
+    const std::unique_ptr<measure::Program> program = device_.load(with_image(job.artifact), job.launch);
     answer.stage = "run";
     bench_loaded(*program, job, answer);
     // After the last launch, so that what is found intact need not be written again for the next configuration.
     if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned) judge_inputs(answer);
-  } catch (const CandidateFailure& failure) {
+  } catch (const build::CandidateFailure& failure) {
     answer.outcome = failure.outcome();
-    answer.lack = lack_of(failure);
+    answer.lack = build::lack_of(failure);
     answer.message = failure.what();
     answer.log = failure.log();
   }
@@ -166,12 +167,12 @@ void BenchSession::reset_sets() {
   }
 }
 
-bool BenchSession::judge_outputs(BufferSet& set, BenchAnswer& answer) {
+bool BenchSession::judge_outputs(BufferSet& set, ipc::BenchAnswer& answer) {
   if (device_check_ && device_check_->outputs_agree(set, answer)) return true;
   return check_outputs(arguments_, set, answer);
 }
 
-bool BenchSession::judge_inputs(BenchAnswer& answer) {
+bool BenchSession::judge_inputs(ipc::BenchAnswer& answer) {
   bool intact = true;
   for (std::size_t i = 0; i < sets_.size() && intact; ++i) {
     intact = (device_check_ && device_check_->inputs_intact(sets_[i])) || check_inputs(arguments_, sets_[i], answer);
@@ -180,7 +181,7 @@ bool BenchSession::judge_inputs(BenchAnswer& answer) {
   return intact;
 }
 
-Sampler BenchSession::sampler(Program& program, const std::vector<ScalarArgument>& scalars) {
+Sampler BenchSession::sampler(measure::Program& program, const std::vector<measure::ScalarArgument>& scalars) {
   Sampler::Plan plan;
   plan.flush_bytes = flush_bytes_;
   for (BufferSet& set : sets_) plan.sets.push_back(arguments_for(set, scalars));
@@ -191,9 +192,9 @@ Sampler BenchSession::sampler(Program& program, const std::vector<ScalarArgument
   return Sampler(program, std::move(plan));
 }
 
-void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer) {
+void BenchSession::bench_loaded(measure::Program& program, const ipc::BenchJob& job, ipc::BenchAnswer& answer) {
   reset_sets();
-  const std::vector<KernelArgument> arguments = arguments_for(sets_[0], job.scalars);
+  const std::vector<measure::KernelArgument> arguments = arguments_for(sets_[0], job.scalars);
   const auto run_once = [&](bool timed) { return program.run({arguments, timed, 0}).time_ms; };
   const double first_ms = run_once(job.incumbent.has_value());
   answer.stage = "validate";
@@ -204,18 +205,19 @@ void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnsw
     return;
 
   answer.stage = "measure";
-  const MeasureSpec& measure = job_.measure;
+  const spec::MeasureSpec& measure = job_.measure;
   Sampler sampler = this->sampler(program, job.scalars);
-  const StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise};
+  const measure::StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms,
+                                   measure.noise};
   settle();
-  Series series = measure_challenger(
+  measure::Series series = measure::measure_challenger(
       {[&] { return sampler.sample_ms(); }, [&](int launches) { sampler.warm_up(launches); }, measure.warmup, first_ms},
       rule, clock_, job.incumbent, roughness_);
   answer.samples_ms = std::move(series.samples_ms);
   if (job.launch.call) report(*job.launch.call, sampler, answer);
   answer.telemetry = sampler.telemetry();
   watch(answer.telemetry, answer.taints);
-  if (series.stopped_by == Stop::beaten) {
+  if (series.stopped_by == measure::Stop::beaten) {
     answer.outcome = Outcome::pruned;
     return;
   }
@@ -223,4 +225,4 @@ void BenchSession::bench_loaded(Program& program, const BenchJob& job, BenchAnsw
   judge_last_launch(program, sampler, answer);
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

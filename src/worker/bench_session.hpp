@@ -21,7 +21,7 @@
 #include "worker/output_check.hpp"
 #include "worker/sampler.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 
 /// Runs make; what the spec got wrong there is reported as Error(invalid_spec) at its place ("gemm.toml:40:13"; may be
 /// empty).
@@ -35,8 +35,8 @@ class BenchSession {
   /// Fills inputs. Throws Error; where memory is short, before it has taken any. available_bytes: what this process may
   /// still take, asked once.
   BenchSession(
-      Device& device, OpenJob job, Clock& clock,
-      const std::function<std::uint64_t()>& available_bytes = [] { return available_memory_bytes(); });
+      measure::Device& device, ipc::OpenJob job, base::Clock& clock,
+      const std::function<std::uint64_t()>& available_bytes = [] { return base::available_memory_bytes(); });
 
   /// What the session holds of this machine's memory, at most.
   std::uint64_t host_bytes() const noexcept;
@@ -51,12 +51,12 @@ class BenchSession {
 
   /// Loads, validates, measures, and validates once more what was measured in full; prepares the reference where that
   /// was not done. A failure of the configuration is in the answer; Error is thrown for xtune's own failures.
-  BenchAnswer bench(const BenchJob& job);
+  ipc::BenchAnswer bench(const ipc::BenchJob& job);
 
   /// Loads all of them and launches each once untimed, but for those that the rounds before this had too; then the
   /// rounds, and a launch of each whose outputs are compared. The first that fails ends it. Where a guard zone or an
   /// input was overwritten, nobody knows by which of several: `failed` is unset then.
-  RoundsAnswer measure_rounds(const RoundsJob& job);
+  ipc::RoundsAnswer measure_rounds(const ipc::RoundsJob& job);
 
  private:
   std::size_t choose_sets(std::uint64_t available_bytes);  ///< and what is flushed
@@ -78,53 +78,54 @@ class BenchSession {
   void judge_reference_launch(const std::function<void()>& launch);
   void judge_given_outputs();  ///< expected contents that are no kernel's
 
-  BuiltinCall builtin_call(const TestArgument& output) const;
+  validate::BuiltinCall builtin_call(const TestArgument& output) const;
   TestArgument& output_named(const std::string& name);
 
-  std::vector<KernelArgument> arguments_for(BufferSet& set, const std::vector<ScalarArgument>& scalars) const;
+  std::vector<measure::KernelArgument> arguments_for(BufferSet& set,
+                                                     const std::vector<measure::ScalarArgument>& scalars) const;
   void prepare_device_check();
   void reset_sets();  ///< before programs run; spares inputs that were found intact
-  bool judge_outputs(BufferSet& set, BenchAnswer& answer);
-  bool judge_inputs(BenchAnswer& answer);  ///< of all sets; notes which sets' inputs are intact
-  Sampler sampler(Program& program, const std::vector<ScalarArgument>& scalars);
-  void bench_loaded(Program& program, const BenchJob& job, BenchAnswer& answer);
-  Artifact with_image(const Artifact& artifact) const;
+  bool judge_outputs(BufferSet& set, ipc::BenchAnswer& answer);
+  bool judge_inputs(ipc::BenchAnswer& answer);  ///< of all sets; notes which sets' inputs are intact
+  Sampler sampler(measure::Program& program, const std::vector<measure::ScalarArgument>& scalars);
+  void bench_loaded(measure::Program& program, const ipc::BenchJob& job, ipc::BenchAnswer& answer);
+  build::Artifact with_image(const build::Artifact& artifact) const;
 
   struct Contender {
-    std::unique_ptr<Program> program;
+    std::unique_ptr<measure::Program> program;
     Sampler sampler;
   };
   using Contenders = std::multimap<std::string, Contender>;  ///< by their jobs
   // In bench_rounds.cpp.
-  Contender* contender(const BenchJob& job, Contenders& kept);
-  void run_rounds(const RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,
-                  RoundsAnswer& answer);
+  Contender* contender(const ipc::BenchJob& job, Contenders& kept);
+  void run_rounds(const ipc::RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,
+                  ipc::RoundsAnswer& answer);
 
   // In bench_last_launch.cpp: what was measured is right, too.
-  void poison_outputs(BufferSet& set, Poison poison);
-  bool judge_launch_of_all_sets(Sampler& sampler, int launches, Poison poison, BenchAnswer& answer);
-  bool judge_last_launch(Program& program, Sampler& sampler, BenchAnswer& answer);
-  bool judge_guards(BenchAnswer& answer);
-  void judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, RoundsAnswer& answer);
+  void poison_outputs(BufferSet& set, validate::Poison poison);
+  bool judge_launch_of_all_sets(Sampler& sampler, int launches, validate::Poison poison, ipc::BenchAnswer& answer);
+  bool judge_last_launch(measure::Program& program, Sampler& sampler, ipc::BenchAnswer& answer);
+  bool judge_guards(ipc::BenchAnswer& answer);
+  void judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, ipc::RoundsAnswer& answer);
 
   // In bench_watch.cpp.
   void settle();  ///< waits for a device that others use or that runs hot, as long as [measure] allows
-  void watch(Telemetry& telemetry, std::vector<std::string>& taints);  ///< the device's state after a series
-  void measure_energy(Sampler& sampler, BenchAnswer& answer);          ///< of one launch
-  DeviceState look();
+  void watch(measure::Telemetry& telemetry, std::vector<std::string>& taints);  ///< the device's state after a series
+  void measure_energy(Sampler& sampler, ipc::BenchAnswer& answer);              ///< of one launch
+  measure::DeviceState look();
 
-  Device& device_;
-  OpenJob job_;
-  Clock& clock_;
-  ArtifactCache cache_;
+  measure::Device& device_;
+  ipc::OpenJob job_;
+  base::Clock& clock_;
+  build::ArtifactCache cache_;
   std::vector<TestArgument> arguments_;  ///< buffers only, in kernel order
   std::vector<BufferSet> sets_;
   std::size_t guard_size_ = 0;  ///< bytes before and after each buffer
   std::size_t flush_bytes_ = 0;
   MemoryNeeds needs_;
-  NoiseGuard guard_;
-  Roughness roughness_;
-  DeviceState state_;
+  measure::NoiseGuard guard_;
+  measure::Roughness roughness_;
+  measure::DeviceState state_;
   std::optional<std::int64_t> looked_ns_;  ///< when state_ was
   std::int64_t look_took_ns_ = 0;
   bool in_place_ = false;
@@ -135,4 +136,4 @@ class BenchSession {
   Contenders contenders_;                      ///< of the last rounds
 };
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -6,7 +6,7 @@
 #include "core/measure/statistics.hpp"
 #include "worker/bench_session.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 
 void BenchSession::settle() {
   guard_.settle([this] { return look(); },
@@ -18,7 +18,7 @@ void BenchSession::settle() {
 
 // NVML takes 3 to 12 ms to answer: configurations in quick succession share a look, so that a fiftieth of the time goes
 // into looking.
-DeviceState BenchSession::look() {
+measure::DeviceState BenchSession::look() {
   constexpr std::int64_t fresh_ns = 100'000'000;
   const std::int64_t now_ns = clock_.now_ns();
   if (!looked_ns_ || now_ns - *looked_ns_ >= std::max(fresh_ns, 50 * look_took_ns_)) {
@@ -29,21 +29,21 @@ DeviceState BenchSession::look() {
   return state_;
 }
 
-void BenchSession::watch(Telemetry& telemetry, std::vector<std::string>& taints) {
-  const DeviceState state = look();
+void BenchSession::watch(measure::Telemetry& telemetry, std::vector<std::string>& taints) {
+  const measure::DeviceState state = look();
   taints = guard_.taints(state, telemetry.clock_mhz);
   telemetry.temperature_c = state.temperature_c.value_or(0);
   telemetry.power_w = state.power_w.value_or(0);
 }
 
 // The device's counter moves some ten times a second, so one launch or a series of them says nothing.
-void BenchSession::measure_energy(Sampler& sampler, BenchAnswer& answer) {
-  const DeviceState before = device_.state();
+void BenchSession::measure_energy(Sampler& sampler, ipc::BenchAnswer& answer) {
+  const measure::DeviceState before = device_.state();
   if (!before.energy_j) return;
   const std::int64_t start_ns = clock_.now_ns();
   double spent_s = 0;
   // Some 20 ms at a time: the host looks at the clock seldom, and not much later than it should.
-  const double one_ms = std::max(summarize(answer.samples_ms).median, least_sample_ms);
+  const double one_ms = std::max(measure::summarize(answer.samples_ms).median, measure::least_sample_ms);
   const int batch = static_cast<int>(std::clamp(20 / one_ms, 1.0, 200.0));
   double launches = 0;
   while (spent_s * 1e3 < job_.measure.energy_ms) {
@@ -56,4 +56,4 @@ void BenchSession::measure_energy(Sampler& sampler, BenchAnswer& answer) {
   answer.telemetry.power_w = joules / spent_s;
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -12,7 +12,7 @@
 #include "core/validate/npy.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,24 +40,24 @@ struct ExchangeFolder {
 [[noreturn]] void fail(const CommandReference& call, const std::string& what, std::string_view words = {},
                        ErrorKind kind = ErrorKind::invalid_spec) {
   std::string message =
-      fmt::format("the reference command '{}' {}", printable(fmt::format("{}", fmt::join(call.argv, " "))), what);
+      fmt::format("the reference command '{}' {}", base::printable(fmt::format("{}", fmt::join(call.argv, " "))), what);
   const std::size_t skipped = words.size() > shown_stderr ? words.size() - shown_stderr : 0;
-  if (!words.empty()) message += ":\n" + printable(words.substr(skipped));
+  if (!words.empty()) message += ":\n" + base::printable(words.substr(skipped));
   throw Error(kind, message);
 }
 
-CommandResult run(const CommandReference& call, const fs::path& folder) {
-  CommandOptions options;
+base::CommandResult run(const CommandReference& call, const fs::path& folder) {
+  base::CommandOptions options;
   options.env = {{"XTUNE_INPUTS", (folder / "inputs").string()}, {"XTUNE_OUTPUTS", (folder / "outputs").string()}};
   options.cwd = call.working_folder.string();
   options.timeout_ms = static_cast<std::uint64_t>(call.timeout_s * 1e3);
   options.output_limit_bytes = std::uint64_t{1} << 20;
   options.own_group = false;  // it must not outlive this worker
   try {
-    return run_command(call.argv, options);
-  } catch (const CannotStart& failure) {
+    return base::run_command(call.argv, options);
+  } catch (const base::CannotStart& failure) {
     fail(call, std::string("could not be started: ") + failure.what(), {},
-         is_shortage(failure.reason()) ? ErrorKind::unavailable : ErrorKind::invalid_spec);
+         base::is_shortage(failure.reason()) ? ErrorKind::unavailable : ErrorKind::invalid_spec);
   }
 }
 
@@ -65,31 +65,31 @@ CommandResult run(const CommandReference& call, const fs::path& folder) {
 
 std::vector<std::vector<std::byte>> run_command_reference(const CommandReference& call) {
   const ExchangeFolder folder(call.exchange_folder);
-  for (const ArrayView& input : call.inputs)
-    write_npy(folder.path / "inputs" / (input.layout->name + ".npy"),
-              {input.layout->dtype, input.layout->shape, {input.data.begin(), input.data.end()}});
-  const CommandResult result = run(call, folder.path);
+  for (const validate::ArrayView& input : call.inputs)
+    validate::write_npy(folder.path / "inputs" / (input.layout->name + ".npy"),
+                        {input.layout->dtype, input.layout->shape, {input.data.begin(), input.data.end()}});
+  const base::CommandResult result = run(call, folder.path);
   if (result.timed_out)
     fail(call,
          fmt::format("took longer than {} and was stopped; a slow one gets more time with a larger [measure] "
                      "timeout_s",
-                     human_seconds(call.timeout_s)),
+                     base::human_seconds(call.timeout_s)),
          result.stderr_text);
   if (!result.ok())
-    fail(call, "ended with " + describe_exit(result.exit_code, result.signal), result.stderr_text,
+    fail(call, "ended with " + base::describe_exit(result.exit_code, result.signal), result.stderr_text,
          result.signal == SIGKILL ? ErrorKind::io : ErrorKind::invalid_spec);
   std::vector<std::vector<std::byte>> outputs;
   bool any = false;
-  for (const ArgumentLayout* output : call.outputs) {
+  for (const validate::ArgumentLayout* output : call.outputs) {
     outputs.emplace_back();
-    ArgumentLayout from_file = *output;
+    validate::ArgumentLayout from_file = *output;
     from_file.file = folder.path / "outputs" / (output->name + ".npy");
     std::error_code ignored;
     if (!fs::exists(from_file.file, ignored)) continue;
     any = true;
     outputs.back().resize(output->bytes());
     try {
-      fill_input(from_file, 0, outputs.back());
+      validate::fill_input(from_file, 0, outputs.back());
     } catch (const Error& error) {
       fail(call, std::string("wrote an output that does not fit: ") + error.what(), result.stderr_text);
     }
@@ -100,4 +100,4 @@ std::vector<std::vector<std::byte>> run_command_reference(const CommandReference
   return outputs;
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -7,7 +7,7 @@
 
 #include "core/validate/builtin.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 
 /// A call of the user's program. It finds each input as NAME.npy in the folder that XTUNE_INPUTS names, and writes each
 /// output that it computes as NAME.npy, in the argument's shape and dtype, to the folder that XTUNE_OUTPUTS names.
@@ -16,8 +16,8 @@ struct CommandReference {
   std::filesystem::path working_folder;   ///< the spec's
   std::filesystem::path exchange_folder;  ///< made, and removed at the end
   double timeout_s = 0;
-  std::vector<ArrayView> inputs{};
-  std::vector<const ArgumentLayout*> outputs{};
+  std::vector<validate::ArrayView> inputs{};
+  std::vector<const validate::ArgumentLayout*> outputs{};
 };
 
 /// The bytes of each output, in order; empty for one that the program did not write. Throws Error(invalid_spec) when
@@ -25,4 +25,4 @@ struct CommandReference {
 /// standard error.
 std::vector<std::vector<std::byte>> run_command_reference(const CommandReference& call);
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -5,17 +5,18 @@
 #include <cstring>
 #include <limits>
 
-namespace xtune {
+namespace xtune::worker {
 namespace {
 
 constexpr std::uint64_t repeated(std::byte value) {
   return 0x0101010101010101u * std::to_integer<std::uint64_t>(value);
 }
 
-std::uint64_t address_of(Buffer& buffer) { return reinterpret_cast<std::uintptr_t>(buffer.address()); }
+std::uint64_t address_of(measure::Buffer& buffer) { return reinterpret_cast<std::uintptr_t>(buffer.address()); }
 
-CheckItem item(CheckItem::Operation operation, std::uint64_t address, std::uint64_t bytes, std::uint64_t other = 0) {
-  CheckItem item;
+validate::CheckItem item(validate::CheckItem::Operation operation, std::uint64_t address, std::uint64_t bytes,
+                         std::uint64_t other = 0) {
+  validate::CheckItem item;
   item.operation = operation;
   item.address = address;
   item.other = other;
@@ -23,31 +24,32 @@ CheckItem item(CheckItem::Operation operation, std::uint64_t address, std::uint6
   return item;
 }
 
-ScalarArgument pointer_argument(std::uint64_t address) {
-  ScalarArgument argument;
+measure::ScalarArgument pointer_argument(std::uint64_t address) {
+  measure::ScalarArgument argument;
   std::memcpy(argument.bytes.data(), &address, sizeof address);
   argument.size = sizeof address;
   return argument;
 }
 
 /// Enough blocks to keep the device busy with one large range, and no more than it has work for.
-Launch launch_for(const DeviceInfo& device, std::uint64_t most_bytes, std::size_t rows) {
-  constexpr std::uint64_t bytes_per_block = check_kernel::unit_bytes * check_kernel::block_threads;
+device::Launch launch_for(const device::DeviceInfo& device, std::uint64_t most_bytes, std::size_t rows) {
+  constexpr std::uint64_t bytes_per_block = validate::check_kernel::unit_bytes * validate::check_kernel::block_threads;
   const auto busy = static_cast<std::uint64_t>(std::max(device.compute_units, 1)) * 8;
   const std::uint64_t blocks = std::clamp<std::uint64_t>(most_bytes / bytes_per_block, 1, busy);
-  Launch launch;
+  device::Launch launch;
   launch.grid = {static_cast<std::uint32_t>(blocks), static_cast<std::uint32_t>(rows), 1};
-  launch.block = {check_kernel::block_threads, 1, 1};
+  launch.block = {validate::check_kernel::block_threads, 1, 1};
   return launch;
 }
 
 }  // namespace
 
-DeviceCheck::DeviceCheck(Device& device, const Artifact& kernel, const std::vector<TestArgument>& arguments)
+DeviceCheck::DeviceCheck(measure::Device& device, const build::Artifact& kernel,
+                         const std::vector<TestArgument>& arguments)
     : arguments_(arguments),
-      guard_sum_(checksum(GuardedBuffer::zone_contents(guard_bytes))),
+      guard_sum_(validate::checksum(GuardedBuffer::zone_contents(validate::guard_bytes))),
       most_items_(std::max<std::size_t>(4 * arguments.size(), 1)),
-      table_(device.allocate(most_items_ * (sizeof(CheckItem) + sizeof(CheckResult)))) {
+      table_(device.allocate(most_items_ * (sizeof(validate::CheckItem) + sizeof(validate::CheckResult)))) {
   const auto copy = [&](const SealedMemory& memory) {
     auto buffer = device.allocate(memory.bytes().size());
     buffer->write(0, memory.bytes());
@@ -57,10 +59,10 @@ DeviceCheck::DeviceCheck(Device& device, const Artifact& kernel, const std::vect
   for (const TestArgument& argument : arguments_) {
     Copies copies;
     most_bytes = std::max(most_bytes, argument.layout.bytes());
-    if (argument.layout.role != ArgRole::out) copies.pristine_sum = checksum(argument.pristine.bytes());
-    if (argument.layout.role == ArgRole::inout) copies.pristine = copy(argument.pristine);
+    if (argument.layout.role != spec::ArgRole::out) copies.pristine_sum = validate::checksum(argument.pristine.bytes());
+    if (argument.layout.role == spec::ArgRole::inout) copies.pristine = copy(argument.pristine);
     if (!argument.expected.bytes().empty()) {
-      copies.expected_sum = checksum(argument.expected.bytes());
+      copies.expected_sum = validate::checksum(argument.expected.bytes());
       copies.expected = copy(argument.expected);
     }
     copies_.push_back(std::move(copies));
@@ -68,33 +70,33 @@ DeviceCheck::DeviceCheck(Device& device, const Artifact& kernel, const std::vect
   program_ = device.load(kernel, launch_for(device.info(), most_bytes, most_items_));
 }
 
-void DeviceCheck::launch(const std::vector<CheckItem>& items) {
+void DeviceCheck::launch(const std::vector<validate::CheckItem>& items) {
   // Written whole each time: what a kernel running wild has put there is never followed. Items of no bytes do nothing.
   std::vector<std::byte> table(table_->size());
-  std::memcpy(table.data(), items.data(), items.size() * sizeof(CheckItem));
+  std::memcpy(table.data(), items.data(), items.size() * sizeof(validate::CheckItem));
   table_->write(0, table);
-  const KernelArgument arguments[] = {table_.get(),
-                                      pointer_argument(address_of(*table_) + most_items_ * sizeof(CheckItem))};
+  const measure::KernelArgument arguments[] = {
+      table_.get(), pointer_argument(address_of(*table_) + most_items_ * sizeof(validate::CheckItem))};
   program_->run({arguments, false, 0});
 }
 
-std::vector<CheckResult> DeviceCheck::run(const std::vector<CheckItem>& items) {
-  std::vector<CheckResult> results(items.size());
+std::vector<validate::CheckResult> DeviceCheck::run(const std::vector<validate::CheckItem>& items) {
+  std::vector<validate::CheckResult> results(items.size());
   if (items.empty()) return results;
   launch(items);
-  table_->read(most_items_ * sizeof(CheckItem), std::as_writable_bytes(std::span(results)));
+  table_->read(most_items_ * sizeof(validate::CheckItem), std::as_writable_bytes(std::span(results)));
   return results;
 }
 
 void DeviceCheck::renew_pristine_copies() {
-  std::vector<CheckItem> items;
+  std::vector<validate::CheckItem> items;
   std::vector<std::size_t> of;
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     if (!copies_[i].pristine) continue;
-    items.push_back(item(CheckItem::add_up, address_of(*copies_[i].pristine), copies_[i].pristine->size()));
+    items.push_back(item(validate::CheckItem::add_up, address_of(*copies_[i].pristine), copies_[i].pristine->size()));
     of.push_back(i);
   }
-  const std::vector<CheckResult> results = run(items);
+  const std::vector<validate::CheckResult> results = run(items);
   for (std::size_t i = 0; i < results.size(); ++i)
     if (results[i].sum != copies_[of[i]].pristine_sum)
       copies_[of[i]].pristine->write(0, arguments_[of[i]].pristine.bytes());
@@ -102,70 +104,72 @@ void DeviceCheck::renew_pristine_copies() {
 
 void DeviceCheck::reset(BufferSet& set, bool rewrite_inputs) {
   renew_pristine_copies();
-  std::vector<CheckItem> items = items_to_poison(set, Poison::usual);
+  std::vector<validate::CheckItem> items = items_to_poison(set, validate::Poison::usual);
   for (std::size_t i = 0; i < set.size(); ++i) {
-    if (arguments_[i].layout.role == ArgRole::in && rewrite_inputs) set[i]->write(0, arguments_[i].pristine.bytes());
+    if (arguments_[i].layout.role == spec::ArgRole::in && rewrite_inputs)
+      set[i]->write(0, arguments_[i].pristine.bytes());
     for (const std::uint64_t zone : set[i]->zones())
-      items.push_back(item(CheckItem::fill, zone, set[i]->zone_bytes(), GuardedBuffer::zone_word));
+      items.push_back(item(validate::CheckItem::fill, zone, set[i]->zone_bytes(), GuardedBuffer::zone_word));
   }
   launch(items);
 }
 
-std::vector<CheckItem> DeviceCheck::items_to_poison(BufferSet& set, Poison poison) const {
-  std::vector<CheckItem> items;
+std::vector<validate::CheckItem> DeviceCheck::items_to_poison(BufferSet& set, validate::Poison poison) const {
+  std::vector<validate::CheckItem> items;
   for (std::size_t i = 0; i < set.size(); ++i) {
     const std::uint64_t address = address_of(*set[i]), bytes = arguments_[i].layout.bytes();
-    if (arguments_[i].layout.role == ArgRole::out)
-      items.push_back(item(CheckItem::fill, address, bytes, repeated(poison_of(arguments_[i], poison))));
-    if (arguments_[i].layout.role == ArgRole::inout)
-      items.push_back(item(CheckItem::copy, address, bytes, address_of(*copies_[i].pristine)));
+    if (arguments_[i].layout.role == spec::ArgRole::out)
+      items.push_back(item(validate::CheckItem::fill, address, bytes, repeated(poison_of(arguments_[i], poison))));
+    if (arguments_[i].layout.role == spec::ArgRole::inout)
+      items.push_back(item(validate::CheckItem::copy, address, bytes, address_of(*copies_[i].pristine)));
   }
   return items;
 }
 
-void DeviceCheck::poison_outputs(BufferSet& set, Poison poison) { launch(items_to_poison(set, poison)); }
+void DeviceCheck::poison_outputs(BufferSet& set, validate::Poison poison) { launch(items_to_poison(set, poison)); }
 
 void DeviceCheck::restore_in_place(BufferSet& set) {
-  std::vector<CheckItem> items;
+  std::vector<validate::CheckItem> items;
   for (std::size_t i = 0; i < set.size(); ++i)
     if (copies_[i].pristine)
-      items.push_back(item(CheckItem::copy, address_of(*set[i]), set[i]->size(), address_of(*copies_[i].pristine)));
+      items.push_back(
+          item(validate::CheckItem::copy, address_of(*set[i]), set[i]->size(), address_of(*copies_[i].pristine)));
   launch(items);
 }
 
 bool DeviceCheck::inputs_intact(BufferSet& set) {
-  std::vector<CheckItem> items;
+  std::vector<validate::CheckItem> items;
   std::vector<std::uint64_t> sums;
   for (std::size_t i = 0; i < set.size(); ++i) {
-    if (arguments_[i].layout.role != ArgRole::in) continue;
-    items.push_back(item(CheckItem::add_up, address_of(*set[i]), set[i]->size()));
+    if (arguments_[i].layout.role != spec::ArgRole::in) continue;
+    items.push_back(item(validate::CheckItem::add_up, address_of(*set[i]), set[i]->size()));
     sums.push_back(copies_[i].pristine_sum);
   }
-  const std::vector<CheckResult> results = run(items);
+  const std::vector<validate::CheckResult> results = run(items);
   return std::equal(results.begin(), results.end(), sums.begin(),
-                    [](const CheckResult& result, std::uint64_t sum) { return result.sum == sum; });
+                    [](const validate::CheckResult& result, std::uint64_t sum) { return result.sum == sum; });
 }
 
-bool DeviceCheck::outputs_agree(BufferSet& set, BenchAnswer& answer) {
-  std::vector<CheckItem> items;
+bool DeviceCheck::outputs_agree(BufferSet& set, ipc::BenchAnswer& answer) {
+  std::vector<validate::CheckItem> items;
   for (std::size_t i = 0; i < set.size(); ++i) {
     for (const std::uint64_t zone : set[i]->zones())
-      items.push_back(item(CheckItem::add_up, zone, set[i]->zone_bytes()));
+      items.push_back(item(validate::CheckItem::add_up, zone, set[i]->zone_bytes()));
     if (!copies_[i].expected) continue;
     const std::uint64_t expected = address_of(*copies_[i].expected);
-    items.push_back(compare_item(arguments_[i].layout.dtype, address_of(*set[i]), expected, set[i]->size(),
-                                 arguments_[i].tolerance));
-    items.push_back(item(CheckItem::add_up, expected, set[i]->size()));
+    items.push_back(validate::compare_item(arguments_[i].layout.dtype, address_of(*set[i]), expected, set[i]->size(),
+                                           arguments_[i].tolerance));
+    items.push_back(item(validate::CheckItem::add_up, expected, set[i]->size()));
   }
-  const std::vector<CheckResult> results = run(items);
+  const std::vector<validate::CheckResult> results = run(items);
   bool agree = true;
-  std::optional<Comparison> validation;
+  std::optional<validate::Comparison> validation;
   std::size_t at = 0;
   for (std::size_t i = 0; i < set.size(); ++i) {
     for (std::size_t zone = 0; zone < set[i]->zones().size(); ++zone)
       agree = results[at++].sum == (set[i]->zone_bytes() > 0 ? guard_sum_ : 0) && agree;
     if (!copies_[i].expected) continue;
-    const CheckResult compared = results[at++];
+    const validate::CheckResult compared = results[at++];
     agree = compared.differing == 0 && agree;
     if (results[at++].sum != copies_[i].expected_sum) {
       copies_[i].expected->write(0, arguments_[i].expected.bytes());
@@ -182,4 +186,4 @@ bool DeviceCheck::outputs_agree(BufferSet& set, BenchAnswer& answer) {
   return agree;
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

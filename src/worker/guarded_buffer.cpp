@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-namespace xtune {
+namespace xtune::worker {
 
 // Every float type of two bytes and more, and f8e5m2, reads it as NaN wherever it begins at an even address, so that
 // what a kernel computes from beyond its arguments shows, also where it is multiplied by 0. And it is no single byte,
@@ -14,7 +14,7 @@ std::vector<std::byte> GuardedBuffer::zone_contents(std::size_t bytes) {
   return zone;
 }
 
-GuardedBuffer::GuardedBuffer(Device& device, std::size_t bytes, std::size_t zone_bytes)
+GuardedBuffer::GuardedBuffer(measure::Device& device, std::size_t bytes, std::size_t zone_bytes)
     : size_(bytes), guard_(zone_bytes), memory_(device.allocate(bytes + 2 * zone_bytes)) {}
 
 void* GuardedBuffer::address() noexcept { return static_cast<std::byte*>(memory_->address()) + guard_; }
@@ -60,4 +60,4 @@ bool GuardedBuffer::damaged(std::size_t offset) {
   return zone != zone_contents(guard_);
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -8,13 +8,13 @@
 
 #include "core/measure/device.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 
 /// Offsets, size and address are those of the bytes between the zones. A zone's size is a multiple of the alignment
 /// that Device::allocate promises, or 0: then there is none, and nothing is ever found damaged.
-class GuardedBuffer final : public Buffer {
+class GuardedBuffer final : public measure::Buffer {
  public:
-  GuardedBuffer(Device& device, std::size_t bytes, std::size_t zone_bytes);
+  GuardedBuffer(measure::Device& device, std::size_t bytes, std::size_t zone_bytes);
   std::size_t size() const noexcept override { return size_; }
   void* address() noexcept override;
   void write(std::size_t offset, std::span<const std::byte> bytes) override;
@@ -36,7 +36,7 @@ class GuardedBuffer final : public Buffer {
   void check(std::size_t offset, std::size_t size) const;
   bool damaged(std::size_t offset);
   std::size_t size_, guard_;
-  std::unique_ptr<Buffer> memory_;
+  std::unique_ptr<measure::Buffer> memory_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::worker

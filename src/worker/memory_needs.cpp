@@ -8,24 +8,24 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 
-std::uint64_t set_bytes(const OpenJob& job, std::size_t zone_bytes) {
+std::uint64_t set_bytes(const ipc::OpenJob& job, std::size_t zone_bytes) {
   std::uint64_t bytes = 0;
-  for (const ArgumentPlan& plan : job.arguments)
+  for (const ipc::ArgumentPlan& plan : job.arguments)
     if (plan.buffer) bytes += plan.buffer->bytes() + 2 * zone_bytes;
   return bytes;
 }
 
-MemoryNeeds memory_needs(const OpenJob& job, std::size_t sets, std::size_t zone_bytes, std::size_t flush_bytes) {
+MemoryNeeds memory_needs(const ipc::OpenJob& job, std::size_t sets, std::size_t zone_bytes, std::size_t flush_bytes) {
   MemoryNeeds needs;
   needs.device = sets * set_bytes(job, zone_bytes) + flush_bytes;
-  const bool compared = job.reference.kind != ReferenceSpec::Kind::none;
+  const bool compared = job.reference.kind != spec::ReferenceSpec::Kind::none;
   std::uint64_t outputs = 0, largest_output = 0, copies = 0;
-  for (const ArgumentPlan& plan : job.arguments) {
+  for (const ipc::ArgumentPlan& plan : job.arguments) {
     if (!plan.buffer) continue;
     const std::uint64_t bytes = plan.buffer->bytes();
-    const bool read = plan.buffer->role != ArgRole::out, written = plan.buffer->role != ArgRole::in;
+    const bool read = plan.buffer->role != spec::ArgRole::out, written = plan.buffer->role != spec::ArgRole::in;
     if (read) needs.host += bytes;
     if (written) outputs += bytes;
     if (written) largest_output = std::max(largest_output, bytes);
@@ -37,22 +37,22 @@ MemoryNeeds memory_needs(const OpenJob& job, std::size_t sets, std::size_t zone_
   return needs;
 }
 
-void require_memory(const OpenJob& job, const MemoryNeeds& needs, const MemoryFound& found) {
+void require_memory(const ipc::OpenJob& job, const MemoryNeeds& needs, const MemoryFound& found) {
   const std::uint64_t host = needs.host + (found.shared ? needs.device : 0);
   const bool host_short = found.host > 0 && host > found.host;
   const bool device_short = !found.shared && found.device > 0 && needs.device > found.device;
   if (!host_short && !device_short) return;
-  const ArgumentLayout* largest = nullptr;
-  for (const ArgumentPlan& plan : job.arguments)
+  const validate::ArgumentLayout* largest = nullptr;
+  for (const ipc::ArgumentPlan& plan : job.arguments)
     if (plan.buffer && (!largest || plan.buffer->bytes() > largest->bytes())) largest = &*plan.buffer;
   const std::string at = largest && !largest->at.empty() ? largest->at + ": " : "";
-  throw Error(
-      ErrorKind::unavailable,
-      fmt::format("{}not enough memory for the arguments: {} {}, and {} {}. Choose a smaller problem{}", at,
-                  host_short ? "they and the copies that they are compared with take" : "they take",
-                  human_bytes(host_short ? host : needs.device), human_bytes(host_short ? found.host : found.device),
-                  host_short ? "are free on this machine and in its control group" : "is what the device has",
-                  host_short ? ", or give this process more memory" : ""));
+  throw Error(ErrorKind::unavailable,
+              fmt::format("{}not enough memory for the arguments: {} {}, and {} {}. Choose a smaller problem{}", at,
+                          host_short ? "they and the copies that they are compared with take" : "they take",
+                          base::human_bytes(host_short ? host : needs.device),
+                          base::human_bytes(host_short ? found.host : found.device),
+                          host_short ? "are free on this machine and in its control group" : "is what the device has",
+                          host_short ? ", or give this process more memory" : ""));
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -8,7 +8,7 @@
 
 #include "ipc/protocol.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 
 /// Bytes. On a CPU both come out of the same memory.
 struct MemoryNeeds {
@@ -17,10 +17,10 @@ struct MemoryNeeds {
 };
 
 /// sets: of buffers. zone_bytes: of the guard zones before and after each buffer.
-MemoryNeeds memory_needs(const OpenJob& job, std::size_t sets, std::size_t zone_bytes, std::size_t flush_bytes);
+MemoryNeeds memory_needs(const ipc::OpenJob& job, std::size_t sets, std::size_t zone_bytes, std::size_t flush_bytes);
 
 /// Of one set of buffers.
-std::uint64_t set_bytes(const OpenJob& job, std::size_t zone_bytes);
+std::uint64_t set_bytes(const ipc::OpenJob& job, std::size_t zone_bytes);
 
 /// What there is. 0: not known.
 struct MemoryFound {
@@ -30,6 +30,6 @@ struct MemoryFound {
 
 /// Throws Error(unavailable) that opens with the largest argument's place in the spec, and says how much is needed and
 /// how much there is.
-void require_memory(const OpenJob& job, const MemoryNeeds& needs, const MemoryFound& found);
+void require_memory(const ipc::OpenJob& job, const MemoryNeeds& needs, const MemoryFound& found);
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-namespace xtune {
+namespace xtune::worker {
 namespace {
 
 // A thread touches new memory at some 3 GB/s. To ask takes some 20 us, a thousandth of this.
@@ -51,4 +51,4 @@ void MemoryWatch::look() {
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -8,7 +8,7 @@
 #include <optional>
 #include <thread>
 
-namespace xtune {
+namespace xtune::worker {
 
 /// A limit of the address space does not do this: drivers and sanitizers map far more than they use.
 class MemoryWatch {
@@ -36,4 +36,4 @@ class MemoryWatch {
   std::thread thread_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -7,30 +7,31 @@
 #include <algorithm>
 #include <cstring>
 
-namespace xtune {
+namespace xtune::worker {
 
 void reset(const std::vector<TestArgument>& arguments, BufferSet& set, bool rewrite_inputs) {
   poison_outputs(arguments, set);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].layout.role == ArgRole::in && rewrite_inputs) set[i]->write(0, arguments[i].pristine.bytes());
+    if (arguments[i].layout.role == spec::ArgRole::in && rewrite_inputs)
+      set[i]->write(0, arguments[i].pristine.bytes());
     set[i]->renew_guards();
   }
 }
 
-std::byte poison_of(const TestArgument& argument, Poison poison) noexcept {
-  return poison_byte(argument.layout.dtype, argument.partly_unwritten ? Poison::usual : poison);
+std::byte poison_of(const TestArgument& argument, validate::Poison poison) noexcept {
+  return validate::poison_byte(argument.layout.dtype, argument.partly_unwritten ? validate::Poison::usual : poison);
 }
 
-void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, Poison poison) {
+void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, validate::Poison poison) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].layout.role == ArgRole::out)
+    if (arguments[i].layout.role == spec::ArgRole::out)
       set[i]->fill(0, arguments[i].layout.bytes(), poison_of(arguments[i], poison));
   restore_in_place(arguments, set);
 }
 
 void restore_in_place(const std::vector<TestArgument>& arguments, BufferSet& set) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].layout.role == ArgRole::inout) set[i]->write(0, arguments[i].pristine.bytes());
+    if (arguments[i].layout.role == spec::ArgRole::inout) set[i]->write(0, arguments[i].pristine.bytes());
 }
 
 std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set) {
@@ -51,8 +52,8 @@ struct Difference {
   std::uint64_t count;  ///< elements of the piece in which it lies
 };
 
-std::optional<Difference> first_difference(const ArgumentLayout& layout, std::span<const std::byte> before,
-                                           Buffer& buffer) {
+std::optional<Difference> first_difference(const validate::ArgumentLayout& layout, std::span<const std::byte> before,
+                                           measure::Buffer& buffer) {
   const std::size_t size = size_of(layout.dtype);
   std::vector<std::byte> now(std::min(before.size(), piece_bytes));
   for (std::size_t at = 0; at < before.size(); at += now.size()) {
@@ -63,8 +64,8 @@ std::optional<Difference> first_difference(const ArgumentLayout& layout, std::sp
     for (std::size_t i = 0; i < now.size(); i += size) {
       if (std::memcmp(now.data() + i, before.data() + at + i, size) == 0) continue;
       if (!found)
-        found = Difference{(at + i) / size, element_text(layout.dtype, before.data() + at + i),
-                           element_text(layout.dtype, now.data() + i), 0};
+        found = Difference{(at + i) / size, validate::element_text(layout.dtype, before.data() + at + i),
+                           validate::element_text(layout.dtype, now.data() + i), 0};
       ++found->count;
     }
     return found;
@@ -72,11 +73,11 @@ std::optional<Difference> first_difference(const ArgumentLayout& layout, std::sp
   return std::nullopt;
 }
 
-std::string place_text(const ArgumentLayout& layout, std::uint64_t index) {
-  return fmt::format("[{}]", fmt::join(coordinates_of(index, layout.shape), ", "));
+std::string place_text(const validate::ArgumentLayout& layout, std::uint64_t index) {
+  return fmt::format("[{}]", fmt::join(validate::coordinates_of(index, layout.shape), ", "));
 }
 
-bool refuse(BenchAnswer& answer, std::string message) {
+bool refuse(ipc::BenchAnswer& answer, std::string message) {
   answer.outcome = Outcome::wrong_result;
   answer.message = std::move(message);
   return false;
@@ -84,12 +85,12 @@ bool refuse(BenchAnswer& answer, std::string message) {
 
 }  // namespace
 
-bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer) {
+bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer) {
   const auto damage = damaged_guard(arguments, set);
   return !damage || refuse(answer, damage->argument + ": the kernel wrote " + damage->where + " this buffer");
 }
 
-bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer) {
+bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer) {
   if (!check_guards(arguments, set, answer)) return false;
   std::vector<std::byte> actual;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -98,17 +99,17 @@ bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, B
     actual.resize(argument.layout.bytes());
     set[i]->read(0, actual);
     // Several outputs: the record keeps the first that failed, else the last.
-    answer.validation = compare(argument.layout.name, argument.layout.dtype, actual, argument.expected.bytes(),
-                                argument.layout.shape, argument.tolerance);
+    answer.validation = validate::compare(argument.layout.name, argument.layout.dtype, actual,
+                                          argument.expected.bytes(), argument.layout.shape, argument.tolerance);
     if (!answer.validation->passed) return refuse(answer, answer.validation->text());
   }
   return true;
 }
 
-bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer) {
+bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const ArgumentLayout& layout = arguments[i].layout;
-    if (layout.role != ArgRole::in) continue;
+    const validate::ArgumentLayout& layout = arguments[i].layout;
+    if (layout.role != spec::ArgRole::in) continue;
     if (const auto change = first_difference(layout, arguments[i].pristine.bytes(), *set[i]))
       return refuse(answer, fmt::format("{}: the kernel changed this input: {} was {} and is {}; if it is meant "
                                         "to, the argument's role is \"inout\"",
@@ -118,10 +119,10 @@ bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, Be
 }
 
 bool check_repeats(const std::vector<TestArgument>& arguments, BufferSet& set, int times,
-                   const std::function<void()>& launch, BenchAnswer& answer) {
+                   const std::function<void()>& launch, ipc::BenchAnswer& answer) {
   std::vector<std::vector<std::byte>> first(arguments.size());
   for (std::size_t i = 0; times > 0 && i < arguments.size(); ++i) {
-    if (arguments[i].layout.role == ArgRole::in) continue;
+    if (arguments[i].layout.role == spec::ArgRole::in) continue;
     first[i].resize(arguments[i].layout.bytes());
     set[i]->read(0, first[i]);
   }
@@ -129,7 +130,7 @@ bool check_repeats(const std::vector<TestArgument>& arguments, BufferSet& set, i
     reset(arguments, set);
     launch();
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const ArgumentLayout& layout = arguments[i].layout;
+      const validate::ArgumentLayout& layout = arguments[i].layout;
       const auto change = first_difference(layout, first[i], *set[i]);
       if (!change) continue;
       return refuse(
@@ -143,4 +144,4 @@ bool check_repeats(const std::vector<TestArgument>& arguments, BufferSet& set, i
   return true;
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -11,14 +11,14 @@
 #include "worker/guarded_buffer.hpp"
 #include "worker/sealed_memory.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 
 /// A buffer argument of the tuned kernel, with its contents before and after a right launch.
 struct TestArgument {
-  ArgumentLayout layout;
-  SealedMemory pristine;  ///< inputs; empty for outputs
-  SealedMemory expected;  ///< outputs, when there is a reference
-  Tolerance tolerance{};  ///< of what is expected
+  validate::ArgumentLayout layout;
+  SealedMemory pristine;            ///< inputs; empty for outputs
+  SealedMemory expected;            ///< outputs, when there is a reference
+  validate::Tolerance tolerance{};  ///< of what is expected
   /// The expected outputs hold the usual poison where the reference wrote nothing, so that no other can be used.
   bool partly_unwritten = false;
 };
@@ -30,9 +30,10 @@ using BufferSet = std::vector<std::unique_ptr<GuardedBuffer>>;
 /// rewrite_inputs says so.
 void reset(const std::vector<TestArgument>& arguments, BufferSet& set, bool rewrite_inputs = true);
 /// Poisoned outputs, and in-place arguments as they begin. Guards and inputs stay as they are.
-void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, Poison poison = Poison::usual);
+void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set,
+                    validate::Poison poison = validate::Poison::usual);
 /// The byte that poisons an output.
-std::byte poison_of(const TestArgument& argument, Poison poison) noexcept;
+std::byte poison_of(const TestArgument& argument, validate::Poison poison) noexcept;
 /// inout arguments only.
 void restore_in_place(const std::vector<TestArgument>& arguments, BufferSet& set);
 
@@ -45,22 +46,22 @@ std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& argume
 
 /// Words for an in-place argument that the reference changes by less than the tolerance, so that a kernel that does
 /// nothing would pass; empty: it is none.
-std::string small_change_warning(const ReferencePlan& reference, const TestArgument& argument);
+std::string small_change_warning(const ipc::ReferencePlan& reference, const TestArgument& argument);
 
 /// False, with outcome and message in the answer, for a guard zone that was overwritten.
-bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer);
+bool check_guards(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer);
 
 /// Judges what one launch on a set that was reset, or whose outputs were poisoned, left there. False, with outcome and
 /// message in the answer, for a guard zone that was overwritten or an output that differs from what is expected; the
 /// comparison is in the answer either way.
-bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer);
+bool check_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer);
 
 /// False, with outcome and message in the answer, when an argument of role in no longer holds its pristine bits.
-bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, BenchAnswer& answer);
+bool check_inputs(const std::vector<TestArgument>& arguments, BufferSet& set, ipc::BenchAnswer& answer);
 
 /// Launches `times` more on the same inputs and compares what came out bit for bit with what the set holds now. False,
 /// with outcome and message in the answer, when it differs.
 bool check_repeats(const std::vector<TestArgument>& arguments, BufferSet& set, int times,
-                   const std::function<void()>& launch, BenchAnswer& answer);
+                   const std::function<void()>& launch, ipc::BenchAnswer& answer);
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -8,23 +8,23 @@
 #include "worker/worker.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 
-BackendState probe_backend(const std::string& name) {
-  BackendState state;
+target::BackendState probe_backend(const std::string& name) {
+  target::BackendState state;
   state.name = name;
   try {
-    const std::unique_ptr<Backend> backend = make_backend(name);
-    DeviceList list = backend->list_devices();
+    const std::unique_ptr<backend::Backend> backend = backend::make_backend(name);
+    backend::DeviceList list = backend->list_devices();
     state.devices = std::move(list.devices);
     state.device_reason = std::move(list.reason);
     state.device_failed = list.failed;
     try {
-      const std::unique_ptr<Toolchain> toolchain = backend->open_toolchain();
+      const std::unique_ptr<build::Toolchain> toolchain = backend->open_toolchain();
       state.toolchain = toolchain->fingerprint();
       state.default_arch = toolchain->default_arch();
       state.toolchain_parts = toolchain->parts();
-    } catch (const NotInstalled& error) {
+    } catch (const base::NotInstalled& error) {
       state.toolchain_reason = error.what();
     } catch (const Error& error) {
       state.toolchain_reason = error.what();
@@ -40,8 +40,8 @@ BackendState probe_backend(const std::string& name) {
 
 int probe_worker_main(const std::string& backend) {
   // On a line of its own, whatever a driver has printed before.
-  const std::string line = "\n" + to_json(probe_backend(backend)).dump() + "\n";
+  const std::string line = "\n" + target::to_json(probe_backend(backend)).dump() + "\n";
   return std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0 ? 0 : 1;
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

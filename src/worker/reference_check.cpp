@@ -9,18 +9,18 @@
 #include "worker/bench_session.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{16} << 20;  // a multiple of every element's size
 
-std::string name_of(const ReferencePlan& plan) {
-  return plan.kind == ReferenceSpec::Kind::kernel ? fmt::format("the reference kernel '{}'", plan.name)
-                                                  : "the reference";
+std::string name_of(const ipc::ReferencePlan& plan) {
+  return plan.kind == spec::ReferenceSpec::Kind::kernel ? fmt::format("the reference kernel '{}'", plan.name)
+                                                        : "the reference";
 }
 
 /// By its size alone, which may take an integer for a float: then a NaN is allowed rather than refused.
-bool may_be_no_number(const ScalarArgument& scalar) {
+bool may_be_no_number(const measure::ScalarArgument& scalar) {
   float f32 = 0;
   double f64 = 0;
   if (scalar.size == sizeof f32) std::memcpy(&f32, scalar.bytes.data(), sizeof f32);
@@ -29,7 +29,7 @@ bool may_be_no_number(const ScalarArgument& scalar) {
 }
 
 /// Throws Error(invalid_spec) where nothing follows from an agreement with this output.
-void require_written(const std::string& reference, const std::string& output, const ReferenceFacts& facts) {
+void require_written(const std::string& reference, const std::string& output, const validate::ReferenceFacts& facts) {
   if (facts.count == 0) return;
   if (facts.unwritten == facts.count)
     throw Error(ErrorKind::invalid_spec,
@@ -47,8 +47,9 @@ void require_written(const std::string& reference, const std::string& output, co
 }  // namespace
 
 bool BenchSession::inputs_are_finite() const {
-  return std::none_of(arguments_.begin(), arguments_.end(),
-                      [](const TestArgument& a) { return any_not_finite(a.layout.dtype, a.pristine.bytes()); }) &&
+  return std::none_of(
+             arguments_.begin(), arguments_.end(),
+             [](const TestArgument& a) { return validate::any_not_finite(a.layout.dtype, a.pristine.bytes()); }) &&
          std::none_of(job_.reference.scalar_arguments.begin(), job_.reference.scalar_arguments.end(), may_be_no_number);
 }
 
@@ -63,12 +64,13 @@ void BenchSession::require_numbers(const std::string& output, std::uint64_t coun
 
 void BenchSession::judge_reference_launch(const std::function<void()>& launch) {
   const auto doubtful = [](const TestArgument& a) {
-    return a.layout.role == ArgRole::out && is_doubtful(a.layout.dtype, a.expected.bytes());
+    return a.layout.role == spec::ArgRole::out && validate::is_doubtful(a.layout.dtype, a.expected.bytes());
   };
   if (std::any_of(arguments_.begin(), arguments_.end(), doubtful)) {
     reset(arguments_, sets_[0]);
     for (std::size_t i = 0; i < arguments_.size(); ++i)
-      if (arguments_[i].layout.role == ArgRole::out) sets_[0][i]->fill(0, arguments_[i].layout.bytes(), std::byte{0});
+      if (arguments_[i].layout.role == spec::ArgRole::out)
+        sets_[0][i]->fill(0, arguments_[i].layout.bytes(), std::byte{0});
     launch();
   }
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
@@ -76,11 +78,11 @@ void BenchSession::judge_reference_launch(const std::function<void()>& launch) {
     if (!doubtful(argument)) continue;
     const std::span<std::byte> first = argument.expected.writable();
     std::vector<std::byte> second;
-    ReferenceFacts facts;
+    validate::ReferenceFacts facts;
     for (std::size_t at = 0; at < first.size(); at += second.size()) {
       second.resize(std::min(piece_bytes, first.size() - at));
       sets_[0][i]->read(at, second);
-      facts.add(sort_out(argument.layout.dtype, first.subspan(at, second.size()), second));
+      facts.add(validate::sort_out(argument.layout.dtype, first.subspan(at, second.size()), second));
     }
     require_written(name_of(job_.reference), argument.layout.name, facts);
     require_numbers(argument.layout.name, facts.count, facts.nans);
@@ -92,11 +94,12 @@ void BenchSession::judge_reference_launch(const std::function<void()>& launch) {
   }
 }
 
-std::string small_change_warning(const ReferencePlan& reference, const TestArgument& argument) {
-  const ArgumentLayout& layout = argument.layout;
-  if (layout.role != ArgRole::inout || argument.expected.bytes().empty() || layout.elements() == 0) return {};
-  const Comparison comparison = compare(layout.name, layout.dtype, argument.pristine.bytes(), argument.expected.bytes(),
-                                        layout.shape, argument.tolerance);
+std::string small_change_warning(const ipc::ReferencePlan& reference, const TestArgument& argument) {
+  const validate::ArgumentLayout& layout = argument.layout;
+  if (layout.role != spec::ArgRole::inout || argument.expected.bytes().empty() || layout.elements() == 0) return {};
+  const validate::Comparison comparison =
+      validate::compare(layout.name, layout.dtype, argument.pristine.bytes(), argument.expected.bytes(), layout.shape,
+                        argument.tolerance);
   if (!comparison.passed) return {};
   return fmt::format(
       "{}{}{} changes '{}' by less than the tolerance (rtol {:g}, atol {:g}), so a kernel that does nothing would "
@@ -108,10 +111,10 @@ std::string small_change_warning(const ReferencePlan& reference, const TestArgum
 
 void BenchSession::judge_given_outputs() {
   for (TestArgument& argument : arguments_) {
-    if (argument.layout.role == ArgRole::in || argument.expected.bytes().empty()) continue;
-    const ReferenceFacts facts = sort_out(argument.layout.dtype, argument.expected.writable());
+    if (argument.layout.role == spec::ArgRole::in || argument.expected.bytes().empty()) continue;
+    const validate::ReferenceFacts facts = validate::sort_out(argument.layout.dtype, argument.expected.writable());
     require_numbers(argument.layout.name, facts.count, facts.nans);
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -8,7 +8,7 @@
 
 #include "core/measure/statistics.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 
 namespace {
 constexpr int late_retakes = 2;
@@ -20,18 +20,18 @@ constexpr double apart_target_ms = 0.04;
 constexpr double most_apart = 8;
 }  // namespace
 
-Sampler::Sampler(Program& program, Plan plan) : program_(program), plan_(std::move(plan)) {}
+Sampler::Sampler(measure::Program& program, Plan plan) : program_(program), plan_(std::move(plan)) {}
 
 void Sampler::warm_up(int launches) {
   const bool itself = program_.times_itself();
   const bool together = plan_.flush_bytes == 0 && !plan_.restore && !itself;
   const bool timed_last = !together && !itself && spent_ms_ == 0;  // it tells how long a launch is, if none has
   for (int i = 0; i < launches; ++i) {
-    const Sample sample = take(1, timed_last && i + 1 == launches);
+    const measure::Sample sample = take(1, timed_last && i + 1 == launches);
     if (timed_last) spent_ms_ = sample.time_ms;
   }
   if (together)
-    launches_ = launches_per_span(take(1, true).time_ms);
+    launches_ = measure::launches_per_span(take(1, true).time_ms);
   else if (spent_ms_ > 0 && !itself)
     spans_ = static_cast<int>(std::clamp(std::ceil(apart_target_ms / spent_ms_), 1.0, most_apart));
 }
@@ -39,7 +39,7 @@ void Sampler::warm_up(int launches) {
 double Sampler::sample_ms() {
   double sum_ms = 0;
   for (int span = 0; span < spans_; ++span) {
-    Sample sample = take_awake();
+    measure::Sample sample = take_awake();
     for (int i = 0; sample.late && i < late_retakes; ++i) sample = take_awake();
     overhead_ms_ = sample.overhead_ms;
     if (sample.clock_mhz > 0) clocks_mhz_.push_back(sample.clock_mhz);
@@ -52,10 +52,10 @@ double Sampler::sample_ms() {
 }
 
 /// A timed span during which the clock ran and the process did not says nothing.
-Sample Sampler::take_awake() {
+measure::Sample Sampler::take_awake() {
   for (int left = suspended_retakes;; --left) {
     const std::uint64_t before = plan_.suspensions();
-    Sample sample = take(launches_, true);
+    measure::Sample sample = take(launches_, true);
     if (plan_.suspensions() == before || left == 0) return sample;
   }
 }
@@ -68,24 +68,24 @@ void Sampler::run_on(int launches) {
   for (int i = 0; i < launches; ++i) take(1, false);
 }
 
-Sample Sampler::take(int launches, bool timed) {
-  std::vector<std::span<const KernelArgument>> turns;
+measure::Sample Sampler::take(int launches, bool timed) {
+  std::vector<std::span<const measure::KernelArgument>> turns;
   for (int i = 0; i < launches; ++i) {
     const std::size_t set = next_++ % plan_.sets.size();
     if (plan_.restore) plan_.restore(set);
     turns.emplace_back(plan_.sets[set]);
   }
-  RunOptions options{turns.front(), timed, timed ? plan_.flush_bytes : 0};
+  measure::RunOptions options{turns.front(), timed, timed ? plan_.flush_bytes : 0};
   options.more = std::span(turns).subspan(1);
   return program_.run(options);
 }
 
-Telemetry Sampler::telemetry() const {
-  Telemetry telemetry;
-  telemetry.clock_mhz = summarize(clocks_mhz_).median;
+measure::Telemetry Sampler::telemetry() const {
+  measure::Telemetry telemetry;
+  telemetry.clock_mhz = measure::summarize(clocks_mhz_).median;
   telemetry.overhead_ms = overhead_ms_;
   telemetry.launches = launches_ * spans_;
   return telemetry;
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -10,21 +10,21 @@
 #include "core/measure/device.hpp"
 #include "core/measure/telemetry.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 
 /// Single-threaded; borrows the program and the buffers. Exceptions of the program pass through.
 class Sampler {
  public:
   struct Plan {
     /// One argument list for each set of buffers; launches take turns. At least one.
-    std::vector<std::vector<KernelArgument>> sets;
+    std::vector<std::vector<measure::KernelArgument>> sets;
     std::size_t flush_bytes = 0;  ///< overwritten ahead of every sample
     std::function<void(std::size_t)>
         restore;  ///< puts a set's in-place arguments right before its launch; may be empty
     /// Differs between two calls where this process was suspended in between (base/suspension.hpp).
-    std::function<std::uint64_t()> suspensions = xtune::suspensions;
+    std::function<std::uint64_t()> suspensions = xtune::base::suspensions;
   };
-  Sampler(Program& program, Plan plan);
+  Sampler(measure::Program& program, Plan plan);
 
   /// That many launches, whose times do not count. Where neither a flush nor in-place arguments keep launches apart,
   /// one more tells how many a sample takes; else a kernel below 40 us is launched up to eight times for a sample, each
@@ -44,13 +44,13 @@ class Sampler {
   const std::vector<std::vector<double>>& reported() const noexcept { return reported_; }
 
   /// Of the samples so far: clock, overhead, launches.
-  Telemetry telemetry() const;
+  measure::Telemetry telemetry() const;
 
  private:
-  Sample take(int launches, bool timed);
-  Sample take_awake();
+  measure::Sample take(int launches, bool timed);
+  measure::Sample take_awake();
 
-  Program& program_;
+  measure::Program& program_;
   Plan plan_;
   std::size_t next_ = 0;  ///< whose turn it is
   int launches_ = 1;      ///< within a span
@@ -61,4 +61,4 @@ class Sampler {
   std::vector<std::vector<double>> reported_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::worker

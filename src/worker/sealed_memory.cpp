@@ -10,13 +10,14 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 
 SealedMemory::SealedMemory(std::size_t bytes) : size_(bytes) {
   void* memory =
       mmap(nullptr, std::max<std::size_t>(bytes, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    throw Error(ErrorKind::unavailable, "not enough memory for " + human_bytes(bytes) + " of test data on this host");
+    throw Error(ErrorKind::unavailable,
+                "not enough memory for " + base::human_bytes(bytes) + " of test data on this host");
   data_ = static_cast<std::byte*>(memory);
 }
 
@@ -38,4 +39,4 @@ void SealedMemory::seal() noexcept {
   if (data_) mprotect(data_, std::max<std::size_t>(size_, 1), PROT_READ);
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

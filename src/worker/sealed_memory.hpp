@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-namespace xtune {
+namespace xtune::worker {
 
 /// Owns whole pages of its own. Movable, not copyable.
 class SealedMemory {
@@ -25,4 +25,4 @@ class SealedMemory {
   std::size_t size_ = 0;
 };
 
-}  // namespace xtune
+}  // namespace xtune::worker

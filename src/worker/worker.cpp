@@ -35,7 +35,7 @@
 #include "worker/memory_watch.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 namespace {
 
 // A worker stuck in a compiler or a kernel never reads its pipe again, so a thread of its own watches for the driver's
@@ -49,7 +49,7 @@ void die_with_driver(int in) {
       if (watched.revents & (POLLHUP | POLLERR | POLLNVAL)) {
         // The loop's own reader may be about to see the end of the pipe and leave in good order.
         std::this_thread::sleep_for(std::chrono::seconds(1));
-        for (const int child : children_of(getpid())) kill_tree(child);
+        for (const int child : base::children_of(getpid())) base::kill_tree(child);
         if (getpgrp() == getpid()) kill(0, SIGKILL);
         _exit(1);
       }
@@ -94,32 +94,32 @@ double cpu_seconds() {
 std::uint64_t peak_bytes() {
   rusage children{};
   getrusage(RUSAGE_CHILDREN, &children);
-  return peak_memory_bytes() + static_cast<std::uint64_t>(children.ru_maxrss) * 1024;
+  return base::peak_memory_bytes() + static_cast<std::uint64_t>(children.ru_maxrss) * 1024;
 }
 
 /// Answers every message with handle's result; an Error is sent back, and the loop goes on.
 /// crash_ends: an answer of outcome crashed is the last one, for the fault is in this very process.
 template <class Handle>
 int serve(const Channel& channel, Handle handle, bool crash_ends) {
-  write_message(channel.out, worker_greeting());
-  while (const auto message = read_message(channel.in)) {
+  ipc::write_message(channel.out, ipc::worker_greeting());
+  while (const auto message = ipc::read_message(channel.in)) {
     nlohmann::json answer;
     try {
       answer = handle(*message);
-    } catch (const ToolchainChanged& error) {
-      answer = error_to_json(error.kind(), error.what());
+    } catch (const build::ToolchainChanged& error) {
+      answer = ipc::error_to_json(error.kind(), error.what());
       answer["toolchain_changed"] = true;
-    } catch (const MissingArtifact& error) {
-      answer = error_to_json(error);
+    } catch (const ipc::MissingArtifact& error) {
+      answer = ipc::error_to_json(error);
     } catch (const Error& error) {
-      answer = error_to_json(error.kind(), error.what());
+      answer = ipc::error_to_json(error.kind(), error.what());
     } catch (const nlohmann::json::exception& error) {
-      answer =
-          error_to_json(ErrorKind::io, std::string("malformed message between driver and worker: ") + error.what());
+      answer = ipc::error_to_json(ErrorKind::io,
+                                  std::string("malformed message between driver and worker: ") + error.what());
     } catch (const std::bad_alloc&) {
-      answer = error_to_json(ErrorKind::unavailable, "the worker ran out of memory");
+      answer = ipc::error_to_json(ErrorKind::unavailable, "the worker ran out of memory");
     }
-    write_message(channel.out, answer);
+    ipc::write_message(channel.out, answer);
     // After a kernel fault the device is lost to this process, and tidying up may block for ever.
     if (crash_ends && answer.value("outcome", "") == to_string(Outcome::crashed)) _exit(0);
   }
@@ -129,23 +129,23 @@ int serve(const Channel& channel, Handle handle, bool crash_ends) {
 class CompileHandler {
  public:
   nlohmann::json operator()(const nlohmann::json& message) {
-    const CompileJob job = compile_job_from_json(message);
-    CompileAnswer answer;
-    ArtifactCache cache(job.cache);
+    const ipc::CompileJob job = ipc::compile_job_from_json(message);
+    ipc::CompileAnswer answer;
+    build::ArtifactCache cache(job.cache);
     // The image too: an entry whose image is missing or damaged must not pass for compiled.
     auto found = cache.find(job.key, job.request.toolchain);
     if (!found && !job.scratch.empty())
-      found = ArtifactCache(scratch_cache(job.scratch)).find(job.key, job.request.toolchain);
+      found = build::ArtifactCache(ipc::scratch_cache(job.scratch)).find(job.key, job.request.toolchain);
     if (found) {
       cache.mark_used(job.key);
-      if (job.keep_in_scratch) ArtifactCache(scratch_cache(job.scratch)).insert(*found, job.request);
+      if (job.keep_in_scratch) build::ArtifactCache(ipc::scratch_cache(job.scratch)).insert(*found, job.request);
       answer.artifact = std::move(*found);
       answer.artifact.image.clear();
       answer.cached = true;
-      return to_json(answer);
+      return ipc::to_json(answer);
     }
     const double start_s = cpu_seconds();
-    const std::int64_t start_ns = system_clock().now_ns();
+    const std::int64_t start_ns = base::system_clock().now_ns();
     try {
       answer.artifact = compile(job);
       answer.artifact.key = job.key;
@@ -153,45 +153,45 @@ class CompileHandler {
       insert(cache, job, answer);
       answer.log = answer.artifact.log;
       answer.artifact.image.clear();
-    } catch (const CandidateFailure& failure) {
+    } catch (const build::CandidateFailure& failure) {
       answer.outcome = failure.outcome();
-      answer.lack = lack_of(failure);
+      answer.lack = build::lack_of(failure);
       answer.message = failure.what();
       answer.log = failure.log();
     } catch (const std::bad_alloc&) {
       // The limit is each worker's own, so that one configuration exhausts it for nobody else. Whether it was the
       // limit, or the machine had no more, the driver knows.
       answer.outcome = Outcome::crashed;
-      answer.lack = Lack::memory;
+      answer.lack = build::Lack::memory;
       answer.message = "the compiler ran out of memory";
     }
     // A refusal takes its time too, which its toolchain does not tell.
     if (answer.outcome != Outcome::ok)
-      answer.artifact.compile_s = static_cast<double>(system_clock().now_ns() - start_ns) * 1e-9;
+      answer.artifact.compile_s = static_cast<double>(base::system_clock().now_ns() - start_ns) * 1e-9;
     answer.cpu_s = cpu_seconds() - start_s;
     answer.peak_bytes = peak_bytes();
-    return to_json(answer);
+    return ipc::to_json(answer);
   }
 
  private:
   /// A store that is full, read-only or somebody else's costs the run its memory, not its result.
-  static void insert(ArtifactCache& cache, const CompileJob& job, CompileAnswer& answer) {
-    if (job.keep_in_scratch) ArtifactCache(scratch_cache(job.scratch)).insert(answer.artifact, job.request);
+  static void insert(build::ArtifactCache& cache, const ipc::CompileJob& job, ipc::CompileAnswer& answer) {
+    if (job.keep_in_scratch) build::ArtifactCache(ipc::scratch_cache(job.scratch)).insert(answer.artifact, job.request);
     try {
       cache.insert(answer.artifact, job.request);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::io || job.scratch.empty()) throw;
-      ArtifactCache(scratch_cache(job.scratch)).insert(answer.artifact, job.request);
+      build::ArtifactCache(ipc::scratch_cache(job.scratch)).insert(answer.artifact, job.request);
       answer.warning = error.what();
     }
   }
 
-  Artifact compile(const CompileJob& job) {
+  build::Artifact compile(const ipc::CompileJob& job) {
     auto& slot = toolchains_[job.backend];
-    if (!slot) slot = make_backend(job.backend)->open_toolchain();
-    return compile_checked(*slot, job.request);
+    if (!slot) slot = backend::make_backend(job.backend)->open_toolchain();
+    return build::compile_checked(*slot, job.request);
   }
-  std::map<std::string, std::unique_ptr<Toolchain>> toolchains_;
+  std::map<std::string, std::unique_ptr<build::Toolchain>> toolchains_;
 };
 
 class BenchHandler {
@@ -199,26 +199,26 @@ class BenchHandler {
   explicit BenchHandler(int out) : out_(out) {}
   nlohmann::json operator()(const nlohmann::json& message) {
     if (message.at("do") == "open") {
-      open(open_job_from_json(message));
+      open(ipc::open_job_from_json(message));
       return {{"opened", true}};
     }
     if (!session_) throw Error(ErrorKind::io, "the bench worker was asked to measure before it was given a problem");
     if (message.at("do") == "reference") {
       session_->prepare_reference();
-      return {{"prepared", true}, {warnings_member, session_->warnings()}};
+      return {{"prepared", true}, {ipc::warnings_member, session_->warnings()}};
     }
     session_->prepare_reference();
-    const std::vector<int> earlier = children_of(getpid());
+    const std::vector<int> earlier = base::children_of(getpid());
     const bool rounds = message.at("do") == "rounds";
     const Watching watching(*this, rounds);
-    const ThreadStates before = watch_ ? thread_states() : ThreadStates();
+    const base::ThreadStates before = watch_ ? base::thread_states() : base::ThreadStates();
     nlohmann::json answer =
-        rounds ? measure_rounds(message, before) : to_json(session_->bench(bench_job_from_json(message)));
-    kill_children_but(earlier, stray_wait_s);  // a kernel's own, which would disturb the next one
-    if (!before.empty() && any_rescheduled(before, thread_states())) answer[worn_member] = true;
+        rounds ? measure_rounds(message, before) : ipc::to_json(session_->bench(ipc::bench_job_from_json(message)));
+    base::kill_children_but(earlier, stray_wait_s);  // a kernel's own, which would disturb the next one
+    if (!before.empty() && base::any_rescheduled(before, base::thread_states())) answer[ipc::worn_member] = true;
     const std::uint64_t arguments = session_->host_bytes();
-    if (watch_ && held_memory_bytes() > first_bytes_ + arguments + arguments / 4 + left_behind_bytes)
-      answer[worn_member] = true;
+    if (watch_ && base::held_memory_bytes() > first_bytes_ + arguments + arguments / 4 + left_behind_bytes)
+      answer[ipc::worn_member] = true;
     return answer;
   }
 
@@ -229,8 +229,8 @@ class BenchHandler {
     Watching(BenchHandler& service, bool rounds) : watch(service.watch_.get()) {
       if (!watch) return;
       service.rounds_ = rounds;
-      service.limit_bytes_ = available_memory_bytes() / 2;
-      service.before_bytes_ = held_memory_bytes();
+      service.limit_bytes_ = base::available_memory_bytes() / 2;
+      service.before_bytes_ = base::held_memory_bytes();
       watch->begin(service.before_bytes_ + service.limit_bytes_);
     }
     ~Watching() {
@@ -240,51 +240,53 @@ class BenchHandler {
   };
 
   /// Where one of the kernels changed how its threads are scheduled, the others ran on them, too.
-  nlohmann::json measure_rounds(const nlohmann::json& message, const ThreadStates& before) {
-    RoundsAnswer answer = session_->measure_rounds(rounds_job_from_json(message));
-    if (any_rescheduled(before, thread_states()))
+  nlohmann::json measure_rounds(const nlohmann::json& message, const base::ThreadStates& before) {
+    ipc::RoundsAnswer answer = session_->measure_rounds(ipc::rounds_job_from_json(message));
+    if (base::any_rescheduled(before, base::thread_states()))
       answer.taints.emplace_back("a kernel changed the priority or affinity of threads that ran others");
-    return to_json(answer);
+    return ipc::to_json(answer);
   }
 
   /// Answers in place of the kernel, which may never return, and ends this process.
   void end_for_memory(std::uint64_t held_bytes) {
-    const std::uint64_t taken = held_bytes - std::min(before_bytes_, held_bytes), total = machine_memory_bytes();
-    const Lack lack = lack_behind_memory_limit(taken, total);
+    const std::uint64_t taken = held_bytes - std::min(before_bytes_, held_bytes), total = base::machine_memory_bytes();
+    const build::Lack lack = build::lack_behind_memory_limit(taken, total);
     const std::string message =
-        lack == Lack::none
+        lack == build::Lack::none
             ? fmt::format(
                   "the kernel took {} of memory beside its arguments, more than half of all that the machine has ({}), "
                   "and was stopped",
-                  human_bytes(taken), human_bytes(total))
+                  base::human_bytes(taken), base::human_bytes(total))
             : fmt::format(
                   "the kernel took more than {} of memory beside its arguments, half of what was free then, and "
                   "was stopped",
-                  human_bytes(limit_bytes_));
-    BenchAnswer answer;
-    RoundsAnswer of_rounds;
+                  base::human_bytes(limit_bytes_));
+    ipc::BenchAnswer answer;
+    ipc::RoundsAnswer of_rounds;
     answer.outcome = of_rounds.outcome = Outcome::crashed;
     answer.lack = of_rounds.lack = lack;
     answer.stage = "run";
     answer.message = of_rounds.message = message;
-    write_message(out_, rounds_ ? to_json(of_rounds) : to_json(answer));
-    for (const int child : children_of(getpid())) kill_tree(child);
+    ipc::write_message(out_, rounds_ ? ipc::to_json(of_rounds) : ipc::to_json(answer));
+    for (const int child : base::children_of(getpid())) base::kill_tree(child);
     if (getpgrp() == getpid()) kill(0, SIGKILL);
     _exit(1);
   }
 
-  void open(OpenJob job) {
+  void open(ipc::OpenJob job) {
     session_.reset();
     if (!device_) {
-      device_ = make_backend(job.backend)->open_device(job.device);
-      first_bytes_ = held_memory_bytes();
+      device_ = backend::make_backend(job.backend)->open_device(job.device);
+      first_bytes_ = base::held_memory_bytes();
       // Programs are other processes.
-      if (is_cpu(device_->info()) && find_backend_facts(device_->info().backend)->source != SourceKind::program)
-        watch_ = std::make_unique<MemoryWatch>(held_memory_bytes, [this](std::uint64_t held) { end_for_memory(held); });
+      if (device::is_cpu(device_->info()) &&
+          device::find_backend_facts(device_->info().backend)->source != device::SourceKind::program)
+        watch_ = std::make_unique<MemoryWatch>(base::held_memory_bytes,
+                                               [this](std::uint64_t held) { end_for_memory(held); });
     }
-    session_ = std::make_unique<BenchSession>(*device_, std::move(job), awake_clock());
+    session_ = std::make_unique<BenchSession>(*device_, std::move(job), base::awake_clock());
   }
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<measure::Device> device_;
   std::unique_ptr<BenchSession> session_;
   const int out_;
   std::uint64_t first_bytes_ = 0;   ///< held before any problem was opened
@@ -316,7 +318,7 @@ int sanitized_bench_worker(int in, int out) {
 int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes) {
   const Channel channel = open_channel(in, out);
 #ifndef XTUNE_SANITIZED  // sanitizers map terabytes of shadow memory
-  if (memory_limit_bytes > 0) limit_address_space(memory_limit_bytes);
+  if (memory_limit_bytes > 0) base::limit_address_space(memory_limit_bytes);
 #else
   (void)memory_limit_bytes;
 #endif
@@ -326,10 +328,10 @@ int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes) {
 int bench_worker_main(int in, int out, bool sanitize) {
   if (sanitize) return sanitized_bench_worker(in, out);
   const Channel channel = open_channel(in, out);
-  adopt_orphans();
-  const SuspensionWatch watch;
-  count_continue_signals();
+  base::adopt_orphans();
+  const base::SuspensionWatch watch;
+  base::count_continue_signals();
   return serve(channel, BenchHandler(channel.out), true);
 }
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -6,7 +6,7 @@
 
 #include "core/target/inventory.hpp"
 
-namespace xtune {
+namespace xtune::worker {
 
 /// Reads messages from fd in, writes answers to fd out, until in ends; returns the process's exit code. The loops own
 /// the process: they point standard output at standard error, so that a kernel's or compiler's printing cannot break
@@ -16,8 +16,8 @@ int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes);
 int bench_worker_main(int in, int out, bool sanitize);
 
 /// Asks a backend in this process, which initialises its driver. Never throws for what is absent.
-BackendState probe_backend(const std::string& name);
+target::BackendState probe_backend(const std::string& name);
 /// Prints one line of JSON: what a backend finds on this machine (core/target/inventory.hpp reads it).
 int probe_worker_main(const std::string& backend);
 
-}  // namespace xtune
+}  // namespace xtune::worker

@@ -21,8 +21,8 @@ using nlohmann::json;
 using test::has;
 
 struct Cli {
-  TemporaryDirectory folder;
-  Environment env;
+  base::TemporaryDirectory folder;
+  base::Environment env;
 
   Cli() {
     fs::create_directories(path("tmp"));
@@ -41,18 +41,18 @@ struct Cli {
     return path(name);
   }
 
-  CommandResult command(std::vector<std::string> argv) const {
-    CommandOptions options;
+  base::CommandResult command(std::vector<std::string> argv) const {
+    base::CommandOptions options;
     options.env = env;
     options.timeout_ms = 120'000;
-    return run_command(argv, options);
+    return base::run_command(argv, options);
   }
-  CommandResult xtune(std::vector<std::string> arguments) const {
+  base::CommandResult xtune(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), XTUNE_PROGRAM);
     return command(std::move(arguments));
   }
   /// `xtune run SPEC --backend host --format json ...`.
-  CommandResult run(const std::string& spec, const std::vector<std::string>& more = {}) const {
+  base::CommandResult run(const std::string& spec, const std::vector<std::string>& more = {}) const {
     return xtune(run_arguments(spec, more));
   }
   static std::vector<std::string> run_arguments(const std::string& spec, const std::vector<std::string>& more) {
@@ -126,7 +126,7 @@ struct Cli {
 };
 
 /// JSON alone on standard output: anything else fails the parse.
-inline json parsed(const CommandResult& result) {
+inline json parsed(const base::CommandResult& result) {
   INFO("stdout: " << result.stdout_text << "\nstderr: " << result.stderr_text);
   json value = json::parse(result.stdout_text, nullptr, false);
   REQUIRE_FALSE(value.is_discarded());
@@ -152,21 +152,21 @@ inline std::vector<int> children_of(int parent) {
 
 /// A program that runs while the test looks on.
 struct Running {
-  EventLoop loop;
+  base::EventLoop loop;
   std::string out, err;
   int exit_code = -1, signal = 0;
   bool ended = false;
-  Subprocess process;
+  base::Subprocess process;
 
   Running(const Cli& cli, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), XTUNE_PROGRAM);
-    SubprocessOptions options;
+    base::SubprocessOptions options;
     options.argv = std::move(arguments);
     options.env = cli.env;
     options.on_stdout = [this](std::string_view bytes) { out += bytes; };
     options.on_stderr = [this](std::string_view bytes) { err += bytes; };
     options.on_exit = [this](int code, int by) { exit_code = code, signal = by, ended = true; };
-    process = Subprocess(loop, std::move(options));
+    process = base::Subprocess(loop, std::move(options));
   }
   /// Looks every 2 ms until `done` holds; false when the program ended or a minute passed before.
   bool wait_until(const std::function<bool()>& done) {

@@ -4,6 +4,8 @@
 
 #include "cli.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 using namespace xtune::cli_test;
 

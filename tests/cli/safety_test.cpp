@@ -8,6 +8,8 @@
 
 #include "cli/cli.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 using namespace xtune::cli_test;
 

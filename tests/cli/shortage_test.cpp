@@ -7,6 +7,8 @@
 #include "cli/cli.hpp"
 #include "fakes/limited_directory.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 using namespace xtune::cli_test;
 

@@ -9,6 +9,11 @@
 #include "core/validate/inputs.hpp"
 #include "suite.hpp"
 
+using namespace xtune::build;
+using namespace xtune::measure;
+using namespace xtune::spec;
+using namespace xtune::validate;
+
 using namespace xtune;
 using namespace xtune::conformance;
 
@@ -19,7 +24,7 @@ std::uint64_t address_of(Buffer& buffer) { return reinterpret_cast<std::uintptr_
 std::vector<CheckResult> check(const Target& t, const Artifact& kernel, const std::vector<CheckItem>& items) {
   const auto table = upload(t, items);
   const auto results = upload(t, std::vector<CheckResult>(items.size()));
-  run(t, kernel, {{3, static_cast<std::uint32_t>(items.size()), 1}, {check_kernel::block_threads, 1, 1}},
+  run(t, kernel, {{3, static_cast<std::uint32_t>(items.size()), 1}, {validate::check_kernel::block_threads, 1, 1}},
       arguments(table, results));
   return download<CheckResult>(*results);
 }

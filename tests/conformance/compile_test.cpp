@@ -4,6 +4,8 @@
 #include "support/text.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::build;
+
 using namespace xtune;
 using namespace xtune::conformance;
 using namespace xtune::test;

@@ -6,6 +6,9 @@
 #include "suite.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::device;
+using namespace xtune::measure;
+
 using namespace xtune;
 using namespace xtune::conformance;
 

@@ -7,6 +7,11 @@
 #include "core/device/backend_facts.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::backend;
+using namespace xtune::build;
+using namespace xtune::device;
+using namespace xtune::measure;
+
 #ifdef XTUNE_SANITIZED
 // The suite asks for more memory than there is, and wants to be told.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }

@@ -15,8 +15,8 @@ namespace xtune::conformance {
 /// A backend with an architecture to compile for; with a device when the architecture is the device's own.
 struct Target {
   std::string backend, arch;
-  Toolchain* toolchain;
-  Device* device;  ///< nullptr: the test's compile-only half runs
+  build::Toolchain* toolchain;
+  measure::Device* device;  ///< nullptr: the test's compile-only half runs
 };
 
 /// Every registered backend: its device where there is one, and the architectures it must compile for anywhere. A
@@ -36,41 +36,43 @@ void on_each_target(const char* title, void (*test)(const Target&));
 #define CONFORMANCE_TEST(title) CONFORMANCE_TEST_NAMED(CONFORMANCE_PASTE(conformance_, __COUNTER__), title)
 
 /// A request for this target that finds portable.cuh; the source is named "kernel.cu".
-CompileRequest request_for(const Target& t, const std::string& source, const std::string& entry);
+build::CompileRequest request_for(const Target& t, const std::string& source, const std::string& entry);
 /// Compiles it; on failure the test fails with the log.
-Artifact compile(const Target& t, const std::string& source, const std::string& entry);
-Artifact compile(const Target& t, const CompileRequest& request);
+build::Artifact compile(const Target& t, const std::string& source, const std::string& entry);
+build::Artifact compile(const Target& t, const build::CompileRequest& request);
 /// The failure that this must end in; the test fails when it does not.
-CandidateFailure failing_compile(const Target& t, const CompileRequest& request);
+build::CandidateFailure failing_compile(const Target& t, const build::CompileRequest& request);
 
 using fakes::download;
 template <class T>
-std::unique_ptr<Buffer> upload(const Target& t, const std::vector<T>& values) {
+std::unique_ptr<measure::Buffer> upload(const Target& t, const std::vector<T>& values) {
   return fakes::upload(*t.device, values);
 }
 
 template <class T>
-KernelArgument argument(T value) {
+measure::KernelArgument argument(T value) {
   return fakes::scalar(value);
 }
-inline KernelArgument argument(const std::unique_ptr<Buffer>& buffer) { return buffer.get(); }
+inline measure::KernelArgument argument(const std::unique_ptr<measure::Buffer>& buffer) { return buffer.get(); }
 
 /// Arguments in kernel order, as an initialiser: arguments(a, b, 3).
 template <class... A>
-std::vector<KernelArgument> arguments(const A&... values) {
+std::vector<measure::KernelArgument> arguments(const A&... values) {
   return {argument(values)...};
 }
 
-Sample run(Program& program, const std::vector<KernelArgument>& values, std::size_t flush_bytes = 0, bool timed = true);
+measure::Sample run(measure::Program& program, const std::vector<measure::KernelArgument>& values,
+                    std::size_t flush_bytes = 0, bool timed = true);
 /// Loads and runs once.
-void run(const Target& t, const Artifact& artifact, const Launch& launch, const std::vector<KernelArgument>& values);
+void run(const Target& t, const build::Artifact& artifact, const device::Launch& launch,
+         const std::vector<measure::KernelArgument>& values);
 
 /// The outcome of the CandidateFailure that this throws; ok when it throws none.
 template <class Action>
 Outcome outcome_of(const Action& action, std::string* message = nullptr) {
   try {
     action();
-  } catch (const CandidateFailure& failure) {
+  } catch (const build::CandidateFailure& failure) {
     if (message) *message = failure.what();
     return failure.outcome();
   }

@@ -18,11 +18,11 @@
 namespace xtune::testing {
 
 struct Gpu {
-  std::unique_ptr<Device> device;
-  std::unique_ptr<Toolchain> toolchain;
+  std::unique_ptr<measure::Device> device;
+  std::unique_ptr<build::Toolchain> toolchain;
 
-  Artifact compile(const std::string& source, const std::string& entry = "k") const {
-    CompileRequest request;
+  build::Artifact compile(const std::string& source, const std::string& entry = "k") const {
+    build::CompileRequest request;
     request.source_name = "k.cu";
     request.source = source;
     request.entry = entry;
@@ -34,10 +34,10 @@ struct Gpu {
 /// Runs the check on the first device of every GPU backend; says so where there is none.
 inline void for_each_gpu(const std::function<void(Gpu&)>& check) {
   bool any = false;
-  for (const std::string& name : backend_names()) {
+  for (const std::string& name : device::backend_names()) {
     if (name == "host") continue;
-    auto backend = make_backend(name);
-    const DeviceList list = backend->list_devices();
+    auto backend = backend::make_backend(name);
+    const backend::DeviceList list = backend->list_devices();
     if (list.devices.empty()) {
       MESSAGE("skipped: no " << name << " device: " << list.reason);
       continue;
@@ -51,15 +51,15 @@ inline void for_each_gpu(const std::function<void(Gpu&)>& check) {
 }
 
 template <class T>
-ScalarArgument scalar(T value) {
-  ScalarArgument argument;
+measure::ScalarArgument scalar(T value) {
+  measure::ScalarArgument argument;
   std::memcpy(argument.bytes.data(), &value, sizeof(value));
   argument.size = sizeof(value);
   return argument;
 }
 
-inline Launch launch_of(std::uint32_t grid, std::uint32_t block, std::uint32_t shared = 0) {
-  Launch launch;
+inline device::Launch launch_of(std::uint32_t grid, std::uint32_t block, std::uint32_t shared = 0) {
+  device::Launch launch;
   launch.grid = {grid, 1, 1};
   launch.block = {block, 1, 1};
   launch.shared_bytes = shared;
@@ -70,7 +70,7 @@ template <class Call>
 Outcome outcome_of(Call call) {
   try {
     call();
-  } catch (const CandidateFailure& failure) {
+  } catch (const build::CandidateFailure& failure) {
     MESSAGE(failure.what());
     return failure.outcome();
   }

@@ -12,7 +12,7 @@
 namespace xtune::fakes {
 
 template <class T>
-std::unique_ptr<Buffer> upload(Device& device, const std::vector<T>& values) {
+std::unique_ptr<measure::Buffer> upload(measure::Device& device, const std::vector<T>& values) {
   auto buffer = device.allocate(values.size() * sizeof(T));
   buffer->write(0, std::as_bytes(std::span(values)));
   return buffer;
@@ -20,16 +20,16 @@ std::unique_ptr<Buffer> upload(Device& device, const std::vector<T>& values) {
 
 /// All of it.
 template <class T>
-std::vector<T> download(Buffer& buffer) {
+std::vector<T> download(measure::Buffer& buffer) {
   std::vector<T> values(buffer.size() / sizeof(T));
   buffer.read(0, std::as_writable_bytes(std::span(values)));
   return values;
 }
 
 template <class T>
-KernelArgument scalar(T value) {
+measure::KernelArgument scalar(T value) {
   static_assert(std::is_arithmetic_v<T>);
-  ScalarArgument scalar;
+  measure::ScalarArgument scalar;
   std::memcpy(scalar.bytes.data(), &value, sizeof value);
   scalar.size = sizeof value;
   return scalar;

@@ -12,18 +12,18 @@ namespace xtune::fakes {
 
 /// f32 alone is compared.
 inline double check_kernel_of_f32(const FakeLaunch& call) {
-  const auto* const items = call.buffer<CheckItem>(0);
-  auto* const results = reinterpret_cast<CheckResult*>(call.scalar<std::uint64_t>(0));
+  const auto* const items = call.buffer<validate::CheckItem>(0);
+  auto* const results = reinterpret_cast<validate::CheckResult*>(call.scalar<std::uint64_t>(0));
   for (std::uint32_t row = 0; row < call.launch.grid[1]; ++row) {
-    const CheckItem& item = items[row];
+    const validate::CheckItem& item = items[row];
     auto* const to = reinterpret_cast<std::byte*>(item.address);
     const auto* const from = reinterpret_cast<const std::byte*>(item.other);
-    if (item.operation == CheckItem::add_up) results[row].sum += checksum({to, item.bytes});
-    if (item.operation == CheckItem::copy) std::memcpy(to, from, item.bytes);
-    if (item.operation == CheckItem::fill)
+    if (item.operation == validate::CheckItem::add_up) results[row].sum += validate::checksum({to, item.bytes});
+    if (item.operation == validate::CheckItem::copy) std::memcpy(to, from, item.bytes);
+    if (item.operation == validate::CheckItem::fill)
       for (std::uint64_t i = 0; i < item.bytes; ++i)
         std::memcpy(to + i, reinterpret_cast<const char*>(&item.other) + i % 8, 1);
-    if (item.operation != CheckItem::compare) continue;
+    if (item.operation != validate::CheckItem::compare) continue;
     for (std::uint64_t i = 0; i < item.bytes; i += sizeof(float)) {
       if (std::memcmp(to + i, from + i, sizeof(float)) == 0) continue;
       float got, want;

@@ -5,7 +5,7 @@
 
 namespace xtune::fakes {
 
-class FakeClock final : public Clock {
+class FakeClock final : public base::Clock {
  public:
   std::int64_t now_ns() override { return ns_; }
   std::int64_t unix_time_ms() override { return 1'700'000'000'000 + ns_ / 1'000'000; }

@@ -21,10 +21,10 @@ struct FakeMemory {
   std::size_t allocations = 0;
   std::size_t written_bytes = 0, read_bytes = 0;  ///< by Buffer::write and Buffer::read
   std::optional<std::size_t> left_bytes;          ///< unset: enough
-  std::vector<Buffer*> live;
+  std::vector<measure::Buffer*> live;
 };
 
-class FakeBuffer final : public Buffer {
+class FakeBuffer final : public measure::Buffer {
  public:
   FakeBuffer(std::size_t bytes, FakeMemory& memory) : memory_(bytes, std::byte{0x5C}), all_(memory) {
     if (all_.left_bytes && *all_.left_bytes < bytes) throw Error(ErrorKind::unavailable, "out of memory");
@@ -66,12 +66,12 @@ class FakeBuffer final : public Buffer {
 /// What a kernel function sees of its launch.
 struct FakeLaunch {
   std::string key;  ///< of the artifact
-  Launch launch;
+  device::Launch launch;
   bool timed = false;
   std::size_t flush_bytes = 0;
   int number = 0;  ///< counts the program's launches from 0
-  std::vector<Buffer*> buffers;
-  std::vector<ScalarArgument> scalars;
+  std::vector<measure::Buffer*> buffers;
+  std::vector<measure::ScalarArgument> scalars;
 
   template <class T>
   T* buffer(std::size_t i) const {
@@ -88,34 +88,36 @@ struct FakeLaunch {
 /// Computes, and returns the time of the launch in ms. Throws CandidateFailure to fail.
 using FakeKernel = std::function<double(const FakeLaunch&)>;
 
-class FakeDevice final : public Device, public FakeMemory {
+class FakeDevice final : public measure::Device, public FakeMemory {
  public:
-  std::map<std::string, FakeKernel> kernels;              ///< by artifact key
-  std::map<std::string, CandidateFailure> load_failures;  ///< by artifact key
-  DeviceInfo device_info;
-  std::vector<FakeLaunch> launches;    ///< every launch, in order
-  std::function<void(Sample&)> dress;  ///< what timed samples tell beside their time
-  bool times_itself = false;           ///< as programs do
+  std::map<std::string, FakeKernel> kernels;                     ///< by artifact key
+  std::map<std::string, build::CandidateFailure> load_failures;  ///< by artifact key
+  device::DeviceInfo device_info;
+  std::vector<FakeLaunch> launches;             ///< every launch, in order
+  std::function<void(measure::Sample&)> dress;  ///< what timed samples tell beside their time
+  bool times_itself = false;                    ///< as programs do
 
-  std::function<DeviceState()> device_state;
+  std::function<measure::DeviceState()> device_state;
 
-  const DeviceInfo& info() const noexcept override { return device_info; }
-  std::unique_ptr<Buffer> allocate(std::size_t bytes) override { return std::make_unique<FakeBuffer>(bytes, *this); }
-  std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) override {
+  const device::DeviceInfo& info() const noexcept override { return device_info; }
+  std::unique_ptr<measure::Buffer> allocate(std::size_t bytes) override {
+    return std::make_unique<FakeBuffer>(bytes, *this);
+  }
+  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::Launch& launch) override {
     if (const auto found = load_failures.find(artifact.key); found != load_failures.end()) throw found->second;
     return std::make_unique<FakeProgram>(*this, artifact.key, launch);
   }
-  DeviceState state() override { return device_state ? device_state() : DeviceState(); }
+  measure::DeviceState state() override { return device_state ? device_state() : measure::DeviceState(); }
 
  private:
-  class FakeProgram final : public Program {
+  class FakeProgram final : public measure::Program {
    public:
-    FakeProgram(FakeDevice& device, std::string key, Launch launch)
+    FakeProgram(FakeDevice& device, std::string key, device::Launch launch)
         : device_(device), key_(std::move(key)), launch_(launch) {}
-    Sample run(const RunOptions& options) override {
+    measure::Sample run(const measure::RunOptions& options) override {
       double sum_ms = launch(options, options.arguments);
       for (const auto& arguments : options.more) sum_ms += launch(options, arguments);
-      Sample sample{sum_ms / static_cast<double>(1 + options.more.size())};
+      measure::Sample sample{sum_ms / static_cast<double>(1 + options.more.size())};
       if (options.timed && device_.dress) device_.dress(sample);
       return sample;
     }
@@ -123,20 +125,20 @@ class FakeDevice final : public Device, public FakeMemory {
     bool times_itself() const noexcept override { return device_.times_itself; }
 
    private:
-    double launch(const RunOptions& options, std::span<const KernelArgument> arguments) {
+    double launch(const measure::RunOptions& options, std::span<const measure::KernelArgument> arguments) {
       FakeLaunch call{key_, launch_, options.timed, options.flush_bytes, number_++, {}, {}};
-      for (const KernelArgument& argument : arguments) {
-        if (const auto* buffer = std::get_if<Buffer*>(&argument))
+      for (const measure::KernelArgument& argument : arguments) {
+        if (const auto* buffer = std::get_if<measure::Buffer*>(&argument))
           call.buffers.push_back(*buffer);
         else
-          call.scalars.push_back(std::get<ScalarArgument>(argument));
+          call.scalars.push_back(std::get<measure::ScalarArgument>(argument));
       }
       device_.launches.push_back(call);
       return device_.kernels.at(key_)(call);
     }
     FakeDevice& device_;
     std::string key_;
-    Launch launch_;
+    device::Launch launch_;
     int number_ = 0;
   };
 };

@@ -64,7 +64,9 @@ inline gpu::DriverApi make_fake_driver(const std::shared_ptr<FakeDriver>& d) {
     return status == FakeDriver::fault ? std::string("FAKE_FAULT: illegal address") : "FAKE_" + std::to_string(status);
   };
   api.is_sticky = [](Status status) { return status == FakeDriver::fault; };
-  api.lack = [](Status status) { return status == FakeDriver::out_of_memory ? Lack::memory : Lack::none; };
+  api.lack = [](Status status) {
+    return status == FakeDriver::out_of_memory ? build::Lack::memory : build::Lack::none;
+  };
   api.allocate = [d](void** address, std::size_t bytes) -> Status {
     const Status status = d->call("allocate");
     if (status != 0) return status;
@@ -121,15 +123,17 @@ inline gpu::DriverApi make_fake_driver(const std::shared_ptr<FakeDriver>& d) {
     d->opted_in = bytes;
     return d->call("allow_dynamic_shared");
   };
-  api.parameter_sizes = [d](Function, const Artifact&) { return std::optional(d->parameter_bytes); };
+  api.parameter_sizes = [d](Function, const build::Artifact&) { return std::optional(d->parameter_bytes); };
   const auto launch = [d](const char* name, void** parameters) -> Status {
     d->launched_values.clear();
     for (std::size_t i = 0; i < d->parameter_bytes.size(); ++i)
       d->launched_values.emplace_back(static_cast<const char*>(parameters[i]), d->parameter_bytes[i]);
     return d->call(name);
   };
-  api.launch = [launch](Function, const Launch&, Stream, void** parameters) { return launch("launch", parameters); };
-  api.launch_cluster = [launch](Function, const Launch&, Stream, void** parameters) {
+  api.launch = [launch](Function, const device::Launch&, Stream, void** parameters) {
+    return launch("launch", parameters);
+  };
+  api.launch_cluster = [launch](Function, const device::Launch&, Stream, void** parameters) {
     return launch("launch_cluster", parameters);
   };
   api.close = [d] { d->closed = true; };

@@ -21,18 +21,18 @@ struct FakeLaunchRecord {
   std::string image;  ///< of the artifact
   std::uintptr_t context = 0;
   void* stream = nullptr;
-  Launch launch;
+  device::Launch launch;
   std::vector<std::string> parameters;  ///< the bytes of each
 };
 
-class FakeRuntime final : public Runtime {
+class FakeRuntime final : public backend::Runtime {
  public:
   std::vector<std::size_t> parameter_bytes;
   std::map<const void*, std::size_t> memory;  ///< what is the device's, and how long it is
   int status = 0;                             ///< that launches answer
   std::string refused_image;                  ///< which does not load
   std::atomic<int> loads{0};
-  DeviceInfo info;
+  device::DeviceInfo info;
 
   /// Of the calling thread.
   static std::uintptr_t& context() {
@@ -46,19 +46,19 @@ class FakeRuntime final : public Runtime {
 
   std::uintptr_t current() noexcept override { return context(); }
   void adopt(std::uintptr_t wanted) override { context() = wanted; }
-  DeviceInfo device() override {
+  device::DeviceInfo device() override {
     if (context() == 0) throw Error(ErrorKind::unavailable, "no context: make one first");
     return info;
   }
-  LoadedKernel load(const Artifact& artifact, const Launch&) override {
+  backend::LoadedKernel load(const build::Artifact& artifact, const device::Launch&) override {
     if (!refused_image.empty() && artifact.image.find(refused_image) != std::string::npos)
-      throw CandidateFailure(Outcome::launch_failed, "the driver refuses " + refused_image);
+      throw build::CandidateFailure(Outcome::launch_failed, "the driver refuses " + refused_image);
     const std::lock_guard lock(mutex_);
     ++loads;
     loaded_.push_back({artifact.image, context()});
     return {&loaded_.back(), parameter_bytes};
   }
-  int launch(void* handle, const Launch& launch, void* stream, void** parameters) noexcept override {
+  int launch(void* handle, const device::Launch& launch, void* stream, void** parameters) noexcept override {
     const auto& kernel = *static_cast<const std::pair<std::string, std::uintptr_t>*>(handle);
     FakeLaunchRecord record{kernel.first, kernel.second, stream, launch, {}};
     for (std::size_t i = 0; i < parameter_bytes.size(); ++i)

@@ -11,6 +11,8 @@
 #include "ipc/framing.hpp"
 #include "ipc/protocol.hpp"
 
+using namespace xtune::ipc;
+
 namespace {
 
 using nlohmann::json;
@@ -35,18 +37,18 @@ bool is_first_time(const std::string& marker) {
 }
 
 json compile(const json& message, const std::string& opened_file) {
-  const xtune::CompileJob job = xtune::compile_job_from_json(message);
+  const xtune::ipc::CompileJob job = xtune::ipc::compile_job_from_json(message);
   misbehave(job.key);
   if (job.key == "killed once" && is_first_time(opened_file + ".killed")) raise(SIGKILL);
-  if (job.key == "error") return xtune::error_to_json(xtune::ErrorKind::unsupported, "no such architecture");
-  xtune::CompileAnswer answer;
+  if (job.key == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::unsupported, "no such architecture");
+  xtune::ipc::CompileAnswer answer;
   answer.artifact.key = job.key;
   answer.artifact.usage.registers = 42;
   answer.cpu_s = 0.5;
   if (job.key == "large") answer.peak_bytes = std::uint64_t{3} << 30;
   if (job.key == "no memory") {
     answer.outcome = xtune::Outcome::crashed;
-    answer.lack = xtune::Lack::memory;
+    answer.lack = xtune::build::Lack::memory;
     answer.message = "the compiler ran out of memory";
   }
   if (job.key == "refuse") {
@@ -61,42 +63,44 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
   static std::string aftermath;  // of an earlier kernel
   misbehave(aftermath);
   if (message.at("do") == "open") {
-    const xtune::OpenJob job = xtune::open_job_from_json(message);
+    const xtune::ipc::OpenJob job = xtune::ipc::open_job_from_json(message);
     std::ofstream(opened_file, std::ios::app) << job.seed << "\n";
     misbehave(job.backend);
-    if (job.backend == "error") return xtune::error_to_json(xtune::ErrorKind::invalid_spec, "a.npy: wrong shape");
+    if (job.backend == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::invalid_spec, "a.npy: wrong shape");
     reference = job.reference.name;
     return {{"opened", true}};
   }
   if (message.at("do") == "reference") {
     misbehave(reference);
-    if (reference == "missing") return xtune::error_to_json(xtune::MissingArtifact(reference, "the store"));
-    if (reference == "error") return xtune::error_to_json(xtune::ErrorKind::invalid_spec, "k.toml:9:1: out of bounds");
+    if (reference == "missing") return xtune::ipc::error_to_json(xtune::ipc::MissingArtifact(reference, "the store"));
+    if (reference == "error")
+      return xtune::ipc::error_to_json(xtune::ErrorKind::invalid_spec, "k.toml:9:1: out of bounds");
     return {{"prepared", true}};
   }
   if (message.at("do") == "rounds") {
-    const xtune::RoundsJob job = xtune::rounds_job_from_json(message);
-    xtune::RoundsAnswer answer;
+    const xtune::ipc::RoundsJob job = xtune::ipc::rounds_job_from_json(message);
+    xtune::ipc::RoundsAnswer answer;
     answer.samples_ms.resize(job.jobs.size());
     for (const auto& round : job.rounds)
       for (const std::size_t index : round) {
         const std::string& key = job.jobs[index].artifact.key;
         misbehave(key);
-        if (key == "missing") return xtune::error_to_json(xtune::MissingArtifact(key, "the store"));
+        if (key == "missing") return xtune::ipc::error_to_json(xtune::ipc::MissingArtifact(key, "the store"));
         if (key == "fault") answer.outcome = xtune::Outcome::crashed, answer.failed = index;
         answer.samples_ms[index].push_back(static_cast<double>(key.size()));
       }
     answer.taints = {"warm"};
     return to_json(answer);
   }
-  const xtune::BenchJob job = xtune::bench_job_from_json(message);
-  if (aftermath == "error") return xtune::error_to_json(xtune::ErrorKind::unavailable, "out of memory");
+  const xtune::ipc::BenchJob job = xtune::ipc::bench_job_from_json(message);
+  if (aftermath == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::unavailable, "out of memory");
   misbehave(job.artifact.key);
   if (job.artifact.key == "killed once" && is_first_time(opened_file + ".killed")) raise(SIGKILL);
-  if (job.artifact.key == "missing") return xtune::error_to_json(xtune::MissingArtifact("missing", "the store"));
+  if (job.artifact.key == "missing")
+    return xtune::ipc::error_to_json(xtune::ipc::MissingArtifact("missing", "the store"));
   if (job.artifact.key.starts_with("then ")) aftermath = job.artifact.key.substr(5);
-  if (job.artifact.key == "error") return xtune::error_to_json(xtune::ErrorKind::io, "artifact is damaged");
-  xtune::BenchAnswer answer;
+  if (job.artifact.key == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::io, "artifact is damaged");
+  xtune::ipc::BenchAnswer answer;
   answer.samples_ms = {1, 2, 3};
   answer.busy_s = 0.25;
   if (job.artifact.key == "fault" || job.artifact.key == "wrong" || !aftermath.empty()) {
@@ -108,12 +112,12 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
   if (job.artifact.key == "program killed" ||
       (job.artifact.key == "program killed once" && is_first_time(opened_file + ".killed"))) {
     answer.outcome = xtune::Outcome::launch_failed;
-    answer.lack = xtune::Lack::killed;
+    answer.lack = xtune::build::Lack::killed;
   }
   if (job.artifact.key == "program stopped")
-    answer.outcome = xtune::Outcome::timed_out, answer.lack = xtune::Lack::killed;
+    answer.outcome = xtune::Outcome::timed_out, answer.lack = xtune::build::Lack::killed;
   json message_back = to_json(answer);
-  if (job.artifact.key == "leak") message_back[xtune::worn_member] = true;
+  if (job.artifact.key == "leak") message_back[xtune::ipc::worn_member] = true;
   return message_back;
 }
 
@@ -122,11 +126,11 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
 int main(int argc, char** argv) {
   const std::string opened_file = argc > 1 ? argv[1] : "/dev/null";
   std::string reference;  // the opened problem's
-  xtune::write_message(STDOUT_FILENO, xtune::worker_greeting());
-  while (const auto message = xtune::read_message(STDIN_FILENO)) {
+  xtune::ipc::write_message(STDOUT_FILENO, xtune::ipc::worker_greeting());
+  while (const auto message = xtune::ipc::read_message(STDIN_FILENO)) {
     const json answer =
         message->contains("do") ? bench(*message, opened_file, reference) : compile(*message, opened_file);
-    xtune::write_message(STDOUT_FILENO, answer);
+    xtune::ipc::write_message(STDOUT_FILENO, answer);
     // As a bench worker whose device is lost: it has answered, and takes its time to end.
     if (message->contains("do") && answer.value("outcome", "") == "crashed") {
       usleep(100000);

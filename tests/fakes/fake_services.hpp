@@ -16,25 +16,25 @@ namespace xtune::fakes {
 using Journal = std::vector<std::string>;
 
 /// Calls `then` after so many turns of the loop.
-inline void after_turns(EventLoop& loop, int turns, std::function<void()> then) {
+inline void after_turns(base::EventLoop& loop, int turns, std::function<void()> then) {
   if (turns <= 1) return loop.post(std::move(then));
   loop.post([&loop, turns, then = std::move(then)]() mutable { after_turns(loop, turns - 1, std::move(then)); });
 }
 
-class FakeCompileService final : public CompileService {
+class FakeCompileService final : public ipc::CompileService {
  public:
-  FakeCompileService(EventLoop& loop, Journal& journal, std::size_t parallel = 2)
+  FakeCompileService(base::EventLoop& loop, Journal& journal, std::size_t parallel = 2)
       : loop_(loop), journal_(journal), parallel_(parallel) {}
 
   /// Default: ok, with the job's key.
-  std::function<CompileAnswer(const CompileJob&)> respond;
-  std::function<int(const CompileJob&)> turns_of;  ///< how long a job takes; default: turns
-  std::vector<CompileJob> jobs;
+  std::function<ipc::CompileAnswer(const ipc::CompileJob&)> respond;
+  std::function<int(const ipc::CompileJob&)> turns_of;  ///< how long a job takes; default: turns
+  std::vector<ipc::CompileJob> jobs;
   std::vector<double> timeouts_s;
   std::size_t outstanding = 0, most_outstanding = 0;
   int turns = 1;
 
-  void compile(const CompileJob& job, double timeout_s, Callback callback) override {
+  void compile(const ipc::CompileJob& job, double timeout_s, Callback callback) override {
     jobs.push_back(job);
     timeouts_s.push_back(timeout_s);
     journal_.push_back("compile " + job.key);
@@ -44,7 +44,7 @@ class FakeCompileService final : public CompileService {
                   if (asked_in != epoch_) return;
                   --outstanding;
                   journal_.push_back("compiled " + job.key);
-                  CompileAnswer answer;
+                  ipc::CompileAnswer answer;
                   answer.artifact.key = job.key;
                   callback(respond ? respond(job) : answer);
                 });
@@ -56,31 +56,31 @@ class FakeCompileService final : public CompileService {
   }
 
  private:
-  EventLoop& loop_;
+  base::EventLoop& loop_;
   Journal& journal_;
   std::size_t parallel_;
   std::uint64_t epoch_ = 0;
 };
 
-class FakeBenchService final : public BenchService {
+class FakeBenchService final : public ipc::BenchService {
  public:
-  FakeBenchService(EventLoop& loop, Journal& journal) : loop_(loop), journal_(journal) {}
+  FakeBenchService(base::EventLoop& loop, Journal& journal) : loop_(loop), journal_(journal) {}
 
   /// Default: ok, with three samples of 1 ms.
-  std::function<BenchAnswer(const BenchJob&)> respond;
+  std::function<ipc::BenchAnswer(const ipc::BenchJob&)> respond;
   /// Default: samples of 1 ms.
-  std::function<RoundsAnswer(const RoundsJob&)> respond_rounds;
-  std::vector<BenchJob> jobs;
-  std::vector<RoundsJob> rounds;
-  std::vector<OpenJob> problems;
+  std::function<ipc::RoundsAnswer(const ipc::RoundsJob&)> respond_rounds;
+  std::vector<ipc::BenchJob> jobs;
+  std::vector<ipc::RoundsJob> rounds;
+  std::vector<ipc::OpenJob> problems;
   bool busy = false, overlapped_itself = false;
   int turns = 1;
 
-  void set_problem(OpenJob job) override {
+  void set_problem(ipc::OpenJob job) override {
     journal_.push_back("problem");
     problems.push_back(std::move(job));
   }
-  void bench(const BenchJob& job, double /*timeout_s*/, Callback callback) override {
+  void bench(const ipc::BenchJob& job, double /*timeout_s*/, Callback callback) override {
     overlapped_itself = overlapped_itself || busy;
     busy = true;
     jobs.push_back(job);
@@ -89,12 +89,12 @@ class FakeBenchService final : public BenchService {
       if (asked_in != epoch_) return;
       busy = false;
       journal_.push_back("benched " + job.artifact.key);
-      BenchAnswer answer;
+      ipc::BenchAnswer answer;
       answer.samples_ms = {1.0, 1.0, 1.0};
       callback(respond ? respond(job) : answer);
     });
   }
-  void measure_rounds(const RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) override {
+  void measure_rounds(const ipc::RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) override {
     overlapped_itself = overlapped_itself || busy;
     busy = true;
     rounds.push_back(job);
@@ -102,7 +102,7 @@ class FakeBenchService final : public BenchService {
     after_turns(loop_, turns, [this, job, callback = std::move(callback), asked_in = epoch_] {
       if (asked_in != epoch_) return;
       busy = false;
-      RoundsAnswer answer;
+      ipc::RoundsAnswer answer;
       answer.samples_ms.resize(job.jobs.size());
       for (const auto& round : job.rounds)
         for (const std::size_t index : round) answer.samples_ms[index].push_back(1.0);
@@ -115,7 +115,7 @@ class FakeBenchService final : public BenchService {
   }
 
  private:
-  EventLoop& loop_;
+  base::EventLoop& loop_;
   Journal& journal_;
   std::uint64_t epoch_ = 0;
 };

@@ -62,23 +62,23 @@ void serve(const json& request) {
   if (what == "crash-with-grandchild") start_grandchild(), raise(SIGKILL);
   if (what == "garbage") put("Segmentation fault in kernel\n"), hang();
   if (what == "absurd-length") put(std::string("XTW1\xff\xff\xff\xff", 8)), hang();
-  if (what == "half") put(xtune::encode_message(answer).substr(0, 20)), _exit(0);
-  if (what == "two-answers") return put(xtune::encode_message(answer) + xtune::encode_message(answer));
+  if (what == "half") put(xtune::ipc::encode_message(answer).substr(0, 20)), _exit(0);
+  if (what == "two-answers") return put(xtune::ipc::encode_message(answer) + xtune::ipc::encode_message(answer));
   if (what == "answer-and-exit") {
-    xtune::write_message(STDOUT_FILENO, answer);
+    xtune::ipc::write_message(STDOUT_FILENO, answer);
     _exit(3);
   }
   if (what == "print") print_error(request.at("text"));
   if (what == "flood") print_error(std::string(request.at("bytes").get<std::size_t>(), 'x') + "the end");
   if (what == "large")
-    return xtune::write_message(STDOUT_FILENO,
-                                {{"data", json::binary(std::vector<std::uint8_t>(request.at("bytes"), 0xAB))}});
+    return xtune::ipc::write_message(STDOUT_FILENO,
+                                     {{"data", json::binary(std::vector<std::uint8_t>(request.at("bytes"), 0xAB))}});
   if (what == "wait-for-file") {
     // A FIFO: opening it blocks until the test opens its other end.
     const int fd = open(request.at("path").get<std::string>().c_str(), O_RDONLY);
     close(fd);
   }
-  xtune::write_message(STDOUT_FILENO, answer);
+  xtune::ipc::write_message(STDOUT_FILENO, answer);
 }
 
 }  // namespace
@@ -89,11 +89,11 @@ int main(int argc, char** argv) {
     print_error("cannot load libdevice\n");
     return 127;
   }
-  if (mode == "--wrong-greeting") put(xtune::encode_message({{"xtune_worker", 999}}));
+  if (mode == "--wrong-greeting") put(xtune::ipc::encode_message({{"xtune_worker", 999}}));
   if (mode == "--late-greeting") {
     usleep(100000);
     print_error("greeting late\n");
   }
-  xtune::write_message(STDOUT_FILENO, xtune::worker_greeting());
-  while (const auto request = xtune::read_message(STDIN_FILENO)) serve(*request);
+  xtune::ipc::write_message(STDOUT_FILENO, xtune::ipc::worker_greeting());
+  while (const auto request = xtune::ipc::read_message(STDIN_FILENO)) serve(*request);
 }

@@ -39,7 +39,7 @@ class LimitedDirectory {
   const std::filesystem::path& path() const noexcept { return folder_.path(); }
 
  private:
-  const TemporaryDirectory folder_;
+  const base::TemporaryDirectory folder_;
   bool mounted_ = false;
 };
 

@@ -44,7 +44,7 @@ class NoisyDevice {
     return radius * std::cos(6.283185307179586 * random_.uniform());
   }
   Noise noise_;
-  Random random_;
+  base::Random random_;
   std::uint64_t launches_ = 0;
   int burst_left_ = 0;
 };

@@ -17,41 +17,42 @@ class NoisyBench {
  public:
   /// true_ms: how long a configuration really takes.
   NoisyBench(FakeBenchService& service, FakeClock& clock, const Noise& noise, std::uint64_t seed,
-             std::function<double(const BenchJob&)> true_ms)
+             std::function<double(const ipc::BenchJob&)> true_ms)
       : clock_(clock), device_(noise, seed), true_ms_(std::move(true_ms)) {
-    service.respond = [this](const BenchJob& job) { return bench(job); };
-    service.respond_rounds = [this](const RoundsJob& job) { return rounds(job); };
+    service.respond = [this](const ipc::BenchJob& job) { return bench(job); };
+    service.respond_rounds = [this](const ipc::RoundsJob& job) { return rounds(job); };
   }
-  MeasureSpec measure;
+  spec::MeasureSpec measure;
   double busy_s = 0;
 
  private:
-  double launch(const BenchJob& job) {
+  double launch(const ipc::BenchJob& job) {
     const double time_ms = device_.launch_ms(true_ms_(job));
     clock_.advance_s(time_ms * 1e-3);
     busy_s += time_ms * 1e-3;
     return time_ms;
   }
-  BenchAnswer bench(const BenchJob& job) {
+  ipc::BenchAnswer bench(const ipc::BenchJob& job) {
     const double before_s = busy_s;
-    const StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise};
+    const measure::StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms,
+                                     measure.noise};
     const auto sample = [&] { return launch(job); };
     const auto warm_up = [&](int launches) {
       for (int i = 0; i < launches; ++i) sample();
     };
     const double first_ms = sample();
-    const Series series =
-        measure_challenger({sample, warm_up, measure.warmup, first_ms}, rule, clock_, job.incumbent, roughness_);
-    BenchAnswer answer;
+    const measure::Series series = measure::measure_challenger({sample, warm_up, measure.warmup, first_ms}, rule,
+                                                               clock_, job.incumbent, roughness_);
+    ipc::BenchAnswer answer;
     answer.stage = "measure";
     answer.samples_ms = series.samples_ms;
-    if (series.stopped_by == Stop::beaten) answer.outcome = Outcome::pruned;
+    if (series.stopped_by == measure::Stop::beaten) answer.outcome = Outcome::pruned;
     answer.busy_s = busy_s - before_s;
     return answer;
   }
-  RoundsAnswer rounds(const RoundsJob& job) {
+  ipc::RoundsAnswer rounds(const ipc::RoundsJob& job) {
     const double before_s = busy_s;
-    RoundsAnswer answer;
+    ipc::RoundsAnswer answer;
     answer.samples_ms.resize(job.jobs.size());
     for (const auto& round : job.rounds)
       for (const std::size_t index : round) answer.samples_ms[index].push_back(launch(job.jobs[index]));
@@ -59,9 +60,9 @@ class NoisyBench {
     return answer;
   }
   FakeClock& clock_;
-  Roughness roughness_;
+  measure::Roughness roughness_;
   NoisyDevice device_;
-  std::function<double(const BenchJob&)> true_ms_;
+  std::function<double(const ipc::BenchJob&)> true_ms_;
 };
 
 }  // namespace xtune::fakes

@@ -7,10 +7,10 @@
 namespace xtune::fakes {
 
 /// For what looks at other processes: their silence is noticed, and records keep the times of the fake one.
-struct RunningClock final : Clock {
+struct RunningClock final : base::Clock {
   FakeClock& day;
   explicit RunningClock(FakeClock& clock) : day(clock) {}
-  std::int64_t now_ns() override { return system_clock().now_ns(); }
+  std::int64_t now_ns() override { return base::system_clock().now_ns(); }
   std::int64_t unix_time_ms() override { return day.unix_time_ms(); }
 };
 

@@ -73,7 +73,7 @@ inline gpu::DriverApi SimulatedGpu::api() {
     *out = const_cast<std::string*>(&names.try_emplace(name).first->first);
     return driver->call("find_function");
   };
-  table.launch = [this](Function function, const Launch&, Stream, void** parameters) -> Status {
+  table.launch = [this](Function function, const device::Launch&, Stream, void** parameters) -> Status {
     const Status status = driver->call("launch");
     if (status == 0) run(*static_cast<std::string*>(function), parameters);
     return status;
@@ -115,7 +115,7 @@ inline gpu::DriverApi SimulatedGpu::api() {
     return driver->call("free_mapped");
   };
   table.timing_code = [] {
-    Artifact code;
+    build::Artifact code;
     code.image = "timing kernels";
     return code;
   };

@@ -20,7 +20,7 @@ namespace xtune::fakes {
 /// reacts to it before the clock moves on.
 class SimulatedTime {
  public:
-  SimulatedTime(EventLoop& loop, FakeClock& clock) : loop_(loop), clock_(clock) {}
+  SimulatedTime(base::EventLoop& loop, FakeClock& clock) : loop_(loop), clock_(clock) {}
   double now_s() const { return now_s_; }
   void after(double seconds, std::function<void()> then) {
     events_.emplace(now_s_ + seconds, std::move(then));
@@ -36,7 +36,7 @@ class SimulatedTime {
     stepping_ = !events_.empty();
     if (stepping_) loop_.post([this] { step(); });
   }
-  EventLoop& loop_;
+  base::EventLoop& loop_;
   FakeClock& clock_;
   double now_s_ = 0;
   std::multimap<double, std::function<void()>> events_;
@@ -44,11 +44,11 @@ class SimulatedTime {
 };
 
 /// Some compilers and one queue in front of them, in order of arrival, as a pool works where the lengths are unknown.
-class SimulatedCompilers final : public CompileService {
+class SimulatedCompilers final : public ipc::CompileService {
  public:
   double compile_s = 1, from_cache_s = 0.02;
   SimulatedCompilers(SimulatedTime& time, std::size_t parallel) : time_(time), parallel_(parallel) {}
-  void compile(const CompileJob& job, double /*timeout_s*/, Callback callback) override {
+  void compile(const ipc::CompileJob& job, double /*timeout_s*/, Callback callback) override {
     queue_.emplace_back(job.key, std::move(callback));
     start();
   }
@@ -65,7 +65,7 @@ class SimulatedCompilers final : public CompileService {
     time_.after(cached ? from_cache_s : compile_s, [this, cached, key = key, callback = callback, epoch = epoch_] {
       if (epoch != epoch_) return;
       --busy_;
-      CompileAnswer answer;
+      ipc::CompileAnswer answer;
       answer.artifact.key = key;
       answer.cached = cached;
       answer.cpu_s = cached ? 0 : compile_s;
@@ -91,31 +91,31 @@ struct SimulatedSteps {
 };
 
 /// A bench worker. The first to be asked computes the reference, which the others read once it is there.
-class SimulatedBench final : public BenchService {
+class SimulatedBench final : public ipc::BenchService {
  public:
   std::vector<double> begun_s;  ///< when it began to measure a configuration
   std::size_t finals_rounds = 0;
 
   SimulatedBench(SimulatedTime& time, const SimulatedSteps& steps, bool& has_reference)
       : time_(time), steps_(steps), has_reference_(has_reference) {}
-  void set_problem(OpenJob /*job*/) override {}
+  void set_problem(ipc::OpenJob /*job*/) override {}
   void prepare() override {
     if (open_at_s_ < 0) open_at_s_ = time_.now_s() + steps_.open_s;
   }
-  void bench(const BenchJob& /*job*/, double /*timeout_s*/, Callback callback) override {
+  void bench(const ipc::BenchJob& /*job*/, double /*timeout_s*/, Callback callback) override {
     after_opening([this, callback = std::move(callback)] {
       begun_s.push_back(time_.now_s());
       after(steps_.configuration_s, [this, callback] {
-        BenchAnswer answer;
+        ipc::BenchAnswer answer;
         answer.samples_ms.assign(7, 1e3 * steps_.launch_s);
         answer.busy_s = steps_.configuration_s;
         callback(answer);
       });
     });
   }
-  void measure_rounds(const RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) override {
+  void measure_rounds(const ipc::RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) override {
     if (job.jobs.size() > 1) finals_rounds += job.rounds.size();
-    RoundsAnswer answer;
+    ipc::RoundsAnswer answer;
     answer.samples_ms.resize(job.jobs.size());
     for (const auto& round : job.rounds)
       for (const std::size_t i : round) answer.samples_ms[i].push_back(1e3 * steps_.launch_s);

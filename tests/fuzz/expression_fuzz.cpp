@@ -5,6 +5,8 @@
 
 #include "core/space/expression.hpp"
 
+using namespace xtune::space;
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace xtune;
   const std::string text(reinterpret_cast<const char*>(data), size);

@@ -9,13 +9,17 @@
 #include "core/spec/configs_csv.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::record;
+using namespace xtune::replay;
+using namespace xtune::spec;
+
 namespace {
 
 void require(bool holds) {
   if (!holds) std::abort();
 }
 
-void check(const xtune::Recording& recording) {
+void check(const xtune::replay::Recording& recording) {
   using namespace xtune;
   require(recording.configs.size() == recording.space.size() && recording.space.size() > 0);
   for (const RecordedConfig& config : recording.configs)

@@ -10,6 +10,10 @@
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::replay;
+using namespace xtune::spec;
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace xtune;
   static const TemporaryDirectory folder;

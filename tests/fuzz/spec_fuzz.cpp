@@ -6,6 +6,10 @@
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::device;
+using namespace xtune::space;
+using namespace xtune::spec;
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace xtune;
   const std::string text(reinterpret_cast<const char*>(data), size);

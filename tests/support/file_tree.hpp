@@ -10,7 +10,7 @@
 namespace xtune::test {
 
 struct FileTree {
-  TemporaryDirectory folder;
+  base::TemporaryDirectory folder;
   std::string path(const std::string& name) const { return (folder.path() / name).string(); }
   /// Makes the folders that lead to the file.
   void write(const std::string& name, const std::string& text) const {

@@ -45,6 +45,28 @@ LAYERS = {
             "core/record", "core/store", "core/target", "core/run", "ipc", "worker", "dispatch", "backends"],
 }
 
+# The namespace of a folder is xtune and the folder's name, without "core" and "backends"; backends itself, whose name is
+# a function of the public API, and api differ.
+NAMESPACES = {"api": "xtune", "api/library": "xtune", "backends": "xtune::backend", "backends/host/runtime": "xtune::host",
+              "backends/kokkos/runtime": "xtune::kokkos"}
+
+# Sources that define a part of the public API, which lives in xtune itself, or write another folder's types as JSON.
+OTHER_NAMESPACES = {
+    "src/base/error.cpp": "xtune",
+    "src/core/space/value.cpp": "xtune",
+    "src/core/spec/dtype.cpp": "xtune",
+    "src/dispatch/access.hpp": "xtune",
+    "src/dispatch/arguments.hpp": "xtune",
+    "src/dispatch/kernel.cpp": "xtune",
+    "src/dispatch/kernel_case.hpp": "xtune::detail",
+    "src/dispatch/kernel_fixed.cpp": "xtune::detail",
+    "src/dispatch/kernel_prepare.cpp": "xtune::detail",
+    "src/dispatch/kernel_state.cpp": "xtune::detail",
+    "src/dispatch/kernel_state.hpp": "xtune",
+    "src/dispatch/kernel_tuning.cpp": "xtune::detail",
+    "src/ipc/protocol.cpp": "xtune::device",
+}
+
 FUNCTION_LINES = 70
 CLASS_METHODS = 25
 CLASS_MEMBERS = 15

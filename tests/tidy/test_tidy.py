@@ -39,6 +39,19 @@ class Rules(unittest.TestCase):
         self.assertIn("base stands above core/run",
                       self.found(tidy.check_layers, layers={"base": ["core/run"], "core/run": []})[0])
 
+    def test_a_namespace_for_each_folder(self):
+        self.write("src/core/run/a.hpp", "namespace xtune::store {\nclass Store;  // there\n}  // namespace xtune::store\n\n"
+                   "namespace xtune::run {\nvoid f();\n}  // namespace xtune::run\n")
+        self.write("src/backends/host/b.cpp", "namespace xtune::host::detail {\nint a;\n}  // namespace xtune::host::detail\n")
+        self.write("src/api/c.cpp", "namespace xtune {\nint a;\n}  // namespace xtune\n")
+        self.assertEqual(self.found(tidy.check_namespaces), [])
+        self.write("src/base/d.cpp", "\nnamespace xtune {\nint a;\n}  // namespace xtune\n")
+        self.write("src/report/e.cpp", "namespace xtune::run {\nclass A;\nvoid g(A);\n}  // namespace xtune::run\n")
+        self.assertEqual(self.found(tidy.check_namespaces),
+                         ["src/base/d.cpp:2: namespace xtune holds more than forward declarations: this is xtune::base",
+                          "src/report/e.cpp:1: namespace xtune::run holds more than forward declarations: this is "
+                          "xtune::report"])
+
     def test_include_cycles(self):
         self.write("src/base/a.hpp", '#include "base/b.hpp"\n')
         self.write("src/base/b.hpp", '#include "base/c.hpp"\n')

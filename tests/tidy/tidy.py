@@ -3,7 +3,7 @@
 
 tidy.py [--clang-format PROGRAM] ROOT   exits with 1 and a line "file:line: what to do" for each violation
 
-Rules: includes follow the layers (rules.py), no file includes itself by a way round, no two files define types of one
+Rules: includes follow the layers (rules.py), each folder has its namespace, no file includes itself by a way round, no two files define types of one
 name, functions and classes stay small, headers open with a sentence, Markdown lines and links, clang-format.
 """
 import argparse
@@ -16,6 +16,8 @@ from collections import defaultdict
 import rules
 from cpp_source import UNNAMED, class_members, definitions_in
 
+NAMESPACE = re.compile(r"^namespace (xtune[:\w]*) \{$(.*?)^\}  // namespace \1$", re.MULTILINE | re.DOTALL)
+FORWARD = re.compile(r"(\s|(enum )?(class|struct) \w+;|//.*$)*", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 
@@ -55,6 +57,23 @@ def check_layers(root, layers=rules.LAYERS):
         for one in below:
             if one in known and order.index(one) > order.index(folder) and not one.startswith(folder):
                 yield f"tests/tidy/rules.py:1: {folder} stands above {one}, which it includes"
+
+
+def namespace_of(folder):
+    return rules.NAMESPACES.get(folder, "xtune::" + folder.removeprefix("core/").removeprefix("backends/").split("/")[0])
+
+
+def check_namespaces(root):
+    for path, name in sources(root, "src"):
+        expected = namespace_of(path.parent.relative_to(root / "src").as_posix())
+        text = path.read_text()
+        for block in NAMESPACE.finditer(text):
+            found, body = block.groups()
+            if found == expected or found.startswith(expected + "::") or found == rules.OTHER_NAMESPACES.get(name):
+                continue
+            if not FORWARD.fullmatch(body):
+                line = text.count("\n", 0, block.start()) + 1
+                yield f"{name}:{line}: namespace {found} holds more than forward declarations: this is {expected}"
 
 
 def check_cycles(root):
@@ -176,7 +195,7 @@ def check_format(root, program):
         yield f"{place}:{match[1]}: not as clang-format has it: run make format"
 
 
-CHECKS = [check_layers, check_cycles, check_type_names, check_sizes, check_headers, check_markdown]
+CHECKS = [check_layers, check_namespaces, check_cycles, check_type_names, check_sizes, check_headers, check_markdown]
 
 
 def violations(root, program=None):

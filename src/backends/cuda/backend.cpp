@@ -11,10 +11,10 @@
 #include "backends/gpu/timing_kernels.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::cuda {
 namespace {
 
-std::unique_ptr<Toolchain> open_nvrtc() {
+std::unique_ptr<build::Toolchain> open_nvrtc() {
   const cuda::Nvrtc& nvrtc = cuda::nvrtc();
   cuda::Dialect dialect;
   dialect.api = cuda::compiler_api(nvrtc);
@@ -24,15 +24,15 @@ std::unique_ptr<Toolchain> open_nvrtc() {
   return cuda::make_toolchain(nvrtc, std::move(dialect));
 }
 
-class CudaBackend final : public Backend {
+class CudaBackend final : public backend::Backend {
  public:
   const char* name() const noexcept override { return "cuda"; }
 
-  DeviceList list_devices() override { return cuda::list_devices(); }
+  backend::DeviceList list_devices() override { return cuda::list_devices(); }
 
-  std::unique_ptr<Toolchain> open_toolchain() override { return open_nvrtc(); }
+  std::unique_ptr<build::Toolchain> open_toolchain() override { return open_nvrtc(); }
 
-  std::unique_ptr<Device> open_device(int index) override {
+  std::unique_ptr<measure::Device> open_device(int index) override {
     const cuda::Driver& driver = cuda::driver();
     cuda::initialise(driver);
     int count = 0;
@@ -40,14 +40,14 @@ class CudaBackend final : public Backend {
     if (index < 0 || index >= count)
       throw Error(ErrorKind::unavailable,
                   fmt::format("cuda device {} is not there: the driver shows {}", index, count));
-    DeviceInfo info = cuda::query_device(driver, index);
+    device::DeviceInfo info = cuda::query_device(driver, index);
     gpu::DriverApi api = cuda::open_driver_api(driver, index);
     api.timing_code = [arch = info.arch] { return open_nvrtc()->compile(gpu::timing_request(arch)); };
     return gpu::make_device(std::move(api), std::move(info));
   }
 
-  std::shared_ptr<Runtime> open_runtime() override {
-    static const std::shared_ptr<Runtime> runtime =
+  std::shared_ptr<backend::Runtime> open_runtime() override {
+    static const std::shared_ptr<backend::Runtime> runtime =
         cuda::make_runtime([](int index) { return cuda::query_device(cuda::driver(), index); });
     return runtime;
   }
@@ -55,6 +55,6 @@ class CudaBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cuda_backend() { return std::make_unique<CudaBackend>(); }
+std::unique_ptr<backend::Backend> make_backend() { return std::make_unique<CudaBackend>(); }
 
-}  // namespace xtune
+}  // namespace xtune::cuda

@@ -48,9 +48,9 @@ void initialise(const Driver& driver) {
               fmt::format("the NVIDIA driver does not start: {}{}", describe(driver, status), advice));
 }
 
-DeviceInfo query_device(const Driver& driver, int index) {
+device::DeviceInfo query_device(const Driver& driver, int index) {
   CUdevice device = 0;
-  DeviceInfo info;
+  device::DeviceInfo info;
   const auto check = [&](CUresult status) {
     if (status != CUDA_SUCCESS)
       throw Error(ErrorKind::unavailable,
@@ -105,8 +105,8 @@ DeviceInfo query_device(const Driver& driver, int index) {
   return info;
 }
 
-DeviceList list_devices() {
-  DeviceList list;
+backend::DeviceList list_devices() {
+  backend::DeviceList list;
   try {
     const Driver& table = driver();
     if (table.cuInit(0) == CUDA_ERROR_NO_DEVICE) {
@@ -121,7 +121,7 @@ DeviceList list_devices() {
     if (count == 0) list.reason = "the NVIDIA driver shows no device";
   } catch (const std::exception& error) {
     list.reason = error.what();
-    list.failed = dynamic_cast<const NotInstalled*>(&error) == nullptr;
+    list.failed = dynamic_cast<const base::NotInstalled*>(&error) == nullptr;
   }
   return list;
 }

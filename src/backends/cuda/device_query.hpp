@@ -7,9 +7,9 @@
 namespace xtune::cuda {
 
 /// Never throws.
-DeviceList list_devices();
+backend::DeviceList list_devices();
 /// The driver must be initialised. Throws Error(unavailable) when the device does not answer.
-DeviceInfo query_device(const Driver& driver, int index);
+device::DeviceInfo query_device(const Driver& driver, int index);
 /// Makes the driver ready. Throws Error(unavailable) with what to do.
 void initialise(const Driver& driver);
 

@@ -8,16 +8,17 @@
 namespace xtune::cuda {
 namespace {
 
-DynamicLibrary open_library() {
+base::DynamicLibrary open_library() {
   try {
-    return DynamicLibrary::open({"libcuda.so.1"});
+    return base::DynamicLibrary::open({"libcuda.so.1"});
   } catch (const Error& error) {
-    throw_with_message(error, fmt::format("libcuda.so.1 not found: no NVIDIA driver on this node ({})", error.what()));
+    base::throw_with_message(error,
+                             fmt::format("libcuda.so.1 not found: no NVIDIA driver on this node ({})", error.what()));
   }
 }
 
 template <class Function>
-void find_any(const DynamicLibrary& library, Function& function, std::initializer_list<const char*> names) {
+void find_any(const base::DynamicLibrary& library, Function& function, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (!function) function = reinterpret_cast<Function>(library.find(name));
   }

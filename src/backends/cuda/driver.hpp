@@ -10,7 +10,7 @@ namespace xtune::cuda {
 
 /// The driver's entry points; one table for the process, never unloaded.
 struct Driver {
-  DynamicLibrary library;
+  base::DynamicLibrary library;
 #define XTUNE_DECLARE(name, parameters) CUresult(*name) parameters = nullptr;
   XTUNE_CUDA_DRIVER_CALLS(XTUNE_DECLARE)
   XTUNE_CUDA_OPTIONAL_CALLS(XTUNE_DECLARE)  // nullptr where the driver has none; never the first of them

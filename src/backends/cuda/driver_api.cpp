@@ -41,18 +41,19 @@ bool is_sticky(Status status) {
 }
 
 /// By the CUDA driver API's description of CUresult.
-Lack lack(Status status) {
+build::Lack lack(Status status) {
   switch (status) {
     case CUDA_ERROR_OUT_OF_MEMORY:
-      return Lack::memory;
+      return build::Lack::memory;
     case CUDA_ERROR_ECC_UNCORRECTABLE:
     case CUDA_ERROR_NVLINK_UNCORRECTABLE:
     case CUDA_ERROR_SYSTEM_NOT_READY:
     case CUDA_ERROR_DEVICE_UNAVAILABLE:
-      return Lack::unclear;
+      return build::Lack::unclear;
     default:
-      return status >= CUDA_ERROR_MPS_CONNECTION_FAILED && status <= CUDA_ERROR_MPS_CLIENT_TERMINATED ? Lack::unclear
-                                                                                                      : Lack::none;
+      return status >= CUDA_ERROR_MPS_CONNECTION_FAILED && status <= CUDA_ERROR_MPS_CLIENT_TERMINATED
+                 ? build::Lack::unclear
+                 : build::Lack::none;
   }
 }
 
@@ -107,7 +108,8 @@ void fill_queue(gpu::DriverApi& api, const Driver* d) {
   };
 }
 
-Status launch_cluster(const Driver* d, gpu::Function function, const Launch& l, gpu::Stream stream, void** parameters) {
+Status launch_cluster(const Driver* d, gpu::Function function, const device::Launch& l, gpu::Stream stream,
+                      void** parameters) {
   constexpr std::uint32_t portable_blocks =
       8;  // a larger cluster must be asked for: CUDA C++ Programming Guide, clusters
   if (l.cluster[0] * l.cluster[1] * l.cluster[2] > portable_blocks) {
@@ -151,7 +153,8 @@ void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
     return d->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
   };
   if (d->get_parameter_info) {
-    api.parameter_sizes = [d](gpu::Function function, const Artifact&) -> std::optional<std::vector<std::size_t>> {
+    api.parameter_sizes = [d](gpu::Function function,
+                              const build::Artifact&) -> std::optional<std::vector<std::size_t>> {
       std::vector<std::size_t> sizes;
       std::size_t offset = 0, size = 0;
       CUresult status = CUDA_SUCCESS;
@@ -161,12 +164,13 @@ void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
       return sizes;
     };
   }
-  api.launch = [d](gpu::Function function, const Launch& l, gpu::Stream stream, void** parameters) -> Status {
+  api.launch = [d](gpu::Function function, const device::Launch& l, gpu::Stream stream, void** parameters) -> Status {
     return d->cuLaunchKernel(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
                              l.shared_bytes, stream, parameters, nullptr);
   };
   if (d->launch_kernel_ex && major >= 9) {
-    api.launch_cluster = [d](gpu::Function function, const Launch& l, gpu::Stream stream, void** parameters) -> Status {
+    api.launch_cluster = [d](gpu::Function function, const device::Launch& l, gpu::Stream stream,
+                             void** parameters) -> Status {
       return launch_cluster(d, function, l, stream, parameters);
     };
   }

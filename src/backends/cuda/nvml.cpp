@@ -33,7 +33,7 @@ constexpr std::pair<unsigned long long, const char*> slowdowns[] = {{0x8, "the h
 class Nvml {
  public:
   /// Throws Error(unavailable).
-  Nvml() : library_(DynamicLibrary::open({"libnvidia-ml.so.1"})) {
+  Nvml() : library_(base::DynamicLibrary::open({"libnvidia-ml.so.1"})) {
     library_.keep_resident();
     int (*init)() = nullptr;
     library_.get("nvmlInit_v2", init);
@@ -56,8 +56,8 @@ class Nvml {
     return handle_by_address_(pci_address.c_str(), &handle) == success ? handle : nullptr;
   }
 
-  DeviceState state(Handle device) const {
-    DeviceState state;
+  measure::DeviceState state(Handle device) const {
+    measure::DeviceState state;
     unsigned value = 0, pending = 0;
     unsigned long long wide = 0;
     if (temperature_ && temperature_(device, core_temperature, &value) == success) state.temperature_c = value;
@@ -91,7 +91,7 @@ class Nvml {
     return ids;
   }
 
-  DynamicLibrary library_;
+  base::DynamicLibrary library_;
   int (*handle_by_address_)(const char*, Handle*) = nullptr;
   int (*temperature_)(Handle, int, unsigned*) = nullptr;
   int (*power_)(Handle, unsigned*) = nullptr;
@@ -105,7 +105,7 @@ class Nvml {
 
 }  // namespace
 
-std::function<DeviceState()> open_monitor(const std::string& pci_address) {
+std::function<measure::DeviceState()> open_monitor(const std::string& pci_address) {
   try {
     const auto nvml = std::make_shared<Nvml>();
     const Handle device = nvml->device(pci_address);

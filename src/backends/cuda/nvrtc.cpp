@@ -64,9 +64,9 @@ std::vector<std::string> candidates() {
 Nvrtc load_nvrtc() {
   Nvrtc table;
   try {
-    table.library = DynamicLibrary::open(candidates());
+    table.library = base::DynamicLibrary::open(candidates());
   } catch (const Error& error) {
-    throw_with_message(
+    base::throw_with_message(
         error,
         fmt::format(
             "libnvrtc.so not found in CUDA_HOME, CUDA_PATH, the loader's path or /usr/local/cuda: install the CUDA "

@@ -12,7 +12,7 @@ namespace xtune::cuda {
 
 /// NVRTC's entry points; one table for the process, never unloaded.
 struct Nvrtc {
-  DynamicLibrary library;
+  base::DynamicLibrary library;
 #define XTUNE_DECLARE(name, result, parameters) result(*name) parameters = nullptr;
   XTUNE_NVRTC_CALLS(XTUNE_DECLARE)
 #undef XTUNE_DECLARE

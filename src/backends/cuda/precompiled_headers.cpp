@@ -40,7 +40,8 @@ bool rules_them_out(const std::string& option) {
 
 }  // namespace
 
-std::optional<PrecompiledHeaders::Use> PrecompiledHeaders::use(const CompileRequest& request, const SplitSource& split,
+std::optional<PrecompiledHeaders::Use> PrecompiledHeaders::use(const build::CompileRequest& request,
+                                                               const build::SplitSource& split,
                                                                const std::vector<std::string>& options) noexcept {
   try {
     if (!available_ || !split.of_toolchain) return std::nullopt;
@@ -48,8 +49,8 @@ std::optional<PrecompiledHeaders::Use> PrecompiledHeaders::use(const CompileRequ
     std::unique_lock turn(mutex_, std::try_to_lock);
     if (!turn) return std::nullopt;
     const std::string before = gpu::define_lines(split.before);
-    std::string key =
-        sha256(canonical_list({request.source_name, split.digest, split.states, before, canonical_list(options)}));
+    std::string key = base::sha256(build::canonical_list(
+        {request.source_name, split.digest, split.states, before, build::canonical_list(options)}));
     Opening& opening = openings_[key];
     ++compiles_;
     // A file costs as much again as it saves later, so that a source which is compiled once does without.

@@ -36,7 +36,7 @@ class PrecompiledHeaders {
   /// Nothing where it would not pay or not work: the source's opening includes nothing of CUDA's, this opening is seen
   /// for the first time, options speak of precompiled headers or ask for debug information, NVRTC made no file when it
   /// was asked, there is no room.
-  std::optional<Use> use(const CompileRequest& request, const SplitSource& split,
+  std::optional<Use> use(const build::CompileRequest& request, const build::SplitSource& split,
                          const std::vector<std::string>& options) noexcept;
   /// The plain source compiled where this did not.
   void give_up(const Use& use) noexcept;
@@ -51,7 +51,7 @@ class PrecompiledHeaders {
 
   bool available_;
   std::mutex mutex_;
-  std::optional<TemporaryDirectory> files_;
+  std::optional<base::TemporaryDirectory> files_;
   std::map<std::string, Opening> openings_;
   std::uint64_t compiles_ = 0;
 };

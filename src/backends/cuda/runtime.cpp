@@ -37,7 +37,7 @@ Status adopt(std::uintptr_t context) {
   return driver().cuCtxSetCurrent(reinterpret_cast<CUcontext>(driver().context_id ? context & mask : context));
 }
 
-Status launch(void* function, const Launch& l, void* stream, void** parameters) {
+Status launch(void* function, const device::Launch& l, void* stream, void** parameters) {
   return driver().cuLaunchKernel(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
                                  l.shared_bytes, stream, parameters, nullptr);
 }
@@ -88,7 +88,7 @@ Status synchronize() { return driver().cuCtxSynchronize(); }
 
 }  // namespace
 
-std::shared_ptr<Runtime> make_runtime(std::function<DeviceInfo(int)> query) {
+std::shared_ptr<backend::Runtime> make_runtime(std::function<device::DeviceInfo(int)> query) {
   const Driver& calls = driver();
   initialise(calls);
   gpu::ContextApi context;

@@ -10,6 +10,6 @@
 namespace xtune::cuda {
 
 /// query: what is known of a device by its index. Throws Error(unavailable) where there is no driver.
-std::shared_ptr<Runtime> make_runtime(std::function<DeviceInfo(int index)> query);
+std::shared_ptr<backend::Runtime> make_runtime(std::function<device::DeviceInfo(int index)> query);
 
 }  // namespace xtune::cuda

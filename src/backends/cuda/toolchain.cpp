@@ -37,7 +37,7 @@ std::pair<int, int> release(const Nvrtc& nvrtc) {
   return {major, minor};
 }
 
-class NvrtcToolchain final : public Toolchain {
+class NvrtcToolchain final : public build::Toolchain {
  public:
   NvrtcToolchain(const Nvrtc& nvrtc, Dialect dialect)
       : dialect_(std::move(dialect)), precompiled_(release(nvrtc) >= std::pair(12, 8)) {
@@ -56,14 +56,14 @@ class NvrtcToolchain final : public Toolchain {
 
   std::string fingerprint() override {
     return fmt::format("{} {}{}{}, parts {}", dialect_.name, version_, build_.empty() ? "" : " ", build_,
-                       digest_of(parts_));
+                       build::digest_of(parts_));
   }
-  ToolFiles parts() override { return parts_; }
+  build::ToolFiles parts() override { return parts_; }
   std::string default_arch() override { return "sm_90"; }
 
-  Artifact compile(const CompileRequest& request) override {
+  build::Artifact compile(const build::CompileRequest& request) override {
     check_arch(request.arch);
-    Artifact artifact;
+    build::Artifact artifact;
     artifact.arch = request.arch;
     artifact.format = "cubin";
     try {
@@ -72,7 +72,7 @@ class NvrtcToolchain final : public Toolchain {
       artifact.image = std::move(program.image);
       artifact.log = std::move(program.log);
       artifact.compile_s = program.seconds;
-    } catch (const CandidateFailure& failure) {
+    } catch (const build::CandidateFailure& failure) {
       explain(failure);
       throw;
     }
@@ -87,12 +87,12 @@ class NvrtcToolchain final : public Toolchain {
   void find_parts(const void* symbol) {
     const std::string library = gpu::library_path(symbol);
     if (library.empty()) return;
-    add_tool_file(library, parts_);
+    build::add_tool_file(library, parts_);
     std::vector<std::filesystem::path> places;
-    for (const std::string& folder : folders_of_variable("LD_LIBRARY_PATH")) places.emplace_back(folder);
+    for (const std::string& folder : build::folders_of_variable("LD_LIBRARY_PATH")) places.emplace_back(folder);
     places.push_back(std::filesystem::path(library).parent_path());
     for (std::filesystem::path& place : places) place /= "libnvrtc-builtins.so." + version_;
-    add_first(places, parts_);
+    build::add_first(places, parts_);
   }
 
   void check_arch(const std::string& arch) const {
@@ -105,16 +105,16 @@ class NvrtcToolchain final : public Toolchain {
                                                       version_, arch, fmt::join(supported_, ", sm_")));
   }
 
-  gpu::CompiledProgram compile_source(const CompileRequest& request) {
+  gpu::CompiledProgram compile_source(const build::CompileRequest& request) {
     const std::vector<std::string> options = options_for(request);
-    const SplitSource split = split_source(request);
+    const build::SplitSource split = build::split_source(request);
     const auto compiled = [&](const std::string& source, const std::vector<std::string>& with) {
       return gpu::compile_program(dialect_.api, source, request.source_name, request.entry, with);
     };
     if (const auto headers = precompiled_.use(request, split, options)) {
       try {
         return compiled(headers->source, headers->options);
-      } catch (const CandidateFailure& failure) {
+      } catch (const build::CandidateFailure& failure) {
         if (is_of_ptxas(failure.log())) throw;  // beyond the headers, and slow
       } catch (const Error&) {                  // whatever it was, what counts is whether the plain source compiles
       }
@@ -130,7 +130,7 @@ class NvrtcToolchain final : public Toolchain {
     return error.empty() ? log.find("ptxas") != std::string::npos : error.starts_with("ptxas");
   }
 
-  std::vector<std::string> options_for(const CompileRequest& request) const {
+  std::vector<std::string> options_for(const build::CompileRequest& request) const {
     std::vector<std::string> options{"--gpu-architecture=" + request.arch, "--ptxas-options=-v"};
     // What comes from NVRTC's own cache comes without ptxas' report, and its compile time is no compile time.
     if (has_cache_) options.emplace_back("--no-cache");
@@ -143,12 +143,12 @@ class NvrtcToolchain final : public Toolchain {
   }
 
   /// ptxas with -v leaves out why it refused too much static shared memory; its own numbers tell.
-  static void explain(const CandidateFailure& failure) {
+  static void explain(const build::CandidateFailure& failure) {
     if (failure.outcome() != Outcome::compile_failed || !gpu::first_error(failure.log()).empty()) return;
     constexpr std::int64_t static_limit = 48 * 1024;  // CUDA C++ Programming Guide: more needs dynamic shared memory
     const std::int64_t used = gpu::largest_static_shared(failure.log());
     if (used > static_limit)
-      throw CandidateFailure(
+      throw build::CandidateFailure(
           Outcome::compile_failed,
           fmt::format("ptxas: {} bytes of static shared memory exceed the {} that a kernel may declare; use "
                       "dynamic shared memory ([launch] shared)",
@@ -159,14 +159,14 @@ class NvrtcToolchain final : public Toolchain {
   static int threads_that_fit(int registers) {
     constexpr std::int64_t registers_per_block = 65536;  // every architecture from sm_70 on: known_devices.def
     int threads = 1024;
-    while (threads > 32 && registers_of_block(threads, registers, 32) > registers_per_block) threads -= 32;
+    while (threads > 32 && device::registers_of_block(threads, registers, 32) > registers_per_block) threads -= 32;
     return threads;
   }
 
   Dialect dialect_;
   PrecompiledHeaders precompiled_;
   std::string version_, build_;
-  ToolFiles parts_;
+  build::ToolFiles parts_;
   bool has_cache_ = false;  ///< NVRTC 12.9 and later (NVRTC documentation, "Caching")
   std::vector<int> supported_;
 };
@@ -175,7 +175,7 @@ class NvrtcToolchain final : public Toolchain {
 
 bool is_nvidia_arch(const std::string& arch) noexcept { return capability(arch) != 0; }
 
-std::unique_ptr<Toolchain> make_toolchain(const Nvrtc& nvrtc, Dialect dialect) {
+std::unique_ptr<build::Toolchain> make_toolchain(const Nvrtc& nvrtc, Dialect dialect) {
   return std::make_unique<NvrtcToolchain>(nvrtc, std::move(dialect));
 }
 

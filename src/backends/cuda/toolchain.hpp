@@ -22,7 +22,7 @@ struct Dialect {
 /// The toolchain over NVRTC. Kernels see, besides the request's defines: XTUNE_CUDA=1, since the language is CUDA C++;
 /// __CUDACC_RTC__ and __CUDA_ARCH__ from NVRTC itself. Half precision needs #include <cuda_fp16.h>; its folder is on
 /// the include path.
-std::unique_ptr<Toolchain> make_toolchain(const Nvrtc& nvrtc, Dialect dialect);
+std::unique_ptr<build::Toolchain> make_toolchain(const Nvrtc& nvrtc, Dialect dialect);
 
 /// "sm_90", "sm_90a", "sm_100f".
 bool is_nvidia_arch(const std::string& arch) noexcept;

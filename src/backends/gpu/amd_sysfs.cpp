@@ -78,8 +78,8 @@ std::vector<int> processes(const fs::path& root) {
   return ids;
 }
 
-DeviceState state_of(const fs::path& device, const fs::path& root) {
-  DeviceState state;
+measure::DeviceState state_of(const fs::path& device, const fs::path& root) {
+  measure::DeviceState state;
   std::error_code error;
   for (const auto& sensor : fs::directory_iterator(device / "hwmon", error)) {
     state.temperature_c = first_number(sensor.path(), {"temp2_input", "temp1_input"}, 1e-3);  // junction, else edge
@@ -96,7 +96,7 @@ DeviceState state_of(const fs::path& device, const fs::path& root) {
 
 }  // namespace
 
-std::function<DeviceState()> open_amd_monitor(const std::string& pci_address, const fs::path& root) {
+std::function<measure::DeviceState()> open_amd_monitor(const std::string& pci_address, const fs::path& root) {
   std::string address = pci_address;
   std::transform(address.begin(), address.end(), address.begin(), [](unsigned char c) { return std::tolower(c); });
   const fs::path device = root / "sys/bus/pci/devices" / address;

@@ -9,7 +9,7 @@
 namespace xtune::gpu {
 namespace {
 
-class GpuBuffer final : public Buffer {
+class GpuBuffer final : public measure::Buffer {
  public:
   GpuBuffer(std::shared_ptr<Session> session, std::size_t bytes)
       : session_(std::move(session)), size_(bytes), address_(session_->allocate(bytes, "a buffer")) {}
@@ -60,7 +60,7 @@ class GpuBuffer final : public Buffer {
 
 }  // namespace
 
-std::unique_ptr<Buffer> make_buffer(std::shared_ptr<Session> session, std::size_t bytes) {
+std::unique_ptr<measure::Buffer> make_buffer(std::shared_ptr<Session> session, std::size_t bytes) {
   return std::make_unique<GpuBuffer>(std::move(session), bytes);
 }
 

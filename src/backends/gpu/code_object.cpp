@@ -110,7 +110,7 @@ std::optional<int> small_number(const json& kernel, const char* key) {
 
 KernelMetadata read_kernel(const json& kernel) {
   KernelMetadata result;
-  ResourceUsage& usage = result.usage;
+  build::ResourceUsage& usage = result.usage;
   usage.registers = small_number(kernel, ".vgpr_count");
   usage.scalar_registers = small_number(kernel, ".sgpr_count");
   usage.accumulator_registers = small_number(kernel, ".agpr_count");

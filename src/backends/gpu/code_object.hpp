@@ -11,7 +11,7 @@
 namespace xtune::gpu {
 
 struct KernelMetadata {
-  ResourceUsage usage;
+  build::ResourceUsage usage;
   std::vector<std::size_t> parameter_bytes;  ///< explicit parameters, in kernel order
 };
 

@@ -11,7 +11,7 @@
 
 namespace xtune::gpu {
 
-Session::Session(DriverApi api, DeviceInfo info) : api_(std::move(api)), info_(std::move(info)) {
+Session::Session(DriverApi api, device::DeviceInfo info) : api_(std::move(api)), info_(std::move(info)) {
   Status status = api_.create_stream(&stream_);
   if (status == 0) status = api_.create_event(&start_);
   if (status == 0) status = api_.create_event(&stop_);
@@ -40,8 +40,9 @@ void Session::release() noexcept {
 void Session::fail(Status status, Outcome outcome, const char* doing) const {
   const std::string message = fmt::format("{}: {}", doing, api_.describe(status));
   // Another process may hold the memory that a kernel's stacks or static arrays need.
-  if (const Lack lack = api_.lack(status); lack != Lack::none) throw ShortageFailure(lack, outcome, message);
-  throw CandidateFailure(outcome, message);
+  if (const build::Lack lack = api_.lack(status); lack != build::Lack::none)
+    throw build::ShortageFailure(lack, outcome, message);
+  throw build::CandidateFailure(outcome, message);
 }
 
 void Session::check(Status status, const char* doing) const {
@@ -59,9 +60,9 @@ void* Session::allocate(std::size_t bytes, const char* what) {
   if (status == 0) return address;
   if (api_.is_sticky(status)) check(status, "allocating device memory");
   std::string hint;
-  if (api_.lack(status) == Lack::memory) hint = "; use a smaller problem, or a device with more free memory";
-  throw Error(ErrorKind::unavailable, fmt::format("cannot allocate {} for {} on {}: {}{}", human_bytes(bytes), what,
-                                                  info_.name, api_.describe(status), hint));
+  if (api_.lack(status) == build::Lack::memory) hint = "; use a smaller problem, or a device with more free memory";
+  throw Error(ErrorKind::unavailable, fmt::format("cannot allocate {} for {} on {}: {}{}", base::human_bytes(bytes),
+                                                  what, info_.name, api_.describe(status), hint));
 }
 
 QueueTimer& Session::timer() {
@@ -87,16 +88,19 @@ void Session::flush(std::size_t bytes) {
 
 namespace {
 
-class GpuDevice final : public Device {
+class GpuDevice final : public measure::Device {
  public:
-  GpuDevice(DriverApi api, DeviceInfo info) : session_(std::make_shared<Session>(std::move(api), std::move(info))) {}
-  const DeviceInfo& info() const noexcept override { return session_->info(); }
-  std::unique_ptr<Buffer> allocate(std::size_t bytes) override { return make_buffer(session_, bytes); }
-  std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) override {
+  GpuDevice(DriverApi api, device::DeviceInfo info)
+      : session_(std::make_shared<Session>(std::move(api), std::move(info))) {}
+  const device::DeviceInfo& info() const noexcept override { return session_->info(); }
+  std::unique_ptr<measure::Buffer> allocate(std::size_t bytes) override { return make_buffer(session_, bytes); }
+  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::Launch& launch) override {
     return make_program(session_, artifact, launch);
   }
-  TimerInfo timer() override { return session_->timer().info(); }
-  DeviceState state() override { return session_->api().state ? session_->api().state() : DeviceState(); }
+  measure::TimerInfo timer() override { return session_->timer().info(); }
+  measure::DeviceState state() override {
+    return session_->api().state ? session_->api().state() : measure::DeviceState();
+  }
 
  private:
   std::shared_ptr<Session> session_;
@@ -104,7 +108,7 @@ class GpuDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_device(DriverApi api, DeviceInfo info) {
+std::unique_ptr<measure::Device> make_device(DriverApi api, device::DeviceInfo info) {
   return std::make_unique<GpuDevice>(std::move(api), std::move(info));
 }
 

@@ -12,13 +12,13 @@ namespace xtune::gpu {
 class Session {
  public:
   /// Takes over `api` (and closes it) even when this throws Error(unavailable).
-  Session(DriverApi api, DeviceInfo info);
+  Session(DriverApi api, device::DeviceInfo info);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   const DriverApi& api() const noexcept { return api_; }
-  const DeviceInfo& info() const noexcept { return info_; }
+  const device::DeviceInfo& info() const noexcept { return info_; }
   Stream stream() const noexcept { return stream_; }
   Event start() const noexcept { return start_; }
   Event stop() const noexcept { return stop_; }
@@ -42,7 +42,7 @@ class Session {
   void release() noexcept;
 
   DriverApi api_;
-  DeviceInfo info_;
+  device::DeviceInfo info_;
   Stream stream_ = nullptr;
   Event start_ = nullptr, stop_ = nullptr;
   void* flush_ = nullptr;
@@ -51,10 +51,11 @@ class Session {
 };
 
 /// Throws Error(unavailable) when the device does not answer.
-std::unique_ptr<Device> make_device(DriverApi api, DeviceInfo info);
+std::unique_ptr<measure::Device> make_device(DriverApi api, device::DeviceInfo info);
 
 /// For make_device's result alone.
-std::unique_ptr<Buffer> make_buffer(std::shared_ptr<Session> session, std::size_t bytes);
-std::unique_ptr<Program> make_program(std::shared_ptr<Session> session, const Artifact& artifact, const Launch& launch);
+std::unique_ptr<measure::Buffer> make_buffer(std::shared_ptr<Session> session, std::size_t bytes);
+std::unique_ptr<measure::Program> make_program(std::shared_ptr<Session> session, const build::Artifact& artifact,
+                                               const device::Launch& launch);
 
 }  // namespace xtune::gpu

@@ -36,7 +36,7 @@ struct DriverApi {
   /// True when the device is lost to this process: every later call fails too.
   std::function<bool(Status)> is_sticky;
   /// What the machine lacks, or has wrong with it, where that is what the code says; none for what a kernel did.
-  std::function<Lack(Status)> lack;
+  std::function<build::Lack(Status)> lack;
 
   std::function<Status(void** address, std::size_t bytes)> allocate;
   std::function<Status(void* address)> free;
@@ -69,18 +69,18 @@ struct DriverApi {
   /// needed.
   std::function<Status(Function, std::uint32_t bytes)> allow_dynamic_shared;
   /// Optional: bytes of each parameter, in kernel order; nullopt where the driver does not tell.
-  std::function<std::optional<std::vector<std::size_t>>(Function, const Artifact&)> parameter_sizes;
+  std::function<std::optional<std::vector<std::size_t>>(Function, const build::Artifact&)> parameter_sizes;
   /// `parameters` points at the arguments' values.
-  std::function<Status(Function, const Launch&, Stream, void** parameters)> launch;
+  std::function<Status(Function, const device::Launch&, Stream, void** parameters)> launch;
   /// Optional: as launch, for a launch with a cluster. Absent where driver or vendor has no clusters.
-  std::function<Status(Function, const Launch&, Stream, void** parameters)> launch_cluster;
+  std::function<Status(Function, const device::Launch&, Stream, void** parameters)> launch_cluster;
 
   /// Optional: the timing kernels compiled for this device (timing_kernels.hpp). May throw what a toolchain throws.
-  std::function<Artifact()> timing_code;
+  std::function<build::Artifact()> timing_code;
   double timer_hz = 1e9;  ///< ticks a second of the timer that those kernels read
 
   /// Optional: what the device's monitor tells now.
-  std::function<DeviceState()> state;
+  std::function<measure::DeviceState()> state;
 
   /// Optional: lets go of the device (context), after everything else was released.
   std::function<void()> close;

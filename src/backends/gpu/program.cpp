@@ -12,8 +12,9 @@
 namespace xtune::gpu {
 namespace {
 
-void reject_forbidden(const Launch& launch, const KernelNeeds& needs, const Session& session) {
-  if (auto reason = forbidden(launch, needs, session.info())) throw CandidateFailure(Outcome::rejected, *reason);
+void reject_forbidden(const device::Launch& launch, const device::KernelNeeds& needs, const Session& session) {
+  if (auto reason = device::forbidden(launch, needs, session.info()))
+    throw build::CandidateFailure(Outcome::rejected, *reason);
 }
 
 /// Owns a module of the driver.
@@ -37,9 +38,9 @@ class LoadedModule {
   Module handle_ = nullptr;
 };
 
-class GpuProgram final : public Program {
+class GpuProgram final : public measure::Program {
  public:
-  GpuProgram(std::shared_ptr<Session> session, const Artifact& artifact, const Launch& launch)
+  GpuProgram(std::shared_ptr<Session> session, const build::Artifact& artifact, const device::Launch& launch)
       : session_(std::move(session)),
         module_(*session_, artifact.image),
         launch_(launch),
@@ -52,7 +53,7 @@ class GpuProgram final : public Program {
     reject_forbidden(launch, {attributes.registers, attributes.max_threads_per_block, attributes.static_shared_bytes},
                      *session_);
     if (has_cluster() && !api.launch_cluster)
-      throw CandidateFailure(
+      throw build::CandidateFailure(
           Outcome::rejected,
           fmt::format("{} ({}) has no thread block clusters; they need sm_90 and a driver for CUDA 11.8",
                       session_->info().name, session_->info().arch));
@@ -63,7 +64,7 @@ class GpuProgram final : public Program {
     if (api.parameter_sizes) parameters_ = api.parameter_sizes(function_, artifact);
   }
 
-  Sample run(const RunOptions& options) override {
+  measure::Sample run(const measure::RunOptions& options) override {
     std::vector<Arguments> launches;
     launches.reserve(1 + options.more.size());
     launches.push_back(checked(options.arguments));
@@ -74,7 +75,7 @@ class GpuProgram final : public Program {
     };
     if (options.timed) {
       const int count = static_cast<int>(launches.size());
-      const Sample sample = session_->timer().time(options.flush_bytes, count, launched_, work);
+      const measure::Sample sample = session_->timer().time(options.flush_bytes, count, launched_, work);
       launched_ = true;
       return sample;
     }
@@ -88,14 +89,14 @@ class GpuProgram final : public Program {
  private:
   /// The values of one launch and the pointers to them that the driver takes.
   struct Arguments {
-    explicit Arguments(std::span<const KernelArgument> arguments)
+    explicit Arguments(std::span<const measure::KernelArgument> arguments)
         : addresses(arguments.size()), pointers(arguments.size()) {
       for (std::size_t i = 0; i < arguments.size(); ++i) {
-        if (auto* buffer = std::get_if<Buffer*>(&arguments[i])) {
+        if (auto* buffer = std::get_if<measure::Buffer*>(&arguments[i])) {
           addresses[i] = (*buffer)->address();
           pointers[i] = &addresses[i];
         } else {
-          pointers[i] = const_cast<std::byte*>(std::get<ScalarArgument>(arguments[i]).bytes.data());
+          pointers[i] = const_cast<std::byte*>(std::get<measure::ScalarArgument>(arguments[i]).bytes.data());
         }
       }
     }
@@ -103,20 +104,20 @@ class GpuProgram final : public Program {
     std::vector<void*> pointers;
   };
 
-  Arguments checked(std::span<const KernelArgument> arguments) const {
+  Arguments checked(std::span<const measure::KernelArgument> arguments) const {
     if (parameters_) check_arguments(arguments);
     return Arguments(arguments);
   }
 
   /// The driver reads as many pointers as the kernel has parameters, so a missing one would crash this process.
-  void check_arguments(std::span<const KernelArgument> arguments) const {
+  void check_arguments(std::span<const measure::KernelArgument> arguments) const {
     std::vector<std::size_t> given;
-    for (const KernelArgument& argument : arguments) {
-      const auto* scalar = std::get_if<ScalarArgument>(&argument);
+    for (const measure::KernelArgument& argument : arguments) {
+      const auto* scalar = std::get_if<measure::ScalarArgument>(&argument);
       given.push_back(scalar ? scalar->size : sizeof(void*));
     }
     if (given != *parameters_)
-      throw CandidateFailure(
+      throw build::CandidateFailure(
           Outcome::launch_failed,
           fmt::format("kernel '{}' takes {} parameters of [{}] bytes, but the spec's args are {} of [{}] bytes", name_,
                       parameters_->size(), fmt::join(*parameters_, ", "), given.size(), fmt::join(given, ", ")));
@@ -130,7 +131,7 @@ class GpuProgram final : public Program {
 
   std::shared_ptr<Session> session_;
   LoadedModule module_;
-  Launch launch_;
+  device::Launch launch_;
   std::string name_;
   Function function_ = nullptr;
   std::optional<std::vector<std::size_t>> parameters_;
@@ -139,9 +140,9 @@ class GpuProgram final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> make_program(std::shared_ptr<Session> session, const Artifact& artifact,
-                                      const Launch& launch) {
-  const ResourceUsage& usage = artifact.usage;
+std::unique_ptr<measure::Program> make_program(std::shared_ptr<Session> session, const build::Artifact& artifact,
+                                               const device::Launch& launch) {
+  const build::ResourceUsage& usage = artifact.usage;
   reject_forbidden(launch, {usage.registers, usage.max_threads_per_block, usage.static_shared_bytes.value_or(0)},
                    *session);
   return std::make_unique<GpuProgram>(std::move(session), artifact, launch);

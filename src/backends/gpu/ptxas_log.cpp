@@ -44,8 +44,8 @@ std::string_view next_line(std::string_view& log) {
 
 }  // namespace
 
-ResourceUsage parse_ptxas_log(std::string_view log, std::string_view entry_symbol) {
-  ResourceUsage usage;
+build::ResourceUsage parse_ptxas_log(std::string_view log, std::string_view entry_symbol) {
+  build::ResourceUsage usage;
   // "Used n registers" belongs to the entry being compiled; the stack and spill line to the function just named, which
   // may be a device function that the entry calls.
   bool in_entry = false, in_function = false;

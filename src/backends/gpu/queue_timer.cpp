@@ -22,7 +22,7 @@ constexpr double clock_window_s = 10e-6;  // long against a timer of 1 MHz and t
 constexpr double short_spin_ms = 0.001, long_spin_ms = 0.02;
 constexpr int calibration_batch = 16, calibration_rounds = 96;
 
-const Launch one_thread = {{1, 1, 1}, {1, 1, 1}};
+const device::Launch one_thread = {{1, 1, 1}, {1, 1, 1}};
 
 }  // namespace
 
@@ -54,7 +54,7 @@ QueueTimer::QueueTimer(Session& session) : session_(session) {
     load();
     wake();
     calibrate();
-  } catch (const CandidateFailure& failure) {
+  } catch (const build::CandidateFailure& failure) {
     release();
     if (failure.outcome() == Outcome::crashed) throw;
     info_ = {};
@@ -83,7 +83,7 @@ void QueueTimer::load() {
   const DriverApi& api = session_.api();
   if (!api.timing_code || !api.allocate_mapped)
     throw Error(ErrorKind::unsupported, "this driver has no host memory that the device can read");
-  const Artifact code = api.timing_code();
+  const build::Artifact code = api.timing_code();
   session_.check_launch(api.load_module(&module_, code.image), "loading the timing kernels");
   session_.check_launch(api.find_function(&hold_, module_, timing_kernel::hold), "finding a timing kernel");
   session_.check_launch(api.find_function(&spin_, module_, timing_kernel::spin), "finding a timing kernel");
@@ -111,9 +111,9 @@ void QueueTimer::wake() {
 void QueueTimer::calibrate() {
   std::vector<double> empty;
   for (int i = 0; i < calibration_rounds; ++i) empty.push_back(span(0, true, [] {}).ms);
-  info_.empty_pair_ms = summarize(empty).median;
-  info_.overhead = measure_overhead([this](double ms, int launches) { return spin_span(ms, launches, 0); },
-                                    short_spin_ms, long_spin_ms, calibration_batch, calibration_rounds);
+  info_.empty_pair_ms = measure::summarize(empty).median;
+  info_.overhead = measure::measure_overhead([this](double ms, int launches) { return spin_span(ms, launches, 0); },
+                                             short_spin_ms, long_spin_ms, calibration_batch, calibration_rounds);
 }
 
 /// The driver allocates and may load its own fill kernel, neither of which may happen behind a held queue.
@@ -122,17 +122,18 @@ void QueueTimer::prepare_flush(std::size_t bytes) {
   session_.flush(bytes);
   session_.check(session_.api().synchronize_stream(session_.stream()), "flushing the L2 cache");
   flush_ready_ = bytes;
-  flushed_event_ms_ = measure_event_overhead([&](double ms, int launches) { return spin_span(ms, launches, bytes); },
-                                             short_spin_ms, long_spin_ms, info_.overhead.launch_ms, calibration_rounds);
+  flushed_event_ms_ =
+      measure::measure_event_overhead([&](double ms, int launches) { return spin_span(ms, launches, bytes); },
+                                      short_spin_ms, long_spin_ms, info_.overhead.launch_ms, calibration_rounds);
 }
 
-Sample QueueTimer::time(std::size_t flush_bytes, int launches, bool hold, const std::function<void()>& work) {
+measure::Sample QueueTimer::time(std::size_t flush_bytes, int launches, bool hold, const std::function<void()>& work) {
   if (flush_bytes > 0) prepare_flush(flush_bytes);
   const Span taken = span(flush_bytes, hold, work);
-  TimerOverhead overhead = info_.overhead;
+  measure::TimerOverhead overhead = info_.overhead;
   if (flush_bytes > 0) overhead.event_ms = flushed_event_ms_;
-  Sample sample;
-  sample.time_ms = clock_ ? kernel_ms(taken.ms, launches, overhead) : taken.ms / launches;
+  measure::Sample sample;
+  sample.time_ms = clock_ ? measure::kernel_ms(taken.ms, launches, overhead) : taken.ms / launches;
   sample.overhead_ms = overhead.of(launches) / launches;
   sample.clock_mhz = taken.clock_mhz;
   sample.late = taken.late;

@@ -28,8 +28,8 @@ class QueueTimer {
   /// Overwrites flush_bytes of memory, then times work(), which queues `launches` launches into the session's stream.
   /// hold = false: work may have to wait for the device (a kernel's first launch loads it), so nothing holds the queue.
   /// Exceptions of work pass through. Throws CandidateFailure(crashed).
-  Sample time(std::size_t flush_bytes, int launches, bool hold, const std::function<void()>& work);
-  const TimerInfo& info() const noexcept { return info_; }
+  measure::Sample time(std::size_t flush_bytes, int launches, bool hold, const std::function<void()>& work);
+  const measure::TimerInfo& info() const noexcept { return info_; }
 
  private:
   /// What host and device tell each other, in mapped memory.
@@ -55,7 +55,7 @@ class QueueTimer {
   double clock_mhz() const noexcept;
 
   Session& session_;
-  TimerInfo info_;
+  measure::TimerInfo info_;
   Module module_ = nullptr;
   Function hold_ = nullptr, spin_ = nullptr, clock_ = nullptr;
   volatile Shared* shared_ = nullptr;  ///< the host's address

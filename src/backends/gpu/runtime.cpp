@@ -21,7 +21,7 @@ struct Loaded {
   std::optional<std::vector<std::size_t>> parameter_bytes;
 };
 
-class GpuRuntime final : public Runtime {
+class GpuRuntime final : public backend::Runtime {
  public:
   GpuRuntime(DriverApi api, ContextApi context) : api_(std::move(api)), context_(std::move(context)) {}
 
@@ -33,7 +33,7 @@ class GpuRuntime final : public Runtime {
                   fmt::format("the context cannot be used on another thread: {}", api_.describe(status)));
   }
 
-  DeviceInfo device() override {
+  device::DeviceInfo device() override {
     const std::uintptr_t context = current();
     if (context == 0)
       throw Error(ErrorKind::unavailable, "this thread has no current context to launch in: " + context_.advice);
@@ -43,18 +43,18 @@ class GpuRuntime final : public Runtime {
     return devices_[context] = context_.device();
   }
 
-  LoadedKernel load(const Artifact& artifact, const Launch& launch) override {
-    const DeviceInfo info = device();
+  backend::LoadedKernel load(const build::Artifact& artifact, const device::Launch& launch) override {
+    const device::DeviceInfo info = device();
     const std::uintptr_t context = current();
     const std::lock_guard lock(mutex_);
     Loaded& kernel = loaded_[{context, artifact.key.empty() ? artifact.image : artifact.key}];
     if (!kernel.function) kernel = load_module(artifact);
     const FunctionAttributes& has = kernel.attributes;
     if (const auto reason =
-            forbidden(launch, {has.registers, has.max_threads_per_block, has.static_shared_bytes}, info))
-      throw CandidateFailure(Outcome::rejected, *reason);
+            device::forbidden(launch, {has.registers, has.max_threads_per_block, has.static_shared_bytes}, info))
+      throw build::CandidateFailure(Outcome::rejected, *reason);
     if (launch.cluster[0] != 0 && !api_.launch_cluster)
-      throw CandidateFailure(Outcome::rejected, info.name + " (" + info.arch + ") has no thread block clusters");
+      throw build::CandidateFailure(Outcome::rejected, info.name + " (" + info.arch + ") has no thread block clusters");
     // The most that any launch of it asks for: an allowance that shrinks would refuse the others.
     if (api_.allow_dynamic_shared && launch.shared_bytes > kernel.allowed_shared &&
         has.static_shared_bytes + launch.shared_bytes > info.shared_per_block) {
@@ -64,7 +64,7 @@ class GpuRuntime final : public Runtime {
     return {kernel.function, kernel.parameter_bytes};
   }
 
-  int launch(void* handle, const Launch& launch, void* stream, void** parameters) noexcept override {
+  int launch(void* handle, const device::Launch& launch, void* stream, void** parameters) noexcept override {
     if (launch.cluster[0] != 0) [[unlikely]]
       return api_.launch_cluster(handle, launch, stream, parameters);
     return context_.launch(handle, launch, stream, parameters);
@@ -112,10 +112,10 @@ class GpuRuntime final : public Runtime {
  private:
   void check(Status status, const char* doing) const {
     if (status != 0)
-      throw CandidateFailure(Outcome::launch_failed, fmt::format("{}: {}", doing, api_.describe(status)));
+      throw build::CandidateFailure(Outcome::launch_failed, fmt::format("{}: {}", doing, api_.describe(status)));
   }
 
-  Loaded load_module(const Artifact& artifact) const {
+  Loaded load_module(const build::Artifact& artifact) const {
     Loaded kernel;
     Module handle = nullptr;
     check(api_.load_module(&handle, artifact.image), "loading the kernel");
@@ -133,13 +133,13 @@ class GpuRuntime final : public Runtime {
   const DriverApi api_;
   const ContextApi context_;
   std::mutex mutex_;
-  std::map<std::uintptr_t, DeviceInfo> devices_;
+  std::map<std::uintptr_t, device::DeviceInfo> devices_;
   std::map<std::pair<std::uintptr_t, std::string>, Loaded> loaded_;
 };
 
 }  // namespace
 
-std::shared_ptr<Runtime> make_runtime(DriverApi api, ContextApi context) {
+std::shared_ptr<backend::Runtime> make_runtime(DriverApi api, ContextApi context) {
   return std::make_shared<GpuRuntime>(std::move(api), std::move(context));
 }
 

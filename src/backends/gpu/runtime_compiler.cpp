@@ -21,7 +21,8 @@ class Handle {
   Handle(const CompilerApi& api, const std::string& source, const std::string& source_name) : api_(api) {
     const int status = api.create(&program_, source.c_str(), source_name.c_str());
     if (status != 0 && status == api.out_of_memory)
-      throw ShortageFailure(Lack::memory, Outcome::crashed, fmt::format("{} ran out of memory", api.name));
+      throw build::ShortageFailure(build::Lack::memory, Outcome::crashed,
+                                   fmt::format("{} ran out of memory", api.name));
     if (status != 0)
       throw Error(ErrorKind::unavailable,
                   fmt::format("{} cannot start on '{}': {}", api.name, source_name, api.describe(status)));
@@ -55,11 +56,11 @@ std::string read_log(const CompilerApi& api, CompilerApi::Program program) {
 CompiledProgram compile_program(const CompilerApi& api, const std::string& source, const std::string& source_name,
                                 const std::string& entry, const std::vector<std::string>& options) {
   if (source.find('\0') != std::string::npos)
-    throw CandidateFailure(Outcome::compile_failed, source_name + " holds a NUL byte: it is no C++ source");
+    throw build::CandidateFailure(Outcome::compile_failed, source_name + " holds a NUL byte: it is no C++ source");
   const Handle program(api, source, source_name);
   CompiledProgram result;
   if (const int status = api.add_name_expression(program.get(), entry.c_str()); status != 0)
-    throw CandidateFailure(Outcome::compile_failed, fmt::format("entry '{}': {}", entry, api.describe(status)));
+    throw build::CandidateFailure(Outcome::compile_failed, fmt::format("entry '{}': {}", entry, api.describe(status)));
 
   std::vector<const char*> arguments;
   for (const std::string& option : options) arguments.push_back(option.c_str());
@@ -69,26 +70,27 @@ CompiledProgram compile_program(const CompilerApi& api, const std::string& sourc
   result.log = read_log(api, program.get());
   if (status != 0) {
     if (status == api.out_of_memory)
-      throw ShortageFailure(Lack::memory, Outcome::crashed, fmt::format("{} ran out of memory", api.name), result.log);
-    throw_if_not_the_source({api.name, result.log});
+      throw build::ShortageFailure(build::Lack::memory, Outcome::crashed, fmt::format("{} ran out of memory", api.name),
+                                   result.log);
+    build::throw_if_not_the_source({api.name, result.log});
     const std::string error = first_error(result.log);
-    throw CandidateFailure(Outcome::compile_failed, error.empty() ? api.describe(status) : error, result.log);
+    throw build::CandidateFailure(Outcome::compile_failed, error.empty() ? api.describe(status) : error, result.log);
   }
 
   const char* lowered = nullptr;
   if (const int found = api.lowered_name(program.get(), entry.c_str(), &lowered); found != 0 || !lowered)
-    throw CandidateFailure(Outcome::compile_failed,
-                           fmt::format("entry '{}' names no kernel of {}: {}", entry, source_name, api.describe(found)),
-                           result.log);
+    throw build::CandidateFailure(
+        Outcome::compile_failed,
+        fmt::format("entry '{}' names no kernel of {}: {}", entry, source_name, api.describe(found)), result.log);
   result.entry_symbol = lowered;
   std::size_t size = 0;
   int read = api.code_size(program.get(), &size);
   result.image.resize(size);
   if (read == 0 && size > 0) read = api.code(program.get(), result.image.data());
   if (read != 0 || size == 0)
-    throw CandidateFailure(Outcome::compile_failed,
-                           fmt::format("{} gave no code for '{}': {}", api.name, entry, api.describe(read)),
-                           result.log);
+    throw build::CandidateFailure(Outcome::compile_failed,
+                                  fmt::format("{} gave no code for '{}': {}", api.name, entry, api.describe(read)),
+                                  result.log);
   return result;
 }
 
@@ -110,7 +112,7 @@ std::string first_error(const std::string& log) {
   return {};
 }
 
-std::string define_lines(const SplitSource::Defines& defines) {
+std::string define_lines(const build::SplitSource::Defines& defines) {
   std::string text;
   for (const auto& [name, value] : defines) text += "#define " + name + " " + value + "\n";
   return text;
@@ -125,9 +127,11 @@ std::string line_directive(std::size_t line, const std::string& source_name) {
   return "#line " + std::to_string(line) + " \"" + quoted + "\"\n";
 }
 
-std::string with_defines(const CompileRequest& request) { return with_defines(request, split_source(request)); }
+std::string with_defines(const build::CompileRequest& request) {
+  return with_defines(request, build::split_source(request));
+}
 
-std::string with_defines(const CompileRequest& request, const SplitSource& split) {
+std::string with_defines(const build::CompileRequest& request, const build::SplitSource& split) {
   std::string text = define_lines(split.before) + line_directive(1, request.source_name) + split.head;
   if (!split.between.empty())
     text += define_lines(split.between) + line_directive(split.lines + 1, request.source_name);

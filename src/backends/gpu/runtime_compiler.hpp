@@ -47,11 +47,11 @@ std::string first_error(const std::string& log);
 /// The source with "#define NAME value" lines for the request's defines, and #line where they break the numbering. They
 /// come behind the includes at the source's top that do not ask for them (core/build/preamble.hpp): a -D, or a #define
 /// before the first line, would reach into the compilers' own headers.
-std::string with_defines(const CompileRequest& request);
-std::string with_defines(const CompileRequest& request, const SplitSource& split);
+std::string with_defines(const build::CompileRequest& request);
+std::string with_defines(const build::CompileRequest& request, const build::SplitSource& split);
 
 /// Its pieces: "#define NAME value" lines, and "#line 7 \"name\"".
-std::string define_lines(const SplitSource::Defines& defines);
+std::string define_lines(const build::SplitSource::Defines& defines);
 std::string line_directive(std::size_t line, const std::string& source_name);
 
 }  // namespace xtune::gpu

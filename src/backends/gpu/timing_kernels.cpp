@@ -48,8 +48,8 @@ extern "C" __global__ void xtune_clock(unsigned long long* out, unsigned long lo
 
 }  // namespace
 
-CompileRequest timing_request(const std::string& arch) {
-  CompileRequest request;
+build::CompileRequest timing_request(const std::string& arch) {
+  build::CompileRequest request;
   request.source_name = "timing_kernels.cu";
   request.source = source;
   request.entry = timing_kernel::hold;

@@ -21,6 +21,6 @@ inline constexpr const char* clock = "xtune_clock";
 }  // namespace timing_kernel
 
 /// To compile all of them at once: the artifact's entry is one of them, its image holds the others too.
-CompileRequest timing_request(const std::string& arch);
+build::CompileRequest timing_request(const std::string& arch);
 
 }  // namespace xtune::gpu

@@ -40,7 +40,7 @@ namespace xtune::hip {
 namespace {
 
 struct Hiprtc {
-  DynamicLibrary library;
+  base::DynamicLibrary library;
 #define XTUNE_DECLARE(name) decltype(&::name) name = nullptr;
   XTUNE_HIPRTC_CALLS(XTUNE_DECLARE)
 #undef XTUNE_DECLARE
@@ -53,9 +53,9 @@ Hiprtc load() {
   const std::vector<std::string> runtime = rocm_library_candidates("amdhip64");
   names.insert(names.end(), runtime.begin(), runtime.end());
   try {
-    table.library = DynamicLibrary::open(names);
+    table.library = base::DynamicLibrary::open(names);
   } catch (const Error& error) {
-    throw_with_message(
+    base::throw_with_message(
         error,
         fmt::format(
             "neither libhiprtc.so nor libamdhip64.so was found: install ROCm's hipRTC (Debian: libamdhip64-5 and "
@@ -82,7 +82,7 @@ struct CodeObjectManager {
 
   CodeObjectManager() {
     try {
-      library = DynamicLibrary::open({"libamd_comgr.so.2", "libamd_comgr.so.3", "libamd_comgr.so"});
+      library = base::DynamicLibrary::open({"libamd_comgr.so.2", "libamd_comgr.so.3", "libamd_comgr.so"});
       library.keep_resident();
       int (*count_of)(std::size_t*) = nullptr;
       int (*name_of)(std::size_t, const char**) = nullptr;
@@ -101,7 +101,7 @@ struct CodeObjectManager {
     } catch (const Error&) {  // part of the runtime in some packages: hipRTC's own answer must do
     }
   }
-  DynamicLibrary library;
+  base::DynamicLibrary library;
 };
 
 gpu::CompilerApi compiler_api(const Hiprtc& table) {
@@ -141,7 +141,7 @@ gpu::CompilerApi compiler_api(const Hiprtc& table) {
   return api;
 }
 
-class HiprtcToolchain final : public Toolchain {
+class HiprtcToolchain final : public build::Toolchain {
  public:
   explicit HiprtcToolchain(const Hiprtc& table) : api_(compiler_api(table)) {
     const auto* symbol = reinterpret_cast<const void*>(table.hiprtcVersion);
@@ -151,19 +151,19 @@ class HiprtcToolchain final : public Toolchain {
     fingerprint_ = fmt::format("hiprtc {} {} {}", version, gpu::library_build_id(symbol), manager_.build);
     while (fingerprint_.back() == ' ') fingerprint_.pop_back();
     find_parts(symbol);
-    fingerprint_ += ", parts " + digest_of(parts_);
+    fingerprint_ += ", parts " + build::digest_of(parts_);
   }
 
   std::string fingerprint() override { return fingerprint_; }
-  ToolFiles parts() override { return parts_; }
+  build::ToolFiles parts() override { return parts_; }
   std::string default_arch() override { return "gfx90a"; }
 
-  Artifact compile(const CompileRequest& request) override {
+  build::Artifact compile(const build::CompileRequest& request) override {
     check_arch(request.arch);
     std::vector<std::string> options{"--offload-arch=" + request.arch};
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
     options.insert(options.end(), request.options.begin(), request.options.end());
-    const TemporaryDirectory work;
+    const base::TemporaryDirectory work;
     const std::string list = (work.path() / "read").string();
     for (const std::string& word : {std::string("-dependency-file"), list, std::string("-MT"), std::string("code"),
                                     std::string("-sys-header-deps")}) {
@@ -172,10 +172,10 @@ class HiprtcToolchain final : public Toolchain {
     }
     // A -D would reach hipRTC's own headers, where names such as T, V or N are template parameters; a #define in front
     // of the source comes after them.
-    CompileRequest with_name = request;
+    build::CompileRequest with_name = request;
     with_name.defines.insert(with_name.defines.begin(), {"XTUNE_HIP", "1"});
 
-    Artifact artifact;
+    build::Artifact artifact;
     artifact.arch = request.arch;
     artifact.format = "hsaco";
     gpu::CompiledProgram program =
@@ -186,9 +186,9 @@ class HiprtcToolchain final : public Toolchain {
     artifact.compile_s = program.seconds;
     const auto metadata = gpu::kernel_metadata(artifact.image, artifact.entry_symbol);
     if (!metadata)
-      throw CandidateFailure(Outcome::compile_failed,
-                             fmt::format("the code object for {} holds no kernel '{}'", request.arch, request.entry),
-                             artifact.log);
+      throw build::CandidateFailure(
+          Outcome::compile_failed,
+          fmt::format("the code object for {} holds no kernel '{}'", request.arch, request.entry), artifact.log);
     artifact.usage = metadata->usage;
     // What assembly reads is not listed.
     const auto in_assembly = [](const std::string& text) {
@@ -204,13 +204,14 @@ class HiprtcToolchain final : public Toolchain {
   void find_parts(const void* symbol) {
     if (const std::string library = gpu::library_path(symbol); !library.empty()) {
       own_folders_ = own_folders(std::filesystem::path(library).parent_path());
-      add_tool_file(library, parts_);
+      build::add_tool_file(library, parts_);
       std::error_code ignored;
       for (const auto& entry :
            std::filesystem::directory_iterator(std::filesystem::path(library).parent_path(), ignored))
-        if (entry.path().filename().string().starts_with("libhiprtc-builtins.so")) add_tool_file(entry.path(), parts_);
+        if (entry.path().filename().string().starts_with("libhiprtc-builtins.so"))
+          build::add_tool_file(entry.path(), parts_);
     }
-    if (!manager_.path.empty()) add_tool(manager_.path, parts_);
+    if (!manager_.path.empty()) build::add_tool(manager_.path, parts_);
   }
 
   /// Headers there come with ROCm or with Clang, and count by name.
@@ -224,15 +225,15 @@ class HiprtcToolchain final : public Toolchain {
   /// Of what the compiler lists. It writes the source and its own headers to a temporary folder first.
   std::optional<std::vector<std::string>> users_files(const std::string& list) const {
     std::error_code failed;
-    auto files = files_of_rule(list, std::filesystem::path(list).parent_path());
+    auto files = build::files_of_rule(list, std::filesystem::path(list).parent_path());
     if (!files) return files;
     const auto temporary = std::filesystem::weakly_canonical(std::filesystem::temp_directory_path(failed), failed);
     std::erase_if(*files, [&](const std::string& file) {
       const auto path = std::filesystem::weakly_canonical(file, failed).lexically_relative(temporary);
       return !path.empty() && path.begin()->string().starts_with("comgr-");
     });
-    std::erase_if(*files, is_system_header_path);
-    return files_outside(std::move(*files), own_folders_);
+    std::erase_if(*files, build::is_system_header_path);
+    return build::files_outside(std::move(*files), own_folders_);
   }
 
   void check_arch(const std::string& arch) const {
@@ -248,12 +249,12 @@ class HiprtcToolchain final : public Toolchain {
   gpu::CompilerApi api_;
   CodeObjectManager manager_;
   std::string fingerprint_;
-  ToolFiles parts_;
+  build::ToolFiles parts_;
   std::vector<std::string> own_folders_;
 };
 
 }  // namespace
 
-std::unique_ptr<Toolchain> make_toolchain() { return std::make_unique<HiprtcToolchain>(hiprtc()); }
+std::unique_ptr<build::Toolchain> make_toolchain() { return std::make_unique<HiprtcToolchain>(hiprtc()); }
 
 }  // namespace xtune::hip

@@ -11,32 +11,32 @@
 #include "backends/hip/toolchain.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::hip {
 namespace {
 
-class HipBackend final : public Backend {
+class HipBackend final : public backend::Backend {
  public:
   const char* name() const noexcept override { return "hip"; }
-  DeviceList list_devices() override { return hip::list_devices(); }
-  std::unique_ptr<Toolchain> open_toolchain() override { return hip::make_toolchain(); }
-  std::unique_ptr<Device> open_device(int index) override {
+  backend::DeviceList list_devices() override { return hip::list_devices(); }
+  std::unique_ptr<build::Toolchain> open_toolchain() override { return hip::make_toolchain(); }
+  std::unique_ptr<measure::Device> open_device(int index) override {
     const hip::HipCalls& calls = hip::hip_calls();
     const int count = hip::initialise(calls);
     if (index < 0 || index >= count)
       throw Error(ErrorKind::unavailable, fmt::format("hip device {} is not there: the driver shows {}", index, count));
-    DeviceInfo info = hip::query_device(calls, index);
+    device::DeviceInfo info = hip::query_device(calls, index);
     gpu::DriverApi api = hip::open_driver_api(calls, index);
     api.timing_code = [arch = info.arch] { return hip::make_toolchain()->compile(gpu::timing_request(arch)); };
     return gpu::make_device(std::move(api), std::move(info));
   }
-  std::shared_ptr<Runtime> open_runtime() override {
-    static const std::shared_ptr<Runtime> runtime = hip::make_runtime();
+  std::shared_ptr<backend::Runtime> open_runtime() override {
+    static const std::shared_ptr<backend::Runtime> runtime = hip::make_runtime();
     return runtime;
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_hip_backend() { return std::make_unique<HipBackend>(); }
+std::unique_ptr<backend::Backend> make_backend() { return std::make_unique<HipBackend>(); }
 
-}  // namespace xtune
+}  // namespace xtune::hip

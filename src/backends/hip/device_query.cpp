@@ -52,7 +52,7 @@ void add_platform_facts(const HipCalls&, int index, DeviceInfo& info) {
 
 #else
 
-void add_platform_facts(const HipCalls& calls, int index, DeviceInfo& info) {
+void add_platform_facts(const HipCalls& calls, int index, device::DeviceInfo& info) {
   int status = 0;
   const std::string arch = device_arch([&](const char* symbol) { return calls.library.find(symbol); }, index, &status);
   check(calls, index, static_cast<hipError_t>(status));
@@ -72,7 +72,7 @@ void add_platform_facts(const HipCalls& calls, int index, DeviceInfo& info) {
   info.shared_per_compute_unit = optional_attribute(calls, index, hipDeviceAttributeMaxSharedMemoryPerMultiprocessor);
   if (info.shared_per_compute_unit < info.shared_per_block) info.shared_per_compute_unit = info.shared_per_block;
   // HIP counts registers of one SIMD's lane set differently from release to release; the ISA guides do not change.
-  if (const auto known = known_device(info.arch)) {
+  if (const auto known = device::known_device(info.arch)) {
     info.registers_per_block = known->registers_per_block;
     info.registers_per_compute_unit = known->registers_per_compute_unit;
   } else {
@@ -98,8 +98,8 @@ int initialise(const HipCalls& calls) {
   throw Error(ErrorKind::unavailable, fmt::format("HIP finds no device: {}{}", describe(calls, status), advice));
 }
 
-DeviceInfo query_device(const HipCalls& calls, int index) {
-  DeviceInfo info;
+device::DeviceInfo query_device(const HipCalls& calls, int index) {
+  device::DeviceInfo info;
   char name[256] = {};
   check(calls, index, calls.hipDeviceGetName(name, sizeof(name) - 1, index));
   std::size_t memory = 0;
@@ -128,8 +128,8 @@ DeviceInfo query_device(const HipCalls& calls, int index) {
   return info;
 }
 
-DeviceList list_devices() {
-  DeviceList list;
+backend::DeviceList list_devices() {
+  backend::DeviceList list;
   bool none = false;
   try {
     const HipCalls& calls = hip_calls();
@@ -140,7 +140,7 @@ DeviceList list_devices() {
     for (int index = 0; index < count; ++index) list.devices.push_back(query_device(calls, index));
   } catch (const std::exception& error) {
     list.reason = error.what();
-    list.failed = !none && dynamic_cast<const NotInstalled*>(&error) == nullptr;
+    list.failed = !none && dynamic_cast<const base::NotInstalled*>(&error) == nullptr;
   }
   return list;
 }

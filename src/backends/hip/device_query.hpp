@@ -7,9 +7,9 @@
 namespace xtune::hip {
 
 /// Never throws.
-DeviceList list_devices();
+backend::DeviceList list_devices();
 /// Throws Error(unavailable) when the device does not answer.
-DeviceInfo query_device(const HipCalls& calls, int index);
+device::DeviceInfo query_device(const HipCalls& calls, int index);
 /// Makes the driver ready and counts devices. Throws Error(unavailable) with what to do.
 int initialise(const HipCalls& calls);
 

@@ -41,9 +41,9 @@ bool is_sticky(const HipCalls* h, Status status) {
 }
 
 /// By HIP's description of hipError_t.
-Lack lack(Status status) {
-  if (status == hipErrorOutOfMemory) return Lack::memory;
-  return status == hipErrorECCNotCorrectable ? Lack::unclear : Lack::none;
+build::Lack lack(Status status) {
+  if (status == hipErrorOutOfMemory) return build::Lack::memory;
+  return status == hipErrorECCNotCorrectable ? build::Lack::unclear : build::Lack::none;
 }
 
 void fill_memory(gpu::DriverApi& api, const HipCalls* h) {
@@ -116,7 +116,7 @@ void fill_kernels(gpu::DriverApi& api, const HipCalls* h) {
     out->static_shared_bytes = shared;
     return status;
   };
-  api.launch = [h](gpu::Function function, const Launch& l, gpu::Stream stream, void** parameters) -> Status {
+  api.launch = [h](gpu::Function function, const device::Launch& l, gpu::Stream stream, void** parameters) -> Status {
     return h->hipModuleLaunchKernel(function_of(function), l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1],
                                     l.block[2], l.shared_bytes, stream_of(stream), parameters, nullptr);
   };
@@ -125,7 +125,7 @@ void fill_kernels(gpu::DriverApi& api, const HipCalls* h) {
 /// Of an AMD code object; on NVIDIA the driver beneath tells.
 void fill_parameters([[maybe_unused]] gpu::DriverApi& api) {
 #if !defined(__HIP_PLATFORM_NVIDIA__)
-  api.parameter_sizes = [](gpu::Function, const Artifact& artifact) -> std::optional<std::vector<std::size_t> > {
+  api.parameter_sizes = [](gpu::Function, const build::Artifact& artifact) -> std::optional<std::vector<std::size_t> > {
     auto metadata = gpu::kernel_metadata(gpu::unbundle(artifact.image, artifact.arch), artifact.entry_symbol);
     if (!metadata) return std::nullopt;
     return std::move(metadata->parameter_bytes);

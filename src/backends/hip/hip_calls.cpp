@@ -35,9 +35,9 @@ HipCalls load() {
 HipCalls load() {
   HipCalls calls;
   try {
-    calls.library = DynamicLibrary::open(rocm_library_candidates("amdhip64"));
+    calls.library = base::DynamicLibrary::open(rocm_library_candidates("amdhip64"));
   } catch (const Error& error) {
-    throw_with_message(error, fmt::format("libamdhip64.so not found: no ROCm on this node ({})", error.what()));
+    base::throw_with_message(error, fmt::format("libamdhip64.so not found: no ROCm on this node ({})", error.what()));
   }
   calls.library.keep_resident();
 #define XTUNE_LOAD(name, arguments) calls.library.get(XTUNE_TEXT(name), calls.name);

@@ -48,7 +48,7 @@ namespace xtune::hip {
 
 /// One table for the process, never unloaded.
 struct HipCalls {
-  DynamicLibrary library;  ///< empty on the NVIDIA platform
+  base::DynamicLibrary library;  ///< empty on the NVIDIA platform
 #define XTUNE_DECLARE(name, arguments) hipError_t(*name) arguments = nullptr;
   XTUNE_HIP_CALLS(XTUNE_DECLARE)
 #undef XTUNE_DECLARE

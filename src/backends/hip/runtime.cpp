@@ -35,7 +35,7 @@ struct Calls {
 const Calls& calls() {
   static const Calls table = [] {
     Calls filled;
-    const DynamicLibrary& library = hip_calls().library;
+    const base::DynamicLibrary& library = hip_calls().library;
     library.get("hipGetDevice", filled.get_device);
     library.get("hipMemGetAddressRange", filled.get_address_range);
     library.get("hipStreamIsCapturing", filled.stream_is_capturing);
@@ -55,7 +55,7 @@ std::uintptr_t current() { return static_cast<std::uintptr_t>(device_index() + 1
 
 Status adopt(std::uintptr_t context) { return hip_calls().hipSetDevice(static_cast<int>(context) - 1); }
 
-Status launch(void* function, const Launch& l, void* stream, void** parameters) {
+Status launch(void* function, const device::Launch& l, void* stream, void** parameters) {
   return hip_calls().hipModuleLaunchKernel(static_cast<hipFunction_t>(function), l.grid[0], l.grid[1], l.grid[2],
                                            l.block[0], l.block[1], l.block[2], l.shared_bytes,
                                            static_cast<hipStream_t>(stream), parameters, nullptr);
@@ -95,7 +95,7 @@ std::optional<std::size_t> accessible_bytes(const void* address) {
 
 }  // namespace
 
-std::shared_ptr<Runtime> make_runtime() {
+std::shared_ptr<backend::Runtime> make_runtime() {
   initialise(hip_calls());
   calls();
   gpu::ContextApi context;

@@ -8,6 +8,6 @@
 namespace xtune::hip {
 
 /// Throws Error(unavailable) where there is no driver.
-std::shared_ptr<Runtime> make_runtime();
+std::shared_ptr<backend::Runtime> make_runtime();
 
 }  // namespace xtune::hip

@@ -25,7 +25,7 @@ std::string function_name(const std::string& entry) {
   return colon == std::string::npos ? name : name.substr(colon + 1);
 }
 
-void check_entry(const CompileRequest& request) {
+void check_entry(const build::CompileRequest& request) {
   const std::string name = function_name(request.entry);
   const bool word =
       !name.empty() &&
@@ -33,11 +33,11 @@ void check_entry(const CompileRequest& request) {
   if (word && request.entry.find_first_of(";{}\n#") == std::string::npos) return;
   const std::string message =
       fmt::format("entry \"{}\" is neither a function's name nor a template-id such as gemm<64, 32>",
-                  printable(request.entry, 200));
-  throw CandidateFailure(Outcome::compile_failed, message, message + "\n");
+                  base::printable(request.entry, 200));
+  throw build::CandidateFailure(Outcome::compile_failed, message, message + "\n");
 }
 
-std::vector<std::string> include_flags(const CompileRequest& request) {
+std::vector<std::string> include_flags(const build::CompileRequest& request) {
   std::vector<std::string> flags;
   for (const std::string& dir : request.include_dirs) flags.push_back("-I" + dir);
   const auto folder = std::filesystem::path(request.source_name).parent_path();
@@ -47,39 +47,41 @@ std::vector<std::string> include_flags(const CompileRequest& request) {
   return flags;
 }
 
-CommandResult run_compiler(const std::vector<std::string>& arguments, std::string input,
-                           const std::filesystem::path& folder) {
-  CommandOptions options;
+base::CommandResult run_compiler(const std::vector<std::string>& arguments, std::string input,
+                                 const std::filesystem::path& folder) {
+  base::CommandOptions options;
   options.own_group = false;
   options.cwd = folder.string();
   options.env = {{"TMPDIR", folder.string()}, {"LC_ALL", "C"}};
   options.stdin_text = std::move(input);
   options.output_limit_bytes = std::uint64_t{256} << 20;  // of a source whose includes are read
   options.stderr_limit_bytes = log_bytes;
-  return run_command(arguments, options);
+  return base::run_command(arguments, options);
 }
 
-void require_compiled(const CommandResult& result, const std::string& earlier_log, const CompileRequest& request,
-                      const std::string& compiler) {
+void require_compiled(const base::CommandResult& result, const std::string& earlier_log,
+                      const build::CompileRequest& request, const std::string& compiler) {
   const std::string log = earlier_log + result.stderr_text;
   if (result.ok() && !result.output_truncated) return;
-  if (!result.ok()) throw_if_not_the_source({compiler, log, result.exit_code, result.signal, temporary_folder()});
+  if (!result.ok())
+    build::throw_if_not_the_source({compiler, log, result.exit_code, result.signal, base::temporary_folder()});
   // The driver of gcc, and that of clang, outlive the compiler proper and report its end.
   if (result.signal != 0 || log.find("internal compiler error") != std::string::npos ||
       log.find("PLEASE submit a bug report") != std::string::npos)
-    throw CandidateFailure(Outcome::crashed,
-                           fmt::format("{} crashed on {}: {}", compiler, request.source_name,
-                                       result.signal != 0 ? describe_exit(0, result.signal) : first_error(log)),
-                           log);
+    throw build::CandidateFailure(
+        Outcome::crashed,
+        fmt::format("{} crashed on {}: {}", compiler, request.source_name,
+                    result.signal != 0 ? base::describe_exit(0, result.signal) : build::first_error(log)),
+        log);
   if (result.ok())
-    throw CandidateFailure(Outcome::compile_failed,
-                           fmt::format("{} is too large once its includes are read", request.source_name), log);
-  const std::string error = first_error(log);
-  throw CandidateFailure(Outcome::compile_failed,
-                         error.empty() ? fmt::format("{} failed without a word ({})", compiler,
-                                                     describe_exit(result.exit_code, result.signal))
-                                       : error,
-                         log);
+    throw build::CandidateFailure(Outcome::compile_failed,
+                                  fmt::format("{} is too large once its includes are read", request.source_name), log);
+  const std::string error = build::first_error(log);
+  throw build::CandidateFailure(Outcome::compile_failed,
+                                error.empty() ? fmt::format("{} failed without a word ({})", compiler,
+                                                            base::describe_exit(result.exit_code, result.signal))
+                                              : error,
+                                log);
 }
 
 }  // namespace xtune::host

@@ -21,38 +21,39 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 std::string find_compiler() {
   if (const char* wanted = std::getenv("XTUNE_HOST_CXX"); wanted && *wanted) {
-    std::string found = find_program(wanted);
+    std::string found = base::find_program(wanted);
     if (found.empty())
-      throw NotInstalled(std::string("XTUNE_HOST_CXX names '") + wanted +
-                         "', which is no program here: give the path of g++ or clang++, or unset it");
+      throw base::NotInstalled(std::string("XTUNE_HOST_CXX names '") + wanted +
+                               "', which is no program here: give the path of g++ or clang++, or unset it");
     return found;
   }
   for (const char* name : {"g++", "clang++"})
-    if (std::string found = find_program(name); !found.empty()) return found;
-  throw NotInstalled(
+    if (std::string found = base::find_program(name); !found.empty()) return found;
+  throw base::NotInstalled(
       "neither g++ nor clang++ is in PATH: the host backend compiles kernels with them; install one, or name "
       "one in XTUNE_HOST_CXX");
 }
 
 Compiler identify_compiler(const std::string& path) {
-  CommandOptions options;
+  base::CommandOptions options;
   options.own_group = false;
   options.timeout_ms = 20000;
-  const CommandResult result = run_command({path, "--version"}, options);
+  const base::CommandResult result = base::run_command({path, "--version"}, options);
   if (!result.ok())
-    throw Error(ErrorKind::unavailable, path + " --version failed (" + describe_exit(result.exit_code, result.signal) +
-                                            "): " + printable(first_line(result.stderr_text), 200));
-  const std::string version = printable(first_line(result.stdout_text), 200);
+    throw Error(ErrorKind::unavailable, path + " --version failed (" +
+                                            base::describe_exit(result.exit_code, result.signal) +
+                                            "): " + base::printable(first_line(result.stderr_text), 200));
+  const std::string version = base::printable(first_line(result.stdout_text), 200);
   return {path, version, version.find("clang") != std::string::npos};
 }
 
 std::vector<std::string> standard_folders(const std::string& compiler) {
   // Folders of the environment are the user's.
-  CommandOptions options;
+  base::CommandOptions options;
   options.own_group = false;
   options.timeout_ms = 20000;
   options.env = {{"LC_ALL", "C"}, {"CPATH", ""}, {"CPLUS_INCLUDE_PATH", ""}, {"C_INCLUDE_PATH", ""}};
-  const CommandResult result = run_command({compiler, "-E", "-x", "c++", "-v", "/dev/null"}, options);
+  const base::CommandResult result = base::run_command({compiler, "-E", "-x", "c++", "-v", "/dev/null"}, options);
   std::vector<std::string> folders;
   const std::string& text = result.stderr_text;
   std::size_t at = text.find("#include <...> search starts here:\n");
@@ -72,7 +73,7 @@ std::vector<std::string> compiler_folders(const std::string& compiler) {
   std::vector<std::string> folders = standard_folders(compiler);
   std::error_code failed;
   std::erase_if(folders, [&](const std::string& folder) {
-    const auto& shared = shared_header_folders();
+    const auto& shared = build::shared_header_folders();
     return std::any_of(shared.begin(), shared.end(), [&, path = fs::weakly_canonical(folder, failed)](const auto& s) {
       return path == fs::weakly_canonical(s, failed);
     });
@@ -119,8 +120,8 @@ std::string arch_flag(const std::string& arch) {
   if (std::find(known.begin(), known.end(), arch) == known.end()) {
     std::string names;
     for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
-    throw Error(ErrorKind::invalid_argument, "the host backend does not compile for '" + printable(arch, 80) + "'" +
-                                                 did_you_mean(arch, known) + "; here it knows " + names);
+    throw Error(ErrorKind::invalid_argument, "the host backend does not compile for '" + base::printable(arch, 80) +
+                                                 "'" + base::did_you_mean(arch, known) + "; here it knows " + names);
   }
   std::string level = arch;
   if (level == "aarch64") return "-march=armv8-a";
@@ -129,10 +130,10 @@ std::string arch_flag(const std::string& arch) {
 }
 
 std::string runtime_library(const std::string& compiler, const std::string& name) {
-  CommandOptions options;
+  base::CommandOptions options;
   options.own_group = false;
   options.timeout_ms = 20000;
-  const CommandResult result = run_command({compiler, "-print-file-name=" + name}, options);
+  const base::CommandResult result = base::run_command({compiler, "-print-file-name=" + name}, options);
   std::error_code failed;
   // A library that is not there is answered with its bare name.
   const std::filesystem::path path = first_line(result.stdout_text);

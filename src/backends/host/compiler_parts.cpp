@@ -15,14 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-CommandResult ask(const std::string& compiler, const std::vector<std::string>& question) {
-  CommandOptions options;
+base::CommandResult ask(const std::string& compiler, const std::vector<std::string>& question) {
+  base::CommandOptions options;
   options.own_group = false;
   options.timeout_ms = 20000;
   options.env = {{"LC_ALL", "C"}};
   std::vector<std::string> words{compiler};
   words.insert(words.end(), question.begin(), question.end());
-  return run_command(words, options);
+  return base::run_command(words, options);
 }
 
 std::vector<std::string> lines_of(std::string_view text) {
@@ -37,13 +37,13 @@ std::vector<std::string> lines_of(std::string_view text) {
 /// The lines that say what would be started and which files were read; without names of temporary files, which change
 /// each time.
 std::string planned(const std::string& compiler) {
-  const CommandResult result = ask(compiler, {"-###", "-x", "c++", "/dev/null", "-o", "/dev/null"});
+  const base::CommandResult result = ask(compiler, {"-###", "-x", "c++", "/dev/null", "-o", "/dev/null"});
   std::string plan;
   if (!result.ok()) return plan;
   for (const std::string& line : lines_of(result.stderr_text)) {
     if (!line.starts_with(" ") && !line.starts_with("Reading specs from ") && !line.starts_with("Configuration file: "))
       continue;
-    for (const std::string& word : shell_words(line))
+    for (const std::string& word : base::shell_words(line))
       if (fs::path name = word;
           name.filename().string().find(".") == std::string::npos || word.find("/cc") == std::string::npos)
         plan += word + " ";
@@ -75,7 +75,7 @@ std::vector<fs::path> in_each(const std::vector<std::string>& folders, const std
 
 /// Without the folders of LIBRARY_PATH, which are the user's.
 std::vector<std::string> without_users(std::vector<std::string> folders) {
-  for (const std::string& own : folders_of_variable("LIBRARY_PATH"))
+  for (const std::string& own : build::folders_of_variable("LIBRARY_PATH"))
     std::erase_if(folders, [&](const std::string& folder) {
       const fs::path relative = fs::path(folder).lexically_relative(fs::path(own).lexically_normal());
       return !relative.empty() && *relative.begin() != "..";
@@ -86,7 +86,7 @@ std::vector<std::string> without_users(std::vector<std::string> folders) {
 }  // namespace
 
 bool CompilerParts::refresh() {
-  const bool known = !files_.files.files.empty() && are_untouched(files_.files);
+  const bool known = !files_.files.files.empty() && build::are_untouched(files_.files);
   if (known && !files_.may_start_others) return false;
   std::string plan = planned(compiler_);
   if (known && plan == plan_) return false;
@@ -97,44 +97,44 @@ bool CompilerParts::refresh() {
 
 void CompilerParts::find(const std::string& plan) {
   files_ = {};
-  files_.may_start_others = !is_elf(compiler_);
-  add_tool(compiler_, files_);
+  files_.may_start_others = !build::is_elf(compiler_);
+  build::add_tool(compiler_, files_);
   const std::vector<std::string> lines = lines_of(ask(compiler_, {"-print-search-dirs"}).stdout_text);
   std::vector<std::string> places = listed(lines, "programs");
   const std::vector<std::string> own = places;
-  for (const std::string& folder : folders_of_variable("PATH")) places.push_back(folder);
+  for (const std::string& folder : build::folders_of_variable("PATH")) places.push_back(folder);
   library_folders_ = without_users(listed(lines, "libraries"));
 
   bool collects = false;
   for (const std::string& line : lines_of(plan)) {
-    const std::vector<std::string> words = shell_words(line);
+    const std::vector<std::string> words = base::shell_words(line);
     if (words.empty()) continue;
     if (words[0] == "Reading" || words[0] == "Configuration") {
-      add_tool_file(words.back(), files_);
+      build::add_tool_file(words.back(), files_);
       continue;
     }
     const fs::path program = words[0];
     // A name without a folder is looked for; so is the linker that Clang shows with the folder in which it found it.
     const bool is_searched = !program.is_absolute() || program.filename().string().starts_with("ld");
-    if (!is_searched || add_first(in_each(places, program.filename().string()), files_) != program)
-      if (program.is_absolute()) add_tool(program, files_);
+    if (!is_searched || build::add_first(in_each(places, program.filename().string()), files_) != program)
+      if (program.is_absolute()) build::add_tool(program, files_);
     collects = collects || program.filename() == "collect2";
     for (std::size_t i = 1; i + 1 < words.size(); ++i)
-      if (words[i] == "-plugin") add_tool(words[i + 1], files_);
+      if (words[i] == "-plugin") build::add_tool(words[i + 1], files_);
   }
   if (collects) {
     // collect2 searches on its own, in this order.
-    for (const char* name : {"real-ld", "collect-ld"}) add_first(in_each(own, name), files_);
+    for (const char* name : {"real-ld", "collect-ld"}) build::add_first(in_each(own, name), files_);
     const std::string linker = ask(compiler_, {"-print-prog-name=ld"}).stdout_text;
     const fs::path named = linker.substr(0, linker.find('\n'));
-    named.is_absolute() ? add_tool(named, files_) : void(add_first(in_each(places, "ld"), files_));
-    for (const fs::path& specs : in_each(library_folders_, "specs")) add_tool_file(specs, files_);
+    named.is_absolute() ? build::add_tool(named, files_) : void(build::add_first(in_each(places, "ld"), files_));
+    for (const fs::path& specs : in_each(library_folders_, "specs")) build::add_tool_file(specs, files_);
   } else {
     std::error_code error;
     for (const fs::path& driver : {fs::path(compiler_), fs::canonical(compiler_, error)})
-      for (const char* name : {"clang++.cfg", "clang.cfg"}) add_tool_file(driver.parent_path() / name, files_);
+      for (const char* name : {"clang++.cfg", "clang.cfg"}) build::add_tool_file(driver.parent_path() / name, files_);
   }
-  digest_ = digest_of(files_);
+  digest_ = build::digest_of(files_);
 }
 
 }  // namespace xtune::host

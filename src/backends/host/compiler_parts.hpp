@@ -17,7 +17,7 @@ class CompilerParts {
   /// Call before each use. Asks the compiler again where one of its files was touched, and a script each time: what it
   /// starts may have changed without a trace. True: it was asked again.
   bool refresh();
-  const ToolFiles& files() const noexcept { return files_; }
+  const build::ToolFiles& files() const noexcept { return files_; }
   /// Over the contents of all files.
   const std::string& digest() const noexcept { return digest_; }
   /// Where the linker finds the libraries of the compiler and of the system without being told.
@@ -28,7 +28,7 @@ class CompilerParts {
 
   const std::string compiler_;
   std::string plan_;  ///< what it would start
-  ToolFiles files_;
+  build::ToolFiles files_;
   std::string digest_;
   std::vector<std::string> library_folders_;
 };

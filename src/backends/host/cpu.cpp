@@ -65,16 +65,16 @@ std::int64_t last_level_cache_bytes(const std::filesystem::path& root) {
 
 }  // namespace
 
-DeviceInfo cpu_info(const std::filesystem::path& root) {
-  DeviceInfo info;
+device::DeviceInfo cpu_info(const std::filesystem::path& root) {
+  device::DeviceInfo info;
   info.backend = "host";
   info.arch = own_arch();
   info.vendor = "cpu";
-  info.name = printable(field(root / "proc/cpuinfo", "model name"), 120);
+  info.name = base::printable(field(root / "proc/cpuinfo", "model name"), 120);
   if (info.name.empty()) info.name = info.arch + " CPU";
   info.warp_size = 32;
   info.compute_units = static_cast<int>(usable_cpus());
-  if (const std::int64_t quota = cpu_quota_milli(root); quota < info.compute_units * std::int64_t{1000})
+  if (const std::int64_t quota = base::cpu_quota_milli(root); quota < info.compute_units * std::int64_t{1000})
     info.cpu_quota_milli = quota;
   info.shared_per_block = 48 * kib;
   info.shared_per_block_optin = info.shared_per_compute_unit = 227 * kib;

@@ -11,6 +11,6 @@ namespace xtune::host {
 /// for them hold: 48 KiB of shared memory without and 227 KiB with opting in, 1024 threads, 65536 registers a block.
 /// l2_bytes is the last-level cache, at most 32 MiB. `root` holds proc/ and sys/; what cannot be read there stays empty
 /// or 0.
-DeviceInfo cpu_info(const std::filesystem::path& root = "/");
+device::DeviceInfo cpu_info(const std::filesystem::path& root = "/");
 
 }  // namespace xtune::host

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t buffer_alignment = 256;
 
-class HostBuffer final : public Buffer {
+class HostBuffer final : public measure::Buffer {
  public:
   // Exactly as large as asked for: a sanitizer then sees the first byte beyond it.
   explicit HostBuffer(std::size_t bytes) : size_(bytes) {
@@ -55,14 +55,14 @@ class HostBuffer final : public Buffer {
   std::size_t size_;
 };
 
-class HostProgram final : public Program {
+class HostProgram final : public measure::Program {
  public:
-  HostProgram(Engine& engine, const Artifact& artifact, const Launch& launch, const std::string& arch)
+  HostProgram(Engine& engine, const build::Artifact& artifact, const device::Launch& launch, const std::string& arch)
       : engine_(engine), launch_(launch), library_(artifact, arch) {
     library_.kernel().bind(&BlockRunner::services());
   }
 
-  Sample run(const RunOptions& options) override {
+  measure::Sample run(const measure::RunOptions& options) override {
     check(options.arguments);
     for (const auto& arguments : options.more) check(arguments);
     if (options.flush_bytes > 0) engine_.flush(options.flush_bytes);
@@ -72,50 +72,51 @@ class HostProgram final : public Program {
   }
 
  private:
-  double launch(std::span<const KernelArgument> arguments) {
+  double launch(std::span<const measure::KernelArgument> arguments) {
     ArgumentAddresses addresses(arguments);
     return engine_.launch(library_, launch_, addresses.data());
   }
-  void check(std::span<const KernelArgument> arguments) const {
+  void check(std::span<const measure::KernelArgument> arguments) const {
     const XtuneKernel& kernel = library_.kernel();
     check_arguments(arguments, {kernel.argument_count, kernel.argument_bytes, kernel.argument_is_pointer});
   }
 
   Engine& engine_;
-  Launch launch_;
+  device::Launch launch_;
   KernelLibrary library_;
 };
 
-class HostDevice final : public Device {
+class HostDevice final : public measure::Device {
  public:
   HostDevice() : info_(cpu_info()), engine_(info_.shared_per_block_optin) {}
 
-  const DeviceInfo& info() const noexcept override { return info_; }
-  std::unique_ptr<Buffer> allocate(std::size_t bytes) override { return std::make_unique<HostBuffer>(bytes); }
-  std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) override {
-    KernelNeeds needs;
+  const device::DeviceInfo& info() const noexcept override { return info_; }
+  std::unique_ptr<measure::Buffer> allocate(std::size_t bytes) override { return std::make_unique<HostBuffer>(bytes); }
+  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::Launch& launch) override {
+    device::KernelNeeds needs;
     needs.static_shared_bytes = artifact.usage.static_shared_bytes.value_or(0);
-    if (auto reason = forbidden(launch, needs, info_)) throw CandidateFailure(Outcome::rejected, *reason);
+    if (auto reason = device::forbidden(launch, needs, info_))
+      throw build::CandidateFailure(Outcome::rejected, *reason);
     const KeepFloatingPoint keep;  // -ffast-math adds a constructor that sets it in the thread that loads
     return std::make_unique<HostProgram>(engine_, artifact, launch, info_.arch);
   }
-  DeviceState state() override {
+  measure::DeviceState state() override {
     std::ifstream file("/proc/stat");
     const ProcessorTimes now = read_processor_times(file);
-    DeviceState state;
+    measure::DeviceState state;
     state.stolen_share = stolen_share(times_, now);
     times_ = now;
     return state;
   }
 
  private:
-  DeviceInfo info_;
+  device::DeviceInfo info_;
   Engine engine_;
   ProcessorTimes times_;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> make_device() { return std::make_unique<HostDevice>(); }
+std::unique_ptr<measure::Device> make_device() { return std::make_unique<HostDevice>(); }
 
 }  // namespace xtune::host

@@ -7,6 +7,6 @@
 
 namespace xtune::host {
 
-std::unique_ptr<Device> make_device();
+std::unique_ptr<measure::Device> make_device();
 
 }  // namespace xtune::host

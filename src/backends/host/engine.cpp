@@ -44,7 +44,7 @@ struct Engine::Lane {
 
 struct Engine::Run {
   const KernelLibrary& library;
-  const Launch& launch;
+  const device::Launch& launch;
   void* const* arguments;
   std::uint64_t blocks, chunk;
   std::atomic<std::uint64_t> next{0};
@@ -95,7 +95,7 @@ void Engine::work(Run& run, unsigned worker) {
   }
 }
 
-double Engine::launch(const KernelLibrary& library, const Launch& launch, void* const* arguments) {
+double Engine::launch(const KernelLibrary& library, const device::Launch& launch, void* const* arguments) {
   const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   const std::uint64_t share = blocks / (std::uint64_t{pool_.size()} * 16);
   Run run{library, launch, arguments, blocks, std::clamp<std::uint64_t>(share, 1, 64)};
@@ -117,7 +117,7 @@ double Engine::launch(const KernelLibrary& library, const Launch& launch, void* 
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   if (!run.shortage.empty())
     throw Error(ErrorKind::unavailable, "the host device cannot run the kernel: " + run.shortage);
-  if (!run.failure.empty()) throw CandidateFailure(Outcome::crashed, "the kernel does not end: " + run.failure);
+  if (!run.failure.empty()) throw build::CandidateFailure(Outcome::crashed, "the kernel does not end: " + run.failure);
   return took.count();
 }
 

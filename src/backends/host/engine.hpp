@@ -20,7 +20,7 @@ class Engine {
   /// Runs every block of the launch and returns how long that took, in milliseconds. A sanitized kernel runs on the
   /// calling thread alone. Throws CandidateFailure(crashed) when threads of a block wait for each other for ever or
   /// overflow their stacks, and Error(unavailable) when memory is short.
-  double launch(const KernelLibrary& library, const Launch& launch, void* const* arguments);
+  double launch(const KernelLibrary& library, const device::Launch& launch, void* const* arguments);
   /// Overwrites that much memory from all cores.
   void flush(std::size_t bytes);
 

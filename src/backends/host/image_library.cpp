@@ -40,10 +40,10 @@ int memory_file(const std::string& image) {
 }  // namespace
 
 void refuse_image(const std::string& why) {
-  throw CandidateFailure(Outcome::launch_failed, "the kernel was not loaded: " + why);
+  throw build::CandidateFailure(Outcome::launch_failed, "the kernel was not loaded: " + why);
 }
 
-ImageLibrary::ImageLibrary(const Artifact& artifact, const char* marker, const std::string& own_arch) {
+ImageLibrary::ImageLibrary(const build::Artifact& artifact, const char* marker, const std::string& own_arch) {
   const std::string& image = artifact.image;
   if (image.size() < SELFMAG || std::memcmp(image.data(), ELFMAG, SELFMAG) != 0)
     refuse_image(
@@ -55,13 +55,15 @@ ImageLibrary::ImageLibrary(const Artifact& artifact, const char* marker, const s
   file_ = memory_file(image);
   try {
     // A path that a sanitizer's symbolizer, another process, can open too.
-    library_ = DynamicLibrary::open({fmt::format("/proc/{}/fd/{}", getpid(), file_)});
+    library_ = base::DynamicLibrary::open({fmt::format("/proc/{}/fd/{}", getpid(), file_)});
     entry_ = library_.get(artifact.entry_symbol.c_str());
   } catch (const Error& error) {
     close(file_);
     // Its libraries may be installed later, or found from elsewhere.
-    if (const Lack lack = lack_in_line(error.what()); lack == Lack::memory || lack == Lack::unclear)
-      throw ShortageFailure(lack, Outcome::launch_failed, std::string("the kernel was not loaded: ") + error.what());
+    if (const build::Lack lack = build::lack_in_line(error.what());
+        lack == build::Lack::memory || lack == build::Lack::unclear)
+      throw build::ShortageFailure(lack, Outcome::launch_failed,
+                                   std::string("the kernel was not loaded: ") + error.what());
     refuse_image(error.what());
   }
 }
@@ -72,7 +74,7 @@ ImageLibrary::~ImageLibrary() {
     return;
   }
   const std::string path = library_.name();
-  library_ = DynamicLibrary();
+  library_ = base::DynamicLibrary();
   // The loader knows libraries by their path. One that would not unload keeps its file, so that no other gets the
   // number.
   if (void* still = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD)) {

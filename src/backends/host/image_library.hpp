@@ -17,7 +17,7 @@ class ImageLibrary {
   /// own_arch: what this CPU is; empty: the artifact's architecture is none of a CPU. Throws
   /// CandidateFailure(launch_failed): no ELF file, without `marker`, for a better CPU, or refused by the loader;
   /// Error(unavailable) when memory is short.
-  ImageLibrary(const Artifact& artifact, const char* marker, const std::string& own_arch);
+  ImageLibrary(const build::Artifact& artifact, const char* marker, const std::string& own_arch);
   ~ImageLibrary();
   ImageLibrary(const ImageLibrary&) = delete;
   ImageLibrary& operator=(const ImageLibrary&) = delete;
@@ -29,7 +29,7 @@ class ImageLibrary {
 
  private:
   int file_ = -1;  ///< the image in memory; open as long as the loader knows it by its path
-  DynamicLibrary library_;
+  base::DynamicLibrary library_;
   void* entry_ = nullptr;
   bool resident_ = false;
 };

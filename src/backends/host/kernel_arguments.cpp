@@ -7,12 +7,12 @@
 
 namespace xtune::host {
 
-void check_arguments(std::span<const KernelArgument> arguments, const ArgumentTypes& types) {
-  const auto fail = [](const std::string& why) { throw CandidateFailure(Outcome::launch_failed, why); };
+void check_arguments(std::span<const measure::KernelArgument> arguments, const ArgumentTypes& types) {
+  const auto fail = [](const std::string& why) { throw build::CandidateFailure(Outcome::launch_failed, why); };
   if (arguments.size() != static_cast<std::size_t>(types.count))
     fail(fmt::format("the kernel takes {} arguments and was given {}", types.count, arguments.size()));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const ScalarArgument* scalar = std::get_if<ScalarArgument>(&arguments[i]);
+    const measure::ScalarArgument* scalar = std::get_if<measure::ScalarArgument>(&arguments[i]);
     if (types.is_pointer[i] && scalar)
       fail(fmt::format("argument {} of the kernel is a pointer and was given a scalar of {} bytes", i + 1,
                        scalar->size));
@@ -25,13 +25,13 @@ void check_arguments(std::span<const KernelArgument> arguments, const ArgumentTy
   }
 }
 
-ArgumentAddresses::ArgumentAddresses(std::span<const KernelArgument> arguments) : values_(arguments.size()) {
+ArgumentAddresses::ArgumentAddresses(std::span<const measure::KernelArgument> arguments) : values_(arguments.size()) {
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    if (Buffer* const* buffer = std::get_if<Buffer*>(&arguments[i])) {
+    if (measure::Buffer* const* buffer = std::get_if<measure::Buffer*>(&arguments[i])) {
       void* const address = (*buffer)->address();
       std::memcpy(values_[i].bytes.data(), &address, sizeof address);
     } else {
-      values_[i] = std::get<ScalarArgument>(arguments[i]);
+      values_[i] = std::get<measure::ScalarArgument>(arguments[i]);
     }
     addresses_.push_back(values_[i].bytes.data());
   }

@@ -15,16 +15,16 @@ struct ArgumentTypes {
   const bool* is_pointer;
 };
 /// Throws CandidateFailure(launch_failed) naming the first that does not fit.
-void check_arguments(std::span<const KernelArgument> arguments, const ArgumentTypes& types);
+void check_arguments(std::span<const measure::KernelArgument> arguments, const ArgumentTypes& types);
 
 /// A kernel takes the addresses of its arguments; buffers' pointers need a place too.
 class ArgumentAddresses {
  public:
-  explicit ArgumentAddresses(std::span<const KernelArgument> arguments);
+  explicit ArgumentAddresses(std::span<const measure::KernelArgument> arguments);
   void* const* data() const noexcept { return addresses_.data(); }
 
  private:
-  std::vector<ScalarArgument> values_;
+  std::vector<measure::ScalarArgument> values_;
   std::vector<void*> addresses_;  ///< into values_, whose memory moves with it
 };
 

@@ -101,18 +101,19 @@ void read_own_memory(void* to, const void* from, std::size_t bytes) {
   }
 }
 
-class HostRuntime final : public Runtime {
+class HostRuntime final : public backend::Runtime {
  public:
   HostRuntime() : info_(cpu_info()) {}
 
   std::uintptr_t current() noexcept override { return 1; }
   void adopt(std::uintptr_t) override {}
-  DeviceInfo device() override { return info_; }
+  device::DeviceInfo device() override { return info_; }
 
-  LoadedKernel load(const Artifact& artifact, const Launch& launch) override {
-    KernelNeeds needs;
+  backend::LoadedKernel load(const build::Artifact& artifact, const device::Launch& launch) override {
+    device::KernelNeeds needs;
     needs.static_shared_bytes = artifact.usage.static_shared_bytes.value_or(0);
-    if (const auto reason = forbidden(launch, needs, info_)) throw CandidateFailure(Outcome::rejected, *reason);
+    if (const auto reason = device::forbidden(launch, needs, info_))
+      throw build::CandidateFailure(Outcome::rejected, *reason);
     const std::lock_guard lock(mutex_);
     auto& library = libraries_[artifact.key.empty() ? artifact.image : artifact.key];
     if (!library) {
@@ -125,7 +126,7 @@ class HostRuntime final : public Runtime {
             std::vector<std::size_t>(kernel.argument_bytes, kernel.argument_bytes + kernel.argument_count)};
   }
 
-  int launch(void* handle, const Launch& launch, void*, void** parameters) noexcept override {
+  int launch(void* handle, const device::Launch& launch, void*, void** parameters) noexcept override {
     std::string failure;
     LaunchThreads& launcher = launcher_.get();
     launcher.thread.run([&]() noexcept {
@@ -150,19 +151,19 @@ class HostRuntime final : public Runtime {
   void snapshot(void* host, const void* device, std::size_t bytes) override { read_own_memory(host, device, bytes); }
 
  private:
-  const DeviceInfo info_;
+  const device::DeviceInfo info_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<KernelLibrary>> libraries_;
-  PerProcess<LaunchThreads> launcher_;
+  base::PerProcess<LaunchThreads> launcher_;
 };
 
 }  // namespace
 
-std::shared_ptr<Runtime> runtime() {
+std::shared_ptr<backend::Runtime> runtime() {
   static std::mutex mutex;
-  static std::weak_ptr<Runtime> kept;
+  static std::weak_ptr<backend::Runtime> kept;
   const std::lock_guard lock(mutex);
-  std::shared_ptr<Runtime> runtime = kept.lock();
+  std::shared_ptr<backend::Runtime> runtime = kept.lock();
   if (!runtime) kept = runtime = std::make_shared<HostRuntime>();
   return runtime;
 }

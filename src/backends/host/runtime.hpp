@@ -8,6 +8,6 @@
 namespace xtune::host {
 
 /// The same one as long as somebody holds it.
-std::shared_ptr<Runtime> runtime();
+std::shared_ptr<backend::Runtime> runtime();
 
 }  // namespace xtune::host

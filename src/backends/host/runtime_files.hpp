@@ -9,7 +9,7 @@
 namespace xtune::host {
 
 /// Generated at configure time from runtime/*.h.
-extern const RuntimeFile runtime_files[];
+extern const backend::RuntimeFile runtime_files[];
 extern const int runtime_file_count;
 
 /// Writes them, and an empty cuda_fp16.h, hip/hip_runtime.h and the like, so that a kernel may include those. Throws

@@ -16,10 +16,12 @@ void write_runtime_files(const std::filesystem::path& folder) {
   std::error_code failed;
   std::filesystem::create_directory(folder / "hip", failed);
   for (int i = 0; i < runtime_file_count; ++i)
-    write_scratch_file(folder / runtime_files[i].name, runtime_files[i].text);
-  for (const char* name : provided) write_scratch_file(folder / name, "#pragma once\n");
+    backend::write_scratch_file(folder / runtime_files[i].name, runtime_files[i].text);
+  for (const char* name : provided) backend::write_scratch_file(folder / name, "#pragma once\n");
 }
 
-std::string runtime_digest() { return digest_of({runtime_files, static_cast<std::size_t>(runtime_file_count)}); }
+std::string runtime_digest() {
+  return backend::digest_of({runtime_files, static_cast<std::size_t>(runtime_file_count)});
+}
 
 }  // namespace xtune::host

@@ -56,7 +56,7 @@ std::optional<std::int64_t> thread_local_bytes(const std::string& image) {
   return std::nullopt;
 }
 
-KernelLibrary::KernelLibrary(const Artifact& artifact, const std::string& own_arch) {
+KernelLibrary::KernelLibrary(const build::Artifact& artifact, const std::string& own_arch) {
   const auto marker = artifact.image.find(XTUNE_HOST_MARKER);
   sanitized_ =
       marker != std::string::npos && artifact.image.compare(marker + std::strlen(XTUNE_HOST_MARKER), 1, "1") == 0;

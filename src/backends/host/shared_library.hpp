@@ -20,7 +20,7 @@ class KernelLibrary {
  public:
   /// own_arch: what this CPU is. Throws CandidateFailure(launch_failed): damaged, of another version of xtune, for a
   /// better CPU, or sanitized while this process has no AddressSanitizer.
-  KernelLibrary(const Artifact& artifact, const std::string& own_arch);
+  KernelLibrary(const build::Artifact& artifact, const std::string& own_arch);
   const XtuneKernel& kernel() const noexcept { return *kernel_; }
   bool sanitized() const noexcept { return sanitized_; }
 

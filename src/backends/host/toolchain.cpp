@@ -31,12 +31,12 @@ void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.beg
 /// Whether inline assembly may have an .incbin or .include, which several literals may make up between them.
 bool names_files_in_assembly(const std::string& text) {
   if (text.find("asm") == std::string::npos || text.find(".i") == std::string::npos) return false;
-  const SourceScan scan = scan_source(text);
+  const build::SourceScan scan = build::scan_source(text);
   return !scan.mentioned.empty() || !scan.unknown.empty();
 }
 
 /// Line-marked, so that a message about it names the entry.
-std::string entry_text(const CompileRequest& request, bool uses_fibers) {
+std::string entry_text(const build::CompileRequest& request, bool uses_fibers) {
   const std::string marker = std::string(XTUNE_HOST_MARKER) + (request.sanitize ? "1" : "0");
   return fmt::format(
       "\n# 1 \"<entry>\"\n"
@@ -46,7 +46,7 @@ std::string entry_text(const CompileRequest& request, bool uses_fibers) {
       request.entry, marker, uses_fibers);
 }
 
-class HostToolchain final : public Toolchain {
+class HostToolchain final : public build::Toolchain {
  public:
   HostToolchain() : path_(find_compiler()) {}
 
@@ -55,18 +55,18 @@ class HostToolchain final : public Toolchain {
     const std::lock_guard lock(mutex_);
     return fmt::format("{} ({}), parts {}, runtime {}", c.version, c.path, parts_.digest(), runtime_);
   }
-  ToolFiles parts() override {
+  build::ToolFiles parts() override {
     compiler();
     const std::lock_guard lock(mutex_);
     return parts_.files();
   }
   std::string default_arch() override { return own_arch(); }
 
-  Artifact compile(const CompileRequest& request) override {
+  build::Artifact compile(const build::CompileRequest& request) override {
     const Compiler c = compiler();
     Arguments flags = base_flags(request, c);
     check_entry(request);
-    TemporaryDirectory work;
+    base::TemporaryDirectory work;
     write_runtime_files(work.path());
 
     Arguments preprocess = {c.path, "-E", "-x", "c++", "-include", "xtune_host.h"};
@@ -75,12 +75,13 @@ class HostToolchain final : public Toolchain {
     append(preprocess, flags);
     append(preprocess, {"-MD", "-MF", (work.path() / "read").string(), "-"});
     // Definitions follow the runtime headers: a parameter named T must not reach into those.
-    const CommandResult text = run_compiler(preprocess, gpu::with_defines(request), work.path());
+    const base::CommandResult text = run_compiler(preprocess, gpu::with_defines(request), work.path());
     require_compiled(text, "", request, c.path);
     if (!mentions(text.stdout_text, function_name(request.entry))) {
       const std::string message = fmt::format("{} has no function '{}' (entry \"{}\")", request.source_name,
                                               function_name(request.entry), request.entry);
-      throw CandidateFailure(Outcome::compile_failed, printable(message), text.stderr_text + message + "\n");
+      throw build::CandidateFailure(Outcome::compile_failed, base::printable(message),
+                                    text.stderr_text + message + "\n");
     }
     Rewritten kernel = rewrite(text.stdout_text, {request.sanitize, !c.is_clang});
 
@@ -92,30 +93,30 @@ class HostToolchain final : public Toolchain {
     // -Wa, and -Wl, would cut a path at its commas.
     if (assembler_reads && !c.is_clang)
       append(build, {"-Xassembler", "--MD", "-Xassembler", (work.path() / "assembled").string()});
-    const CommandResult built = link(build, kernel.text + entry_text(request, kernel.uses_fibers), work.path());
+    const base::CommandResult built = link(build, kernel.text + entry_text(request, kernel.uses_fibers), work.path());
     require_compiled(built, text.stderr_text, request, c.path);
 
-    Artifact artifact;
+    build::Artifact artifact;
     artifact.arch = request.arch;
     artifact.format = "so";
     artifact.entry_symbol = "xtune_kernel";
-    artifact.image = read_file(output);
+    artifact.image = base::read_file(output);
     artifact.log = text.stderr_text + built.stderr_text;
     artifact.compile_s = text.wall_s + built.wall_s;
     artifact.usage.warp_size = 32;
-    artifact.files_read = files_of_rule(work.path() / "read", work.path());
+    artifact.files_read = build::files_of_rule(work.path() / "read", work.path());
     if (assembler_reads && artifact.files_read) {
       // Clang's own assembler keeps to itself what it read.
-      const auto more = files_of_rule(work.path() / "assembled", work.path());
+      const auto more = build::files_of_rule(work.path() / "assembled", work.path());
       if (more) append(*artifact.files_read, *more);
       if (!more) artifact.files_read.reset();
     }
     if (artifact.files_read) {
       // Linkers that list nothing are believed: what options name is in the key.
-      if (const auto linked = files_of_link(work.path() / "linked", work.path()))
-        append(*artifact.files_read, files_outside(*linked, library_folders()));
-      artifact.files_read = files_outside(*artifact.files_read, own_folders());
-      std::erase_if(*artifact.files_read, is_system_header_path);
+      if (const auto linked = build::files_of_link(work.path() / "linked", work.path()))
+        append(*artifact.files_read, build::files_outside(*linked, library_folders()));
+      artifact.files_read = build::files_outside(*artifact.files_read, own_folders());
+      std::erase_if(*artifact.files_read, build::is_system_header_path);
     }
     if (!request.sanitize) artifact.usage.static_shared_bytes = thread_local_bytes(artifact.image);
     return artifact;
@@ -135,12 +136,12 @@ class HostToolchain final : public Toolchain {
   }
 
   /// With a list of what the linker reads, where it knows how to write one.
-  CommandResult link(const Arguments& command, const std::string& source, const std::filesystem::path& work) {
+  base::CommandResult link(const Arguments& command, const std::string& source, const std::filesystem::path& work) {
     constexpr const char* option = "--dependency-file";  // GNU ld 2.35, lld 11, mold
     if (linker_lists_files_) {
       Arguments listing = command;
       append(listing, {"-Xlinker", option + ("=" + (work / "linked").string()), "-"});
-      CommandResult result = run_compiler(listing, source, work);
+      base::CommandResult result = run_compiler(listing, source, work);
       if (result.ok() || result.stderr_text.find(option) == std::string::npos) return result;
       linker_lists_files_ = false;
     }
@@ -164,7 +165,7 @@ class HostToolchain final : public Toolchain {
   }
 
   // The user's options come last: they may ask for another -O or -std.
-  static Arguments base_flags(const CompileRequest& request, const Compiler& c) {
+  static Arguments base_flags(const build::CompileRequest& request, const Compiler& c) {
     Arguments flags = {arch_flag(request.arch.empty() ? own_arch() : request.arch),
                        "-std=gnu++17",
                        "-fvisibility=hidden",
@@ -196,6 +197,6 @@ class HostToolchain final : public Toolchain {
 
 }  // namespace
 
-std::unique_ptr<Toolchain> make_toolchain() { return std::make_unique<HostToolchain>(); }
+std::unique_ptr<build::Toolchain> make_toolchain() { return std::make_unique<HostToolchain>(); }
 
 }  // namespace xtune::host

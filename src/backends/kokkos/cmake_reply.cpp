@@ -77,7 +77,7 @@ BuildFlags flags_of_target(const std::string& json_text) {
     for (const Json& part : target.value("link", Json::object()).value("commandFragments", Json::array()))
       add_words(flags.link, part.at("fragment"));
   } catch (const Json::exception& error) {
-    refuse(json_error_text(error));
+    refuse(base::json_error_text(error));
   }
   return flags;
 }
@@ -86,19 +86,19 @@ void write_query(const std::filesystem::path& build_folder) {
   const std::filesystem::path folder = build_folder / ".cmake/api/v1/query";
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
-  write_scratch_file(folder / "codemodel-v2", "");
+  backend::write_scratch_file(folder / "codemodel-v2", "");
 }
 
 BuildFlags read_reply(const std::filesystem::path& build_folder, const std::string& target) {
   const std::filesystem::path reply = build_folder / ".cmake/api/v1/reply";
-  const auto read = [&](const std::string& name) { return read_file(reply / name, largest_reply); };
+  const auto read = [&](const std::string& name) { return base::read_file(reply / name, largest_reply); };
   try {
-    const Json index = Json::parse(read_file(index_of(reply), largest_reply));
+    const Json index = Json::parse(base::read_file(index_of(reply), largest_reply));
     const Json model = Json::parse(read(index.at("reply").at("codemodel-v2").at("jsonFile")));
     for (const Json& entry : model.at("configurations").at(0).at("targets"))
       if (entry.at("name") == target) return flags_of_target(read(entry.at("jsonFile")));
   } catch (const Json::exception& error) {
-    refuse(json_error_text(error));
+    refuse(base::json_error_text(error));
   }
   refuse("there is no target " + target);
 }

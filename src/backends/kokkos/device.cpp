@@ -16,19 +16,19 @@ void keep_first(const std::shared_ptr<Unit>& unit) {
   if (unit == first) first->keep_code();
 }
 
-class KokkosProgram final : public Program {
+class KokkosProgram final : public measure::Program {
  public:
-  KokkosProgram(KokkosDevice& device, const Artifact& artifact);
-  Sample run(const RunOptions& options) override;
+  KokkosProgram(KokkosDevice& device, const build::Artifact& artifact);
+  measure::Sample run(const measure::RunOptions& options) override;
 
  private:
   KokkosDevice& device_;
   const std::shared_ptr<Unit> unit_;
 };
 
-class KokkosDevice final : public Device {
+class KokkosDevice final : public measure::Device {
  public:
-  KokkosDevice(std::unique_ptr<Device> memory, const ExecutionSpace& space)
+  KokkosDevice(std::unique_ptr<measure::Device> memory, const ExecutionSpace& space)
       : memory_(std::move(memory)), info_(as_kokkos(memory_->info(), space)), is_gpu_(space.is_gpu) {
     if (is_gpu_)
       start_.device = info_.index;
@@ -36,15 +36,15 @@ class KokkosDevice final : public Device {
       start_.threads = space.threads;
   }
 
-  const DeviceInfo& info() const noexcept override { return info_; }
-  std::unique_ptr<Buffer> allocate(std::size_t bytes) override { return memory_->allocate(bytes); }
-  DeviceState state() override { return memory_->state(); }
+  const device::DeviceInfo& info() const noexcept override { return info_; }
+  std::unique_ptr<measure::Buffer> allocate(std::size_t bytes) override { return memory_->allocate(bytes); }
+  measure::DeviceState state() override { return memory_->state(); }
   /// A launch has no shape here: units choose it themselves.
-  std::unique_ptr<Program> load(const Artifact& artifact, const Launch&) override {
+  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::Launch&) override {
     return std::make_unique<KokkosProgram>(*this, artifact);
   }
 
-  std::shared_ptr<Unit> load_unit(const Artifact& artifact) {
+  std::shared_ptr<Unit> load_unit(const build::Artifact& artifact) {
     auto unit = std::make_shared<Unit>(artifact, is_gpu_ ? std::string() : info_.arch, start_);
     // GPU runtimes do not bear that code is unloaded.
     if (is_gpu_) unit->keep_code();
@@ -60,19 +60,19 @@ class KokkosDevice final : public Device {
   }
 
  private:
-  const std::unique_ptr<Device> memory_;
-  const DeviceInfo info_;
+  const std::unique_ptr<measure::Device> memory_;
+  const device::DeviceInfo info_;
   const bool is_gpu_;
   StartOptions start_;
-  std::unique_ptr<Buffer> flushed_;
+  std::unique_ptr<measure::Buffer> flushed_;
   unsigned long long flushes_ = 0;
 };
 
-KokkosProgram::KokkosProgram(KokkosDevice& device, const Artifact& artifact)
+KokkosProgram::KokkosProgram(KokkosDevice& device, const build::Artifact& artifact)
     : device_(device), unit_(device.load_unit(artifact)) {}
 
-Sample KokkosProgram::run(const RunOptions& options) {
-  std::vector<std::span<const KernelArgument>> launches{options.arguments};
+measure::Sample KokkosProgram::run(const measure::RunOptions& options) {
+  std::vector<std::span<const measure::KernelArgument>> launches{options.arguments};
   launches.insert(launches.end(), options.more.begin(), options.more.end());
   for (const auto& arguments : launches) unit_->check(arguments);
   if (options.flush_bytes > 0) device_.flush(*unit_, options.flush_bytes);
@@ -82,7 +82,7 @@ Sample KokkosProgram::run(const RunOptions& options) {
 
 }  // namespace
 
-DeviceInfo as_kokkos(DeviceInfo device, const ExecutionSpace& space) {
+device::DeviceInfo as_kokkos(device::DeviceInfo device, const ExecutionSpace& space) {
   device.backend = "kokkos";
   if (space.is_gpu) return device;
   device.compute_units = space.threads;
@@ -92,7 +92,7 @@ DeviceInfo as_kokkos(DeviceInfo device, const ExecutionSpace& space) {
   return device;
 }
 
-std::unique_ptr<Device> make_device(std::unique_ptr<Device> memory, const ExecutionSpace& space) {
+std::unique_ptr<measure::Device> make_device(std::unique_ptr<measure::Device> memory, const ExecutionSpace& space) {
   return std::make_unique<KokkosDevice>(std::move(memory), space);
 }
 

@@ -10,8 +10,8 @@ namespace xtune::kokkos {
 
 /// As the device of an execution space. A CPU's compute_units are the threads that Kokkos is started with, and so are
 /// the threads of a block at most, which bounds a team; its warp_size is 1.
-DeviceInfo as_kokkos(DeviceInfo device, const ExecutionSpace& space);
+device::DeviceInfo as_kokkos(device::DeviceInfo device, const ExecutionSpace& space);
 /// memory: the device of space.backend that the units run on.
-std::unique_ptr<Device> make_device(std::unique_ptr<Device> memory, const ExecutionSpace& space);
+std::unique_ptr<measure::Device> make_device(std::unique_ptr<measure::Device> memory, const ExecutionSpace& space);
 
 }  // namespace xtune::kokkos

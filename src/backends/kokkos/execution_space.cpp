@@ -42,7 +42,7 @@ int threads_wanted() {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size() || number < 1)
       throw Error(ErrorKind::invalid_argument,
-                  fmt::format("{}='{}': give a number of threads, or unset it", name, printable(value, 80)));
+                  fmt::format("{}='{}': give a number of threads, or unset it", name, base::printable(value, 80)));
     return number;
   }
   return static_cast<int>(host::usable_cpus());
@@ -83,7 +83,7 @@ ExecutionSpace choose_space(const Installation& kokkos) {
       ErrorKind::unavailable,
       fmt::format("XTUNE_KOKKOS_SPACE asks for '{}'{}, and Kokkos {} ({}) was built for {}: ask for one of these, "
                   "or point Kokkos_ROOT at a Kokkos that has it",
-                  printable(wanted, 80), did_you_mean(wanted, names), kokkos.version, kokkos.config,
+                  base::printable(wanted, 80), base::did_you_mean(wanted, names), kokkos.version, kokkos.config,
                   fmt::join(names, ", ")));
 }
 

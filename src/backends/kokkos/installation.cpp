@@ -47,7 +47,7 @@ std::string question() {
   for (const char* name : {"Kokkos_DIR", "CMAKE_PREFIX_PATH", "CXXFLAGS", "LDFLAGS", "PATH", "XTUNE_KOKKOS_CXX",
                            "XTUNE_HOST_CXX", "NVCC_WRAPPER_DEFAULT_COMPILER", "CUDA_ROOT", "CUDA_PATH", "ROCM_PATH"})
     text += fmt::format("\n{}={}", name, variable(name));
-  return sha256(text).substr(0, 16);
+  return base::sha256(text).substr(0, 16);
 }
 
 /// The texts of the files below a folder whose names this takes.
@@ -61,8 +61,8 @@ std::string digest_below(const fs::path& folder, const Takes& takes) {
   std::sort(files.begin(), files.end());
   std::string texts;
   for (const fs::path& file : files)
-    texts += file.lexically_relative(folder).string() + '\0' + sha256(read_if_there(file, 1 << 24)) + '\n';
-  return sha256(texts).substr(0, 12);
+    texts += file.lexically_relative(folder).string() + '\0' + base::sha256(base::read_if_there(file, 1 << 24)) + '\n';
+  return base::sha256(texts).substr(0, 12);
 }
 
 /// The folder where Kokkos' headers are.
@@ -101,7 +101,7 @@ Json to_json(const Installation& kokkos, const std::string& state) {
 /// nullopt: nothing is remembered, or it is out of date.
 std::optional<Installation> remembered(const fs::path& memory) {
   try {
-    const Json json = Json::parse(read_trusted_file(memory));
+    const Json json = Json::parse(base::read_trusted_file(memory));
     Installation kokkos;
     kokkos.version = json.at("version");
     kokkos.version_number = json.at("version_number");
@@ -120,14 +120,14 @@ std::optional<Installation> remembered(const fs::path& memory) {
 }
 
 /// CMake's own words for what went wrong, without the advice that follows.
-std::string complaint(const CommandResult& result) {
+std::string complaint(const base::CommandResult& result) {
   if (result.timed_out) return "it did not end within 120 s";
   const std::string& text = result.stderr_text;
   std::istringstream words(text.substr(std::min(text.find("CMake Error"), text.size())));
   // CMake breaks lines as it likes.
   std::string said;
   for (std::string word; words >> word;) said += (said.empty() ? "" : " ") + word;
-  return printable(said.empty() ? text : said, 600);
+  return base::printable(said.empty() ? text : said, 600);
 }
 
 void require_below_root(const std::string& config) {
@@ -138,14 +138,14 @@ void require_below_root(const std::string& config) {
   throw Error(ErrorKind::unavailable,
               fmt::format("Kokkos_ROOT={} holds no Kokkos; CMake took the one of {} instead: correct Kokkos_ROOT, or "
                           "unset it to have that one",
-                          printable(root(), 300), config));
+                          base::printable(root(), 300), config));
 }
 
 /// As KOKKOS_VERSION counts, 30401. From its definition, for packages may number themselves; else from their number.
 int version_number_of(const fs::path& headers, const std::string& package_version) {
   static const std::regex line("#define +KOKKOS_VERSION +([0-9]{5,6})[^0-9]"),
       words("^([0-9]{1,2})\\.([0-9]{1,2})(\\.([0-9]{1,2}))?");
-  const std::string text = read_if_there(headers / "KokkosCore_config.h");
+  const std::string text = base::read_if_there(headers / "KokkosCore_config.h");
   std::smatch found;
   if (std::regex_search(text, found, line)) return std::stoi(found[1]);
   if (!std::regex_search(package_version, found, words)) return 0;
@@ -153,10 +153,10 @@ int version_number_of(const fs::path& headers, const std::string& package_versio
 }
 
 Installation ask_cmake() {
-  const TemporaryDirectory work;
+  const base::TemporaryDirectory work;
   for (const char* folder : {"project", "build"}) fs::create_directory(work.path() / folder);
   write_runtime_file("CMakeLists.txt", work.path() / "project/CMakeLists.txt");
-  write_scratch_file(work.path() / "project/unit.cpp", "");
+  backend::write_scratch_file(work.path() / "project/unit.cpp", "");
   write_query(work.path() / "build");
   std::vector<std::string> command{"cmake",
                                    "-S",
@@ -169,14 +169,14 @@ Installation ask_cmake() {
     command.push_back("-DXTUNE_HOST_CXX=" + host::find_compiler());
   } catch (const Error&) {  // a Kokkos for GPUs brings its own
   }
-  CommandOptions options;
+  base::CommandOptions options;
   options.own_group = false;
   options.timeout_ms = cmake_timeout_ms;
   options.env = {{"LC_ALL", "C"}};
   if (!root().empty()) options.env.emplace_back("Kokkos_ROOT", root());
-  CommandResult result;
+  base::CommandResult result;
   try {
-    result = run_command(command, options);
+    result = base::run_command(command, options);
   } catch (const Error&) {
     throw Error(ErrorKind::unavailable,
                 "cmake is not in PATH: Kokkos is found, and its flags are learnt, by CMake 3.16 or later");
@@ -188,7 +188,7 @@ Installation ask_cmake() {
     throw Error(ErrorKind::unavailable, fmt::format("CMake cannot use Kokkos: {}; {}", said, how_to_get_it));
 
   Installation kokkos;
-  std::istringstream answer(read_file(work.path() / "build/kokkos.txt"));
+  std::istringstream answer(base::read_file(work.path() / "build/kokkos.txt"));
   std::string devices;
   for (std::string* line : {&kokkos.version, &devices, &kokkos.config, &kokkos.compiler}) std::getline(answer, *line);
   require_below_root(kokkos.config);
@@ -202,7 +202,7 @@ Installation ask_cmake() {
 
 Installation find_installation() {
   const auto memory =
-      cache_disabled() ? std::nullopt : place_in_default_store(fs::path("kokkos") / (question() + ".json"));
+      base::cache_disabled() ? std::nullopt : base::place_in_default_store(fs::path("kokkos") / (question() + ".json"));
   if (auto known = memory ? remembered(*memory) : std::nullopt) return *known;
   Installation kokkos = ask_cmake();
   const fs::path headers = headers_of(kokkos.flags);
@@ -221,7 +221,7 @@ Installation find_installation() {
   const std::string state = state_of(kokkos.config, kokkos.flags, kokkos.compiler);
   kokkos.headers_digest = state.substr(state.find(' ') + 1, 12);
   try {
-    if (memory) write_file_atomically(*memory, to_json(kokkos, state).dump(2));
+    if (memory) base::write_file_atomically(*memory, to_json(kokkos, state).dump(2));
   } catch (const Error&) {  // an unwritable cache stops nobody
   }
   return kokkos;

@@ -9,28 +9,28 @@
 #include "backends/kokkos/toolchain.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::kokkos {
 namespace {
 
-class KokkosBackend final : public Backend {
+class KokkosBackend final : public backend::Backend {
  public:
   const char* name() const noexcept override { return "kokkos"; }
 
-  DeviceList list_devices() override {
+  backend::DeviceList list_devices() override {
     try {
       const kokkos::Installation kokkos = kokkos::find_installation();
       const kokkos::ExecutionSpace space = kokkos::choose_space(kokkos);
-      return usable(kokkos, space, make_backend(space.backend)->list_devices());
+      return usable(kokkos, space, backend::make_backend(space.backend)->list_devices());
     } catch (const Error& error) {
       return {{}, error.what()};
     }
   }
-  std::unique_ptr<Toolchain> open_toolchain() override { return kokkos::make_toolchain(); }
-  std::unique_ptr<Device> open_device(int index) override {
+  std::unique_ptr<build::Toolchain> open_toolchain() override { return kokkos::make_toolchain(); }
+  std::unique_ptr<measure::Device> open_device(int index) override {
     const kokkos::ExecutionSpace space = kokkos::choose_space(kokkos::find_installation());
-    return kokkos::make_device(make_backend(space.backend)->open_device(index), space);
+    return kokkos::make_device(backend::make_backend(space.backend)->open_device(index), space);
   }
-  std::shared_ptr<Runtime> open_runtime() override {
+  std::shared_ptr<backend::Runtime> open_runtime() override {
     throw Error(
         ErrorKind::unsupported,
         "a Kokkos unit is no kernel that could be launched for you: compile it into your program, with the best "
@@ -39,11 +39,12 @@ class KokkosBackend final : public Backend {
 
  private:
   /// Code for one GPU architecture is none for another.
-  static DeviceList usable(const kokkos::Installation& kokkos, const kokkos::ExecutionSpace& space, DeviceList found) {
-    DeviceList list{{}, found.reason};
+  static backend::DeviceList usable(const kokkos::Installation& kokkos, const kokkos::ExecutionSpace& space,
+                                    backend::DeviceList found) {
+    backend::DeviceList list{{}, found.reason};
     const std::string arch = kokkos::arch_of(kokkos, space);
-    for (DeviceInfo& device : found.devices) {
-      if (base_arch(device.arch) == base_arch(arch))
+    for (device::DeviceInfo& device : found.devices) {
+      if (device::base_arch(device.arch) == device::base_arch(arch))
         list.devices.push_back(kokkos::as_kokkos(std::move(device), space));
       else
         list.reason = fmt::format("Kokkos {} ({}) was built for {}, and {} is {}", kokkos.version, kokkos.config, arch,
@@ -55,6 +56,6 @@ class KokkosBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_kokkos_backend() { return std::make_unique<KokkosBackend>(); }
+std::unique_ptr<backend::Backend> make_backend() { return std::make_unique<KokkosBackend>(); }
 
-}  // namespace xtune
+}  // namespace xtune::kokkos

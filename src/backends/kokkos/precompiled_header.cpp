@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 bool make(const std::string& compiler, const std::vector<std::string>& flags, const fs::path& folder,
           const fs::path& precompiled) try {
   write_headers(folder);
-  write_scratch_file(folder / "unit.hpp", "#include <xtune/kokkos_entry.hpp>\n");
+  backend::write_scratch_file(folder / "unit.hpp", "#include <xtune/kokkos_entry.hpp>\n");
   const std::string part = precompiled.string() + ".part";
   std::vector<std::string> command{compiler, "-x", "c++-header", "-I" + folder.string()};
   command.insert(command.end(), flags.begin(), flags.end());
@@ -29,9 +29,9 @@ bool make(const std::string& compiler, const std::vector<std::string>& flags, co
 }  // namespace
 
 fs::path PrecompiledHeader::root() {
-  const fs::path shared = temporary_folder();
+  const fs::path shared = base::temporary_folder();
   if (shared.filename().string().starts_with("xtune-")) return shared;
-  if (!own_) own_ = std::make_unique<TemporaryDirectory>();
+  if (!own_) own_ = std::make_unique<base::TemporaryDirectory>();
   return own_->path();
 }
 
@@ -40,7 +40,7 @@ std::optional<PrecompiledHeader::Header> PrecompiledHeader::find(const std::stri
                                                                  const std::string& identity) {
   std::string text = identity + '\n' + compiler;
   for (const std::string& flag : flags) text += '\n' + flag;
-  const std::string key = sha256(text).substr(0, 16);
+  const std::string key = base::sha256(text).substr(0, 16);
   fs::path folder;
   {
     const std::lock_guard lock(mutex_);

@@ -32,7 +32,7 @@ class PrecompiledHeader {
 
   std::mutex mutex_;
   std::map<std::string, int> asked_;
-  std::unique_ptr<TemporaryDirectory> own_;
+  std::unique_ptr<base::TemporaryDirectory> own_;
 };
 
 }  // namespace xtune::kokkos

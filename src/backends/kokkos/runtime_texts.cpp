@@ -9,7 +9,7 @@ namespace xtune::kokkos {
 
 void write_runtime_file(const std::string& name, const std::filesystem::path& to) {
   for (int i = 0; i < runtime_file_count; ++i)
-    if (runtime_files[i].name == name) return write_scratch_file(to, runtime_files[i].text);
+    if (runtime_files[i].name == name) return backend::write_scratch_file(to, runtime_files[i].text);
   throw Error(ErrorKind::io, "this xtune was built without " + name + " of its kokkos backend: build it anew");
 }
 
@@ -20,6 +20,8 @@ void write_headers(const std::filesystem::path& folder) {
     write_runtime_file(name, folder / "xtune" / name);
 }
 
-std::string runtime_digest() { return digest_of({runtime_files, static_cast<std::size_t>(runtime_file_count)}); }
+std::string runtime_digest() {
+  return backend::digest_of({runtime_files, static_cast<std::size_t>(runtime_file_count)});
+}
 
 }  // namespace xtune::kokkos

@@ -9,7 +9,7 @@
 namespace xtune::kokkos {
 
 /// Generated at configure time from runtime/.
-extern const RuntimeFile runtime_files[];
+extern const backend::RuntimeFile runtime_files[];
 extern const int runtime_file_count;
 
 /// One of them. Throws Error(io).

@@ -29,12 +29,12 @@ using Arguments = std::vector<std::string>;
 
 void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.begin(), from.end()); }
 
-bool sets_headers(const std::pair<std::string, std::string>& define) { return sets_a_header(define.first); }
+bool sets_headers(const std::pair<std::string, std::string>& define) { return build::sets_a_header(define.first); }
 
 /// Kokkos comes before the parameters, whatever the source opens with: one named N must not reach into its headers.
-std::string unit_text(const CompileRequest& request, SplitSource split) {
+std::string unit_text(const build::CompileRequest& request, build::SplitSource split) {
   const auto others = std::stable_partition(split.before.begin(), split.before.end(), sets_headers);
-  const SplitSource::Defines settings(split.before.begin(), others);
+  const build::SplitSource::Defines settings(split.before.begin(), others);
   split.before.erase(split.before.begin(), others);
   return gpu::define_lines(settings) + "#include <xtune/kokkos_entry.hpp>\n" + gpu::with_defines(request, split) +
          fmt::format(
@@ -44,7 +44,7 @@ std::string unit_text(const CompileRequest& request, SplitSource split) {
              request.entry);
 }
 
-class KokkosToolchain final : public Toolchain {
+class KokkosToolchain final : public build::Toolchain {
  public:
   KokkosToolchain() : kokkos_(find_installation()), space_(choose_space(kokkos_)), arch_(arch_of(kokkos_, space_)) {
     parts_.refresh();
@@ -53,37 +53,38 @@ class KokkosToolchain final : public Toolchain {
   std::string fingerprint() override {
     return fmt::format("Kokkos {} {}, {} ({}), parts {}, headers {}, runtime {}, link {}, flags {}", kokkos_.version,
                        space_.name, kokkos_.compiler_version, kokkos_.compiler, parts_.digest(), kokkos_.headers_digest,
-                       runtime_digest(), sha256(fmt::format("{}", fmt::join(kokkos_.flags.link, "\n"))).substr(0, 12),
+                       runtime_digest(),
+                       base::sha256(fmt::format("{}", fmt::join(kokkos_.flags.link, "\n"))).substr(0, 12),
                        fmt::join(kokkos_.flags.compile, " "));
   }
   std::string default_arch() override { return arch_; }
-  ToolFiles parts() override { return parts_.files(); }
+  build::ToolFiles parts() override { return parts_.files(); }
 
-  Artifact compile(const CompileRequest& request) override {
+  build::Artifact compile(const build::CompileRequest& request) override {
     if (request.sanitize)
       throw Error(ErrorKind::unsupported, "--sanitize works with --backend host: Kokkos itself is not instrumented");
     host::check_entry(request);
     const Arguments flags = flags_for(request);
-    const SplitSource split = split_source(request);
+    const build::SplitSource split = build::split_source(request);
     if (!space_.is_gpu && std::none_of(split.before.begin(), split.before.end(), sets_headers))
       if (const auto header = precompiled_.find(kokkos_.compiler, kokkos_.compiler_is_clang, flags, fingerprint()))
         try {
           return build(request, split, flags, &*header);
-        } catch (const CandidateFailure&) {  // the plain source decides
+        } catch (const build::CandidateFailure&) {  // the plain source decides
         }
     return build(request, split, flags, nullptr);
   }
 
  private:
   // The user's options come last: they may ask for another -O or -march.
-  Arguments flags_for(const CompileRequest& request) const {
+  Arguments flags_for(const build::CompileRequest& request) const {
     Arguments flags;
     if (!space_.is_gpu) flags.push_back(host::arch_flag(request.arch.empty() ? arch_ : request.arch));
     if (space_.is_gpu && !request.arch.empty() && request.arch != arch_)
       throw Error(
           ErrorKind::invalid_argument,
           fmt::format("Kokkos {} ({}) was built for {}, and not for '{}': a Kokkos compiles for one architecture",
-                      kokkos_.version, kokkos_.config, arch_, printable(request.arch, 80)));
+                      kokkos_.version, kokkos_.config, arch_, base::printable(request.arch, 80)));
     append(flags, kokkos_.flags.compile);
     flags.push_back("-DXTUNE_EXECUTION_SPACE=" + space_.type);
     // Unique symbols would be shared between units, and keep every one of them loaded for ever.
@@ -92,10 +93,10 @@ class KokkosToolchain final : public Toolchain {
     return flags;
   }
 
-  Artifact build(const CompileRequest& request, const SplitSource& split, const Arguments& flags,
-                 const PrecompiledHeader::Header* header) {
-    const TemporaryDirectory work;
-    write_scratch_file(work.path() / "unit.cpp", unit_text(request, split));
+  build::Artifact build(const build::CompileRequest& request, const build::SplitSource& split, const Arguments& flags,
+                        const PrecompiledHeader::Header* header) {
+    const base::TemporaryDirectory work;
+    backend::write_scratch_file(work.path() / "unit.cpp", unit_text(request, split));
     Arguments command{kokkos_.compiler};
     if (header) {
       append(command, {"-include", header->file.string(), "-I" + header->folder.string()});
@@ -108,20 +109,20 @@ class KokkosToolchain final : public Toolchain {
     append(command, {"-c", "unit.cpp", "-o", "unit.o"});
     // nvcc's wrapper has ideas of its own about these.
     if (!space_.is_gpu) append(command, {"-MD", "-MF", "read"});
-    const CommandResult compiled = host::run_compiler(command, "", work.path());
+    const base::CommandResult compiled = host::run_compiler(command, "", work.path());
     require(compiled, "", request);
 
     command = {kokkos_.compiler, "-shared", "-o", "unit.so", "unit.o"};
     append(command, kokkos_.flags.link);
     if (!space_.is_gpu) append(command, {"-Wl,-z,defs", "-Wl,--as-needed"});
-    const CommandResult linked = host::run_compiler(command, "", work.path());
+    const base::CommandResult linked = host::run_compiler(command, "", work.path());
     require(linked, compiled.stderr_text, request);
 
-    Artifact artifact;
+    build::Artifact artifact;
     artifact.arch = request.arch.empty() ? arch_ : request.arch;
     artifact.format = "so";
     artifact.entry_symbol = "xtune_kokkos_unit";
-    artifact.image = read_file(work.path() / "unit.so");
+    artifact.image = base::read_file(work.path() / "unit.so");
     artifact.log = compiled.stderr_text + linked.stderr_text;
     artifact.compile_s = compiled.wall_s + linked.wall_s;
     artifact.files_read = files_read(work.path(), header);
@@ -131,28 +132,30 @@ class KokkosToolchain final : public Toolchain {
   /// But those that belong to the compiler, to Kokkos and to xtune, which are in the fingerprint.
   std::optional<std::vector<std::string>> files_read(const std::filesystem::path& work,
                                                      const PrecompiledHeader::Header* header) {
-    auto files = files_of_rule(work / "read", work);
+    auto files = build::files_of_rule(work / "read", work);
     if (!files) return std::nullopt;
     std::call_once(once_, [this] { standard_folders_ = host::standard_folders(kokkos_.compiler); });
     std::vector<std::string> folders = standard_folders_;
-    append(folders, include_options(kokkos_.flags.compile).folders);
+    append(folders, build::include_options(kokkos_.flags.compile).folders);
     if (header) folders.push_back(header->folder.string());
-    return files_outside(std::move(*files), folders);
+    return build::files_outside(std::move(*files), folders);
   }
 
-  void require(const CommandResult& result, const std::string& earlier_log, const CompileRequest& request) const {
+  void require(const base::CommandResult& result, const std::string& earlier_log,
+               const build::CompileRequest& request) const {
     try {
       host::require_compiled(result, earlier_log, request, kokkos_.compiler);
-    } catch (const CandidateFailure& failure) {
+    } catch (const build::CandidateFailure& failure) {
       // An error in what xtune adds is one of what the spec calls the entry.
       if (failure.outcome() != Outcome::compile_failed || !std::string_view(failure.what()).starts_with("<entry>:"))
         throw;
-      throw CandidateFailure(
+      throw build::CandidateFailure(
           Outcome::compile_failed,
-          printable(fmt::format("{} has no one function '{}' that takes pointers and numbers and returns nothing "
-                                "(entry \"{}\"): {}",
-                                request.source_name, host::function_name(request.entry), request.entry, failure.what()),
-                    600),
+          base::printable(
+              fmt::format("{} has no one function '{}' that takes pointers and numbers and returns nothing "
+                          "(entry \"{}\"): {}",
+                          request.source_name, host::function_name(request.entry), request.entry, failure.what()),
+              600),
           failure.log());
     }
   }
@@ -168,6 +171,6 @@ class KokkosToolchain final : public Toolchain {
 
 }  // namespace
 
-std::unique_ptr<Toolchain> make_toolchain() { return std::make_unique<KokkosToolchain>(); }
+std::unique_ptr<build::Toolchain> make_toolchain() { return std::make_unique<KokkosToolchain>(); }
 
 }  // namespace xtune::kokkos

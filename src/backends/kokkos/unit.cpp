@@ -17,7 +17,7 @@ namespace {
 class Words {
  public:
   XtuneKokkosText* room() noexcept { return &text_; }
-  std::string said() const { return printable(buffer_.data()); }
+  std::string said() const { return base::printable(buffer_.data()); }
 
  private:
   std::array<char, 600> buffer_{};
@@ -26,16 +26,17 @@ class Words {
 
 [[noreturn]] void fail(int status, const std::string& said) {
   if (status == xtune_kokkos_refused)
-    throw CandidateFailure(Outcome::launch_failed, "the kernel was not launched: " + said);
-  const std::string limits = user_limits();
+    throw build::CandidateFailure(Outcome::launch_failed, "the kernel was not launched: " + said);
+  const std::string limits = base::user_limits();
   if (!limits.empty())
-    throw ShortageFailure(Lack::unclear, Outcome::crashed, "the kernel failed: " + said + under(limits));
-  throw CandidateFailure(Outcome::crashed, "the kernel failed: " + said);
+    throw build::ShortageFailure(build::Lack::unclear, Outcome::crashed,
+                                 "the kernel failed: " + said + build::under(limits));
+  throw build::CandidateFailure(Outcome::crashed, "the kernel failed: " + said);
 }
 
 }  // namespace
 
-Unit::Unit(const Artifact& artifact, const std::string& own_arch, const StartOptions& options)
+Unit::Unit(const build::Artifact& artifact, const std::string& own_arch, const StartOptions& options)
     : library_(artifact, XTUNE_KOKKOS_MARKER, own_arch), table_(static_cast<const XtuneKokkosUnit*>(library_.entry())) {
   Words words;
   if (table_->start(options.device, options.threads, words.room()) != xtune_kokkos_done)
@@ -44,11 +45,11 @@ Unit::Unit(const Artifact& artifact, const std::string& own_arch, const StartOpt
 
 Unit::~Unit() { table_->finish(); }
 
-void Unit::check(std::span<const KernelArgument> arguments) const {
+void Unit::check(std::span<const measure::KernelArgument> arguments) const {
   host::check_arguments(arguments, {table_->argument_count, table_->argument_bytes, table_->argument_is_pointer});
 }
 
-double Unit::run(std::span<const std::span<const KernelArgument>> launches) {
+double Unit::run(std::span<const std::span<const measure::KernelArgument>> launches) {
   std::vector<host::ArgumentAddresses> places;
   places.reserve(launches.size());
   std::vector<void* const*> addresses;

@@ -22,7 +22,7 @@ class Unit {
  public:
   /// own_arch: what this CPU is; empty for a GPU's unit. Throws CandidateFailure(launch_failed) for an image that does
   /// not load, Error(unavailable) when Kokkos does not start.
-  Unit(const Artifact& artifact, const std::string& own_arch, const StartOptions& options);
+  Unit(const build::Artifact& artifact, const std::string& own_arch, const StartOptions& options);
   ~Unit();
   Unit(const Unit&) = delete;
   Unit& operator=(const Unit&) = delete;
@@ -30,10 +30,10 @@ class Unit {
   /// Its code stays to the end of the process, when the unit itself has gone.
   void keep_code() noexcept { library_.keep_resident(); }
   /// Throws CandidateFailure(launch_failed) when they are not what the entry takes.
-  void check(std::span<const KernelArgument> arguments) const;
+  void check(std::span<const measure::KernelArgument> arguments) const;
   /// Calls the entry once with each, and waits; milliseconds from the first to the end of the last. Throws
   /// CandidateFailure: launch_failed when Kokkos refuses, crashed when waiting fails.
-  double run(std::span<const std::span<const KernelArgument>> launches);
+  double run(std::span<const std::span<const measure::KernelArgument>> launches);
   /// Overwrites memory of the execution space. Throws CandidateFailure(crashed).
   void fill(void* memory, std::size_t bytes, unsigned long long value);
 

@@ -11,27 +11,27 @@
 namespace xtune::process {
 namespace {
 
-class ProcessDevice final : public Device {
+class ProcessDevice final : public measure::Device {
  public:
   explicit ProcessDevice(int index) : info_(host::cpu_info()), index_(index) { info_.backend = "process"; }
 
-  const DeviceInfo& info() const noexcept override { return info_; }
-  std::unique_ptr<Buffer> allocate(std::size_t /*bytes*/) override {
+  const device::DeviceInfo& info() const noexcept override { return info_; }
+  std::unique_ptr<measure::Buffer> allocate(std::size_t /*bytes*/) override {
     throw Error(ErrorKind::unsupported, "a program has no buffers of xtune's");
   }
-  std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) override {
+  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::Launch& launch) override {
     if (!launch.call) throw Error(ErrorKind::unsupported, "backend 'process' runs programs, and this is a kernel");
     return load_program(artifact, *launch.call, index_);
   }
 
  private:
-  DeviceInfo info_;
+  device::DeviceInfo info_;
   int index_;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> make_device(int index) { return std::make_unique<ProcessDevice>(index); }
+std::unique_ptr<measure::Device> make_device(int index) { return std::make_unique<ProcessDevice>(index); }
 
 std::string visible_device(const char* now, int index) {
   if (!now || !*now) return std::to_string(index);

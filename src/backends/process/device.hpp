@@ -8,7 +8,7 @@
 namespace xtune::process {
 
 /// index: of the device that each program is to see, as the driver counts those that this process sees.
-std::unique_ptr<Device> make_device(int index);
+std::unique_ptr<measure::Device> make_device(int index);
 
 /// What a variable such as CUDA_VISIBLE_DEVICES must say for the device of this index alone to be seen; now: what it
 /// says, nullptr: it is not set.

@@ -101,10 +101,10 @@ const Json& json_at(const Json& json, const std::string& path) {
       if (found == at->end()) {
         std::vector<std::string> keys;
         if (at->is_object())
-          for (const auto& [key, item] : at->items()) keys.push_back(printable(key, 80));
+          for (const auto& [key, item] : at->items()) keys.push_back(base::printable(key, 80));
         throw NoNumber(fmt::format("the path '{}' ends at '{}': there is {}{}", path, name,
                                    at->is_object() ? "no such key" : std::string("a ") + at->type_name(),
-                                   did_you_mean(step.key, keys)));
+                                   base::did_you_mean(step.key, keys)));
       }
       at = &*found;
     }

@@ -5,20 +5,20 @@
 #include "backends/process/toolchain.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::process {
 namespace {
 
-class ProcessBackend final : public Backend {
+class ProcessBackend final : public backend::Backend {
  public:
   const char* name() const noexcept override { return "process"; }
-  DeviceList list_devices() override {
-    DeviceInfo machine = host::cpu_info();
+  backend::DeviceList list_devices() override {
+    device::DeviceInfo machine = host::cpu_info();
     machine.backend = name();
     return {{machine}, ""};
   }
-  std::unique_ptr<Toolchain> open_toolchain() override { return process::make_toolchain(); }
-  std::unique_ptr<Device> open_device(int index) override { return process::make_device(index); }
-  std::shared_ptr<Runtime> open_runtime() override {
+  std::unique_ptr<build::Toolchain> open_toolchain() override { return process::make_toolchain(); }
+  std::unique_ptr<measure::Device> open_device(int index) override { return process::make_device(index); }
+  std::shared_ptr<backend::Runtime> open_runtime() override {
     throw Error(ErrorKind::unsupported,
                 "a program is no kernel: start it with the best configuration's values yourself");
   }
@@ -26,6 +26,6 @@ class ProcessBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_process_backend() { return std::make_unique<ProcessBackend>(); }
+std::unique_ptr<backend::Backend> make_backend() { return std::make_unique<ProcessBackend>(); }
 
-}  // namespace xtune
+}  // namespace xtune::process

@@ -68,34 +68,35 @@ std::string last_line(const std::string& text) {
   const std::size_t end = text.find_last_not_of(" \n\r\t");
   if (end == std::string::npos) return {};
   const std::size_t start = text.rfind('\n', end);
-  return printable(std::string_view(text).substr(start + 1, end - start), 300);
+  return base::printable(std::string_view(text).substr(start + 1, end - start), 300);
 }
 
-class RunnableProgram final : public Program {
+class RunnableProgram final : public measure::Program {
  public:
-  RunnableProgram(const Artifact& artifact, const ProgramCall& call, int device) : call_(call) {
+  RunnableProgram(const build::Artifact& artifact, const device::ProgramCall& call, int device) : call_(call) {
     places_ = {(folder_.path() / "program").string(), (folder_.path() / "tmp").string()};
     if (!artifact.image.empty()) install(artifact.image);
-    run_.argv = from_call_texts(call_.words, places_);
+    run_.argv = device::from_call_texts(call_.words, places_);
     run_.folder = call_.folder;
     run_.timeout_s = call_.timeout_s;
     run_.env = {{"XTUNE_OUT", places_.out}, {"XTUNE_TMP", places_.tmp}};
     show_device_alone(device);
-    for (const auto& [name, text] : call_.environment) run_.env.emplace_back(name, from_call_text(text, places_));
+    for (const auto& [name, text] : call_.environment)
+      run_.env.emplace_back(name, device::from_call_text(text, places_));
   }
 
   bool times_itself() const noexcept override { return true; }
   void check_last_run() override {
-    const std::uint64_t kills_before = memory_kills();
+    const std::uint64_t kills_before = base::memory_kills();
     try {
       check_results();
-    } catch (const CandidateFailure& failure) {
-      rethrow_counting_kills(failure, kills_before, Lack::memory);
+    } catch (const build::CandidateFailure& failure) {
+      build::rethrow_counting_kills(failure, kills_before, build::Lack::memory);
     }
   }
 
-  Sample run(const RunOptions& options) override {
-    Sample sample = run_undisturbed();
+  measure::Sample run(const measure::RunOptions& options) override {
+    measure::Sample sample = run_undisturbed();
     for (std::size_t i = 0; i < options.more.size(); ++i) sample = run_undisturbed();
     return sample;
   }
@@ -121,61 +122,62 @@ class RunnableProgram final : public Program {
   }
 
   /// A run during which it was suspended says nothing of its time.
-  Sample run_undisturbed() {
+  measure::Sample run_undisturbed() {
     for (int more = most_retakes;; --more) {
-      const Sample sample = run_once();
+      const measure::Sample sample = run_once();
       if (!suspended_ || more == 0) return sample;
     }
   }
 
-  Sample run_once() {
-    const std::uint64_t kills_before = memory_kills();
+  measure::Sample run_once() {
+    const std::uint64_t kills_before = base::memory_kills();
     try {
       return run_and_judge();
-    } catch (const CandidateFailure& failure) {
-      rethrow_counting_kills(failure, kills_before, Lack::memory);
+    } catch (const build::CandidateFailure& failure) {
+      build::rethrow_counting_kills(failure, kills_before, build::Lack::memory);
     }
   }
 
-  Sample run_and_judge() {
+  measure::Sample run_and_judge() {
     empty_tmp();
     if (runs_ == 0) remove_left_behind();
     std::map<std::string, FileState> outputs_before;
     for (const std::string& path : call_.outputs) outputs_before.emplace(path, FileState(path));
     std::vector<FileState> before;
-    for (const ProgramValue* value : values()) before.emplace_back(file_of(*value));
+    for (const device::ProgramValue* value : values()) before.emplace_back(file_of(*value));
     const ProgramEnd end = start(run_, "the program");
     suspended_ = end.suspended;
     for (const auto& [path, state] : outputs_before)
       if (const FileState after(path); after != state) left_behind().insert_or_assign(path, after);
     judge_end(end);
     if (!call_.expect.empty() && !line_matches(call_.expect, end.stdout_text))
-      throw CandidateFailure(Outcome::wrong_result,
-                             fmt::format("no line of the output matches what is expected, '{}'; it printed:\n{}",
-                                         call_.expect, shown(end)),
-                             log_of(end));
+      throw build::CandidateFailure(Outcome::wrong_result,
+                                    fmt::format("no line of the output matches what is expected, '{}'; it printed:\n{}",
+                                                call_.expect, shown(end)),
+                                    log_of(end));
     std::vector<double> numbers;
     std::size_t next = 0;
-    for (const ProgramValue* value : values()) {
-      numbers.push_back(value->form == ProgramValue::Form::wall ? end.wall_s * 1e3 : read(*value, end, before[next]));
+    for (const device::ProgramValue* value : values()) {
+      numbers.push_back(value->form == device::ProgramValue::Form::wall ? end.wall_s * 1e3
+                                                                        : read(*value, end, before[next]));
       ++next;
     }
     ++runs_;
     if (checked_run_ == 0) check_results();
-    Sample sample;
+    measure::Sample sample;
     sample.time_ms = numbers.front();
     sample.reported.assign(numbers.begin() + 1, numbers.end());
     return sample;
   }
 
-  std::vector<const ProgramValue*> values() const {
-    std::vector<const ProgramValue*> values{&call_.time};
-    for (const ProgramValue& metric : call_.metrics) values.push_back(&metric);
+  std::vector<const device::ProgramValue*> values() const {
+    std::vector<const device::ProgramValue*> values{&call_.time};
+    for (const device::ProgramValue& metric : call_.metrics) values.push_back(&metric);
     return values;
   }
 
-  fs::path file_of(const ProgramValue& value) const {
-    return value.file.empty() ? fs::path() : fs::path(call_.folder) / from_call_text(value.file, places_);
+  fs::path file_of(const device::ProgramValue& value) const {
+    return value.file.empty() ? fs::path() : fs::path(call_.folder) / device::from_call_text(value.file, places_);
   }
 
   void empty_tmp() {
@@ -188,34 +190,34 @@ class RunnableProgram final : public Program {
   static ProgramEnd start(const ProgramRun& run, const char* what) {
     try {
       return run_program(run);
-    } catch (const CannotStart& failure) {
-      throw_start_failure(failure, what, run.argv[0], Outcome::launch_failed);
+    } catch (const base::CannotStart& failure) {
+      build::throw_start_failure(failure, what, run.argv[0], Outcome::launch_failed);
     }
   }
 
-  static std::string log_of(const ProgramEnd& end) { return end_of(end.stderr_text, log_bytes); }
+  static std::string log_of(const ProgramEnd& end) { return base::end_of(end.stderr_text, log_bytes); }
 
   static std::string shown(const ProgramEnd& end) {
     const std::string& text = end.stdout_text.empty() ? end.stderr_text : end.stdout_text;
     if (text.empty()) return "nothing";
-    const std::string tail = end_of(text, shown_bytes);
+    const std::string tail = base::end_of(text, shown_bytes);
     return (end.stdout_text.empty() ? "(nothing on standard output; on standard error:)\n" : "") +
            (tail.size() < text.size() ? "...\n" + tail : tail);
   }
 
   void throw_if_out_of_time(const ProgramEnd& end, const char* what) const {
     if (end.stopped)
-      throw ShortageFailure(
-          Lack::killed, Outcome::timed_out,
+      throw build::ShortageFailure(
+          build::Lack::killed, Outcome::timed_out,
           fmt::format("{} was stopped by a signal from elsewhere and did not go on, or got no CPU time, and was killed",
                       what),
           log_of(end));
     if (end.timed_out)
-      throw CandidateFailure(Outcome::timed_out,
-                             fmt::format("{} ran longer than {} and was killed, with all that it had started "
-                                         "([process] timeout_s)",
-                                         what, human_seconds(call_.timeout_s)),
-                             log_of(end));
+      throw build::CandidateFailure(Outcome::timed_out,
+                                    fmt::format("{} ran longer than {} and was killed, with all that it had started "
+                                                "([process] timeout_s)",
+                                                what, base::human_seconds(call_.timeout_s)),
+                                    log_of(end));
   }
 
   void judge_end(const ProgramEnd& end) {
@@ -223,50 +225,51 @@ class RunnableProgram final : public Program {
     if (end.ok()) return;
     const std::string words = last_line(end.stderr_text);
     refuse(end, end.signal != 0 ? Outcome::crashed : Outcome::launch_failed,
-           fmt::format("the program ended with {}{}{}", describe_exit(end.exit_code, end.signal),
+           fmt::format("the program ended with {}{}{}", base::describe_exit(end.exit_code, end.signal),
                        words.empty() ? "" : ": ", words));
   }
 
   /// Of what ended without success.
   [[noreturn]] void refuse(const ProgramEnd& end, Outcome outcome, const std::string& message) {
-    if (const Lack lack = lack_behind(end); lack != Lack::none)
-      throw ShortageFailure(lack, outcome, message, log_of(end));
-    if (const std::string limits = user_limits(); !limits.empty())
-      throw ShortageFailure(Lack::unclear, outcome, message + under(limits), log_of(end));
-    throw CandidateFailure(outcome, message, log_of(end));
+    if (const build::Lack lack = lack_behind(end); lack != build::Lack::none)
+      throw build::ShortageFailure(lack, outcome, message, log_of(end));
+    if (const std::string limits = base::user_limits(); !limits.empty())
+      throw build::ShortageFailure(build::Lack::unclear, outcome, message + build::under(limits), log_of(end));
+    throw build::CandidateFailure(outcome, message, log_of(end));
   }
 
   /// A program may say what it likes, and asks for too much memory or too many threads of its own accord: its words
   /// make the case unclear at most. Throws Error(io) where a disk stays full without its files.
-  Lack lack_behind(const ProgramEnd& end) {
+  build::Lack lack_behind(const ProgramEnd& end) {
     // A shell reports a child that a signal ended by 128 and its number.
-    if (end.signal == SIGKILL || end.exit_code == 128 + SIGKILL) return Lack::killed;
-    const bool had_room = room_error(places_.tmp) == 0;
+    if (end.signal == SIGKILL || end.exit_code == 128 + SIGKILL) return build::Lack::killed;
+    const bool had_room = base::room_error(places_.tmp) == 0;
     empty_tmp();
-    throw_if_no_room("the program failed", folder_.path());
-    const Lack said = lack_in_line(last_line(end.stderr_text));
-    return !had_room || said == Lack::room || said == Lack::processes || said == Lack::killed ? Lack::unclear
-                                                                                              : Lack::none;
+    build::throw_if_no_room("the program failed", folder_.path());
+    const build::Lack said = build::lack_in_line(last_line(end.stderr_text));
+    return !had_room || said == build::Lack::room || said == build::Lack::processes || said == build::Lack::killed
+               ? build::Lack::unclear
+               : build::Lack::none;
   }
 
-  double read(const ProgramValue& value, const ProgramEnd& end, const FileState& before) const {
+  double read(const device::ProgramValue& value, const ProgramEnd& end, const FileState& before) const {
     const std::string what = value.name.empty() ? "the time" : "the metric '" + value.name + "'";
     const fs::path path = file_of(value);
     try {
       if (value.file.empty()) return read_number(value, end.stdout_text);
       if (FileState(path) == before)
         throw NoNumber(before.there ? "the file is older than this run" : "the program did not write the file");
-      return read_number(value, read_file(path, largest_result));
+      return read_number(value, base::read_file(path, largest_result));
     } catch (const NoNumber& failure) {
-      throw CandidateFailure(
+      throw build::CandidateFailure(
           Outcome::wrong_result,
           fmt::format("{} was not found{}: {}{}; the program printed:\n{}", what,
-                      value.file.empty() ? "" : " in " + printable(path.string()), failure.what(),
+                      value.file.empty() ? "" : " in " + base::printable(path.string()), failure.what(),
                       end.output_cut && value.file.empty() ? " (of the output the last 16 MiB are looked at)" : "",
                       shown(end)),
           log_of(end));
     } catch (const Error& error) {
-      throw CandidateFailure(Outcome::wrong_result, what + ": " + error.what(), log_of(end));
+      throw build::CandidateFailure(Outcome::wrong_result, what + ": " + error.what(), log_of(end));
     }
   }
 
@@ -274,21 +277,21 @@ class RunnableProgram final : public Program {
   void check_results() {
     if (call_.check.empty() || checked_run_ == runs_) return;
     ProgramRun check = run_;
-    check.argv = from_call_texts(call_.check, places_);
+    check.argv = device::from_call_texts(call_.check, places_);
     const ProgramEnd end = start(check, "the check");
     throw_if_out_of_time(end, "the check");
     if (!end.ok())
       refuse(end, Outcome::wrong_result,
              fmt::format("the check {}ended with {}: {}",
                          checked_run_ > 0 ? fmt::format("passed run 1 and, after run {}, ", runs_) : "",
-                         describe_exit(end.exit_code, end.signal),
+                         base::describe_exit(end.exit_code, end.signal),
                          last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text)));
     checked_run_ = runs_;
   }
 
-  const TemporaryDirectory folder_;
-  const ProgramCall call_;
-  ProgramPlaces places_;
+  const base::TemporaryDirectory folder_;
+  const device::ProgramCall call_;
+  device::ProgramPlaces places_;
   ProgramRun run_;
   int runs_ = 0, checked_run_ = 0;  ///< so far; of them the last that was checked
   bool suspended_ = false;          ///< during the last run
@@ -296,7 +299,8 @@ class RunnableProgram final : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> load_program(const Artifact& artifact, const ProgramCall& call, int device) {
+std::unique_ptr<measure::Program> load_program(const build::Artifact& artifact, const device::ProgramCall& call,
+                                               int device) {
   return std::make_unique<RunnableProgram>(artifact, call, device);
 }
 

@@ -39,9 +39,9 @@ void each_line(std::string_view text, const Use& use) {
   }
 }
 
-double number_of(const ProgramValue& value, std::string_view text) {
+double number_of(const device::ProgramValue& value, std::string_view text) {
   const std::string_view written = trimmed(text);
-  const std::string shown = printable(written, 80);
+  const std::string shown = base::printable(written, 80);
   std::string_view digits = written;
   if (digits.starts_with('+')) digits.remove_prefix(1);
   double number = 0;
@@ -58,13 +58,13 @@ double number_of(const ProgramValue& value, std::string_view text) {
     return number;
   }
   const std::string_view counts = !unit.empty() ? unit : !value.unit.empty() ? std::string_view(value.unit) : "ms";
-  const double scale = milliseconds_in(counts);
+  const double scale = device::milliseconds_in(counts);
   if (scale == 0) throw NoNumber(fmt::format("'{}' is no time: what follows the number is no unit of time", shown));
   if (!(number * scale > 0)) throw NoNumber(fmt::format("a time of '{}' is none: it must be above zero", shown));
   return number * scale;
 }
 
-double from_json(const ProgramValue& value, const std::string& text) {
+double from_json(const device::ProgramValue& value, const std::string& text) {
   const Json json = parse_json(text);
   const Json& at = json_at(json, value.where);
   if (at.is_number()) return number_of(value, at.dump());
@@ -118,7 +118,7 @@ std::vector<std::string> fields_of(std::string_view record) {
 }
 
 /// The header is the first line that has the column: what comes before is none of the table.
-double from_csv(const ProgramValue& value, const std::string& text_or_marked) {
+double from_csv(const device::ProgramValue& value, const std::string& text_or_marked) {
   std::string_view text = text_or_marked;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark is no part of a name
   std::optional<std::size_t> column;
@@ -140,8 +140,8 @@ double from_csv(const ProgramValue& value, const std::string& text_or_marked) {
     }
   }
   if (!column)
-    throw NoNumber(
-        fmt::format("no line of comma-separated names has '{}'{}", value.where, did_you_mean(value.where, first)));
+    throw NoNumber(fmt::format("no line of comma-separated names has '{}'{}", value.where,
+                               base::did_you_mean(value.where, first)));
   const auto rows = static_cast<long>(cells.size());
   const long row = value.row < 0 ? rows + value.row : value.row;
   if (row < 0 || row >= rows)
@@ -152,7 +152,7 @@ double from_csv(const ProgramValue& value, const std::string& text_or_marked) {
   return number_of(value, cell);
 }
 
-double from_regex(const ProgramValue& value, const std::string& text) {
+double from_regex(const device::ProgramValue& value, const std::string& text) {
   const std::regex regex(value.where);
   std::optional<std::string> last;
   each_line(text, [&](std::string_view line) {
@@ -167,15 +167,15 @@ double from_regex(const ProgramValue& value, const std::string& text) {
 
 }  // namespace
 
-double read_number(const ProgramValue& value, const std::string& text) {
+double read_number(const device::ProgramValue& value, const std::string& text) {
   switch (value.form) {
-    case ProgramValue::Form::json:
+    case device::ProgramValue::Form::json:
       return from_json(value, text);
-    case ProgramValue::Form::csv:
+    case device::ProgramValue::Form::csv:
       return from_csv(value, text);
-    case ProgramValue::Form::regex:
+    case device::ProgramValue::Form::regex:
       return from_regex(value, text);
-    case ProgramValue::Form::wall:
+    case device::ProgramValue::Form::wall:
       break;
   }
   throw NoNumber("the wall clock is read in no text");

@@ -16,7 +16,7 @@ struct NoNumber : std::runtime_error {
 /// The number that `value` describes in a text. A time is in milliseconds: a unit that is written behind the number
 /// counts ("1.2 us"), else value.unit, else ms. Another metric's number may be followed by value.unit alone. Throws
 /// NoNumber for what is not there, is no number, is NaN or infinite, or, of a time, is not above zero.
-double read_number(const ProgramValue& value, const std::string& text);
+double read_number(const device::ProgramValue& value, const std::string& text);
 
 /// Whether a line of the text matches: any part of it.
 bool line_matches(const std::string& regex, const std::string& text);

@@ -41,13 +41,13 @@ class Tail {
 }  // namespace
 
 ProgramEnd run_program(const ProgramRun& run) {
-  adopt_orphans();
-  const std::vector<int> others = children_of(::getpid());
+  base::adopt_orphans();
+  const std::vector<int> others = base::children_of(::getpid());
   ProgramEnd end;
   Tail out(end.stdout_text, stdout_kept), err(end.stderr_text, stderr_kept);
   bool ended = false;
-  EventLoop loop;
-  SubprocessOptions options;
+  base::EventLoop loop;
+  base::SubprocessOptions options;
   options.argv = run.argv;
   options.env = run.env;
   options.cwd = run.folder;
@@ -59,30 +59,30 @@ ProgramEnd run_program(const ProgramRun& run) {
     end.signal = signal;
     ended = true;
   };
-  const std::uint64_t suspensions_before = suspensions();
-  Subprocess child = start_patiently(loop, options);
+  const std::uint64_t suspensions_before = base::suspensions();
+  base::Subprocess child = base::start_patiently(loop, options);
   child.close_stdin();
-  EventLoop::Watch look;
-  Deadline timeout;
+  base::EventLoop::Watch look;
+  base::Deadline timeout;
   if (run.timeout_s > 0)
-    timeout = Deadline(loop, run.timeout_s, child.pid(), [&](bool stopped) {
+    timeout = base::Deadline(loop, run.timeout_s, child.pid(), [&](bool stopped) {
       if (!child.running()) return;
       end.timed_out = true;
       end.stopped = stopped;
-      kill_tree(child.pid());
+      base::kill_tree(child.pid());
     });
   const std::function<void()> look_for_strays = [&] {
     if (child.ended_ns() > 0)
-      end.strays += kill_children_but(others);
-    else if (!end.timed_out && is_stopped(child.pid()))
+      end.strays += base::kill_children_but(others);
+    else if (!end.timed_out && base::is_stopped(child.pid()))
       end.suspended = true;
     look = loop.call_after(look_ms, look_for_strays);
   };
   look = loop.call_after(look_ms, look_for_strays);
   loop.run_until([&] { return ended; });
-  end.strays += kill_children_but(others);
+  end.strays += base::kill_children_but(others);
   end.wall_s = static_cast<double>(child.ended_ns() - child.started_ns()) * 1e-9;
-  end.suspended = end.suspended || suspensions() != suspensions_before;
+  end.suspended = end.suspended || base::suspensions() != suspensions_before;
   out.cut();
   err.cut();
   end.output_cut = out.was_cut();

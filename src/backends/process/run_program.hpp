@@ -11,7 +11,7 @@ namespace xtune::process {
 
 struct ProgramRun {
   std::vector<std::string> argv;
-  Environment env;
+  base::Environment env;
   std::string folder;
   double timeout_s = 0;  ///< 0: none
 };

@@ -19,37 +19,37 @@
 namespace xtune::process {
 namespace {
 
-class ProcessToolchain final : public Toolchain {
+class ProcessToolchain final : public build::Toolchain {
  public:
   // What is known of the compiler is known of its spec: core/target/program_target.hpp.
   std::string fingerprint() override { return "the spec's own commands"; }
   std::string default_arch() override { return host::own_arch(); }
 
-  Artifact compile(const CompileRequest& request) override {
-    Artifact artifact;
+  build::Artifact compile(const build::CompileRequest& request) override {
+    build::Artifact artifact;
     artifact.arch = request.arch;
     artifact.format = "program";
     if (request.options.empty()) return artifact;
-    const TemporaryDirectory work;
+    const base::TemporaryDirectory work;
     std::error_code ignored;
     std::filesystem::create_directory(work.path() / "tmp", ignored);
-    const ProgramPlaces places{(work.path() / "program").string(), (work.path() / "tmp").string()};
+    const device::ProgramPlaces places{(work.path() / "program").string(), (work.path() / "tmp").string()};
     ProgramRun build;
-    build.argv = from_call_texts(request.options, places);
+    build.argv = device::from_call_texts(request.options, places);
     build.folder = request.folder;
     build.env = {{"TMPDIR", places.tmp}, {"LC_ALL", "C"}, {"XTUNE_OUT", places.out}, {"XTUNE_TMP", places.tmp}};
-    for (const auto& [name, text] : request.defines) build.env.emplace_back(name, from_call_text(text, places));
-    const std::uint64_t kills_before = memory_kills();
+    for (const auto& [name, text] : request.defines) build.env.emplace_back(name, device::from_call_text(text, places));
+    const std::uint64_t kills_before = base::memory_kills();
     const ProgramEnd end = start(build);
-    if (end.ok()) throw_if_no_room(build.argv[0], work.path());
+    if (end.ok()) build::throw_if_no_room(build.argv[0], work.path());
     // Diagnostics come on standard error as a rule, and some tools print them all on standard output.
     artifact.log = end.stderr_text + end.stdout_text;
     artifact.compile_s = end.wall_s;
     try {
       if (!end.ok()) refuse(build.argv[0], end, artifact.log, work.path());
       artifact.image = image_of(places.out, artifact.log);
-    } catch (const CandidateFailure& failure) {
-      rethrow_counting_kills(failure, kills_before, Lack::killed);
+    } catch (const build::CandidateFailure& failure) {
+      build::rethrow_counting_kills(failure, kills_before, build::Lack::killed);
     }
     return artifact;
   }
@@ -58,45 +58,46 @@ class ProcessToolchain final : public Toolchain {
   static ProgramEnd start(const ProgramRun& build) {
     try {
       return run_program(build);
-    } catch (const CannotStart& failure) {
-      throw_start_failure(failure, "the build", build.argv[0], Outcome::compile_failed);
+    } catch (const base::CannotStart& failure) {
+      build::throw_start_failure(failure, "the build", build.argv[0], Outcome::compile_failed);
     }
   }
 
   [[noreturn]] static void refuse(const std::string& program, const ProgramEnd& end, const std::string& log,
                                   const std::filesystem::path& directory) {
-    throw_if_not_the_source({program, log, end.exit_code, end.signal, directory});
+    build::throw_if_not_the_source({program, log, end.exit_code, end.signal, directory});
     if (end.signal != 0 || log.find("internal compiler error") != std::string::npos ||
         log.find("PLEASE submit a bug report") != std::string::npos)
-      throw CandidateFailure(
+      throw build::CandidateFailure(
           Outcome::crashed,
-          fmt::format("{} crashed: {}", program, end.signal != 0 ? describe_exit(0, end.signal) : first_error(log)),
+          fmt::format("{} crashed: {}", program,
+                      end.signal != 0 ? base::describe_exit(0, end.signal) : build::first_error(log)),
           log);
-    const std::string error = first_error(log);
-    throw CandidateFailure(
-        Outcome::compile_failed,
-        fmt::format("the build ended with {}{}{}", describe_exit(end.exit_code, 0), error.empty() ? "" : ": ", error),
-        log);
+    const std::string error = build::first_error(log);
+    throw build::CandidateFailure(Outcome::compile_failed,
+                                  fmt::format("the build ended with {}{}{}", base::describe_exit(end.exit_code, 0),
+                                              error.empty() ? "" : ": ", error),
+                                  log);
   }
 
   /// Earlier versions said "left an empty file at {out}", also where a disk was full (core/record/stored_shortage.hpp).
   [[noreturn]] static void refuse_empty(const std::string& log) {
-    throw_if_not_the_source({"the build ended well and left {out} empty", log});
-    throw CandidateFailure(Outcome::compile_failed, "the build ended well and left {out} empty", log);
+    build::throw_if_not_the_source({"the build ended well and left {out} empty", log});
+    throw build::CandidateFailure(Outcome::compile_failed, "the build ended well and left {out} empty", log);
   }
 
   static std::string image_of(const std::string& out, const std::string& log) {
     std::error_code ignored;
     const auto type = std::filesystem::status(out, ignored).type();
     if (type == std::filesystem::file_type::not_found)
-      throw_if_not_the_source({"the build ended well and left no file at {out}", log});
+      build::throw_if_not_the_source({"the build ended well and left no file at {out}", log});
     if (type != std::filesystem::file_type::regular)
-      throw CandidateFailure(Outcome::compile_failed,
-                             type == std::filesystem::file_type::directory
-                                 ? "the build made a folder of {out}, which is to be one file"
-                                 : "the build ended well and left no file at {out}",
-                             log);
-    std::string image = read_file(out);
+      throw build::CandidateFailure(Outcome::compile_failed,
+                                    type == std::filesystem::file_type::directory
+                                        ? "the build made a folder of {out}, which is to be one file"
+                                        : "the build ended well and left no file at {out}",
+                                    log);
+    std::string image = base::read_file(out);
     if (image.empty()) refuse_empty(log);
     return image;
   }
@@ -104,6 +105,6 @@ class ProcessToolchain final : public Toolchain {
 
 }  // namespace
 
-std::unique_ptr<Toolchain> make_toolchain() { return std::make_unique<ProcessToolchain>(); }
+std::unique_ptr<build::Toolchain> make_toolchain() { return std::make_unique<ProcessToolchain>(); }
 
 }  // namespace xtune::process

@@ -8,6 +8,6 @@
 namespace xtune::process {
 
 /// The image of an artifact is the file that the command leaves at {out}; empty where the request has no command.
-std::unique_ptr<Toolchain> make_toolchain();
+std::unique_ptr<build::Toolchain> make_toolchain();
 
 }  // namespace xtune::process

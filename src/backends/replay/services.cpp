@@ -14,18 +14,18 @@ bool ends_before_running(const RecordedConfig& config) {
 
 RecordedAnswers::RecordedAnswers(const Recording& recording) : recording_(recording) {
   for (std::uint64_t index = 0; index < recording.space.size(); ++index) {
-    CompileRequest request;
-    const Config config = recording.space.at(index);
+    build::CompileRequest request;
+    const space::Config config = recording.space.at(index);
     for (std::size_t i = 0; i < config.size(); ++i)
-      request.defines.emplace_back(recording.space.parameters()[i].name, to_define(config[i]));
+      request.defines.emplace_back(recording.space.parameters()[i].name, space::to_define(config[i]));
     by_text_.emplace(text_of(request), index);
   }
 }
 
 // The recording's own parameters in their order; other defines of the kernel are none of them.
-std::string RecordedAnswers::text_of(const CompileRequest& request) const {
+std::string RecordedAnswers::text_of(const build::CompileRequest& request) const {
   std::string text;
-  for (const Parameter& parameter : recording_.space.parameters()) {
+  for (const space::Parameter& parameter : recording_.space.parameters()) {
     const auto found = std::find_if(request.defines.begin(), request.defines.end(),
                                     [&](const auto& define) { return define.first == parameter.name; });
     if (found != request.defines.end()) text += found->second;
@@ -34,7 +34,7 @@ std::string RecordedAnswers::text_of(const CompileRequest& request) const {
   return text;
 }
 
-const RecordedConfig* RecordedAnswers::find(const std::string& key, const CompileRequest& request) {
+const RecordedConfig* RecordedAnswers::find(const std::string& key, const build::CompileRequest& request) {
   const auto found = by_text_.find(text_of(request));
   if (found == by_text_.end()) return nullptr;
   by_key_[key] = found->second;
@@ -46,7 +46,7 @@ const RecordedConfig* RecordedAnswers::find(const std::string& key) const {
   return found == by_key_.end() ? nullptr : &recording_.configs[found->second];
 }
 
-void ReplayCompileService::compile(const CompileJob& job, double /*timeout_s*/, Callback callback) {
+void ReplayCompileService::compile(const ipc::CompileJob& job, double /*timeout_s*/, Callback callback) {
   Waiting waiting{job.key, job.request, std::move(callback)};
   if (running_ < jobs_)
     start(std::move(waiting));
@@ -57,7 +57,7 @@ void ReplayCompileService::compile(const CompileJob& job, double /*timeout_s*/, 
 void ReplayCompileService::start(Waiting waiting) {
   ++running_;
   const RecordedConfig* const config = answers_.find(waiting.key, waiting.request);
-  CompileAnswer answer;
+  ipc::CompileAnswer answer;
   answer.artifact.key = waiting.key;
   if (!config) {
     answer.outcome = Outcome::rejected;
@@ -88,9 +88,9 @@ void ReplayCompileService::cancel_all() {
   waiting_.clear();
 }
 
-void ReplayBenchService::bench(const BenchJob& job, double /*timeout_s*/, Callback callback) {
+void ReplayBenchService::bench(const ipc::BenchJob& job, double /*timeout_s*/, Callback callback) {
   const RecordedConfig* const config = answers_.find(job.artifact.key);
-  BenchAnswer answer;
+  ipc::BenchAnswer answer;
   if (!config) {
     answer.outcome = Outcome::rejected;
     answer.stage = "load";
@@ -107,8 +107,8 @@ void ReplayBenchService::bench(const BenchJob& job, double /*timeout_s*/, Callba
   });
 }
 
-void ReplayBenchService::measure_rounds(const RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) {
-  RoundsAnswer answer;
+void ReplayBenchService::measure_rounds(const ipc::RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) {
+  ipc::RoundsAnswer answer;
   answer.samples_ms.resize(job.jobs.size());
   for (const std::vector<std::size_t>& round : job.rounds)
     for (const std::size_t index : round) {

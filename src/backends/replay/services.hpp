@@ -18,12 +18,12 @@ class RecordedAnswers {
  public:
   explicit RecordedAnswers(const Recording& recording);
   /// By the -D of every parameter. nullptr: not recorded. Remembers the answer under the artifact's key.
-  const RecordedConfig* find(const std::string& key, const CompileRequest& request);
+  const RecordedConfig* find(const std::string& key, const build::CompileRequest& request);
   const RecordedConfig* find(const std::string& key) const;  ///< of an artifact that was found before
   const Recording& recording() const noexcept { return recording_; }
 
  private:
-  std::string text_of(const CompileRequest& request) const;
+  std::string text_of(const build::CompileRequest& request) const;
   const Recording& recording_;
   std::unordered_map<std::string, std::uint64_t> by_text_;
   std::unordered_map<std::string, std::uint64_t> by_key_;
@@ -32,18 +32,18 @@ class RecordedAnswers {
 /// `jobs` compilers that take as long as they took when recorded. A configuration that failed before it ran fails here;
 /// one that the recording lacks is rejected at once, with a message that says so. Time limits are not looked at: what
 /// was recorded has ended.
-class ReplayCompileService final : public CompileService {
+class ReplayCompileService final : public ipc::CompileService {
  public:
   ReplayCompileService(Simulation& simulation, RecordedAnswers& answers, std::size_t jobs)
       : simulation_(simulation), answers_(answers), jobs_(jobs) {}
-  void compile(const CompileJob& job, double timeout_s, Callback callback) override;
+  void compile(const ipc::CompileJob& job, double timeout_s, Callback callback) override;
   std::size_t parallel() const noexcept override { return jobs_; }
   void cancel_all() override;
 
  private:
   struct Waiting {
     std::string key;
-    CompileRequest request;
+    build::CompileRequest request;
     Callback callback;
   };
   void start(Waiting waiting);
@@ -56,14 +56,14 @@ class ReplayCompileService final : public CompileService {
 
 /// One device that takes as long as it took when recorded, and hands out the raw samples: a series that was taken is
 /// not cut short by a race.
-class ReplayBenchService final : public BenchService {
+class ReplayBenchService final : public ipc::BenchService {
  public:
   ReplayBenchService(Simulation& simulation, const RecordedAnswers& answers)
       : simulation_(simulation), answers_(answers) {}
-  void set_problem(OpenJob) override {}  // what is served was measured with inputs of its own
-  void bench(const BenchJob& job, double timeout_s, Callback callback) override;
+  void set_problem(ipc::OpenJob) override {}  // what is served was measured with inputs of its own
+  void bench(const ipc::BenchJob& job, double timeout_s, Callback callback) override;
   /// The samples of the recording once more, from the first on.
-  void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) override;
+  void measure_rounds(const ipc::RoundsJob& job, double timeout_s, RoundsCallback callback) override;
   void cancel_all() override { ++epoch_; }
 
  private:

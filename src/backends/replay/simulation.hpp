@@ -11,10 +11,10 @@
 
 namespace xtune::replay {
 
-class Simulation final : public Clock {
+class Simulation final : public base::Clock {
  public:
   /// start_unix_ms: the calendar time at which the simulation starts.
-  Simulation(EventLoop& loop, std::int64_t start_unix_ms) : loop_(loop), start_unix_ms_(start_unix_ms) {}
+  Simulation(base::EventLoop& loop, std::int64_t start_unix_ms) : loop_(loop), start_unix_ms_(start_unix_ms) {}
 
   std::int64_t now_ns() override { return now_ns_; }
   std::int64_t unix_time_ms() override { return start_unix_ms_ + now_ns_ / 1'000'000; }
@@ -25,7 +25,7 @@ class Simulation final : public Clock {
 
  private:
   void step();
-  EventLoop& loop_;
+  base::EventLoop& loop_;
   std::int64_t start_unix_ms_;
   std::int64_t now_ns_ = 0;
   std::uint64_t asked_ = 0;

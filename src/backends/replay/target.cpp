@@ -13,9 +13,9 @@
 namespace xtune::replay {
 namespace {
 
-std::string names_text(const std::vector<Parameter>& parameters) {
+std::string names_text(const std::vector<space::Parameter>& parameters) {
   std::string text;
-  for (const Parameter& parameter : parameters) text += (text.empty() ? "" : ", ") + parameter.name;
+  for (const space::Parameter& parameter : parameters) text += (text.empty() ? "" : ", ") + parameter.name;
   return text;
 }
 
@@ -36,13 +36,13 @@ std::string digest_of(const Recording& recording) {
     add(config.compile_s);
     add(config.bench_s);
   }
-  return sha256(bytes).substr(0, 16);
+  return base::sha256(bytes).substr(0, 16);
 }
 
 }  // namespace
 
-const Recording& choose_recording(const std::vector<Recording>& recordings, const Spec& spec, const Bindings& problem,
-                                  const std::string& arch, int device) {
+const Recording& choose_recording(const std::vector<Recording>& recordings, const spec::Spec& spec,
+                                  const Bindings& problem, const std::string& arch, int device) {
   std::vector<const Recording*> fitting;
   std::string held;
   for (const Recording& recording : recordings) {
@@ -62,8 +62,8 @@ const Recording& choose_recording(const std::vector<Recording>& recordings, cons
   return *fitting[static_cast<std::size_t>(device)];
 }
 
-Target target_of(const Recording& recording) {
-  Target target;
+target::Target target_of(const Recording& recording) {
+  target::Target target;
   target.device = recording.device;
   target.device.backend = "replay";
   target.device.index = 0;
@@ -75,16 +75,16 @@ Target target_of(const Recording& recording) {
   return target;
 }
 
-void prepare(Spec& spec) {
-  for (Parameter& parameter : spec.parameters) parameter.compile_time = true;
+void prepare(spec::Spec& spec) {
+  for (space::Parameter& parameter : spec.parameters) parameter.compile_time = true;
   spec.validate.reference = {};
   spec.process.reset();
   spec.measure.race = false;
   spec.measure.finals = 0;
 }
 
-std::uint64_t recorded_of(const Space& space, const Recording& recording) {
-  const std::vector<Observation> known = map_observations(recording, space);
+std::uint64_t recorded_of(const space::Space& space, const Recording& recording) {
+  const std::vector<search::Observation> known = map_observations(recording, space);
   if (known.empty())
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{} is a recording of another space: its parameters are {}; the spec's are {}",

@@ -11,7 +11,7 @@
 #include "core/build/candidate_failure.hpp"
 #include "xtune/outcome.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 struct KeyedFiles;  // keyed_files.hpp
 struct ToolFiles;   // tool_files.hpp
@@ -81,4 +81,4 @@ class Toolchain {
   virtual std::string default_arch() = 0;
 };
 
-}  // namespace xtune
+}  // namespace xtune::build

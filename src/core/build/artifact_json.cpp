@@ -5,7 +5,7 @@
 
 #include "base/text.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 namespace {
 
@@ -48,11 +48,11 @@ Json to_json(const Artifact& artifact) {
                {"backend", artifact.backend},
                {"arch", artifact.arch},
                {"format", artifact.format},
-               {"entry_symbol", printable(artifact.entry_symbol)},
-               {"log", printable(artifact.log)},
+               {"entry_symbol", base::printable(artifact.entry_symbol)},
+               {"log", base::printable(artifact.log)},
                {"compile_s", artifact.compile_s},
                {"usage", to_json(artifact.usage)}};
-  if (!artifact.toolchain.empty()) json["toolchain"] = printable(artifact.toolchain);
+  if (!artifact.toolchain.empty()) json["toolchain"] = base::printable(artifact.toolchain);
   return json;
 }
 
@@ -70,4 +70,4 @@ Artifact artifact_from_json(const Json& json) {
   return artifact;
 }
 
-}  // namespace xtune
+}  // namespace xtune::build

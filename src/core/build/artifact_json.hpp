@@ -5,7 +5,7 @@
 
 #include "core/build/artifact.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 /// Unset members are left out.
 nlohmann::json to_json(const ResourceUsage& usage);
@@ -15,4 +15,4 @@ ResourceUsage resource_usage_from_json(const nlohmann::json& json);
 nlohmann::json to_json(const Artifact& artifact);
 Artifact artifact_from_json(const nlohmann::json& json);
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -17,7 +17,7 @@
 #include "core/build/keyed_files.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 namespace {
 
@@ -35,7 +35,7 @@ struct Metadata {
 
 Metadata read_metadata(const std::string& key, std::string_view text) {
   const auto fail = [&](const std::string& why) -> Error {
-    return {ErrorKind::io, "artifact " + printable(key, 80) + ": " + why};
+    return {ErrorKind::io, "artifact " + base::printable(key, 80) + ": " + why};
   };
   try {
     const Json json = Json::parse(text);
@@ -43,17 +43,17 @@ Metadata read_metadata(const std::string& key, std::string_view text) {
                       json.value("source_sha256", "")};
     if (metadata.artifact.key != key) throw fail("its metadata are of another artifact");
     if (!is_artifact_format(metadata.artifact.format))
-      throw fail("'" + printable(metadata.artifact.format, 20) + "' is no format");
+      throw fail("'" + base::printable(metadata.artifact.format, 20) + "' is no format");
     return metadata;
   } catch (const Json::exception& error) {
-    throw fail("its metadata are damaged: " + json_error_text(error));
+    throw fail("its metadata are damaged: " + base::json_error_text(error));
   }
 }
 
 // One comment line each, whatever the text holds: neither a newline nor a backslash before one may end or stretch the
 // comment.
 std::string comment(const std::string& name, const std::string& text) {
-  std::string line = printable(text);
+  std::string line = base::printable(text);
   for (std::size_t at = 0; (at = line.find('\n', at)) != std::string::npos;) line.replace(at, 1, "\\n");
   return "// " + name + ": '" + line + "'\n";
 }
@@ -82,8 +82,8 @@ bool is_artifact_format(std::string_view format) noexcept {
 
 Artifact checked_artifact(const std::string& key, std::string_view metadata, std::string image) {
   Metadata read = read_metadata(key, metadata);
-  if (image.size() != read.image_bytes || sha256(image) != read.sha256)
-    throw Error(ErrorKind::io, "artifact " + printable(key, 80) + ": its image is not the one that was stored");
+  if (image.size() != read.image_bytes || base::sha256(image) != read.sha256)
+    throw Error(ErrorKind::io, "artifact " + base::printable(key, 80) + ": its image is not the one that was stored");
   read.artifact.image = std::move(image);
   return std::move(read.artifact);
 }
@@ -98,12 +98,12 @@ std::string artifact_source_sha256(const std::string& key, std::string_view meta
 
 std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256, const KeyedFiles* files) {
   Json json = to_json(artifact);
-  json["sha256"] = sha256(artifact.image);
+  json["sha256"] = base::sha256(artifact.image);
   json["image_bytes"] = artifact.image.size();
   if (!source_sha256.empty()) json["source_sha256"] = source_sha256;
   if (files && !files->files.empty()) {
     Json& list = json["files"] = Json::array();
-    for (const KeyedFile& file : files->files) list.push_back({printable(file.path), file.sha256});
+    for (const KeyedFile& file : files->files) list.push_back({base::printable(file.path), file.sha256});
   }
   return json.dump();
 }
@@ -113,7 +113,8 @@ ArtifactCache::ArtifactCache(std::filesystem::path store) : store_(std::move(sto
 std::optional<Artifact> ArtifactCache::find(const std::string& key, const std::string& toolchain) const {
   try {
     Artifact found = read(key);
-    if (!toolchain.empty() && !found.toolchain.empty() && found.toolchain != printable(toolchain)) return std::nullopt;
+    if (!toolchain.empty() && !found.toolchain.empty() && found.toolchain != base::printable(toolchain))
+      return std::nullopt;
     return found;
   } catch (const Error&) {
     return std::nullopt;
@@ -122,20 +123,21 @@ std::optional<Artifact> ArtifactCache::find(const std::string& key, const std::s
 
 Artifact ArtifactCache::read(const std::string& key) const {
   require_trusted_way(key);
-  const std::string metadata = read_trusted_file(entry_path(key, "json"), longest_metadata);
-  return checked_artifact(key, metadata, read_trusted_file(entry_path(key, artifact_format(key, metadata))));
+  const std::string metadata = base::read_trusted_file(entry_path(key, "json"), longest_metadata);
+  return checked_artifact(key, metadata, base::read_trusted_file(entry_path(key, artifact_format(key, metadata))));
 }
 
 // Where others can make names in a directory, it is nothing to find a file of the right owner there.
 void ArtifactCache::require_trusted_way(const std::string& key) const {
   const std::filesystem::path folder = entry_path(key, "json").parent_path();
-  for (const std::filesystem::path& directory : {store_, folder.parent_path(), folder}) require_trusted(directory);
+  for (const std::filesystem::path& directory : {store_, folder.parent_path(), folder})
+    base::require_trusted(directory);
 }
 
 std::string ArtifactCache::image_sha256(const std::string& key) const {
   if (!is_artifact_key(key)) return {};
   try {
-    return read_metadata(key, read_trusted_file(entry_path(key, "json"), longest_metadata)).sha256;
+    return read_metadata(key, base::read_trusted_file(entry_path(key, "json"), longest_metadata)).sha256;
   } catch (const Error&) {
     return {};
   }
@@ -154,13 +156,13 @@ void ArtifactCache::insert(const Artifact& artifact, const CompileRequest& reque
   if (!is_artifact_key(artifact.key) || !is_artifact_format(artifact.format))
     throw Error(ErrorKind::invalid_argument,
                 "the artifact cache takes keys of 64 hex digits and formats of small letters, not '" +
-                    printable(artifact.key, 80) + "." + printable(artifact.format, 20) + "'");
+                    base::printable(artifact.key, 80) + "." + base::printable(artifact.format, 20) + "'");
   require_trusted_way(artifact.key);
-  write_file_atomically(image_path(artifact), artifact.image);
+  base::write_file_atomically(image_path(artifact), artifact.image);
   const std::string source = source_text(artifact, request);
-  write_file_atomically(source_path(artifact.key), source);
-  write_file_atomically(entry_path(artifact.key, "json"),
-                        artifact_metadata(artifact, sha256(source), request.files.get()));
+  base::write_file_atomically(source_path(artifact.key), source);
+  base::write_file_atomically(entry_path(artifact.key, "json"),
+                              artifact_metadata(artifact, base::sha256(source), request.files.get()));
 }
 
 std::filesystem::path ArtifactCache::image_path(const Artifact& artifact) const {
@@ -169,7 +171,7 @@ std::filesystem::path ArtifactCache::image_path(const Artifact& artifact) const 
 
 std::filesystem::path ArtifactCache::entry_path(const std::string& key, const std::string& ending) const {
   if (!is_artifact_key(key))
-    throw Error(ErrorKind::invalid_argument, "'" + printable(key, 80) + "' is no artifact's key");
+    throw Error(ErrorKind::invalid_argument, "'" + base::printable(key, 80) + "' is no artifact's key");
   return store_ / "artifacts" / key.substr(0, 2) / (key + "." + ending);
 }
 
@@ -177,4 +179,4 @@ std::filesystem::path ArtifactCache::source_path(const std::string& key) const {
   return store_ / "sources" / (key + ".cu");
 }
 
-}  // namespace xtune
+}  // namespace xtune::build

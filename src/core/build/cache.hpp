@@ -9,7 +9,7 @@
 
 #include "core/build/artifact.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 /// Keys and formats become file names: 64 hex digits, and a few small letters; nothing else may.
 bool is_artifact_key(std::string_view key) noexcept;
@@ -57,4 +57,4 @@ class ArtifactCache {
   std::filesystem::path store_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -6,7 +6,7 @@
 
 #include "xtune/outcome.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 /// Thrown by toolchains, devices and programs when the configuration at hand fails; the worker turns it into a record.
 class CandidateFailure : public std::runtime_error {
@@ -23,4 +23,4 @@ class CandidateFailure : public std::runtime_error {
   std::string log_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::build

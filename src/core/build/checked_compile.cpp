@@ -10,7 +10,7 @@
 #include "core/build/keyed_files.hpp"
 #include "core/build/tool_files.hpp"
 
-namespace xtune {
+namespace xtune::build {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,7 +25,7 @@ void require_known(const CompileRequest& request, const KeyedFiles& files,
                 fmt::format("{}: the file that this names cannot be told from the text, and this compiler does not say "
                             "what it read, so that no key would describe the result. Write the name where it is used, "
                             "or as one literal of a #define",
-                            printable(files.unknown.front(), 300)));
+                            base::printable(files.unknown.front(), 300)));
   }
   std::set<fs::path> known;
   std::error_code failed;
@@ -37,7 +37,7 @@ void require_known(const CompileRequest& request, const KeyedFiles& files,
                   fmt::format("{}: the compiler read {}, which the key of the result would not describe: nothing in "
                               "the source or its options names it. Include a header by its name, or give it with "
                               "-include; give a library or an object by its path",
-                              printable(request.source_name), printable(path)));
+                              base::printable(request.source_name), base::printable(path)));
 }
 
 }  // namespace
@@ -49,11 +49,11 @@ ToolchainChanged::ToolchainChanged(const std::string& expected, const std::strin
             fmt::format("the compiler here is '{}', and the keys of this run are of '{}': it was "
                         "replaced meanwhile. Nothing that it made was stored; run again, and "
                         "the results will be those of the compiler that is here now",
-                        printable(found), printable(expected))) {}
+                        base::printable(found), base::printable(expected))) {}
 
 Artifact compile_checked(Toolchain& toolchain, const CompileRequest& request) {
-  const std::string fingerprint = printable(toolchain.fingerprint());
-  if (!request.toolchain.empty() && fingerprint != printable(request.toolchain))
+  const std::string fingerprint = base::printable(toolchain.fingerprint());
+  if (!request.toolchain.empty() && fingerprint != base::printable(request.toolchain))
     throw ToolchainChanged(request.toolchain, fingerprint);
   KeyedFiles files;
   if (request.files) files = *request.files;
@@ -62,7 +62,7 @@ Artifact compile_checked(Toolchain& toolchain, const CompileRequest& request) {
   const auto was_touched = [&](const std::optional<std::vector<std::string>>& files_read) {
     const bool touched = settle(files);
     require_known(request, files, files_read);
-    if (const std::string now = printable(toolchain.fingerprint()); now != fingerprint)
+    if (const std::string now = base::printable(toolchain.fingerprint()); now != fingerprint)
       throw ToolchainChanged(fingerprint, now);
     return touched;
   };
@@ -78,4 +78,4 @@ Artifact compile_checked(Toolchain& toolchain, const CompileRequest& request) {
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -6,7 +6,7 @@
 #include "core/build/artifact.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 /// The compiler at hand is not the one that the key names: what this machine remembers of its compilers is out of date.
 class ToolchainChanged : public Error {
@@ -20,4 +20,4 @@ class ToolchainChanged : public Error {
 /// compiler made then, a failure too, is of no configuration.
 Artifact compile_checked(Toolchain& toolchain, const CompileRequest& request);
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::build {
 
 /// The files that the first rule lists (-MD -MF), from the folder in which the compiler ran; those of `own` and of what
 /// lies below it are left out. Unset: there is no such file.
@@ -20,4 +20,4 @@ std::optional<std::vector<std::string>> files_of_link(const std::filesystem::pat
 /// Without the files that lie below one of these folders.
 std::vector<std::string> files_outside(std::vector<std::string> files, const std::vector<std::string>& folders);
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace xtune {
+namespace xtune::build {
 namespace {
 
 struct Variable {
@@ -152,4 +152,4 @@ std::map<std::string, std::string> set_variables(const std::vector<VariableReade
   return found;
 }
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::build {
 
 enum class VariableReader {
   make,      ///< makefiles and scripts: they matter to builds of programs
@@ -23,4 +23,4 @@ std::vector<std::string> variables_read_by(const std::vector<VariableReader>& re
 std::map<std::string, std::string> set_variables(const std::vector<VariableReader>& readers,
                                                  const std::vector<std::string>& named = {});
 
-}  // namespace xtune
+}  // namespace xtune::build

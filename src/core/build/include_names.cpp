@@ -7,7 +7,7 @@
 
 #include "core/build/source_cursor.hpp"
 
-namespace xtune {
+namespace xtune::build {
 namespace {
 
 using Texts = std::set<std::string>;
@@ -249,4 +249,4 @@ MacroDefinitions::Names MacroDefinitions::names_of(const std::string& text) cons
   return result;
 }
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -9,7 +9,7 @@
 
 #include "core/build/include_scan.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 /// Every definition that a source, its headers and its compile options hold, whichever of them is in force where a name
 /// is computed: no condition is evaluated, so that the names are all that may be meant, and some more.
@@ -36,4 +36,4 @@ class MacroDefinitions {
   std::map<std::string, std::vector<Definition>, std::less<>> definitions_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -8,7 +8,7 @@
 
 #include "core/build/source_cursor.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 namespace {
 
@@ -243,4 +243,4 @@ SourceScan scan_source(std::string_view source) {
 
 std::vector<IncludeDirective> scan_includes(std::string_view source) { return scan_source(source).includes; }
 
-}  // namespace xtune
+}  // namespace xtune::build

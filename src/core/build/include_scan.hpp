@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace xtune {
+namespace xtune::build {
 
 struct IncludeDirective {
   std::string name;     ///< between the delimiters
@@ -34,4 +34,4 @@ SourceScan scan_source(std::string_view source);
 /// Any bytes are accepted.
 std::vector<IncludeDirective> scan_includes(std::string_view source);
 
-}  // namespace xtune
+}  // namespace xtune::build

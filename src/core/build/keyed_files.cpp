@@ -13,7 +13,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::build {
 namespace {
 
 constexpr std::uint64_t limit_bytes = std::uint64_t{1} << 40;
@@ -44,13 +44,13 @@ bool is_there(const std::string& path) {
 
 [[noreturn]] void fail_changed(const std::string& path) {
   throw Error(ErrorKind::io,
-              printable(path) +
+              base::printable(path) +
                   ": changed since the run began, and what is made from it now is not what the key "
                   "describes. Nothing of that was stored; run again to go on with the files as they are");
 }
 
 [[noreturn]] void fail_unsteady(const std::string& path) {
-  throw Error(ErrorKind::io, printable(path) + ": the file is written to all the time; try again later");
+  throw Error(ErrorKind::io, base::printable(path) + ": the file is written to all the time; try again later");
 }
 
 /// True: it was touched.
@@ -61,7 +61,7 @@ bool settle(KeyedFile& file) {
     if (same && !file.recent) return false;
     const bool recent = is_recent(file.path);
     try {
-      if (sha256_of_file(file.path) != file.sha256) fail_changed(file.path);
+      if (base::sha256_of_file(file.path) != file.sha256) fail_changed(file.path);
     } catch (const Error&) {  // gone, or unreadable
       fail_changed(file.path);
     }
@@ -83,7 +83,7 @@ void KeyedFiles::add(const KeyedFiles& other) {
   for (const KeyedFile& file : files) known.insert(file.path);
   for (const KeyedFile& file : other.files)
     if (known.insert(file.path).second) files.push_back(file);
-  for (const std::string& text : other.unknown) add_once(unknown, text);
+  for (const std::string& text : other.unknown) base::add_once(unknown, text);
 }
 
 std::string file_state(const std::filesystem::path& path) {
@@ -124,14 +124,14 @@ void append(const std::filesystem::path& path, KeyedFiles& to, const Digest& dig
 std::string read_keyed(const std::filesystem::path& path, KeyedFiles& to) {
   std::string text;
   append(path, to, [&] {
-    text = read_file(path, limit_bytes);
-    return sha256(text);
+    text = base::read_file(path, limit_bytes);
+    return base::sha256(text);
   });
   return text;
 }
 
 void key_file(const std::filesystem::path& path, KeyedFiles& to) {
-  append(path, to, [&] { return sha256_of_file(path); });
+  append(path, to, [&] { return base::sha256_of_file(path); });
 }
 
 bool settle(KeyedFiles& files) {
@@ -144,4 +144,4 @@ bool settle(KeyedFiles& files) {
 
 void throw_if_changed(KeyedFiles files) { settle(files); }
 
-}  // namespace xtune
+}  // namespace xtune::build

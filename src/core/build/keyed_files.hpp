@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::build {
 
 /// A file as it was when its content was hashed.
 struct KeyedFile {
@@ -54,4 +54,4 @@ bool settle(KeyedFiles& files);
 /// The same for one who only asks.
 void throw_if_changed(KeyedFiles files);
 
-}  // namespace xtune
+}  // namespace xtune::build

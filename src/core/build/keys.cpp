@@ -7,7 +7,7 @@
 #include "base/text.hpp"
 #include "core/build/source_closure.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 namespace {
 
@@ -50,10 +50,12 @@ std::string key_of(const KeyParts& parts) {
     if (text.size() > 1) text += ',';
     text += canonical_list({name, value});
   }
-  return sha256(text + ']');
+  return base::sha256(text + ']');
 }
 
-std::string source_digest(const CompileRequest& request) { return sha256(source_closure(request).canonical_text); }
+std::string source_digest(const CompileRequest& request) {
+  return base::sha256(source_closure(request).canonical_text);
+}
 
 KeyParts artifact_key_parts(const CompileRequest& request, const std::string& backend, const std::string& fingerprint,
                             const std::string& source_digest) {
@@ -74,7 +76,9 @@ std::vector<std::string> key_difference(const KeyParts& a, const KeyParts& b) {
     const auto found = std::find_if(parts.begin(), parts.end(), [&](const auto& part) { return part.first == name; });
     return found == parts.end() ? nullptr : &found->second;
   };
-  const auto shown = [](const std::string* value) { return value ? printable(*value, 400) : std::string("(none)"); };
+  const auto shown = [](const std::string* value) {
+    return value ? base::printable(*value, 400) : std::string("(none)");
+  };
   std::vector<std::string> lines;
   for (const auto& [name, value] : a) {
     const std::string* other = find(b, name);
@@ -92,4 +96,4 @@ std::string part_names(const std::vector<std::string>& differences) {
   return names;
 }
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -7,7 +7,7 @@
 
 #include "core/build/artifact.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 /// One named part of a key, so that `xtune why` can say which part differs: ("options", "[\"-O3\"]").
 using KeyParts = std::vector<std::pair<std::string, std::string>>;
@@ -34,4 +34,4 @@ std::vector<std::string> key_difference(const KeyParts& a, const KeyParts& b);
 /// The names in what key_difference returned: "options, problem".
 std::string part_names(const std::vector<std::string>& differences);
 
-}  // namespace xtune
+}  // namespace xtune::build

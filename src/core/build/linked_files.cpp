@@ -9,7 +9,7 @@
 #include "base/files.hpp"
 #include "core/build/tool_files.hpp"
 
-namespace xtune {
+namespace xtune::build {
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,15 +75,15 @@ LinkedNames names_in_library(const fs::path& path) {
   const std::string_view magic(start, sizeof start);
   std::error_code error;
   if (magic == thin_magic) {
-    add_members(read_file(path, thin_limit_bytes), path.parent_path(), found);
+    add_members(base::read_file(path, thin_limit_bytes), path.parent_path(), found);
   } else if (is_elf(path)) {
     for (const std::string& library : libraries_of(path))
       if (!is_system_library(library)) found.files.emplace_back(library);
   } else if (magic != archive_magic && fs::file_size(path, error) <= script_limit_bytes && !error) {
-    const std::string text = read_file(path, script_limit_bytes);
+    const std::string text = base::read_file(path, script_limit_bytes);
     if (text.find('\0') == text.npos) add_words(text, path.parent_path(), found);
   }
   return found;
 }
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::build {
 
 struct LinkedNames {
   std::vector<std::filesystem::path> files;  ///< that exist
@@ -19,4 +19,4 @@ LinkedNames names_in_library(const std::filesystem::path& path);
 /// In /lib, /usr/lib and their like: such a library counts by name.
 bool is_system_library(const std::filesystem::path& path);
 
-}  // namespace xtune
+}  // namespace xtune::build

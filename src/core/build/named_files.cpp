@@ -11,7 +11,7 @@
 
 #include "base/shell_words.hpp"
 
-namespace xtune {
+namespace xtune::build {
 namespace {
 
 namespace fs = std::filesystem;
@@ -52,8 +52,8 @@ Command taken_apart(const std::vector<std::string>& words, const fs::path& folde
       continue;
     }
     i += 2;
-    for (std::string& word : shell_words(words[i])) command.pieces.push_back({i, std::move(word)});
-    for (const std::string& name : shell_outputs(words[i])) write(name);
+    for (std::string& word : base::shell_words(words[i])) command.pieces.push_back({i, std::move(word)});
+    for (const std::string& name : base::shell_outputs(words[i])) write(name);
   }
   for (std::size_t i = 0; i < command.pieces.size(); ++i) {
     const std::string& text = command.pieces[i].text;
@@ -98,4 +98,4 @@ std::vector<NamedFile> named_files(const std::vector<std::string>& words, const 
   return files;
 }
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::build {
 
 struct NamedFile {
   std::size_t word = 0;        ///< its number in the command
@@ -28,4 +28,4 @@ bool is_readable_file(const std::filesystem::path& path);
 std::vector<NamedFile> named_files(const std::vector<std::string>& words, const std::filesystem::path& folder,
                                    const std::function<bool(const std::filesystem::path&)>& is_file = is_readable_file);
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -16,7 +16,7 @@
 #include "core/build/source_closure.hpp"
 #include "core/build/tool_files.hpp"
 
-namespace xtune {
+namespace xtune::build {
 namespace {
 
 namespace fs = std::filesystem;
@@ -179,7 +179,7 @@ class LineMaker {
 
   /// -fuse-ld=lld starts the first ld.lld in PATH.
   void look_for_linker(const std::string& name) {
-    const std::string program = name.find('/') == name.npos ? find_program("ld." + name) : name;
+    const std::string program = name.find('/') == name.npos ? base::find_program("ld." + name) : name;
     if (!program.empty()) look("linker", program);
   }
 
@@ -239,4 +239,4 @@ std::vector<std::string> library_lines(const std::vector<std::string>& words, co
   return lines;
 }
 
-}  // namespace xtune
+}  // namespace xtune::build

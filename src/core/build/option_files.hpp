@@ -8,7 +8,7 @@
 
 #include "core/build/keyed_files.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 /// The options with the words of "@file" in its place, also where such a word is "@file" again. Words are cut as GCC
 /// and Clang cut them: at blanks, with quotes and backslashes. The files are added to `files`.
@@ -25,4 +25,4 @@ std::vector<std::string> driver_lines(const std::vector<std::string>& options, K
 std::vector<std::string> library_lines(const std::vector<std::string>& words, const std::filesystem::path& folder,
                                        const std::set<std::filesystem::path>& written, KeyedFiles& files);
 
-}  // namespace xtune
+}  // namespace xtune::build

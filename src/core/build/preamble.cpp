@@ -10,7 +10,7 @@
 #include "core/build/source_cursor.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::build {
 namespace {
 
 class Walker : SourceCursor {
@@ -115,10 +115,10 @@ SplitSource split_source(const CompileRequest& request) {
   split.head = std::move(head.source);
   split.tail.erase(0, length);
   split.lines = static_cast<std::size_t>(std::count(split.head.begin(), split.head.end(), '\n'));
-  split.digest = sha256(closure.canonical_text);
+  split.digest = base::sha256(closure.canonical_text);
   for (const KeyedFile& file : closure.keyed.files) split.states += file.state + "\n";
   split.of_toolchain = closure.of_toolchain;
   return split;
 }
 
-}  // namespace xtune
+}  // namespace xtune::build

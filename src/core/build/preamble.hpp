@@ -9,7 +9,7 @@
 
 #include "core/build/artifact.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 /// How long the opening of a source is that holds nothing but preprocessor directives, up to and with its last #include
 /// outside of any #if: bytes, whole lines. 0 when it includes nothing there. Ends early at what cannot be told without
@@ -40,4 +40,4 @@ struct SplitSource {
 /// the compiler to complain.
 SplitSource split_source(const CompileRequest& request);
 
-}  // namespace xtune
+}  // namespace xtune::build

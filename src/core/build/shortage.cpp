@@ -20,7 +20,7 @@
 #include "base/user_limits.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::build {
 namespace {
 
 namespace fs = std::filesystem;
@@ -71,7 +71,7 @@ bool tells_a_death(std::string_view line) {
 
 /// Where room is needed. A worker's own directory in it is nothing that a person knows.
 std::string place_of_temporaries() {
-  fs::path directory = temporary_folder();
+  fs::path directory = base::temporary_folder();
   while (directory.filename().string().starts_with("xtune-") && directory.has_parent_path())
     directory = directory.parent_path();
   return directory.string();
@@ -105,7 +105,7 @@ bool blames_the_source(std::string_view log) {
 /// A tool that died, or failed without naming a place in the source, may have met a limit of the user's shell.
 void throw_if_limited(const ToolEnd& end, bool died, const std::string& said) {
   if (!died && blames_the_source(end.log)) return;
-  const std::string limits = user_limits();
+  const std::string limits = base::user_limits();
   if (limits.empty()) return;
   throw ShortageFailure(Lack::unclear, died ? Outcome::crashed : Outcome::compile_failed, said + under(limits),
                         std::string(end.log));
@@ -162,7 +162,7 @@ Lack lack_in_line(std::string_view line) {
 std::string under(const std::string& limits) { return limits.empty() ? "" : " (under " + limits + ")"; }
 
 void rethrow_counting_kills(const CandidateFailure& failure, std::uint64_t kills_before, Lack lack) {
-  if (lack_of(failure) != Lack::none || memory_kills() == kills_before) throw;
+  if (lack_of(failure) != Lack::none || base::memory_kills() == kills_before) throw;
   throw ShortageFailure(lack, failure.outcome(),
                         failure.what() + std::string(" (the system killed a process for memory meanwhile)"),
                         failure.log());
@@ -173,19 +173,19 @@ void throw_if_not_the_source(const ToolEnd& end) {
   for (std::string_view rest = end.log; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    const std::string said = end.tool + ": " + printable(line, 300);
+    const std::string said = end.tool + ": " + base::printable(line, 300);
     if (const Lack lack = lack_in_line(line); is_lack_of_a_compiler(lack)) throw_lack(lack, said, end.log);
     if (death.empty() && tells_a_death(line)) death = said;
     if (missing.empty() && (tells_a_missing_header(line) || tells_a_missing_library(line)))
-      missing = printable(line, 300);
+      missing = base::printable(line, 300);
   }
   const int signal = signal_of(end);
-  const std::string ended = end.tool + ": " + describe_exit(end.exit_code, signal);
+  const std::string ended = end.tool + ": " + base::describe_exit(end.exit_code, signal);
   if (signal == SIGXFSZ) throw_no_room(ended);
   if (signal == SIGKILL || signal == SIGXCPU) throw_lack(Lack::killed, ended, end.log);
   // What died of writing to a mapped file (SIGBUS), or without a word, may have found no room.
   if (!end.directory.empty())
-    if (const int error = room_error(end.directory); error != 0)
+    if (const int error = base::room_error(end.directory); error != 0)
       throw_no_room(fmt::format("{}: failed, and nothing can be written to {}: {}", end.tool, place_of_temporaries(),
                                 std::strerror(error)));
   throw_if_limited(end, signal != 0 || !death.empty(), death.empty() ? ended : death);
@@ -194,20 +194,20 @@ void throw_if_not_the_source(const ToolEnd& end) {
 }
 
 void throw_if_no_room(const std::string& tool, const fs::path& directory) {
-  if (const int error = room_error(directory); error != 0)
+  if (const int error = base::room_error(directory); error != 0)
     throw_no_room(fmt::format("{}: nothing can be written to {} any more: {}", tool, place_of_temporaries(),
                               std::strerror(error)));
 }
 
 void require_programs_allowed(const fs::path& directory) {
-  if (allows_programs(directory)) return;
+  if (base::allows_programs(directory)) return;
   throw Error(ErrorKind::io, fmt::format("{} is on a file system that allows no programs (mounted noexec), and the "
                                          "program that [process] build makes is run there: name another directory in "
                                          "XTUNE_TMP_DIR",
                                          place_of_temporaries()));
 }
 
-void throw_start_failure(const CannotStart& failure, const std::string& what, const std::string& program,
+void throw_start_failure(const base::CannotStart& failure, const std::string& what, const std::string& program,
                          Outcome outcome) {
   const std::string said = what + ": " + failure.what();
   switch (failure.reason()) {
@@ -223,9 +223,9 @@ void throw_start_failure(const CannotStart& failure, const std::string& what, co
     default:
       break;
   }
-  if (is_shortage(failure.reason()))
+  if (base::is_shortage(failure.reason()))
     throw_lack(failure.reason() == ENOSPC || failure.reason() == EDQUOT ? Lack::room : Lack::processes, said, {});
   throw CandidateFailure(outcome, said);
 }
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -9,9 +9,11 @@
 #include "core/build/candidate_failure.hpp"
 #include "xtune/outcome.hpp"
 
-namespace xtune {
-
+namespace xtune::base {
 class CannotStart;
+}  // namespace xtune::base
+
+namespace xtune::build {
 
 enum class Lack {
   none,
@@ -79,10 +81,10 @@ void throw_if_no_room(const std::string& tool, const std::filesystem::path& dire
 /// For a program that could not be started. `what`: "the build". Throws Error(unavailable) for a shortage of processes,
 /// descriptors or memory, Error(io) where the program lies in a directory that allows no programs, ShortageFailure
 /// where it is missing or may not be executed on this machine, and CandidateFailure for any other reason.
-[[noreturn]] void throw_start_failure(const CannotStart& failure, const std::string& what, const std::string& program,
-                                      Outcome outcome);
+[[noreturn]] void throw_start_failure(const base::CannotStart& failure, const std::string& what,
+                                      const std::string& program, Outcome outcome);
 
 /// Throws Error(io) when programs in this directory cannot be started, naming the variable to set.
 void require_programs_allowed(const std::filesystem::path& directory);
 
-}  // namespace xtune
+}  // namespace xtune::build

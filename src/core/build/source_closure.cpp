@@ -19,7 +19,7 @@
 #include "core/build/option_files.hpp"
 #include "core/build/system_headers.hpp"
 
-namespace xtune {
+namespace xtune::build {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,7 +39,7 @@ class ClosureReader {
         source_name_(request.source_name) {
     for (const auto& [name, value] : request.defines) macros_.define(name + " " + value);
     for (const std::string& macro : include_options(request.options).macros) macros_.define(macro);
-    add(source_.scan, sha256(request.source), source_name_);
+    add(source_.scan, base::sha256(request.source), source_name_);
     do {
       follow();
     } while (mention_computed());
@@ -376,4 +376,4 @@ IncludeOptions include_options_here(const std::vector<std::string>& options) {
   return read_options(options, FolderVariables::count);
 }
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -11,7 +11,7 @@
 #include "core/build/include_scan.hpp"
 #include "core/build/keyed_files.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 /// Stands for every name in SourceClosure::computed_by, where not all that decided could be told.
 inline constexpr const char* any_name = "*";
@@ -79,4 +79,4 @@ IncludeOptions include_options(const std::vector<std::string>& options);
 /// The same, with the folders of the variables that GCC and Clang read, in the order in which these look into them.
 IncludeOptions include_options_here(const std::vector<std::string>& options);
 
-}  // namespace xtune
+}  // namespace xtune::build

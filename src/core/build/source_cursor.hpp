@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace xtune {
+namespace xtune::build {
 
 /// Compilers ignore the mark at the start of a file.
 inline std::string_view without_byte_order_mark(std::string_view text) {
@@ -92,4 +92,4 @@ class SourceCursor {
   std::size_t at_ = 0;
 };
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-namespace xtune {
+namespace xtune::build {
 namespace {
 
 namespace fs = std::filesystem;
@@ -190,4 +190,4 @@ bool is_system_header_path(const std::string& path) {
   return false;
 }
 
-}  // namespace xtune
+}  // namespace xtune::build

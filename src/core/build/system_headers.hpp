@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace xtune {
+namespace xtune::build {
 
 /// Folders of headers that host compilers search beside their own, in their order; anybody's headers lie there:
 /// /usr/local/include, /usr/include/x86_64-linux-gnu, /usr/include.
@@ -20,4 +20,4 @@ bool is_system_header(std::string_view name);
 /// folders of above.
 bool is_system_header_path(const std::string& path);
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -18,7 +18,7 @@
 #include "base/trust.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::build {
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,9 +85,9 @@ std::string find_loader() {
 std::optional<fs::path> digest_memory(const fs::path& path, const KeyedFile& file) {
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(path, error);
-  if (error || bytes < large_bytes || file.recent || cache_disabled()) return std::nullopt;
-  const std::string id = read_if_there("/proc/sys/kernel/random/boot_id") + file.path + "\n" + file.state;
-  return place_in_default_store(fs::path("inventory") / ("digest-" + sha256(id).substr(0, 32)));
+  if (error || bytes < large_bytes || file.recent || base::cache_disabled()) return std::nullopt;
+  const std::string id = base::read_if_there("/proc/sys/kernel/random/boot_id") + file.path + "\n" + file.state;
+  return base::place_in_default_store(fs::path("inventory") / ("digest-" + base::sha256(id).substr(0, 32)));
 }
 
 bool is_known(const ToolFiles& tool, const fs::path& path) {
@@ -102,14 +102,14 @@ void key_remembered_file(const fs::path& path, KeyedFiles& to) {
   const auto memory = digest_memory(path, file);
   std::error_code ignored;
   if (memory && fs::exists(*memory, ignored)) try {
-      file.sha256 = read_trusted_file(*memory, 64);
+      file.sha256 = base::read_trusted_file(*memory, 64);
       if (file.sha256.size() == 64) return to.files.push_back(std::move(file));
     } catch (const Error&) {  // not to be trusted: read the file
     }
   key_file(path, to);
   if (!memory || to.files.back().state != file.state) return;
   try {
-    write_file_atomically(*memory, to.files.back().sha256);
+    base::write_file_atomically(*memory, to.files.back().sha256);
   } catch (const Error&) {  // a store that cannot be written to must stop nobody
   }
 }
@@ -124,10 +124,10 @@ std::vector<std::string> libraries_of(const fs::path& path) {
   static const std::string loader = find_loader();
   std::vector<std::string> libraries;
   if (loader.empty() || !is_elf(path)) return libraries;
-  CommandOptions options;
+  base::CommandOptions options;
   options.own_group = false;
   options.timeout_ms = loader_timeout_ms;
-  const CommandResult result = run_command({loader, "--list", fs::absolute(path).string()}, options);
+  const base::CommandResult result = base::run_command({loader, "--list", fs::absolute(path).string()}, options);
   if (!result.ok()) return libraries;
   // "\tlibisl.so.23 => /lib/x86_64-linux-gnu/libisl.so.23 (0x00007fb6b9400000)"
   std::string_view text = result.stdout_text;
@@ -179,7 +179,7 @@ std::string digest_of(const ToolFiles& tool) {
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   std::string text;
   for (const std::string& line : lines) text += line;
-  return sha256(text).substr(0, 12);
+  return base::sha256(text).substr(0, 12);
 }
 
-}  // namespace xtune
+}  // namespace xtune::build

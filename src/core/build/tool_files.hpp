@@ -7,7 +7,7 @@
 
 #include "core/build/keyed_files.hpp"
 
-namespace xtune {
+namespace xtune::build {
 
 /// Plain data, sendable to the driver.
 struct ToolFiles {
@@ -39,4 +39,4 @@ std::filesystem::path add_first(const std::vector<std::filesystem::path>& candid
 /// 12 hex digits over names and contents.
 std::string digest_of(const ToolFiles& tool);
 
-}  // namespace xtune
+}  // namespace xtune::build

@@ -4,12 +4,12 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::device {
 namespace {
 
 constexpr BackendFacts table[] = {
-#define BACKEND(name, factory, built_in, source, vendor, memory, compiler) \
-  {name, (built_in) != 0, SourceKind::source, vendor, ArgumentMemory::memory, CompilerKind::compiler},
+#define BACKEND(name, built_in, source, vendor, memory, compiler) \
+  {#name, (built_in) != 0, SourceKind::source, vendor, ArgumentMemory::memory, CompilerKind::compiler},
 #include "core/device/backends.def"
 #undef BACKEND
 };
@@ -42,8 +42,9 @@ const BackendFacts& require_backend(std::string_view name) {
     names.emplace_back(each.name);
     known += names.back() + ", ";
   }
-  throw Error(ErrorKind::invalid_argument, "unknown backend '" + std::string(name) + "'" + did_you_mean(name, names) +
-                                               "; known: " + known + "auto, and for `xtune run` replay");
+  throw Error(ErrorKind::invalid_argument, "unknown backend '" + std::string(name) + "'" +
+                                               base::did_you_mean(name, names) + "; known: " + known +
+                                               "auto, and for `xtune run` replay");
 }
 
 std::vector<std::string> backends_of(SourceKind source) {
@@ -66,4 +67,4 @@ std::string backend_of_vendor(std::string_view vendor) {
   return "host";
 }
 
-}  // namespace xtune
+}  // namespace xtune::device

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace xtune {
+namespace xtune::device {
 
 /// What a backend compiles or builds.
 enum class SourceKind {
@@ -50,4 +50,4 @@ std::vector<std::string> backend_names();
 /// The backend of kernels for a vendor's devices: "cuda" for "nvidia".
 std::string backend_of_vendor(std::string_view vendor);
 
-}  // namespace xtune
+}  // namespace xtune::device

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace xtune {
+namespace xtune::device {
 
 bool may_be_same_hardware(const DeviceInfo& a, const DeviceInfo& b) {
   const auto unknown = [](const DeviceInfo& device) { return device.arch.empty() || device.arch == "unknown"; };
@@ -51,4 +51,4 @@ const std::vector<std::string>& device_fact_names() {
   return names;
 }
 
-}  // namespace xtune
+}  // namespace xtune::device

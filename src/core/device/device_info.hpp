@@ -9,7 +9,7 @@
 
 #include "core/space/value.hpp"
 
-namespace xtune {
+namespace xtune::device {
 
 struct DeviceInfo {
   std::string backend;  ///< "cuda", "hip", "host"
@@ -70,4 +70,4 @@ std::vector<std::string> known_products();
 /// "Tesla V100-SXM2-32GB". nullopt: not known.
 std::optional<DeviceInfo> product_of_device(std::string_view device_name);
 
-}  // namespace xtune
+}  // namespace xtune::device

@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::device {
 namespace {
 
 struct Unit {
@@ -97,7 +97,7 @@ DeviceModel device_model(const DeviceInfo& told) {
     std::vector<std::string> known;
     for (const Unit& u : units) known.emplace_back(u.arch);
     throw Error(ErrorKind::invalid_argument, "the cost model knows no architecture '" + info.arch + "'" +
-                                                 did_you_mean(arch, known) + "; `--arch` takes a GPU's, like " +
+                                                 base::did_you_mean(arch, known) + "; `--arch` takes a GPU's, like " +
                                                  known.front() + " or gfx942");
   }
   model.blocks_per_compute_unit = unit->blocks;
@@ -125,4 +125,4 @@ DeviceModel device_model(const DeviceInfo& told) {
   return model;
 }
 
-}  // namespace xtune
+}  // namespace xtune::device

@@ -9,7 +9,7 @@
 
 #include "core/device/device_info.hpp"
 
-namespace xtune {
+namespace xtune::device {
 
 /// The kinds of arithmetic that data sheets give a rate for. f32 and f64 run on the vector units, the others on matrix
 /// units.
@@ -48,4 +48,4 @@ struct DeviceModel {
 /// table does not have.
 DeviceModel device_model(const DeviceInfo& told);
 
-}  // namespace xtune
+}  // namespace xtune::device

@@ -5,7 +5,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/device/device_info.hpp"
 
-namespace xtune {
+namespace xtune::device {
 namespace {
 
 struct KnownDevice {
@@ -166,4 +166,4 @@ std::vector<std::string> known_archs() {
   return archs;
 }
 
-}  // namespace xtune
+}  // namespace xtune::device

@@ -7,7 +7,7 @@
 
 #include "core/device/program_call.hpp"
 
-namespace xtune {
+namespace xtune::device {
 
 struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1};
@@ -17,4 +17,4 @@ struct Launch {
   std::optional<ProgramCall> call{};              ///< of a program, which has no shape
 };
 
-}  // namespace xtune
+}  // namespace xtune::device

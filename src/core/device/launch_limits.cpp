@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <limits>
 
-namespace xtune {
+namespace xtune::device {
 namespace {
 
 constexpr const char axis_name[] = {'x', 'y', 'z'};
@@ -103,4 +103,4 @@ std::optional<std::string> forbidden(const Launch& launch, const KernelNeeds& ke
   return std::nullopt;
 }
 
-}  // namespace xtune
+}  // namespace xtune::device

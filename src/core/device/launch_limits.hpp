@@ -8,7 +8,7 @@
 #include "core/device/device_info.hpp"
 #include "core/device/launch.hpp"
 
-namespace xtune {
+namespace xtune::device {
 
 /// What is known of the kernel: from the compiler before loading it, from the driver after.
 struct KernelNeeds {
@@ -26,4 +26,4 @@ std::optional<std::string> forbidden(const Launch& launch, const KernelNeeds& ke
 /// whole.
 std::int64_t registers_of_block(std::int64_t threads, int registers, int warp_size) noexcept;
 
-}  // namespace xtune
+}  // namespace xtune::device

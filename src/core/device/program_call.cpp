@@ -1,7 +1,7 @@
 // Call texts, and units of time.
 #include "core/device/program_call.hpp"
 
-namespace xtune {
+namespace xtune::device {
 
 std::string to_call_text(std::string_view plain) {
   std::string text;
@@ -44,4 +44,4 @@ double milliseconds_in(std::string_view unit) noexcept {
   return 0;
 }
 
-}  // namespace xtune
+}  // namespace xtune::device

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace xtune {
+namespace xtune::device {
 
 /// A number that a program reports.
 struct ProgramValue {
@@ -47,4 +47,4 @@ std::vector<std::string> from_call_texts(const std::vector<std::string>& texts, 
 /// How many milliseconds a unit of time has: 1e-3 for "us"; 0: it is none.
 double milliseconds_in(std::string_view unit) noexcept;
 
-}  // namespace xtune
+}  // namespace xtune::device

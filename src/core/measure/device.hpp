@@ -16,7 +16,7 @@
 #include "core/measure/device_state.hpp"
 #include "core/measure/timer_overhead.hpp"
 
-namespace xtune {
+namespace xtune::measure {
 
 /// Device memory, freed on destruction. Offsets and sizes in bytes; a range outside the buffer throws
 /// std::out_of_range. Transfers are synchronous and throw CandidateFailure(crashed) when the device has failed.
@@ -80,15 +80,15 @@ class Program {
 class Device {
  public:
   virtual ~Device() = default;
-  virtual const DeviceInfo& info() const noexcept = 0;
+  virtual const device::DeviceInfo& info() const noexcept = 0;
   /// Uninitialised memory, aligned to 256 bytes. Throws Error(unavailable) when memory is short.
   virtual std::unique_ptr<Buffer> allocate(std::size_t bytes) = 0;
   /// Throws CandidateFailure(rejected) when a device limit forbids the launch, launch_failed when loading fails.
-  virtual std::unique_ptr<Program> load(const Artifact& artifact, const Launch& launch) = 0;
+  virtual std::unique_ptr<Program> load(const build::Artifact& artifact, const device::Launch& launch) = 0;
   /// May measure it, the first time.
   virtual TimerInfo timer() { return {}; }
   /// As of now; takes up to some milliseconds.
   virtual DeviceState state() { return {}; }
 };
 
-}  // namespace xtune
+}  // namespace xtune::measure

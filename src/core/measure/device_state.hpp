@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::measure {
 
 /// Unset, or empty: it does not tell.
 struct DeviceState {
@@ -22,4 +22,4 @@ struct DeviceState {
   std::optional<double> stolen_share;
 };
 
-}  // namespace xtune
+}  // namespace xtune::measure

@@ -8,7 +8,7 @@
 #include "base/random.hpp"
 #include "core/measure/statistics.hpp"
 
-namespace xtune {
+namespace xtune::measure {
 namespace {
 
 using Times = std::vector<double>;
@@ -103,9 +103,9 @@ FinalsVerdict judge_finals(std::span<const Times> values, std::string_view stati
 }
 
 std::vector<std::size_t> finals_order(std::vector<std::size_t> members, std::uint64_t seed, std::size_t round) {
-  Random random(mix64(seed) ^ round);
+  base::Random random(base::mix64(seed) ^ round);
   for (std::size_t left = members.size(); left > 1; --left) std::swap(members[left - 1], members[random.below(left)]);
   return members;
 }
 
-}  // namespace xtune
+}  // namespace xtune::measure

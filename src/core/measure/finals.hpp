@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace xtune {
+namespace xtune::measure {
 
 /// Finalists are launched in rounds, each of them once a round and in random order, so that a clock that drifts or a
 /// neighbour that wakes up touches all alike; they are compared round by round. Of the ratios of two finalists' times
@@ -44,4 +44,4 @@ FinalsVerdict judge_finals(std::span<const std::vector<double>> values, std::str
 /// The order of one round: the members in random order, the same for the same seed and round.
 std::vector<std::size_t> finals_order(std::vector<std::size_t> members, std::uint64_t seed, std::size_t round);
 
-}  // namespace xtune
+}  // namespace xtune::measure

@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 
-namespace xtune {
+namespace xtune::measure {
 namespace {
 
 bool holds(const std::vector<std::string>& list, const std::string& item) {
@@ -43,18 +43,19 @@ void NoiseGuard::settle(const Look& look, const Pause& pause) {
 
 std::vector<std::string> NoiseGuard::taints(const DeviceState& after, double clock_mhz) {
   std::vector<std::string> reasons = before_;
-  for (const std::string& item : disturbances(after)) add_once(reasons, item);
+  for (const std::string& item : disturbances(after)) base::add_once(reasons, item);
   if (clock_mhz > 0 && after.max_clock_mhz && clock_mhz < least_clock * *after.max_clock_mhz)
-    add_once(reasons, fmt::format("the clock was {:.0f} MHz of {:.0f}", clock_mhz, *after.max_clock_mhz));
+    base::add_once(reasons, fmt::format("the clock was {:.0f} MHz of {:.0f}", clock_mhz, *after.max_clock_mhz));
   if (after.stolen_share.value_or(0) > most_stolen)
-    add_once(reasons,
-             fmt::format("other virtual machines took {:.0f} % of the processors' time", *after.stolen_share * 100));
+    base::add_once(reasons, fmt::format("other virtual machines took {:.0f} % of the processors' time",
+                                        *after.stolen_share * 100));
   if (!after.partition.empty())
-    add_once(reasons, "the device is partitioned (" + after.partition + "): its other parts share power and clocks");
+    base::add_once(reasons,
+                   "the device is partitioned (" + after.partition + "): its other parts share power and clocks");
   if (errors_ && after.uncorrected_errors && *after.uncorrected_errors > *errors_)
-    add_once(reasons, fmt::format("{} uncorrected memory errors", *after.uncorrected_errors - *errors_));
+    base::add_once(reasons, fmt::format("{} uncorrected memory errors", *after.uncorrected_errors - *errors_));
   if (after.uncorrected_errors) errors_ = after.uncorrected_errors;
   return reasons;
 }
 
-}  // namespace xtune
+}  // namespace xtune::measure

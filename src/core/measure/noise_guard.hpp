@@ -9,7 +9,7 @@
 
 #include "core/measure/device_state.hpp"
 
-namespace xtune {
+namespace xtune::measure {
 
 /// A sentence for each thing that disturbs in this state and may pass: other processes, throttling. One of the
 /// processes is taken for this one: in a container the monitor may number it otherwise.
@@ -42,4 +42,4 @@ class NoiseGuard {
   std::optional<std::uint64_t> errors_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::measure

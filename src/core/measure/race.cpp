@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace xtune {
+namespace xtune::measure {
 namespace {
 
 constexpr std::size_t remembered = 1024, enough = 64;
@@ -76,4 +76,4 @@ bool still_lost(std::size_t samples, double least_ms, const Incumbent& best) {
   return least_ms > (1 + margin / 2) * best.median_ms;
 }
 
-}  // namespace xtune
+}  // namespace xtune::measure

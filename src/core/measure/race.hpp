@@ -9,7 +9,7 @@
 
 #include "core/measure/statistics.hpp"
 
-namespace xtune {
+namespace xtune::measure {
 
 /// The best configuration so far, as a challenger meets it. In ms.
 struct Incumbent {
@@ -78,4 +78,4 @@ bool still_lost(std::span<const double> samples_ms, const Incumbent& best);
 /// The same of so many samples, the least of which is least_ms.
 bool still_lost(std::size_t samples, double least_ms, const Incumbent& best);
 
-}  // namespace xtune
+}  // namespace xtune::measure

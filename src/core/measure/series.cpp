@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-namespace xtune {
+namespace xtune::measure {
 
-Series measure_series(const std::function<double()>& sample_ms, const StoppingRule& rule, Clock& clock,
+Series measure_series(const std::function<double()>& sample_ms, const StoppingRule& rule, base::Clock& clock,
                       const Race& race, double first_ms) {
   Series series;
   const std::int64_t start_ns = clock.now_ns();
@@ -22,7 +22,7 @@ Series measure_series(const std::function<double()>& sample_ms, const StoppingRu
   return series;
 }
 
-Series measure_challenger(const Launching& launching, const StoppingRule& rule, Clock& clock,
+Series measure_challenger(const Launching& launching, const StoppingRule& rule, base::Clock& clock,
                           const std::optional<Incumbent>& incumbent, Roughness& roughness) {
   constexpr int most_cold = 3;
   const Race race(incumbent, roughness.value());
@@ -46,4 +46,4 @@ Series measure_challenger(const Launching& launching, const StoppingRule& rule, 
   return series;
 }
 
-}  // namespace xtune
+}  // namespace xtune::measure

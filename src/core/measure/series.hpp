@@ -9,7 +9,7 @@
 #include "core/measure/race.hpp"
 #include "core/measure/statistics.hpp"
 
-namespace xtune {
+namespace xtune::measure {
 
 struct Series {
   std::vector<double> samples_ms;  ///< in the order taken
@@ -21,7 +21,7 @@ struct Series {
 /// Calls sample_ms until the rule says stop, or max_wall_s has passed on the clock (checked after each sample, so there
 /// is at least one, and the series overruns by one sample at most; stopped_by is then out_of_time), or the race is lost
 /// (beaten). first_ms: the launch before, for the race. Exceptions of sample_ms pass through.
-Series measure_series(const std::function<double()>& sample_ms, const StoppingRule& rule, Clock& clock,
+Series measure_series(const std::function<double()>& sample_ms, const StoppingRule& rule, base::Clock& clock,
                       const Race& race = {}, double first_ms = 0);
 
 /// How a configuration is launched.
@@ -35,7 +35,7 @@ struct Launching {
 /// The series of a challenger: what it loses within three samples, it loses without a warm-up. Where it has not lost by
 /// then, those samples count as launches that warm it up, its series begins anew, and the device's roughness is learned
 /// from all of them. Without an incumbent there is no race.
-Series measure_challenger(const Launching& launching, const StoppingRule& rule, Clock& clock,
+Series measure_challenger(const Launching& launching, const StoppingRule& rule, base::Clock& clock,
                           const std::optional<Incumbent>& incumbent, Roughness& roughness);
 
-}  // namespace xtune
+}  // namespace xtune::measure

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::measure {
 
 namespace {
 
@@ -113,4 +113,4 @@ Stop should_stop(std::span<const double> samples_ms, const StoppingRule& rule) {
   return Stop::go_on;
 }
 
-}  // namespace xtune
+}  // namespace xtune::measure

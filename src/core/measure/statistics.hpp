@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace xtune {
+namespace xtune::measure {
 
 /// All times in the unit of the samples.
 struct Summary {
@@ -49,4 +49,4 @@ const char* to_string(Stop stop) noexcept;
 /// looked at every so often only, so that sorting a long series again and again does not outweigh the kernel.
 Stop should_stop(std::span<const double> samples_ms, const StoppingRule& rule);
 
-}  // namespace xtune
+}  // namespace xtune::measure

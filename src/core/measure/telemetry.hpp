@@ -1,7 +1,7 @@
 // What is known of a series of samples beside their times.
 #pragma once
 
-namespace xtune {
+namespace xtune::measure {
 
 /// 0 = not known, everywhere. Power, energy and temperature are the whole device's.
 struct Telemetry {
@@ -13,4 +13,4 @@ struct Telemetry {
   int launches = 1;          ///< behind each sample, which is their mean
 };
 
-}  // namespace xtune
+}  // namespace xtune::measure

@@ -7,7 +7,7 @@
 
 #include "core/measure/statistics.hpp"
 
-namespace xtune {
+namespace xtune::measure {
 namespace {
 
 constexpr double span_target_ms = 0.15;
@@ -68,4 +68,4 @@ int launches_per_span(double kernel_ms) noexcept {
   return static_cast<int>(std::min(std::ceil(span_target_ms / kernel_ms), static_cast<double>(most_launches)));
 }
 
-}  // namespace xtune
+}  // namespace xtune::measure

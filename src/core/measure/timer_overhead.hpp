@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace xtune {
+namespace xtune::measure {
 
 /// All in milliseconds. A span around n launches lasts event_ms + n * (launch_ms + the kernel's own time).
 struct TimerOverhead {
@@ -37,4 +37,4 @@ double measure_event_overhead(const SpinSpan& span_ms, double shorter, double lo
 /// is held back must take them all (drivers' queues hold about a thousand).
 int launches_per_span(double kernel_ms) noexcept;
 
-}  // namespace xtune
+}  // namespace xtune::measure

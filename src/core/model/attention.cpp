@@ -3,7 +3,7 @@
 
 #include "core/model/template.hpp"
 
-namespace xtune {
+namespace xtune::model {
 namespace attention {
 namespace {
 
@@ -24,7 +24,7 @@ namespace {
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 
-Work work(FieldValues values, const DeviceModel& device, DType type) {
+Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   const Throughput unit(device);
   Work result;
   const double bytes = static_cast<double>(size_of(type)), deep = values[head_dim], count = values[heads];
@@ -46,7 +46,7 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   if (matrix) result.rate = matrix_rate(type);
   const double products = 4 * bm * bn * deep;
   // An exponential takes a quarter of a lane's turn at most, on the vector units, beside the matrix units.
-  const double exponentials = bm * bn * 8 / (unit.flops_per_cycle(Rate::f32) / 2);
+  const double exponentials = bm * bn * 8 / (unit.flops_per_cycle(device::Rate::f32) / 2);
   result.flops = steps * (products + exponentials * unit.flops_per_cycle(result.rate));
   const double rows_each = std::max(1.0, bm / warps);
   const double fragments = matrix ? warps * 2 * bn * deep * bytes  // each warp reads all of K and V
@@ -71,7 +71,7 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   return result;
 }
 
-CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
+CarverView carver(FieldValues values, const device::DeviceModel& device, DType type) {
   const double bytes = static_cast<double>(size_of(type)), deep = values[head_dim], bm = values[block_m];
   const Work asked = work(values, device, type);
   return {
@@ -82,7 +82,7 @@ CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
       asked.shared_bytes};
 }
 
-std::vector<DefaultParameter> space(const DeviceModel&, DType) {
+std::vector<DefaultParameter> space(const device::DeviceModel&, DType) {
   return {{"block_m", {32, 64, 128, 256}},
           {"block_n", {32, 64, 128}},
           {"threads", {64, 128, 256}},
@@ -105,4 +105,4 @@ CandidateTemplate attention_template() {
 }
 #undef FIELDS
 
-}  // namespace xtune
+}  // namespace xtune::model

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-namespace xtune {
+namespace xtune::model {
 namespace {
 
 using Key = std::tuple<int, int, long long, long long, int, int, bool>;
@@ -63,4 +63,4 @@ int lines_touched(const LaneLayout& layout, int line_words) {
   return remembered(layout, line_words, false, count_lines);
 }
 
-}  // namespace xtune
+}  // namespace xtune::model

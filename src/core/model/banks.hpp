@@ -1,7 +1,7 @@
 // How many turns shared memory and the first-level cache need for one access of a warp.
 #pragma once
 
-namespace xtune {
+namespace xtune::model {
 
 /// Where the threads of a warp read or write: lane l starts at (l % across) * across_step + (l / across) * down_step,
 /// in words of 4 bytes, and takes `words` of them.
@@ -20,4 +20,4 @@ int bank_turns(const LaneLayout& layout, int banks);
 /// Distinct lines of line_words that the warp touches.
 int lines_touched(const LaneLayout& layout, int line_words);
 
-}  // namespace xtune
+}  // namespace xtune::model

@@ -7,9 +7,9 @@
 
 #include "base/text.hpp"
 
-namespace xtune {
+namespace xtune::model {
 
-CarverScore carver_score(const CarverView& view, const DeviceModel& device) {
+CarverScore carver_score(const CarverView& view, const device::DeviceModel& device) {
   CarverScore score;
   score.tile_elements = view.tile_elements;
   for (const TileTraffic& tensor : view.tensors) {
@@ -31,9 +31,10 @@ CarverScore carver_score(const CarverView& view, const DeviceModel& device) {
 }
 
 std::string describe(const CarverScore& score) {
-  return fmt::format("{} a tile, {:g} wave{} of {} block{} a compute unit",
-                     human_bytes(static_cast<std::uint64_t>(score.traffic >= 0 ? std::min(score.traffic, 9e18) : 0)),
-                     score.waves, score.waves == 1 ? "" : "s", score.blocks, score.blocks == 1 ? "" : "s");
+  return fmt::format(
+      "{} a tile, {:g} wave{} of {} block{} a compute unit",
+      base::human_bytes(static_cast<std::uint64_t>(score.traffic >= 0 ? std::min(score.traffic, 9e18) : 0)),
+      score.waves, score.waves == 1 ? "" : "s", score.blocks, score.blocks == 1 ? "" : "s");
 }
 
-}  // namespace xtune
+}  // namespace xtune::model

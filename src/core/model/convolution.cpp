@@ -4,7 +4,7 @@
 #include "core/model/banks.hpp"
 #include "core/model/template.hpp"
 
-namespace xtune {
+namespace xtune::model {
 namespace convolution {
 namespace {
 
@@ -31,7 +31,7 @@ double inputs_along(double tile, double step, double length) {
   return step >= length ? tile * length : length + (tile - 1) * step;
 }
 
-Work work(FieldValues values, const DeviceModel& device, DType type) {
+Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   const Throughput unit(device);
   Work result;
   const double bytes = static_cast<double>(size_of(type));
@@ -53,7 +53,7 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   result.shared_bytes = staged ? row * (tile_h + fh - 1) * bytes : 0;
   const double results = tx * ty, warps = std::ceil(result.threads / unit.warp);
   result.flops = 2 * results * fw * fh * deep * warps * unit.warp;
-  if (type == DType::f64) result.rate = Rate::f64;
+  if (type == DType::f64) result.rate = device::Rate::f64;
 
   // Unrolled over the filter, a thread loads an input once for all of its results that need it, as long as the
   // registers hold it: the rows of the filter's height that are in use.
@@ -95,7 +95,7 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   return result;
 }
 
-CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
+CarverView carver(FieldValues values, const device::DeviceModel& device, DType type) {
   const double bytes = static_cast<double>(size_of(type));
   const Work asked = work(values, device, type);
   const double tile_w = values[block_x] * std::max(1.0, value_or(values, tile_x, 1));
@@ -108,7 +108,7 @@ CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
           asked.shared_bytes};
 }
 
-std::vector<DefaultParameter> space(const DeviceModel&, DType) {
+std::vector<DefaultParameter> space(const device::DeviceModel&, DType) {
   return {{"block_x", {16, 32, 64, 128}},
           {"block_y", {1, 2, 4, 8, 16}},
           {"tile_x", {1, 2, 4}},
@@ -132,4 +132,4 @@ CandidateTemplate convolution_template() {
 }
 #undef FIELDS
 
-}  // namespace xtune
+}  // namespace xtune::model

@@ -4,7 +4,7 @@
 #include "core/model/banks.hpp"
 #include "core/model/template.hpp"
 
-namespace xtune {
+namespace xtune::model {
 namespace elementwise {
 namespace {
 
@@ -29,7 +29,7 @@ enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 /// Bytes of 32-byte sectors touched for each byte wanted, when `bytes` lie side by side at any alignment.
 double sector_waste(double bytes) { return bytes >= 128 ? 1 : std::ceil(bytes / 32) * 32 / bytes; }
 
-Work work(FieldValues values, const DeviceModel& device, DType type) {
+Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   const Throughput unit(device);
   Work result;
   const double bytes = static_cast<double>(size_of(type)), elements = values[n];
@@ -47,7 +47,7 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   result.shared_bytes = std::max(0.0, value_or(values, shared_bytes, 0));
   result.registers = value_or(values, registers, 16 + ahead * wide * std::max(bytes, in) / 4 + wide);
   result.flops = value_or(values, flops, 1) * each;
-  if (type == DType::f64) result.rate = Rate::f64;
+  if (type == DType::f64) result.rate = device::Rate::f64;
   result.l2_bytes = each * (read + written);
   result.memory_bytes = elements * (read + written);
   result.bytes_in_flight = at_once * std::min(ahead, passes) * in;
@@ -71,7 +71,7 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   return result;
 }
 
-CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
+CarverView carver(FieldValues values, const device::DeviceModel& device, DType type) {
   const double bytes = static_cast<double>(size_of(type));
   const Work asked = work(values, device, type);
   const double tile =
@@ -84,7 +84,7 @@ CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
           asked.shared_bytes};
 }
 
-std::vector<DefaultParameter> space(const DeviceModel&, DType type) {
+std::vector<DefaultParameter> space(const device::DeviceModel&, DType type) {
   const auto widest = static_cast<long long>(16 / size_of(type));
   std::vector<long long> vectors;
   for (long long wide = 1; wide <= widest; wide *= 2) vectors.push_back(wide);
@@ -107,4 +107,4 @@ CandidateTemplate elementwise_template() {
 }
 #undef FIELDS
 
-}  // namespace xtune
+}  // namespace xtune::model

@@ -7,7 +7,7 @@
 #include "base/text.hpp"
 #include "core/model/work.hpp"
 
-namespace xtune {
+namespace xtune::model {
 namespace {
 
 /// Parts that overlap, but not perfectly: between their maximum (high power) and their sum (1).
@@ -23,12 +23,12 @@ struct Residency {
   const char* limit = "";
 };
 
-double warps_of(const Work& work, const DeviceModel& device) {
+double warps_of(const Work& work, const device::DeviceModel& device) {
   return std::ceil(work.threads / std::max(1, device.info.warp_size));
 }
 
-Residency residency(const Work& work, const DeviceModel& device) {
-  const DeviceInfo& info = device.info;
+Residency residency(const Work& work, const device::DeviceModel& device) {
+  const device::DeviceInfo& info = device.info;
   const double threads = warps_of(work, device) * std::max(1, info.warp_size);
   Residency result;
   double most = device.registers_per_thread > 0 ? device.registers_per_thread : work.registers;
@@ -57,47 +57,47 @@ Residency residency(const Work& work, const DeviceModel& device) {
 
 }  // namespace
 
-Rate matrix_rate(DType type) noexcept {
+device::Rate matrix_rate(DType type) noexcept {
   switch (type) {
     case DType::f64:
-      return Rate::matrix_f64;
+      return device::Rate::matrix_f64;
     case DType::f32:
-      return Rate::matrix_tf32;
+      return device::Rate::matrix_tf32;
     case DType::f16:
-      return Rate::matrix_f16;
+      return device::Rate::matrix_f16;
     case DType::bf16:
-      return Rate::matrix_bf16;
+      return device::Rate::matrix_bf16;
     case DType::f8e4m3:
     case DType::f8e5m2:
-      return Rate::matrix_f8;
+      return device::Rate::matrix_f8;
     case DType::i8:
     case DType::u8:
-      return Rate::matrix_i8;
+      return device::Rate::matrix_i8;
     default:
-      return Rate::f32;
+      return device::Rate::f32;
   }
 }
 
 const char* matrix_type(DType type) noexcept {
   switch (matrix_rate(type)) {
-    case Rate::matrix_f64:
+    case device::Rate::matrix_f64:
       return "f64";
-    case Rate::matrix_tf32:
+    case device::Rate::matrix_tf32:
       return "tf32";
-    case Rate::matrix_f16:
+    case device::Rate::matrix_f16:
       return "f16";
-    case Rate::matrix_bf16:
+    case device::Rate::matrix_bf16:
       return "bf16";
-    case Rate::matrix_f8:
+    case device::Rate::matrix_f8:
       return "f8";
-    case Rate::matrix_i8:
+    case device::Rate::matrix_i8:
       return "i8";
     default:
       return "";
   }
 }
 
-Throughput::Throughput(const DeviceModel& device_)
+Throughput::Throughput(const device::DeviceModel& device_)
     : device(device_),
       clock_GHz(device_.clock_mhz * 1e-3),
       units(std::max(1, device_.info.compute_units)),
@@ -108,20 +108,20 @@ Throughput::Throughput(const DeviceModel& device_)
       // Half of the 64 bytes a clock that a compute unit's port to L2 carries: L2 serves all of them at once no faster.
       l2_bytes(32) {
   if (clock_GHz <= 0 && device.fma_per_clock > 0)  // a data sheet without a clock tells it by its f32 rate
-    clock_GHz = device.peak(Rate::f32) * 1e3 / (units * 2 * device.fma_per_clock);
+    clock_GHz = device.peak(device::Rate::f32) * 1e3 / (units * 2 * device.fma_per_clock);
   if (clock_GHz <= 0) clock_GHz = 1;
 }
 
-double Throughput::flops_per_cycle(Rate rate) const {
+double Throughput::flops_per_cycle(device::Rate rate) const {
   const double vector = 2.0 * (device.fma_per_clock > 0 ? device.fma_per_clock : 64);
-  if (rate == Rate::f32) return vector;
+  if (rate == device::Rate::f32) return vector;
   const double peak = device.peak(rate) * 1e3 / (units * clock_GHz);
   // Not in the data sheet: f64 at the rate of chips that are not made for it, matrices as the vector units would.
-  return peak > 0 ? peak : rate == Rate::f64 ? vector / 32 : vector;
+  return peak > 0 ? peak : rate == device::Rate::f64 ? vector / 32 : vector;
 }
 
-std::optional<std::string> misfit(const Work& work, const DeviceModel& device) {
-  const DeviceInfo& info = device.info;
+std::optional<std::string> misfit(const Work& work, const device::DeviceModel& device) {
+  const device::DeviceInfo& info = device.info;
   if (!(work.memory_bytes >= 0 && work.flops >= 0 && work.serial_cycles >= 0)) return "sizes that make no sense";
   if (!(work.threads >= 1 && work.blocks >= 1))
     return "its fields do not go together: no block has threads and something to do for each";
@@ -135,7 +135,7 @@ std::optional<std::string> misfit(const Work& work, const DeviceModel& device) {
   return std::nullopt;
 }
 
-Estimate estimate(const Work& work, const DeviceModel& device) {
+Estimate estimate(const Work& work, const device::DeviceModel& device) {
   const Throughput unit(device);
   const Residency resident = residency(work, device);
   Estimate result;
@@ -152,7 +152,7 @@ Estimate estimate(const Work& work, const DeviceModel& device) {
   // A spilled register is written and read again through the first-level cache at each use.
   const double spill_cycles = resident.spilled * work.spill_uses * 2 * warps * unit.cache_register_cycles();
   // Schedulers issue one instruction a clock; on the vector units the arithmetic takes its share of them.
-  const double issued = work.instructions + (work.rate == Rate::f32 ? work.flops / (2 * unit.warp) : 0);
+  const double issued = work.instructions + (work.rate == device::Rate::f32 ? work.flops / (2 * unit.warp) : 0);
   const double compute =
       std::max(work.flops / unit.flops_per_cycle(work.rate), issued * unit.issue_cycles() / unit.schedulers);
   const double cache = work.cache_cycles + spill_cycles;
@@ -200,10 +200,11 @@ std::string describe(const Estimate& estimate) {
       "{} bound; {} allow{} {} block{} ({:.0f} % of the threads), {:.2f} waves, {} of traffic", estimate.bound,
       estimate.residency, estimate.residency == "shared memory" ? "s" : "", estimate.blocks_per_unit,
       estimate.blocks_per_unit == 1 ? "" : "s", 100 * estimate.occupancy, estimate.waves,
-      human_bytes(static_cast<std::uint64_t>(estimate.memory_bytes >= 0 ? std::min(estimate.memory_bytes, 9e18) : 0)));
+      base::human_bytes(
+          static_cast<std::uint64_t>(estimate.memory_bytes >= 0 ? std::min(estimate.memory_bytes, 9e18) : 0)));
   if (estimate.spilled > 0) text += fmt::format(", {:.0f} registers spilled", estimate.spilled);
   const auto part = [&](const char* name, double ms) {
-    if (ms >= 0.05 * estimate.time_ms) text += fmt::format(", {} {}", name, human_time_ms(ms));
+    if (ms >= 0.05 * estimate.time_ms) text += fmt::format(", {} {}", name, base::human_time_ms(ms));
   };
   part("compute", estimate.compute_ms);
   part("shared memory", estimate.shared_ms);
@@ -214,4 +215,4 @@ std::string describe(const Estimate& estimate) {
   return text;
 }
 
-}  // namespace xtune
+}  // namespace xtune::model

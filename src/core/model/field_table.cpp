@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "core/spec/template_text.hpp"
 
-namespace xtune {
+namespace xtune::model {
 namespace {
 
 bool same_letters(std::string_view a, std::string_view b) {
@@ -19,24 +19,24 @@ bool same_letters(std::string_view a, std::string_view b) {
          });
 }
 
-double number(const Value& value, const Text& text, const std::string& field) {
+double number(const Value& value, const spec::Text& text, const std::string& field) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? 1 : 0;
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
   if (const auto* real = std::get_if<double>(&value)) return *real;
-  throw TextError(text, text.at, "the field '" + field + "' needs a number, and this is a string");
+  throw spec::TextError(text, text.at, "the field '" + field + "' needs a number, and this is a string");
 }
 
 /// The problem's own size of that name, whatever its letter case.
-std::optional<Text> from_problem(const Bindings& problem, std::string_view field) {
+std::optional<spec::Text> from_problem(const Bindings& problem, std::string_view field) {
   for (const auto& [name, value] : problem)
-    if (same_letters(name, field)) return Text{name, {}};
+    if (same_letters(name, field)) return spec::Text{name, {}};
   return std::nullopt;
 }
 
 }  // namespace
 
-Error missing_field(const CandidatesSpec& section, const CandidateTemplate& candidate, const Field& field) {
-  return {ErrorKind::invalid_spec, to_string(section.map_at) + ": the template " + candidate.name + " needs '" +
+Error missing_field(const spec::CandidatesSpec& section, const CandidateTemplate& candidate, const Field& field) {
+  return {ErrorKind::invalid_spec, spec::to_string(section.map_at) + ": the template " + candidate.name + " needs '" +
                                        field.name + "', " + field.meaning + ": add " + field.name +
                                        " = \"...\" to [candidates.map]"};
 }
@@ -46,33 +46,33 @@ bool has_size(const Bindings& problem, const Field& field) { return from_problem
 struct FieldTable::Column {
   std::size_t field;
   std::string name;
-  CompiledText text;
+  spec::CompiledText text;
   std::vector<std::size_t> parameters;  ///< that the expression names, by their number in the space
   std::vector<double> results;          ///< by combination of their values; empty: too many to keep
   std::vector<bool> known;
 };
 
-FieldTable::FieldTable(const Spec& spec, const Space& space, const Bindings& problem, const Bindings& device_facts,
-                       const CandidateTemplate& candidate)
+FieldTable::FieldTable(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                       const Bindings& device_facts, const CandidateTemplate& candidate)
     : space_(space),
       candidate_(candidate),
-      origin_(spec.candidates->template_at.line ? to_string(spec.candidates->template_at) : spec.path.string()),
+      origin_(spec.candidates->template_at.line ? spec::to_string(spec.candidates->template_at) : spec.path.string()),
       constants_(device_facts),
       values_(candidate.fields.size(), NAN) {
   constants_.insert(problem.begin(), problem.end());
-  const CandidatesSpec& section = *spec.candidates;
+  const spec::CandidatesSpec& section = *spec.candidates;
   for (std::size_t i = 0; i < candidate.fields.size(); ++i) {
     const Field& field = candidate.fields[i];
     const auto mapped = std::find_if(section.map.begin(), section.map.end(),
-                                     [&](const CandidateField& entry) { return entry.name == field.name; });
-    std::optional<Text> text;
+                                     [&](const spec::CandidateField& entry) { return entry.name == field.name; });
+    std::optional<spec::Text> text;
     if (mapped != section.map.end())
       text = mapped->expression;
     else if (field.need == Need::problem)
       text = from_problem(problem, field.name);
     if (!text && field.need != Need::optional) throw missing_field(section, candidate, field);
     if (!text) continue;
-    Column column{i, field.name, CompiledText::expression(*text), {}, {}, {}};
+    Column column{i, field.name, spec::CompiledText::expression(*text), {}, {}, {}};
     double combinations = 1;
     for (std::size_t p = 0; p < space.parameters().size(); ++p)
       if (column.text.parts().front().expression.front().names().contains(space.parameters()[p].name)) {
@@ -90,7 +90,7 @@ FieldTable::FieldTable(const Spec& spec, const Space& space, const Bindings& pro
 FieldTable::~FieldTable() = default;
 
 FieldValues FieldTable::values(const std::vector<std::uint32_t>& value_indices) {
-  const std::vector<Parameter>& parameters = space_.parameters();
+  const std::vector<space::Parameter>& parameters = space_.parameters();
   for (Column& column : columns_) {
     std::size_t place = 0;
     if (!column.results.empty()) {
@@ -117,13 +117,13 @@ std::optional<Error> FieldTable::complaint() const {
     const Field& field = candidate_.fields[column.field];
     const double value = values_[column.field];
     if (in_range(field, value)) continue;
-    const Text& text = column.text.source();
+    const spec::Text& text = column.text.source();
     const bool only_too_large = std::isfinite(value) && value >= beyond_any_field;
     return Error(only_too_large ? ErrorKind::nothing_valid : ErrorKind::invalid_spec,
-                 fmt::format("{}: the field {} ({}) is {:g}, and {}", text.at.line ? to_string(text.at) : origin_,
+                 fmt::format("{}: the field {} ({}) is {:g}, and {}", text.at.line ? spec::to_string(text.at) : origin_,
                              field.name, field.meaning, value, range_text(field)));
   }
   return std::nullopt;
 }
 
-}  // namespace xtune
+}  // namespace xtune::model

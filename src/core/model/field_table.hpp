@@ -10,14 +10,14 @@
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::model {
 
 /// Evaluates the expressions of [candidates.map]; each distinct combination of the parameters that an expression names
 /// is evaluated once. Not safe to share between threads. spec and space outlive it.
 class FieldTable {
  public:
   /// Throws Error(invalid_spec) for a field that the template misses.
-  FieldTable(const Spec& spec, const Space& space, const Bindings& problem, const Bindings& device_facts,
+  FieldTable(const spec::Spec& spec, const space::Space& space, const Bindings& problem, const Bindings& device_facts,
              const CandidateTemplate& candidate);
   ~FieldTable();
 
@@ -31,7 +31,7 @@ class FieldTable {
 
  private:
   struct Column;
-  const Space& space_;
+  const space::Space& space_;
   const CandidateTemplate& candidate_;
   std::string origin_;  ///< the place of what is not mapped: the section's template, else the spec
   Bindings constants_;
@@ -41,6 +41,6 @@ class FieldTable {
 
 /// Whether the problem has the size that a field of Need::problem asks for, whatever its letter case.
 bool has_size(const Bindings& problem, const Field& field);
-Error missing_field(const CandidatesSpec& section, const CandidateTemplate& candidate, const Field& field);
+Error missing_field(const spec::CandidatesSpec& section, const CandidateTemplate& candidate, const Field& field);
 
-}  // namespace xtune
+}  // namespace xtune::model

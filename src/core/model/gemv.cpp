@@ -3,7 +3,7 @@
 
 #include "core/model/template.hpp"
 
-namespace xtune {
+namespace xtune::model {
 namespace gemv {
 namespace {
 
@@ -20,7 +20,7 @@ namespace {
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 
-Work work(FieldValues values, const DeviceModel& device, DType type) {
+Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   const Throughput unit(device);
   Work result;
   const double bytes = static_cast<double>(size_of(type)), height = values[m], width = values[k];
@@ -56,7 +56,7 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   return result;
 }
 
-CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
+CarverView carver(FieldValues values, const device::DeviceModel& device, DType type) {
   const double bytes = static_cast<double>(size_of(type)), tile = std::max(1.0, value_or(values, rows, 1));
   const Work asked = work(values, device, type);
   return {
@@ -67,7 +67,7 @@ CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
       asked.shared_bytes};
 }
 
-std::vector<DefaultParameter> space(const DeviceModel&, DType type) {
+std::vector<DefaultParameter> space(const device::DeviceModel&, DType type) {
   const auto widest = static_cast<long long>(std::max<std::size_t>(1, 16 / size_of(type)));
   return {{"threads", {64, 128, 256, 512}},
           {"rows", {1, 2, 4, 8}},
@@ -92,4 +92,4 @@ CandidateTemplate gemv_template() {
 }
 #undef FIELDS
 
-}  // namespace xtune
+}  // namespace xtune::model

@@ -3,7 +3,7 @@
 
 #include "core/model/matmul_tile.hpp"
 
-namespace xtune {
+namespace xtune::model {
 namespace matmul {
 namespace {
 
@@ -22,7 +22,7 @@ double registers_of(const Tile& tile) {
 }
 
 /// Bytes from memory: what the blocks of a wave share is read once for all of them.
-double memory_of(const Tile& tile, const DeviceModel& device, double blocks_at_once) {
+double memory_of(const Tile& tile, const device::DeviceModel& device, double blocks_at_once) {
   const double across = ceil_div(tile.columns, tile.bn), down = ceil_div(tile.rows, tile.bm);
   const double tiles = across * down;
   const double wave = std::clamp(blocks_at_once / tile.splits, 1.0, tiles);
@@ -36,7 +36,7 @@ double memory_of(const Tile& tile, const DeviceModel& device, double blocks_at_o
   return std::max(read, once) + tile.rows * tile.columns * tile.c_bytes + partial;
 }
 
-Work work(FieldValues values, const DeviceModel& device, DType type) {
+Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   const Tile tile(values, device, type);
   Work result;
   if (!tile.sensible() || tile.bm * tile.bn < tile.count) return result;
@@ -52,7 +52,7 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   if (tile.tensor_units)
     result.rate = matrix_rate(type), result.spill_uses = depth / 16;
   else if (type == DType::f64)
-    result.rate = Rate::f64;
+    result.rate = device::Rate::f64;
 
   Port each_k, each_step;
   read_operands(tile, unit, each_k);
@@ -84,7 +84,7 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   return result;
 }
 
-CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
+CarverView carver(FieldValues values, const device::DeviceModel& device, DType type) {
   const Tile tile(values, device, type);
   CarverView view;
   view.tensors = {{tile.bm * tile.depth, tile.depth, tile.bytes, false},
@@ -97,7 +97,7 @@ CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
   return view;
 }
 
-std::vector<DefaultParameter> space(const DeviceModel& device, DType type) {
+std::vector<DefaultParameter> space(const device::DeviceModel& device, DType type) {
   const bool matrix = *matrix_type(type) != '\0' && type != DType::f32 && device.has_matrix(matrix_type(type));
   std::vector<DefaultParameter> parameters = {{"block_m", {32, 64, 128, 256}}, {"block_n", {32, 64, 128, 256}},
                                               {"block_k", {16, 32, 64, 128}},  {"threads", {64, 128, 256, 512}},
@@ -123,4 +123,4 @@ CandidateTemplate matmul_template() {
 }
 #undef FIELDS
 
-}  // namespace xtune
+}  // namespace xtune::model

@@ -5,7 +5,7 @@
 
 #include "core/model/banks.hpp"
 
-namespace xtune::matmul {
+namespace xtune::model::matmul {
 namespace {
 
 int words(double elements, double bytes) { return static_cast<int>(std::clamp(elements * bytes / 4, 1.0, 4.0)); }
@@ -76,7 +76,7 @@ void read_fragments(const Tile& tile, const Throughput& unit, Port& port) {
 
 }  // namespace
 
-Tile::Tile(FieldValues values, const DeviceModel& device, DType type) {
+Tile::Tile(FieldValues values, const device::DeviceModel& device, DType type) {
   const auto get = [&](std::size_t field, double fallback) { return value_or(values, field, fallback); };
   bytes = static_cast<double>(size_of(type));
   rows = values[m], columns = values[n], depth = values[k];
@@ -144,4 +144,4 @@ void fill_tiles(const Tile& tile, const Throughput& unit, Port& port) {
   fill_tile(tile, unit, false, port);
 }
 
-}  // namespace xtune::matmul
+}  // namespace xtune::model::matmul

@@ -5,7 +5,7 @@
 
 #include "core/model/template.hpp"
 
-namespace xtune::matmul {
+namespace xtune::model::matmul {
 
 // F(name, need, meaning; default): the fields in the order of FieldValues.
 #define FIELDS(F)                                                                                           \
@@ -44,7 +44,7 @@ namespace xtune::matmul {
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 
 struct Tile {
-  Tile(FieldValues values, const DeviceModel& device, DType type);
+  Tile(FieldValues values, const device::DeviceModel& device, DType type);
   bool sensible() const;
 
   double bytes;                       ///< of an input element
@@ -72,4 +72,4 @@ void read_operands(const Tile& tile, const Throughput& unit, Port& port);
 /// Filling the tiles in shared memory, for one step of k.
 void fill_tiles(const Tile& tile, const Throughput& unit, Port& port);
 
-}  // namespace xtune::matmul
+}  // namespace xtune::model::matmul

@@ -12,17 +12,17 @@
 #include "core/model/field_table.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::model {
 namespace {
 
 std::uint64_t mixed(std::uint64_t hash, double value) {
-  return mix64(hash ^ std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value));
+  return base::mix64(hash ^ std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value));
 }
 
-DType type_of(const Spec& spec) {
+DType type_of(const spec::Spec& spec) {
   if (spec.candidates->dtype) return *spec.candidates->dtype;
-  for (const ArgSpec& arg : spec.args)
-    if (arg.kind == ArgKind::buffer && arg.role != ArgRole::out) return arg.dtype;
+  for (const spec::ArgSpec& arg : spec.args)
+    if (arg.kind == spec::ArgKind::buffer && arg.role != spec::ArgRole::out) return arg.dtype;
   return DType::f32;
 }
 
@@ -37,15 +37,15 @@ bool cheaper(const Group& a, const Group& b) { return a.cost != b.cost ? a.cost 
 
 class Scorer {
  public:
-  Scorer(const Spec& spec, const Space& space, const Bindings& problem, const DeviceModel& device, RankMode mode,
-         Ranking& ranking)
+  Scorer(const spec::Spec& spec, const space::Space& space, const Bindings& problem, const device::DeviceModel& device,
+         RankMode mode, Ranking& ranking)
       : candidate_(*find_template(spec.candidates->template_name)),
         space_(space),
         device_(device),
         type_(type_of(spec)),
         mode_(mode),
         ranking_(ranking),
-        fields_(spec, space, problem, device_facts(device.info), candidate_) {}
+        fields_(spec, space, problem, device::device_facts(device.info), candidate_) {}
 
   /// The group of a configuration; nullptr for one that does not fit.
   const Group* score(std::uint64_t index) {
@@ -127,8 +127,8 @@ class Scorer {
   }
 
   const CandidateTemplate& candidate_;
-  const Space& space_;
-  const DeviceModel& device_;
+  const space::Space& space_;
+  const device::DeviceModel& device_;
   const DType type_;
   const RankMode mode_;
   Ranking& ranking_;
@@ -140,8 +140,8 @@ class Scorer {
 };
 
 /// A sample of the space, then steps to better neighbours from the best of it.
-void score_sample(Scorer& scorer, const Space& space, const RankOptions& options) {
-  Random random(options.seed);
+void score_sample(Scorer& scorer, const space::Space& space, const RankOptions& options) {
+  base::Random random(options.seed);
   for (std::uint64_t i = 0; i < options.sample; ++i) scorer.score(random.below(space.size()));
   std::unordered_set<std::uint64_t> climbed;
   for (int round = 0; round < 8; ++round) {
@@ -188,8 +188,8 @@ std::vector<Group> diverse(const std::vector<Group>& groups, std::size_t top_k) 
 
 }  // namespace
 
-Ranking rank_candidates(const Spec& spec, const Space& space, const Bindings& problem, const DeviceModel& device,
-                        const RankOptions& options) {
+Ranking rank_candidates(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                        const device::DeviceModel& device, const RankOptions& options) {
   if (!spec.candidates)
     throw Error(ErrorKind::invalid_spec, spec.path.string() + ": the spec has no table [candidates]");
   check_candidates(spec);
@@ -210,4 +210,4 @@ Ranking rank_candidates(const Spec& spec, const Space& space, const Bindings& pr
   return ranking;
 }
 
-}  // namespace xtune
+}  // namespace xtune::model

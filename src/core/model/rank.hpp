@@ -10,7 +10,7 @@
 #include "core/space/space.hpp"
 #include "core/spec/spec.hpp"
 
-namespace xtune {
+namespace xtune::model {
 
 enum class RankMode {
   model,   ///< time, estimated from traffic, waves, occupancy, latency, shared memory and peaks
@@ -45,25 +45,25 @@ struct Ranking {
 /// others are left. Pure: the same arguments give the same answer. Throws Error(invalid_spec), at its place, for a
 /// template, field or mapped expression that is wrong, a value out of its field's range in every configuration
 /// included; Error(nothing_valid) when no configuration fits the device, or a size is beyond what the model counts.
-Ranking rank_candidates(const Spec& spec, const Space& space, const Bindings& problem, const DeviceModel& device,
-                        const RankOptions& options);
+Ranking rank_candidates(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                        const device::DeviceModel& device, const RankOptions& options);
 
 /// What spec.candidates says of mode and number.
-RankOptions rank_options(const CandidatesSpec& spec);
+RankOptions rank_options(const spec::CandidatesSpec& spec);
 
 /// Complains of what only this stage knows: the template's name, fields that it does not have or that it misses. Throws
 /// Error(invalid_spec).
-void check_candidates(const Spec& spec);
+void check_candidates(const spec::Spec& spec);
 
 /// Evaluates the mapped fields for up to 1,000 configurations of the space. Throws Error(invalid_spec), at its place,
 /// for an expression that fails or gives a string, and for fields that are out of their ranges in all of them. Returns
 /// why the model cannot rank this problem although nothing is wrong with the spec: a size beyond what the model counts.
-std::optional<std::string> check_fields(const Spec& spec, const Space& space, const Bindings& problem,
+std::optional<std::string> check_fields(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
                                         const Bindings& device_facts);
 
 /// A spec of the bare template: its default parameters for this device, mapped to the fields of the same names. Throws
 /// Error(invalid_argument) for an unknown template or type, and for sizes that are missing, unknown or out of range.
-Spec template_spec(const std::string& template_name, const std::string& dtype, const Bindings& problem,
-                   const DeviceModel& device);
+spec::Spec template_spec(const std::string& template_name, const std::string& dtype, const Bindings& problem,
+                         const device::DeviceModel& device);
 
-}  // namespace xtune
+}  // namespace xtune::model

@@ -8,7 +8,7 @@
 #include "core/model/template.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::model {
 namespace {
 
 /// The sizes that -D gives to a bare template: each is one of its own, once, and in its range.
@@ -35,33 +35,34 @@ void check_sizes(const CandidateTemplate& candidate, const Bindings& problem) {
 
 }  // namespace
 
-RankOptions rank_options(const CandidatesSpec& spec) {
+RankOptions rank_options(const spec::CandidatesSpec& spec) {
   RankOptions options;
   options.top_k = static_cast<std::size_t>(spec.top_k);
   options.mode = spec.rank == "carver" ? RankMode::carver : RankMode::model;
   return options;
 }
 
-void check_candidates(const Spec& spec) {
+void check_candidates(const spec::Spec& spec) {
   if (!spec.candidates) return;
-  const CandidatesSpec& section = *spec.candidates;
+  const spec::CandidatesSpec& section = *spec.candidates;
   const CandidateTemplate* const candidate = find_template(section.template_name);
   if (candidate == nullptr) {
     std::string known;
     for (const std::string& name : template_names()) known += (known.empty() ? "" : ", ") + name;
     throw Error(ErrorKind::invalid_spec,
-                to_string(section.template_at) + ": unknown template '" + section.template_name + "'" +
-                    did_you_mean(section.template_name, template_names()) + "; there are " + known);
+                spec::to_string(section.template_at) + ": unknown template '" + section.template_name + "'" +
+                    base::did_you_mean(section.template_name, template_names()) + "; there are " + known);
   }
   std::vector<std::string> fields;
   for (const Field& field : candidate->fields) fields.emplace_back(field.name);
-  for (const CandidateField& entry : section.map)
+  for (const spec::CandidateField& entry : section.map)
     if (std::find(fields.begin(), fields.end(), entry.name) == fields.end())
-      throw Error(ErrorKind::invalid_spec, to_string(entry.at) + ": the template " + section.template_name +
-                                               " has no field '" + entry.name + "'" + did_you_mean(entry.name, fields));
+      throw Error(ErrorKind::invalid_spec, spec::to_string(entry.at) + ": the template " + section.template_name +
+                                               " has no field '" + entry.name + "'" +
+                                               base::did_you_mean(entry.name, fields));
   for (const Field& field : candidate->fields) {
     const bool mapped = std::any_of(section.map.begin(), section.map.end(),
-                                    [&](const CandidateField& entry) { return entry.name == field.name; });
+                                    [&](const spec::CandidateField& entry) { return entry.name == field.name; });
     const bool sized =
         field.need == Need::problem && std::all_of(spec.cases.begin(), spec.cases.end(),
                                                    [&](const Bindings& problem) { return has_size(problem, field); });
@@ -69,7 +70,7 @@ void check_candidates(const Spec& spec) {
   }
 }
 
-std::optional<std::string> check_fields(const Spec& spec, const Space& space, const Bindings& problem,
+std::optional<std::string> check_fields(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
                                         const Bindings& device_facts) {
   if (!spec.candidates || space.size() == 0) return std::nullopt;
   FieldTable fields(spec, space, problem, device_facts, *find_template(spec.candidates->template_name));
@@ -91,9 +92,9 @@ std::optional<std::string> check_fields(const Spec& spec, const Space& space, co
   return complaint->what();
 }
 
-Spec template_spec(const std::string& template_name, const std::string& dtype, const Bindings& problem,
-                   const DeviceModel& device) {
-  Spec spec;
+spec::Spec template_spec(const std::string& template_name, const std::string& dtype, const Bindings& problem,
+                         const device::DeviceModel& device) {
+  spec::Spec spec;
   spec.path = spec.kernel.name = template_name;
   spec.candidates.emplace();
   spec.candidates->template_name = template_name;
@@ -103,7 +104,7 @@ Spec template_spec(const std::string& template_name, const std::string& dtype, c
   const CandidateTemplate* const candidate = find_template(template_name);
   if (candidate == nullptr)
     throw Error(ErrorKind::invalid_argument,
-                "unknown template '" + template_name + "'" + did_you_mean(template_name, template_names()));
+                "unknown template '" + template_name + "'" + base::did_you_mean(template_name, template_names()));
   check_sizes(*candidate, problem);
   std::string missing;
   for (const Field& field : candidate->fields) {
@@ -114,7 +115,7 @@ Spec template_spec(const std::string& template_name, const std::string& dtype, c
     throw Error(ErrorKind::invalid_argument, "the template " + template_name + " needs sizes:" + missing);
   spec.cases = {problem};
   for (const DefaultParameter& parameter : candidate->space(device, *spec.candidates->dtype)) {
-    Parameter values{parameter.field, {}, true};
+    space::Parameter values{parameter.field, {}, true};
     for (const long long value : parameter.values) values.values.emplace_back(std::int64_t{value});
     spec.parameters.push_back(std::move(values));
     spec.parameters_at.emplace_back();
@@ -123,4 +124,4 @@ Spec template_spec(const std::string& template_name, const std::string& dtype, c
   return spec;
 }
 
-}  // namespace xtune
+}  // namespace xtune::model

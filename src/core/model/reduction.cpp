@@ -3,7 +3,7 @@
 
 #include "core/model/template.hpp"
 
-namespace xtune {
+namespace xtune::model {
 namespace reduction {
 namespace {
 
@@ -20,7 +20,7 @@ namespace {
 
 enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 
-Work work(FieldValues values, const DeviceModel& device, DType type) {
+Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   const Throughput unit(device);
   Work result;
   const double bytes = static_cast<double>(size_of(type)), sums = std::max(1.0, value_or(values, outputs, 1));
@@ -37,7 +37,7 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   result.shared_bytes = (exchanges ? warps : result.threads) * std::max(4.0, bytes);
   result.registers = value_or(values, registers, 20 + ahead * wide * bytes / 4 + wide);
   result.flops = 2 * each;  // an addition takes the place of a multiply-add
-  if (type == DType::f64) result.rate = Rate::f64;
+  if (type == DType::f64) result.rate = device::Rate::f64;
   result.l2_bytes = each * bytes;
   result.memory_bytes = elements * bytes + result.blocks * (adds ? 0 : 2 * bytes);
   result.bytes_in_flight = std::min(each, at_once * ahead) * bytes;
@@ -58,14 +58,14 @@ Work work(FieldValues values, const DeviceModel& device, DType type) {
   return result;
 }
 
-CarverView carver(FieldValues values, const DeviceModel& device, DType type) {
+CarverView carver(FieldValues values, const device::DeviceModel& device, DType type) {
   const double bytes = static_cast<double>(size_of(type));
   const Work asked = work(values, device, type);
   const double each = values[n] * std::max(1.0, value_or(values, outputs, 1)) / std::max(1.0, asked.blocks);
   return {{{each, each, bytes, false}, {1, 1, bytes, true}}, 1, 8 * bytes, asked.blocks, asked.shared_bytes};
 }
 
-std::vector<DefaultParameter> space(const DeviceModel& device, DType type) {
+std::vector<DefaultParameter> space(const device::DeviceModel& device, DType type) {
   const auto widest = static_cast<long long>(std::max<std::size_t>(1, 16 / size_of(type)));
   std::vector<long long> vectors, grids;
   for (long long wide = 1; wide <= widest; wide *= 2) vectors.push_back(wide);
@@ -89,4 +89,4 @@ CandidateTemplate reduction_template() {
 }
 #undef FIELDS
 
-}  // namespace xtune
+}  // namespace xtune::model

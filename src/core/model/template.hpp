@@ -10,7 +10,7 @@
 
 #include "core/model/work.hpp"
 
-namespace xtune {
+namespace xtune::model {
 
 enum class Need {
   problem,   ///< a size of the problem: mapped, or the problem's own name, whatever its letter case
@@ -64,10 +64,10 @@ struct CandidateTemplate {
   /// Fields that choose between ways of working, which the model may misjudge as a whole: each way gets some places.
   std::vector<std::size_t> ways;
   /// What the configuration asks of the device. Sizes that make no sense (zero, negative) give work that never fits.
-  Work (*work)(FieldValues values, const DeviceModel& device, DType type);
-  CarverView (*carver)(FieldValues values, const DeviceModel& device, DType type);
+  Work (*work)(FieldValues values, const device::DeviceModel& device, DType type);
+  CarverView (*carver)(FieldValues values, const device::DeviceModel& device, DType type);
   /// The space of a bare template, for use without a spec.
-  std::vector<DefaultParameter> (*space)(const DeviceModel& device, DType type);
+  std::vector<DefaultParameter> (*space)(const device::DeviceModel& device, DType type);
 };
 
 const std::vector<CandidateTemplate>& candidate_templates();
@@ -91,4 +91,4 @@ inline double ceil_div(double a, double b) { return std::ceil(a / b); }
 /// The largest power of two that is at most value; 1 for less.
 inline double power_of_two_below(double value) { return value < 2 ? 1 : std::exp2(std::floor(std::log2(value))); }
 
-}  // namespace xtune
+}  // namespace xtune::model

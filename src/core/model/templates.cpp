@@ -1,7 +1,7 @@
 // The list of templates.
 #include "core/model/template.hpp"
 
-namespace xtune {
+namespace xtune::model {
 
 const std::vector<CandidateTemplate>& candidate_templates() {
   static const std::vector<CandidateTemplate> templates = {
@@ -28,4 +28,4 @@ std::vector<std::string> template_names() {
   return names;
 }
 
-}  // namespace xtune
+}  // namespace xtune::model

@@ -8,9 +8,9 @@
 
 #include "core/space/bindings_text.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
-std::optional<AcrossChoice> choose_across(const Objective& objective, ObjectiveSpec::Across across,
+std::optional<AcrossChoice> choose_across(const Objective& objective, spec::ObjectiveSpec::Across across,
                                           const std::vector<CaseRecords>& cases) {
   std::map<std::string, AcrossChoice> choices;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -18,7 +18,7 @@ std::optional<AcrossChoice> choose_across(const Objective& objective, ObjectiveS
     double least = HUGE_VAL;
     for (const Record* record : order) least = std::min(least, objective.search_score(*record));
     for (const Record* record : order) {
-      AcrossChoice& choice = choices[bindings_text(record->config)];
+      AcrossChoice& choice = choices[space::bindings_text(record->config)];
       if (choice.records.size() != i) continue;  // a case before had no result of it
       choice.config = record->config;
       choice.records.push_back(record);
@@ -33,14 +33,15 @@ std::optional<AcrossChoice> choose_across(const Objective& objective, ObjectiveS
       sum += std::log(ratio);
       worst = std::max(worst, ratio);
     }
-    choice.score = across == ObjectiveSpec::Across::worst ? worst : std::exp(sum / static_cast<double>(cases.size()));
+    choice.score =
+        across == spec::ObjectiveSpec::Across::worst ? worst : std::exp(sum / static_cast<double>(cases.size()));
     if (!best || choice.score < best->score) best = choice;
   }
   return best;
 }
 
 std::vector<const Record*> answering(const std::vector<Record>& stored, const Bindings& problem,
-                                     const DeviceInfo& device, const LookupRules& rules, KeyFit worst) {
+                                     const device::DeviceInfo& device, const LookupRules& rules, KeyFit worst) {
   std::vector<const Record*> found;
   for (const Record& record : stored) {
     if (record.problem != problem || !same_device(record.device, device) || is_sanitized(record)) continue;
@@ -51,4 +52,4 @@ std::vector<const Record*> answering(const std::vector<Record>& stored, const Bi
   return found;
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

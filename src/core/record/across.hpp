@@ -7,12 +7,12 @@
 #include "core/record/lookup.hpp"
 #include "core/record/objective.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 /// What is known of one of the cases. Borrows the records.
 struct CaseRecords {
   Bindings problem;
-  DeviceInfo device;
+  device::DeviceInfo device;
   std::vector<const Record*> records;
 };
 
@@ -26,12 +26,13 @@ struct AcrossChoice {
 /// Of the configurations that are ok in every case the one of least score; equal scores by the configuration's text. A
 /// value is Objective::search_score: the time where there is no other objective. nullopt: no configuration passed
 /// everywhere.
-std::optional<AcrossChoice> choose_across(const Objective& objective, ObjectiveSpec::Across across,
+std::optional<AcrossChoice> choose_across(const Objective& objective, spec::ObjectiveSpec::Across across,
                                           const std::vector<CaseRecords>& cases);
 
 /// Of stored records those that answer for a case: of this very problem on this very kind of device, with no obstacle
 /// in `rules`, and of a key that fits at least so well.
 std::vector<const Record*> answering(const std::vector<Record>& stored, const Bindings& problem,
-                                     const DeviceInfo& device, const LookupRules& rules, KeyFit worst = KeyFit::holds);
+                                     const device::DeviceInfo& device, const LookupRules& rules,
+                                     KeyFit worst = KeyFit::holds);
 
-}  // namespace xtune
+}  // namespace xtune::record

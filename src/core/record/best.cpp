@@ -8,7 +8,7 @@
 #include "core/record/finals.hpp"
 #include "core/record/record_access.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 namespace {
 
@@ -46,7 +46,7 @@ std::optional<Best> best_among(const std::vector<const Record*>& records, const 
 
 }  // namespace
 
-bool same_device(const DeviceInfo& a, const DeviceInfo& b) {
+bool same_device(const device::DeviceInfo& a, const device::DeviceInfo& b) {
   return std::tie(a.backend, a.vendor, a.arch, a.name, a.compute_units) ==
          std::tie(b.backend, b.vendor, b.arch, b.name, b.compute_units);
 }
@@ -67,4 +67,4 @@ std::optional<Best> best_of(const std::vector<Record>& records, const Criterion&
   return best_among(pointers_to(records), criterion);
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

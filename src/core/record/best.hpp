@@ -8,7 +8,7 @@
 #include "core/record/criterion.hpp"
 #include "core/record/record.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 /// The best ok record and those that cannot be told from it. Points into the records it was made from.
 struct Best {
@@ -33,6 +33,6 @@ std::optional<Best> best_of(std::vector<Record>&& records,
 
 /// The same kind of device through the same backend, whichever one of them: what records must agree in to answer
 /// exactly.
-bool same_device(const DeviceInfo& a, const DeviceInfo& b);
+bool same_device(const device::DeviceInfo& a, const device::DeviceInfo& b);
 
-}  // namespace xtune
+}  // namespace xtune::record

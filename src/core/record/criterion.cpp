@@ -3,13 +3,15 @@
 
 #include <algorithm>
 
-namespace xtune {
+namespace xtune::record {
 
-double Criterion::of(const Record& record) const { return at(record, xtune::statistic(record.time_ms, statistic)); }
+double Criterion::of(const Record& record) const {
+  return at(record, xtune::measure::statistic(record.time_ms, statistic));
+}
 
 std::pair<double, double> Criterion::interval(const Record& record, double stretch) const {
-  const Summary& time_ms = record.time_ms;
-  const double ranks = xtune::statistic(time_ms, statistic);
+  const measure::Summary& time_ms = record.time_ms;
+  const double ranks = xtune::measure::statistic(time_ms, statistic);
   // The interval is the median's, and a mean or a minimum may lie outside it.
   const double low = std::min(time_ms.low, ranks), high = std::max(time_ms.high, ranks) * stretch;
   return std::minmax({at(record, low), at(record, ranks), at(record, high)});
@@ -23,4 +25,4 @@ bool Criterion::decided_by(const Record& record) const {
   return times && !record.finals.empty() && record.finals_by == finals_by();
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -7,7 +7,7 @@
 
 #include "core/record/record.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 /// A statistic of a record's time ("median", "min", "mean"), or a score made of it. A plain name will do.
 struct Criterion {
@@ -32,4 +32,4 @@ struct Criterion {
   bool decided_by(const Record& record) const;
 };
 
-}  // namespace xtune
+}  // namespace xtune::record

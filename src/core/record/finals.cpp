@@ -10,16 +10,16 @@
 #include "core/measure/finals.hpp"
 #include "core/space/bindings_text.hpp"
 
-namespace xtune {
+namespace xtune::record {
 namespace {
 
 constexpr double drift = 1.05;
 
 /// What ties break by; the same on every run.
 auto preference(const Record& record) {
-  const ResourceUsage& usage = record.usage;
+  const build::ResourceUsage& usage = record.usage;
   return std::tuple(!record.tainted.empty(), usage.spilled_bytes.value_or(0), usage.registers.value_or(0),
-                    usage.static_shared_bytes.value_or(0), bindings_text(record.config));
+                    usage.static_shared_bytes.value_or(0), space::bindings_text(record.config));
 }
 
 }  // namespace
@@ -75,20 +75,20 @@ FinalsResult::FinalsResult(const std::vector<const Record*>& records, const Crit
     const double rank = values.back().empty() ? 0 : criterion.of(*record);
     ranks.push_back(std::isnan(rank) ? HUGE_VAL : rank);
   }
-  const FinalsVerdict verdict = judge_finals(values, criterion.statistic);
+  const measure::FinalsVerdict verdict = measure::judge_finals(values, criterion.statistic);
   decided_ = verdict.decided;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < records.size(); ++i) {
     places.push_back(i);
-    tied_ += verdict.standing[i] < Standing::slower;
+    tied_ += verdict.standing[i] < measure::Standing::slower;
   }
   const auto group = [&](std::size_t i) {
     // Resources decide among equals alone: one that merely was not proven slower must not be the answer for them.
-    return std::max(verdict.standing[i], Standing::equal);
+    return std::max(verdict.standing[i], measure::Standing::equal);
   };
   std::sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
     if (group(a) != group(b)) return group(a) < group(b);
-    const bool by_rank = group(a) == Standing::tied || group(a) == Standing::slower;
+    const bool by_rank = group(a) == measure::Standing::tied || group(a) == measure::Standing::slower;
     return std::tuple(by_rank ? ranks[a] : 0, preference(*records[a])) <
            std::tuple(by_rank ? ranks[b] : 0, preference(*records[b]));
   });
@@ -100,4 +100,4 @@ bool FinalsResult::tied(const Record& record) const {
   return std::find(order_.begin(), end, &record) != end;
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -8,7 +8,7 @@
 #include "core/record/criterion.hpp"
 #include "core/record/record.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 /// Of the records, ranked by the criterion, the first that may be the best: `most` at most, clean ones alone where the
 /// first is, whose interval begins before the first one's ends, were its time 5 % longer: a device's speed drifts by so
@@ -43,4 +43,4 @@ class FinalsResult {
   bool decided_ = false;
 };
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "base/utc_time.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 constexpr std::int64_t tolerance_ms = 300'000;
 
@@ -25,7 +25,7 @@ bool FutureRecords::look_at(std::int64_t unix_time_ms, std::string_view backend)
 std::string FutureRecords::text() const {
   if (count_ == 0) return {};
   return fmt::format("{} {} dated in the future, the newest {}, by host '{}'", count_,
-                     count_ == 1 ? "record is" : "records are", utc_text(newest_ms_), printable(host_, 80));
+                     count_ == 1 ? "record is" : "records are", base::utc_text(newest_ms_), base::printable(host_, 80));
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

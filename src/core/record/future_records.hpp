@@ -9,7 +9,7 @@
 
 #include "core/record/record.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 /// Finds records that are dated after `now`: a clock was wrong when they were written, or is wrong now. Clocks of one
 /// cluster may differ by five minutes. Records of replays are left out, as these have a clock of their own.
@@ -29,4 +29,4 @@ class FutureRecords {
   std::string host_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -7,7 +7,7 @@
 #include "core/build/keys.hpp"
 #include "core/device/device_info.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 /// Best first.
 enum class KeyFit {
@@ -19,17 +19,17 @@ enum class KeyFit {
 KeyFit key_fit(const std::vector<std::string>& differences);
 
 /// Whether the two have the same driver; a driver that is unknown (an absent device, a CPU) is like any other.
-bool same_driver(const DeviceInfo& a, const DeviceInfo& b);
+bool same_driver(const device::DeviceInfo& a, const device::DeviceInfo& b);
 
 /// The best fit that the key of a record of one device can have for another device, whatever else it says.
-KeyFit fit_at_best(const DeviceInfo& measured, const DeviceInfo& now);
+KeyFit fit_at_best(const device::DeviceInfo& measured, const device::DeviceInfo& now);
 
 /// "driver 12.4 when it was measured, driver 13.0 now"
-std::string driver_change(const DeviceInfo& measured, const DeviceInfo& now);
+std::string driver_change(const device::DeviceInfo& measured, const device::DeviceInfo& now);
 
 /// Earlier versions put the driver among a record's facts of the device but not into its key. Adds the part "driver" to
 /// the parts of such a key, and makes the key of them again, so that the record counts as what it is: a result with
 /// that driver. Leaves alone a key that has the part, or is not the hash of its parts, and one without a device.
-void add_driver_part(KeyParts& parts, std::string& key, const std::string& driver);
+void add_driver_part(build::KeyParts& parts, std::string& key, const std::string& driver);
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -12,7 +12,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::record {
 namespace {
 
 constexpr std::size_t read_bytes = 512u << 10;
@@ -52,7 +52,7 @@ class File {
 
 std::string text_of(LinesEnd end) {
   if (end == LinesEnd::torn) return "the last line is torn (its writer was stopped); dropped";
-  return end == LinesEnd::too_long ? "skipped: the line is longer than " + human_bytes(max_line_bytes) : "";
+  return end == LinesEnd::too_long ? "skipped: the line is longer than " + base::human_bytes(max_line_bytes) : "";
 }
 
 std::pair<std::uint64_t, std::uint64_t> range_of(const RecordSource& source) {
@@ -105,4 +105,4 @@ LinesEnd each_line(const RecordSource& source, std::uint64_t begin, std::uint64_
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

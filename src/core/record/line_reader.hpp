@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace xtune {
+namespace xtune::record {
 
 /// Where record lines lie: all of a file, or `bytes` of it from `offset` on.
 struct RecordSource {
@@ -41,4 +41,4 @@ std::pair<std::uint64_t, std::uint64_t> range_of(const RecordSource& source);
 LinesEnd each_line(const RecordSource& source, std::uint64_t begin, std::uint64_t end, std::vector<char>& buffer,
                    const std::function<bool(std::string_view line, std::uint64_t offset)>& visit);
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -13,7 +13,7 @@
 #include "core/record/record_access.hpp"
 #include "core/space/bindings_text.hpp"
 
-namespace xtune {
+namespace xtune::record {
 namespace {
 
 // More reasons of this one kind help nobody.
@@ -25,7 +25,7 @@ std::optional<double> size_of_value(const Value& value) {
   return std::nullopt;
 }
 
-std::string describe(const DeviceInfo& device) {
+std::string describe(const device::DeviceInfo& device) {
   return fmt::format("{} ({}, {})", device.name, device.arch, device.backend);
 }
 
@@ -47,10 +47,10 @@ LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion&
   const std::vector<const Record*> best = ranked(records, criterion);
   order.ranked = best.size();
   order.record = [best](std::size_t i) -> const Record& { return *best[i]; };
-  order.device = [best](std::size_t i) -> const DeviceInfo& { return best[i]->device; };
+  order.device = [best](std::size_t i) -> const device::DeviceInfo& { return best[i]->device; };
   const auto failures = std::make_shared<Failures<RecordAccess, const Record*>>(std::move(records));
   order.any_failure = [best, failures](std::size_t i, const auto& visit) {
-    return failures->any(bindings_text(best[i]->config), [&](const Record* record) { return visit(*record); });
+    return failures->any(space::bindings_text(best[i]->config), [&](const Record* record) { return visit(*record); });
   };
   return order;
 }
@@ -90,7 +90,7 @@ ChosenRecord choose(const LookupGroup::Order& order, const LookupRules& rules) {
   return choice;
 }
 
-std::vector<std::string> reasons_of(const LookupCounts& counts, const DeviceInfo& device) {
+std::vector<std::string> reasons_of(const LookupCounts& counts, const device::DeviceInfo& device) {
   std::vector<std::string> reasons;
   if (counts.records == 0) reasons.push_back("no records of this kernel on " + device.arch);
   const auto tell = [&](std::size_t count, const std::string& what) {
@@ -133,7 +133,7 @@ const char* to_string(Match match) noexcept {
 }
 
 LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts, const Bindings& problem,
-                     const DeviceInfo& device, const Criterion& criterion, const LookupRules& rules) {
+                     const device::DeviceInfo& device, const Criterion& criterion, const LookupRules& rules) {
   LookupResult result;
   result.reasons = reasons_of(counts, device);
   const std::string bucket = rules.bucket ? rules.bucket(problem) : "";
@@ -147,7 +147,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
   std::size_t further = 0;
   for (const LookupGroup& group : groups) {
     if (result.match != Match::none && ++further > most_further) continue;
-    const std::string what = fmt::format("problem {} on {}, distance {:.3g}", bindings_text(*group.problem),
+    const std::string what = fmt::format("problem {} on {}, distance {:.3g}", space::bindings_text(*group.problem),
                                          describe(*group.device), group.distance);
     const auto tell = [&](const std::string& text) { result.reasons.push_back(what + ": " + text); };
     if (result.match != Match::none) {
@@ -170,7 +170,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
     const Record& taken = *choice.record;
     result.stale = key_fit(choice.differences) == KeyFit::stale;
     tell(fmt::format("taken as the {} match, {}{}", to_string(result.match),
-                     human_time_ms(statistic(taken.time_ms, criterion.statistic)),
+                     base::human_time_ms(measure::statistic(taken.time_ms, criterion.statistic)),
                      taken.tainted.empty() ? "" : fmt::format("; tainted: {}", fmt::join(taken.tainted, "; "))));
     if (choice.passed_over > 0)
       tell(fmt::format("{} records passed over, measured under a key that is no longer this spec's",
@@ -178,8 +178,8 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
     if (result.stale)
       tell(fmt::format("stale: {}; `xtune run` measures again", driver_change(taken.device, device)));
     else if (!choice.differences.empty())
-      tell(
-          fmt::format("measured under another key than this spec's; what differs: {}", part_names(choice.differences)));
+      tell(fmt::format("measured under another key than this spec's; what differs: {}",
+                       build::part_names(choice.differences)));
     result.differences = std::move(choice.differences);
     result.record = std::move(choice.record);
   }
@@ -189,7 +189,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
   return result;
 }
 
-LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
+LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const device::DeviceInfo& device,
                      const Criterion& criterion, const LookupRules& rules) {
   std::map<std::tuple<std::string, std::string, int>, Group> by_problem;
   LookupCounts counts;
@@ -204,7 +204,8 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
     } else if (const auto distance = shape_distance(record.problem, problem); !distance) {
       ++counts.other_problem;
     } else {
-      Group& group = by_problem[{bindings_text(record.problem), record.device.name, record.device.compute_units}];
+      Group& group =
+          by_problem[{space::bindings_text(record.problem), record.device.name, record.device.compute_units}];
       group.records.push_back(&record);
       group.distance = *distance;
       group.exact_device = same_device(record.device, device);
@@ -219,4 +220,4 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
   return look_up(std::move(groups), counts, problem, device, criterion, rules);
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -10,7 +10,7 @@
 #include "core/record/best.hpp"
 #include "core/record/key_fit.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 enum class Match { exact, bucket, nearest, none };
 const char* to_string(Match match) noexcept;
@@ -30,7 +30,7 @@ struct LookupRules {
   std::function<std::vector<std::string>(const Record&)> differences;
   /// The best KeyFit that differences can come to for what was measured on this device. It costs next to nothing, and
   /// spares `differences` for records that cannot fit better than one before them. Empty: they may always hold.
-  std::function<KeyFit(const DeviceInfo& measured)> fit_at_best;
+  std::function<KeyFit(const device::DeviceInfo& measured)> fit_at_best;
   /// The bucket of a problem, as the spec's dispatch key has it; empty: none. Records of the same bucket go before
   /// nearer ones of another.
   std::function<std::string(const Bindings& problem)> bucket;
@@ -49,16 +49,16 @@ struct LookupResult {
 /// Records of one problem on one kind of device, as look_up asks for them. What it points to outlives it.
 struct LookupGroup {
   const Bindings* problem = nullptr;
-  const DeviceInfo* device = nullptr;
+  const device::DeviceInfo* device = nullptr;
   double distance = 0;  ///< shape_distance to the problem that is asked for
   bool exact_device = false, in_bucket = false;
 
   struct Order {
-    std::map<std::string, std::size_t> left_out;           ///< obstacle -> records
-    std::size_t left = 0;                                  ///< records without an obstacle
-    std::size_t ranked = 0;                                ///< of these, those that may answer
-    std::function<const Record&(std::size_t)> record;      ///< by rank; valid until the next call
-    std::function<const DeviceInfo&(std::size_t)> device;  ///< of that record, without reading it
+    std::map<std::string, std::size_t> left_out;                   ///< obstacle -> records
+    std::size_t left = 0;                                          ///< records without an obstacle
+    std::size_t ranked = 0;                                        ///< of these, those that may answer
+    std::function<const Record&(std::size_t)> record;              ///< by rank; valid until the next call
+    std::function<const device::DeviceInfo&(std::size_t)> device;  ///< of that record, without reading it
     /// visit(record) each failure of that record's configuration, as far as no later record of the same key takes it
     /// back; until visit returns true. Returns what the last visit did. Leaves alone what `record` returned.
     std::function<bool(std::size_t, const std::function<bool(const Record&)>& visit)> any_failure;
@@ -72,11 +72,11 @@ struct LookupCounts {
 };
 /// What all lookups share: goes through the groups, which may be in any order but stay in theirs where they are equal.
 LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts, const Bindings& problem,
-                     const DeviceInfo& device, const Criterion& criterion, const LookupRules& rules);
+                     const device::DeviceInfo& device, const Criterion& criterion, const LookupRules& rules);
 
 /// exact (this problem, this device) > the nearest problem of its bucket > the nearest problem by shape on the same
 /// architecture > none. Records of sanitized kernels never answer: their times are not the kernel's.
-LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const DeviceInfo& device,
+LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const device::DeviceInfo& device,
                      const Criterion& criterion = {}, const LookupRules& rules = {});
 
-}  // namespace xtune
+}  // namespace xtune::record

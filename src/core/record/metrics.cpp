@@ -7,17 +7,17 @@
 #include "core/spec/template_text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 Bindings measured_names(const Record& record, double time_ms) {
-  Bindings names = device_facts(record.device);
+  Bindings names = device::device_facts(record.device);
   names.insert(record.problem.begin(), record.problem.end());
   names.insert(record.config.begin(), record.config.end());
   names["time_ms"] = time_ms;
   names["time_s"] = time_ms * 1e-3;
   for (const auto& [name, values] : record.reported)
-    if (!values.empty()) names.emplace(name, summarize(values).median);
-  const ResourceUsage& usage = record.usage;
+    if (!values.empty()) names.emplace(name, measure::summarize(values).median);
+  const build::ResourceUsage& usage = record.usage;
   if (record.telemetry.energy_j > 0) names.emplace("energy_j", record.telemetry.energy_j);
   if (usage.registers) names.emplace("registers", std::int64_t{*usage.registers});
   if (usage.spilled_bytes) names.emplace("spilled_bytes", *usage.spilled_bytes);
@@ -25,13 +25,13 @@ Bindings measured_names(const Record& record, double time_ms) {
   return names;
 }
 
-double number_of(const Text& expression, const Bindings& names) {
+double number_of(const spec::Text& expression, const Bindings& names) {
   const auto lookup = [&](std::string_view name) {
     const auto found = names.find(name);
     return found == names.end() ? nullptr : &found->second;
   };
   try {
-    const Value value = evaluate(expression, lookup);
+    const Value value = spec::evaluate(expression, lookup);
     if (const auto* real = std::get_if<double>(&value)) return *real;
     if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
   } catch (const Error&) {
@@ -39,18 +39,19 @@ double number_of(const Text& expression, const Bindings& names) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-std::vector<std::string> metric_names(const Spec& spec) {
-  std::vector<std::string> names = reported_names(spec);
-  for (const Metric& metric : spec.metrics) names.push_back(metric.name);
+std::vector<std::string> metric_names(const spec::Spec& spec) {
+  std::vector<std::string> names = spec::reported_names(spec);
+  for (const spec::Metric& metric : spec.metrics) names.push_back(metric.name);
   return names;
 }
 
-std::vector<std::pair<std::string, double>> metrics_of(const Spec& spec, const Record& record) {
-  const Bindings names = measured_names(record, statistic(record.time_ms, spec.measure.statistic));
+std::vector<std::pair<std::string, double>> metrics_of(const spec::Spec& spec, const Record& record) {
+  const Bindings names = measured_names(record, measure::statistic(record.time_ms, spec.measure.statistic));
   std::vector<std::pair<std::string, double>> metrics;
-  for (const std::string& name : reported_names(spec)) metrics.emplace_back(name, number_of({name, {}}, names));
-  for (const Metric& metric : spec.metrics) metrics.emplace_back(metric.name, number_of(metric.expression, names));
+  for (const std::string& name : spec::reported_names(spec)) metrics.emplace_back(name, number_of({name, {}}, names));
+  for (const spec::Metric& metric : spec.metrics)
+    metrics.emplace_back(metric.name, number_of(metric.expression, names));
   return metrics;
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -8,7 +8,7 @@
 
 #include "core/record/lookup.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 bool failed_when_run(Outcome outcome, std::string_view stage) {
   switch (outcome) {
@@ -27,7 +27,7 @@ bool failed_when_run(Outcome outcome, std::string_view stage) {
 }
 
 std::optional<std::size_t> objection(const std::vector<PastLaunch>& launches, const Bindings& problem,
-                                     const DeviceInfo& device, const std::function<bool(std::size_t)>& holds) {
+                                     const device::DeviceInfo& device, const std::function<bool(std::size_t)>& holds) {
   using Rank = std::tuple<double, bool>;
   std::vector<Rank> ranks;
   for (const PastLaunch& launch : launches)
@@ -56,4 +56,4 @@ std::optional<std::size_t> objection(const std::vector<PastLaunch>& launches, co
   return std::nullopt;
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -12,12 +12,12 @@
 #include "core/space/value.hpp"
 #include "xtune/outcome.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 /// A configuration that was launched for a problem. What is pointed to outlives it.
 struct PastLaunch {
   const Bindings* problem = nullptr;
-  const DeviceInfo* device = nullptr;
+  const device::DeviceInfo* device = nullptr;
   bool passed = false;  ///< else it failed, see failed_when_run
   std::int64_t unix_time_ms = 0;
 };
@@ -31,6 +31,6 @@ bool failed_when_run(Outcome outcome, std::string_view stage);
 /// a failure unless the same problem passed later. Problems of another kind are further away than all others. nullopt:
 /// nothing speaks against it. holds(i): whether the launch was of today's source and spec; others say nothing.
 std::optional<std::size_t> objection(const std::vector<PastLaunch>& launches, const Bindings& problem,
-                                     const DeviceInfo& device, const std::function<bool(std::size_t)>& holds);
+                                     const device::DeviceInfo& device, const std::function<bool(std::size_t)>& holds);
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -9,7 +9,7 @@
 #include "core/record/metrics.hpp"
 #include "core/space/expression.hpp"
 
-namespace xtune {
+namespace xtune::record {
 namespace {
 
 double positive(double value, bool maximize) {
@@ -18,12 +18,12 @@ double positive(double value, bool maximize) {
 }
 
 /// The names of an expression, those of metrics replaced by theirs.
-std::set<std::string, std::less<>> names_in(const Spec& spec, const Text& expression) {
+std::set<std::string, std::less<>> names_in(const spec::Spec& spec, const spec::Text& expression) {
   std::set<std::string, std::less<>> names;
-  const Expression parsed = Expression::parse(expression.text);
+  const space::Expression parsed = space::Expression::parse(expression.text);
   for (const std::string& name : parsed.names()) {
     const auto metric = std::find_if(spec.metrics.begin(), spec.metrics.end(),
-                                     [&, &wanted = name](const Metric& one) { return one.name == wanted; });
+                                     [&, &wanted = name](const spec::Metric& one) { return one.name == wanted; });
     if (metric == spec.metrics.end())
       names.insert(name);
     else
@@ -36,35 +36,35 @@ std::set<std::string, std::less<>> names_in(const Spec& spec, const Text& expres
 
 std::vector<std::string> Objective::names() const {
   std::vector<std::string> names;
-  for (const ObjectiveSpec::Goal& goal : spec_.objective.goals) names.push_back(goal.expression.text);
+  for (const spec::ObjectiveSpec::Goal& goal : spec_.objective.goals) names.push_back(goal.expression.text);
   if (names.empty()) names.push_back("time_ms");
   return names;
 }
 
 std::vector<double> Objective::values(const Record& record, double time_ms) const {
-  const std::vector<ObjectiveSpec::Goal>& goals = spec_.objective.goals;
+  const std::vector<spec::ObjectiveSpec::Goal>& goals = spec_.objective.goals;
   if (goals.empty()) return {time_ms};
   Bindings names = measured_names(record, time_ms);
-  for (const Metric& metric : spec_.metrics) {
+  for (const spec::Metric& metric : spec_.metrics) {
     const double value = number_of(metric.expression, names);
     if (!std::isnan(value)) names.emplace(metric.name, value);
   }
   std::vector<double> values;
-  for (const ObjectiveSpec::Goal& goal : goals) values.push_back(number_of(goal.expression, names));
+  for (const spec::ObjectiveSpec::Goal& goal : goals) values.push_back(number_of(goal.expression, names));
   return values;
 }
 
 std::vector<double> Objective::values(const Record& record) const {
-  return values(record, statistic(record.time_ms, spec_.measure.statistic));
+  return values(record, measure::statistic(record.time_ms, spec_.measure.statistic));
 }
 
-bool Objective::follows_time(const Bindings& problem, const DeviceInfo& device) const {
-  const std::vector<ObjectiveSpec::Goal>& goals = spec_.objective.goals;
+bool Objective::follows_time(const Bindings& problem, const device::DeviceInfo& device) const {
+  const std::vector<spec::ObjectiveSpec::Goal>& goals = spec_.objective.goals;
   if (goals.size() != 1) return goals.empty();
   Record record;
   record.problem = problem;
   record.device = device;
-  const Bindings facts = device_facts(device);
+  const Bindings facts = device::device_facts(device);
   for (const std::string& name : names_in(spec_, goals.front().expression))
     if (name != "time_ms" && name != "time_s" && !problem.contains(name) && !facts.contains(name)) return false;
   double before = -HUGE_VAL;
@@ -77,8 +77,8 @@ bool Objective::follows_time(const Bindings& problem, const DeviceInfo& device) 
 }
 
 bool Objective::names_time() const {
-  const std::vector<ObjectiveSpec::Goal>& goals = spec_.objective.goals;
-  return goals.empty() || std::any_of(goals.begin(), goals.end(), [&](const ObjectiveSpec::Goal& goal) {
+  const std::vector<spec::ObjectiveSpec::Goal>& goals = spec_.objective.goals;
+  return goals.empty() || std::any_of(goals.begin(), goals.end(), [&](const spec::ObjectiveSpec::Goal& goal) {
            const auto names = names_in(spec_, goal.expression);
            return names.contains("time_ms") || names.contains("time_s");
          });
@@ -86,32 +86,32 @@ bool Objective::names_time() const {
 
 double Objective::score(const Record& record, double time_ms) const {
   const std::vector<double> found = values(record, time_ms);
-  const std::vector<ObjectiveSpec::Goal>& goals = spec_.objective.goals;
+  const std::vector<spec::ObjectiveSpec::Goal>& goals = spec_.objective.goals;
   if (goals.size() < 2) return !goals.empty() && goals.front().maximize ? -found.front() : found.front();
   return std::sqrt(positive(found[0], goals[0].maximize) * positive(found[1], goals[1].maximize));
 }
 
-Criterion Objective::criterion(const Bindings& problem, const DeviceInfo& device) const {
+Criterion Objective::criterion(const Bindings& problem, const device::DeviceInfo& device) const {
   Criterion criterion(spec_.measure.statistic);
   if (follows_time(problem, device)) return criterion;
   criterion.score = [this](const Record& record, double time_ms) { return score(record, time_ms); };
   criterion.times = names_time();
   criterion.objective.clear();
-  for (const ObjectiveSpec::Goal& goal : spec_.objective.goals)
+  for (const spec::ObjectiveSpec::Goal& goal : spec_.objective.goals)
     criterion.objective += (criterion.objective.empty() ? "" : ", ") + std::string(goal.maximize ? "most " : "least ") +
                            goal.expression.text;
   return criterion;
 }
 
 double Objective::search_score(const Record& record) const {
-  const std::vector<ObjectiveSpec::Goal>& goals = spec_.objective.goals;
-  const double time_ms = statistic(record.time_ms, spec_.measure.statistic);
+  const std::vector<spec::ObjectiveSpec::Goal>& goals = spec_.objective.goals;
+  const double time_ms = measure::statistic(record.time_ms, spec_.measure.statistic);
   if (goals.size() == 1) return positive(values(record, time_ms).front(), goals.front().maximize);
   return score(record, time_ms);
 }
 
 std::vector<const Record*> Objective::pareto(const std::vector<const Record*>& records) const {
-  const std::vector<ObjectiveSpec::Goal>& goals = spec_.objective.goals;
+  const std::vector<spec::ObjectiveSpec::Goal>& goals = spec_.objective.goals;
   std::vector<std::pair<const Record*, std::vector<double>>> valued;
   for (const Record* record : records) {
     std::vector<double> found = values(*record);
@@ -136,4 +136,4 @@ std::vector<const Record*> Objective::pareto(const std::vector<const Record*>& r
   return front;
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

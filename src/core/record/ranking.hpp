@@ -17,7 +17,7 @@
 
 #include "xtune/outcome.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 /// What decides which of two records of one key counts.
 struct RankFacts {
@@ -158,4 +158,4 @@ std::vector<Item> rank_records(const std::vector<Item>& items, const Score& scor
   return order;
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

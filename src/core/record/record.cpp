@@ -13,13 +13,13 @@
 #include "core/record/record_json.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 namespace {
 
 using Json = nlohmann::json;
 
-Json to_json(const Summary& summary) {
+Json to_json(const measure::Summary& summary) {
   return {{"count", summary.count},
           {"min", number_to_json(summary.min)},
           {"q1", number_to_json(summary.q1)},
@@ -32,8 +32,8 @@ Json to_json(const Summary& summary) {
           {"high", number_to_json(summary.high)}};
 }
 
-Summary summary_from_json(const Json& json) {
-  Summary summary;
+measure::Summary summary_from_json(const Json& json) {
+  measure::Summary summary;
   json.at("count").get_to(summary.count);
   summary.min = number_from_json(json.at("min"));
   summary.q1 = number_from_json(json.at("q1"));
@@ -48,7 +48,7 @@ Summary summary_from_json(const Json& json) {
 }
 
 void put(Json& json, const char* name, const std::string& text) {
-  if (!text.empty()) json[name] = printable(text);
+  if (!text.empty()) json[name] = base::printable(text);
 }
 
 void put(Json& json, const char* name, double number) {
@@ -65,7 +65,7 @@ void field(const Json& json, const char* name, bool required, const Read& read) 
     else if (required)
       throw Error(ErrorKind::io, "it is missing");
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::io, std::string("record field '") + name + "': " + json_error_text(error));
+    throw Error(ErrorKind::io, std::string("record field '") + name + "': " + base::json_error_text(error));
   } catch (const Error& error) {
     throw Error(ErrorKind::io, std::string("record field '") + name + "': " + error.what());
   }
@@ -81,7 +81,7 @@ void number_field(const Json& json, const char* name, double& member) {
 
 Outcome outcome_of(const Json& json) {
   const auto outcome = outcome_from_string(json.get_ref<const std::string&>());
-  if (!outcome) throw Error(ErrorKind::io, "unknown outcome '" + printable(json.get<std::string>(), 40) + "'");
+  if (!outcome) throw Error(ErrorKind::io, "unknown outcome '" + base::printable(json.get<std::string>(), 40) + "'");
   return *outcome;
 }
 
@@ -96,7 +96,7 @@ double kept_time_ms(double time_ms) noexcept {
 }
 
 bool is_sanitized(const Record& record) {
-  return std::find(record.key_parts.begin(), record.key_parts.end(), KeyParts::value_type("sanitize", "true")) !=
+  return std::find(record.key_parts.begin(), record.key_parts.end(), build::KeyParts::value_type("sanitize", "true")) !=
          record.key_parts.end();
 }
 
@@ -105,17 +105,17 @@ bool is_sanitizer_report(std::string_view message) {
   return message.starts_with("AddressSanitizer: ") || message.find("runtime error: ") != std::string_view::npos;
 }
 
-bool is_measured(const Record& record, const Artifact& artifact) {
+bool is_measured(const Record& record, const build::Artifact& artifact) {
   return record.artifact_sha256.empty() || record.artifact_key != artifact.key ||
-         sha256(artifact.image) == record.artifact_sha256;
+         base::sha256(artifact.image) == record.artifact_sha256;
 }
 
 Json to_json(const Record& record) {
   Json parts = Json::array();
-  for (const auto& [name, value] : record.key_parts) parts.push_back({printable(name), printable(value)});
+  for (const auto& [name, value] : record.key_parts) parts.push_back({base::printable(name), base::printable(value)});
   Json json = {{"schema", Record::schema},
-               {"kernel", printable(record.kernel)},
-               {"key", printable(record.key)},
+               {"kernel", base::printable(record.kernel)},
+               {"key", base::printable(record.key)},
                {"key_parts", parts},
                {"problem", to_json(record.problem)},
                {"config", to_json(record.config)},
@@ -124,7 +124,7 @@ Json to_json(const Record& record) {
                {"unix_time_ms", record.unix_time_ms}};
   put(json, "stage", record.stage);
   put(json, "message", record.message);
-  if (!record.log.empty()) json["log"] = printable_lines(record.log);
+  if (!record.log.empty()) json["log"] = base::printable_lines(record.log);
   put(json, "artifact_key", record.artifact_key);
   put(json, "artifact_sha256", record.artifact_sha256);
   put(json, "toolchain", record.toolchain);
@@ -132,7 +132,7 @@ Json to_json(const Record& record) {
   put(json, "attempt", record.attempt);
   if (!record.tainted.empty()) {
     Json& reasons = json["tainted"] = Json::array();
-    for (const std::string& reason : record.tainted) reasons.push_back(printable(reason));
+    for (const std::string& reason : record.tainted) reasons.push_back(base::printable(reason));
   }
   if (record.dynamic_shared_bytes) json["dynamic_shared_bytes"] = record.dynamic_shared_bytes;
   if (record.drift) json["drift"] = true;
@@ -147,14 +147,14 @@ Json to_json(const Record& record) {
     for (const double sample : record.samples_ms) samples.push_back(number_to_json(kept_time_ms(sample)));
   }
   for (const auto& [name, values] : record.reported) {
-    Json& list = json["reported"][printable(name)] = Json::array();
+    Json& list = json["reported"][base::printable(name)] = Json::array();
     for (const double value : values) list.push_back(number_to_json(value));
   }
   if (record.time_ms.count) json["time_ms"] = to_json(record.time_ms);
   if (record.validation) json["validation"] = to_json(*record.validation);
   Json telemetry = to_json(record.telemetry);
   if (!telemetry.empty()) json["telemetry"] = std::move(telemetry);
-  Json usage = to_json(record.usage);
+  Json usage = build::to_json(record.usage);
   if (!usage.empty()) json["usage"] = std::move(usage);
   return json;
 }
@@ -189,7 +189,7 @@ Record record_from_json(const Json& json) {
   field(json, "time_ms", false, [&](const Json& value) { record.time_ms = summary_from_json(value); });
   field(json, "validation", false, [&](const Json& value) { record.validation = comparison_from_json(value); });
   field(json, "telemetry", false, [&](const Json& value) { record.telemetry = telemetry_from_json(value); });
-  field(json, "usage", false, [&](const Json& value) { record.usage = resource_usage_from_json(value); });
+  field(json, "usage", false, [&](const Json& value) { record.usage = build::resource_usage_from_json(value); });
   text_field(json, "artifact_key", record.artifact_key);
   text_field(json, "artifact_sha256", record.artifact_sha256);
   field(json, "device", true, [&](const Json& value) { record.device = device_info_from_json(value); });
@@ -216,4 +216,4 @@ Record record_from_json(const Json& json) {
   return record;
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -17,14 +17,14 @@
 #include "core/validate/compare.hpp"
 #include "xtune/outcome.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 /// One configuration's attempt on one problem and device. Immutable once written. Format: docs/record-format.md.
 struct Record {
   static constexpr int schema = 1;
   std::string kernel;
-  std::string key;     ///< measurement key: what makes two records answers to the same question
-  KeyParts key_parts;  ///< what the key was made of
+  std::string key;            ///< measurement key: what makes two records answers to the same question
+  build::KeyParts key_parts;  ///< what the key was made of
   Bindings problem;
   Bindings config;  ///< parameter name -> value
   Outcome outcome = Outcome::ok;
@@ -33,18 +33,18 @@ struct Record {
   double limit_s = 0;              ///< of timed_out: the time limit, where no part of the key has it; 0: unknown
   std::string log;                 ///< of a failure while it ran: the end of what was written to standard error
   std::vector<double> samples_ms;  ///< as JSON, rounded by kept_time_ms
-  Summary time_ms;                 ///< all zero unless ok or pruned
+  measure::Summary time_ms;        ///< all zero unless ok or pruned
   /// What a program reports beside its time: the metric, and its value at each of the samples.
   std::vector<std::pair<std::string, std::vector<double>>> reported;
-  std::optional<Comparison> validation;
-  Telemetry telemetry;
-  ResourceUsage usage;
+  std::optional<validate::Comparison> validation;
+  measure::Telemetry telemetry;
+  build::ResourceUsage usage;
   std::int64_t dynamic_shared_bytes = 0;  ///< of the launch
   std::string artifact_key;
   /// SHA-256 of the artifact's image as its store held it when the record was written (RecordWriter puts it in). Empty:
   /// it held none, or the record is an earlier version's.
   std::string artifact_sha256;
-  DeviceInfo device;
+  device::DeviceInfo device;
   std::string toolchain;  ///< fingerprint
   std::string host;
   std::string attempt;               ///< id of the run that measured it
@@ -75,11 +75,11 @@ bool is_sanitized(const Record& record);
 bool is_sanitizer_report(std::string_view message);
 
 /// Whether the artifact is the very one that the record measured; true where the record does not say.
-bool is_measured(const Record& record, const Artifact& artifact);
+bool is_measured(const Record& record, const build::Artifact& artifact);
 
 /// Valid UTF-8, one line; members that have their default are left out. from_json throws Error(io) that names the
 /// offending field, and passes over members that it does not know.
 nlohmann::json to_json(const Record& record);
 Record record_from_json(const nlohmann::json& json);
 
-}  // namespace xtune
+}  // namespace xtune::record

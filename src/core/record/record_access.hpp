@@ -7,14 +7,14 @@
 #include "core/record/record.hpp"
 #include "core/space/bindings_text.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 struct RecordAccess {
   static RankFacts facts(const Record* record) {
     return {record->key,   record->finals,       record->attempt,       record->outcome, !record->tainted.empty(),
             record->drift, record->unix_time_ms, record->time_ms.median};
   }
-  static std::string config_text(const Record* record) { return bindings_text(record->config); }
+  static std::string config_text(const Record* record) { return space::bindings_text(record->config); }
 };
 
-}  // namespace xtune
+}  // namespace xtune::record

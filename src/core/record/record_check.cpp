@@ -10,7 +10,7 @@
 #include "core/record/record_json.hpp"
 #include "core/resolve/resolve.hpp"
 
-namespace xtune {
+namespace xtune::record {
 namespace {
 
 using Json = nlohmann::json;
@@ -21,7 +21,7 @@ constexpr std::size_t digit_count = 8, checksum_tail = checksum_opening.size() +
 using Digits = std::array<char, digit_count>;
 
 Digits checksum_digits(std::string_view text) {
-  std::uint32_t sum = crc32c(text);
+  std::uint32_t sum = base::crc32c(text);
   Digits hex{};
   for (std::size_t i = digit_count; i-- > 0; sum >>= 4) hex[i] = "0123456789abcdef"[sum & 15];
   return hex;
@@ -73,19 +73,20 @@ Checksum checksum_of(std::string_view line) {
   return given == std::string_view(sum.data(), sum.size()) ? Checksum::right : Checksum::wrong;
 }
 
-bool follows_from(const Summary& summary, std::span<const double> samples_ms) {
+bool follows_from(const measure::Summary& summary, std::span<const double> samples_ms) {
   const auto is_sample = [](double sample) { return std::isfinite(sample) && sample >= 0; };  // 0: its digits are lost
   if (samples_ms.size() != summary.count || !std::all_of(samples_ms.begin(), samples_ms.end(), is_sample)) return false;
-  const Summary made = summarize(samples_ms);
+  const measure::Summary made = measure::summarize(samples_ms);
   const double digit = digit_of(samples_ms, made.max);
-  for (const auto member : {&Summary::min, &Summary::q1, &Summary::median, &Summary::q3, &Summary::mean, &Summary::max,
-                            &Summary::low, &Summary::high})
+  for (const auto member :
+       {&measure::Summary::min, &measure::Summary::q1, &measure::Summary::median, &measure::Summary::q3,
+        &measure::Summary::mean, &measure::Summary::max, &measure::Summary::low, &measure::Summary::high})
     if (!(std::abs(summary.*member - made.*member) <= digit)) return false;
   return true;
 }
 
 std::string time_damage(const Record& record) {
-  const Summary& time = record.time_ms;
+  const measure::Summary& time = record.time_ms;
   if (!has_times(record) || time.count == 0) return {};
   const std::array times{time.min, time.q1, time.median, time.q3, time.mean, time.max, time.low, time.high};
   return std::all_of(times.begin(), times.end(), is_time) ? "" : "a time in time_ms is not above zero, or not finite";
@@ -109,7 +110,7 @@ bool runtime_matches(const std::string& part, const Bindings& config) {
     if (found == config.end()) return false;
     own.insert(*found);
   }
-  const std::string expected = problem_part(own);  // which writes any bindings as keys have them
+  const std::string expected = resolve::problem_part(own);  // which writes any bindings as keys have them
   return !is_as_stored(expected) || part == expected;
 }
 
@@ -118,15 +119,15 @@ std::string key_damage(const Record& record) {
   if (record.key_parts.empty() || record.key.size() != hash_length) return {};
   const bool as_stored = std::all_of(record.key_parts.begin(), record.key_parts.end(),
                                      [](const auto& part) { return is_as_stored(part.second); });
-  if (as_stored && key_of(record.key_parts) != record.key) return "its key is not the hash of its key_parts";
+  if (as_stored && build::key_of(record.key_parts) != record.key) return "its key is not the hash of its key_parts";
   const bool imported = part_of(record, "recorded by");
   if (differs(record, "artifact", record.artifact_key)) return "its artifact_key is not the one in its key_parts";
-  if (differs(record, "problem", imported ? to_json(record.problem).dump() : problem_part(record.problem)))
+  if (differs(record, "problem", imported ? to_json(record.problem).dump() : resolve::problem_part(record.problem)))
     return "its problem is not the one in its key_parts";
-  if (differs(record, "device", imported ? record.device.name : device_part(record.device)))
+  if (differs(record, "device", imported ? record.device.name : resolve::device_part(record.device)))
     return "its device is not the one in its key_parts";
   if (differs(record, "driver", record.device.driver)) return "its driver is not the one in its key_parts";
-  if (differs(record, "cpu_quota", cpu_quota_part(record.device)))
+  if (differs(record, "cpu_quota", resolve::cpu_quota_part(record.device)))
     return "its CPU quota is not the one in its key_parts";
   const std::string* const runtime = part_of(record, "runtime");
   if (differs(record, "config", to_json(record.config).dump()) ||
@@ -135,4 +136,4 @@ std::string key_damage(const Record& record) {
   return {};
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -8,7 +8,7 @@
 
 #include "core/record/record.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 /// Of a line: whether it ends in a checksum member, and whether that is the line's.
 enum class Checksum { none, right, wrong };
@@ -27,7 +27,7 @@ std::string time_damage(const Record& record);
 /// The same, and that the summary follows from the samples.
 std::string summary_damage(const Record& record);
 /// Whether a summary is what summarize makes of the samples, but for the digits that kept_time_ms cuts off them.
-bool follows_from(const Summary& summary, std::span<const double> samples_ms);
+bool follows_from(const measure::Summary& summary, std::span<const double> samples_ms);
 
 /// Whether the text of a key's part "runtime" holds parameters of this configuration with their values.
 bool runtime_matches(const std::string& part, const Bindings& config);
@@ -37,4 +37,4 @@ bool runtime_matches(const std::string& part, const Bindings& config);
 /// without key_parts, or whose key is not the length of a hash, is not checked.
 std::string key_damage(const Record& record);
 
-}  // namespace xtune
+}  // namespace xtune::record

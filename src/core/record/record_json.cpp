@@ -7,7 +7,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 namespace {
 
@@ -46,7 +46,7 @@ void each_member(Device& device, Visit visit) {
   visit("memory_bus_bits", device.memory_bus_bits);
 }
 
-Json member_to_json(const std::string& text) { return printable(text); }
+Json member_to_json(const std::string& text) { return base::printable(text); }
 Json member_to_json(std::int64_t number) { return number; }
 
 template <class Number>
@@ -57,18 +57,18 @@ void read_if_there(const Json& json, const char* name, Number& member) {
 
 template <class Visit>
 void each_number(Visit visit) {
-  visit("clock_mhz", &Telemetry::clock_mhz);
-  visit("temperature_c", &Telemetry::temperature_c);
-  visit("power_w", &Telemetry::power_w);
-  visit("energy_j", &Telemetry::energy_j);
-  visit("overhead_ms", &Telemetry::overhead_ms);
+  visit("clock_mhz", &measure::Telemetry::clock_mhz);
+  visit("temperature_c", &measure::Telemetry::temperature_c);
+  visit("power_w", &measure::Telemetry::power_w);
+  visit("energy_j", &measure::Telemetry::energy_j);
+  visit("overhead_ms", &measure::Telemetry::overhead_ms);
 }
 
 }  // namespace
 
-Json to_json(const DeviceInfo& device) {
+Json to_json(const device::DeviceInfo& device) {
   // Which members are at their default is told by a second visit of a default device, member by member.
-  const DeviceInfo defaults;
+  const device::DeviceInfo defaults;
   Json all = Json::object(), untouched = Json::object();
   each_member(device, [&](const char* name, const auto& member) { all[name] = member_to_json(member); });
   each_member(defaults, [&](const char* name, const auto& member) { untouched[name] = member_to_json(member); });
@@ -77,9 +77,9 @@ Json to_json(const DeviceInfo& device) {
   return all;
 }
 
-DeviceInfo device_info_from_json(const Json& json) {
+device::DeviceInfo device_info_from_json(const Json& json) {
   json.get_ref<const Json::object_t&>();  // throws for what is no object; find() would only find nothing in it
-  DeviceInfo device;
+  device::DeviceInfo device;
   each_member(device, [&](const char* name, auto& member) { read_if_there(json, name, member); });
   return device;
 }
@@ -96,36 +96,36 @@ double number_from_json(const Json& json) {
   if (text == "nan") return std::nan("");
   if (text == "inf") return HUGE_VAL;
   if (text == "-inf") return -HUGE_VAL;
-  throw Error(ErrorKind::io, "'" + printable(text, 40) + "' where a number is needed");
+  throw Error(ErrorKind::io, "'" + base::printable(text, 40) + "' where a number is needed");
 }
 
-Json to_json(const Telemetry& telemetry) {
+Json to_json(const measure::Telemetry& telemetry) {
   Json json = Json::object();
-  const Telemetry defaults;
-  each_number([&](const char* name, double Telemetry::*member) {
+  const measure::Telemetry defaults;
+  each_number([&](const char* name, double measure::Telemetry::*member) {
     if (telemetry.*member != defaults.*member) json[name] = number_to_json(telemetry.*member);
   });
   if (telemetry.launches != defaults.launches) json["launches"] = telemetry.launches;
   return json;
 }
 
-Telemetry telemetry_from_json(const Json& json) {
+measure::Telemetry telemetry_from_json(const Json& json) {
   if (!json.is_object()) throw Error(ErrorKind::io, "telemetry is a JSON object");
-  Telemetry telemetry;
-  each_number([&](const char* name, double Telemetry::*member) {
+  measure::Telemetry telemetry;
+  each_number([&](const char* name, double measure::Telemetry::*member) {
     if (const auto found = json.find(name); found != json.end()) telemetry.*member = number_from_json(*found);
   });
   if (const auto found = json.find("launches"); found != json.end()) found->get_to(telemetry.launches);
   return telemetry;
 }
 
-Json to_json(const Comparison& comparison) {
-  Json json = {{"output", printable(comparison.output)},
+Json to_json(const validate::Comparison& comparison) {
+  Json json = {{"output", base::printable(comparison.output)},
                {"passed", comparison.passed},
                {"count", comparison.count},
                {"max_abs_error", number_to_json(comparison.max_abs_error)},
                {"max_rel_error", number_to_json(comparison.max_rel_error)}};
-  const Tolerance& tolerance = comparison.tolerance;
+  const validate::Tolerance& tolerance = comparison.tolerance;
   if (tolerance.rtol != 0) json["rtol"] = number_to_json(tolerance.rtol);
   if (tolerance.atol != 0) json["atol"] = number_to_json(tolerance.atol);
   if (tolerance.max_mismatched_ratio != 0) {
@@ -148,8 +148,8 @@ Json to_json(const Comparison& comparison) {
   return json;
 }
 
-Comparison comparison_from_json(const Json& json) {
-  Comparison comparison;
+validate::Comparison comparison_from_json(const Json& json) {
+  validate::Comparison comparison;
   const auto number = [&](const char* name, double& member) {
     const auto found = json.find(name);
     if (found != json.end()) member = number_from_json(*found);
@@ -181,7 +181,7 @@ Comparison comparison_from_json(const Json& json) {
 Json to_json(const Value& value) {
   if (const auto* boolean = std::get_if<bool>(&value)) return *boolean;
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  if (const auto* text = std::get_if<std::string>(&value)) return printable(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return base::printable(*text);
   const double number = std::get<double>(value);
   return std::isfinite(number) ? Json(number) : Json{{"float", number_to_json(number)}};
 }
@@ -198,7 +198,7 @@ Value value_from_json(const Json& json) {
 
 Json to_json(const Bindings& bindings) {
   Json json = Json::object();
-  for (const auto& [name, value] : bindings) json[printable(name)] = to_json(value);
+  for (const auto& [name, value] : bindings) json[base::printable(name)] = to_json(value);
   return json;
 }
 
@@ -209,4 +209,4 @@ Bindings bindings_from_json(const Json& json) {
   return bindings;
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -8,22 +8,22 @@
 #include "core/space/value.hpp"
 #include "core/validate/compare.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 // All of these keep what they are given: reading what was written gives the same again. The readers throw nlohmann's
 // exceptions, or Error(io), for a field of the wrong type; members that are left out keep their defaults.
 
 /// Members that have their default are left out.
-nlohmann::json to_json(const DeviceInfo& device);
-DeviceInfo device_info_from_json(const nlohmann::json& json);
+nlohmann::json to_json(const device::DeviceInfo& device);
+device::DeviceInfo device_info_from_json(const nlohmann::json& json);
 
 /// Members that have their default are left out.
-nlohmann::json to_json(const Telemetry& telemetry);
-Telemetry telemetry_from_json(const nlohmann::json& json);
+nlohmann::json to_json(const measure::Telemetry& telemetry);
+measure::Telemetry telemetry_from_json(const nlohmann::json& json);
 
 /// NaN and infinities travel as the strings "nan", "inf", "-inf".
-nlohmann::json to_json(const Comparison& comparison);
-Comparison comparison_from_json(const nlohmann::json& json);
+nlohmann::json to_json(const validate::Comparison& comparison);
+validate::Comparison comparison_from_json(const nlohmann::json& json);
 
 /// Booleans, integers, floats and strings as JSON has them; a float that is not finite as {"float": "inf"}.
 nlohmann::json to_json(const Value& value);
@@ -35,4 +35,4 @@ Bindings bindings_from_json(const nlohmann::json& json);
 nlohmann::json number_to_json(double number);
 double number_from_json(const nlohmann::json& json);
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -26,7 +26,7 @@
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 namespace {
 
@@ -58,7 +58,7 @@ std::string path_component(std::string_view name) {
   // Not through the middle of a %XX.
   if (component[cut - 1] == '%') cut -= 1;
   if (component[cut - 2] == '%') cut -= 2;
-  return component.substr(0, cut) + "~" + sha256(name).substr(0, 16);
+  return component.substr(0, cut) + "~" + base::sha256(name).substr(0, 16);
 }
 
 std::optional<std::string> name_of_component(const std::string& component) {
@@ -88,7 +88,7 @@ struct RecordWriter::State {
   off_t good_bytes = 0;  // what the file holds up to the end of its last whole line
   bool numbers_files = true;
 
-  const ArtifactCache artifacts;
+  const build::ArtifactCache artifacts;
   // Configurations that differ in launch-only parameters alone follow each other.
   std::string last_artifact, last_sha256;
 
@@ -108,12 +108,12 @@ struct RecordWriter::State {
   [[noreturn]] void fail(const std::string& doing, int error) const {
     throw Error(
         ErrorKind::io,
-        "cannot " + doing + " " + printable(path.string()) + ": " + std::strerror(error) +
+        "cannot " + doing + " " + base::printable(path.string()) + ": " + std::strerror(error) +
             (error == ENOSPC || error == EDQUOT || error == EFBIG ? "; free some space, or name another --store" : ""));
   }
 
   void open() {
-    if (const std::error_code error = make_directories(folder)) fail("make the folder of", error.value());
+    if (const std::error_code error = base::make_directories(folder)) fail("make the folder of", error.value());
     // A process id comes back, on this host or in another container of its name: the next free name is taken.
     for (int copy = 1; fd < 0; ++copy) {
       path = folder / (stem + (copy > 1 ? "." + std::to_string(copy) : "") + ".jsonl");
@@ -123,11 +123,14 @@ struct RecordWriter::State {
   }
 
   std::string header() const {
-    Json json = {{"xtune_records", Record::schema}, {"xtune", version},
-                 {"kernel", printable(kernel)},     {"arch", printable(arch)},
-                 {"host", printable(host_name())},  {"pid", getpid()},
-                 {"attempt", printable(attempt)}};
-    if (const std::string scope = pid_scope(); !scope.empty()) json["pid_scope"] = scope;
+    Json json = {{"xtune_records", Record::schema},
+                 {"xtune", version},
+                 {"kernel", base::printable(kernel)},
+                 {"arch", base::printable(arch)},
+                 {"host", base::printable(base::host_name())},
+                 {"pid", getpid()},
+                 {"attempt", base::printable(attempt)}};
+    if (const std::string scope = base::pid_scope(); !scope.empty()) json["pid_scope"] = scope;
     return with_checksum(json.dump()) + "\n";
   }
 
@@ -192,7 +195,7 @@ struct RecordWriter::State {
 RecordWriter::RecordWriter(fs::path store, const std::string& arch, const std::string& kernel, std::string attempt)
     : state_(std::make_unique<State>(store)) {
   state_->folder = store / "records" / path_component(arch) / path_component(kernel);
-  state_->stem = path_component(host_name() + "-" + std::to_string(getpid()) + "-" + attempt);
+  state_->stem = path_component(base::host_name() + "-" + std::to_string(getpid()) + "-" + attempt);
   state_->path = state_->folder / (state_->stem + ".jsonl");
   state_->arch = arch;
   state_->kernel = kernel;
@@ -294,7 +297,7 @@ std::vector<fs::path> record_files(const fs::path& store, const std::string& arc
   std::vector<Unreadable> unreadable;
   const fs::path folder = store / "records" / path_component(arch) / path_component(kernel);
   for (const fs::path& above : {folder.parent_path().parent_path(), folder.parent_path()})
-    if (std::string why = why_refused(above); !why.empty()) {
+    if (std::string why = base::why_refused(above); !why.empty()) {
       warnings.push_back(Unreadable{above, std::move(why)}.text());
       return files;
     }
@@ -317,7 +320,7 @@ RecordSet read_records(const fs::path& store, const std::string& arch, const std
   RecordSet set;
   std::vector<char> buffer;
   for (const fs::path& file : record_files(store, arch, kernel, set.warnings)) {
-    const RecordSource source{file, 0, UINT64_MAX, printable(file.string())};
+    const RecordSource source{file, 0, UINT64_MAX, base::printable(file.string())};
     try {
       LineCollector lines(source.name, set);
       const auto [begin, end] = range_of(source);
@@ -360,4 +363,4 @@ std::vector<std::string> recorded_archs(const fs::path& store, const std::string
   return archs;
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

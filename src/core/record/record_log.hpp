@@ -10,7 +10,7 @@
 
 #include "core/record/record.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 /// Makes one path component of any name: letters, digits, '.', '_', '-' and '+' stay, the rest becomes %XX; never "."
 /// or "..".
@@ -77,4 +77,4 @@ RecordSet parse_records(const std::string& name, std::string_view text);
 /// Architectures that hold records of this kernel, sorted; without those whose name path_component had to shorten.
 std::vector<std::string> recorded_archs(const std::filesystem::path& store, const std::string& kernel);
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -6,17 +6,17 @@
 #include "core/spec/template_text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
-std::function<std::string(const Bindings&)> bucket_function(const Spec& spec, const DeviceInfo& device) {
+std::function<std::string(const Bindings&)> bucket_function(const spec::Spec& spec, const device::DeviceInfo& device) {
   if (spec.dispatch_key.empty()) return {};
-  std::vector<CompiledText> key;
-  for (const Text& text : spec.dispatch_key) key.push_back(CompiledText::expression(text));
-  return [key, facts = device_facts(device)](const Bindings& problem) {
+  std::vector<spec::CompiledText> key;
+  for (const spec::Text& text : spec.dispatch_key) key.push_back(spec::CompiledText::expression(text));
+  return [key, facts = device::device_facts(device)](const Bindings& problem) {
     std::string bucket;
     try {
-      for (const CompiledText& part : key)
-        bucket += (bucket.empty() ? "" : ", ") + to_text(part.evaluate(lookup_names(problem, facts)));
+      for (const spec::CompiledText& part : key)
+        bucket += (bucket.empty() ? "" : ", ") + to_text(part.evaluate(spec::lookup_names(problem, facts)));
     } catch (const Error&) {
       return std::string();
     }
@@ -24,10 +24,10 @@ std::function<std::string(const Bindings&)> bucket_function(const Spec& spec, co
   };
 }
 
-SpecFit::SpecFit(const Spec& spec, const Bindings& problem, const DeviceInfo& device, std::string arch,
+SpecFit::SpecFit(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device, std::string arch,
                  std::string toolchain)
     : spec_(spec),
-      space_(make_space(spec, problem, device_facts(device))),
+      space_(spec::make_space(spec, problem, device::device_facts(device))),
       device_(device),
       arch_(std::move(arch)),
       toolchain_(std::move(toolchain)),
@@ -36,7 +36,7 @@ SpecFit::SpecFit(const Spec& spec, const Bindings& problem, const DeviceInfo& de
 SpecFit::~SpecFit() = default;
 
 std::string SpecFit::obstacle(const Record& record) const {
-  const std::optional<Config> config = space_.ordered(record.config);
+  const std::optional<space::Config> config = space_.ordered(record.config);
   if (!config) return "whose parameters are not this spec's";
   if (!space_.index_of(*config)) return "whose configuration this spec does not allow (its values or its constraints)";
   return {};
@@ -44,12 +44,12 @@ std::string SpecFit::obstacle(const Record& record) const {
 
 std::vector<std::string> SpecFit::differences(const Record& record) {
   try {
-    const Config config = space_.at(space_.index_of(record.config).value());
-    const CandidateResolver& resolver = resolver_for(record);
-    const KeyParts parts =
+    const space::Config config = space_.at(space_.index_of(record.config).value());
+    const resolve::CandidateResolver& resolver = resolver_for(record);
+    const build::KeyParts parts =
         resolver.measurement_key_parts(config, resolver.artifact_key(resolver.compile_request(config)));
-    if (key_of(parts) == record.key) return {};
-    std::vector<std::string> differences = key_difference(record.key_parts, parts);
+    if (build::key_of(parts) == record.key) return {};
+    std::vector<std::string> differences = build::key_difference(record.key_parts, parts);
     const bool driver_counts = fit_at_best(record.device, device_) == KeyFit::stale;
     std::erase_if(differences, [&](const std::string& line) {
       return line.starts_with("seed: ") || line.starts_with("protocol: ") ||
@@ -68,20 +68,21 @@ std::vector<std::string> SpecFit::differences(const Record& record) {
 LookupRules SpecFit::rules() {
   return {[this](const Record& record) { return obstacle(record); },
           [this](const Record& record) { return differences(record); },
-          [this](const DeviceInfo& measured) { return fit_at_best(measured, device_); }, bucket_};
+          [this](const device::DeviceInfo& measured) { return fit_at_best(measured, device_); }, bucket_};
 }
 
-const CandidateResolver& SpecFit::resolver_for(const Record& record) {
-  DeviceInfo device = record.device;
+const resolve::CandidateResolver& SpecFit::resolver_for(const Record& record) {
+  device::DeviceInfo device = record.device;
   if (same_device(device, device_) && !device_.driver.empty()) device.driver = device_.driver;
   if (same_device(device, device_)) device.cpu_quota_milli = device_.cpu_quota_milli;
-  std::string id =
-      device.name + "\n" + std::to_string(device.compute_units) + "\n" + device.driver + "\n" + cpu_quota_part(device);
+  std::string id = device.name + "\n" + std::to_string(device.compute_units) + "\n" + device.driver + "\n" +
+                   resolve::cpu_quota_part(device);
   for (const auto& [name, value] : record.problem) id += "\n" + name + "=" + to_text(value);
   auto& resolver = resolvers_[id];
   if (!resolver)
-    resolver = std::make_unique<CandidateResolver>(spec_, space_, record.problem, device, arch_, toolchain_, false);
+    resolver =
+        std::make_unique<resolve::CandidateResolver>(spec_, space_, record.problem, device, arch_, toolchain_, false);
   return *resolver;
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -11,11 +11,12 @@
 #include "core/resolve/resolve.hpp"
 #include "core/spec/spec.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 /// Tells the bucket of a problem on this device: the text of the values of the spec's [dispatch] key; "" for a problem
 /// that the key cannot be evaluated for. Holds no reference to the spec. Empty where the spec has no key.
-std::function<std::string(const Bindings& problem)> bucket_function(const Spec& spec, const DeviceInfo& device);
+std::function<std::string(const Bindings& problem)> bucket_function(const spec::Spec& spec,
+                                                                    const device::DeviceInfo& device);
 
 /// A spec changes while its records stay: parameters are renamed, constraints tightened, the source edited. Not for use
 /// by several threads at once.
@@ -23,7 +24,8 @@ class SpecFit {
  public:
   /// What is asked for: a problem on a device, compiled for `arch` by `toolchain`. spec outlives it. Throws as
   /// make_space does.
-  SpecFit(const Spec& spec, const Bindings& problem, const DeviceInfo& device, std::string arch, std::string toolchain);
+  SpecFit(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device, std::string arch,
+          std::string toolchain);
   ~SpecFit();
 
   /// Why the record's configuration is none of the spec's for this problem and device, or empty.
@@ -38,14 +40,14 @@ class SpecFit {
   LookupRules rules();
 
  private:
-  const CandidateResolver& resolver_for(const Record& record);
+  const resolve::CandidateResolver& resolver_for(const Record& record);
 
-  const Spec& spec_;
-  const Space space_;
-  const DeviceInfo device_;
+  const spec::Spec& spec_;
+  const space::Space space_;
+  const device::DeviceInfo device_;
   const std::string arch_, toolchain_;
   const std::function<std::string(const Bindings&)> bucket_;
-  std::map<std::string, std::unique_ptr<CandidateResolver>> resolvers_;  ///< by problem and device
+  std::map<std::string, std::unique_ptr<resolve::CandidateResolver>> resolvers_;  ///< by problem and device
 };
 
-}  // namespace xtune
+}  // namespace xtune::record

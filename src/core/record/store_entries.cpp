@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "base/trust.hpp"
 
-namespace xtune {
+namespace xtune::record {
 namespace {
 
 namespace fs = std::filesystem;
@@ -17,7 +17,7 @@ bool is_link(const fs::path& path) {
 }
 
 std::string refusal(const fs::path& path, Owners owners) {
-  return owners == Owners::any ? std::string() : why_refused(path);
+  return owners == Owners::any ? std::string() : base::why_refused(path);
 }
 
 // False: the rest of the folder is no better off.
@@ -44,7 +44,7 @@ bool add_entry(const fs::directory_entry& place, std::vector<StoreEntry>& entrie
 
 }  // namespace
 
-std::string Unreadable::text() const { return "cannot read " + printable(path.string()) + ": " + why; }
+std::string Unreadable::text() const { return "cannot read " + base::printable(path.string()) + ": " + why; }
 
 std::vector<StoreEntry> store_entries(const fs::path& folder, std::vector<Unreadable>& unreadable, Owners owners) {
   std::vector<StoreEntry> entries;
@@ -73,7 +73,7 @@ fs::path link_on_the_way(const fs::path& store, const fs::path& path) {
 }
 
 std::string behind_a_link(const fs::path& link) {
-  return printable(link.string()) + " is a link: what it leads to is left as it is";
+  return base::printable(link.string()) + " is a link: what it leads to is left as it is";
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::record {
 
 /// A folder or regular file of a store; a link counts as what it leads to.
 struct StoreEntry {
@@ -39,4 +39,4 @@ std::filesystem::path link_on_the_way(const std::filesystem::path& store, const 
 /// "PATH is a link: what it leads to is left as it is", for who has been told so.
 std::string behind_a_link(const std::filesystem::path& link);
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -7,7 +7,7 @@
 
 #include "core/build/shortage.hpp"
 
-namespace xtune {
+namespace xtune::record {
 namespace {
 
 /// libuv's words, after "the build: cannot start sh: ".
@@ -33,8 +33,8 @@ bool has_line_of_lack(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const Lack lack = lack_in_line(line);
-    if (lack == Lack::room || lack == Lack::processes || lack == Lack::killed) return true;
+    const build::Lack lack = build::lack_in_line(line);
+    if (lack == build::Lack::room || lack == build::Lack::processes || lack == build::Lack::killed) return true;
   }
   return false;
 }
@@ -91,4 +91,4 @@ bool is_stored_shortage(const Record& record) {
   return false;
 }
 
-}  // namespace xtune
+}  // namespace xtune::record

@@ -3,7 +3,7 @@
 
 #include "core/record/record.hpp"
 
-namespace xtune {
+namespace xtune::record {
 
 /// Whether a stored failure was caused by a lack of its machine: such a record counts as not there. The rules:
 /// - compile_failed, launch_failed, crashed: a build, program or check that "cannot start" for want of processes,
@@ -16,4 +16,4 @@ namespace xtune {
 /// told from real ones: `xtune run --retry-failed` tries those again.
 bool is_stored_shortage(const Record& record);
 
-}  // namespace xtune
+}  // namespace xtune::record

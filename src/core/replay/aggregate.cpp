@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace xtune {
+namespace xtune::replay {
 namespace {
 
 double median_of(std::vector<double> values) {
@@ -169,4 +169,4 @@ std::optional<double> AggregateProblem::score(const std::vector<std::vector<Tria
   return sum / static_cast<double>(curve.size());
 }
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -8,7 +8,7 @@
 #include "core/replay/recording.hpp"
 #include "core/replay/trial.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 
 /// Source: F.-J. Willemsen, R. Schoonhoven, J. Filipovic, J. O. Toerring, R. van Nieuwpoort, B. van Werkhoven, "A
 /// methodology for comparing optimization algorithms for auto-tuning", Future Generation Computer Systems 159 (2024).
@@ -54,4 +54,4 @@ std::vector<double> isotonic(std::vector<double> y);
 /// The monotone piecewise cubic through (x, y), x strictly ascending, at `at`; constant beyond the ends.
 double monotone_cubic(const std::vector<double>& x, const std::vector<double>& y, double at);
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 namespace {
 
 using Json = nlohmann::json;
@@ -86,8 +86,8 @@ Json parse_cache_text(const std::string& text, const std::string& name, std::vec
     if (!json.is_object()) return fail("its JSON is no object");
     return json;
   } catch (const Json::exception& error) {
-    return fail(json_error_text(error));
+    return fail(base::json_error_text(error));
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::replay

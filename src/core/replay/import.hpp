@@ -5,7 +5,7 @@
 
 #include "core/replay/recording.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 
 /// The three files of an import, as texts; all are named after `stem`: stem.toml, stem.configs.csv, stem.jsonl.
 struct ImportedTexts {
@@ -19,4 +19,4 @@ ImportedTexts import_texts(const Recording& recording, const std::string& stem, 
 /// A name that a spec's kernel may have: other characters become '_'.
 std::string kernel_name_of(const Recording& recording, const std::string& stem);
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -14,7 +14,7 @@
 #include "core/spec/toml_text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 namespace {
 
 namespace fs = std::filesystem;
@@ -27,29 +27,30 @@ class Writer {
       : file_(file), path_(path), options_(options) {}
 
   KbenchSpec write(const KbenchFamily& family, const std::string& stem) const {
-    const std::vector<Parameter> parameters = united(family);
+    const std::vector<space::Parameter> parameters = united(family);
     KbenchSpec result;
     result.stem = stem;
     result.kernel = kernel_name();
     if (family.groups.size() > 1) result.configs = listed(family, parameters);
-    std::string text = "# From kbench's " + printable(path_.filename().string()) + ".\n";
+    std::string text = "# From kbench's " + base::printable(path_.filename().string()) + ".\n";
     std::replace(text.begin(), text.end() - 1, '\n', ' ');
-    text += "[kernel]\nname = " + toml_string(result.kernel) + "\n\n[space]\n";
+    text += "[kernel]\nname = " + spec::toml_string(result.kernel) + "\n\n[space]\n";
     if (!result.configs.empty())
-      text += "configs = " + toml_string(stem + ".configs.csv") + "\n";
+      text += "configs = " + spec::toml_string(stem + ".configs.csv") + "\n";
     else
       text += constraints_text(parameters);
     text += "\n[space.params]\n";
-    for (const Parameter& parameter : parameters) text += parameter.name + " = " + toml_list(parameter.values) + "\n";
+    for (const space::Parameter& parameter : parameters)
+      text += parameter.name + " = " + spec::toml_list(parameter.values) + "\n";
     result.spec = text + process_text(parameters);
     return result;
   }
 
  private:
   /// Values of all groups, of one type.
-  static std::vector<Parameter> united(const KbenchFamily& family) {
-    std::vector<Parameter> parameters = family.groups.front().parameters;
-    for (Parameter& parameter : parameters) {
+  static std::vector<space::Parameter> united(const KbenchFamily& family) {
+    std::vector<space::Parameter> parameters = family.groups.front().parameters;
+    for (space::Parameter& parameter : parameters) {
       std::vector<Value> all;
       for (const KbenchGroup& group : family.groups) {
         const std::vector<Value>& own = own_values(group, parameter.name);
@@ -62,38 +63,39 @@ class Writer {
 
   static const std::vector<Value>& own_values(const KbenchGroup& group, const std::string& name) {
     return std::find_if(group.parameters.begin(), group.parameters.end(),
-                        [&](const Parameter& one) { return one.name == name; })
+                        [&](const space::Parameter& one) { return one.name == name; })
         ->values;
   }
 
-  bool applies(const Expression& rule, const std::vector<Parameter>& parameters) const {
+  bool applies(const space::Expression& rule, const std::vector<space::Parameter>& parameters) const {
     return std::all_of(rule.names().begin(), rule.names().end(), [&](const std::string& name) {
-      return std::any_of(parameters.begin(), parameters.end(), [&](const Parameter& one) { return one.name == name; });
+      return std::any_of(parameters.begin(), parameters.end(),
+                         [&](const space::Parameter& one) { return one.name == name; });
     });
   }
 
   /// Each group's product in turn, without repetitions and what a rule forbids.
-  std::string listed(const KbenchFamily& family, const std::vector<Parameter>& parameters) const {
+  std::string listed(const KbenchFamily& family, const std::vector<space::Parameter>& parameters) const {
     std::vector<std::vector<std::uint32_t>> rows;
     std::set<std::vector<std::uint32_t>> seen;
     for (const KbenchGroup& group : family.groups) {
-      std::vector<Parameter> own = parameters;
-      for (Parameter& parameter : own) {
+      std::vector<space::Parameter> own = parameters;
+      for (space::Parameter& parameter : own) {
         const Value one = parameter.values.front();
         parameter.values.clear();
         for (const Value& value : own_values(group, parameter.name)) parameter.values.push_back(as_type_of(one, value));
       }
-      std::vector<Expression> constraints;
-      for (const Expression& rule : file_.rules)
+      std::vector<space::Expression> constraints;
+      for (const space::Expression& rule : file_.rules)
         if (applies(rule, own)) constraints.push_back(rule);
-      const Space space(own, constraints, {});
+      const space::Space space(own, constraints, {});
       if (rows.size() + space.size() > most_listed)
         throw Error(ErrorKind::invalid_argument,
                     fmt::format("{}: more than {} configurations of several groups, which are listed one by one",
                                 path_.string(), most_listed));
       for (std::uint64_t index = 0; index < space.size(); ++index) {
         std::vector<std::uint32_t> row;
-        const Config config = space.at(index);
+        const space::Config config = space.at(index);
         for (std::size_t i = 0; i < config.size(); ++i) {
           const auto& values = parameters[i].values;
           row.push_back(
@@ -103,23 +105,23 @@ class Writer {
       }
     }
     if (rows.empty()) throw Error(ErrorKind::nothing_valid, path_.string() + ": the rules leave no configuration");
-    return configs_text(Space::listed(parameters, std::move(rows)));
+    return spec::configs_text(space::Space::listed(parameters, std::move(rows)));
   }
 
-  std::string constraints_text(const std::vector<Parameter>& parameters) const {
+  std::string constraints_text(const std::vector<space::Parameter>& parameters) const {
     std::string list;
-    for (const Expression& rule : file_.rules)
-      if (applies(rule, parameters)) list += "  " + toml_string(rule.text()) + ",\n";
+    for (const space::Expression& rule : file_.rules)
+      if (applies(rule, parameters)) list += "  " + spec::toml_string(rule.text()) + ",\n";
     return list.empty() ? "" : "constraints = [\n" + list + "]\n";
   }
 
-  std::string process_text(const std::vector<Parameter>& parameters) const {
+  std::string process_text(const std::vector<space::Parameter>& parameters) const {
     const bool python = file_.file.extension() == ".py";
-    const std::string file = to_call_text(file_.file.string());
+    const std::string file = device::to_call_text(file_.file.string());
     std::vector<Value> build{std::string("mojo"), std::string("build")}, run{std::string("{out}")};
     if (python) run = {std::string("python3"), file};
-    for (const std::string& word : options_.build_opts) build.emplace_back(to_call_text(word));
-    for (const Parameter& parameter : parameters) {
+    for (const std::string& word : options_.build_opts) build.emplace_back(device::to_call_text(word));
+    for (const space::Parameter& parameter : parameters) {
       const std::string both = fmt::format("{0}={{{0}}}", parameter.name);
       if (python || !parameter.compile_time) {
         run.emplace_back("--" + both);
@@ -131,9 +133,9 @@ class Writer {
     build.insert(build.end(), {file, std::string("-o"), std::string("{out}")});
     run.insert(run.end(), {std::string("-o"), std::string("{tmp}/kbench.csv")});
     std::string text = "\n[process]\n";
-    if (!python) text += "build = " + toml_list(build) + "\n";
-    text += "run = " + toml_list(run) + "\nsources = " + toml_list({file_.file.string()}) + "\n";
-    if (options_.device != "host") text += "device = " + toml_string(options_.device) + "\n";
+    if (!python) text += "build = " + spec::toml_list(build) + "\n";
+    text += "run = " + spec::toml_list(run) + "\nsources = " + spec::toml_list({file_.file.string()}) + "\n";
+    if (options_.device != "host") text += "device = " + spec::toml_string(options_.device) + "\n";
     return text + "timeout_s = 120\ntime = { csv = \"met (ms)\", file = \"{tmp}/kbench.csv\" }\n";
   }
 
@@ -160,10 +162,10 @@ std::vector<KbenchSpec> import_kbench(const std::string& text, const fs::path& p
   try {
     for (const KbenchFamily& family : file.families)
       specs.push_back(writer.write(family, specs.empty() ? stem : fmt::format("{}-{}", stem, specs.size() + 1)));
-  } catch (const ConstraintError& error) {
+  } catch (const space::ConstraintError& error) {
     throw Error(ErrorKind::invalid_argument, path.string() + ": a rule cannot be evaluated: " + error.what());
   }
   return specs;
 }
 
-}  // namespace xtune
+}  // namespace xtune::replay

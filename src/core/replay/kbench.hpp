@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::replay {
 
 struct KbenchOptions {
   std::vector<std::string> build_opts;  ///< words between `mojo build` and the -D of the parameters
@@ -26,4 +26,4 @@ struct KbenchSpec {
 std::vector<KbenchSpec> import_kbench(const std::string& text, const std::filesystem::path& path,
                                       const std::string& stem, const KbenchOptions& options);
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -17,7 +17,7 @@
 #include "core/spec/reader.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,7 +40,7 @@ class KbenchReader {
       if (!keys.insert(key).second) fail(entry.first, "'" + key + "' is there twice");
       const std::vector<std::string> known{"name", "file", "params", "rules"};
       if (std::find(known.begin(), known.end(), key) == known.end() && key != "metadata")
-        fail(entry.first, "unknown key '" + printable(key, 80) + "'" + did_you_mean(key, known));
+        fail(entry.first, "unknown key '" + base::printable(key, 80) + "'" + base::did_you_mean(key, known));
     }
     for (const char* key : {"name", "file"})
       if (!root[key] || !root[key].IsScalar()) fail(root, std::string("there is no ") + key);
@@ -81,26 +81,26 @@ class KbenchReader {
     for (const fs::path& folder : {path_.parent_path(), fs::path()})
       if (const fs::path found = fs::absolute(folder / file); fs::is_regular_file(found, ignored))
         return found.lexically_normal();
-    fail(node, fmt::format("file: {} does not exist", printable(file)));
+    fail(node, fmt::format("file: {} does not exist", base::printable(file)));
   }
 
-  std::vector<Expression> rules_of(const YAML::Node& node) const {
+  std::vector<space::Expression> rules_of(const YAML::Node& node) const {
     if (node.IsScalar())
-      fail(node, fmt::format("rules is a list: write rules: [\"{}\"]", printable(node.as<std::string>(), 200)));
+      fail(node, fmt::format("rules is a list: write rules: [\"{}\"]", base::printable(node.as<std::string>(), 200)));
     if (!node.IsSequence() && !node.IsNull()) fail(node, "rules is a list of expressions, each a text");
-    std::vector<Expression> rules;
+    std::vector<space::Expression> rules;
     for (const YAML::Node& rule : list_of(node)) rules.push_back(rule_of(rule));
     return rules;
   }
 
-  Expression rule_of(const YAML::Node& node) const {
+  space::Expression rule_of(const YAML::Node& node) const {
     if (!node.IsScalar()) fail(node, "rules is a list of expressions, each a text");
     std::string text = node.as<std::string>();
     std::erase(text, '$');
     try {
-      return Expression::parse(text);
-    } catch (const ExpressionError& error) {
-      fail(node, fmt::format("the rule '{}': {}", printable(text, 200), error.what()));
+      return space::Expression::parse(text);
+    } catch (const space::ExpressionError& error) {
+      fail(node, fmt::format("the rule '{}': {}", base::printable(text, 200), error.what()));
     }
   }
 
@@ -114,10 +114,10 @@ class KbenchReader {
 
   static std::optional<Value> number_of(const std::string& word) {
     try {
-      const Value value = Expression::parse(word).evaluate([](std::string_view) { return nullptr; });
+      const Value value = space::Expression::parse(word).evaluate([](std::string_view) { return nullptr; });
       const auto* const floating = std::get_if<double>(&value);
       if (std::holds_alternative<std::int64_t>(value) || (floating && std::isfinite(*floating))) return value;
-    } catch (const ExpressionError&) {
+    } catch (const space::ExpressionError&) {
     }
     return std::nullopt;
   }
@@ -137,9 +137,9 @@ class KbenchReader {
   }
 
   void check_name(const YAML::Node& node, const std::string& name) const {
-    std::string complaint = identifier_complaint(name);
-    if (complaint.empty()) complaint = place_complaint(name);
-    if (!complaint.empty()) fail(node, fmt::format("parameter '{}' {}", printable(name, 80), complaint));
+    std::string complaint = spec::identifier_complaint(name);
+    if (complaint.empty()) complaint = spec::place_complaint(name);
+    if (!complaint.empty()) fail(node, fmt::format("parameter '{}' {}", base::printable(name, 80), complaint));
   }
 
   std::string key_of(const YAML::Node& node) const {
@@ -166,7 +166,7 @@ class KbenchReader {
       else if (names.insert(key).second)
         own.emplace_back(entry.first, entry.second);
       else
-        fail(entry.first, "'" + printable(key, 80) + "' is there twice");
+        fail(entry.first, "'" + base::printable(key, 80) + "' is there twice");
     }
     Entries entries;
     for (auto& one : merged)
@@ -188,7 +188,7 @@ class KbenchReader {
     for (const auto& [key, values] : entries_of(node, left)) {
       const std::string name = key_of(key);
       if (name == "metadata") continue;
-      Parameter parameter;
+      space::Parameter parameter;
       parameter.compile_time = !name.starts_with('$');
       parameter.name = parameter.compile_time ? name : name.substr(1);
       check_name(key, parameter.name);
@@ -222,7 +222,7 @@ class KbenchReader {
 
   static std::set<std::pair<std::string, bool>> names_of(const KbenchGroup& group) {
     std::set<std::pair<std::string, bool>> names;
-    for (const Parameter& parameter : group.parameters) names.emplace(parameter.name, parameter.compile_time);
+    for (const space::Parameter& parameter : group.parameters) names.emplace(parameter.name, parameter.compile_time);
     return names;
   }
 
@@ -257,4 +257,4 @@ KbenchFile read_kbench(const std::string& text, const fs::path& path) {
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::replay

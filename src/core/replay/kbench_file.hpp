@@ -8,11 +8,11 @@
 #include "core/space/expression.hpp"
 #include "core/space/space.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 
 /// The product of its values.
 struct KbenchGroup {
-  std::vector<Parameter> parameters;  ///< compile_time: a -D
+  std::vector<space::Parameter> parameters;  ///< compile_time: a -D
 };
 
 /// Groups of the same names, in the order of the first.
@@ -23,7 +23,7 @@ struct KbenchFamily {
 struct KbenchFile {
   std::string name;
   std::filesystem::path file;  ///< absolute
-  std::vector<Expression> rules;
+  std::vector<space::Expression> rules;
   std::vector<KbenchFamily> families;
 };
 
@@ -35,4 +35,4 @@ Value as_type_of(const Value& other, const Value& value);
 /// As import_kbench (kbench.hpp) says.
 KbenchFile read_kbench(const std::string& text, const std::filesystem::path& path);
 
-}  // namespace xtune
+}  // namespace xtune::replay

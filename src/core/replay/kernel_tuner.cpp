@@ -13,7 +13,7 @@
 #include "core/replay/timestamp.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 namespace {
 
 using Json = nlohmann::json;
@@ -31,8 +31,8 @@ struct CacheReader {
         (!json.is_number_unsigned() || json.get<std::uint64_t>() <= std::uint64_t{INT64_MAX}))
       return json.get<std::int64_t>();
     if (json.is_number()) return json.get<double>();
-    if (json.is_string()) return printable(json.get<std::string>());
-    fail(where + ": expected a number, a string or a boolean, got " + printable(json.dump(), 60));
+    if (json.is_string()) return base::printable(json.get<std::string>());
+    fail(where + ": expected a number, a string or a boolean, got " + base::printable(json.dump(), 60));
   }
 };
 
@@ -52,7 +52,7 @@ struct CostReader {
     if (!found) return 0;
     const double cost_s = found->is_number() ? found->get<double>() * 1e-3 : std::nan("");
     if (is_cost(cost_s)) return cost_s;
-    if (damage.count++ == 0) damage.first = where + ": " + name + " is " + printable(found->dump(), 40);
+    if (damage.count++ == 0) damage.first = where + ": " + name + " is " + base::printable(found->dump(), 40);
     return 0;
   }
 };
@@ -79,20 +79,20 @@ void set_failed(RecordedConfig& result, std::string_view word) {
   } else if (word.find("imeout") != std::string_view::npos) {
     result.outcome = Outcome::timed_out;
   }
-  result.message = "Kernel Tuner recorded " + printable(word, 200);
+  result.message = "Kernel Tuner recorded " + base::printable(word, 200);
 }
 
 /// Empty, or why the times of an entry are no times.
 std::string read_times(const Json& entry, RecordedConfig& result) {
   const Json* const time = member(entry, "time");
   if (!time) return "it has no time";
-  if (!time->is_number()) return "time is " + printable(time->dump(), 40) + ", no number";
+  if (!time->is_number()) return "time is " + base::printable(time->dump(), 40) + ", no number";
   result.time_ms = time->get<double>();
   if (!is_time(result.time_ms)) return fmt::format("time is {}", result.time_ms);
   if (const Json* const times = member(entry, "times"); times && times->is_array())
     for (const Json& sample : *times) {
       const double sample_ms = sample.is_number() ? sample.get<double>() : std::nan("");
-      if (!is_time(sample_ms)) return "a sample in times is " + printable(sample.dump(), 40);
+      if (!is_time(sample_ms)) return "a sample in times is " + base::printable(sample.dump(), 40);
       result.samples_ms.push_back(sample_ms);
     }
   if (result.samples_ms.empty()) result.samples_ms.push_back(result.time_ms);
@@ -117,7 +117,7 @@ RecordedConfig read_result(const Json& entry, const std::string& where, Recordin
     }
   if (const Json* const time = member(entry, "time");
       time && time->is_number() && time->get<double>() >= failed_time_ms) {
-    set_failed(result, printable(time->dump(), 40));
+    set_failed(result, base::printable(time->dump(), 40));
     return result;
   }
   if (const std::string why = read_times(entry, result); !why.empty()) {
@@ -138,8 +138,8 @@ std::vector<std::string> parameter_names(const CacheReader& reader, const Json& 
   std::vector<std::string> names;
   std::set<std::string> seen;
   for (const Json& key : *keys) {
-    if (!key.is_string()) reader.fail("tune_params_keys: expected strings, got " + printable(key.dump(), 60));
-    names.push_back(printable(key.get<std::string>()));
+    if (!key.is_string()) reader.fail("tune_params_keys: expected strings, got " + base::printable(key.dump(), 60));
+    names.push_back(base::printable(key.get<std::string>()));
     if (!seen.insert(names.back()).second) reader.fail("tune_params_keys names '" + names.back() + "' twice");
   }
   if (names.empty()) reader.fail("tune_params_keys is empty: there is nothing to tune");
@@ -147,10 +147,10 @@ std::vector<std::string> parameter_names(const CacheReader& reader, const Json& 
 }
 
 /// tune_params lists the values; files without it tell them by their entries.
-std::vector<Parameter> read_parameters(const CacheReader& reader, const Json& cache,
-                                       const std::vector<std::string>& names) {
+std::vector<space::Parameter> read_parameters(const CacheReader& reader, const Json& cache,
+                                              const std::vector<std::string>& names) {
   const Json* const lists = member(cache, "tune_params");
-  std::vector<Parameter> parameters;
+  std::vector<space::Parameter> parameters;
   for (const std::string& name : names) {
     std::vector<Value> values;
     const Json* const list = lists && lists->is_object() ? member(*lists, name.c_str()) : nullptr;
@@ -159,7 +159,7 @@ std::vector<Parameter> read_parameters(const CacheReader& reader, const Json& ca
     if (values.empty())
       for (const auto& [key, entry] : cache.at("cache").items())
         if (const Json* const item = entry.is_object() ? member(entry, name.c_str()) : nullptr)
-          values.push_back(reader.value(*item, "entry '" + printable(key, 80) + "': " + name));
+          values.push_back(reader.value(*item, "entry '" + base::printable(key, 80) + "': " + name));
     if (values.empty()) reader.fail("the parameter " + name + " has no values, in tune_params or in an entry");
     parameters.push_back({name, unified_values(std::move(values)), true});
   }
@@ -179,11 +179,11 @@ void read_problem(const CacheReader& reader, const Json& cache, Bindings& proble
 
 std::string text_member(const Json& cache, const char* name) {
   const Json* const found = member(cache, name);
-  return found && found->is_string() ? printable(found->get<std::string>(), 200) : "";
+  return found && found->is_string() ? base::printable(found->get<std::string>(), 200) : "";
 }
 
-DeviceInfo read_device(const Json& cache) {
-  DeviceInfo device;
+device::DeviceInfo read_device(const Json& cache) {
+  device::DeviceInfo device;
   device.backend = "kernel-tuner";
   device.name = text_member(cache, "device_name");
   device.vendor = device.name.starts_with("NVIDIA") || device.name.starts_with("Tesla") ? "nvidia"
@@ -191,7 +191,8 @@ DeviceInfo read_device(const Json& cache) {
                                                                                         : "unknown";
   if (device.name.empty()) device.name = "unknown";
   device.arch = "unknown";
-  if (const auto known = product_of_device(device.name)) device.arch = known->arch, device.vendor = known->vendor;
+  if (const auto known = device::product_of_device(device.name))
+    device.arch = known->arch, device.vendor = known->vendor;
   return device;
 }
 
@@ -254,15 +255,15 @@ Recording read_kernel_tuner(const std::string& text, const std::string& name) {
   }
   const std::vector<std::string> names = parameter_names(reader, cache);
   if (cache.at("cache").empty()) throw Error(ErrorKind::nothing_valid, name + ": the cache has no entries");
-  std::vector<Parameter> parameters = read_parameters(reader, cache, names);
+  std::vector<space::Parameter> parameters = read_parameters(reader, cache, names);
   std::vector<RecordedRow> rows;
   std::set<std::vector<std::uint32_t>> seen;
   RecordingDamage damage, costs, repeats;
   for (const auto& [key, entry] : cache.at("cache").items()) {
-    const std::string where = "entry '" + printable(key, 120) + "'";
-    if (!entry.is_object()) reader.fail(where + ": expected an object, got " + printable(entry.dump(), 60));
+    const std::string where = "entry '" + base::printable(key, 120) + "'";
+    if (!entry.is_object()) reader.fail(where + ": expected an object, got " + base::printable(entry.dump(), 60));
     RecordedRow row;
-    for (const Parameter& parameter : parameters) {
+    for (const space::Parameter& parameter : parameters) {
       const Json* const item = member(entry, parameter.name.c_str());
       if (!item) reader.fail(where + " has no value for " + parameter.name + ": a cache of another space");
       const Value value = reader.value(*item, where + ": " + parameter.name);
@@ -297,4 +298,4 @@ Recording read_kernel_tuner(const std::string& text, const std::string& name) {
   return recording;
 }
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -5,7 +5,7 @@
 
 #include "core/replay/recording.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 
 /// Reads the text of a cache file (kernel_tuner.util.store_cache and kernel_tuner.cache; times and durations in ms).
 /// A file that Kernel Tuner was still writing has no closing braces, and maybe a torn last entry: the entry is dropped
@@ -22,4 +22,4 @@ namespace xtune {
 /// for a cache without entries.
 Recording read_kernel_tuner(const std::string& text, const std::string& name);
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -11,7 +11,7 @@
 #include "core/replay/records.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 namespace {
 
 namespace fs = std::filesystem;
@@ -23,7 +23,7 @@ bool holds_records(const fs::path& path, std::string_view text) {
   return name.ends_with(".jsonl") || name.ends_with(".jsonl.gz");
 }
 
-RecordSet records_below(const fs::path& folder) {
+record::RecordSet records_below(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
   const fs::path inner = folder / "records";
@@ -33,11 +33,11 @@ RecordSet records_below(const fs::path& folder) {
     std::error_code ignored;
     if (entry->path().extension() == ".jsonl" && entry->is_regular_file(ignored)) files.push_back(entry->path());
   }
-  if (error) throw Error(ErrorKind::io, printable(folder.string()) + ": cannot be listed: " + error.message());
+  if (error) throw Error(ErrorKind::io, base::printable(folder.string()) + ": cannot be listed: " + error.message());
   std::sort(files.begin(), files.end());
-  RecordSet all;
+  record::RecordSet all;
   for (const fs::path& file : files) {
-    RecordSet set = parse_records(printable(file.string()), read_file_gunzipped(file));
+    record::RecordSet set = record::parse_records(base::printable(file.string()), base::read_file_gunzipped(file));
     std::move(set.records.begin(), set.records.end(), std::back_inserter(all.records));
     std::move(set.warnings.begin(), set.warnings.end(), std::back_inserter(all.warnings));
   }
@@ -46,7 +46,8 @@ RecordSet records_below(const fs::path& folder) {
 
 void rank_by(Recording& recording, const std::string& ranking) {
   for (RecordedConfig& config : recording.configs)
-    if (config.outcome == Outcome::ok) config.time_ms = statistic(summarize(config.samples_ms), ranking);
+    if (config.outcome == Outcome::ok)
+      config.time_ms = measure::statistic(measure::summarize(config.samples_ms), ranking);
 }
 
 }  // namespace
@@ -55,20 +56,20 @@ std::string recording_name(const fs::path& path) {
   std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
   for (const std::string_view ending : {".gz", ".jsonl", ".json"})
     if (name.size() > ending.size() && name.ends_with(ending)) name.resize(name.size() - ending.size());
-  return printable(name);
+  return base::printable(name);
 }
 
 std::vector<Recording> read_recordings(const fs::path& path, const ReadOptions& options) {
-  const std::string name = printable(path.string());
+  const std::string name = base::printable(path.string());
   const std::string ranking = options.statistic.empty() ? "median" : options.statistic;
   std::error_code error;
   std::vector<Recording> recordings;
   if (fs::is_directory(path, error)) {
     recordings = recordings_of(records_below(path), name, ranking);
   } else {
-    const std::string text = read_file_gunzipped(path);
+    const std::string text = base::read_file_gunzipped(path);
     if (holds_records(path, text)) {
-      recordings = recordings_of(parse_records(name, text), name, ranking);
+      recordings = recordings_of(record::parse_records(name, text), name, ranking);
     } else {
       recordings.push_back(read_kernel_tuner(text, name));
       if (!options.statistic.empty()) rank_by(recordings.front(), ranking);
@@ -79,4 +80,4 @@ std::vector<Recording> read_recordings(const fs::path& path, const ReadOptions& 
   return recordings;
 }
 
-}  // namespace xtune
+}  // namespace xtune::replay

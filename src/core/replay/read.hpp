@@ -7,7 +7,7 @@
 
 #include "core/replay/recording.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 
 /// Which time ranks the configurations of a recording: "median", "min" or "mean" of the samples; empty: what the
 /// recording itself says (Kernel Tuner's "time"), else the median.
@@ -24,4 +24,4 @@ std::vector<Recording> read_recordings(const std::filesystem::path& path, const 
 /// The file's or folder's name without .json, .jsonl, .gz.
 std::string recording_name(const std::filesystem::path& path);
 
-}  // namespace xtune
+}  // namespace xtune::replay

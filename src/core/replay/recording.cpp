@@ -8,7 +8,7 @@
 
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 namespace {
 
 /// Whatever statistic ranks the configurations. Infinite where nothing is ok.
@@ -31,11 +31,11 @@ std::uint64_t Recording::valid() const noexcept {
       configs.begin(), configs.end(), [](const RecordedConfig& config) { return config.outcome == Outcome::ok; }));
 }
 
-Recording make_recording(std::vector<Parameter> parameters, std::vector<RecordedRow> rows) {
+Recording make_recording(std::vector<space::Parameter> parameters, std::vector<RecordedRow> rows) {
   if (rows.empty()) throw Error(ErrorKind::nothing_valid, "the recording holds no configuration");
   std::vector<std::vector<std::uint32_t>> values;
   for (const RecordedRow& row : rows) values.push_back(row.values);
-  Recording recording{{}, {}, {}, {}, {}, Space::listed(std::move(parameters), std::move(values)), {}, {}, {}};
+  Recording recording{{}, {}, {}, {}, {}, space::Space::listed(std::move(parameters), std::move(values)), {}, {}, {}};
   recording.configs.resize(rows.size());
   for (RecordedRow& row : rows) recording.configs[*recording.space.index_of(row.values)] = std::move(row.result);
   return recording;
@@ -75,9 +75,9 @@ std::optional<std::uint32_t> index_among(const std::vector<Value>& values, const
   return find(to_text(value));
 }
 
-std::vector<Observation> map_observations(const Recording& from, const Space& to) {
-  const std::vector<Parameter>& sources = from.space.parameters();
-  const std::vector<Parameter>& targets = to.parameters();
+std::vector<search::Observation> map_observations(const Recording& from, const space::Space& to) {
+  const std::vector<space::Parameter>& sources = from.space.parameters();
+  const std::vector<space::Parameter>& targets = to.parameters();
   std::vector<std::optional<std::size_t>> source_of(targets.size());
   std::set<std::string> shared;
   for (std::size_t i = 0; i < targets.size(); ++i)
@@ -88,7 +88,7 @@ std::vector<Observation> map_observations(const Recording& from, const Space& to
       }
   for (std::size_t i = 0; i < targets.size(); ++i)
     if (!source_of[i] && targets[i].values.size() > 1) return {};
-  for (const Parameter& source : sources)
+  for (const space::Parameter& source : sources)
     if (!shared.contains(source.name) && source.values.size() > 1) return {};
 
   std::vector<std::vector<std::optional<std::uint32_t>>> renumbered(targets.size());
@@ -96,7 +96,7 @@ std::vector<Observation> map_observations(const Recording& from, const Space& to
     if (source_of[i])
       for (const Value& value : sources[*source_of[i]].values)
         renumbered[i].push_back(index_among(targets[i].values, value));
-  std::vector<Observation> observations;
+  std::vector<search::Observation> observations;
   std::vector<std::uint32_t> digits(targets.size());
   for (std::uint64_t index = 0; index < from.space.size(); ++index) {
     const std::vector<std::uint32_t> values = from.space.value_indices(index);
@@ -114,7 +114,7 @@ std::vector<Observation> map_observations(const Recording& from, const Space& to
 }
 
 bool same_study(const Recording& a, const Recording& b) {
-  if (a.kernel != b.kernel || a.problem != b.problem || !may_be_same_hardware(a.device, b.device)) return false;
+  if (a.kernel != b.kernel || a.problem != b.problem || !device::may_be_same_hardware(a.device, b.device)) return false;
   if (!a.device.name.empty() && a.device.name != "unknown") return true;
   const double lowest = lowest_sample_ms(a);
   return a.valid() == b.valid() && std::abs(lowest - lowest_sample_ms(b)) <= 1e-4 * lowest;  // a copy may be rounded
@@ -130,7 +130,7 @@ Guides guides_for(const std::vector<Recording>& recordings, std::size_t target) 
                              ": it is of the same device and problem");
       continue;
     }
-    std::vector<Observation> known = map_observations(recordings[i], own.space);
+    std::vector<search::Observation> known = map_observations(recordings[i], own.space);
     if (!known.empty()) guides.sources.push_back({recordings[i].name, std::move(known)});
   }
   if (guides.sources.empty())
@@ -139,4 +139,4 @@ Guides guides_for(const std::vector<Recording>& recordings, std::size_t target) 
   return guides;
 }
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -11,7 +11,7 @@
 #include "core/space/space.hpp"
 #include "xtune/outcome.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 
 /// What came of one configuration when it was recorded.
 struct RecordedConfig {
@@ -36,8 +36,9 @@ struct Recording {
   std::string source;  ///< "Kernel Tuner" or "xtune"
   std::string kernel;
   Bindings problem;
-  DeviceInfo device;  ///< no facts where the recording tells none, and arch "unknown" where the name does not tell it
-  Space space;
+  device::DeviceInfo
+      device;  ///< no facts where the recording tells none, and arch "unknown" where the name does not tell it
+  space::Space space;
   std::vector<RecordedConfig> configs;  ///< by index of space
   RecordingDamage damage;
   std::vector<std::string> warnings;  ///< what was passed over in reading, and where
@@ -52,7 +53,7 @@ struct RecordedRow {
 };
 /// Makes recording.space and recording.configs of rows that differ from each other. Throws Error(nothing_valid) where
 /// there is none, and as Space::listed.
-Recording make_recording(std::vector<Parameter> parameters, std::vector<RecordedRow> rows);
+Recording make_recording(std::vector<space::Parameter> parameters, std::vector<RecordedRow> rows);
 
 /// Whether a kernel can have taken that long: from a nanosecond, which records round to, to some thirty years.
 bool is_time(double time_ms) noexcept;
@@ -69,7 +70,7 @@ std::optional<std::uint32_t> index_among(const std::vector<Value>& values, const
 /// What `from` tells of the configurations of `to`: by parameter names and values, whatever the order of either's
 /// parameters. Parameters of `to` alone must have one value, those of `from` alone are passed over when they have one;
 /// else the spaces have nothing in common and the result is empty.
-std::vector<Observation> map_observations(const Recording& from, const Space& to);
+std::vector<search::Observation> map_observations(const Recording& from, const space::Space& to);
 
 /// Whether both were recorded on the same device for the same problem, so that one would give the other's optimum away.
 /// Devices without a name (Kernel Tuner tells none for HIP) are the same where as many
@@ -77,7 +78,7 @@ std::vector<Observation> map_observations(const Recording& from, const Space& to
 bool same_study(const Recording& a, const Recording& b);
 
 struct Guides {
-  std::vector<Source> sources;
+  std::vector<search::Source> sources;
   std::vector<std::string> notes;  ///< what is left out, or that there is nothing
 };
 /// What the other recordings of the same kernel tell of recordings[target], one source a recording, as times of
@@ -85,4 +86,4 @@ struct Guides {
 /// own device and problem.
 Guides guides_for(const std::vector<Recording>& recordings, std::size_t target);
 
-}  // namespace xtune
+}  // namespace xtune::replay

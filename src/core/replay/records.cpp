@@ -12,11 +12,11 @@
 #include "core/record/record_json.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 namespace {
 
 struct Group {
-  std::vector<const Record*> records;
+  std::vector<const record::Record*> records;
   std::uint64_t other_space = 0;
 };
 
@@ -34,14 +34,14 @@ std::vector<std::string> names_of(const Bindings& config) {
   return names;
 }
 
-std::string group_key(const Record& record) {
-  const DeviceInfo& device = record.device;
+std::string group_key(const record::Record& record) {
+  const device::DeviceInfo& device = record.device;
   return nlohmann::json{record.kernel, device.backend,       device.arch,
-                        device.name,   device.compute_units, to_json(record.problem).dump()}
+                        device.name,   device.compute_units, record::to_json(record.problem).dump()}
       .dump();
 }
 
-RecordedConfig result_of(const Record& record, const std::string& ranking, RecordingDamage& damage) {
+RecordedConfig result_of(const record::Record& record, const std::string& ranking, RecordingDamage& damage) {
   RecordedConfig result;
   result.outcome = record.outcome;
   result.stage = record.stage;
@@ -54,11 +54,11 @@ RecordedConfig result_of(const Record& record, const std::string& ranking, Recor
   const bool sound =
       !record.samples_ms.empty() && std::all_of(record.samples_ms.begin(), record.samples_ms.end(), is_time);
   if (sound) {
-    result.time_ms = statistic(summarize(record.samples_ms), ranking);
+    result.time_ms = measure::statistic(measure::summarize(record.samples_ms), ranking);
   } else {
     const std::string why =
         record.samples_ms.empty() ? "it has no samples" : "a sample is no time that a kernel can have taken";
-    if (damage.count++ == 0) damage.first = "record of " + to_json(record.config).dump() + ": " + why;
+    if (damage.count++ == 0) damage.first = "record of " + record::to_json(record.config).dump() + ": " + why;
     result.outcome = Outcome::launch_failed;
     result.stage = "measure";
     result.message = "the recording is damaged here: " + why;
@@ -68,26 +68,26 @@ RecordedConfig result_of(const Record& record, const std::string& ranking, Recor
 }
 
 /// The newest full measurement wins; a pruned record counts only where there is no other.
-bool supersedes(const Record& record, const Record& other) {
+bool supersedes(const record::Record& record, const record::Record& other) {
   const bool pruned = record.outcome == Outcome::pruned, other_pruned = other.outcome == Outcome::pruned;
   if (pruned != other_pruned) return other_pruned;
   return record.unix_time_ms >= other.unix_time_ms;
 }
 
 Recording recording_of(const Group& group, const std::string& ranking) {
-  const Record& first = *group.records.front();
-  std::vector<Parameter> parameters;
+  const record::Record& first = *group.records.front();
+  std::vector<space::Parameter> parameters;
   for (const auto& [name, value] : first.config) {
     std::vector<Value> values;
-    for (const Record* record : group.records) values.push_back(record->config.find(name)->second);
+    for (const record::Record* record : group.records) values.push_back(record->config.find(name)->second);
     parameters.push_back({name, unified_values(std::move(values)), true});
   }
-  std::map<std::vector<std::uint32_t>, const Record*> newest;
-  for (const Record* record : group.records) {
+  std::map<std::vector<std::uint32_t>, const record::Record*> newest;
+  for (const record::Record* record : group.records) {
     std::vector<std::uint32_t> row;
-    for (const Parameter& parameter : parameters)
+    for (const space::Parameter& parameter : parameters)
       row.push_back(*index_among(parameter.values, record->config.find(parameter.name)->second));
-    const Record*& slot = newest[row];
+    const record::Record*& slot = newest[row];
     if (!slot || supersedes(*record, *slot)) slot = record;
   }
   RecordingDamage damage;
@@ -104,12 +104,12 @@ Recording recording_of(const Group& group, const std::string& ranking) {
 
 }  // namespace
 
-std::vector<Recording> recordings_of(RecordSet set, const std::string& name, const std::string& ranking) {
+std::vector<Recording> recordings_of(record::RecordSet set, const std::string& name, const std::string& ranking) {
   std::vector<std::string> order;
   std::map<std::string, Group> groups;
   std::uint64_t replayed = 0;
-  for (const Record& record : set.records) {
-    if (!is_first(record)) continue;  // a search meets a configuration once
+  for (const record::Record& record : set.records) {
+    if (!record::is_first(record)) continue;  // a search meets a configuration once
     if (record.device.backend == "replay") {
       ++replayed;
       continue;
@@ -146,4 +146,4 @@ std::vector<Recording> recordings_of(RecordSet set, const std::string& name, con
   return recordings;
 }
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -7,12 +7,12 @@
 #include "core/record/record_log.hpp"
 #include "core/replay/recording.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 
 /// One recording for each kernel, problem and device among the records, in the order of their first record; of one
 /// configuration the newest full measurement counts. Records that a replay made are passed over, so are records whose
 /// parameters are not those of the recording's first, each with a warning. statistic: "median", "min" or "mean" of the
 /// samples, which ranks configurations. name: the file or folder, for messages and the recordings' names.
-std::vector<Recording> recordings_of(RecordSet set, const std::string& name, const std::string& statistic);
+std::vector<Recording> recordings_of(record::RecordSet set, const std::string& name, const std::string& statistic);
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -15,7 +15,7 @@
 #include "core/replay/trial.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 namespace {
 
 /// What one trial leaves behind.
@@ -100,16 +100,16 @@ class Scorer {
   /// Recordings of equal size would share a repeat's random order, and their mean its luck, if their names did not
   /// count.
   std::uint64_t seed_of(const Recording& recording, std::size_t repeat) const {
-    const std::uint64_t name = std::stoull(sha256(recording.name).substr(0, 16), nullptr, 16);
-    return mix64(options_.seed ^ mix64(repeat ^ name));
+    const std::uint64_t name = std::stoull(base::sha256(recording.name).substr(0, 16), nullptr, 16);
+    return base::mix64(options_.seed ^ base::mix64(repeat ^ name));
   }
 
   /// The one place where strategies are made for trials.
-  std::unique_ptr<Strategy> make(const std::string& name, const Recording& recording, std::size_t repeat,
-                                 std::uint64_t evals) const {
-    StrategyOptions options{recording.space, seed_of(recording, repeat), evals};
+  std::unique_ptr<search::Strategy> make(const std::string& name, const Recording& recording, std::size_t repeat,
+                                         std::uint64_t evals) const {
+    search::StrategyOptions options{recording.space, seed_of(recording, repeat), evals};
     if (options_.transfer) options.sources = guides_[static_cast<std::size_t>(&recording - recordings_.data())];
-    return make_strategy(name, std::move(options));
+    return search::make_strategy(name, std::move(options));
   }
 
   TrialResult run(const std::string& name, std::size_t space, std::size_t repeat) const {
@@ -167,7 +167,7 @@ class Scorer {
   const std::vector<Recording>& recordings_;
   const ScoreOptions& options_;
   std::vector<double> optima_;
-  std::vector<std::vector<Source>> guides_;  ///< of each recording, where they are wanted
+  std::vector<std::vector<search::Source>> guides_;  ///< of each recording, where they are wanted
   std::vector<std::optional<AggregateProblem>> problems_;
 };
 
@@ -199,4 +199,4 @@ std::vector<double> random_expectation(const Recording& recording, const std::ve
   return found;
 }
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -9,7 +9,7 @@
 
 #include "core/replay/recording.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 
 struct ScoreOptions {
   std::vector<std::string> strategies;
@@ -48,4 +48,4 @@ std::vector<StrategyScore> score_strategies(const std::vector<Recording>& record
 /// evals, by the hypergeometric distribution of the best rank drawn.
 std::vector<double> random_expectation(const Recording& recording, const std::vector<std::uint64_t>& evals);
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-namespace xtune {
+namespace xtune::replay {
 namespace {
 
 struct Cursor {
@@ -64,4 +64,4 @@ std::optional<std::int64_t> unix_time_ms_of(std::string_view text) noexcept {
   return (((days * 24 + hour) * 60 + minute - offset_min) * 60 + second) * 1000 + ms;
 }
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -5,10 +5,10 @@
 #include <optional>
 #include <string_view>
 
-namespace xtune {
+namespace xtune::replay {
 
 /// "2023-12-22 13:17:23.719843+00:00" (also with T; fraction and offset may be missing, no offset is UTC) in
 /// milliseconds since 1970. nullopt: it is none.
 std::optional<std::int64_t> unix_time_ms_of(std::string_view text) noexcept;
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -5,9 +5,9 @@
 #include <limits>
 #include <stdexcept>
 
-namespace xtune {
+namespace xtune::replay {
 
-std::vector<TrialStep> run_trial(const Recording& recording, Strategy& strategy, const TrialLimits& limits) {
+std::vector<TrialStep> run_trial(const Recording& recording, search::Strategy& strategy, const TrialLimits& limits) {
   std::vector<bool> tried(recording.space.size());
   std::vector<TrialStep> steps;
   TrialStep now{std::numeric_limits<double>::infinity(), 0};
@@ -27,4 +27,4 @@ std::vector<TrialStep> run_trial(const Recording& recording, Strategy& strategy,
   return steps;
 }
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -6,7 +6,7 @@
 
 #include "core/replay/recording.hpp"
 
-namespace xtune {
+namespace xtune::replay {
 
 /// After each evaluation, in order. A failed configuration is an evaluation too.
 struct TrialStep {
@@ -22,6 +22,6 @@ struct TrialLimits {
 /// Asks for one configuration at a time and answers from the recording. Ends at a limit, or when the strategy proposes
 /// nothing more. A strategy that breaks its contract (an index beyond the space, one proposed before) throws
 /// std::logic_error.
-std::vector<TrialStep> run_trial(const Recording& recording, Strategy& strategy, const TrialLimits& limits);
+std::vector<TrialStep> run_trial(const Recording& recording, search::Strategy& strategy, const TrialLimits& limits);
 
-}  // namespace xtune
+}  // namespace xtune::replay

@@ -6,16 +6,18 @@
 #include "base/hash.hpp"
 #include "core/resolve/resolve_state.hpp"
 
-namespace xtune {
+namespace xtune::resolve {
 namespace {
 
-std::string part_text(const std::string& name, const std::string& value) { return canonical_list({name, value}); }
+std::string part_text(const std::string& name, const std::string& value) {
+  return build::canonical_list({name, value});
+}
 
 }  // namespace
 
 MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(resolver) {
   const CandidateResolver::State& state = *resolver.state_;
-  const std::vector<Parameter>& parameters = state.space.parameters();
+  const std::vector<space::Parameter>& parameters = state.space.parameters();
   const bool is_program = state.spec.process != nullptr;
   std::vector<bool> in_templates(parameters.size(), is_program);
   add_named({state.entry}, in_templates);
@@ -32,11 +34,11 @@ MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(
   set(artifact_, in_artifact), set(runtime_, at_runtime), set(scalars_, in_scalars), set(launch_, in_launch);
 }
 
-void MeasurementKeys::add_named(const std::vector<CompiledText>& texts, std::vector<bool>& used) const {
-  const std::vector<Parameter>& parameters = resolver_.state_->space.parameters();
-  for (const CompiledText& text : texts)
-    for (const CompiledText::Part& part : text.parts())
-      for (const Expression& expression : part.expression)
+void MeasurementKeys::add_named(const std::vector<spec::CompiledText>& texts, std::vector<bool>& used) const {
+  const std::vector<space::Parameter>& parameters = resolver_.state_->space.parameters();
+  for (const spec::CompiledText& text : texts)
+    for (const spec::CompiledText::Part& part : text.parts())
+      for (const space::Expression& expression : part.expression)
         for (const std::string& name : expression.names())
           for (std::size_t i = 0; i < parameters.size(); ++i)
             if (parameters[i].name == name) used[i] = true;
@@ -47,7 +49,7 @@ void MeasurementKeys::set(Piece& piece, const std::vector<bool>& used) {
     if (used[i]) piece.parameters.push_back(i);
 }
 
-const std::string& MeasurementKeys::text_of(Piece& piece, const Config& config,
+const std::string& MeasurementKeys::text_of(Piece& piece, const space::Config& config,
                                             const std::function<std::string()>& make) {
   const auto value_of = [&](std::size_t parameter) -> const Value& { return config[parameter]; };
   if (piece.known && std::ranges::equal(piece.parameters, piece.values, {}, value_of)) return piece.text;
@@ -59,11 +61,11 @@ const std::string& MeasurementKeys::text_of(Piece& piece, const Config& config,
   return piece.text;
 }
 
-Sha256 MeasurementKeys::of(const Config& config) {
+base::Sha256 MeasurementKeys::of(const space::Config& config) {
   const CandidateResolver::State& state = *resolver_.state_;
   const std::string& artifact = text_of(artifact_, config, [&] { return artifact_key(config); });
   if (end_.empty()) {
-    const KeyParts parts = resolver_.measurement_key_parts(config, artifact);
+    const build::KeyParts parts = resolver_.measurement_key_parts(config, artifact);
     for (std::size_t i = 4; i < parts.size(); ++i) end_ += ',' + part_text(parts[i].first, parts[i].second);
     end_ += ']';
   }
@@ -74,14 +76,15 @@ Sha256 MeasurementKeys::of(const Config& config) {
   buffer_ += ',';
   buffer_ += text_of(launch_, config, [&] { return part_text("launch", resolver_.launch_part(config)); });
   buffer_ += end_;
-  return sha256_bytes(buffer_);
+  return base::sha256_bytes(buffer_);
 }
 
-std::string MeasurementKeys::artifact_key(const Config& config) {
+std::string MeasurementKeys::artifact_key(const space::Config& config) {
   if (!before_defines_.empty()) return defines_key(config);
   CandidateResolver::State& state = *resolver_.state_;
-  const CompileRequest request = resolver_.compile_request(config);
-  const KeyParts parts = artifact_key_parts(request, state.device.backend, state.toolchain, state.read(request).digest);
+  const build::CompileRequest request = resolver_.compile_request(config);
+  const build::KeyParts parts =
+      build::artifact_key_parts(request, state.device.backend, state.toolchain, state.read(request).digest);
   // Where what is included depends on definitions, so does the source's digest.
   if (defines_only_ && state.computing.empty() && parts.size() == 8 && parts[6].first == "defines") {
     for (std::size_t i = 0; i < 6; ++i) before_defines_ += (i ? "," : "[") + part_text(parts[i].first, parts[i].second);
@@ -89,16 +92,16 @@ std::string MeasurementKeys::artifact_key(const Config& config) {
     const auto fixed = request.defines.end() - static_cast<std::ptrdiff_t>(state.defines.size());
     fixed_defines_.assign(fixed, request.defines.end());
   }
-  return key_of(parts);
+  return build::key_of(parts);
 }
 
-std::string MeasurementKeys::defines_key(const Config& config) {
-  const std::vector<Parameter>& parameters = resolver_.state_->space.parameters();
+std::string MeasurementKeys::defines_key(const space::Config& config) {
+  const std::vector<space::Parameter>& parameters = resolver_.state_->space.parameters();
   std::vector<std::string> defines;
   for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (parameters[i].compile_time) defines.push_back(parameters[i].name + "=" + to_define(config[i]));
+    if (parameters[i].compile_time) defines.push_back(parameters[i].name + "=" + space::to_define(config[i]));
   for (const auto& [name, value] : fixed_defines_) defines.push_back(name + "=" + value);
-  return sha256(before_defines_ + ',' + part_text("defines", canonical_list(defines)) + after_defines_);
+  return base::sha256(before_defines_ + ',' + part_text("defines", build::canonical_list(defines)) + after_defines_);
 }
 
-}  // namespace xtune
+}  // namespace xtune::resolve

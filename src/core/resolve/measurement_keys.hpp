@@ -11,9 +11,11 @@
 #include "base/hash.hpp"
 #include "core/resolve/resolve.hpp"
 
-namespace xtune {
-
+namespace xtune::spec {
 class CompiledText;
+}  // namespace xtune::spec
+
+namespace xtune::resolve {
 
 /// What key_of says of a resolver's measurement_key_parts. What the values that differ from the configuration before
 /// have no part in is not worked out again, so that a million keys take about a second. For one thread; resolver
@@ -22,7 +24,7 @@ class MeasurementKeys {
  public:
   explicit MeasurementKeys(const CandidateResolver& resolver);
   /// The hash that the key is, as bytes.
-  Sha256 of(const Config& config);
+  base::Sha256 of(const space::Config& config);
 
  private:
   /// A text, and the parameters that have a part in it.
@@ -32,11 +34,11 @@ class MeasurementKeys {
     std::string text = {};
     bool known = false;
   };
-  void add_named(const std::vector<CompiledText>& texts, std::vector<bool>& used) const;
+  void add_named(const std::vector<spec::CompiledText>& texts, std::vector<bool>& used) const;
   static void set(Piece& piece, const std::vector<bool>& used);
-  const std::string& text_of(Piece& piece, const Config& config, const std::function<std::string()>& make);
-  std::string artifact_key(const Config& config);
-  std::string defines_key(const Config& config);
+  const std::string& text_of(Piece& piece, const space::Config& config, const std::function<std::string()>& make);
+  std::string artifact_key(const space::Config& config);
+  std::string defines_key(const space::Config& config);
 
   const CandidateResolver& resolver_;
   bool defines_only_ = false;  ///< of an artifact's key nothing but values of parameters in its definitions changes
@@ -48,4 +50,4 @@ class MeasurementKeys {
   std::string buffer_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::resolve

@@ -15,37 +15,38 @@
 #include "core/resolve/resolve_state.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::resolve {
 
 namespace {
 
 /// Of a file that the bench worker reads later.
-std::string short_file_digest(const std::filesystem::path& path, KeyedFiles& files) {
-  key_file(path, files);
+std::string short_file_digest(const std::filesystem::path& path, build::KeyedFiles& files) {
+  build::key_file(path, files);
   return "sha256:" + files.files.back().sha256.substr(0, 32);
 }
 
 // The manifest of a program's sources is read already: what is left are files that its options force in, and others
 // that its words name.
-SourceClosure program_closure(const CompileRequest& request, const std::vector<NamedFile>& named) {
-  const IncludeOptions extra = include_options(request.options);
-  CompileRequest whole;
+build::SourceClosure program_closure(const build::CompileRequest& request, const std::vector<build::NamedFile>& named) {
+  const build::IncludeOptions extra = build::include_options(request.options);
+  build::CompileRequest whole;
   whole.source_name = request.source_name;
   whole.source = request.source;
   whole.include_dirs = request.include_dirs;
   whole.include_dirs.insert(whole.include_dirs.end(), extra.folders.begin(), extra.folders.end());
   for (const std::string& file : extra.forced) whole.source += "\n#include \"" + file + "\"\n";
-  SourceClosure closure = source_closure(whole);
+  build::SourceClosure closure = build::source_closure(whole);
   std::set<std::filesystem::path> known;
   std::error_code failed;
-  for (const KeyedFile& file : closure.keyed.files) known.insert(std::filesystem::weakly_canonical(file.path, failed));
+  for (const build::KeyedFile& file : closure.keyed.files)
+    known.insert(std::filesystem::weakly_canonical(file.path, failed));
   std::vector<std::string> lines;
-  for (const NamedFile& file : named) {
+  for (const build::NamedFile& file : named) {
     if (!known.insert(std::filesystem::weakly_canonical(file.path, failed)).second) continue;
-    key_file(file.path, closure.keyed);
+    build::key_file(file.path, closure.keyed);
     lines.push_back("named file " + closure.keyed.files.back().sha256);
   }
-  if (!lines.empty()) closure.canonical_text += canonical_list(lines);
+  if (!lines.empty()) closure.canonical_text += build::canonical_list(lines);
   return closure;
 }
 
@@ -57,12 +58,12 @@ std::string typed_text(const Value& value) {
 std::string key_text(const Bindings& bindings) {
   std::vector<std::string> items;
   for (const auto& [name, value] : bindings) items.push_back(name + "=" + typed_text(value));
-  return canonical_list(items);
+  return build::canonical_list(items);
 }
 
-std::vector<std::string> texts_of(const std::vector<Text>& texts) {
+std::vector<std::string> texts_of(const std::vector<spec::Text>& texts) {
   std::vector<std::string> result;
-  for (const Text& text : texts) result.push_back(text.text);
+  for (const spec::Text& text : texts) result.push_back(text.text);
   return result;
 }
 
@@ -71,63 +72,66 @@ std::string extents_text(const std::array<std::uint32_t, 3>& extents) {
 }
 
 /// With each buffer's place among all arguments, which says where the scalars are.
-std::string buffers_text(const std::vector<ArgSpec>& arguments, const std::vector<ArgumentLayout>& layouts,
-                         KeyedFiles& files) {
+std::string buffers_text(const std::vector<spec::ArgSpec>& arguments,
+                         const std::vector<validate::ArgumentLayout>& layouts, build::KeyedFiles& files) {
   const auto place_of = [&](const std::string& name) {
-    return std::find_if(arguments.begin(), arguments.end(), [&](const ArgSpec& a) { return a.name == name; }) -
+    return std::find_if(arguments.begin(), arguments.end(), [&](const spec::ArgSpec& a) { return a.name == name; }) -
            arguments.begin();
   };
   std::vector<std::string> items;
-  for (const ArgumentLayout& layout : layouts)
-    items.push_back(fmt::format("{}: {} {} {} {}", place_of(layout.name), layout.name, to_word(layout.role),
-                                describe(layout.dtype, layout.shape),
-                                layout.file.empty() ? to_word(layout.fill) : short_file_digest(layout.file, files)));
-  return canonical_list(items);
+  for (const validate::ArgumentLayout& layout : layouts)
+    items.push_back(
+        fmt::format("{}: {} {} {} {}", place_of(layout.name), layout.name, spec::to_word(layout.role),
+                    validate::describe(layout.dtype, layout.shape),
+                    layout.file.empty() ? spec::to_word(layout.fill) : short_file_digest(layout.file, files)));
+  return build::canonical_list(items);
 }
 
 // Samples are kept raw, so the statistic that ranks them is no part of how they were taken.
-std::string protocol_text(const MeasureSpec& measure) {
-  const char* flush = measure.flush == Flush::l2 ? "l2" : measure.flush == Flush::rotate ? "rotate" : "none";
+std::string protocol_text(const spec::MeasureSpec& measure) {
+  const char* flush = measure.flush == spec::Flush::l2       ? "l2"
+                      : measure.flush == spec::Flush::rotate ? "rotate"
+                                                             : "none";
   return fmt::format("2: warmup {} rep {}..{} time_ms {}..{} noise {} timeout_s {} flush {}{}", measure.warmup,
                      measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise,
                      measure.timeout_s, flush,
                      measure.energy_ms > 0 ? fmt::format(" energy_ms {}", measure.energy_ms) : "");
 }
 
-std::string reference_text(const Spec& spec, const std::string& source_digest, const std::string& command_text,
-                           KeyedFiles& files) {
-  const ReferenceSpec& reference = spec.validate.reference;
+std::string reference_text(const spec::Spec& spec, const std::string& source_digest, const std::string& command_text,
+                           build::KeyedFiles& files) {
+  const spec::ReferenceSpec& reference = spec.validate.reference;
   switch (reference.kind) {
-    case ReferenceSpec::Kind::none:
+    case spec::ReferenceSpec::Kind::none:
       return "none";
-    case ReferenceSpec::Kind::kernel: {
+    case spec::ReferenceSpec::Kind::kernel: {
       std::string text = fmt::format("kernel {} {} options {}", reference.name, source_digest,
-                                     canonical_list(texts_of(reference.options)));
+                                     build::canonical_list(texts_of(reference.options)));
       if (reference.launch)
-        text += fmt::format(" grid {} block {} shared '{}'", canonical_list(texts_of(reference.launch->grid)),
-                            canonical_list(texts_of(reference.launch->block)),
+        text += fmt::format(" grid {} block {} shared '{}'", build::canonical_list(texts_of(reference.launch->grid)),
+                            build::canonical_list(texts_of(reference.launch->block)),
                             reference.launch->shared ? reference.launch->shared->text : "");
       if (reference.launch && !reference.launch->cluster.empty())
-        text += " cluster " + canonical_list(texts_of(reference.launch->cluster));
+        text += " cluster " + build::canonical_list(texts_of(reference.launch->cluster));
       return text;
     }
-    case ReferenceSpec::Kind::builtin: {
+    case spec::ReferenceSpec::Kind::builtin: {
       std::vector<std::string> items;
       for (const auto& [role, text] : reference.bindings) items.push_back(role + "=" + text.text);
-      return fmt::format("builtin {} {} {}", reference.name, reference.output, canonical_list(items));
+      return fmt::format("builtin {} {} {}", reference.name, reference.output, build::canonical_list(items));
     }
-    case ReferenceSpec::Kind::file:
+    case spec::ReferenceSpec::Kind::file:
       return fmt::format("file {} {}", reference.output, short_file_digest(reference.file, files));
-    case ReferenceSpec::Kind::command:
+    case spec::ReferenceSpec::Kind::command:
       return command_text;
-    case ReferenceSpec::Kind::given:
+    case spec::ReferenceSpec::Kind::given:
       return "given " + reference.digest;
   }
   return "unknown";
 }
 
 // "auto 1": the first version of the formula in tolerance.hpp.
-std::string tolerance_text(const std::vector<std::pair<std::string, ToleranceRule>>& rules) {
+std::string tolerance_text(const std::vector<std::pair<std::string, validate::ToleranceRule>>& rules) {
   const auto bound = [](const std::optional<double>& given) { return given ? fmt::format("{}", *given) : "auto 1"; };
   std::string text;
   for (const auto& [output, rule] : rules) {
@@ -143,11 +147,11 @@ std::string tolerance_text(const std::vector<std::pair<std::string, ToleranceRul
 
 /// What decides which functions a kernel's calls lead to, where it runs in a process of the system; empty: nothing is
 /// set that could.
-std::string loader_text(bool has_openmp, KeyedFiles& files) {
+std::string loader_text(bool has_openmp, build::KeyedFiles& files) {
   std::vector<std::string> items;
-  std::vector<VariableReader> readers{VariableReader::loader};
-  if (has_openmp) readers.push_back(VariableReader::threads);
-  for (const auto& [name, value] : set_variables(readers)) {
+  std::vector<build::VariableReader> readers{build::VariableReader::loader};
+  if (has_openmp) readers.push_back(build::VariableReader::threads);
+  for (const auto& [name, value] : build::set_variables(readers)) {
     if (value.empty()) continue;
     items.push_back(name + "=" + value);
     if (name != "LD_PRELOAD") continue;
@@ -160,13 +164,13 @@ std::string loader_text(bool has_openmp, KeyedFiles& files) {
       begin = end + 1;
     }
   }
-  return items.empty() ? "" : canonical_list(items);
+  return items.empty() ? "" : build::canonical_list(items);
 }
 
 /// Whether OpenMP's runtime may read the environment: an option asks for OpenMP, or Kokkos, which may be built on it.
-bool uses_openmp(const Spec& spec, const DeviceInfo& device) {
+bool uses_openmp(const spec::Spec& spec, const device::DeviceInfo& device) {
   if (spec.for_kokkos()) return true;
-  const auto asks = [](const Text& option) { return option.text.find("openmp") != std::string::npos; };
+  const auto asks = [](const spec::Text& option) { return option.text.find("openmp") != std::string::npos; };
   const auto own = spec.kernel.backend_options.find(device.backend);
   return std::any_of(spec.kernel.options.begin(), spec.kernel.options.end(), asks) ||
          (own != spec.kernel.backend_options.end() && std::any_of(own->second.begin(), own->second.end(), asks));
@@ -176,40 +180,41 @@ bool uses_openmp(const Spec& spec, const DeviceInfo& device) {
 std::string definitions_of(const std::set<std::string>& names, const std::vector<std::string>& macros) {
   std::string text;
   for (const std::string& macro : macros)
-    if (names.contains(any_name) || names.contains(macro.substr(0, macro.find_first_of(" (")))) text += "\n" + macro;
+    if (names.contains(build::any_name) || names.contains(macro.substr(0, macro.find_first_of(" ("))))
+      text += "\n" + macro;
   return text;
 }
 
-bool has_compiler(const DeviceInfo& device, CompilerKind kind) {
-  const BackendFacts* const facts = find_backend_facts(device.backend);
-  return facts && facts->compiler == kind && facts->source != SourceKind::program;
+bool has_compiler(const device::DeviceInfo& device, device::CompilerKind kind) {
+  const device::BackendFacts* const facts = device::find_backend_facts(device.backend);
+  return facts && facts->compiler == kind && facts->source != device::SourceKind::program;
 }
 
 /// Folders that the compiler searches though nobody names them.
-std::vector<std::string> system_dirs(const DeviceInfo& device) {
+std::vector<std::string> system_dirs(const device::DeviceInfo& device) {
   const bool searched =
-      has_compiler(device, CompilerKind::program) || has_compiler(device, CompilerKind::clang_library);
-  return searched ? shared_header_folders() : std::vector<std::string>();
+      has_compiler(device, device::CompilerKind::program) || has_compiler(device, device::CompilerKind::clang_library);
+  return searched ? build::shared_header_folders() : std::vector<std::string>();
 }
 
 }  // namespace
 
 std::string problem_part(const Bindings& problem) { return key_text(problem); }
 
-std::string device_part(const DeviceInfo& device) {
-  return canonical_list(
+std::string device_part(const device::DeviceInfo& device) {
+  return build::canonical_list(
       {device.backend, device.vendor, device.arch, device.name, std::to_string(device.compute_units)});
 }
 
-std::string cpu_quota_part(const DeviceInfo& device) {
-  if (!is_cpu(device) || device.cpu_quota_milli <= 0) return {};
+std::string cpu_quota_part(const device::DeviceInfo& device) {
+  if (!device::is_cpu(device) || device.cpu_quota_milli <= 0) return {};
   return fmt::format("{:g}", static_cast<double>(device.cpu_quota_milli) / 1000);
 }
 
-CandidateResolver::State::ReadSource CandidateResolver::State::read(const CompileRequest& request) {
-  const IncludeOptions paths = include_options(request.options);
+CandidateResolver::State::ReadSource CandidateResolver::State::read(const build::CompileRequest& request) {
+  const build::IncludeOptions paths = build::include_options(request.options);
   std::string id = request.source_name + "\n";
-  for (const auto& each : {paths.folders, paths.quoted, paths.forced}) id += canonical_list(each);
+  for (const auto& each : {paths.folders, paths.quoted, paths.forced}) id += build::canonical_list(each);
   // Any option may name a file.
   if (!spec.process)
     for (const std::string& option : request.options)
@@ -218,50 +223,52 @@ CandidateResolver::State::ReadSource CandidateResolver::State::read(const Compil
   std::vector<std::string> macros = paths.macros;
   for (const auto& [name, value] : request.defines) macros.push_back(name + " " + value);
   const std::lock_guard lock(mutex);
-  std::vector<NamedFile> named;
+  std::vector<build::NamedFile> named;
   if (spec.process)
     named = files_of_call(request.options, *spec.process, [this](const auto& path) { return was_there(path); });
-  for (const NamedFile& file : named) id += "\n" + file.path.string();
+  for (const build::NamedFile& file : named) id += "\n" + file.path.string();
   const auto whole_id = [&] {
     const auto names = computing.find(id);
     return names == computing.end() ? id : id + definitions_of(names->second, macros);
   };
   if (const auto known = read_sources.find(whole_id()); known != read_sources.end()) return known->second;
-  SourceClosure closure =
-      spec.process
-          ? program_closure(request, named)
-          : compile_closure(request, {system_dirs(device), has_compiler(device, CompilerKind::program)}, scanned);
-  ReadSource found{sha256(closure.canonical_text), std::make_shared<const KeyedFiles>(std::move(closure.keyed))};
+  build::SourceClosure closure =
+      spec.process ? program_closure(request, named)
+                   : build::compile_closure(
+                         request, {system_dirs(device), has_compiler(device, device::CompilerKind::program)}, scanned);
+  ReadSource found{base::sha256(closure.canonical_text),
+                   std::make_shared<const build::KeyedFiles>(std::move(closure.keyed))};
   // A definition may lead to names that decided nothing before: what is found then counts for those as well.
   if (closure.computes) computing[id].merge(closure.computed_by);
   return read_sources[whole_id()] = std::move(found);
 }
 
-CompileRequest CandidateResolver::State::keyed(CompileRequest request) {
+build::CompileRequest CandidateResolver::State::keyed(build::CompileRequest request) {
   request.files = read(request).files;
   // A program's build is known by its spec, which no worker has.
   if (spec.process) {
-    KeyedFiles all = *program_files;
+    build::KeyedFiles all = *program_files;
     all.add(*request.files);
-    request.files = std::make_shared<const KeyedFiles>(std::move(all));
+    request.files = std::make_shared<const build::KeyedFiles>(std::move(all));
   } else {
     request.toolchain = toolchain;
   }
   return request;
 }
 
-std::string CandidateResolver::artifact_key(const CompileRequest& request) const {
-  return key_of(artifact_key_parts(request, state_->device.backend, state_->toolchain, state_->read(request).digest));
+std::string CandidateResolver::artifact_key(const build::CompileRequest& request) const {
+  return build::key_of(
+      build::artifact_key_parts(request, state_->device.backend, state_->toolchain, state_->read(request).digest));
 }
 
-std::string CandidateResolver::reference_artifact_key(const CompileRequest& request) const {
+std::string CandidateResolver::reference_artifact_key(const build::CompileRequest& request) const {
   return artifact_key(request);
 }
 
 void CandidateResolver::throw_if_data_changed() const {
   const std::lock_guard lock(state_->mutex);
   try {
-    settle(state_->data_files);
+    build::settle(state_->data_files);
   } catch (const Error& error) {
     if (!state_->spec.process || error.kind() != ErrorKind::io) throw;
     throw Error(error.kind(), std::string(error.what()) +
@@ -270,65 +277,66 @@ void CandidateResolver::throw_if_data_changed() const {
   }
 }
 
-std::string CandidateResolver::State::runtime_part(const Config& config) const {
+std::string CandidateResolver::State::runtime_part(const space::Config& config) const {
   Bindings launch_only;
-  const std::vector<Parameter>& parameters = space.parameters();
+  const std::vector<space::Parameter>& parameters = space.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (!parameters[i].compile_time) launch_only.emplace(parameters[i].name, config.at(i));
   return key_text(launch_only);
 }
 
-std::string CandidateResolver::State::scalars_part(const Config& config) const {
-  const Lookup names = lookup(config);
+std::string CandidateResolver::State::scalars_part(const space::Config& config) const {
+  const space::Lookup names = lookup(config);
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < scalar_args.size(); ++i) {
-    const ArgSpec& argument = *scalar_args[i];
+    const spec::ArgSpec& argument = *scalar_args[i];
     std::string value;
     try {
-      value =
-          valued(scalar_values[i], config, [&](const CompiledText& text) { return typed_text(text.evaluate(names)); });
+      value = valued(scalar_values[i], config,
+                     [&](const spec::CompiledText& text) { return typed_text(text.evaluate(names)); });
     } catch (const NoValue& failure) {
       value = "(" + failure.complaint + ")";
     }
     texts.push_back(fmt::format("{} {} {}", argument.name, to_string(argument.dtype), value));
   }
-  return canonical_list(texts);
+  return build::canonical_list(texts);
 }
 
-std::string CandidateResolver::launch_part(const Config& config) const {
+std::string CandidateResolver::launch_part(const space::Config& config) const {
   try {
-    const Launch resolved = launch(config);
+    const device::Launch resolved = launch(config);
     if (resolved.call)
       return call_key_text(*resolved.call, *state_->spec.process) + state_->call_files_text(*resolved.call);
     return fmt::format("grid {} block {} cluster {} shared {}", extents_text(resolved.grid),
                        extents_text(resolved.block), extents_text(resolved.cluster), resolved.shared_bytes);
   } catch (const NoValue& failure) {
     return failure.complaint;
-  } catch (const CandidateFailure& failure) {
+  } catch (const build::CandidateFailure& failure) {
     return failure.what();
   }
 }
 
-KeyParts CandidateResolver::measurement_key_parts(const Config& config, const std::string& artifact_key) const {
-  const Spec& spec = state_->spec;
+build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& config,
+                                                         const std::string& artifact_key) const {
+  const spec::Spec& spec = state_->spec;
   {
     // What no configuration changes costs reading files; it is worked out once.
     std::string reference_digest;
-    if (spec.validate.reference.kind == ReferenceSpec::Kind::kernel) {
+    if (spec.validate.reference.kind == spec::ReferenceSpec::Kind::kernel) {
       // Its options decide what is included, and need not have a value for this very configuration.
-      CompileRequest request = state_->bare_reference_request(config);
-      for (const CompiledText& option : state_->reference_options)
+      build::CompileRequest request = state_->bare_reference_request(config);
+      for (const spec::CompiledText& option : state_->reference_options)
         request.options.push_back(state_->expanded(option, config));
       reference_digest = state_->read(request).digest;
     }
     const std::lock_guard lock(state_->mutex);
     if (state_->constant_parts.empty()) {
-      const bool command = spec.validate.reference.kind == ReferenceSpec::Kind::command;
+      const bool command = spec.validate.reference.kind == spec::ReferenceSpec::Kind::command;
       const std::string command_text = command ? state_->reference_command_text() : std::string();
-      KeyParts parts{{"problem", problem_part(state_->problem)},
-                     {"buffers", buffers_text(spec.args, layouts(), state_->data_files)},
-                     {"seed", std::to_string(spec.search.seed)},
-                     {"reference", reference_text(spec, reference_digest, command_text, state_->data_files)}};
+      build::KeyParts parts{{"problem", problem_part(state_->problem)},
+                            {"buffers", buffers_text(spec.args, layouts(), state_->data_files)},
+                            {"seed", std::to_string(spec.search.seed)},
+                            {"reference", reference_text(spec, reference_digest, command_text, state_->data_files)}};
       if (const std::string& check = spec.validate.reference.checked_by; !check.empty())
         parts.emplace_back("check", check);
       parts.emplace_back("tolerance", tolerance_text(tolerances()));
@@ -337,20 +345,20 @@ KeyParts CandidateResolver::measurement_key_parts(const Config& config, const st
       parts.emplace_back("device", device_part(state_->device));
       if (!state_->device.driver.empty()) parts.emplace_back("driver", state_->device.driver);
       if (std::string quota = cpu_quota_part(state_->device); !quota.empty()) parts.emplace_back("cpu_quota", quota);
-      if (has_compiler(state_->device, CompilerKind::program))
+      if (has_compiler(state_->device, device::CompilerKind::program))
         if (std::string loader = loader_text(uses_openmp(spec, state_->device), state_->data_files); !loader.empty())
           parts.emplace_back("environment", std::move(loader));
       state_->constant_parts = std::move(parts);
     }
   }
-  KeyParts parts{{"artifact", artifact_key},
-                 {"runtime", state_->runtime_part(config)},
-                 {"scalars", state_->scalars_part(config)},
-                 {"launch", launch_part(config)}};
+  build::KeyParts parts{{"artifact", artifact_key},
+                        {"runtime", state_->runtime_part(config)},
+                        {"scalars", state_->scalars_part(config)},
+                        {"launch", launch_part(config)}};
   parts.insert(parts.end(), state_->constant_parts.begin(), state_->constant_parts.end());
   // Part of the artifact as well; said again so that a record tells of itself that its times are none of the kernel's.
   if (state_->sanitize) parts.emplace_back("sanitize", "true");
   return parts;
 }
 
-}  // namespace xtune
+}  // namespace xtune::resolve

@@ -5,7 +5,7 @@
 #include "core/resolve/resolve_state.hpp"
 #include "core/spec/process_spec.hpp"
 
-namespace xtune {
+namespace xtune::resolve {
 
 namespace {
 
@@ -14,11 +14,11 @@ namespace fs = std::filesystem;
 // Stands for {out} and {tmp}, of which no key knows the place: nothing lies below it.
 constexpr const char* nowhere = "/dev/null/";
 
-bool is_written(const NamedFile& file, const ProcessSpec& process) {
+bool is_written(const build::NamedFile& file, const spec::ProcessSpec& process) {
   const fs::path path = file.path.lexically_normal();
-  const auto holds = [&](const ProgramValue& value) {
+  const auto holds = [&](const device::ProgramValue& value) {
     return !value.file.empty() &&
-           path == (process.folder / from_call_text(value.file, {nowhere, nowhere})).lexically_normal();
+           path == (process.folder / device::from_call_text(value.file, {nowhere, nowhere})).lexically_normal();
   };
   return holds(process.time) || std::any_of(process.metrics.begin(), process.metrics.end(), holds) ||
          std::find(process.outputs.begin(), process.outputs.end(), path) != process.outputs.end();
@@ -26,10 +26,12 @@ bool is_written(const NamedFile& file, const ProcessSpec& process) {
 
 }  // namespace
 
-std::vector<NamedFile> files_of_call(const std::vector<std::string>& call_texts, const ProcessSpec& process,
-                                     const std::function<bool(const fs::path&)>& is_file) {
-  std::vector<NamedFile> files = named_files(from_call_texts(call_texts, {nowhere, nowhere}), process.folder, is_file);
-  std::erase_if(files, [&](const NamedFile& file) { return is_written(file, process); });
+std::vector<build::NamedFile> files_of_call(const std::vector<std::string>& call_texts,
+                                            const spec::ProcessSpec& process,
+                                            const std::function<bool(const fs::path&)>& is_file) {
+  std::vector<build::NamedFile> files =
+      build::named_files(device::from_call_texts(call_texts, {nowhere, nowhere}), process.folder, is_file);
+  std::erase_if(files, [&](const build::NamedFile& file) { return is_written(file, process); });
   return files;
 }
 
@@ -39,7 +41,7 @@ bool CandidateResolver::State::was_there(const fs::path& path) {
   if (program_paths.contains(fs::weakly_canonical(path, failed))) return false;
   const auto found = digests.find(path);
   if (found != digests.end()) return !found->second.empty();
-  if (is_readable_file(path)) return true;
+  if (build::is_readable_file(path)) return true;
   digests.emplace(path, std::string());
   return false;
 }
@@ -47,39 +49,39 @@ bool CandidateResolver::State::was_there(const fs::path& path) {
 std::string CandidateResolver::State::digest_of(const fs::path& path) {
   std::string& digest = digests[path];
   if (digest.empty()) {
-    key_file(path, data_files);
+    build::key_file(path, data_files);
     digest = "sha256:" + data_files.files.back().sha256.substr(0, 32);
   }
   return digest;
 }
 
-std::string CandidateResolver::State::call_files_text(const ProgramCall& call) {
+std::string CandidateResolver::State::call_files_text(const device::ProgramCall& call) {
   const std::lock_guard lock(mutex);
   std::vector<std::string> items;
   for (const std::vector<std::string>* command : {&call.words, &call.check})
-    for (const NamedFile& file :
+    for (const build::NamedFile& file :
          files_of_call(*command, *spec.process, [this](const fs::path& path) { return was_there(path); }))
       items.push_back(file.name + " " + digest_of(file.path));
-  return items.empty() ? std::string() : " files " + canonical_list(items);
+  return items.empty() ? std::string() : " files " + build::canonical_list(items);
 }
 
 /// The words, and behind each what the files that it names hold.
 std::string CandidateResolver::State::reference_command_text() {
-  const std::vector<Text>& texts = spec.validate.reference.command;
+  const std::vector<spec::Text>& texts = spec.validate.reference.command;
   std::vector<std::string> words;
-  for (const Text& text : texts) try {
-      words.push_back(expand(text, [this](std::string_view name) { return constant(name); }));
-    } catch (const TextError&) {  // the reference itself will say what is wrong
+  for (const spec::Text& text : texts) try {
+      words.push_back(spec::expand(text, [this](std::string_view name) { return constant(name); }));
+    } catch (const spec::TextError&) {  // the reference itself will say what is wrong
       words.push_back(text.text);
     }
-  const std::vector<NamedFile> files = named_files(words, spec.path.parent_path());
+  const std::vector<build::NamedFile> files = build::named_files(words, spec.path.parent_path());
   std::vector<std::string> items;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     items.push_back(texts[i].text);
-    for (const NamedFile& file : files)
+    for (const build::NamedFile& file : files)
       if (file.word == i) items.push_back(digest_of(file.path));
   }
-  return "command " + canonical_list(items);
+  return "command " + build::canonical_list(items);
 }
 
-}  // namespace xtune
+}  // namespace xtune::resolve

@@ -6,38 +6,40 @@
 #include "core/resolve/resolve_state.hpp"
 #include "core/spec/process_spec.hpp"
 
-namespace xtune {
+namespace xtune::resolve {
 
 template <class Use>
-void CandidateResolver::State::each_word(const std::vector<const CommandWord*>& words, const Config& config,
-                                         const Use& use) const {
-  const Lookup names = lookup(config);
-  for (const CommandWord* word : words) valued(word->text(), config, [&](const CompiledText&) { use(*word, names); });
+void CandidateResolver::State::each_word(const std::vector<const spec::CommandWord*>& words,
+                                         const space::Config& config, const Use& use) const {
+  const space::Lookup names = lookup(config);
+  for (const spec::CommandWord* word : words)
+    valued(word->text(), config, [&](const spec::CompiledText&) { use(*word, names); });
 }
 
-std::string CandidateResolver::State::call_text(const CommandWord& word, const Config& config) const {
+std::string CandidateResolver::State::call_text(const spec::CommandWord& word, const space::Config& config) const {
   std::vector<std::string> texts;
-  each_word({&word}, config, [&](const CommandWord& each, const Lookup& names) { each.expand(names, texts); });
+  each_word({&word}, config,
+            [&](const spec::CommandWord& each, const space::Lookup& names) { each.expand(names, texts); });
   return texts.empty() ? std::string() : texts.front();
 }
 
-std::vector<std::string> CandidateResolver::State::call_texts(const ProcessCommand& command,
-                                                              const Config& config) const {
+std::vector<std::string> CandidateResolver::State::call_texts(const spec::ProcessCommand& command,
+                                                              const space::Config& config) const {
   if (!command.given()) return {};
   std::vector<std::string> texts;
   if (command.shell)
     each_word({&command.shell->word()}, config,
-              [&](const CommandWord&, const Lookup& names) { texts = command.expand(names); });
+              [&](const spec::CommandWord&, const space::Lookup& names) { texts = command.expand(names); });
   else
     each_word(command.texts(), config,
-              [&](const CommandWord& each, const Lookup& names) { each.expand(names, texts); });
+              [&](const spec::CommandWord& each, const space::Lookup& names) { each.expand(names, texts); });
   return texts;
 }
 
 /// A text without a value stands as what went wrong with it, as in the requests of kernels; the call then rejects it.
-CompileRequest CandidateResolver::State::program_request(const Config& config) const {
-  const ProcessSpec& process = *spec.process;
-  CompileRequest request;
+build::CompileRequest CandidateResolver::State::program_request(const space::Config& config) const {
+  const spec::ProcessSpec& process = *spec.process;
+  build::CompileRequest request;
   request.source_name = spec.path.string();
   request.source = source;
   request.folder = process.folder.string();
@@ -52,11 +54,11 @@ CompileRequest CandidateResolver::State::program_request(const Config& config) c
   return request;
 }
 
-ProgramCall CandidateResolver::State::program_call(const Config& config) const {
-  const ProcessSpec& process = *spec.process;
+device::ProgramCall CandidateResolver::State::program_call(const space::Config& config) const {
+  const spec::ProcessSpec& process = *spec.process;
   call_texts(process.build, config);
   for (const auto& [name, word] : process.build_env) call_text(word, config);
-  ProgramCall call;
+  device::ProgramCall call;
   call.words = call_texts(process.exec_prefix, config);
   for (std::string& word : call_texts(process.run, config)) call.words.push_back(std::move(word));
   if (call.words.empty()) throw NoValue(process.run.at, "process.run has no words for this configuration");
@@ -73,26 +75,26 @@ ProgramCall CandidateResolver::State::program_call(const Config& config) const {
 }
 
 /// What of a call has a part in its times and its verdict.
-std::string call_key_text(const ProgramCall& call, const ProcessSpec& process) {
-  const auto value_text = [](const ProgramValue& value) {
+std::string call_key_text(const device::ProgramCall& call, const spec::ProcessSpec& process) {
+  const auto value_text = [](const device::ProgramValue& value) {
     return fmt::format("{}={} '{}' {} {} {}", value.name.empty() ? "time" : value.name, static_cast<int>(value.form),
                        value.where, value.file, value.unit, value.row);
   };
   std::vector<std::string> variables, values{value_text(call.time)};
   std::map<std::string, std::string> set =
-      set_variables({VariableReader::threads, VariableReader::loader}, process.environment);
+      build::set_variables({build::VariableReader::threads, build::VariableReader::loader}, process.environment);
   for (const auto& [name, text] : call.environment) {
     set.erase(name);
     variables.push_back(name + "=" + text);
   }
-  for (const auto& [name, value] : set) variables.push_back(name + "=" + to_call_text(value));
-  for (const ProgramValue& metric : call.metrics) values.push_back(value_text(metric));
-  std::string text = "call " + canonical_list(call.words);
-  if (!variables.empty()) text += " environment " + canonical_list(variables);
-  text += " values " + canonical_list(values);
-  if (!call.expect.empty()) text += " expect " + canonical_list({call.expect});
-  if (!call.check.empty()) text += " check " + canonical_list(call.check);
+  for (const auto& [name, value] : set) variables.push_back(name + "=" + device::to_call_text(value));
+  for (const device::ProgramValue& metric : call.metrics) values.push_back(value_text(metric));
+  std::string text = "call " + build::canonical_list(call.words);
+  if (!variables.empty()) text += " environment " + build::canonical_list(variables);
+  text += " values " + build::canonical_list(values);
+  if (!call.expect.empty()) text += " expect " + build::canonical_list({call.expect});
+  if (!call.check.empty()) text += " check " + build::canonical_list(call.check);
   return text;
 }
 
-}  // namespace xtune
+}  // namespace xtune::resolve

@@ -14,7 +14,7 @@
 #include "core/resolve/resolve_state.hpp"
 #include "core/spec/process_spec.hpp"
 
-namespace xtune {
+namespace xtune::resolve {
 
 namespace {
 
@@ -37,9 +37,9 @@ bool is_preprocessed(const fs::path& path) {
          std::end(preprocessed_endings);
 }
 
-std::string known_text(const CommandWord& word) {
+std::string known_text(const spec::CommandWord& word) {
   std::string text;
-  for (const CompiledText::Part& part : word.text().parts()) {
+  for (const spec::CompiledText::Part& part : word.text().parts()) {
     text += part.before;
     if (!part.expression.empty()) text += unknown;
   }
@@ -47,16 +47,16 @@ std::string known_text(const CommandWord& word) {
 }
 
 /// Those of the build command that no configuration decides.
-std::vector<std::string> known_words(const ProcessSpec& process) {
+std::vector<std::string> known_words(const spec::ProcessSpec& process) {
   std::vector<std::string> words;
-  for (const CommandWord* word : process.build.texts()) words.push_back(known_text(*word));
-  if (process.build.shell) words = shell_words(words.front());
+  for (const spec::CommandWord* word : process.build.texts()) words.push_back(known_text(*word));
+  if (process.build.shell) words = base::shell_words(words.front());
   return words;
 }
 
 /// Folders from the one in which the build is started.
-IncludeOptions include_paths(const ProcessSpec& process) {
-  IncludeOptions found = include_options_here(known_words(process));
+build::IncludeOptions include_paths(const spec::ProcessSpec& process) {
+  build::IncludeOptions found = build::include_options_here(known_words(process));
   for (std::vector<std::string>* paths : {&found.folders, &found.quoted, &found.forced, &found.macros})
     std::erase_if(*paths, [](const std::string& path) { return path.empty() || path.find(unknown) != path.npos; });
   for (std::vector<std::string>* folders : {&found.folders, &found.quoted})
@@ -66,22 +66,22 @@ IncludeOptions include_paths(const ProcessSpec& process) {
 }
 
 /// Libraries that the build links by -l. One that a word names, as that of `ar rcs libv.a`, is made by the build.
-std::string library_manifest(const ProcessSpec& process, KeyedFiles& files) {
+std::string library_manifest(const spec::ProcessSpec& process, build::KeyedFiles& files) {
   std::vector<std::string> words = known_words(process);
   std::erase_if(words, [](const std::string& word) { return word.find(unknown) != word.npos; });
   std::set<fs::path> written;
   for (const std::string& word : words) written.insert(fs::path(word).filename());
   for (const fs::path& output : process.outputs) written.insert(output.filename());
   std::string manifest;
-  for (const std::string& line : library_lines(words, process.folder, written, files)) manifest += line + "\n";
+  for (const std::string& line : build::library_lines(words, process.folder, written, files)) manifest += line + "\n";
   return manifest;
 }
 
 /// The file that the build command starts; empty where a configuration decides it, or where there is none.
-std::string build_program(const ProcessSpec& process) {
+std::string build_program(const spec::ProcessSpec& process) {
   const std::string text = process.build.program();
   if (text.empty() || text.find("{out}") != text.npos || text.find("{tmp}") != text.npos) return {};
-  return find_program(from_call_text(text, {}), process.folder);
+  return base::find_program(device::from_call_text(text, {}), process.folder);
 }
 
 }  // namespace
@@ -89,30 +89,30 @@ std::string build_program(const ProcessSpec& process) {
 /// "name digest" of each source, with the files that those of C and C++ include, as far as their own folders and the
 /// include paths of the build lead to them: a manifest to be read in the store, and what the artifact's key knows of
 /// the sources.
-std::string source_manifest(const ProcessSpec& process, KeyedFiles& files) {
-  const IncludeOptions paths = include_paths(process);
-  ScannedFiles read;
+std::string source_manifest(const spec::ProcessSpec& process, build::KeyedFiles& files) {
+  const build::IncludeOptions paths = include_paths(process);
+  build::ScannedFiles read;
   std::string manifest;
   // The fingerprint has its content; a compiler that is replaced during the run is found by this.
-  if (const std::string program = build_program(process); !program.empty()) read_keyed(program, files);
+  if (const std::string program = build_program(process); !program.empty()) build::read_keyed(program, files);
   for (const fs::path& path : process.sources) {
-    const std::string text = read_keyed(path, files);
+    const std::string text = build::read_keyed(path, files);
     std::string content = text;
     if (is_preprocessed(path)) {
-      CompileRequest request;
+      build::CompileRequest request;
       request.source_name = path.string();
       request.source = text;
       for (const std::string& file : paths.forced) request.source += "\n#include \"" + file + "\"\n";
       request.include_dirs = paths.folders;
       for (const std::string& macro : paths.macros) request.defines.emplace_back(macro, "");
       request.include_dirs.push_back(path.parent_path().string());
-      SourceClosure closure = source_closure(request, paths.quoted, read);
+      build::SourceClosure closure = build::source_closure(request, paths.quoted, read);
       content = std::move(closure.canonical_text);
       files.add(closure.keyed);
     }
-    manifest += path.lexically_relative(process.folder).string() + " sha256:" + sha256(content) + "\n";
+    manifest += path.lexically_relative(process.folder).string() + " sha256:" + base::sha256(content) + "\n";
   }
   return manifest + library_manifest(process, files);
 }
 
-}  // namespace xtune
+}  // namespace xtune::resolve

@@ -16,67 +16,72 @@
 #include "core/spec/template_text.hpp"
 #include "xtune/outcome.hpp"
 
-namespace xtune {
+namespace xtune::spec {
+struct ProcessCommand;
+class CommandWord;
+}  // namespace xtune::spec
+
+namespace xtune::resolve {
 
 /// A configuration for which a text has no value: "gemm.toml:31:9: division by zero in "N // B" (B = 0, N = 64)".
-struct NoValue : CandidateFailure {
-  NoValue(const Location& at, const std::string& complaint_)
-      : CandidateFailure(Outcome::rejected, to_string(at) + ": " + complaint_), complaint(complaint_) {}
+struct NoValue : build::CandidateFailure {
+  NoValue(const spec::Location& at, const std::string& complaint_)
+      : build::CandidateFailure(Outcome::rejected, spec::to_string(at) + ": " + complaint_), complaint(complaint_) {}
   std::string complaint;  ///< without the place, which belongs in no key
 };
 
 /// The texts of a launch, parsed.
 struct CompiledLaunch {
-  std::vector<CompiledText> grid, block, cluster;
-  std::optional<CompiledText> shared;
+  std::vector<spec::CompiledText> grid, block, cluster;
+  std::optional<spec::CompiledText> shared;
 };
 
-struct ProcessCommand;
-class CommandWord;
 // What keys know of sources (resolve_sources.cpp), and of a call (resolve_program.cpp).
-std::string source_manifest(const ProcessSpec& process, KeyedFiles& files);
-std::string call_key_text(const ProgramCall& call, const ProcessSpec& process);
+std::string source_manifest(const spec::ProcessSpec& process, build::KeyedFiles& files);
+std::string call_key_text(const device::ProgramCall& call, const spec::ProcessSpec& process);
 // Those that the words of a call or a build name (resolve_named.cpp), less what the spec's commands write.
-std::vector<NamedFile> files_of_call(const std::vector<std::string>& call_texts, const ProcessSpec& process,
-                                     const std::function<bool(const std::filesystem::path&)>& is_file);
+std::vector<build::NamedFile> files_of_call(const std::vector<std::string>& call_texts,
+                                            const spec::ProcessSpec& process,
+                                            const std::function<bool(const std::filesystem::path&)>& is_file);
 
 struct CandidateResolver::State {
-  State(const Spec& spec_, const Space& space_, Bindings problem_, DeviceInfo device_, std::string arch_,
-        std::string toolchain_, bool sanitize_);
+  State(const spec::Spec& spec_, const space::Space& space_, Bindings problem_, device::DeviceInfo device_,
+        std::string arch_, std::string toolchain_, bool sanitize_);
 
   /// Parameters of config first, then constants. Borrows config.
-  Lookup lookup(const Config& config) const;
+  space::Lookup lookup(const space::Config& config) const;
   const Value* constant(std::string_view name) const;
   /// use(text), where a failure that a parameter has part in becomes NoValue.
   template <class Use>
-  auto valued(const CompiledText& text, const Config& config, const Use& use) const {
+  auto valued(const spec::CompiledText& text, const space::Config& config, const Use& use) const {
     try {
       return use(text);
-    } catch (const TextError& error) {
+    } catch (const spec::TextError& error) {
       reject(text, config, error.at, error.message + " in \"" + text.source().text + "\"");
       throw;
     }
   }
   /// Throws NoValue if the text names a parameter.
-  void reject(const CompiledText& text, const Config& config, const Location& at, const std::string& complaint) const;
+  void reject(const spec::CompiledText& text, const space::Config& config, const spec::Location& at,
+              const std::string& complaint) const;
   /// The template text's expansion, or what went wrong with it.
-  std::string expanded(const CompiledText& text, const Config& config) const;
-  ScalarArgument scalar(std::size_t number, const Config& config) const;
+  std::string expanded(const spec::CompiledText& text, const space::Config& config) const;
+  measure::ScalarArgument scalar(std::size_t number, const space::Config& config) const;
   /// Throws NoValue for entry, options and defines that have no value for this configuration.
-  void check_templates(const Config& config) const;
-  Launch resolve(const CompiledLaunch& texts, const Config& config) const;
+  void check_templates(const space::Config& config) const;
+  device::Launch resolve(const CompiledLaunch& texts, const space::Config& config) const;
   /// Parts of the measurement key.
-  std::string runtime_part(const Config& config) const;
-  std::string scalars_part(const Config& config) const;
+  std::string runtime_part(const space::Config& config) const;
+  std::string scalars_part(const space::Config& config) const;
 
   // resolve_program.cpp: of a spec with [process].
-  CompileRequest program_request(const Config& config) const;
+  build::CompileRequest program_request(const space::Config& config) const;
   /// Throws NoValue.
-  ProgramCall program_call(const Config& config) const;
-  std::vector<std::string> call_texts(const ProcessCommand& command, const Config& config) const;
-  std::string call_text(const CommandWord& word, const Config& config) const;
+  device::ProgramCall program_call(const space::Config& config) const;
+  std::vector<std::string> call_texts(const spec::ProcessCommand& command, const space::Config& config) const;
+  std::string call_text(const spec::CommandWord& word, const space::Config& config) const;
   template <class Use>
-  void each_word(const std::vector<const CommandWord*>& words, const Config& config, const Use& use) const;
+  void each_word(const std::vector<const spec::CommandWord*>& words, const space::Config& config, const Use& use) const;
 
   // resolve_named.cpp; all but the last with the mutex held.
   /// Whether it was there when first asked for: what appears during the run is made by it.
@@ -85,45 +90,46 @@ struct CandidateResolver::State {
   std::string digest_of(const std::filesystem::path& path);
   std::string reference_command_text();
   /// " files [...]" for the key of a call; empty: it names none that the artifact's key does not describe.
-  std::string call_files_text(const ProgramCall& call);
+  std::string call_files_text(const device::ProgramCall& call);
 
   /// All but entry and options; the second for the reference's kernel.
-  CompileRequest request(const Config& config, const std::filesystem::path& path, const std::string& text) const;
-  CompileRequest bare_reference_request(const Config& config) const;
+  build::CompileRequest request(const space::Config& config, const std::filesystem::path& path,
+                                const std::string& text) const;
+  build::CompileRequest bare_reference_request(const space::Config& config) const;
   /// Everything the request's source includes; read once for each set of folders, and where #include MACRO depends on
   /// them for each set of definitions.
   struct ReadSource {
     std::string digest;
-    std::shared_ptr<const KeyedFiles> files;
+    std::shared_ptr<const build::KeyedFiles> files;
   };
-  ReadSource read(const CompileRequest& request);
+  ReadSource read(const build::CompileRequest& request);
   /// Names in a request what its key describes.
-  CompileRequest keyed(CompileRequest request);
+  build::CompileRequest keyed(build::CompileRequest request);
 
-  const Spec& spec;
-  const Space& space;
+  const spec::Spec& spec;
+  const space::Space& space;
   const Bindings problem;
-  const DeviceInfo device;
+  const device::DeviceInfo device;
   const std::string arch, toolchain;
   const bool sanitize;
   Bindings constants;  ///< the problem and "device.*"
   std::string source, reference_source;
 
   // The spec's texts, parsed: in the order of the spec, scalars without the other arguments.
-  CompiledText entry;
-  std::vector<CompiledText> options, reference_options, defines, scalar_values;
-  std::vector<const ArgSpec*> scalar_args;
+  spec::CompiledText entry;
+  std::vector<spec::CompiledText> options, reference_options, defines, scalar_values;
+  std::vector<const spec::ArgSpec*> scalar_args;
   CompiledLaunch launch, reference_launch;
 
-  std::shared_ptr<const KeyedFiles> program_files;         ///< of a program: its sources and its build's program
+  std::shared_ptr<const build::KeyedFiles> program_files;  ///< of a program: its sources and its build's program
   std::set<std::filesystem::path> program_paths;           ///< of program_files, canonical
   std::mutex mutex;                                        ///< guards what follows: all of it is computed at first use
   std::map<std::string, ReadSource> read_sources;          ///< by source path, folders, options that name files
-  ScannedFiles scanned;                                    ///< of all read_sources
+  build::ScannedFiles scanned;                             ///< of all read_sources
   std::map<std::string, std::set<std::string>> computing;  ///< of these: the names whose definitions count as well
-  KeyedFiles data_files;                                   ///< what the measurement key describes beside the artifact
+  build::KeyedFiles data_files;                            ///< what the measurement key describes beside the artifact
   std::map<std::filesystem::path, std::string> digests;    ///< of those that words name; empty: there was none
-  KeyParts constant_parts;  ///< the measurement key's parts that no configuration changes
+  build::KeyParts constant_parts;  ///< the measurement key's parts that no configuration changes
 };
 
-}  // namespace xtune
+}  // namespace xtune::resolve

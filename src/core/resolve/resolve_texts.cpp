@@ -7,47 +7,48 @@
 #include "core/resolve/resolve_state.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::resolve {
 
 namespace {
 
-std::uint32_t launch_number(const CompiledText& text, const std::string& what, std::int64_t least, std::int64_t value) {
+std::uint32_t launch_number(const spec::CompiledText& text, const std::string& what, std::int64_t least,
+                            std::int64_t value) {
   constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
   if (value < least || value > most)
-    throw CandidateFailure(Outcome::rejected, fmt::format("{}: {} = {}, but a launch takes {} to {}", what,
-                                                          text.source().text, value, least, most));
+    throw build::CandidateFailure(Outcome::rejected, fmt::format("{}: {} = {}, but a launch takes {} to {}", what,
+                                                                 text.source().text, value, least, most));
   return static_cast<std::uint32_t>(value);
 }
 
 }  // namespace
 
-std::optional<ScalarArgument> encode_scalar(DType type, const Value& value) {
-  ScalarArgument scalar;
+std::optional<measure::ScalarArgument> encode_scalar(DType type, const Value& value) {
+  measure::ScalarArgument scalar;
   scalar.size = size_of(type);
   if (std::holds_alternative<std::string>(value)) return std::nullopt;
   if (const auto* number = std::get_if<double>(&value)) {
-    encode(type, *number, scalar.bytes.data());
+    spec::encode(type, *number, scalar.bytes.data());
     // A float is good for an integer argument when nothing is lost: M / 2 is a float in this language.
-    if (!is_floating(type) && decode(type, scalar.bytes.data()) != *number) return std::nullopt;
+    if (!spec::is_floating(type) && spec::decode(type, scalar.bytes.data()) != *number) return std::nullopt;
     return scalar;
   }
   const auto* integer = std::get_if<std::int64_t>(&value);
   const std::int64_t whole = integer ? *integer : std::get<bool>(value);
-  encode(type, whole, scalar.bytes.data());
+  spec::encode(type, whole, scalar.bytes.data());
   const bool wide = type == DType::i64 || type == DType::u64;
   if (type == DType::u64 && whole < 0) return std::nullopt;
-  if (!is_floating(type) && !wide && decode(type, scalar.bytes.data()) != static_cast<double>(whole))
+  if (!spec::is_floating(type) && !wide && spec::decode(type, scalar.bytes.data()) != static_cast<double>(whole))
     return std::nullopt;
   return scalar;
 }
 
-void CandidateResolver::State::reject(const CompiledText& text, const Config& config, const Location& at,
-                                      const std::string& complaint) const {
-  const Lookup names = lookup(config);
+void CandidateResolver::State::reject(const spec::CompiledText& text, const space::Config& config,
+                                      const spec::Location& at, const std::string& complaint) const {
+  const space::Lookup names = lookup(config);
   std::string values;
   bool parameter_named = false;
-  for (const CompiledText::Part& part : text.parts())
-    for (const Expression& expression : part.expression)
+  for (const spec::CompiledText::Part& part : text.parts())
+    for (const space::Expression& expression : part.expression)
       for (const std::string& name : expression.names()) {
         const Value* const value = names(name);
         if (value == nullptr) continue;
@@ -57,48 +58,48 @@ void CandidateResolver::State::reject(const CompiledText& text, const Config& co
   if (parameter_named) throw NoValue(at, complaint + values + ")");
 }
 
-std::string CandidateResolver::State::expanded(const CompiledText& text, const Config& config) const {
+std::string CandidateResolver::State::expanded(const spec::CompiledText& text, const space::Config& config) const {
   try {
-    return valued(text, config, [&](const CompiledText& t) { return t.expand(lookup(config)); });
+    return valued(text, config, [&](const spec::CompiledText& t) { return t.expand(lookup(config)); });
   } catch (const NoValue& failure) {
     return "(" + failure.complaint + ")";
   }
 }
 
-void CandidateResolver::State::check_templates(const Config& config) const {
-  const Lookup names = lookup(config);
-  const auto check = [&](const CompiledText& text) {
-    valued(text, config, [&](const CompiledText& t) { return t.expand(names); });
+void CandidateResolver::State::check_templates(const space::Config& config) const {
+  const space::Lookup names = lookup(config);
+  const auto check = [&](const spec::CompiledText& text) {
+    valued(text, config, [&](const spec::CompiledText& t) { return t.expand(names); });
   };
   check(entry);
   for (const auto* texts : {&options, &defines})
-    for (const CompiledText& text : *texts) check(text);
+    for (const spec::CompiledText& text : *texts) check(text);
 }
 
-ScalarArgument CandidateResolver::State::scalar(std::size_t number, const Config& config) const {
-  const ArgSpec& argument = *scalar_args[number];
-  const CompiledText& text = scalar_values[number];
-  const Value value = valued(text, config, [&](const CompiledText& t) { return t.evaluate(lookup(config)); });
+measure::ScalarArgument CandidateResolver::State::scalar(std::size_t number, const space::Config& config) const {
+  const spec::ArgSpec& argument = *scalar_args[number];
+  const spec::CompiledText& text = scalar_values[number];
+  const Value value = valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate(lookup(config)); });
   if (const auto encoded = encode_scalar(argument.dtype, value)) return *encoded;
   const std::string complaint = fmt::format("argument '{}': {} = {} does not fit {}", argument.name,
                                             argument.value->text, to_text(value), to_string(argument.dtype));
   reject(text, config, argument.value->at, complaint);
-  throw Error(ErrorKind::invalid_spec, to_string(argument.value->at) + ": " + complaint);
+  throw Error(ErrorKind::invalid_spec, spec::to_string(argument.value->at) + ": " + complaint);
 }
 
-Launch CandidateResolver::State::resolve(const CompiledLaunch& texts, const Config& config) const {
-  const Lookup names = lookup(config);
-  const auto number = [&](const CompiledText& text, const std::string& what, std::int64_t least) {
+device::Launch CandidateResolver::State::resolve(const CompiledLaunch& texts, const space::Config& config) const {
+  const space::Lookup names = lookup(config);
+  const auto number = [&](const spec::CompiledText& text, const std::string& what, std::int64_t least) {
     return launch_number(text, what, least,
-                         valued(text, config, [&](const CompiledText& t) { return t.evaluate_integer(names); }));
+                         valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate_integer(names); }));
   };
-  const auto extents = [&](const std::vector<CompiledText>& sizes, const char* what) {
+  const auto extents = [&](const std::vector<spec::CompiledText>& sizes, const char* what) {
     std::array<std::uint32_t, 3> result{1, 1, 1};
     for (std::size_t i = 0; i < std::min<std::size_t>(sizes.size(), 3); ++i)
       result[i] = number(sizes[i], fmt::format("{}[{}]", what, i), 1);
     return result;
   };
-  Launch resolved;
+  device::Launch resolved;
   resolved.grid = extents(texts.grid, "grid");
   resolved.block = extents(texts.block, "block");
   if (!texts.cluster.empty()) resolved.cluster = extents(texts.cluster, "cluster");
@@ -106,4 +107,4 @@ Launch CandidateResolver::State::resolve(const CompiledLaunch& texts, const Conf
   return resolved;
 }
 
-}  // namespace xtune
+}  // namespace xtune::resolve

@@ -9,7 +9,7 @@
 #include "core/record/spec_fit.hpp"
 #include "core/space/bindings_text.hpp"
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 constexpr std::size_t most_of_each = 8;
@@ -30,12 +30,13 @@ void add(TuneResult& to, TuneResult&& more) {
 
 }  // namespace
 
-std::vector<Bindings> shortlist(const Objective& objective, const std::vector<TuneResult>& cases, std::size_t most) {
+std::vector<Bindings> shortlist(const record::Objective& objective, const std::vector<TuneResult>& cases,
+                                std::size_t most) {
   std::map<std::string, Bindings> listed;
   for (const TuneResult& each : cases) {
-    const auto order = ranked(each.all(), objective.criterion(each.problem, each.device));
+    const auto order = record::ranked(each.all(), objective.criterion(each.problem, each.device));
     for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
-      listed.emplace(bindings_text(order[i]->config), order[i]->config);
+      listed.emplace(space::bindings_text(order[i]->config), order[i]->config);
   }
   std::vector<Bindings> list;
   for (auto& [text, config] : listed) list.push_back(std::move(config));
@@ -44,18 +45,18 @@ std::vector<Bindings> shortlist(const Objective& objective, const std::vector<Tu
 
 std::vector<Bindings> not_measured(const TuneResult& of_case, const std::vector<Bindings>& list) {
   std::vector<Bindings> missing;
-  const std::vector<const Record*> records = of_case.all();
+  const std::vector<const record::Record*> records = of_case.all();
   for (const Bindings& config : list)
-    if (std::none_of(records.begin(), records.end(), [&](const Record* record) {
+    if (std::none_of(records.begin(), records.end(), [&](const record::Record* record) {
           return record->outcome != Outcome::pruned && record->config == config;
         }))
       missing.push_back(config);
   return missing;
 }
 
-CaseRecords records_of(const TuneResult& of_case) { return {of_case.problem, of_case.device, of_case.all()}; }
+record::CaseRecords records_of(const TuneResult& of_case) { return {of_case.problem, of_case.device, of_case.all()}; }
 
-void measure_across(const Objective& objective, std::vector<TuneResult>& cases,
+void measure_across(const record::Objective& objective, std::vector<TuneResult>& cases,
                     const std::function<TuneResult(std::size_t, const std::vector<Bindings>&)>& measure,
                     const std::function<bool()>& stopped) {
   const std::vector<Bindings> listed = shortlist(objective, cases, most_of_each);
@@ -65,19 +66,19 @@ void measure_across(const Objective& objective, std::vector<TuneResult>& cases,
   }
 }
 
-std::optional<AcrossChoice> choose_across(const std::vector<RunCase>& cases, const Target& target,
-                                          const std::vector<Record>& stored) {
+std::optional<record::AcrossChoice> choose_across(const std::vector<RunCase>& cases, const target::Target& target,
+                                                  const std::vector<record::Record>& stored) {
   if (cases.empty()) return std::nullopt;
-  std::vector<CaseRecords> known;
+  std::vector<record::CaseRecords> known;
   for (const RunCase& each : cases) {
-    CaseRecords& records = known.emplace_back(records_of(*each.result));
+    record::CaseRecords& records = known.emplace_back(records_of(*each.result));
     if (stored.empty()) continue;
-    SpecFit fit(*each.spec, records.problem, target.device, target.arch, target.backend.toolchain);
-    for (const Record* record : answering(stored, records.problem, records.device, fit.rules()))
+    record::SpecFit fit(*each.spec, records.problem, target.device, target.arch, target.backend.toolchain);
+    for (const record::Record* record : record::answering(stored, records.problem, records.device, fit.rules()))
       records.records.push_back(record);
   }
-  const Spec& any = *cases.front().spec;
-  return choose_across(Objective(any), any.objective.across, known);
+  const spec::Spec& any = *cases.front().spec;
+  return record::choose_across(record::Objective(any), any.objective.across, known);
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -5,11 +5,11 @@
 
 #include <random>
 
-namespace xtune {
+namespace xtune::run {
 
 std::string new_attempt() {
   std::random_device entropy;
   return fmt::format("{:08x}{:08x}", entropy(), entropy());
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

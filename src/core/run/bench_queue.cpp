@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 // Of the incumbent, when it is measured again.
@@ -63,14 +63,14 @@ void BenchQueue::start(PooledDevice& device) {
   ready_.erase(next);
   if (trial->purpose == Trial::Purpose::drift) return measure_incumbent(trial);
   device.busy = true;
-  BenchJob job = run_.bench_job(*trial);
+  ipc::BenchJob job = run_.bench_job(*trial);
   if (const auto bar = incumbent_.bar(); bar && run_.races() && trial->purpose == Trial::Purpose::search)
-    job.incumbent = scaled(*bar, device.slowness);
+    job.incumbent = measure::scaled(*bar, device.slowness);
   device.bench->bench(job, run_.spec.measure.timeout_s,
-                      [this, trial, &device](const BenchAnswer& answer) { take(trial, device, answer); });
+                      [this, trial, &device](const ipc::BenchAnswer& answer) { take(trial, device, answer); });
 }
 
-void BenchQueue::take(const TrialPtr& trial, PooledDevice& device, const BenchAnswer& answer) {
+void BenchQueue::take(const TrialPtr& trial, PooledDevice& device, const ipc::BenchAnswer& answer) {
   ++totals_.answers;
   device.busy = false;
   totals_.device_busy_s += answer.busy_s;
@@ -103,12 +103,12 @@ bool BenchQueue::seek_calibration() {
 void BenchQueue::calibrate(PooledDevice& device, const TrialPtr& trial) {
   device.busy = true;
   device.bench->bench(run_.bench_job(*trial), run_.spec.measure.timeout_s,
-                      [this, &device, trial](const BenchAnswer& answer) {
+                      [this, &device, trial](const ipc::BenchAnswer& answer) {
                         ++totals_.answers;
                         device.busy = false;
                         totals_.device_busy_s += answer.busy_s;
                         if (answer.no_device) return devices_.exclude(device, answer.message);
-                        Record record = trial->record;
+                        record::Record record = trial->record;
                         fill_record(record, *trial, device.device, answer);
                         if (answer.outcome == Outcome::ok) {
                           record.drift = true;
@@ -128,9 +128,9 @@ void BenchQueue::follow_drift() {
 
 void BenchQueue::measure_incumbent(const TrialPtr& trial) {
   PooledDevice& first = devices_.first();
-  RoundsJob job{{run_.bench_job(*trial)}, std::vector<std::vector<std::size_t>>(drift_rounds, {0})};
+  ipc::RoundsJob job{{run_.bench_job(*trial)}, std::vector<std::vector<std::size_t>>(drift_rounds, {0})};
   first.busy = true;
-  first.bench->measure_rounds(job, run_.spec.measure.timeout_s, [this, trial](const RoundsAnswer& answer) {
+  first.bench->measure_rounds(job, run_.spec.measure.timeout_s, [this, trial](const ipc::RoundsAnswer& answer) {
     ++totals_.answers;
     devices_.first().busy = false;
     totals_.device_busy_s += answer.busy_s;
@@ -138,9 +138,9 @@ void BenchQueue::measure_incumbent(const TrialPtr& trial) {
   });
 }
 
-void BenchQueue::take_drift(const Trial& trial, const RoundsAnswer& answer) {
+void BenchQueue::take_drift(const Trial& trial, const ipc::RoundsAnswer& answer) {
   if (answer.outcome == Outcome::wrong_result) {
-    Record record = trial.record;
+    record::Record record = trial.record;
     record.outcome = answer.outcome;
     record.stage = "validate";
     record.message = answer.message;
@@ -150,13 +150,13 @@ void BenchQueue::take_drift(const Trial& trial, const RoundsAnswer& answer) {
     listeners_.refuted(record, answer.log);
   }
   // Whether it failed or another is best by now: its turn comes again.
-  const Record* const known = incumbent_.remeasured(trial.record.key);
+  const record::Record* const known = incumbent_.remeasured(trial.record.key);
   if (!known || answer.outcome != Outcome::ok || answer.samples_ms.empty() || answer.samples_ms[0].empty()) return;
-  Record record = *known;
+  record::Record record = *known;
   record.device = devices_.first().device;
   record.drift = true;
   record.samples_ms = answer.samples_ms[0];
-  record.time_ms = summarize(record.samples_ms);
+  record.time_ms = measure::summarize(record.samples_ms);
   record.tainted = answer.taints;
   record.compile_s = record.compile_cpu_s = 0;
   record.bench_s = answer.busy_s;
@@ -165,4 +165,4 @@ void BenchQueue::take_drift(const Trial& trial, const RoundsAnswer& answer) {
   if (record.tainted.empty()) incumbent_.update(record.time_ms, answer.busy_s);
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -10,7 +10,7 @@
 #include "core/run/record_keeper.hpp"
 #include "core/run/run_context.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// Compiled trials wait here for a device. The first device measures from the start; another one only once there is
 /// more waiting than the first takes, and once it was compared (calibration.hpp). The incumbent is measured again, from
@@ -24,7 +24,7 @@ class BenchQueue {
     /// Its record is filled, and neither stamped nor stored.
     std::function<void(Trial& trial, const std::string& log)> measured;
     /// A stored record of this run says that the incumbent's results are wrong.
-    std::function<void(const Record& record, const std::string& log)> refuted;
+    std::function<void(const record::Record& record, const std::string& log)> refuted;
   };
   /// The references outlive it.
   BenchQueue(const RunContext& run, DevicePool& devices, Calibration& calibration, IncumbentTracker& incumbent,
@@ -55,8 +55,8 @@ class BenchQueue {
   void calibrate(PooledDevice& device, const TrialPtr& trial);
   void follow_drift();
   void measure_incumbent(const TrialPtr& trial);
-  void take_drift(const Trial& trial, const RoundsAnswer& answer);
-  void take(const TrialPtr& trial, PooledDevice& device, const BenchAnswer& answer);
+  void take_drift(const Trial& trial, const ipc::RoundsAnswer& answer);
+  void take(const TrialPtr& trial, PooledDevice& device, const ipc::BenchAnswer& answer);
 
   const RunContext& run_;
   DevicePool& devices_;
@@ -70,4 +70,4 @@ class BenchQueue {
   bool cut_ = false;
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 // Fewer claims than configurations, and at the end nobody waits for others for longer than for a hundredth of the
@@ -15,7 +15,7 @@ constexpr std::uint64_t blocks_a_process = 64, most_in_a_block = 64;
 
 }  // namespace
 
-BlockWalk::BlockWalk(const Sequence& sequence, Peers& peers, std::string name)
+BlockWalk::BlockWalk(const search::Sequence& sequence, Peers& peers, std::string name)
     : peers_(peers), name_(std::move(name)), size_(sequence.size()), random_(peers.place()) {
   const std::uint64_t processes = std::max<std::uint64_t>(peers.size(), 1), place = peers.place();
   block_size_ = std::clamp<std::uint64_t>(size_ / (blocks_a_process * processes), 1, most_in_a_block);
@@ -103,4 +103,4 @@ void BlockWalk::cut_out(std::size_t place, std::uint64_t block) {
   theirs_.insert(there, left.begin(), left.end());
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -11,7 +11,7 @@
 #include "core/run/peers.hpp"
 #include "core/search/strategy.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// Each process begins in a part of the sequence of its own and takes block after block of it, so that two hardly ever
 /// ask for the same one. Who is done with its part takes blocks of the others', and those whose owners are
@@ -22,7 +22,7 @@ namespace xtune {
 class BlockWalk {
  public:
   /// name: the same for processes that go through the same sequence, and for no others. Both references outlive it.
-  BlockWalk(const Sequence& sequence, Peers& peers, std::string name);
+  BlockWalk(const search::Sequence& sequence, Peers& peers, std::string name);
 
   /// The next number of the sequence that is ours to see to; nullopt: none for now (see look), or none any more. Throws
   /// Error(io).
@@ -51,8 +51,8 @@ class BlockWalk {
   std::uint64_t own_ = 0, own_end_ = 0;  ///< blocks of our part that were not asked for
   std::vector<Range> ours_;              ///< what is left of the blocks that we have
   std::vector<Range> theirs_;            ///< not known to be done; by number
-  Random random_;
+  base::Random random_;
   bool looked_ = false;  ///< since nothing was left to take over
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -8,14 +8,14 @@
 #include "base/text.hpp"
 #include "core/space/bindings_text.hpp"
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 constexpr double max_difference = 0.02;
 constexpr int max_failures = 3;
 
 /// Certainly, by the intervals of both medians.
-bool differ(const Summary& a, const Summary& b) {
+bool differ(const measure::Summary& a, const measure::Summary& b) {
   return a.low > (1 + max_difference) * b.high || b.low > (1 + max_difference) * a.high;
 }
 
@@ -49,7 +49,7 @@ void Calibration::try_another() {
     devices_.exclude_further("no configuration passes twice on " + name_of(devices_.first().device));
 }
 
-void Calibration::take(PooledDevice& device, const TrialPtr& trial, const Record& record) {
+void Calibration::take(PooledDevice& device, const TrialPtr& trial, const record::Record& record) {
   if (trial != trial_) return;  // it has failed on the first device meanwhile
   if (!devices_.is_first(device)) {
     if (time_ms_) return judge(device, record);
@@ -63,19 +63,20 @@ void Calibration::take(PooledDevice& device, const TrialPtr& trial, const Record
 }
 
 /// Of a device that is not the first.
-void Calibration::judge(PooledDevice& device, const Record& record) {
-  const std::string config = bindings_text(record.config), first = name_of(devices_.first().device);
+void Calibration::judge(PooledDevice& device, const record::Record& record) {
+  const std::string config = space::bindings_text(record.config), first = name_of(devices_.first().device);
   if (record.outcome != Outcome::ok)
     return devices_.exclude(device, fmt::format("{}, ok on {}, is {} here: {}", config, first,
-                                                to_string(record.outcome), printable(record.message, 500)));
+                                                to_string(record.outcome), base::printable(record.message, 500)));
   const double slowness = record.time_ms.median / time_ms_->median;
   if (differ(record.time_ms, *time_ms_))
     return devices_.exclude(
-        device, fmt::format("{} takes {} here, {:.1f} % {} than on {}{}", config, human_time_ms(record.time_ms.median),
-                            100 * (slowness > 1 ? slowness - 1 : 1 - slowness), slowness > 1 ? "more" : "less", first,
-                            record.tainted.empty() ? "" : "; " + record.tainted[0]));
+        device,
+        fmt::format("{} takes {} here, {:.1f} % {} than on {}{}", config, base::human_time_ms(record.time_ms.median),
+                    100 * (slowness > 1 ? slowness - 1 : 1 - slowness), slowness > 1 ? "more" : "less", first,
+                    record.tainted.empty() ? "" : "; " + record.tainted[0]));
   device.state = PooledDevice::State::in_use;
   device.slowness = slowness;
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

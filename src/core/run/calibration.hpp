@@ -9,7 +9,7 @@
 #include "core/run/device_pool.hpp"
 #include "core/run/trial.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// The configuration is the first one that passed. Each device measures it in full before it measures anything else
 /// that counts; the first device too, once more, so that all of them measure it at about the same time. The others need
@@ -21,13 +21,13 @@ namespace xtune {
 class Calibration {
  public:
   struct Wanted {
-    std::uint64_t index;               ///< in the space
-    std::optional<Artifact> artifact;  ///< unset: to be compiled
+    std::uint64_t index;                      ///< in the space
+    std::optional<build::Artifact> artifact;  ///< unset: to be compiled
   };
   explicit Calibration(DevicePool& devices) : devices_(devices) {}
 
   /// A configuration that passed; artifact: where this run has compiled it.
-  void offer(std::uint64_t index, const Artifact* artifact) {
+  void offer(std::uint64_t index, const build::Artifact* artifact) {
     if (!offered_) offered_ = {index, artifact ? std::optional(*artifact) : std::nullopt};
   }
   /// What is to be measured: asked for once, where there is a device to compare.
@@ -37,18 +37,18 @@ class Calibration {
   /// What the device is to measure now; null: nothing.
   TrialPtr wanted_of(const PooledDevice& device) const;
   /// What came of the trial there: a record as fill_record makes it.
-  void take(PooledDevice& device, const TrialPtr& trial, const Record& record);
+  void take(PooledDevice& device, const TrialPtr& trial, const record::Record& record);
 
  private:
-  void judge(PooledDevice& device, const Record& record);
+  void judge(PooledDevice& device, const record::Record& record);
   void try_another();
   DevicePool& devices_;
   std::optional<Wanted> offered_;
-  bool asked_ = false;                                     ///< offered_ is being compiled, or was
-  int failures_ = 0;                                       ///< on the first device
-  TrialPtr trial_;                                         ///< compiled
-  std::optional<Summary> time_ms_;                         ///< on the first device
-  std::vector<std::pair<PooledDevice*, Record>> waiting_;  ///< of other devices, for time_ms_
+  bool asked_ = false;                                             ///< offered_ is being compiled, or was
+  int failures_ = 0;                                               ///< on the first device
+  TrialPtr trial_;                                                 ///< compiled
+  std::optional<measure::Summary> time_ms_;                        ///< on the first device
+  std::vector<std::pair<PooledDevice*, record::Record>> waiting_;  ///< of other devices, for time_ms_
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -12,7 +12,7 @@
 #include "core/validate/builtin.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -21,11 +21,11 @@ bool contains(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-[[noreturn]] void refuse_word(const Spec& spec, const Location& at, const std::string& what, const std::string& word,
-                              const Names& valid) {
-  throw spec_error(spec, at,
-                   fmt::format("{} '{}'{}; one of {}", what, printable(word, 80), did_you_mean(word, valid),
-                               fmt::join(valid, ", ")));
+[[noreturn]] void refuse_word(const spec::Spec& spec, const spec::Location& at, const std::string& what,
+                              const std::string& word, const Names& valid) {
+  throw spec::spec_error(spec, at,
+                         fmt::format("{} '{}'{}; one of {}", what, base::printable(word, 80),
+                                     base::did_you_mean(word, valid), fmt::join(valid, ", ")));
 }
 
 /// What other tuners call a strategy, in xtune's word; other words as they are.
@@ -41,26 +41,27 @@ std::string usual_strategy(const std::string& word) {
   return word;
 }
 
-void check_strategy(const Spec& spec) {
+void check_strategy(const spec::Spec& spec) {
   const std::string &word = spec.search.strategy, own = usual_strategy(word);
-  if (contains(strategy_names(), word)) return;
+  if (contains(search::strategy_names(), word)) return;
   if (own != word)
-    throw spec_error(spec, spec.search.at,
-                     fmt::format("unknown strategy '{}' (did you mean '{}'?)", printable(word, 80), own));
-  refuse_word(spec, spec.search.at, "unknown strategy", word, strategy_names());
+    throw spec::spec_error(spec, spec.search.at,
+                           fmt::format("unknown strategy '{}' (did you mean '{}'?)", base::printable(word, 80), own));
+  refuse_word(spec, spec.search.at, "unknown strategy", word, search::strategy_names());
 }
 
-void check_builtin(const Spec& spec) {
-  const ReferenceSpec& reference = spec.validate.reference;
-  const BuiltinSignature* const signature = builtin_signature(reference.name);
-  if (!signature) refuse_word(spec, reference.at, "unknown builtin reference", reference.name, builtin_names());
+void check_builtin(const spec::Spec& spec) {
+  const spec::ReferenceSpec& reference = spec.validate.reference;
+  const validate::BuiltinSignature* const signature = validate::builtin_signature(reference.name);
+  if (!signature)
+    refuse_word(spec, reference.at, "unknown builtin reference", reference.name, validate::builtin_names());
   Names roles = signature->required;
   roles.insert(roles.end(), signature->optional.begin(), signature->optional.end());
   Names words = roles;
   words.insert(words.end(), signature->scalars.begin(), signature->scalars.end());
   Names buffers, bound;
-  for (const ArgSpec& argument : spec.args)
-    if (argument.kind == ArgKind::buffer) buffers.push_back(argument.name);
+  for (const spec::ArgSpec& argument : spec.args)
+    if (argument.kind == spec::ArgKind::buffer) buffers.push_back(argument.name);
   for (const auto& [role, text] : reference.bindings) {
     if (!contains(words, role))
       refuse_word(spec, text.at, "the builtin reference " + reference.name + " has no", role, words);
@@ -75,17 +76,18 @@ void check_builtin(const Spec& spec) {
   }
   for (const std::string& role : signature->required)
     if (!contains(bound, role))
-      throw spec_error(spec, reference.at,
-                       fmt::format("the builtin reference {} needs {} = \"...\", the name of a buffer argument ({})",
-                                   reference.name, role, fmt::join(buffers, ", ")));
+      throw spec::spec_error(
+          spec, reference.at,
+          fmt::format("the builtin reference {} needs {} = \"...\", the name of a buffer argument ({})", reference.name,
+                      role, fmt::join(buffers, ", ")));
 }
 
 }  // namespace
 
-void check_spec(const Spec& spec) {
+void check_spec(const spec::Spec& spec) {
   check_strategy(spec);
-  if (spec.candidates) check_candidates(spec);
-  if (spec.validate.reference.kind == ReferenceSpec::Kind::builtin) check_builtin(spec);
+  if (spec.candidates) model::check_candidates(spec);
+  if (spec.validate.reference.kind == spec::ReferenceSpec::Kind::builtin) check_builtin(spec);
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -3,10 +3,10 @@
 
 #include "core/spec/spec.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// The search strategy exists; a builtin reference exists, has the arrays it needs, bound to buffer arguments, and no
 /// others, and the words it knows. Throws Error(invalid_spec) at the place of the word, naming the nearest valid one.
-void check_spec(const Spec& spec);
+void check_spec(const spec::Spec& spec);
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -5,10 +5,10 @@
 
 #include "core/build/keyed_files.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
-CompileQueue::CompileQueue(const RunContext& run, CompileService& compiler, WorkerTotals& totals, bool longest_first,
-                           Done done)
+CompileQueue::CompileQueue(const RunContext& run, ipc::CompileService& compiler, WorkerTotals& totals,
+                           bool longest_first, Done done)
     : run_(run),
       compiler_(compiler),
       totals_(totals),
@@ -23,14 +23,14 @@ void CompileQueue::start(const TrialPtr& trial) {
   auto& waiting = waiting_[key];
   waiting.push_back(trial);
   if (waiting.size() > 1) return;
-  CompileJob job = run_.compile_job(key, trial->request);
+  ipc::CompileJob job = run_.compile_job(key, trial->request);
   if (trial->purpose == Trial::Purpose::search && longest_first_)
     job.expected_s = times_.expected_s(run_.space.value_indices(trial->proposal.index));
   compiler_.compile(job, run_.spec.kernel.compile_timeout_s,
-                    [this, key](const CompileAnswer& answer) { finish(key, answer); });
+                    [this, key](const ipc::CompileAnswer& answer) { finish(key, answer); });
 }
 
-void CompileQueue::finish(const std::string& key, const CompileAnswer& answer) {
+void CompileQueue::finish(const std::string& key, const ipc::CompileAnswer& answer) {
   ++totals_.answers;
   const auto found = waiting_.find(key);
   const std::vector<TrialPtr> trials = std::move(found->second);
@@ -39,7 +39,8 @@ void CompileQueue::finish(const std::string& key, const CompileAnswer& answer) {
   if (!answer.warning.empty() && !std::exchange(warned_of_cache_, true))
     run_.observer.on_warning(answer.warning + "; what is compiled is kept for this run alone");
   // A worker that compiled looked itself; one that was killed did not.
-  if (answer.outcome != Outcome::ok && trials.front()->request.files) throw_if_changed(*trials.front()->request.files);
+  if (answer.outcome != Outcome::ok && trials.front()->request.files)
+    build::throw_if_changed(*trials.front()->request.files);
   totals_.compile_cpu_s += answer.cpu_s;
   if (longest_first_ && !answer.cached)
     times_.learn(run_.space.value_indices(trials.front()->proposal.index), answer.cpu_s);
@@ -57,4 +58,4 @@ void CompileQueue::cancel_all() {
   trials_ = 0;
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

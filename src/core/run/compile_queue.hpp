@@ -12,16 +12,17 @@
 #include "core/run/run_context.hpp"
 #include "ipc/services.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// Configurations that differ only in launch parameters share an artifact, which is compiled once for all that wait for
 /// it. Where the order of the jobs changes nothing but when the compilers end, jobs that are expected to take longest
 /// go first (compile_times.hpp).
 class CompileQueue {
  public:
-  using Done = std::function<void(const TrialPtr& trial, const CompileAnswer& answer)>;
+  using Done = std::function<void(const TrialPtr& trial, const ipc::CompileAnswer& answer)>;
   /// longest_first: whether jobs are ordered. done: for each trial, with its artifact. The references outlive it.
-  CompileQueue(const RunContext& run, CompileService& compiler, WorkerTotals& totals, bool longest_first, Done done);
+  CompileQueue(const RunContext& run, ipc::CompileService& compiler, WorkerTotals& totals, bool longest_first,
+               Done done);
 
   void start(const TrialPtr& trial);
   std::size_t trials() const noexcept { return trials_; }  ///< under way; several may wait for one artifact
@@ -30,9 +31,9 @@ class CompileQueue {
   void cancel_all();
 
  private:
-  void finish(const std::string& key, const CompileAnswer& answer);
+  void finish(const std::string& key, const ipc::CompileAnswer& answer);
   const RunContext& run_;
-  CompileService& compiler_;
+  ipc::CompileService& compiler_;
   WorkerTotals& totals_;
   const bool longest_first_;
   const Done done_;
@@ -43,4 +44,4 @@ class CompileQueue {
   bool warned_of_cache_ = false;
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

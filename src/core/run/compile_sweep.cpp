@@ -5,10 +5,11 @@
 
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
-CompileSweep::CompileSweep(const Spec& spec, const Space& space, const CandidateResolver& resolver, std::string backend,
-                           std::filesystem::path store, EventLoop& loop, CompileService& compiler)
+CompileSweep::CompileSweep(const spec::Spec& spec, const space::Space& space,
+                           const resolve::CandidateResolver& resolver, std::string backend, std::filesystem::path store,
+                           base::EventLoop& loop, ipc::CompileService& compiler)
     : spec_(spec),
       space_(space),
       resolver_(resolver),
@@ -42,14 +43,14 @@ std::vector<SweptConfig> CompileSweep::compile(const std::vector<std::uint64_t>&
 }
 
 void CompileSweep::start(SweptConfig& swept) {
-  const Config config = space_.at(swept.index);
-  CompileRequest request = resolver_.compile_request(config);
+  const space::Config config = space_.at(swept.index);
+  build::CompileRequest request = resolver_.compile_request(config);
   swept.key = resolver_.artifact_key(request);
   try {
     swept.launch = resolver_.launch(config);
     if (const auto violation = resolver_.limit_violation(swept.launch, nullptr))
-      throw CandidateFailure(Outcome::rejected, *violation);
-  } catch (const CandidateFailure& failure) {
+      throw build::CandidateFailure(Outcome::rejected, *violation);
+  } catch (const build::CandidateFailure& failure) {
     swept.outcome = failure.outcome();
     swept.message = failure.what();
     swept.done = true;
@@ -60,13 +61,13 @@ void CompileSweep::start(SweptConfig& swept) {
   if (sharing.size() > 1) return;
   ++outstanding_;
   compiler_.compile({backend_, store_, swept.key, std::move(request)}, spec_.kernel.compile_timeout_s,
-                    [this, key = swept.key](const CompileAnswer& answer) {
+                    [this, key = swept.key](const ipc::CompileAnswer& answer) {
                       --outstanding_;
                       for (SweptConfig* const waiting : sharing_[key]) take(*waiting, answer);
                     });
 }
 
-void CompileSweep::take(SweptConfig& swept, const CompileAnswer& answer) const {
+void CompileSweep::take(SweptConfig& swept, const ipc::CompileAnswer& answer) const {
   swept.done = true;
   swept.outcome = answer.outcome;
   swept.message = answer.message;
@@ -81,4 +82,4 @@ void CompileSweep::take(SweptConfig& swept, const CompileAnswer& answer) const {
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

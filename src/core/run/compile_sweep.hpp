@@ -11,7 +11,7 @@
 #include "core/resolve/resolve.hpp"
 #include "ipc/services.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// What became of one configuration.
 struct SweptConfig {
@@ -20,9 +20,9 @@ struct SweptConfig {
   std::string key;          ///< of its artifact
   Outcome outcome = Outcome::ok;
   std::string message, log;  ///< log: the compiler's
-  ResourceUsage usage;
-  Launch launch;       ///< its own; empty where it has none, which is outcome rejected
-  double seconds = 0;  ///< of compiling; 0 where the artifact was there
+  build::ResourceUsage usage;
+  device::Launch launch;  ///< its own; empty where it has none, which is outcome rejected
+  double seconds = 0;     ///< of compiling; 0 where the artifact was there
   bool cached = false;
 };
 
@@ -31,8 +31,8 @@ struct SweptConfig {
 class CompileSweep {
  public:
   /// All but the texts outlive it.
-  CompileSweep(const Spec& spec, const Space& space, const CandidateResolver& resolver, std::string backend,
-               std::filesystem::path store, EventLoop& loop, CompileService& compiler);
+  CompileSweep(const spec::Spec& spec, const space::Space& space, const resolve::CandidateResolver& resolver,
+               std::string backend, std::filesystem::path store, base::EventLoop& loop, ipc::CompileService& compiler);
 
   /// One answer for each index, in their order. Looks at `stopped` after each turn of the loop; when it is true, what
   /// is under way is cancelled. Throws what the event loop throws, such as Error(unsupported) for an architecture that
@@ -41,17 +41,17 @@ class CompileSweep {
 
  private:
   void start(SweptConfig& swept);
-  void take(SweptConfig& swept, const CompileAnswer& answer) const;
+  void take(SweptConfig& swept, const ipc::CompileAnswer& answer) const;
 
-  const Spec& spec_;
-  const Space& space_;
-  const CandidateResolver& resolver_;
+  const spec::Spec& spec_;
+  const space::Space& space_;
+  const resolve::CandidateResolver& resolver_;
   std::string backend_;
   std::filesystem::path store_;
-  EventLoop& loop_;
-  CompileService& compiler_;
+  base::EventLoop& loop_;
+  ipc::CompileService& compiler_;
   std::size_t outstanding_ = 0;
   std::map<std::string, std::vector<SweptConfig*>> sharing_;  ///< by the key of the artifact
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -5,13 +5,13 @@
 #include <Eigen/Core>
 #include <cmath>
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 constexpr std::size_t most_features = 128;
 constexpr double ridge = 0.1;
 
-std::vector<double> row_of(const Features& features, std::span<const std::uint32_t> value_indices) {
+std::vector<double> row_of(const search::Features& features, std::span<const std::uint32_t> value_indices) {
   std::vector<float> plain(features.plain_count());
   features.plain(value_indices, plain.data());
   std::vector<double> row(plain.begin(), plain.end());
@@ -53,4 +53,4 @@ void CompileTimes::fit() {
   fitted_ = examples_;
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -9,7 +9,7 @@
 
 #include "core/search/features.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// Ridge regression of the logarithm of CPU seconds on the configuration's features (`Features::plain`): unrolled code
 /// grows by factors. It need not be exact: a pool of compilers that takes the longest of its queue first ends with
@@ -20,7 +20,7 @@ class CompileTimes {
   /// Before so many compiled nothing is expected.
   static constexpr std::size_t least_examples = 30;
 
-  explicit CompileTimes(const Space& space) : features_(space) {}
+  explicit CompileTimes(const space::Space& space) : features_(space) {}
 
   /// One value index a parameter. Seconds that are not above zero say nothing.
   void learn(std::span<const std::uint32_t> value_indices, double cpu_s);
@@ -30,10 +30,10 @@ class CompileTimes {
  private:
   void fit();
 
-  Features features_;
+  search::Features features_;
   std::size_t examples_ = 0, fitted_ = 0;
   // Of the normal equations; the last column is the constant.
   std::vector<double> products_, right_, weights_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

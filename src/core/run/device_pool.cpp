@@ -6,17 +6,17 @@
 #include <algorithm>
 #include <utility>
 
-namespace xtune {
+namespace xtune::run {
 
-std::string name_of(const DeviceInfo& device) {
+std::string name_of(const device::DeviceInfo& device) {
   return fmt::format("device {} ({}{}{})", device.index, device.name, device.uuid.empty() ? "" : ", ", device.uuid);
 }
 
-DevicePool::DevicePool(const Target& target, const std::vector<BenchService*>& benches, CompileService& compiler,
-                       double compile_timeout_s, TuneObserver& observer)
+DevicePool::DevicePool(const target::Target& target, const std::vector<ipc::BenchService*>& benches,
+                       ipc::CompileService& compiler, double compile_timeout_s, TuneObserver& observer)
     : observer_(observer) {
   for (std::size_t i = 0; i < benches.size() && i <= target.further.size(); ++i) {
-    benches_.push_back(std::make_unique<RebuildingBench>(*benches[i], compiler, compile_timeout_s));
+    benches_.push_back(std::make_unique<ipc::RebuildingBench>(*benches[i], compiler, compile_timeout_s));
     devices_.push_back({benches_.back().get(), i == 0 ? target.device : target.further[i - 1]});
   }
 }
@@ -31,7 +31,7 @@ bool DevicePool::any_uncompared() const {
                      [](const PooledDevice& device) { return device.state == PooledDevice::State::uncompared; });
 }
 
-double DevicePool::slowness_of(const DeviceInfo& device) const {
+double DevicePool::slowness_of(const device::DeviceInfo& device) const {
   for (const PooledDevice& each : devices_)
     if (each.device.uuid == device.uuid && each.device.index == device.index) return each.slowness;
   return 1;
@@ -47,7 +47,7 @@ void DevicePool::exclude_further(const std::string& why) {
     if (!is_first(device)) exclude(device, why);
 }
 
-void DevicePool::set_problem(OpenJob job) {
+void DevicePool::set_problem(ipc::OpenJob job) {
   for (const PooledDevice& device : devices_) {
     job.device = device.device.index;
     device.bench->set_problem(job);
@@ -68,4 +68,4 @@ void DevicePool::cancel_all() {
   for (const auto& bench : benches_) bench->cancel_all();
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -8,7 +8,7 @@
 #include "core/run/tuner.hpp"
 #include "ipc/rebuilding_bench.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// A device that measures.
 struct PooledDevice {
@@ -17,23 +17,23 @@ struct PooledDevice {
     in_use,
     excluded,  ///< measures nothing in this run
   };
-  BenchService* bench = nullptr;
-  DeviceInfo device;
+  ipc::BenchService* bench = nullptr;
+  device::DeviceInfo device;
   State state = State::uncompared;
   bool busy = false;
   double slowness = 1;  ///< time of a configuration here over its time on the first device
 };
 
 /// "device 1 (NVIDIA H200, GPU-5c...)".
-std::string name_of(const DeviceInfo& device);
+std::string name_of(const device::DeviceInfo& device);
 
 /// Times of different devices of one kind are comparable once each device has measured the same configuration
 /// (calibration.hpp): the pool keeps the ratio.
 class DevicePool {
  public:
   /// benches: of target.device, then of each of target.further. All outlive this.
-  DevicePool(const Target& target, const std::vector<BenchService*>& benches, CompileService& compiler,
-             double compile_timeout_s, TuneObserver& observer);
+  DevicePool(const target::Target& target, const std::vector<ipc::BenchService*>& benches,
+             ipc::CompileService& compiler, double compile_timeout_s, TuneObserver& observer);
 
   PooledDevice& first() noexcept { return devices_.front(); }
   std::vector<PooledDevice>& all() noexcept { return devices_; }
@@ -42,13 +42,13 @@ class DevicePool {
   /// Whether a device besides the first waits for its comparison.
   bool any_uncompared() const;
   /// 1 for a device that is none of this run's.
-  double slowness_of(const DeviceInfo& device) const;
+  double slowness_of(const device::DeviceInfo& device) const;
   /// With a warning.
   void exclude(PooledDevice& device, const std::string& why);
   void exclude_further(const std::string& why);
 
   /// job.device is set for each.
-  void set_problem(OpenJob job);
+  void set_problem(ipc::OpenJob job);
   /// Opens the devices besides the first that wait for their comparison: once, ahead of their first job.
   void prepare_further();
   /// After CompileService::cancel_all: lost artifacts that devices wait for are compiled after all.
@@ -56,10 +56,10 @@ class DevicePool {
   void cancel_all();
 
  private:
-  std::vector<std::unique_ptr<RebuildingBench>> benches_;
+  std::vector<std::unique_ptr<ipc::RebuildingBench>> benches_;
   std::vector<PooledDevice> devices_;
   TuneObserver& observer_;
   bool prepared_ = false;  ///< prepare_further was called
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

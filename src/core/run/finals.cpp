@@ -10,14 +10,14 @@
 #include "core/measure/finals.hpp"
 #include "core/record/record.hpp"
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 constexpr std::size_t rounds_a_request = 5;
 constexpr int most_mysteries = 3;
 
 /// Values of the same metrics, of these rounds.
-void append(const Reported& more, std::size_t rounds, Reported& reported) {
+void append(const ipc::Reported& more, std::size_t rounds, ipc::Reported& reported) {
   reported.resize(std::max(reported.size(), more.size()));
   for (std::size_t i = 0; i < more.size(); ++i) {
     const std::vector<double>& values = more[i].second;
@@ -29,7 +29,8 @@ void append(const Reported& more, std::size_t rounds, Reported& reported) {
 
 }  // namespace
 
-Finals::Finals(BenchService& bench, std::vector<BenchJob> jobs, FinalsRule rule, FinalsLimits limits, Done done)
+Finals::Finals(ipc::BenchService& bench, std::vector<ipc::BenchJob> jobs, FinalsRule rule, FinalsLimits limits,
+               Done done)
     : bench_(bench),
       jobs_(std::move(jobs)),
       rule_(std::move(rule)),
@@ -54,10 +55,10 @@ void Finals::next() {
     if (rule_.value)
       for (double& each : values.back()) each = rule_.value(i, results_[i].reported, each);
   }
-  const FinalsVerdict verdict = judge_finals(values, rule_.statistic);
+  const measure::FinalsVerdict verdict = measure::judge_finals(values, rule_.statistic);
   double longest_ms = 0;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
-    left_[i] = left_[i] || (verdict.certain[i] && verdict.standing[i] != Standing::fastest);
+    left_[i] = left_[i] || (verdict.certain[i] && verdict.standing[i] != measure::Standing::fastest);
     const std::vector<double>& samples_ms = results_[i].samples_ms;
     longest_ms = std::max(longest_ms, std::accumulate(samples_ms.begin(), samples_ms.end(), 0.0));
   }
@@ -66,7 +67,7 @@ void Finals::next() {
   if (verdict.decided || who.size() < 2 || round_ >= most || longest_ms >= limits_.kernel_ms ||
       mysteries_ == most_mysteries)
     return finish();
-  ask(who, std::min(round_ == 0 ? finals_least_rounds : rounds_a_request, most - round_), true);
+  ask(who, std::min(round_ == 0 ? measure::finals_least_rounds : rounds_a_request, most - round_), true);
 }
 
 void Finals::probe() {
@@ -76,24 +77,26 @@ void Finals::probe() {
 }
 
 void Finals::ask(const std::vector<std::size_t>& who, std::size_t rounds, bool counts) {
-  RoundsJob job;
+  ipc::RoundsJob job;
   for (const std::size_t i : who) job.jobs.push_back(jobs_[i]);
   std::vector<std::size_t> places(who.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
-  for (std::size_t i = 0; i < rounds; ++i) job.rounds.push_back(finals_order(places, limits_.seed, round_ + i));
+  for (std::size_t i = 0; i < rounds; ++i)
+    job.rounds.push_back(measure::finals_order(places, limits_.seed, round_ + i));
   bench_.measure_rounds(job, limits_.timeout_s * static_cast<double>(who.size()),
-                        [this, who, counts](const RoundsAnswer& answer) { take(who, answer, counts); });
+                        [this, who, counts](const ipc::RoundsAnswer& answer) { take(who, answer, counts); });
 }
 
-void Finals::take(const std::vector<std::size_t>& who, const RoundsAnswer& answer, bool counts) {
+void Finals::take(const std::vector<std::size_t>& who, const ipc::RoundsAnswer& answer, bool counts) {
   busy_s_ += answer.busy_s;
-  for (const std::string& taint : answer.taints) add_once(taints_, taint);
+  for (const std::string& taint : answer.taints) base::add_once(taints_, taint);
   if (counts && answer.samples_ms.size() == who.size()) {
     std::size_t rounds = answer.samples_ms.front().size();
     for (const std::vector<double>& series : answer.samples_ms) rounds = std::min(rounds, series.size());
     for (std::size_t place = 0; place < who.size(); ++place) {
       FinalistResult& result = results_[who[place]];
-      for (std::size_t i = 0; i < rounds; ++i) result.samples_ms.push_back(kept_time_ms(answer.samples_ms[place][i]));
+      for (std::size_t i = 0; i < rounds; ++i)
+        result.samples_ms.push_back(record::kept_time_ms(answer.samples_ms[place][i]));
       if (place < answer.reported.size()) append(answer.reported[place], rounds, result.reported);
     }
     round_ += rounds;
@@ -120,4 +123,4 @@ void Finals::finish() {
   done(std::move(results_), std::move(taints_));
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

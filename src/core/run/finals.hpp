@@ -8,22 +8,22 @@
 
 #include "ipc/services.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// What came of one finalist.
 struct FinalistResult {
   Outcome outcome = Outcome::ok;
-  std::string message, log;        ///< of a failure
-  std::vector<double> samples_ms;  ///< by round, rounded as records keep them; empty: it failed
-  Reported reported;               ///< by round, too
-  Lack lack = Lack::none;          ///< of the machine, of a failure
+  std::string message, log;              ///< of a failure
+  std::vector<double> samples_ms;        ///< by round, rounded as records keep them; empty: it failed
+  ipc::Reported reported;                ///< by round, too
+  build::Lack lack = build::Lack::none;  ///< of the machine, of a failure
 };
 
 /// How finalists compare.
 struct FinalsRule {
   std::string statistic = "median";
   /// What a finalist's time is worth, with what it has reported so far; less is better. Empty: the time itself.
-  std::function<double(std::size_t finalist, const Reported& reported, double time_ms)> value = {};
+  std::function<double(std::size_t finalist, const ipc::Reported& reported, double time_ms)> value = {};
 };
 
 struct FinalsLimits {
@@ -41,7 +41,7 @@ class Finals {
  public:
   using Done = std::function<void(std::vector<FinalistResult>, std::vector<std::string> taints)>;
   /// bench outlives this, and this the calls that it asked bench for.
-  Finals(BenchService& bench, std::vector<BenchJob> jobs, FinalsRule rule, FinalsLimits limits, Done done);
+  Finals(ipc::BenchService& bench, std::vector<ipc::BenchJob> jobs, FinalsRule rule, FinalsLimits limits, Done done);
   void start() { next(); }
   double busy_s() const noexcept { return busy_s_; }  ///< of the device, so far
 
@@ -50,11 +50,11 @@ class Finals {
   void next();
   void probe();
   void ask(const std::vector<std::size_t>& who, std::size_t rounds, bool counts);
-  void take(const std::vector<std::size_t>& who, const RoundsAnswer& answer, bool counts);
+  void take(const std::vector<std::size_t>& who, const ipc::RoundsAnswer& answer, bool counts);
   void finish();
 
-  BenchService& bench_;
-  std::vector<BenchJob> jobs_;
+  ipc::BenchService& bench_;
+  std::vector<ipc::BenchJob> jobs_;
   FinalsRule rule_;
   FinalsLimits limits_;
   Done done_;
@@ -68,4 +68,4 @@ class Finals {
   double busy_s_ = 0;
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

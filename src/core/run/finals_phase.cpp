@@ -6,7 +6,7 @@
 
 #include "core/record/best.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 FinalsPhase::FinalsPhase(const RunContext& run, RunResults& results, StoreAnswers& store, RecordKeeper& keeper,
                          DevicePool& devices, WorkerTotals& totals, Listeners listeners)
@@ -19,18 +19,18 @@ FinalsPhase::FinalsPhase(const RunContext& run, RunResults& results, StoreAnswer
       listeners_(std::move(listeners)) {}
 
 /// Of this run's configurations, and of those of the store that may be as good. The latter become a part of the result.
-std::vector<const Record*> FinalsPhase::finalists_now() {
+std::vector<const record::Record*> FinalsPhase::finalists_now() {
   results_.read_best(run_.max_finalists());
-  std::vector<const Record*> contenders;
-  for (const Record& record : results_.records()) contenders.push_back(&record);
-  std::vector<const Record*> rivals;
+  std::vector<const record::Record*> contenders;
+  for (const record::Record& record : results_.records()) contenders.push_back(&record);
+  std::vector<const record::Record*> rivals;
   if (!run_.options.fresh) rivals = store_.rivals(results_.finals_reach());
   contenders.insert(contenders.end(), rivals.begin(), rivals.end());
-  const std::vector<const Record*> order = ranked(contenders, run_.criterion);
+  const std::vector<const record::Record*> order = record::ranked(contenders, run_.criterion);
   // Where time does not count there is nothing to compare round by round; but the best may be the store's.
-  const std::vector<const Record*> finalists =
-      finalists_of(order, run_.criterion.times ? run_.max_finalists() : 1, run_.criterion);
-  for (const Record* record : finalists)
+  const std::vector<const record::Record*> finalists =
+      record::finalists_of(order, run_.criterion.times ? run_.max_finalists() : 1, run_.criterion);
+  for (const record::Record* record : finalists)
     if (std::find(rivals.begin(), rivals.end(), record) != rivals.end()) results_.add_further(*record);
   return finalists;
 }
@@ -38,19 +38,19 @@ std::vector<const Record*> FinalsPhase::finalists_now() {
 bool FinalsPhase::start() {
   begun_ = true;
   if (!run_.options.only.empty()) return false;
-  const std::vector<const Record*> finalists = finalists_now();
+  const std::vector<const record::Record*> finalists = finalists_now();
   std::vector<std::string> keys;
-  for (const Record* record : finalists) keys.push_back(record->key);
+  for (const record::Record* record : finalists) keys.push_back(record->key);
   if (!run_.holds_finals() || finalists.size() < 2 || have_met(keys)) return false;
   results_.result().finalists = finalists.size();
   // Where what disturbs does not go away (a part of a partitioned device), finals held again are no better.
-  const Tainted tainted = finalists.front()->tainted.empty() ? Tainted::never : Tainted::too;
+  const record::Tainted tainted = finalists.front()->tainted.empty() ? record::Tainted::never : record::Tainted::too;
   if (take_stored(keys, tainted)) return false;
   Held held{{}, keys, "finals"};
   // In an order of their own: a process that has read a part of the finals that another is storing ranks by them.
   std::sort(keys.begin(), keys.end());
   for (const std::string& key : keys) held.claim += " " + key;
-  for (const Record* record : finalists) {
+  for (const record::Record* record : finalists) {
     const TrialPtr trial = run_.make_trial(run_.space.index_of(record->config).value(), Trial::Purpose::finalist);
     trial->record.validation = record->validation;
     trial->record.telemetry.energy_j = record->telemetry.energy_j;  // single launches are too short to tell
@@ -69,16 +69,17 @@ bool FinalsPhase::have_met(const std::vector<std::string>& keys) const {
   return std::all_of(keys.begin(), keys.end(), [&](const std::string& key) { return passed_.contains(key); });
 }
 
-bool FinalsPhase::take_stored(const std::vector<std::string>& keys, Tainted tainted, std::int64_t since_unix_ms) {
-  std::vector<Record> stored = store_.finals_of_keys(keys, tainted, since_unix_ms);
-  for (Record& record : stored) results_.add_further(std::move(record));
+bool FinalsPhase::take_stored(const std::vector<std::string>& keys, record::Tainted tainted,
+                              std::int64_t since_unix_ms) {
+  std::vector<record::Record> stored = store_.finals_of_keys(keys, tainted, since_unix_ms);
+  for (record::Record& record : stored) results_.add_further(std::move(record));
   return !stored.empty();
 }
 
 void FinalsPhase::look_at_peers() {
   if (!elsewhere_) return;
   // Theirs are this search's, disturbed or not: nobody holds them twice.
-  if (take_stored(elsewhere_->keys, Tainted::too, peers_->began_unix_ms())) {
+  if (take_stored(elsewhere_->keys, record::Tainted::too, peers_->began_unix_ms())) {
     elsewhere_.reset();
   } else if (peers_->take(elsewhere_->claim)) {
     const Held left = *std::exchange(elsewhere_, std::nullopt);
@@ -90,8 +91,8 @@ FinalsRule FinalsPhase::rule() {
   FinalsRule rule;
   rule.statistic = run_.criterion.statistic;
   if (run_.criterion.score)
-    rule.value = [this](std::size_t i, const Reported& reported, double time_ms) {
-      Record& record = finalists_[i]->record;
+    rule.value = [this](std::size_t i, const ipc::Reported& reported, double time_ms) {
+      record::Record& record = finalists_[i]->record;
       record.reported = reported;
       return run_.criterion.at(record, time_ms);
     };
@@ -105,7 +106,7 @@ void FinalsPhase::hold() {
   std::erase_if(finalists_, [](const TrialPtr& trial) { return trial->record.outcome != Outcome::ok; });
   if (finalists_.size() < 2) return finalists_.clear();
   devices_.first().busy = true;
-  std::vector<BenchJob> jobs;
+  std::vector<ipc::BenchJob> jobs;
   for (const TrialPtr& trial : finalists_) jobs.push_back(run_.bench_job(*trial));
   FinalsLimits limits;
   limits.seed = run_.spec.search.seed;
@@ -126,14 +127,14 @@ void FinalsPhase::finish(std::vector<FinalistResult> results, const std::vector<
   totals_.device_busy_s += finals_->busy_s();
   std::int64_t now_ms = 0;  // of all of them: their finals are one measurement
   for (const TrialPtr& finalist : finalists_)
-    now_ms = std::max(now_ms, keeper_.next_stamp(KeyDigest(finalist->record.key)));
+    now_ms = std::max(now_ms, keeper_.next_stamp(store::KeyDigest(finalist->record.key)));
   std::string id = run_.options.attempt + "-" + finalists_.front()->record.key.substr(0, 8);
   if (++held_ > 1) id += "-" + std::to_string(held_);
   passed_.clear();
   for (std::size_t i = 0; i < results.size(); ++i) {
     FinalistResult& result = results[i];
     if (result.outcome == Outcome::ok && result.samples_ms.empty()) continue;
-    Record& record = finalists_[i]->record;
+    record::Record& record = finalists_[i]->record;
     record.finals = id;
     record.tainted = taints;
     take(record, std::move(result), now_ms);
@@ -142,7 +143,7 @@ void FinalsPhase::finish(std::vector<FinalistResult> results, const std::vector<
   finalists_.clear();
 }
 
-void FinalsPhase::take(Record& record, FinalistResult result, std::int64_t now_ms) {
+void FinalsPhase::take(record::Record& record, FinalistResult result, std::int64_t now_ms) {
   record.finals_by = run_.criterion.finals_by();
   record.outcome = result.outcome;
   record.stage = result.outcome == Outcome::ok             ? "measure"
@@ -152,7 +153,7 @@ void FinalsPhase::take(Record& record, FinalistResult result, std::int64_t now_m
   record.samples_ms = std::move(result.samples_ms);
   record.reported = std::move(result.reported);
   if (record.outcome == Outcome::ok)
-    record.time_ms = summarize(record.samples_ms);
+    record.time_ms = measure::summarize(record.samples_ms);
   else
     record.validation.reset();
   record.compile_s = record.compile_cpu_s = 0;
@@ -167,4 +168,4 @@ void FinalsPhase::take(Record& record, FinalistResult result, std::int64_t now_m
   begun_ = false;
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -15,15 +15,15 @@
 #include "core/run/run_results.hpp"
 #include "core/run/store_answers.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// Finalists are compiled (from the cache), come back by add, and are measured in rounds on the first device
 /// (finals.hpp). A finalist that is found wrong in them is refuted, and finals may follow of those that are left.
 class FinalsPhase {
  public:
   struct Listeners {
-    std::function<void(const TrialPtr& trial)> compile;  ///< to come back by add
-    std::function<void(const Record& record)> refuted;   ///< its results are wrong
+    std::function<void(const TrialPtr& trial)> compile;         ///< to come back by add
+    std::function<void(const record::Record& record)> refuted;  ///< its results are wrong
   };
   /// The references outlive it.
   FinalsPhase(const RunContext& run, RunResults& results, StoreAnswers& store, RecordKeeper& keeper,
@@ -51,12 +51,12 @@ class FinalsPhase {
     std::vector<std::string> keys;
     std::string claim;
   };
-  std::vector<const Record*> finalists_now();
+  std::vector<const record::Record*> finalists_now();
   bool have_met(const std::vector<std::string>& keys) const;
-  bool take_stored(const std::vector<std::string>& keys, Tainted tainted, std::int64_t since_unix_ms = 0);
+  bool take_stored(const std::vector<std::string>& keys, record::Tainted tainted, std::int64_t since_unix_ms = 0);
   FinalsRule rule();
   void finish(std::vector<FinalistResult> results, const std::vector<std::string>& taints);
-  void take(Record& record, FinalistResult result, std::int64_t now_ms);
+  void take(record::Record& record, FinalistResult result, std::int64_t now_ms);
 
   const RunContext& run_;
   RunResults& results_;
@@ -74,4 +74,4 @@ class FinalsPhase {
   std::optional<Held> elsewhere_;  ///< another process holds them
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

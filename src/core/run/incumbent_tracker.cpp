@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 constexpr std::size_t races_between = 40, races_after_stored = 8;
@@ -14,10 +14,11 @@ constexpr double max_busy_share = 0.05;
 IncumbentTracker::IncumbentTracker(std::string statistic, std::size_t top)
     : statistic_(std::move(statistic)), top_(top) {}
 
-void IncumbentTracker::consider(std::uint64_t index, const Record& record, double slowness, bool stored) {
-  const double measured_ms = statistic(record.time_ms, statistic_), time_ms = measured_ms / slowness;
+void IncumbentTracker::consider(std::uint64_t index, const record::Record& record, double slowness, bool stored) {
+  const double measured_ms = measure::statistic(record.time_ms, statistic_), time_ms = measured_ms / slowness;
   const bool clean = record.tainted.empty();
-  const Incumbent incumbent = scaled(incumbent_of(record.time_ms, measured_ms), 1 / slowness);
+  const measure::Incumbent incumbent =
+      measure::scaled(measure::incumbent_of(record.time_ms, measured_ms), 1 / slowness);
   if (top_ > 1 && clean) {
     const auto place =
         std::find_if(leaders_.begin(), leaders_.end(), [&](const auto& it) { return it.first > time_ms; });
@@ -38,7 +39,7 @@ bool IncumbentTracker::may_lead(double time_ms, bool clean) const {
   return clean != best_clean ? clean : time_ms < best_->time_ms;
 }
 
-std::optional<Incumbent> IncumbentTracker::bar() const {
+std::optional<measure::Incumbent> IncumbentTracker::bar() const {
   if (top_ > 1) return leaders_.size() < top_ ? std::nullopt : std::optional(leaders_.back().second);
   return best_ ? std::optional(best_->incumbent) : std::nullopt;
 }
@@ -62,7 +63,7 @@ std::optional<std::uint64_t> IncumbentTracker::take_due() {
   return best_->index;
 }
 
-const Record* IncumbentTracker::remeasured(const std::string& key) {
+const record::Record* IncumbentTracker::remeasured(const std::string& key) {
   if (!best_ || best_->record.key != key) return nullptr;
   best_->asked = false;
   best_->stored = false;
@@ -71,10 +72,10 @@ const Record* IncumbentTracker::remeasured(const std::string& key) {
   return &best_->record;
 }
 
-void IncumbentTracker::update(const Summary& time_ms, double busy_s) {
-  best_->time_ms = statistic(time_ms, statistic_);
-  best_->incumbent = incumbent_of(time_ms, best_->time_ms);
+void IncumbentTracker::update(const measure::Summary& time_ms, double busy_s) {
+  best_->time_ms = measure::statistic(time_ms, statistic_);
+  best_->incumbent = measure::incumbent_of(time_ms, best_->time_ms);
   best_->cost_s = busy_s;
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

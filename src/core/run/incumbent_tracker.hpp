@@ -10,7 +10,7 @@
 #include "core/measure/race.hpp"
 #include "core/record/record.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// Challengers race the fastest clean result so far; where the `top` best are asked for, the slowest of those, so that
 /// each of them is measured in full.
@@ -26,11 +26,11 @@ class IncumbentTracker {
   IncumbentTracker(std::string statistic, std::size_t top);
 
   /// An ok result. index: in the space; slowness: of the device that measured it; stored: by another run.
-  void consider(std::uint64_t index, const Record& record, double slowness, bool stored);
+  void consider(std::uint64_t index, const record::Record& record, double slowness, bool stored);
   /// Whether an ok result of this time would change anything here.
   bool may_lead(double time_ms, bool clean) const;
   /// What a challenger races; nullopt: nothing yet.
-  std::optional<Incumbent> bar() const;
+  std::optional<measure::Incumbent> bar() const;
   void clear();
 
   /// A challenger was measured, which took the device busy_s.
@@ -39,26 +39,27 @@ class IncumbentTracker {
   std::optional<std::uint64_t> take_due();
   /// The configuration with this key was measured again, or failed to be: races are counted from zero again. The
   /// incumbent's first record; null: another configuration is the incumbent by now.
-  const Record* remeasured(const std::string& key);
+  const record::Record* remeasured(const std::string& key);
   /// What it took this time, for the device busy_s.
-  void update(const Summary& time_ms, double busy_s);
+  void update(const measure::Summary& time_ms, double busy_s);
 
  private:
   struct Best {
     std::uint64_t index;
-    Record record;          ///< its first one
-    Incumbent incumbent;    ///< as measured last
-    double time_ms;         ///< likewise, by the statistic
-    double cost_s;          ///< of the device, to measure it once more
-    bool stored;            ///< measured by another run
-    std::size_t races = 0;  ///< of others since it was measured last
-    double busy_s = 0;      ///< of the device meanwhile
-    bool asked = false;     ///< its measurement is under way
+    record::Record record;         ///< its first one
+    measure::Incumbent incumbent;  ///< as measured last
+    double time_ms;                ///< likewise, by the statistic
+    double cost_s;                 ///< of the device, to measure it once more
+    bool stored;                   ///< measured by another run
+    std::size_t races = 0;         ///< of others since it was measured last
+    double busy_s = 0;             ///< of the device meanwhile
+    bool asked = false;            ///< its measurement is under way
   };
   const std::string statistic_;
   const std::size_t top_;
   std::optional<Best> best_;
-  std::vector<std::pair<double, Incumbent>> leaders_;  ///< the fastest clean ones by the statistic, top_ at most
+  std::vector<std::pair<double, measure::Incumbent>>
+      leaders_;  ///< the fastest clean ones by the statistic, top_ at most
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -23,46 +23,47 @@
 #include "core/store/growing_records.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
-using Row = GrowingRecords::Row;
+using Row = store::GrowingRecords::Row;
 
 constexpr std::size_t most_sources = 8;
 
 /// First measurements of one problem on one kind of device.
 struct Study {
   const Bindings* problem = nullptr;
-  const DeviceInfo* device = nullptr;
-  std::vector<const StoredConfig*> rows;
+  const device::DeviceInfo* device = nullptr;
+  std::vector<const store::StoredConfig*> rows;
   std::size_t valid = 0;
 };
 
 /// How much less a source is worth: another architecture weighs more than another device of this one, that more than
 /// another problem, that more than another driver.
-int distance(const Study& study, const Bindings& problem, const DeviceInfo& own) {
-  if (same_device(*study.device, own)) return *study.problem == problem ? 0 : 1;
+int distance(const Study& study, const Bindings& problem, const device::DeviceInfo& own) {
+  if (record::same_device(*study.device, own)) return *study.problem == problem ? 0 : 1;
   if (study.device->arch == own.arch) return 2;
   return study.device->vendor == own.vendor ? 3 : 4;
 }
 
-std::string describe(const Study& study, const DeviceInfo& own) {
+std::string describe(const Study& study, const device::DeviceInfo& own) {
   std::string text = fmt::format("{} ({})", study.device->name, study.device->arch);
   for (const auto& [name, value] : *study.problem) text += fmt::format(", {}={}", name, to_text(value));
-  if (same_device(*study.device, own) && !same_driver(*study.device, own)) text += ", driver " + study.device->driver;
+  if (record::same_device(*study.device, own) && !record::same_driver(*study.device, own))
+    text += ", driver " + study.device->driver;
   return text;
 }
 
 /// The newest full measurement counts; a pruned record only where there is no other.
-bool supersedes(const StoredConfig& row, const StoredConfig& other) {
+bool supersedes(const store::StoredConfig& row, const store::StoredConfig& other) {
   const bool pruned = row.outcome == Outcome::pruned, other_pruned = other.outcome == Outcome::pruned;
   if (pruned != other_pruned) return other_pruned;
   return row.unix_time_ms >= other.unix_time_ms;
 }
 
-bool same_names(const StoredConfig& a, const StoredConfig& b) {
+bool same_names(const store::StoredConfig& a, const store::StoredConfig& b) {
   if (a.names && b.names) return *a.names == *b.names;
-  const Bindings left = config_bindings(a), right = config_bindings(b);
+  const Bindings left = store::config_bindings(a), right = store::config_bindings(b);
   return std::equal(left.begin(), left.end(), right.begin(), right.end(),
                     [](const auto& one, const auto& other) { return one.first == other.first; });
 }
@@ -71,7 +72,7 @@ bool same_names(const StoredConfig& a, const StoredConfig& b) {
 class Studies {
  public:
   /// may_guide(problem, device): whether such a record may guide at all.
-  using MayGuide = std::function<bool(const Bindings& problem, const DeviceInfo& device)>;
+  using MayGuide = std::function<bool(const Bindings& problem, const device::DeviceInfo& device)>;
   explicit Studies(MayGuide may_guide) : may_guide_(std::move(may_guide)) {}
 
   void add(const Row& row) {
@@ -83,7 +84,7 @@ class Studies {
   }
 
   /// Of each configuration one row is left.
-  std::vector<Study> sorted(const Bindings& problem, const DeviceInfo& own) && {
+  std::vector<Study> sorted(const Bindings& problem, const device::DeviceInfo& own) && {
     for (Study& study : studies_) settle(study);
     std::stable_sort(studies_.begin(), studies_.end(), [&](const Study& a, const Study& b) {
       const int left = distance(a, problem, own), right = distance(b, problem, own);
@@ -103,17 +104,17 @@ class Studies {
     if (is_new) place->second = number_of(row.view->problem_of(*row.config), row.view->device_of(*row.config));
     return place->second == none ? nullptr : &studies_[place->second];
   }
-  std::size_t number_of(const Bindings& problem, const DeviceInfo& device) {
+  std::size_t number_of(const Bindings& problem, const device::DeviceInfo& device) {
     if (!may_guide_(problem, device)) return none;
-    const Kind kind(device.backend, device.arch, device.name, device.compute_units, bindings_text(problem));
+    const Kind kind(device.backend, device.arch, device.name, device.compute_units, space::bindings_text(problem));
     const auto [place, is_new] = kinds_.try_emplace(kind, studies_.size());
     if (is_new) studies_.push_back({&problem, &device, {}, 0});
     return place->second;
   }
   static void settle(Study& study) {
     std::unordered_map<std::string_view, std::size_t> places;
-    std::vector<const StoredConfig*> current;
-    for (const StoredConfig* row : study.rows) {
+    std::vector<const store::StoredConfig*> current;
+    for (const store::StoredConfig* row : study.rows) {
       const auto [place, is_new] = places.try_emplace(row->values, current.size());
       if (is_new)
         current.push_back(row);
@@ -121,28 +122,29 @@ class Studies {
         current[place->second] = row;
     }
     study.rows = std::move(current);
-    study.valid = static_cast<std::size_t>(std::count_if(
-        study.rows.begin(), study.rows.end(), [](const StoredConfig* row) { return row->outcome == Outcome::ok; }));
+    study.valid = static_cast<std::size_t>(
+        std::count_if(study.rows.begin(), study.rows.end(),
+                      [](const store::StoredConfig* row) { return row->outcome == Outcome::ok; }));
   }
 
   MayGuide may_guide_;
   std::vector<Study> studies_;
   std::map<Kind, std::size_t> kinds_;
-  std::map<const StoreView*, std::unordered_map<std::uint64_t, std::size_t>> numbers_;
+  std::map<const store::StoreView*, std::unordered_map<std::uint64_t, std::size_t>> numbers_;
 };
 
 /// Whether a study's configurations can be those of the space: parameters that only one of both has must have one
 /// value. own: the names of the study's parameters.
-bool is_comparable(const Study& study, const Space& space, const Bindings& first) {
+bool is_comparable(const Study& study, const space::Space& space, const Bindings& first) {
   std::set<std::string_view> shared;
-  for (const Parameter& parameter : space.parameters())
+  for (const space::Parameter& parameter : space.parameters())
     if (first.contains(parameter.name))
       shared.insert(parameter.name);
     else if (parameter.values.size() > 1)
       return false;
   if (shared.size() == first.size()) return !shared.empty();
-  return std::all_of(study.rows.begin(), study.rows.end(), [&](const StoredConfig* row) {
-    const Bindings config = config_bindings(*row);
+  return std::all_of(study.rows.begin(), study.rows.end(), [&](const store::StoredConfig* row) {
+    const Bindings config = store::config_bindings(*row);
     return std::all_of(config.begin(), config.end(), [&](const auto& binding) {
       return shared.contains(binding.first) || binding.second == first.at(binding.first);
     });
@@ -150,12 +152,12 @@ bool is_comparable(const Study& study, const Space& space, const Bindings& first
 }
 
 /// What a study tells of the configurations of the space, by their indices.
-std::vector<Observation> observations_of(const Study& study, const Space& space) {
-  if (study.rows.empty() || !is_comparable(study, space, config_bindings(*study.rows.front()))) return {};
-  std::vector<std::pair<std::uint64_t, const StoredConfig*>> found;
-  Config config(space.parameters().size());
-  for (const StoredConfig* row : study.rows) {
-    const Bindings values = config_bindings(*row);
+std::vector<search::Observation> observations_of(const Study& study, const space::Space& space) {
+  if (study.rows.empty() || !is_comparable(study, space, store::config_bindings(*study.rows.front()))) return {};
+  std::vector<std::pair<std::uint64_t, const store::StoredConfig*>> found;
+  space::Config config(space.parameters().size());
+  for (const store::StoredConfig* row : study.rows) {
+    const Bindings values = store::config_bindings(*row);
     for (std::size_t i = 0; i < config.size(); ++i) {
       const auto value = values.find(space.parameters()[i].name);
       config[i] = value == values.end() ? space.parameters()[i].values.front() : value->second;
@@ -166,11 +168,11 @@ std::vector<Observation> observations_of(const Study& study, const Space& space)
     return a.first != b.first ? a.first < b.first
                               : supersedes(*a.second, *b.second) && !supersedes(*b.second, *a.second);
   });
-  std::vector<Observation> observations;
+  std::vector<search::Observation> observations;
   for (const auto& [index, row] : found) {
     if (!observations.empty() && observations.back().index == index) continue;
     const bool timed = row->outcome == Outcome::ok || row->outcome == Outcome::pruned;
-    if (timed && !is_time(row->time_ms))
+    if (timed && !replay::is_time(row->time_ms))
       observations.push_back({index, Outcome::launch_failed, 0});
     else
       observations.push_back({index, row->outcome, timed ? row->time_ms : 0});
@@ -180,13 +182,14 @@ std::vector<Observation> observations_of(const Study& study, const Space& space)
 
 }  // namespace
 
-Knowledge candidates_of(const Spec& spec, const Space& space, const Bindings& problem, const Target& target) {
+Knowledge candidates_of(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                        const target::Target& target) {
   Knowledge knowledge;
-  if (!spec.candidates || is_cpu(target.device)) return knowledge;
+  if (!spec.candidates || device::is_cpu(target.device)) return knowledge;
   try {
-    const Ranking ranking =
-        rank_candidates(spec, space, problem, device_model(target.device), rank_options(*spec.candidates));
-    for (const RankedConfig& config : ranking.configs) knowledge.first.push_back(config.index);
+    const model::Ranking ranking = model::rank_candidates(spec, space, problem, device::device_model(target.device),
+                                                          model::rank_options(*spec.candidates));
+    for (const model::RankedConfig& config : ranking.configs) knowledge.first.push_back(config.index);
     knowledge.notes.push_back(
         fmt::format("starts from {} candidates of the {} model; {} of {} configurations do not fit",
                     knowledge.first.size(), spec.candidates->template_name, ranking.unfit, ranking.scored));
@@ -197,42 +200,43 @@ Knowledge candidates_of(const Spec& spec, const Space& space, const Bindings& pr
   return knowledge;
 }
 
-void add_sources(Knowledge& knowledge, const Spec& spec, const Space& space, const Bindings& problem,
-                 const Target& target, const GrowingRecords& here, const std::filesystem::path& store,
+void add_sources(Knowledge& knowledge, const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                 const target::Target& target, const store::GrowingRecords& here, const std::filesystem::path& store,
                  std::int64_t before_unix_ms) {
-  const DeviceInfo& own = target.device;
-  const auto is_own = [&](const Bindings& sizes, const DeviceInfo& device) {
-    return same_device(device, own) && same_driver(device, own) && sizes == problem;
+  const device::DeviceInfo& own = target.device;
+  const auto is_own = [&](const Bindings& sizes, const device::DeviceInfo& device) {
+    return record::same_device(device, own) && record::same_driver(device, own) && sizes == problem;
   };
   for (const Row& row : here.rows_of(problem, own))
-    if (same_driver(row.view->device_of(*row.config), own))
+    if (record::same_driver(row.view->device_of(*row.config), own))
       before_unix_ms = std::min(before_unix_ms, row.config->unix_time_ms);
-  Studies studies([&](const Bindings& sizes, const DeviceInfo& device) {
-    if (device.backend == "replay" || is_cpu(device) != is_cpu(own) || is_own(sizes, device)) return false;
+  Studies studies([&](const Bindings& sizes, const device::DeviceInfo& device) {
+    if (device.backend == "replay" || device::is_cpu(device) != device::is_cpu(own) || is_own(sizes, device))
+      return false;
     // A replay would be guided by what it is to find, whoever measured it. A run that measures is not: what another
     // backend found on this device is knowledge like any other.
-    return own.backend != "replay" || sizes != problem || !may_be_same_hardware(device, own);
+    return own.backend != "replay" || sizes != problem || !device::may_be_same_hardware(device, own);
   });
   const auto take = [&](const Row& row) {
     if (row.config->unix_time_ms < before_unix_ms) studies.add(row);
   };
-  std::deque<GrowingRecords> elsewhere;
-  for (const std::string& arch : recorded_archs(store, spec.kernel.name)) {
+  std::deque<store::GrowingRecords> elsewhere;
+  for (const std::string& arch : record::recorded_archs(store, spec.kernel.name)) {
     if (arch == own.arch) {
       here.each_row(take);
       continue;
     }
-    GrowingRecords& other = elsewhere.emplace_back(store, arch, spec.kernel.name, spec.measure.statistic);
+    store::GrowingRecords& other = elsewhere.emplace_back(store, arch, spec.kernel.name, spec.measure.statistic);
     other.refresh();
     other.each_row(take);
   }
   for (const Study& study : std::move(studies).sorted(problem, own)) {
     if (knowledge.sources.size() == most_sources) break;
-    Source source{describe(study, own), observations_of(study, space)};
+    search::Source source{describe(study, own), observations_of(study, space)};
     if (source.observations.empty()) continue;
     knowledge.notes.push_back(fmt::format("guided by {} records of {}", source.observations.size(), source.name));
     knowledge.sources.push_back(std::move(source));
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -12,18 +12,21 @@
 #include "core/spec/spec.hpp"
 #include "core/target/target.hpp"
 
-namespace xtune {
-
+namespace xtune::store {
 class GrowingRecords;
+}  // namespace xtune::store
+
+namespace xtune::run {
 
 struct Knowledge {
   std::vector<std::uint64_t> first;  ///< by the spec's [candidates]
-  std::vector<Source> sources;
+  std::vector<search::Source> sources;
   std::vector<std::string> notes;  ///< for the user, a line each: what guides the search, or why it does not
 };
 
 /// The candidates of the spec's [candidates] for a GPU whose model is known.
-Knowledge candidates_of(const Spec& spec, const Space& space, const Bindings& problem, const Target& target);
+Knowledge candidates_of(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                        const target::Target& target);
 
 /// Adds the stored records of the same kernel on other devices, of other problems on this one, and of this one with
 /// another driver: those that were there before this problem was first measured on this device with its driver, so that
@@ -32,8 +35,8 @@ Knowledge candidates_of(const Spec& spec, const Space& space, const Bindings& pr
 /// backend found on its device. GPUs learn from GPUs alone, CPUs from CPUs. The nearest count, eight sources at most.
 /// here: the store's records of this kernel on this architecture, refreshed. before_unix_ms: what is newer guides
 /// nothing.
-void add_sources(Knowledge& knowledge, const Spec& spec, const Space& space, const Bindings& problem,
-                 const Target& target, const GrowingRecords& here, const std::filesystem::path& store,
+void add_sources(Knowledge& knowledge, const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                 const target::Target& target, const store::GrowingRecords& here, const std::filesystem::path& store,
                  std::int64_t before_unix_ms = std::numeric_limits<std::int64_t>::max());
 
-}  // namespace xtune
+}  // namespace xtune::run

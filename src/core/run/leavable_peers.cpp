@@ -1,7 +1,7 @@
 // A job whose store fails is not the end of its processes.
 #include "core/run/peers.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 void LeavablePeers::leave() noexcept {
   if (!std::exchange(left_, true)) peers_.leave();
@@ -23,7 +23,7 @@ bool LeavablePeers::take(const std::string& name) {
   }
 }
 
-std::vector<Record> LeavablePeers::news() {
+std::vector<record::Record> LeavablePeers::news() {
   try {
     return peers_.news();
   } catch (const Error& error) {
@@ -32,4 +32,4 @@ std::vector<Record> LeavablePeers::news() {
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

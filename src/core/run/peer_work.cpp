@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 // Numbers of the sequence between two turns of the event loop.
@@ -13,14 +13,15 @@ constexpr std::uint64_t numbers_a_look = 1000;
 
 }  // namespace
 
-PeerWork::PeerWork(const RunContext& run, Peers& peers, EventLoop& loop, WorkerTotals& totals, Listeners listeners)
+PeerWork::PeerWork(const RunContext& run, Peers& peers, base::EventLoop& loop, WorkerTotals& totals,
+                   Listeners listeners)
     : run_(run),
       peers_(peers, [&run](const std::string& text) { run.observer.on_warning(text); }),
       loop_(loop),
       totals_(totals),
       listeners_(std::move(listeners)) {}
 
-void PeerWork::share_in_blocks(const Sequence& sequence) {
+void PeerWork::share_in_blocks(const search::Sequence& sequence) {
   if (sequence.size() == 0) return;
   sequence_ = &sequence;
   // Processes with the same first key go through the same sequence, measure alike, and on the same kind of device.
@@ -79,4 +80,4 @@ bool PeerWork::leave() {
   return true;
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -12,7 +12,7 @@
 #include "core/run/run_context.hpp"
 #include "core/run/search_path.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// Each process claims a configuration before it measures it; what another has claimed is waited for, and taken over
 /// where that process is gone. A search that learns nothing from outcomes is shared in blocks of its sequence
@@ -25,11 +25,11 @@ class PeerWork {
     std::function<void(const TrialPtr& trial)> take_over;             ///< it is this process's to do after all
   };
   /// peers and loop outlive it.
-  PeerWork(const RunContext& run, Peers& peers, EventLoop& loop, WorkerTotals& totals, Listeners listeners);
+  PeerWork(const RunContext& run, Peers& peers, base::EventLoop& loop, WorkerTotals& totals, Listeners listeners);
 
   /// Nothing is to be learned from the order: each process goes its own way through the same sequence, which outlives
   /// this.
-  void share_in_blocks(const Sequence& sequence);
+  void share_in_blocks(const search::Sequence& sequence);
   bool in_blocks() const noexcept { return blocks_.has_value(); }
   bool blocks_over() const noexcept { return blocks_->over(); }
   /// The next proposal that is this process's to see to; nullopt: none for now, or none any more.
@@ -42,7 +42,7 @@ class PeerWork {
   void forget();
 
   /// What the others have stored since the last call.
-  std::vector<Record> news() { return peers_.news(); }
+  std::vector<record::Record> news() { return peers_.news(); }
   void look_at_blocks();
   /// Sees what has come of the trials that others have in hand.
   void look_at_trials();
@@ -60,13 +60,13 @@ class PeerWork {
   };
   const RunContext& run_;
   LeavablePeers peers_;
-  EventLoop& loop_;
+  base::EventLoop& loop_;
   WorkerTotals& totals_;
   const Listeners listeners_;
   std::vector<Elsewhere> elsewhere_;
-  const Sequence* sequence_ = nullptr;
+  const search::Sequence* sequence_ = nullptr;
   std::optional<BlockWalk> blocks_;
-  EventLoop::Watch next_look_, next_turn_;
+  base::EventLoop::Watch next_look_, next_turn_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -10,7 +10,7 @@
 #include "core/record/record.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// Of one kernel, problem and architecture. All of them walk the same way through the space: what one measures the
 /// others read, and observe at its place.
@@ -25,7 +25,7 @@ class Peers {
   /// This process has stored one more record: before anybody takes over from it, they must have read that.
   virtual void stored_one() noexcept = 0;
   /// What the others have stored since this was asked last, in no order. Throws Error(io).
-  virtual std::vector<Record> news() = 0;
+  virtual std::vector<record::Record> news() = 0;
   /// Processes that were started, this one too; some may be of other architectures, or be gone.
   virtual std::size_t size() const noexcept = 0;
   /// Which of them this is: 0 .. size-1.
@@ -45,7 +45,7 @@ class LeavablePeers final : public Peers {
   void leave() noexcept override;
   /// Throws nothing: what the store refuses is this process's to do.
   bool take(const std::string& name) override;
-  std::vector<Record> news() override;
+  std::vector<record::Record> news() override;
   void stored_one() noexcept override { peers_.stored_one(); }
   std::size_t size() const noexcept override { return peers_.size(); }
   std::size_t place() const noexcept override { return peers_.place(); }
@@ -63,4 +63,4 @@ class LeavablePeers final : public Peers {
 /// to have work, and not more of the evaluations than are worth making without the outcomes of the others.
 std::size_t proposals_in_flight(std::size_t processes, std::uint64_t evals);
 
-}  // namespace xtune
+}  // namespace xtune::run

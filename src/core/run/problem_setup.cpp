@@ -10,19 +10,20 @@
 #include "core/spec/process_spec.hpp"
 #include "core/validate/check_kernel.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
-ProblemSetup::ProblemSetup(const RunContext& run, CompileService& compiler, DevicePool& devices, WorkerTotals& totals)
+ProblemSetup::ProblemSetup(const RunContext& run, ipc::CompileService& compiler, DevicePool& devices,
+                           WorkerTotals& totals)
     : run_(run), compiler_(compiler), devices_(devices), totals_(totals) {}
 
 /// Reading every output back would take longer than most measurements do.
 void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {
   if (!run_.target.own_memory) return done({});
-  CompileRequest request = check_request(run_.target.arch);
+  build::CompileRequest request = validate::check_request(run_.target.arch);
   request.toolchain = run_.target.backend.toolchain;
-  const CompileJob job = run_.compile_job(run_.resolver.artifact_key(request), request);
-  compiler_.compile(job, run_.spec.kernel.compile_timeout_s, [this, done, job](const CompileAnswer& answer) {
-    if (answer.outcome == Outcome::ok) return done({answer.artifact, std::make_shared<CompileJob>(job)});
+  const ipc::CompileJob job = run_.compile_job(run_.resolver.artifact_key(request), request);
+  compiler_.compile(job, run_.spec.kernel.compile_timeout_s, [this, done, job](const ipc::CompileAnswer& answer) {
+    if (answer.outcome == Outcome::ok) return done({answer.artifact, std::make_shared<ipc::CompileJob>(job)});
     run_.observer.on_note(
         fmt::format("outputs are compared on the host: the kernel that does it on the device did not "
                     "compile: {}",
@@ -31,14 +32,14 @@ void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {
   });
 }
 
-void ProblemSetup::prepare(const Config& config) {
+void ProblemSetup::prepare(const space::Config& config) {
   if (reference_) return;
   if (run_.spec.process && run_.spec.process->build.given())
-    require_programs_allowed(run_.options.scratch.empty() ? temporary_folder() : run_.options.scratch);
+    build::require_programs_allowed(run_.options.scratch.empty() ? base::temporary_folder() : run_.options.scratch);
   reference_ = std::make_unique<ReferenceBuilder>(run_.spec, run_.resolver, run_.target, run_.options.store,
                                                   run_.options.scratch);
   struct Parts {
-    std::optional<ReferencePlan> reference;
+    std::optional<ipc::ReferencePlan> reference;
     std::optional<CheckKernel> check_kernel;
   };
   const auto parts = std::make_shared<Parts>();
@@ -49,23 +50,24 @@ void ProblemSetup::prepare(const Config& config) {
     parts->check_kernel = std::move(kernel);
     open_with_both();
   });
-  reference_->build(config, compiler_, [parts, open_with_both](ReferencePlan plan) {
+  reference_->build(config, compiler_, [parts, open_with_both](ipc::ReferencePlan plan) {
     parts->reference = std::move(plan);
     open_with_both();
   });
 }
 
-void ProblemSetup::open(ReferencePlan reference, CheckKernel check_kernel) {
-  OpenJob job;
+void ProblemSetup::open(ipc::ReferencePlan reference, CheckKernel check_kernel) {
+  ipc::OpenJob job;
   job.backend = run_.target.backend.name;
   job.cache = run_.options.store;
   job.scratch = run_.options.scratch;
   job.seed = run_.spec.search.seed;
   job.sanitize = run_.options.sanitize;
-  std::vector<ArgumentLayout> layouts = run_.resolver.layouts();
+  std::vector<validate::ArgumentLayout> layouts = run_.resolver.layouts();
   std::size_t next = 0;
-  for (const ArgSpec& argument : run_.spec.args)
-    job.arguments.push_back(argument.kind == ArgKind::scalar ? ArgumentPlan{} : ArgumentPlan{layouts.at(next++)});
+  for (const spec::ArgSpec& argument : run_.spec.args)
+    job.arguments.push_back(argument.kind == spec::ArgKind::scalar ? ipc::ArgumentPlan{}
+                                                                   : ipc::ArgumentPlan{layouts.at(next++)});
   job.reference = std::move(reference);
   std::tie(job.check_kernel, job.check_kernel_job) = std::move(check_kernel);
   job.tolerances = run_.resolver.tolerances();
@@ -85,4 +87,4 @@ void ProblemSetup::restart() {
   if (!done_) reference_.reset();
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -10,31 +10,31 @@
 #include "core/run/reference_plan.hpp"
 #include "core/run/run_context.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// Compiles the reference kernel and the check kernel, where there are such, and then gives the problem to all devices.
 class ProblemSetup {
  public:
-  ProblemSetup(const RunContext& run, CompileService& compiler, DevicePool& devices, WorkerTotals& totals);
+  ProblemSetup(const RunContext& run, ipc::CompileService& compiler, DevicePool& devices, WorkerTotals& totals);
 
   /// Once, before the first configuration compiles, so that the device need not wait for its reference behind the whole
   /// queue. config: whose launch the reference borrows.
-  void prepare(const Config& config);
+  void prepare(const space::Config& config);
   bool done() const noexcept { return done_; }
   /// After CompileService::cancel_all: what was not done yet starts again with the next prepare.
   void restart();
 
  private:
-  using CheckKernel = std::pair<std::optional<Artifact>, std::shared_ptr<const CompileJob>>;
+  using CheckKernel = std::pair<std::optional<build::Artifact>, std::shared_ptr<const ipc::CompileJob>>;
   void compile_check_kernel(std::function<void(CheckKernel)> done);
-  void open(ReferencePlan reference, CheckKernel check_kernel);
+  void open(ipc::ReferencePlan reference, CheckKernel check_kernel);
 
   const RunContext& run_;
-  CompileService& compiler_;
+  ipc::CompileService& compiler_;
   DevicePool& devices_;
   WorkerTotals& totals_;
   std::unique_ptr<ReferenceBuilder> reference_;
   bool done_ = false;
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-namespace xtune {
+namespace xtune::run {
 
 std::optional<PrunedResults::Pruned> PrunedResults::take_doubtful(const std::function<bool(const Pruned&)>& lost,
-                                                                  const std::vector<Record>& records) {
+                                                                  const std::vector<record::Record>& records) {
   const auto doubtful = std::partition(open_.begin(), open_.end(), lost);
   lost_.insert(lost_.end(), open_.begin(), doubtful);
   open_.erase(open_.begin(), doubtful);
@@ -23,11 +23,11 @@ std::optional<PrunedResults::Pruned> PrunedResults::take_doubtful(const std::fun
   return taken;
 }
 
-void PrunedResults::revive(const std::vector<Record>& records) {
+void PrunedResults::revive(const std::vector<record::Record>& records) {
   open_.insert(open_.end(), lost_.begin(), lost_.end());
   lost_.clear();
   std::erase_if(open_,
                 [&](const Pruned& one) { return one.record && records[*one.record].outcome != Outcome::pruned; });
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -11,21 +11,21 @@
 #include "core/space/bindings_text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 RecordKeeper::RecordKeeper(const RunContext& run)
     : run_(run),
       stamps_(run.clock),
       writer_(run.options.store, run.target.device.arch, run.spec.kernel.name, run.options.attempt) {}
 
-void RecordKeeper::stamp(Record& record) {
-  record.host = host_name();
+void RecordKeeper::stamp(record::Record& record) {
+  record.host = base::host_name();
   record.attempt = run_.options.attempt;
-  record.unix_time_ms = stamps_.next(KeyDigest(record.key));
+  record.unix_time_ms = stamps_.next(store::KeyDigest(record.key));
   record.limit_s = record.outcome == Outcome::timed_out ? limit_beside_key(run_.spec, record.stage) : 0;
 }
 
-void RecordKeeper::store(const Record& record) {
+void RecordKeeper::store(const record::Record& record) {
   run_.resolver.throw_if_data_changed();
   try {
     writer_.append(record);
@@ -38,13 +38,13 @@ void RecordKeeper::store(const Record& record) {
   }
 }
 
-void RecordKeeper::keep(const Record& record, Lack lack) {
-  if (lack == Lack::none) return store(record);
+void RecordKeeper::keep(const record::Record& record, build::Lack lack) {
+  if (lack == build::Lack::none) return store(record);
   peers_lack_some_ = true;
   if (++by_machine_ == 1)
     run_.observer.on_warning(fmt::format("{}: {}: perhaps for a lack of the machine, so it is not stored: {}",
-                                         bindings_text(record.config), to_string(record.outcome),
-                                         printable(record.message, 500)));
+                                         space::bindings_text(record.config), to_string(record.outcome),
+                                         base::printable(record.message, 500)));
 }
 
 void RecordKeeper::sync_for_peers() {
@@ -71,4 +71,4 @@ void RecordKeeper::finish() {
         "{} failures are not stored, since the machine may have caused them: later runs try them again", by_machine_));
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -10,27 +10,28 @@
 #include "core/validate/builtin.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 /// A source that is refused, or takes too long, is the spec's. What killed a compiler is not in the spec.
-ErrorKind kind_of_failure(const CompileAnswer& answer) {
+ErrorKind kind_of_failure(const ipc::CompileAnswer& answer) {
   // What is unclear, such as a header that is missing, is most likely the spec's.
-  const bool of_the_machine = answer.lack != Lack::none && answer.lack != Lack::unclear;
+  const bool of_the_machine = answer.lack != build::Lack::none && answer.lack != build::Lack::unclear;
   return of_the_machine || answer.outcome == Outcome::crashed ? ErrorKind::io : ErrorKind::invalid_spec;
 }
 
 }  // namespace
 
-ReferenceBuilder::ReferenceBuilder(const Spec& spec, const CandidateResolver& resolver, const Target& target,
-                                   std::filesystem::path store, std::filesystem::path scratch)
+ReferenceBuilder::ReferenceBuilder(const spec::Spec& spec, const resolve::CandidateResolver& resolver,
+                                   const target::Target& target, std::filesystem::path store,
+                                   std::filesystem::path scratch)
     : spec_(spec), resolver_(resolver), target_(target), store_(std::move(store)), scratch_(std::move(scratch)) {}
 
-ReferencePlan ReferenceBuilder::plan_builtin(const Config& config) const {
-  const ReferenceSpec& reference = spec_.validate.reference;
-  ReferencePlan plan;
+ipc::ReferencePlan ReferenceBuilder::plan_builtin(const space::Config& config) const {
+  const spec::ReferenceSpec& reference = spec_.validate.reference;
+  ipc::ReferencePlan plan;
   plan.kind = reference.kind;
-  plan.at = to_string(reference.at);
+  plan.at = spec::to_string(reference.at);
   plan.name = reference.name;
   plan.output = reference.output;
   const Bindings bindings = resolver_.bindings(config);
@@ -40,50 +41,51 @@ ReferencePlan ReferenceBuilder::plan_builtin(const Config& config) const {
   };
   for (const auto& [role, text] : reference.bindings) {
     const auto argument = std::find_if(spec_.args.begin(), spec_.args.end(),
-                                       [&, wanted = text.text](const ArgSpec& a) { return a.name == wanted; });
-    if (argument != spec_.args.end() && argument->kind == ArgKind::buffer)
+                                       [&, wanted = text.text](const spec::ArgSpec& a) { return a.name == wanted; });
+    if (argument != spec_.args.end() && argument->kind == spec::ArgKind::buffer)
       plan.arrays.emplace_back(role, text.text);
-    else if (is_word_role(role))
+    else if (spec::is_word_role(role))
       plan.scalars[role] = text.text;
     else
-      plan.scalars[role] = evaluate(text, lookup);
+      plan.scalars[role] = spec::evaluate(text, lookup);
   }
   return plan;
 }
 
-void ReferenceBuilder::build(const Config& config, CompileService& compiler, std::function<void(ReferencePlan)> done) {
-  const ReferenceSpec& reference = spec_.validate.reference;
-  if (reference.kind != ReferenceSpec::Kind::kernel) {
-    ReferencePlan plan = plan_builtin(config);
+void ReferenceBuilder::build(const space::Config& config, ipc::CompileService& compiler,
+                             std::function<void(ipc::ReferencePlan)> done) {
+  const spec::ReferenceSpec& reference = spec_.validate.reference;
+  if (reference.kind != spec::ReferenceSpec::Kind::kernel) {
+    ipc::ReferencePlan plan = plan_builtin(config);
     plan.file = reference.file;
     plan.folder = spec_.path.parent_path();
     const Bindings bindings = resolver_.bindings(config);
-    for (const Text& word : reference.command)
-      plan.command.push_back(expand(word, [&](std::string_view name) {
+    for (const spec::Text& word : reference.command)
+      plan.command.push_back(spec::expand(word, [&](std::string_view name) {
         const auto found = bindings.find(name);
         return found == bindings.end() ? nullptr : &found->second;
       }));
     done(std::move(plan));
     return;
   }
-  ReferencePlan plan;
+  ipc::ReferencePlan plan;
   plan.kind = reference.kind;
-  plan.at = to_string(reference.at);
+  plan.at = spec::to_string(reference.at);
   plan.name = reference.name;
   plan.launch = resolver_.reference_launch(config);
   plan.scalar_arguments = resolver_.scalars(config);
-  const CompileRequest request = resolver_.reference_request(config);
-  const CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request, scratch_};
-  plan.compile_job = std::make_shared<CompileJob>(job);
+  const build::CompileRequest request = resolver_.reference_request(config);
+  const ipc::CompileJob job{target_.backend.name, store_, resolver_.reference_artifact_key(request), request, scratch_};
+  plan.compile_job = std::make_shared<ipc::CompileJob>(job);
   compiler.compile(
-      job, spec_.kernel.compile_timeout_s, [plan, at = reference.at, done](const CompileAnswer& answer) mutable {
+      job, spec_.kernel.compile_timeout_s, [plan, at = reference.at, done](const ipc::CompileAnswer& answer) mutable {
         if (answer.outcome != Outcome::ok)
-          throw Error(kind_of_failure(answer),
-                      fmt::format("{}: the reference kernel '{}' did not compile ({}): {}\n{}", to_string(at),
-                                  plan.name, to_string(answer.outcome), answer.message, printable(answer.log, 4000)));
+          throw Error(kind_of_failure(answer), fmt::format("{}: the reference kernel '{}' did not compile ({}): {}\n{}",
+                                                           spec::to_string(at), plan.name, to_string(answer.outcome),
+                                                           answer.message, base::printable(answer.log, 4000)));
         plan.artifact = answer.artifact;
         done(std::move(plan));
       });
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

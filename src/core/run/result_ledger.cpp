@@ -5,7 +5,7 @@
 
 #include "core/record/best.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 ResultLedger::ResultLedger(const RunContext& run, RecordKeeper& keeper, StoreAnswers& store, const DevicePool& devices,
                            Calibration& calibration, Listeners listeners)
@@ -25,7 +25,8 @@ void ResultLedger::finish(Trial& trial, const std::string& log) {
   book(trial, trial.record, log, false);
 }
 
-const Record& ResultLedger::book(const Trial& trial, Record record, const std::string& log, bool from_store) {
+const record::Record& ResultLedger::book(const Trial& trial, record::Record record, const std::string& log,
+                                         bool from_store) {
   const bool settled = trial.purpose == Trial::Purpose::settle;
   const Outcome outcome = record.outcome;
   // Strategies minimise times, or what stands for them.
@@ -43,7 +44,7 @@ const Record& ResultLedger::book(const Trial& trial, Record record, const std::s
 }
 
 void ResultLedger::book_row(const SearchPath::Proposal& proposal, const Row& row) {
-  const StoredConfig& config = *row.config;
+  const store::StoredConfig& config = *row.config;
   const bool pruned = config.outcome == Outcome::pruned;
   listeners_.observe(proposal.number, {proposal.index, config.outcome, pruned ? config.low_ms : config.time_ms});
   results_.put(row);
@@ -53,7 +54,7 @@ void ResultLedger::book_row(const SearchPath::Proposal& proposal, const Row& row
   if (std::isfinite(config.time_ms)) race_row(proposal.index, row);
 }
 
-void ResultLedger::race(std::uint64_t index, const Record& record, bool stored) {
+void ResultLedger::race(std::uint64_t index, const record::Record& record, bool stored) {
   if (run_.races()) incumbent_.consider(index, record, devices_.slowness_of(record.device), stored);
 }
 
@@ -65,7 +66,7 @@ void ResultLedger::race_row(std::uint64_t index, const Row& row) {
   if (const auto whole = read_row(row, run_.observer)) race(index, *whole, true);
 }
 
-bool ResultLedger::serve(const SearchPath::Proposal& proposal, const KeyDigest& key) {
+bool ResultLedger::serve(const SearchPath::Proposal& proposal, const store::KeyDigest& key) {
   std::optional<StoreAnswers::Answer> answer = store_.take(key);
   if (!answer) return false;
   results_.count_stored(answer->of_today);
@@ -77,27 +78,27 @@ bool ResultLedger::serve(const SearchPath::Proposal& proposal, const KeyDigest& 
   }
   Trial trial;
   trial.proposal = proposal;
-  const Record& record = book(trial, std::move(*answer->whole), "", true);
+  const record::Record& record = book(trial, std::move(*answer->whole), "", true);
   if (record.outcome == Outcome::ok) race(proposal.index, record, true);
   return true;
 }
 
 bool ResultLedger::has_come(const Trial& trial) {
-  const KeyDigest key(trial.record.key);
+  const store::KeyDigest key(trial.record.key);
   if (trial.purpose != Trial::Purpose::settle) return serve(trial.proposal, key);
-  std::optional<Record> found = store_.take_full(key);
+  std::optional<record::Record> found = store_.take_full(key);
   if (!found) return false;
   results_.count_stored(true);
   book(trial, std::move(*found), "", true);
   return true;
 }
 
-void ResultLedger::race_best_of(const std::vector<Record>& news) {
+void ResultLedger::race_best_of(const std::vector<record::Record>& news) {
   if (!run_.races()) return;
-  const Record* best = nullptr;
-  for (const Record& record : news)
-    if (record.outcome == Outcome::ok && is_first(record) && record.tainted.empty() &&
-        same_device(record.device, run_.target.device) &&
+  const record::Record* best = nullptr;
+  for (const record::Record& record : news)
+    if (record.outcome == Outcome::ok && record::is_first(record) && record.tainted.empty() &&
+        record::same_device(record.device, run_.target.device) &&
         (!best || run_.criterion.of(record) < run_.criterion.of(*best)))
       best = &record;
   const auto index = best ? run_.space.index_of(best->config) : std::nullopt;
@@ -115,35 +116,35 @@ TrialPtr ResultLedger::take_doubtful() {
 /// Against the best of this run; against the last of the best, where several are asked for.
 bool ResultLedger::still_loses(const PrunedResults::Pruned& one) {
   const Row& row = one.row;
-  const Record* const record = one.record ? &results_.records()[*one.record] : nullptr;
+  const record::Record* const record = one.record ? &results_.records()[*one.record] : nullptr;
   double slowness = devices_.slowness_of(record ? record->device : row.view->device_of(*row.config));
-  std::optional<Incumbent> there = incumbent_.bar();
+  std::optional<measure::Incumbent> there = incumbent_.bar();
   if (run_.options.top <= 1) {
     if (!results_.has_best()) return false;
-    const Record& best = results_.best();
-    there = incumbent_of(best.time_ms, statistic(best.time_ms, run_.spec.measure.statistic));
+    const record::Record& best = results_.best();
+    there = measure::incumbent_of(best.time_ms, measure::statistic(best.time_ms, run_.spec.measure.statistic));
     slowness /= devices_.slowness_of(best.device);
   }
   if (!there) return false;
-  if (record) return still_lost(record->samples_ms, scaled(*there, slowness));
-  return still_lost(row.config->samples, row.config->low_ms, scaled(*there, slowness));
+  if (record) return measure::still_lost(record->samples_ms, measure::scaled(*there, slowness));
+  return measure::still_lost(row.config->samples, row.config->low_ms, measure::scaled(*there, slowness));
 }
 
-void ResultLedger::refute(const Record& wrong) {
+void ResultLedger::refute(const record::Record& wrong) {
   store_.add(wrong);
   results_.refute(wrong);
   incumbent_.clear();
   pruned_.revive(results_.records());
   for (const Row& row : results_.rows()) {
     results_.consider(row);
-    if (run_.races()) race_row(run_.space.index_of(config_bindings(*row.config)).value(), row);
+    if (run_.races()) race_row(run_.space.index_of(store::config_bindings(*row.config)).value(), row);
   }
   for (std::size_t i = 0; i < results_.records().size(); ++i) {
-    const Record& record = results_.records()[i];
+    const record::Record& record = results_.records()[i];
     if (record.outcome != Outcome::ok) continue;
     results_.consider(i);
     if (run_.races()) race(run_.space.index_of(record.config).value(), record, true);
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -13,7 +13,7 @@
 #include "core/run/run_results.hpp"
 #include "core/run/store_answers.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// One way in for every outcome, so that a search resumes from the store as it went: the result is counted, the search
 /// is told, it may be the best or the incumbent, and a configuration that passed may calibrate the devices.
@@ -21,7 +21,7 @@ class ResultLedger {
  public:
   struct Listeners {
     /// An outcome of a proposal, once each.
-    std::function<void(std::uint64_t number, const Observation& outcome)> observe;
+    std::function<void(std::uint64_t number, const search::Observation& outcome)> observe;
     std::function<void()> progress;
   };
   /// The references outlive it.
@@ -31,26 +31,26 @@ class ResultLedger {
   /// A trial that was carried out: its record is stamped, stored and counted. log: of the compiler or sanitizer.
   void finish(Trial& trial, const std::string& log);
   /// Whether the store has the proposal's result, which then counts.
-  bool serve(const SearchPath::Proposal& proposal, const KeyDigest& key);
+  bool serve(const SearchPath::Proposal& proposal, const store::KeyDigest& key);
   /// Whether what another process had in hand is in the store by now; then it counts.
   bool has_come(const Trial& trial);
   /// Other processes' records: challengers race the best of all, which is measured long before this process comes by
   /// its place.
-  void race_best_of(const std::vector<Record>& news);
+  void race_best_of(const std::vector<record::Record>& news);
   /// A configuration that lost its race and may be among the best nevertheless, to be measured in full; null: none.
   TrialPtr take_doubtful();
   /// A configuration that passed before, and whose record now says that its results are wrong: it answers nothing.
-  void refute(const Record& wrong);
+  void refute(const record::Record& wrong);
 
   RunResults& results() noexcept { return results_; }
   IncumbentTracker& incumbent() noexcept { return incumbent_; }
 
  private:
-  using Row = GrowingRecords::Row;
+  using Row = store::GrowingRecords::Row;
   /// Where the record is until the next one is booked.
-  const Record& book(const Trial& trial, Record record, const std::string& log, bool from_store);
+  const record::Record& book(const Trial& trial, record::Record record, const std::string& log, bool from_store);
   void book_row(const SearchPath::Proposal& proposal, const Row& row);
-  void race(std::uint64_t index, const Record& record, bool stored);
+  void race(std::uint64_t index, const record::Record& record, bool stored);
   void race_row(std::uint64_t index, const Row& row);
   bool still_loses(const PrunedResults::Pruned& one);
 
@@ -65,4 +65,4 @@ class ResultLedger {
   IncumbentTracker incumbent_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -5,30 +5,30 @@
 
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 constexpr std::uint64_t default_evals = 400;
 
 }  // namespace
 
-RunContext::RunContext(const Spec& spec_, const Bindings& problem_, const Target& target_, const TuneOptions& options_,
-                       std::size_t parallel, std::size_t devices, Clock& clock_, TuneObserver& observer_,
-                       const std::function<void()>& poll)
+RunContext::RunContext(const spec::Spec& spec_, const Bindings& problem_, const target::Target& target_,
+                       const TuneOptions& options_, std::size_t parallel, std::size_t devices, base::Clock& clock_,
+                       TuneObserver& observer_, const std::function<void()>& poll)
     : spec(spec_),
       problem(problem_),
       target(target_),
       options(options_),
       clock(clock_),
       observer(observer_),
-      space(make_space(spec, problem, device_facts(target.device), poll)),
+      space(spec::make_space(spec, problem, device::device_facts(target.device), poll)),
       resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, options.sanitize),
       keys(resolver),
       objective(spec),
       criterion(objective.criterion(problem, target.device)),
       evals(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space.size() : default_evals)),
       // On a CPU the kernel and the compilers would fight for the same cores, and every number would be wrong.
-      alternates(is_cpu(target.device)),
+      alternates(device::is_cpu(target.device)),
       // Each device has one configuration at hand and one waiting.
       max_in_flight(parallel * (alternates ? 4 : 2) + 2 * std::max<std::size_t>(devices, 1)) {}
 
@@ -37,7 +37,7 @@ TrialPtr RunContext::make_trial(std::uint64_t index) const {
   trial->proposal.index = index;
   trial->config = space.at(index);
   trial->request = resolver.compile_request(trial->config);
-  Record& record = trial->record;
+  record::Record& record = trial->record;
   record.kernel = spec.kernel.name;
   record.problem = problem;
   record.config = resolver.config_bindings(trial->config);
@@ -46,7 +46,7 @@ TrialPtr RunContext::make_trial(std::uint64_t index) const {
   record.attempt = options.attempt;
   record.artifact_key = resolver.artifact_key(trial->request);
   record.key_parts = resolver.measurement_key_parts(trial->config, record.artifact_key);
-  record.key = key_of(record.key_parts);
+  record.key = build::key_of(record.key_parts);
   return trial;
 }
 
@@ -57,14 +57,14 @@ TrialPtr RunContext::make_trial(std::uint64_t index, Trial::Purpose purpose) con
   return trial;
 }
 
-KeyDigest RunContext::key_at(std::uint64_t index) const { return KeyDigest(keys.of(space.at(index))); }
+store::KeyDigest RunContext::key_at(std::uint64_t index) const { return store::KeyDigest(keys.of(space.at(index))); }
 
-CompileJob RunContext::compile_job(const std::string& key, CompileRequest request) const {
+ipc::CompileJob RunContext::compile_job(const std::string& key, build::CompileRequest request) const {
   return {target.backend.name, options.store, key, std::move(request), options.scratch};
 }
 
-BenchJob RunContext::bench_job(const Trial& trial) const {
-  BenchJob job{trial.artifact, trial.launch, resolver.scalars(trial.config), std::nullopt, trial.record.config};
+ipc::BenchJob RunContext::bench_job(const Trial& trial) const {
+  ipc::BenchJob job{trial.artifact, trial.launch, resolver.scalars(trial.config), std::nullopt, trial.record.config};
   job.compile_job = [this, key = trial.record.artifact_key, config = trial.config] {
     return compile_job(key, resolver.compile_request(config));
   };
@@ -75,7 +75,7 @@ std::uint64_t RunContext::planned() const {
   return options.only.empty() ? std::min<std::uint64_t>(evals, space.size()) : options.only.size();
 }
 
-std::optional<Record> read_row(const GrowingRecords::Row& row, TuneObserver& observer) {
+std::optional<record::Record> read_row(const store::GrowingRecords::Row& row, TuneObserver& observer) {
   try {
     return row.view->record_of(*row.config);
   } catch (const Error& error) {
@@ -84,4 +84,4 @@ std::optional<Record> read_row(const GrowingRecords::Row& row, TuneObserver& obs
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -13,29 +13,29 @@
 #include "core/run/tuner.hpp"
 #include "core/store/growing_records.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// One spec and problem on one kind of device. Nothing in it changes during a run; every part of the run has a
 /// reference to it.
 struct RunContext {
   /// parallel: compilers that run at once; devices: that measure. poll: as Space. The references outlive this.
-  RunContext(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
-             std::size_t parallel, std::size_t devices, Clock& clock, TuneObserver& observer,
+  RunContext(const spec::Spec& spec, const Bindings& problem, const target::Target& target, const TuneOptions& options,
+             std::size_t parallel, std::size_t devices, base::Clock& clock, TuneObserver& observer,
              const std::function<void()>& poll);
   RunContext(const RunContext&) = delete;
   RunContext& operator=(const RunContext&) = delete;
 
-  const Spec& spec;
+  const spec::Spec& spec;
   const Bindings& problem;
-  const Target& target;
+  const target::Target& target;
   const TuneOptions& options;
-  Clock& clock;
+  base::Clock& clock;
   TuneObserver& observer;
-  const Space space;
-  const CandidateResolver resolver;
-  mutable MeasurementKeys keys;  ///< remembers the texts that it made last
-  const Objective objective;
-  const Criterion criterion;  ///< with a score where time alone does not decide
+  const space::Space space;
+  const resolve::CandidateResolver resolver;
+  mutable resolve::MeasurementKeys keys;  ///< remembers the texts that it made last
+  const record::Objective objective;
+  const record::Criterion criterion;  ///< with a score where time alone does not decide
   const std::uint64_t evals;
   const bool alternates;            ///< compiling and measuring take turns, as on a CPU
   const std::size_t max_in_flight;  ///< configurations
@@ -44,9 +44,9 @@ struct RunContext {
   TrialPtr make_trial(std::uint64_t index) const;
   /// The same with its launch, for a configuration that the space allows and that has passed or may pass.
   TrialPtr make_trial(std::uint64_t index, Trial::Purpose purpose) const;
-  KeyDigest key_at(std::uint64_t index) const;
-  CompileJob compile_job(const std::string& key, CompileRequest request) const;
-  BenchJob bench_job(const Trial& trial) const;
+  store::KeyDigest key_at(std::uint64_t index) const;
+  ipc::CompileJob compile_job(const std::string& key, build::CompileRequest request) const;
+  ipc::BenchJob bench_job(const Trial& trial) const;
 
   /// Whether challengers are measured only while they may still win.
   bool races() const { return spec.measure.race && !criterion.score && options.only.empty(); }
@@ -62,6 +62,6 @@ struct RunContext {
 };
 
 /// The whole record of a row; nullopt, with a warning: its file was repaired or removed since it was scanned.
-std::optional<Record> read_row(const GrowingRecords::Row& row, TuneObserver& observer);
+std::optional<record::Record> read_row(const store::GrowingRecords::Row& row, TuneObserver& observer);
 
-}  // namespace xtune
+}  // namespace xtune::run

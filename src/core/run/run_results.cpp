@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 // The ends of intervals that finals look at lie within this.
@@ -22,7 +22,7 @@ RunResults::RunResults(const RunContext& run) : run_(run), rows_(run.observer) {
   result_.space_size = run.space.size();
 }
 
-std::size_t RunResults::put(const Trial& trial, Record record) {
+std::size_t RunResults::put(const Trial& trial, record::Record record) {
   const bool settled = trial.purpose == Trial::Purpose::settle;
   const std::size_t place = settled && trial.replaces ? *trial.replaces : result_.records.size();
   if (settled) drop(result_.counts, Outcome::pruned);
@@ -38,13 +38,13 @@ std::size_t RunResults::put(const Trial& trial, Record record) {
 }
 
 void RunResults::put(const Row& row) {
-  const StoredConfig& config = *row.config;
+  const store::StoredConfig& config = *row.config;
   ++evaluated_;
   ++result_.counts[config.outcome];
   ++result_.unread[config.outcome];
   if (config.outcome == Outcome::pruned) return;
   if (config.outcome != Outcome::ok) {
-    std::vector<Record> example;
+    std::vector<record::Record> example;
     if (auto whole = rows_.example(row)) example.push_back(std::move(*whole));
     return add_read(std::move(example), config.outcome);
   }
@@ -58,14 +58,14 @@ void RunResults::count_stored(bool from_peers) {
   result_.from_peers += from_peers;
 }
 
-void RunResults::refute(const Record& wrong) {
-  for (Record& record : result_.records) {
+void RunResults::refute(const record::Record& wrong) {
+  for (record::Record& record : result_.records) {
     if (record.key != wrong.key || record.outcome != Outcome::ok) continue;
     drop(result_.counts, Outcome::ok);
     ++result_.counts[Outcome::wrong_result];
     record = wrong;
   }
-  if (rows_.remove(KeyDigest(wrong.key))) {
+  if (rows_.remove(store::KeyDigest(wrong.key))) {
     drop(result_.unread, Outcome::ok);
     drop(result_.counts, Outcome::ok);
     ++result_.counts[wrong.outcome];
@@ -90,7 +90,7 @@ void RunResults::consider(const Row& row) {
   best_row_ = {row, shown_of(row), std::nullopt};
 }
 
-const Record& RunResults::best() {
+const record::Record& RunResults::best() {
   if (!best_row_) return result_.records[best_];
   if (!best_row_->whole) {
     auto whole = read_row(best_row_->row, run_.observer);
@@ -103,13 +103,13 @@ double RunResults::finals_reach() {
   return has_best() ? run_.criterion.interval(best(), finals_stretch).second : HUGE_VAL;
 }
 
-const Record* RunResults::shown_best() const {
+const record::Record* RunResults::shown_best() const {
   if (!best_score_) return nullptr;
   return best_row_ ? &best_row_->shown : &result_.records[best_];
 }
 
-void RunResults::add_read(std::vector<Record> records, Outcome outcome) {
-  for (Record& record : records) {
+void RunResults::add_read(std::vector<record::Record> records, Outcome outcome) {
+  for (record::Record& record : records) {
     result_.records.push_back(std::move(record));
     drop(result_.unread, outcome);
   }
@@ -118,7 +118,7 @@ void RunResults::add_read(std::vector<Record> records, Outcome outcome) {
 void RunResults::read_best(std::size_t most) {
   if (rows_.empty()) return;
   add_read(rows_.read_first(most), Outcome::ok);
-  const auto order = ranked(result_.records, run_.criterion);
+  const auto order = record::ranked(result_.records, run_.criterion);
   if (order.empty()) return;
   const double reach_ms = run_.criterion.interval(*order.front(), finals_stretch).second;
   add_read(rows_.read_within(most, reach_ms), Outcome::ok);
@@ -128,7 +128,7 @@ void RunResults::read_reported() {
   if (rows_.empty()) return;
   const TuneOptions& options = run_.options;
   add_read(rows_.read_first(std::max({options.best_only.value_or(0), options.top, std::size_t{1}})), Outcome::ok);
-  const auto best = best_of(result_.all(), run_.criterion);
+  const auto best = record::best_of(result_.all(), run_.criterion);
   if (!best) return;
   const double reach_ms = run_.criterion.interval(*best->record).second;
   const bool tainted = !best->record->tainted.empty();
@@ -139,4 +139,4 @@ void RunResults::read_reported() {
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <limits>
 
-namespace xtune {
+namespace xtune::run {
 
-SearchPath::SearchPath(std::unique_ptr<Strategy> strategy, std::size_t window)
+SearchPath::SearchPath(std::unique_ptr<search::Strategy> strategy, std::size_t window)
     : strategy_(std::move(strategy)),
       window_(learns() ? std::max<std::size_t>(window, 1) : std::numeric_limits<std::size_t>::max()) {}
 
@@ -35,11 +35,11 @@ bool SearchPath::show_next() {
   return true;
 }
 
-void SearchPath::set_outcome(std::uint64_t number, const Observation& outcome) {
+void SearchPath::set_outcome(std::uint64_t number, const search::Observation& outcome) {
   outcomes_.at(number - shown_) = outcome;
   // Of a strategy that does not learn nothing waits for its turn: there may be millions.
   while (!learns() && show_next()) {
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -8,7 +8,7 @@
 
 #include "core/search/strategy.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// What a strategy proposes depends on the outcomes of its earlier proposals and on when it sees them. Here it sees
 /// them in order of proposal and at fixed points: the n-th proposal is made once it has seen the outcomes up to n -
@@ -17,7 +17,7 @@ namespace xtune {
 class SearchPath {
  public:
   /// window: proposals without an outcome at most, at least 1; a strategy that does not learn needs none.
-  SearchPath(std::unique_ptr<Strategy> strategy, std::size_t window);
+  SearchPath(std::unique_ptr<search::Strategy> strategy, std::size_t window);
 
   struct Proposal {
     std::uint64_t number = 0;  ///< counts from 0
@@ -26,22 +26,22 @@ class SearchPath {
   /// nullopt: not before another outcome is known, or never again (exhausted).
   std::optional<Proposal> next();
   /// Once for each proposal, in any order.
-  void set_outcome(std::uint64_t number, const Observation& outcome);
+  void set_outcome(std::uint64_t number, const search::Observation& outcome);
   /// Outcomes change the way: proposals made far ahead of them are worth less.
   bool learns() const noexcept { return sequence() == nullptr; }
   /// What it proposes, where outcomes change nothing; else nullptr.
-  const Sequence* sequence() const noexcept { return strategy_->sequence(); }
+  const search::Sequence* sequence() const noexcept { return strategy_->sequence(); }
   /// The strategy has seen every outcome and proposes nothing more.
   bool exhausted() const noexcept { return exhausted_; }
 
  private:
   bool show_next();
-  std::unique_ptr<Strategy> strategy_;
+  std::unique_ptr<search::Strategy> strategy_;
   std::size_t window_;
-  std::deque<std::optional<Observation>> outcomes_;  ///< of proposals from shown_ on; unset: not known yet
+  std::deque<std::optional<search::Observation>> outcomes_;  ///< of proposals from shown_ on; unset: not known yet
   std::uint64_t shown_ = 0;
   bool starved_ = false;  ///< it proposes nothing before it sees another outcome
   bool exhausted_ = false;
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -7,7 +7,7 @@
 #include "core/run/knowledge.hpp"
 #include "core/run/peers.hpp"
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 // Of each process, so that all of them walk the same way whatever their machines are like.
@@ -16,9 +16,9 @@ constexpr std::size_t window_a_process = 4, min_a_process = 2;
 constexpr std::uint64_t share_of_evals = 8;
 
 /// Proposes what it was given.
-class Listed final : public SequenceStrategy {
+class Listed final : public search::SequenceStrategy {
  public:
-  Listed(const Space& space, const std::vector<Bindings>& configs) {
+  Listed(const space::Space& space, const std::vector<Bindings>& configs) {
     for (const Bindings& each : configs)
       if (const auto index = space.index_of(each)) indices_.push_back(*index);
   }
@@ -32,12 +32,12 @@ class Listed final : public SequenceStrategy {
 }  // namespace
 
 bool learns_from_store(const RunContext& run) {
-  const SearchSpec& search = run.spec.search;
+  const spec::SearchSpec& search = run.spec.search;
   return run.options.transfer && run.options.only.empty() &&
-         !make_strategy(search.strategy, run.space, search.seed, run.evals)->sequence();
+         !search::make_strategy(search.strategy, run.space, search.seed, run.evals)->sequence();
 }
 
-std::unique_ptr<Strategy> make_search(const RunContext& run, const GrowingRecords& records) {
+std::unique_ptr<search::Strategy> make_search(const RunContext& run, const store::GrowingRecords& records) {
   const TuneOptions& options = run.options;
   if (!options.only.empty()) return std::make_unique<Listed>(run.space, options.only);
   Knowledge knowledge = candidates_of(run.spec, run.space, run.problem, run.target);
@@ -45,9 +45,10 @@ std::unique_ptr<Strategy> make_search(const RunContext& run, const GrowingRecord
     add_sources(knowledge, run.spec, run.space, run.problem, run.target, records, options.store,
                 options.peers ? options.peers->began_unix_ms() : std::numeric_limits<std::int64_t>::max());
   for (const std::string& note : knowledge.notes) run.observer.on_note(note);
-  const SearchSpec& search = run.spec.search;
-  return make_strategy(search.strategy, StrategyOptions{run.space, search.seed, run.evals, std::move(knowledge.first),
-                                                        std::move(knowledge.sources)});
+  const spec::SearchSpec& search = run.spec.search;
+  return search::make_strategy(search.strategy,
+                               search::StrategyOptions{run.space, search.seed, run.evals, std::move(knowledge.first),
+                                                       std::move(knowledge.sources)});
 }
 
 std::size_t proposals_in_flight(std::size_t processes, std::uint64_t evals) {
@@ -60,4 +61,4 @@ std::size_t proposal_window(const RunContext& run, std::size_t parallel) {
   return run.alternates ? run.max_in_flight : run.max_in_flight + parallel;
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

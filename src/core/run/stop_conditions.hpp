@@ -7,7 +7,7 @@
 
 #include "base/clock.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// Counts from its construction.
 class StopConditions {
@@ -16,7 +16,7 @@ class StopConditions {
   static constexpr double share_of_search = 0.9;
 
   /// seconds: of the whole run; unset: no limit. drain may be null. The references outlive this.
-  StopConditions(Clock& clock, std::optional<double> seconds, const std::atomic<bool>& stop,
+  StopConditions(base::Clock& clock, std::optional<double> seconds, const std::atomic<bool>& stop,
                  const std::atomic<bool>* drain)
       : clock_(clock), start_ns_(clock.now_ns()), seconds_(seconds), stop_(stop), drain_(drain) {}
 
@@ -31,7 +31,7 @@ class StopConditions {
   bool cut_search() { return !search_cut_ && (search_cut_ = time_is_up(share_of_search)); }
 
  private:
-  Clock& clock_;
+  base::Clock& clock_;
   const std::int64_t start_ns_;
   const std::optional<double> seconds_;
   const std::atomic<bool>& stop_;
@@ -39,4 +39,4 @@ class StopConditions {
   bool search_cut_ = false;
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -11,7 +11,7 @@
 #include "core/run/stored_rows.hpp"
 #include "core/run/time_limits.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 StoreAnswers::StoreAnswers(const RunContext& run, RecordKeeper& keeper)
     : run_(run),
@@ -27,11 +27,11 @@ StoreAnswers::StoreAnswers(const RunContext& run, RecordKeeper& keeper)
 std::vector<StoreAnswers::Row> StoreAnswers::read(RecordKeeper& keeper) {
   records_.refresh();
   std::vector<Row> rows = records_.rows_of(run_.problem, run_.target.device);
-  Causes causes;
+  base::Causes causes;
   for (const std::string& warning : records_.warnings()) causes.add(warning);
-  for (const Cause& cause : causes.all()) run_.observer.on_warning(cause.text());
+  for (const base::Cause& cause : causes.all()) run_.observer.on_warning(cause.text());
   for (const Row& row : rows) keeper.learn(row.config->key, row.config->unix_time_ms);
-  FutureRecords future(run_.clock.unix_time_ms());
+  record::FutureRecords future(run_.clock.unix_time_ms());
   Row newest;
   const auto look_at = [&](const Row& row) {
     if (future.look_at(row.config->unix_time_ms, row.view->device_of(*row.config).backend)) newest = row;
@@ -49,7 +49,7 @@ std::vector<StoreAnswers::Row> StoreAnswers::read(RecordKeeper& keeper) {
   return rows;
 }
 
-std::optional<StoreAnswers::Answer> StoreAnswers::take(const KeyDigest& key) {
+std::optional<StoreAnswers::Answer> StoreAnswers::take(const store::KeyDigest& key) {
   const StoredResults::Answer found = stored_.find(key);
   if (!found) return std::nullopt;
   const bool of_today = run_.of_today(found.unix_time_ms);
@@ -73,23 +73,23 @@ std::optional<StoreAnswers::Answer> StoreAnswers::take(const KeyDigest& key) {
   return answer;
 }
 
-std::optional<Record> StoreAnswers::take_full(const KeyDigest& key) {
-  const Record* const found = stored_.find(key).record;
+std::optional<record::Record> StoreAnswers::take_full(const store::KeyDigest& key) {
+  const record::Record* const found = stored_.find(key).record;
   if (!found || found->outcome == Outcome::pruned) return std::nullopt;
-  Record record = *found;
+  record::Record record = *found;
   stored_.take(key);
   return record;
 }
 
 /// Whether the configuration has this key today.
-bool StoreAnswers::asked_today(const Bindings& config, const KeyDigest& key) const {
+bool StoreAnswers::asked_today(const Bindings& config, const store::KeyDigest& key) const {
   const auto index = run_.space.index_of(config);
   return index && run_.key_at(*index) == key;
 }
 
 /// Those among which the rivals are, read whole.
-std::vector<const Record*> StoreAnswers::read_rivals(double reach) {
-  std::vector<const Record*> others = stored_.ok_records(run_.target.device);
+std::vector<const record::Record*> StoreAnswers::read_rivals(double reach) {
+  std::vector<const record::Record*> others = stored_.ok_records(run_.target.device);
   std::vector<Row> rows = stored_.ok_rows(run_.target.device);
   rivals_.clear();
   const auto read_rival = [&](const Row& row) {
@@ -107,34 +107,35 @@ std::vector<const Record*> StoreAnswers::read_rivals(double reach) {
     std::pop_heap(rows.begin(), rows.end(), after);
     const Row& row = rows.back();
     if (interval_begin(row) > reach) break;
-    if (!std::isfinite(row.config->time_ms) || !asked_today(config_bindings(*row.config), row.config->key)) continue;
+    if (!std::isfinite(row.config->time_ms) || !asked_today(store::config_bindings(*row.config), row.config->key))
+      continue;
     read_rival(row);
     ++taken;
   }
   return others;
 }
 
-std::vector<const Record*> StoreAnswers::rivals(double reach) {
-  std::vector<const Record*> chosen;
-  for (const Record* record : ranked(read_rivals(reach), run_.criterion)) {
+std::vector<const record::Record*> StoreAnswers::rivals(double reach) {
+  std::vector<const record::Record*> chosen;
+  for (const record::Record* record : record::ranked(read_rivals(reach), run_.criterion)) {
     if (chosen.size() == run_.max_finalists() || run_.criterion.interval(*record).first > reach) break;
-    if (asked_today(record->config, KeyDigest(record->key))) chosen.push_back(record);
+    if (asked_today(record->config, store::KeyDigest(record->key))) chosen.push_back(record);
   }
   return chosen;
 }
 
-std::vector<Record> StoreAnswers::finals_of_keys(const std::vector<std::string>& keys, Tainted tainted,
-                                                 std::int64_t since_unix_ms) const {
+std::vector<record::Record> StoreAnswers::finals_of_keys(const std::vector<std::string>& keys, record::Tainted tainted,
+                                                         std::int64_t since_unix_ms) const {
   if (run_.options.fresh && !run_.options.peers) return {};
-  std::vector<const Record*> stored;
-  for (const Record& record : stored_.finals())
+  std::vector<const record::Record*> stored;
+  for (const record::Record& record : stored_.finals())
     if (record.unix_time_ms >= since_unix_ms && run_.criterion.decided_by(record)) stored.push_back(&record);
-  const std::vector<std::string> ids = finals_of(stored, keys, tainted);
-  std::vector<Record> records;
+  const std::vector<std::string> ids = record::finals_of(stored, keys, tainted);
+  std::vector<record::Record> records;
   if (ids.empty()) return records;
-  for (const Record& record : stored_.finals())
+  for (const record::Record& record : stored_.finals())
     if (record.finals == ids.front()) records.push_back(record);
   return records;
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -11,49 +11,49 @@
 #include "core/run/run_context.hpp"
 #include "core/run/stored_results.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// Knows which stored results count for this run: options such as `fresh` and `retry_failed`, time limits that have
 /// changed, and races that are switched off make some of them no answer. What other processes of the same job stored
 /// since they began counts in any case.
 class StoreAnswers {
  public:
-  using Row = GrowingRecords::Row;
+  using Row = store::GrowingRecords::Row;
 
   /// Reads the store, warns of what cannot be read, and lets keeper know what there is.
   StoreAnswers(const RunContext& run, RecordKeeper& keeper);
 
   struct Answer {
-    std::optional<Record> whole;  ///< unset: it was not needed, or could not be read
-    Row row;                      ///< set: it stays a row
-    bool of_today = false;        ///< stored by a process of this job
+    std::optional<record::Record> whole;  ///< unset: it was not needed, or could not be read
+    Row row;                              ///< set: it stays a row
+    bool of_today = false;                ///< stored by a process of this job
   };
   /// The answer to a key, once.
-  std::optional<Answer> take(const KeyDigest& key);
+  std::optional<Answer> take(const store::KeyDigest& key);
   /// Another process's result of a configuration that was pruned before, measured in full since; once.
-  std::optional<Record> take_full(const KeyDigest& key);
-  void add(Record record) { stored_.add(std::move(record)); }
+  std::optional<record::Record> take_full(const store::KeyDigest& key);
+  void add(record::Record record) { stored_.add(std::move(record)); }
   bool empty() const noexcept { return stored_.empty(); }
 
   /// Ok results that this run did not evaluate, that its space allows and that its spec measures the same way: as many
   /// of the best as may take part in finals, whose intervals begin before `reach`. Valid until it is asked again.
-  std::vector<const Record*> rivals(double reach);
+  std::vector<const record::Record*> rivals(double reach);
   /// The records of finals that were held of just these configurations (by key) and decide what this run asks; empty:
   /// none were, since then. A fresh run has none of other days'.
-  std::vector<Record> finals_of_keys(const std::vector<std::string>& keys, Tainted tainted,
-                                     std::int64_t since_unix_ms = 0) const;
+  std::vector<record::Record> finals_of_keys(const std::vector<std::string>& keys, record::Tainted tainted,
+                                             std::int64_t since_unix_ms = 0) const;
   /// All records of this kernel and architecture.
-  const GrowingRecords& records() const noexcept { return records_; }
+  const store::GrowingRecords& records() const noexcept { return records_; }
 
  private:
   std::vector<Row> read(RecordKeeper& keeper);
-  std::vector<const Record*> read_rivals(double reach);
-  bool asked_today(const Bindings& config, const KeyDigest& key) const;
+  std::vector<const record::Record*> read_rivals(double reach);
+  bool asked_today(const Bindings& config, const store::KeyDigest& key) const;
   const RunContext& run_;
-  std::optional<GrowingRecords> own_records_;  ///< unset: TuneOptions::records
-  GrowingRecords& records_;
+  std::optional<store::GrowingRecords> own_records_;  ///< unset: TuneOptions::records
+  store::GrowingRecords& records_;
   StoredResults stored_;
-  std::deque<Record> rivals_;  ///< read for the finals
+  std::deque<record::Record> rivals_;  ///< read for the finals
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

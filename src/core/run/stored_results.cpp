@@ -8,7 +8,7 @@
 #include "core/record/stored_shortage.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 struct Facts {
@@ -29,9 +29,13 @@ bool supersedes(const Facts& later, const Facts& earlier) {
 
 // Finals and what follows the device's drift are no first measurements. Wrong results say of the configuration itself
 // what no earlier record of it outweighs.
-bool answers(const StoredConfig& row) { return (!row.drift && !row.finals) || row.outcome == Outcome::wrong_result; }
+bool answers(const store::StoredConfig& row) {
+  return (!row.drift && !row.finals) || row.outcome == Outcome::wrong_result;
+}
 
-std::uint32_t tag_of(const KeyDigest& key) { return static_cast<std::uint32_t>(KeyDigestHash()(key) >> 32); }
+std::uint32_t tag_of(const store::KeyDigest& key) {
+  return static_cast<std::uint32_t>(store::KeyDigestHash()(key) >> 32);
+}
 
 }  // namespace
 
@@ -57,32 +61,32 @@ StoredResults::StoredResults(std::vector<Row> rows) {
   taken_.resize(rows_.size());
 }
 
-std::size_t StoredResults::slot_of(const KeyDigest& key) const {
+std::size_t StoredResults::slot_of(const store::KeyDigest& key) const {
   const std::uint32_t tag = tag_of(key);
-  std::size_t slot = KeyDigestHash()(key) & (slots_.size() - 1);
+  std::size_t slot = store::KeyDigestHash()(key) & (slots_.size() - 1);
   while (slots_[slot].place && (slots_[slot].tag != tag || rows_[slots_[slot].place - 1].config->key != key))
     slot = (slot + 1) & (slots_.size() - 1);
   return slot;
 }
 
-std::size_t StoredResults::place_of(const KeyDigest& key) const {
+std::size_t StoredResults::place_of(const store::KeyDigest& key) const {
   if (rows_.empty()) return 0;
   const std::uint32_t place = slots_[slot_of(key)].place;
   return place == 0 || taken_[place - 1] ? rows_.size() : place - 1;
 }
 
-void StoredResults::add(Record record) {
-  if (is_stored_shortage(record)) return;
+void StoredResults::add(record::Record record) {
+  if (record::is_stored_shortage(record)) return;
   if (!record.finals.empty()) finals_.push_back(record);
-  if (!is_first(record) && record.outcome != Outcome::wrong_result) return;
-  const KeyDigest key(record.key);
+  if (!record::is_first(record) && record.outcome != Outcome::wrong_result) return;
+  const store::KeyDigest key(record.key);
   const Answer known = find(key);
   if (known && !supersedes(facts_of(record), {known.outcome, known.unix_time_ms})) return;
   take(key);
   records_.insert_or_assign(key, std::move(record));
 }
 
-StoredResults::Answer StoredResults::find(const KeyDigest& key) const {
+StoredResults::Answer StoredResults::find(const store::KeyDigest& key) const {
   if (!records_.empty())
     if (const auto found = records_.find(key); found != records_.end())
       return {&found->second, {}, found->second.outcome, found->second.unix_time_ms};
@@ -91,26 +95,27 @@ StoredResults::Answer StoredResults::find(const KeyDigest& key) const {
   return {nullptr, rows_[place], rows_[place].config->outcome, rows_[place].config->unix_time_ms};
 }
 
-void StoredResults::take(const KeyDigest& key) {
+void StoredResults::take(const store::KeyDigest& key) {
   records_.erase(key);
   if (const std::size_t place = place_of(key); place != rows_.size()) taken_[place] = true;
 }
 
-std::vector<const Record*> StoredResults::ok_records(const DeviceInfo& device) const {
-  std::vector<const Record*> found;
+std::vector<const record::Record*> StoredResults::ok_records(const device::DeviceInfo& device) const {
+  std::vector<const record::Record*> found;
   for (const auto& [key, record] : records_)
-    if (record.outcome == Outcome::ok && same_device(record.device, device) && same_driver(record.device, device))
+    if (record.outcome == Outcome::ok && record::same_device(record.device, device) &&
+        record::same_driver(record.device, device))
       found.push_back(&record);
   return found;
 }
 
-std::vector<StoredResults::Row> StoredResults::ok_rows(const DeviceInfo& device) const {
+std::vector<StoredResults::Row> StoredResults::ok_rows(const device::DeviceInfo& device) const {
   std::vector<Row> found;
   for (std::size_t i = 0; i < rows_.size(); ++i)
     if (!taken_[i] && rows_[i].config->outcome == Outcome::ok &&
-        same_driver(rows_[i].view->device_of(*rows_[i].config), device))
+        record::same_driver(rows_[i].view->device_of(*rows_[i].config), device))
       found.push_back(rows_[i]);
   return found;
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

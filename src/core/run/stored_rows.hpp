@@ -8,20 +8,20 @@
 #include "core/run/tuner.hpp"
 #include "core/store/growing_records.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// As ranked() orders records.
-bool ranks_before(const GrowingRecords::Row& a, const GrowingRecords::Row& b);
+bool ranks_before(const store::GrowingRecords::Row& a, const store::GrowingRecords::Row& b);
 /// The lower end of its time's interval, or its time where that is less.
-double interval_begin(const GrowingRecords::Row& row);
+double interval_begin(const store::GrowingRecords::Row& row);
 /// What can be said of a row without reading its record: key, problem, configuration, outcome and times.
-Record shown_of(const GrowingRecords::Row& row);
+record::Record shown_of(const store::GrowingRecords::Row& row);
 
 /// Of a million stored results nearly all stay rows of some 200 bytes. Read are those that may be among the best, and
 /// one or two failures of each outcome as examples for the report. What was read is handed over and is no longer here.
 class StoredRows {
  public:
-  using Row = GrowingRecords::Row;
+  using Row = store::GrowingRecords::Row;
   explicit StoredRows(TuneObserver& observer) : observer_(observer) {}
 
   bool empty() const noexcept { return ok_.empty(); }
@@ -29,14 +29,14 @@ class StoredRows {
   void add(const Row& row) { ok_.push_back(row); }
   const std::vector<Row>& rows() const noexcept { return ok_; }
   /// Whether there was a row with this key; it is removed.
-  bool remove(const KeyDigest& key);
+  bool remove(const store::KeyDigest& key);
   /// Of a failed one: its record, where it explains more than the examples so far.
-  std::optional<Record> example(const Row& failure);
+  std::optional<record::Record> example(const Row& failure);
 
   /// The best of those whose intervals begin within reach, `most` at most.
-  std::vector<Record> read_within(std::size_t most, double reach_ms);
+  std::vector<record::Record> read_within(std::size_t most, double reach_ms);
   /// Those that rank among the first `most`, earlier calls included.
-  std::vector<Record> read_first(std::size_t most);
+  std::vector<record::Record> read_first(std::size_t most);
 
  private:
   struct Example {
@@ -48,4 +48,4 @@ class StoredRows {
   std::map<Outcome, Example> examples_;  ///< what the failures that were read say
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

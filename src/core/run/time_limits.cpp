@@ -3,16 +3,16 @@
 
 #include "core/spec/process_spec.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
-double limit_beside_key(const Spec& spec, std::string_view stage) {
+double limit_beside_key(const spec::Spec& spec, std::string_view stage) {
   if (stage == "compile") return spec.kernel.compile_timeout_s;
   return spec.process ? spec.process->timeout_s : 0;
 }
 
-bool answers_under_limits(const Record& record, const Spec& spec) {
+bool answers_under_limits(const record::Record& record, const spec::Spec& spec) {
   if (record.outcome != Outcome::timed_out) return true;
   return limit_beside_key(spec, record.stage) <= record.limit_s;
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -7,23 +7,24 @@
 #include "base/clock.hpp"
 #include "core/store/stored_config.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// Of one key the newest record counts, so a run's records are newer than all that it has read of their keys, whatever
 /// the clock says: one that goes back, or was ahead when an earlier run wrote its records.
 class TimeStamps {
  public:
-  explicit TimeStamps(Clock& clock) : clock_(clock), start_ms_(clock.unix_time_ms()), last_ms_(start_ms_) {}
+  explicit TimeStamps(base::Clock& clock) : clock_(clock), start_ms_(clock.unix_time_ms()), last_ms_(start_ms_) {}
 
-  void learn(const KeyDigest& key, std::int64_t unix_time_ms);
+  void learn(const store::KeyDigest& key, std::int64_t unix_time_ms);
   /// Unix time in ms: the clock's, but never before an earlier stamp, and after all records of the key.
-  std::int64_t next(const KeyDigest& key);
+  std::int64_t next(const store::KeyDigest& key);
 
  private:
-  Clock& clock_;
+  base::Clock& clock_;
   const std::int64_t start_ms_;
   std::int64_t last_ms_;
-  std::unordered_map<KeyDigest, std::int64_t, KeyDigestHash> ahead_;  ///< newest time; only after the run's start
+  std::unordered_map<store::KeyDigest, std::int64_t, store::KeyDigestHash>
+      ahead_;  ///< newest time; only after the run's start
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -3,7 +3,7 @@
 
 #include "base/text.hpp"
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 // Enough for the last words of a program; a record is one line of a file that is read whole.
@@ -11,13 +11,14 @@ constexpr std::size_t max_log_bytes = 2048;
 
 }  // namespace
 
-void fill_record(Record& record, const Trial& trial, const DeviceInfo& device, const BenchAnswer& answer) {
+void fill_record(record::Record& record, const Trial& trial, const device::DeviceInfo& device,
+                 const ipc::BenchAnswer& answer) {
   record.device = device;
   record.outcome = answer.outcome;
   const bool timed = answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned;
   record.stage = timed ? "measure" : answer.stage;
   record.message = answer.message;
-  if (!timed) record.log = end_of(answer.log, max_log_bytes);
+  if (!timed) record.log = base::end_of(answer.log, max_log_bytes);
   record.reported = answer.reported;
   record.samples_ms = answer.samples_ms;
   record.tainted = answer.taints;
@@ -25,7 +26,7 @@ void fill_record(Record& record, const Trial& trial, const DeviceInfo& device, c
   record.validation = answer.validation;
   record.telemetry = answer.telemetry;
   record.bench_s = answer.busy_s;
-  if (timed) record.time_ms = summarize(record.samples_ms);
+  if (timed) record.time_ms = measure::summarize(record.samples_ms);
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -11,7 +11,7 @@
 #include "core/run/search_path.hpp"
 #include "ipc/protocol.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 struct Trial {
   enum class Purpose {
@@ -23,12 +23,12 @@ struct Trial {
   };
   Purpose purpose = Purpose::search;
   SearchPath::Proposal proposal;
-  Config config;
-  Launch launch;
-  CompileRequest request;
-  Artifact artifact;
-  Record record;
-  Lack lack = Lack::none;  ///< what the machine lacked: its record is not stored
+  space::Config config;
+  device::Launch launch;
+  build::CompileRequest request;
+  build::Artifact artifact;
+  record::Record record;
+  build::Lack lack = build::Lack::none;  ///< what the machine lacked: its record is not stored
   /// settle: the place of the pruned record in TuneResult::records; unset: the pruned result is a row of the store.
   std::optional<std::size_t> replaces;
 };
@@ -43,6 +43,7 @@ struct WorkerTotals {
 };
 
 /// What a bench worker answers, as the trial's record: all but key, configuration and what the compiler reported.
-void fill_record(Record& record, const Trial& trial, const DeviceInfo& device, const BenchAnswer& answer);
+void fill_record(record::Record& record, const Trial& trial, const device::DeviceInfo& device,
+                 const ipc::BenchAnswer& answer);
 
-}  // namespace xtune
+}  // namespace xtune::run

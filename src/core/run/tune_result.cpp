@@ -1,7 +1,7 @@
 // Views of a run's result.
 #include "core/run/tuner.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 std::uint64_t TuneResult::evaluated() const {
   std::uint64_t count = records.size();
@@ -9,11 +9,11 @@ std::uint64_t TuneResult::evaluated() const {
   return count;
 }
 
-std::vector<const Record*> TuneResult::all() const {
-  std::vector<const Record*> pointers;
-  for (const std::vector<Record>* list : {&records, &further})
-    for (const Record& record : *list) pointers.push_back(&record);
+std::vector<const record::Record*> TuneResult::all() const {
+  std::vector<const record::Record*> pointers;
+  for (const std::vector<record::Record>* list : {&records, &further})
+    for (const record::Record& record : *list) pointers.push_back(&record);
   return pointers;
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -9,7 +9,7 @@
 #include "core/run/tuning.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::run {
 namespace {
 
 /// Where every configuration is compiled in the end, and none is waited for, the longest may go first.
@@ -18,8 +18,8 @@ bool may_order_compiles(const RunContext& run, const SearchPath& path) {
 }
 
 /// What the compiler says of a configuration, as its record.
-void fill_compiled(Trial& trial, const CompileAnswer& answer, const CandidateResolver& resolver) {
-  Record& record = trial.record;
+void fill_compiled(Trial& trial, const ipc::CompileAnswer& answer, const resolve::CandidateResolver& resolver) {
+  record::Record& record = trial.record;
   record.compile_s = answer.cached ? 0 : answer.artifact.compile_s;
   record.compile_cpu_s = answer.cpu_s;
   record.usage = answer.artifact.usage;
@@ -36,9 +36,10 @@ void fill_compiled(Trial& trial, const CompileAnswer& answer, const CandidateRes
 
 }  // namespace
 
-Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
-               EventLoop& loop, CompileService& compiler, const std::vector<BenchService*>& benches, Clock& clock,
-               TuneObserver& observer, const std::atomic<bool>& stop)
+Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
+               const TuneOptions& options, base::EventLoop& loop, ipc::CompileService& compiler,
+               const std::vector<ipc::BenchService*>& benches, base::Clock& clock, TuneObserver& observer,
+               const std::atomic<bool>& stop)
     : stops_(clock, spec.search.seconds, stop, options.drain),
       loop_(loop),
       run_(spec, problem, target, options, compiler.parallel(), benches.size(), clock, observer,
@@ -49,16 +50,16 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
       devices_(target, benches, compiler, spec.kernel.compile_timeout_s, observer),
       calibration_(devices_),
       ledger_(run_, keeper_, store_, devices_, calibration_,
-              {[this](std::uint64_t number, const Observation& outcome) {
+              {[this](std::uint64_t number, const search::Observation& outcome) {
                  if (!peers_ || !peers_->in_blocks()) path_.set_outcome(number, outcome);
                },
                [this] { report(); }}),
       compiles_(run_, compiler, totals_, may_order_compiles(run_, path_),
-                [this](const TrialPtr& trial, const CompileAnswer& answer) { take_compiled(trial, answer); }),
+                [this](const TrialPtr& trial, const ipc::CompileAnswer& answer) { take_compiled(trial, answer); }),
       benches_(run_, devices_, calibration_, ledger_.incumbent(), keeper_, totals_,
                {[this](const TrialPtr& trial) { compile(trial); },
                 [this](Trial& trial, const std::string& log) { ledger_.finish(trial, log); },
-                [this](const Record& record, const std::string& log) {
+                [this](const record::Record& record, const std::string& log) {
                   run_.observer.on_record(record, log, false);
                   ledger_.results().add_further(record);
                   ledger_.refute(record);
@@ -66,7 +67,7 @@ Tuning::Tuning(const Spec& spec, const Bindings& problem, const Target& target, 
       problem_(run_, compiler, devices_, totals_),
       finals_(run_, ledger_.results(), store_, keeper_, devices_, totals_,
               {[this](const TrialPtr& trial) { compile(trial); },
-               [this](const Record& record) { ledger_.refute(record); }}) {
+               [this](const record::Record& record) { ledger_.refute(record); }}) {
   if (!options.peers) return;
   peers_.emplace(run_, *options.peers, loop, totals_,
                  PeerWork::Listeners{[this](const SearchPath::Proposal& proposal) { return serve(proposal); },
@@ -88,7 +89,7 @@ void Tuning::stop_where_asked() {
 }
 
 TuneResult Tuning::go() {
-  std::vector<Deadline> alarms;
+  std::vector<base::Deadline> alarms;
   if (const auto& seconds = run_.spec.search.seconds)
     for (const double share : {StopConditions::share_of_search, 1.0})
       alarms.emplace_back(loop_, std::max(0.0, share * *seconds) + 1e-3, 0, [](bool) {});
@@ -102,7 +103,7 @@ TuneResult Tuning::go() {
   } abandon{*this};
   bool done = false;
   if (peers_) {
-    if (const Sequence* const sequence = path_.sequence()) peers_->share_in_blocks(*sequence);
+    if (const search::Sequence* const sequence = path_.sequence()) peers_->share_in_blocks(*sequence);
     look_at_peers();
     peers_->every_look([this] { look_at_peers(); });
   }
@@ -212,8 +213,8 @@ void Tuning::begin(const TrialPtr& trial) {
   try {
     trial->launch = run_.resolver.launch(trial->config);
     if (const auto violation = run_.resolver.limit_violation(trial->launch, nullptr))
-      throw CandidateFailure(Outcome::rejected, *violation);
-  } catch (const CandidateFailure& failure) {
+      throw build::CandidateFailure(Outcome::rejected, *violation);
+  } catch (const build::CandidateFailure& failure) {
     trial->record.outcome = failure.outcome();
     trial->record.stage = "space";
     trial->record.message = failure.what();
@@ -228,7 +229,7 @@ void Tuning::compile(const TrialPtr& trial) {
   compiles_.start(trial);
 }
 
-void Tuning::take_compiled(const TrialPtr& trial, const CompileAnswer& answer) {
+void Tuning::take_compiled(const TrialPtr& trial, const ipc::CompileAnswer& answer) {
   if (trial->purpose == Trial::Purpose::drift || trial->purpose == Trial::Purpose::calibrate)
     return benches_.add_compiled(trial, answer.outcome == Outcome::ok);
   fill_compiled(*trial, answer, run_.resolver);
@@ -242,10 +243,10 @@ void Tuning::take_compiled(const TrialPtr& trial, const CompileAnswer& answer) {
 
 void Tuning::look_at_peers() {
   keeper_.sync_for_peers();
-  std::vector<Record> news = peers_->news();
-  for (const Record& record : news) keeper_.learn(KeyDigest(record.key), record.unix_time_ms);
+  std::vector<record::Record> news = peers_->news();
+  for (const record::Record& record : news) keeper_.learn(store::KeyDigest(record.key), record.unix_time_ms);
   if (peers_->in_blocks()) ledger_.race_best_of(news);
-  for (Record& record : news) store_.add(std::move(record));
+  for (record::Record& record : news) store_.add(std::move(record));
   if (peers_->in_blocks() && !stops_.search_cut()) peers_->look_at_blocks();
   peers_->look_at_trials();
   finals_.look_at_peers();
@@ -271,10 +272,11 @@ void Tuning::report() {
   run_.observer.on_progress(progress);
 }
 
-TuneResult tune(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
-                EventLoop& loop, CompileService& compiler, const std::vector<BenchService*>& benches, Clock& clock,
-                TuneObserver& observer, const std::atomic<bool>& stop) {
+TuneResult tune(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
+                const TuneOptions& options, base::EventLoop& loop, ipc::CompileService& compiler,
+                const std::vector<ipc::BenchService*>& benches, base::Clock& clock, TuneObserver& observer,
+                const std::atomic<bool>& stop) {
   return Tuning(spec, problem, target, options, loop, compiler, benches, clock, observer, stop).go();
 }
 
-}  // namespace xtune
+}  // namespace xtune::run

@@ -17,9 +17,11 @@
 #include "core/target/target.hpp"
 #include "ipc/services.hpp"
 
-namespace xtune {
-
+namespace xtune::store {
 class GrowingRecords;
+}  // namespace xtune::store
+
+namespace xtune::run {
 
 struct TuneOptions {
   std::filesystem::path store;    ///< records and artifacts
@@ -33,7 +35,7 @@ struct TuneOptions {
   /// Once it is true nothing new is begun: what the device is at is finished and kept, and the run ends.
   const std::atomic<bool>* drain = nullptr;
   /// The store's records of this kernel and architecture, where several searches read them; null: reads them itself.
-  GrowingRecords* records = nullptr;
+  store::GrowingRecords* records = nullptr;
   Peers* peers = nullptr;  ///< other processes at the same search; outlives the run
   /// Where set, stored results stay rows of some 200 bytes, and only those are read whole that may be among so many
   /// best, tie with the best, or are the example of a failure. Objectives other than a statistic of the time need all
@@ -48,7 +50,7 @@ struct Progress {
   std::uint64_t done = 0, total = 0, from_store = 0;
   std::size_t compiling = 0, waiting = 0;  ///< in the pool; compiled and queued for the device
   double elapsed_s = 0;
-  const Record* best = nullptr;  ///< of a stored result perhaps nothing but configuration and times
+  const record::Record* best = nullptr;  ///< of a stored result perhaps nothing but configuration and times
 };
 
 /// Called on the tuner's thread.
@@ -56,7 +58,7 @@ class TuneObserver {
  public:
   virtual ~TuneObserver() = default;
   /// log: the compiler's or sanitizer's output, empty for stored records.
-  virtual void on_record(const Record& /*record*/, const std::string& /*log*/, bool /*from_store*/) {}
+  virtual void on_record(const record::Record& /*record*/, const std::string& /*log*/, bool /*from_store*/) {}
   /// Whether on_record is to get stored records too, where TuneOptions::best_only would leave them unread.
   virtual bool wants_stored() const { return true; }
   virtual void on_progress(const Progress& /*progress*/) {}
@@ -66,16 +68,16 @@ class TuneObserver {
 
 struct TuneResult {
   Bindings problem;
-  DeviceInfo device;
+  device::DeviceInfo device;
   /// Every configuration that this run evaluated, stored ones included, but for those that TuneOptions::best_only left
   /// unread; of what ties with the best without being among so many best, nothing but key, configuration and times.
-  std::vector<Record> records;
+  std::vector<record::Record> records;
   std::map<Outcome, std::uint64_t> unread;  ///< evaluated ones that are not among the records
   std::uint64_t evaluated() const;
   /// What else its answer rests on: the records of finals, and stored results of configurations that this run did not
   /// evaluate where they may be the best.
-  std::vector<Record> further;
-  std::vector<const Record*> all() const;  ///< both
+  std::vector<record::Record> further;
+  std::vector<const record::Record*> all() const;  ///< both
   std::uint64_t space_size = 0;
   std::map<Outcome, std::uint64_t> counts;
   std::uint64_t from_store = 0;
@@ -96,8 +98,9 @@ struct TuneResult {
 /// Runs on `loop` until the strategy is done, the budget is spent or `stop` becomes true; then everything in flight is
 /// abandoned, what was measured is kept. Of [search] seconds a tenth is left for the finals. Throws Error; records
 /// appended before that stay in the store.
-TuneResult tune(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options,
-                EventLoop& loop, CompileService& compiler, const std::vector<BenchService*>& benches, Clock& clock,
-                TuneObserver& observer, const std::atomic<bool>& stop);
+TuneResult tune(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
+                const TuneOptions& options, base::EventLoop& loop, ipc::CompileService& compiler,
+                const std::vector<ipc::BenchService*>& benches, base::Clock& clock, TuneObserver& observer,
+                const std::atomic<bool>& stop);
 
-}  // namespace xtune
+}  // namespace xtune::run

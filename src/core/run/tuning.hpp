@@ -13,7 +13,7 @@
 #include "core/run/search_path.hpp"
 #include "core/run/stop_conditions.hpp"
 
-namespace xtune {
+namespace xtune::run {
 
 /// The way of a configuration through the parts:
 ///
@@ -25,9 +25,9 @@ namespace xtune {
 /// one after the other, and at last finals_ are held.
 class Tuning {
  public:
-  Tuning(const Spec& spec, const Bindings& problem, const Target& target, const TuneOptions& options, EventLoop& loop,
-         CompileService& compiler, const std::vector<BenchService*>& benches, Clock& clock, TuneObserver& observer,
-         const std::atomic<bool>& stop);
+  Tuning(const spec::Spec& spec, const Bindings& problem, const target::Target& target, const TuneOptions& options,
+         base::EventLoop& loop, ipc::CompileService& compiler, const std::vector<ipc::BenchService*>& benches,
+         base::Clock& clock, TuneObserver& observer, const std::atomic<bool>& stop);
   /// Once.
   TuneResult go();
 
@@ -47,7 +47,7 @@ class Tuning {
   bool claim(const TrialPtr& trial, const std::string& name);
   void begin(const TrialPtr& trial);
   void compile(const TrialPtr& trial);
-  void take_compiled(const TrialPtr& trial, const CompileAnswer& answer);
+  void take_compiled(const TrialPtr& trial, const ipc::CompileAnswer& answer);
 
   void look_at_peers();
   void leave_peers();
@@ -55,7 +55,7 @@ class Tuning {
   TuneResult result(bool done);
 
   StopConditions stops_;
-  EventLoop& loop_;
+  base::EventLoop& loop_;
   const RunContext run_;
   WorkerTotals totals_;
   RecordKeeper keeper_;
@@ -71,4 +71,4 @@ class Tuning {
   FinalsPhase finals_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::run

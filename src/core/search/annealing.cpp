@@ -4,7 +4,7 @@
 
 #include "core/search/budgeted.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -58,4 +58,4 @@ std::unique_ptr<Strategy> make_annealing_strategy(const StrategyOptions& options
   return std::make_unique<Annealing>(options);
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

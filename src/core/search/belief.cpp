@@ -6,7 +6,7 @@
 
 #include "core/search/expected_improvement.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -94,4 +94,4 @@ void BeliefPosterior::add_promise(const Covariance& across, const std::vector<co
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

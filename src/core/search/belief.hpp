@@ -8,7 +8,7 @@
 
 #include "core/search/place.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 /// Normal a priori, in logarithms of time: this device differs from one source by an unknown factor, a surplus for each
 /// way through the kernel and a smooth difference. Without a source all places are alike a priori.
@@ -55,4 +55,4 @@ class BeliefPosterior {
   double log_evidence_ = 0;
 };
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -6,13 +6,13 @@
 
 #include "core/search/moves.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 BudgetedSearch::BudgetedSearch(const StrategyOptions& options)
     : space_(options.space),
       evals_(options.evals),
-      random_(mix64(options.seed)),
-      guidance_random_(mix64(~options.seed)),
+      random_(base::mix64(options.seed)),
+      guidance_random_(base::mix64(~options.seed)),
       order_(options.space.size(), options.seed),
       features_(options.space),
       guidance_(options.space, features_, options.sources, guidance_random_),
@@ -120,4 +120,4 @@ std::optional<std::uint64_t> BudgetedSearch::unknown_near(std::uint64_t index) {
   return doubtful;
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -16,7 +16,7 @@
 #include "core/search/result.hpp"
 #include "core/search/strategies.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 /// A strategy that says only which configuration it wants next; the rest is done here. Where next() has nothing to say,
 /// or names what is known already, an unknown configuration drawn at random fills the place, so proposals never wait.
@@ -32,7 +32,7 @@ class BudgetedSearch : public Strategy {
   const std::vector<SearchResult>& results() const noexcept { return results_; }
   /// Proposed and not observed yet, in the order of proposal.
   const std::vector<std::uint64_t>& outstanding() const noexcept { return outstanding_; }
-  const Space& space() const noexcept { return space_; }
+  const space::Space& space() const noexcept { return space_; }
 
  protected:
   /// The next wish; it need not be unknown.
@@ -51,16 +51,16 @@ class BudgetedSearch : public Strategy {
   std::uint64_t own_results() const noexcept { return own_results_; }
   std::uint64_t proposed() const noexcept { return proposed_; }
   std::uint64_t evals() const noexcept { return evals_; }
-  Random& random() noexcept { return random_; }
+  base::Random& random() noexcept { return random_; }
   const Features& features() const noexcept { return features_; }
 
  private:
   bool likely_to_fail(std::uint64_t index) const;
   std::optional<std::uint64_t> opening();
 
-  const Space& space_;
+  const space::Space& space_;
   std::uint64_t evals_;
-  Random random_, guidance_random_;
+  base::Random random_, guidance_random_;
   Permutation order_;
   Features features_;
   Guidance guidance_;
@@ -77,4 +77,4 @@ class BudgetedSearch : public Strategy {
   std::optional<std::size_t> best_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::search

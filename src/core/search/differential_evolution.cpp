@@ -6,7 +6,7 @@
 #include "core/search/budgeted.hpp"
 #include "core/search/moves.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -74,4 +74,4 @@ std::unique_ptr<Strategy> make_differential_evolution_strategy(const StrategyOpt
   return std::make_unique<DifferentialEvolution>(options);
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

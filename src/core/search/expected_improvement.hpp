@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace xtune {
+namespace xtune::search {
 
 /// Logarithm of the expected improvement upon `best` (less is better) of a normal variable (Jones, Schonlau and Welch,
 /// "Efficient Global Optimization of Expensive Black-Box Functions", 1998), by its asymptote where the improvement is
@@ -15,4 +15,4 @@ inline double log_expected_improvement(double mean, double deviation, double bes
   return std::log(deviation) + std::log(std::exp(log_density) + z * 0.5 * std::erfc(-z / std::sqrt(2.0)));
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
-namespace xtune {
+namespace xtune::search {
 
 void ExtraTrees::fit(std::span<const float> points, std::span<const float> targets, std::size_t features,
-                     const ForestOptions& options, Random& random) {
+                     const ForestOptions& options, base::Random& random) {
   features_ = features;
   nodes_.clear();
   roots_.clear();
@@ -20,7 +20,7 @@ void ExtraTrees::fit(std::span<const float> points, std::span<const float> targe
 }
 
 void ExtraTrees::grow(std::span<std::uint32_t> rows, std::span<const float> points, std::span<const float> targets,
-                      const ForestOptions& options, Random& random) {
+                      const ForestOptions& options, base::Random& random) {
   const auto node = static_cast<std::uint32_t>(nodes_.size());
   nodes_.emplace_back();
   float sum = 0;
@@ -77,4 +77,4 @@ ExtraTrees::Prediction ExtraTrees::predict(const float* point) const {
   return {mean, std::max(0.0f, squares / count - mean * mean)};
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

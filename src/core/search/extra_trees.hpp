@@ -8,7 +8,7 @@
 
 #include "base/random.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 struct ForestOptions {
   std::size_t trees = 30;
@@ -22,7 +22,7 @@ class ExtraTrees {
  public:
   /// points: targets.size() rows of `features` values.
   void fit(std::span<const float> points, std::span<const float> targets, std::size_t features,
-           const ForestOptions& options, Random& random);
+           const ForestOptions& options, base::Random& random);
   /// Mean and variance over the trees for one point.
   struct Prediction {
     float mean = 0, variance = 0;
@@ -38,11 +38,11 @@ class ExtraTrees {
     float value = 0;          // the cut, or the leaf's mean
   };
   void grow(std::span<std::uint32_t> rows, std::span<const float> points, std::span<const float> targets,
-            const ForestOptions& options, Random& random);
+            const ForestOptions& options, base::Random& random);
 
   std::size_t features_ = 0;
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> roots_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::search

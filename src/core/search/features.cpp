@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -35,7 +35,7 @@ double alignment(double number) {
 
 }  // namespace
 
-Features::Features(const Space& space) {
+Features::Features(const space::Space& space) {
   const auto& parameters = space.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].values.size() < 2) continue;
@@ -104,4 +104,4 @@ void Features::all(std::span<const std::uint32_t> value_indices, float* features
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -8,7 +8,7 @@
 
 #include "core/space/space.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 /// Turns value indices into features, from the parameters alone; each is 0 .. 1 over the values of its parameter.
 ///
@@ -18,7 +18,7 @@ namespace xtune {
 /// they are. Strings become one feature a value. Parameters of one value have no features.
 class Features {
  public:
-  explicit Features(const Space& space);
+  explicit Features(const space::Space& space);
 
   /// For models that know distances.
   std::size_t plain_count() const noexcept { return columns_.size(); }
@@ -45,4 +45,4 @@ class Features {
   std::vector<Pair> pairs_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::search

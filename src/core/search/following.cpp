@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -56,4 +56,4 @@ void Following::judge() {
   unjudged_.clear();
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

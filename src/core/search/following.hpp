@@ -8,7 +8,7 @@
 
 #include "core/search/result.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 /// Lets the sources propose only while the results bear one of them out, and only as long as that pays. A proposal of
 /// theirs is lost when its result is not better than everything that the strategy found on its own. It is lost in part
@@ -38,4 +38,4 @@ class Following {
   double best_ms_ = std::numeric_limits<double>::infinity(), own_best_ms_ = best_ms_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -5,7 +5,7 @@
 #include "core/search/extra_trees.hpp"
 #include "core/search/model.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -14,10 +14,10 @@ constexpr std::size_t most_points = 2000;
 
 class ForestModel : public Model {
  public:
-  ForestModel(const Space& space, const Features& features) : space_(space), features_(features) {}
+  ForestModel(const space::Space& space, const Features& features) : space_(space), features_(features) {}
 
   void restart(const Lesson& lesson, std::span<const std::uint64_t> under_way, std::span<const std::uint64_t> pool,
-               Random& random) override {
+               base::Random& random) override {
     points_.clear();
     predictions_.clear();
     under_way_.assign(under_way.begin(), under_way.end());
@@ -37,7 +37,7 @@ class ForestModel : public Model {
 
   void expect(std::uint64_t index) override { under_way_.push_back(index); }
 
-  void update(const Lesson& lesson, Random& random) override {
+  void update(const Lesson& lesson, base::Random& random) override {
     // As models go a forest is dear to grow, so it is grown anew every few results only.
     if (lesson.timed().size() + lesson.failed().size() < next_growth_) return;
     grow(lesson, random);
@@ -49,7 +49,7 @@ class ForestModel : public Model {
 
  private:
   // Two forests: of times, where what is under way is taken to come out as predicted; and of failures.
-  void grow(const Lesson& lesson, Random& random) {
+  void grow(const Lesson& lesson, base::Random& random) {
     const std::size_t results = lesson.timed().size() + lesson.failed().size();
     next_growth_ = results + 1 + results / 40;
     const std::size_t width = features_.all_count();
@@ -90,7 +90,7 @@ class ForestModel : public Model {
     return {time.mean, std::sqrt(time.variance) + least_deviation, can_fail_ ? failures_.predict(point).mean : 0};
   }
 
-  const Space& space_;
+  const space::Space& space_;
   const Features& features_;
   ExtraTrees times_, failures_;
   bool can_fail_ = false;
@@ -102,8 +102,8 @@ class ForestModel : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> make_forest_model(const Space& space, const Features& features) {
+std::unique_ptr<Model> make_forest_model(const space::Space& space, const Features& features) {
   return std::make_unique<ForestModel>(space, features);
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

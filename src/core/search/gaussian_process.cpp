@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -170,4 +170,4 @@ double GaussianProcess::signal_variance(std::span<const float> targets) const {
   return known > 0 ? std::max(1e-8, sum / known) : 1;
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace xtune {
+namespace xtune::search {
 
 /// Matern 5/2 kernel with a length for each feature (Rasmussen and Williams, "Gaussian Processes for Machine Learning",
 /// 2006, ch. 2, 4 and 5). Posterior mean and variance are kept for a fixed pool of candidates; each further point costs
@@ -58,4 +58,4 @@ class GaussianProcess {
   std::vector<float> variance_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -7,7 +7,7 @@
 
 #include "core/search/gaussian_process.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -109,4 +109,4 @@ void GaussianProcess::learn_lengths(std::span<const float> points, std::span<con
   std::copy(best.begin(), best.end(), log_scales_.begin());
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -4,7 +4,7 @@
 #include "core/search/budgeted.hpp"
 #include "core/search/moves.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -57,4 +57,4 @@ std::unique_ptr<Strategy> make_genetic_strategy(const StrategyOptions& options) 
   return std::make_unique<Genetic>(options);
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

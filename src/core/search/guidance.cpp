@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
-bool chooses_way(const Parameter& parameter) {
+bool chooses_way(const space::Parameter& parameter) {
   const auto& values = parameter.values;
   if (values.size() < 2 || values.size() > most_switch_values) return false;
   return values.size() == 2 || std::holds_alternative<std::string>(values.front()) ||
@@ -16,12 +16,13 @@ bool chooses_way(const Parameter& parameter) {
 
 }  // namespace
 
-Guidance::Guidance(const Space& space, const Features& features, std::span<const Source> sources, Random& random) {
+Guidance::Guidance(const space::Space& space, const Features& features, std::span<const Source> sources,
+                   base::Random& random) {
   for (const Source& source : sources) {
     Guide guide(space, features, source, random);
     if (guide.usable()) guides_.push_back(std::move(guide));
   }
-  for (const Parameter& parameter : space.parameters()) is_switch_.push_back(chooses_way(parameter));
+  for (const space::Parameter& parameter : space.parameters()) is_switch_.push_back(chooses_way(parameter));
 }
 
 const std::vector<double>& Guidance::scores(std::uint64_t index) const {
@@ -31,4 +32,4 @@ const std::vector<double>& Guidance::scores(std::uint64_t index) const {
   return scores;
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -10,12 +10,12 @@
 #include "core/search/features.hpp"
 #include "core/search/strategy.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 /// One source: a score for every configuration of the space, measured there or predicted from what was.
 class Guide {
  public:
-  Guide(const Space& space, const Features& features, const Source& source, Random& random);
+  Guide(const space::Space& space, const Features& features, const Source& source, base::Random& random);
 
   /// A source with a handful of times says too little.
   bool usable() const noexcept { return !order_.empty(); }
@@ -25,7 +25,7 @@ class Guide {
   const std::vector<std::uint64_t>& order() const noexcept { return order_; }
 
  private:
-  const Space* space_;
+  const space::Space* space_;
   const Features* features_;
   std::unordered_map<std::uint64_t, double> scores_;
   std::vector<std::uint64_t> order_;
@@ -39,7 +39,7 @@ inline constexpr std::size_t most_switch_values = 4;
 class Guidance {
  public:
   /// space and features outlive it.
-  Guidance(const Space& space, const Features& features, std::span<const Source> sources, Random& random);
+  Guidance(const space::Space& space, const Features& features, std::span<const Source> sources, base::Random& random);
 
   bool empty() const noexcept { return guides_.empty(); }
   const std::vector<Guide>& guides() const noexcept { return guides_; }
@@ -56,4 +56,4 @@ class Guidance {
   mutable std::unordered_map<std::uint64_t, std::vector<double>> known_scores_;  // of what was asked for
 };
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -5,7 +5,7 @@
 #include "core/search/guidance.hpp"
 #include "core/search/soft_logarithm.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -14,7 +14,7 @@ constexpr std::size_t most_taught = 1200;  // what the forest learns from: a thi
 
 }  // namespace
 
-Guide::Guide(const Space& space, const Features& features, const Source& source, Random& random)
+Guide::Guide(const space::Space& space, const Features& features, const Source& source, base::Random& random)
     : space_(&space), features_(&features) {
   std::vector<std::pair<double, std::uint64_t>> times;
   for (const Observation& observation : source.observations)
@@ -55,4 +55,4 @@ double Guide::score(std::uint64_t index) const {
   return forest_.predict(point.data()).mean;
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

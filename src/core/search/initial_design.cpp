@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -20,7 +20,7 @@ float distance(const std::vector<float>& a, const std::vector<float>& b) {
 
 }  // namespace
 
-std::optional<std::uint64_t> InitialDesign::next(Random& random) {
+std::optional<std::uint64_t> InitialDesign::next(base::Random& random) {
   if (space_.size() == 0) return std::nullopt;
   const std::vector<float> centre(features_.plain_count(), 0.5f);
   std::vector<float> point(features_.plain_count()), best_point;
@@ -45,4 +45,4 @@ std::optional<std::uint64_t> InitialDesign::next(Random& random) {
   return best;
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -8,7 +8,7 @@
 #include "base/random.hpp"
 #include "core/search/features.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 /// Of a hundred random configurations, the first takes the one nearest the centre of all features; later ones take one
 /// that is far from those before and not far from the centre, since extremes of many parameters at once are seldom
@@ -16,14 +16,14 @@ namespace xtune {
 class InitialDesign {
  public:
   /// space and features outlive it.
-  InitialDesign(const Space& space, const Features& features) : space_(space), features_(features) {}
+  InitialDesign(const space::Space& space, const Features& features) : space_(space), features_(features) {}
   /// May be a configuration that is known elsewhere. nullopt: the space is empty.
-  std::optional<std::uint64_t> next(Random& random);
+  std::optional<std::uint64_t> next(base::Random& random);
 
  private:
-  const Space& space_;
+  const space::Space& space_;
   const Features& features_;
   std::vector<std::vector<float>> taken_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::search

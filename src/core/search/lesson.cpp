@@ -7,7 +7,7 @@
 
 #include "core/search/soft_logarithm.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -65,4 +65,4 @@ float Lesson::failure(std::uint64_t index) const {
   return (std::isnan(found->second) ? 1.0f : 0.0f) - failure_rate_;
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -8,7 +8,7 @@
 
 #include "core/search/result.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 /// Made anew from all results whenever there are more of them. A target is the result's SoftLogarithm,
 /// centred and divided by the deviation.
@@ -33,4 +33,4 @@ class Lesson {
   float best_ = 0, failure_rate_ = 0;
 };
 
-}  // namespace xtune
+}  // namespace xtune::search

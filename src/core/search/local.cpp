@@ -6,7 +6,7 @@
 
 #include "core/search/budgeted.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -97,4 +97,4 @@ std::unique_ptr<Strategy> make_local_strategy(const StrategyOptions& options) {
   return std::make_unique<Climb>(options);
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

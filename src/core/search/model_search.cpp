@@ -10,7 +10,7 @@
 #include "core/search/model.hpp"
 #include "core/search/strategies.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -21,12 +21,12 @@ constexpr double least_chance = 0.005;                         // of success: no
 constexpr std::size_t least_interval = 5, most_interval = 60;  // results between restarts of the model
 constexpr std::size_t interval_part = 7;                       // or this part of the results
 
-using MakeModel = std::unique_ptr<Model> (*)(const Space& space, const Features& features);
+using MakeModel = std::unique_ptr<Model> (*)(const space::Space& space, const Features& features);
 
 // A model of all results, and its pool of candidates.
 class Proposer {
  public:
-  Proposer(const BudgetedSearch& search, Random& random, std::unique_ptr<Model> model)
+  Proposer(const BudgetedSearch& search, base::Random& random, std::unique_ptr<Model> model)
       : search_(search), random_(random), model_(std::move(model)) {}
 
   std::optional<std::uint64_t> next() {
@@ -43,7 +43,7 @@ class Proposer {
   }
 
  private:
-  const Space& space() const { return search_.space(); }
+  const space::Space& space() const { return search_.space(); }
 
   void restart() {
     const std::size_t count = search_.results().size();
@@ -99,7 +99,7 @@ class Proposer {
   }
 
   const BudgetedSearch& search_;
-  Random& random_;
+  base::Random& random_;
   std::unique_ptr<Model> model_;
   std::optional<Lesson> lesson_;
   std::size_t next_restart_ = 0, learnt_ = 0;
@@ -146,4 +146,4 @@ std::unique_ptr<Strategy> make_auto_strategy(const StrategyOptions& options) {
   return make_bayesian_strategy(options);
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

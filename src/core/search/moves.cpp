@@ -3,9 +3,9 @@
 
 #include <numeric>
 
-namespace xtune {
+namespace xtune::search {
 
-std::optional<std::uint64_t> random_step(const Space& space, std::uint64_t from, Random& random) {
+std::optional<std::uint64_t> random_step(const space::Space& space, std::uint64_t from, base::Random& random) {
   constexpr int draws = 40;
   const auto& parameters = space.parameters();
   std::vector<std::size_t> movable;
@@ -30,8 +30,8 @@ std::optional<std::uint64_t> random_step(const Space& space, std::uint64_t from,
   return std::nullopt;
 }
 
-std::uint64_t walk_towards(const Space& space, std::uint64_t from, std::span<const std::uint32_t> wanted,
-                           Random& random) {
+std::uint64_t walk_towards(const space::Space& space, std::uint64_t from, std::span<const std::uint32_t> wanted,
+                           base::Random& random) {
   if (const auto straight = space.index_of(Digits(wanted.begin(), wanted.end()))) return *straight;
   Digits digits = space.value_indices(from);
   std::vector<std::size_t> order;
@@ -59,4 +59,4 @@ std::size_t hamming_distance(std::span<const std::uint32_t> a, std::span<const s
   return different;
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -10,7 +10,7 @@
 
 #include "core/search/belief.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -40,7 +40,7 @@ std::vector<const Place*> pointers_to(const std::vector<Place>& places) {
 
 }  // namespace
 
-Opening::Opening(const Space& space, const Features& features, const Guidance& guidance)
+Opening::Opening(const space::Space& space, const Features& features, const Guidance& guidance)
     : space_(space), features_(features), guidance_(guidance) {
   std::unordered_set<std::uint64_t> in_pool;
   for (const Guide& guide : guidance.guides()) {
@@ -142,4 +142,4 @@ std::optional<std::uint64_t> Opening::next(std::span<const SearchResult> results
   return open[static_cast<std::size_t>(best)]->index;
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

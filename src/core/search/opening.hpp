@@ -13,7 +13,7 @@
 #include "core/search/place.hpp"
 #include "core/search/result.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 /// Believes in turn that this device is like each of the sources, closely or loosely: up to an unknown factor, to a
 /// surplus for each way through the kernel (its switches), and to a smooth difference, all of them normal a priori. One
@@ -23,7 +23,7 @@ namespace xtune {
 class Opening {
  public:
   /// All outlive it.
-  Opening(const Space& space, const Features& features, const Guidance& guidance);
+  Opening(const space::Space& space, const Features& features, const Guidance& guidance);
 
   /// under_way: proposed and not answered yet. Nothing is proposed that is in either, or that `known` says to be known;
   /// nullopt: nothing is left of what the sources hold to be good.
@@ -44,10 +44,10 @@ class Opening {
   Place place(std::uint64_t index) const;
   Seen seen(std::span<const SearchResult> results) const;
 
-  const Space& space_;
+  const space::Space& space_;
   const Features& features_;
   const Guidance& guidance_;
   std::vector<Place> pool_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -6,7 +6,7 @@
 #include "core/search/budgeted.hpp"
 #include "core/search/moves.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -78,4 +78,4 @@ std::unique_ptr<Strategy> make_particle_swarm_strategy(const StrategyOptions& op
   return std::make_unique<ParticleSwarm>(options);
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -6,13 +6,13 @@
 
 #include "base/random.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 Permutation::Permutation(std::uint64_t size, std::uint64_t seed) noexcept
     : size_(size),
       half_bits_(
           std::max<std::uint32_t>(1, (static_cast<std::uint32_t>(std::bit_width(size > 0 ? size - 1 : 0)) + 1) / 2)) {
-  Random random(seed);
+  base::Random random(seed);
   for (std::uint64_t& key : keys_) key = random.next();
 }
 
@@ -22,7 +22,7 @@ std::uint64_t Permutation::operator()(std::uint64_t position) const noexcept {
     std::uint64_t left = position >> half_bits_;
     std::uint64_t right = position & mask;
     for (const std::uint64_t key : keys_) {
-      const std::uint64_t next = left ^ (mix64(right ^ key) & mask);
+      const std::uint64_t next = left ^ (base::mix64(right ^ key) & mask);
       left = right;
       right = next;
     }
@@ -37,7 +37,7 @@ std::uint64_t Permutation::position_of(std::uint64_t index) const noexcept {
     std::uint64_t left = index >> half_bits_;
     std::uint64_t right = index & mask;
     for (auto key = keys_.rbegin(); key != keys_.rend(); ++key) {
-      const std::uint64_t before = right ^ (mix64(left ^ *key) & mask);
+      const std::uint64_t before = right ^ (base::mix64(left ^ *key) & mask);
       right = left;
       left = before;
     }
@@ -46,4 +46,4 @@ std::uint64_t Permutation::position_of(std::uint64_t index) const noexcept {
   return index;
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-namespace xtune {
+namespace xtune::search {
 
 /// A bijection of 0 .. size-1 onto itself, chosen by the seed: a Feistel network over the smallest even number of bits
 /// that holds size, walked until it lands inside (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
@@ -24,4 +24,4 @@ class Permutation {
   std::array<std::uint64_t, 6> keys_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace xtune {
+namespace xtune::search {
 
 /// What beliefs compare places by.
 struct Place {
@@ -13,4 +13,4 @@ struct Place {
   const std::vector<double>* scores = nullptr;  ///< of each source; not owned
 };
 
-}  // namespace xtune
+}  // namespace xtune::search

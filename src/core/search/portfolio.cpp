@@ -5,7 +5,7 @@
 
 #include "core/search/budgeted.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -96,4 +96,4 @@ std::unique_ptr<Strategy> make_portfolio_strategy(const StrategyOptions& options
   return std::make_unique<Portfolio>(options);
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

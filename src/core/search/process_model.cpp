@@ -6,7 +6,7 @@
 #include "core/search/gaussian_process.hpp"
 #include "core/search/model.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -15,7 +15,7 @@ constexpr std::size_t most_points = 500;       // points of a restart, chosen li
 constexpr int first_steps = 30, later_steps = 10;
 
 // The best half of `count`, and the other half by chance from the rest.
-std::vector<std::uint64_t> thinned(std::vector<std::uint64_t> best_first, std::size_t count, Random& random) {
+std::vector<std::uint64_t> thinned(std::vector<std::uint64_t> best_first, std::size_t count, base::Random& random) {
   if (best_first.size() <= count) return best_first;
   for (std::size_t i = count / 2; i < count; ++i)
     std::swap(best_first[i], best_first[i + random.below(best_first.size() - i)]);
@@ -25,11 +25,11 @@ std::vector<std::uint64_t> thinned(std::vector<std::uint64_t> best_first, std::s
 
 class ProcessModel : public Model {
  public:
-  ProcessModel(const Space& space, const Features& features)
+  ProcessModel(const space::Space& space, const Features& features)
       : space_(space), features_(features), process_(features.plain_count()), failing_(features.plain_count()) {}
 
   void restart(const Lesson& lesson, std::span<const std::uint64_t> under_way, std::span<const std::uint64_t> pool,
-               Random& random) override {
+               base::Random& random) override {
     const std::vector<std::uint64_t> sample = thinned(lesson.timed(), most_for_lengths, random);
     std::vector<float> targets;
     for (const std::uint64_t index : sample) targets.push_back(lesson.target(index));
@@ -65,7 +65,7 @@ class ProcessModel : public Model {
     rows_.push_back(index);
   }
 
-  void update(const Lesson& lesson, Random&) override {
+  void update(const Lesson& lesson, base::Random&) override {
     // Results of configurations that nobody announced.
     if (left_out_ == 0 && lesson.timed().size() + lesson.failed().size() > 0) {
       for (const std::uint64_t index : lesson.timed()) expect(index);
@@ -89,7 +89,7 @@ class ProcessModel : public Model {
   }
 
  private:
-  void learn_failures(const Lesson& lesson, Random& random) {
+  void learn_failures(const Lesson& lesson, base::Random& random) {
     std::vector<std::uint64_t> sample = thinned(lesson.failed(), most_for_lengths / 2, random);
     const std::vector<std::uint64_t> timed = thinned(lesson.timed(), most_for_lengths / 2, random);
     sample.insert(sample.end(), timed.begin(), timed.end());
@@ -105,7 +105,7 @@ class ProcessModel : public Model {
     return points;
   }
 
-  const Space& space_;
+  const space::Space& space_;
   const Features& features_;
   GaussianProcess process_, failing_;
   bool learnt_ = false, models_failures_ = false;
@@ -118,8 +118,8 @@ class ProcessModel : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> make_process_model(const Space& space, const Features& features) {
+std::unique_ptr<Model> make_process_model(const space::Space& space, const Features& features) {
   return std::make_unique<ProcessModel>(space, features);
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

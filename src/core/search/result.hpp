@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace xtune {
+namespace xtune::search {
 
 /// A configuration's first result. Times that no clock gives (not finite, not positive) are failures.
 struct SearchResult {
@@ -13,4 +13,4 @@ struct SearchResult {
   double time_ms = 0;  ///< measured: the statistic; bound: at least so long; failed: 0
 };
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -28,4 +28,4 @@ double SoftLogarithm::operator()(double time_ms) const noexcept {
   return value <= cap_ ? value : cap_ + slope_beyond_cap * (value - cap_);
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

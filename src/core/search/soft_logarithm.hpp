@@ -3,7 +3,7 @@
 
 #include <span>
 
-namespace xtune {
+namespace xtune::search {
 
 /// Logarithms of times, pressed together where they are much slower than the best: near the best it matters how good a
 /// place is, elsewhere only that it is bad.
@@ -17,4 +17,4 @@ class SoftLogarithm {
   double cap_ = 0;
 };
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -9,7 +9,7 @@
 
 #include "core/search/permutation.hpp"
 
-namespace xtune {
+namespace xtune::search {
 namespace {
 
 constexpr std::uint64_t seed = 1;
@@ -20,9 +20,9 @@ constexpr int most_vain_choices = 64;
 
 class SpreadSample {
  public:
-  SpreadSample(const Space& space, std::uint64_t limit, const WorkOf& work_of)
+  SpreadSample(const space::Space& space, std::uint64_t limit, const WorkOf& work_of)
       : space_(space), limit_(limit), work_of_(work_of), order_(space.size(), seed) {
-    for (const Parameter& parameter : space.parameters()) {
+    for (const space::Parameter& parameter : space.parameters()) {
       shown_.emplace_back(parameter.values.size(), false);
       hidden_ += parameter.values.size();
     }
@@ -107,7 +107,7 @@ class SpreadSample {
     return true;
   }
 
-  const Space& space_;
+  const space::Space& space_;
   std::uint64_t limit_;
   const WorkOf& work_of_;
   Permutation order_;
@@ -120,7 +120,7 @@ class SpreadSample {
 
 }  // namespace
 
-std::vector<std::uint64_t> spread_sample(const Space& space, std::uint64_t limit, const WorkOf& work_of) {
+std::vector<std::uint64_t> spread_sample(const space::Space& space, std::uint64_t limit, const WorkOf& work_of) {
   if (space.size() <= limit) {
     std::vector<std::uint64_t> all(space.size());
     std::iota(all.begin(), all.end(), std::uint64_t{0});
@@ -129,4 +129,4 @@ std::vector<std::uint64_t> spread_sample(const Space& space, std::uint64_t limit
   return SpreadSample(space, limit, work_of).draw();
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

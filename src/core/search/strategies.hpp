@@ -5,7 +5,7 @@
 
 #include "core/search/strategy.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 /// evals is never more than the size of the space.
 using StrategyFactory = std::unique_ptr<Strategy> (*)(const StrategyOptions& options);
@@ -31,4 +31,4 @@ std::unique_ptr<Strategy> make_portfolio_strategy(const StrategyOptions& options
 /// All in random order when the evaluations suffice; else models.
 std::unique_ptr<Strategy> make_auto_strategy(const StrategyOptions& options);
 
-}  // namespace xtune
+}  // namespace xtune::search

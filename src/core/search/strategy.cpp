@@ -7,7 +7,7 @@
 #include "core/search/strategies.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -36,13 +36,13 @@ std::unique_ptr<Strategy> make_strategy(std::string_view name, StrategyOptions o
     if (name == entry.name) return entry.factory(options);
   std::string list;
   for (const std::string& known : strategy_names()) list += (list.empty() ? "" : ", ") + known;
-  throw Error(ErrorKind::invalid_argument, "unknown strategy '" + printable(name, 80) + "'" +
-                                               did_you_mean(name, strategy_names()) + "; one of " + list);
+  throw Error(ErrorKind::invalid_argument, "unknown strategy '" + base::printable(name, 80) + "'" +
+                                               base::did_you_mean(name, strategy_names()) + "; one of " + list);
 }
 
-std::unique_ptr<Strategy> make_strategy(std::string_view name, const Space& space, std::uint64_t seed,
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const space::Space& space, std::uint64_t seed,
                                         std::uint64_t evals) {
   return make_strategy(name, {space, seed, evals});
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

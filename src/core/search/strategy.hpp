@@ -10,7 +10,7 @@
 #include "core/space/space.hpp"
 #include "xtune/outcome.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 /// What came of one configuration, as a strategy sees it.
 struct Observation {
@@ -59,7 +59,7 @@ struct Source {
 
 /// What a strategy is given. space outlives the strategy.
 struct StrategyOptions {
-  const Space& space;
+  const space::Space& space;
   std::uint64_t seed = 1;
   std::uint64_t evals = 0;
   std::vector<std::uint64_t> first =
@@ -70,8 +70,8 @@ struct StrategyOptions {
 /// Throws Error(invalid_argument) for an unknown name, naming the nearest.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, StrategyOptions options);
 /// Without knowledge. space outlives the strategy.
-std::unique_ptr<Strategy> make_strategy(std::string_view name, const Space& space, std::uint64_t seed,
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const space::Space& space, std::uint64_t seed,
                                         std::uint64_t evals);
 std::vector<std::string> strategy_names();
 
-}  // namespace xtune
+}  // namespace xtune::search

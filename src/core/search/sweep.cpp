@@ -5,7 +5,7 @@
 #include "core/search/permutation.hpp"
 #include "core/search/strategies.hpp"
 
-namespace xtune {
+namespace xtune::search {
 
 namespace {
 
@@ -61,4 +61,4 @@ std::unique_ptr<Strategy> make_random_strategy(const StrategyOptions& options) {
   return std::make_unique<Sweep<Permutation>>(Permutation(options.space.size(), options.seed), options);
 }
 
-}  // namespace xtune
+}  // namespace xtune::search

@@ -1,7 +1,7 @@
 // Names and values as people read them.
 #include "core/space/bindings_text.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 std::string bindings_text(const Bindings& bindings) {
   std::string text;
@@ -9,4 +9,4 @@ std::string bindings_text(const Bindings& bindings) {
   return text;
 }
 
-}  // namespace xtune
+}  // namespace xtune::space

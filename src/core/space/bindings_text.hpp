@@ -5,9 +5,9 @@
 
 #include "core/space/value.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 /// "M=4096 N=4096", by name; "" for a kernel without problem sizes.
 std::string bindings_text(const Bindings& bindings);
 
-}  // namespace xtune
+}  // namespace xtune::space

@@ -5,7 +5,7 @@
 #include "core/space/solver.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 namespace {
 
@@ -52,4 +52,4 @@ bool BoundConstraint::holds(std::span<const expr::Scalar> values) const {
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::space

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-namespace xtune::expr {
+namespace xtune::space::expr {
 
 namespace {
 
@@ -174,4 +174,4 @@ Bounds bounds_of(Truth truth) noexcept {
   return {true, true, truth == Truth::yes ? 1.0 : 0.0, truth == Truth::no ? 0.0 : 1.0};
 }
 
-}  // namespace xtune::expr
+}  // namespace xtune::space::expr

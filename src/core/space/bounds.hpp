@@ -5,7 +5,7 @@
 
 #include "core/space/code.hpp"
 
-namespace xtune::expr {
+namespace xtune::space::expr {
 
 /// All values of a number lie in [low, high], and computing them cannot fail; else known is false and says nothing.
 struct Bounds {
@@ -27,4 +27,4 @@ Truth apply(Relation relation, const Bounds& left, const Bounds& right) noexcept
 Truth truth(const Bounds& bounds) noexcept;
 Bounds bounds_of(Truth truth) noexcept;
 
-}  // namespace xtune::expr
+}  // namespace xtune::space::expr

@@ -10,7 +10,7 @@
 #include "core/space/expression.hpp"
 #include "core/space/scalar.hpp"
 
-namespace xtune::expr {
+namespace xtune::space::expr {
 
 enum class Opcode : std::uint8_t {
   constant,       ///< push constants[operand]
@@ -39,9 +39,9 @@ struct NameUse {
   std::size_t column = 0;  ///< of its first use
 };
 
-}  // namespace xtune::expr
+}  // namespace xtune::space::expr
 
-namespace xtune {
+namespace xtune::space {
 
 struct Expression::Code {
   std::string text;
@@ -53,11 +53,11 @@ struct Expression::Code {
   std::size_t stack_size = 0;
 };
 
-}  // namespace xtune
+}  // namespace xtune::space
 
-namespace xtune::expr {
+namespace xtune::space::expr {
 
 /// Throws ExpressionError. Nesting deeper than 200 is refused.
 Expression::Code parse(std::string_view text);
 
-}  // namespace xtune::expr
+}  // namespace xtune::space::expr

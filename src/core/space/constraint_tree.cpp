@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace xtune {
+namespace xtune::space {
 
 namespace {
 
@@ -115,4 +115,4 @@ ConstraintTree::ConstraintTree(const BoundConstraint& constraint, std::span<cons
   root = builder.build(0, constraint.expression().code().instructions.size(), {});
 }
 
-}  // namespace xtune
+}  // namespace xtune::space

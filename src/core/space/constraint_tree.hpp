@@ -8,7 +8,7 @@
 #include "core/space/code.hpp"
 #include "core/space/solver.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 /// The expression of a constraint; its leaves are constants and the parameters of a group.
 struct ConstraintTree {
@@ -26,4 +26,4 @@ struct ConstraintTree {
   explicit ConstraintTree(const BoundConstraint& constraint, std::span<const expr::Scalar> first_values);
 };
 
-}  // namespace xtune
+}  // namespace xtune::space

@@ -5,7 +5,7 @@
 #include <bit>
 #include <limits>
 
-namespace xtune {
+namespace xtune::space {
 
 namespace {
 
@@ -123,4 +123,4 @@ std::size_t Diagram::bytes() const noexcept {
          edges_.capacity() * sizeof(Edge);
 }
 
-}  // namespace xtune
+}  // namespace xtune::space

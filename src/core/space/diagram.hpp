@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace xtune {
+namespace xtune::space {
 
 /// Layer by layer from the first parameter: the edges of each node, ascending by value. Children are numbered within
 /// the next layer; the last layer's children are the one end, 0.
@@ -55,4 +55,4 @@ class Diagram {
   std::vector<Edge> edges_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::space

@@ -4,7 +4,7 @@
 #include "base/random.hpp"
 #include "core/space/solver.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 namespace {
 
@@ -35,7 +35,7 @@ ConstraintEffect effect_of(const BoundConstraint& constraint, const std::string&
 
   ConstraintEffect effect{text, 0, 0};
   if (product > static_cast<double>(most_tested)) {
-    Random random(1);
+    base::Random random(1);
     for (; effect.tested < most_tested; ++effect.tested) {
       for (const std::uint32_t used : constraint.parameters())
         values[used] = expr::Scalar::of(parameters[used].values[random.below(parameters[used].values.size())]);
@@ -60,4 +60,4 @@ ConstraintEffect effect_of(const BoundConstraint& constraint, const std::string&
   return effect;
 }
 
-}  // namespace xtune
+}  // namespace xtune::space

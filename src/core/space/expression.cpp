@@ -3,7 +3,7 @@
 
 #include "core/space/interpreter.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 Expression::Expression(std::shared_ptr<const Code> code) : code_(std::move(code)) {}
 
@@ -33,4 +33,4 @@ const std::string& Expression::text() const { return code_->text; }
 
 bool truth(const Value& value) noexcept { return expr::truth(expr::Scalar::of(value)); }
 
-}  // namespace xtune
+}  // namespace xtune::space

@@ -10,7 +10,7 @@
 
 #include "core/space/value.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 /// Thrown by parse and evaluate. column counts from 0 within the expression's text.
 struct ExpressionError : std::runtime_error {
@@ -51,4 +51,4 @@ class Expression {
 /// Python's truth: zero and the empty string are false.
 bool truth(const Value& value) noexcept;
 
-}  // namespace xtune
+}  // namespace xtune::space

@@ -4,7 +4,7 @@
 
 #include "core/space/scalar.hpp"
 
-namespace xtune::expr {
+namespace xtune::space::expr {
 
 namespace {
 
@@ -82,4 +82,4 @@ Scalar call(Function function, const Scalar* arguments, std::size_t count) {
   throw ArithmeticError("unknown function");
 }
 
-}  // namespace xtune::expr
+}  // namespace xtune::space::expr

@@ -5,7 +5,7 @@
 
 #include "core/space/code.hpp"
 
-namespace xtune::expr {
+namespace xtune::space::expr {
 
 // The frequent case of index arithmetic, without a call; false when the general way is needed (other types, overflow).
 inline bool quick_arithmetic(Arithmetic operation, Scalar& left, const Scalar& right) noexcept {
@@ -145,4 +145,4 @@ Scalar run(const Expression::Code& code, Load&& load) {
   return run_on(code, stack.data(), load);
 }
 
-}  // namespace xtune::expr
+}  // namespace xtune::space::expr

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <limits>
 
-namespace xtune::expr {
+namespace xtune::space::expr {
 
 namespace {
 
@@ -150,4 +150,4 @@ void Lexer::read_text() {
   token_.value = std::move(content);
 }
 
-}  // namespace xtune::expr
+}  // namespace xtune::space::expr

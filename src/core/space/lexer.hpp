@@ -6,7 +6,7 @@
 
 #include "core/space/expression.hpp"
 
-namespace xtune::expr {
+namespace xtune::space::expr {
 
 struct Token {
   enum class Kind { end, number, text, name, symbol };
@@ -34,4 +34,4 @@ class Lexer {
   Token token_;
 };
 
-}  // namespace xtune::expr
+}  // namespace xtune::space::expr

@@ -7,7 +7,7 @@
 #include "core/space/code.hpp"
 #include "core/space/lexer.hpp"
 
-namespace xtune::expr {
+namespace xtune::space::expr {
 
 namespace {
 
@@ -261,7 +261,7 @@ class Parser {
     if (entry == functions.end()) {
       std::vector<std::string> names;
       for (const FunctionEntry& candidate : functions) names.emplace_back(candidate.name);
-      throw ExpressionError("unknown function '" + word + "'" + did_you_mean(word, names), token.column, word);
+      throw ExpressionError("unknown function '" + word + "'" + base::did_you_mean(word, names), token.column, word);
     }
     lexer_.next();
     const std::size_t count = list(")");
@@ -292,4 +292,4 @@ Expression::Code parse(std::string_view text) {
   return Parser(text).parse();
 }
 
-}  // namespace xtune::expr
+}  // namespace xtune::space::expr

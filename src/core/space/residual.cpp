@@ -7,7 +7,7 @@
 
 #include "core/space/interpreter.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 namespace {
 
@@ -233,4 +233,4 @@ expr::Truth Residual::truth(std::uint32_t at, std::size_t depth, std::span<const
   return expr::truth(bounds(at, depth, cells));
 }
 
-}  // namespace xtune
+}  // namespace xtune::space

@@ -8,7 +8,7 @@
 #include "core/space/bounds.hpp"
 #include "core/space/constraint_tree.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 /// What is remembered of a prefix of values for one constraint, compared bit by bit: two prefixes with equal cells
 /// allow the same completions.
@@ -63,4 +63,4 @@ std::vector<std::uint32_t> narrow_order(const std::vector<ConstraintTree>& trees
                                         const std::vector<Parameter>& parameters,
                                         const std::vector<std::uint32_t>& members);
 
-}  // namespace xtune
+}  // namespace xtune::space

@@ -3,7 +3,7 @@
 
 #include "core/space/code.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 bool is_always_a_number(const Expression& expression) noexcept {
   using expr::Opcode;
@@ -16,4 +16,4 @@ bool is_always_a_number(const Expression& expression) noexcept {
   return last == Opcode::arithmetic || last == Opcode::negate || last == Opcode::plus || last == Opcode::call;
 }
 
-}  // namespace xtune
+}  // namespace xtune::space

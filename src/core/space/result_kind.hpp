@@ -3,10 +3,10 @@
 
 #include "core/space/expression.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 /// Whether the value is a number whatever the names stand for: sums, products, calls of functions. False also where it
 /// may be one: a name, and what `and` and `or` choose from.
 bool is_always_a_number(const Expression& expression) noexcept;
 
-}  // namespace xtune
+}  // namespace xtune::space

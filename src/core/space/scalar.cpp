@@ -6,7 +6,7 @@
 #include <compare>
 #include <limits>
 
-namespace xtune::expr {
+namespace xtune::space::expr {
 
 namespace {
 
@@ -250,4 +250,4 @@ bool truth(const Scalar& scalar) noexcept {
   return scalar.kind == Scalar::Kind::floating ? scalar.floating != 0 : scalar.integer != 0;
 }
 
-}  // namespace xtune::expr
+}  // namespace xtune::space::expr

@@ -7,7 +7,7 @@
 
 #include "core/space/value.hpp"
 
-namespace xtune::expr {
+namespace xtune::space::expr {
 
 /// A string is borrowed: it lives in the Value or the expression that the scalar was made from.
 struct Scalar {
@@ -65,4 +65,4 @@ bool truth(const Scalar& scalar) noexcept;
 const char* symbol(Arithmetic operation) noexcept;
 const char* symbol(Relation comparison) noexcept;
 
-}  // namespace xtune::expr
+}  // namespace xtune::space::expr

@@ -9,7 +9,7 @@
 #include "core/space/residual.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 namespace {
 
@@ -206,4 +206,4 @@ Solution solve(const std::vector<Parameter>& parameters, const std::vector<std::
   refuse(parameters, members, "more combinations than can be tested or told apart");
 }
 
-}  // namespace xtune
+}  // namespace xtune::space

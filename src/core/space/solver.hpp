@@ -11,7 +11,7 @@
 #include "core/space/scalar.hpp"
 #include "core/space/space.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 /// A constraint with its names resolved: to parameters' positions, or to constants.
 class BoundConstraint {
@@ -59,4 +59,4 @@ Solution solve(const std::vector<Parameter>& parameters, const std::vector<std::
 ConstraintEffect effect_of(const BoundConstraint& constraint, const std::string& text,
                            const std::vector<Parameter>& parameters);
 
-}  // namespace xtune
+}  // namespace xtune::space

@@ -9,7 +9,7 @@
 #include "core/space/solver.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 namespace {
 
@@ -276,4 +276,4 @@ std::vector<ConstraintEffect> Space::constraint_effects() const {
   return effects;
 }
 
-}  // namespace xtune
+}  // namespace xtune::space

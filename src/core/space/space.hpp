@@ -11,7 +11,7 @@
 #include "core/space/expression.hpp"
 #include "core/space/value.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 struct Parameter {
   std::string name;
@@ -79,4 +79,4 @@ class Space {
   std::shared_ptr<const State> state_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::space

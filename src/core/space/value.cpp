@@ -28,6 +28,10 @@ std::string to_text(const Value& value) {
   return std::get<std::string>(value);
 }
 
+}  // namespace xtune
+
+namespace xtune::space {
+
 std::string to_define(const Value& value) {
   if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? "1" : "0";
   return to_text(value);
@@ -38,4 +42,4 @@ const char* type_name(const Value& value) noexcept {
   return value.index() < 4 ? names[value.index()] : "nothing";
 }
 
-}  // namespace xtune
+}  // namespace xtune::space

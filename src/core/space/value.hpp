@@ -5,7 +5,7 @@
 
 #include "xtune/value.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 /// One value for each parameter of a Space, in the order of the spec.
 using Config = std::vector<Value>;
@@ -16,4 +16,4 @@ std::string to_define(const Value& value);
 /// "boolean", "integer", "float" or "string".
 const char* type_name(const Value& value) noexcept;
 
-}  // namespace xtune
+}  // namespace xtune::space

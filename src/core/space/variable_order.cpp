@@ -5,7 +5,7 @@
 
 #include "core/space/residual.hpp"
 
-namespace xtune {
+namespace xtune::space {
 
 namespace {
 
@@ -85,4 +85,4 @@ std::vector<std::uint32_t> narrow_order(const std::vector<ConstraintTree>& trees
   return order;
 }
 
-}  // namespace xtune
+}  // namespace xtune::space

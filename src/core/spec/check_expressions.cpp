@@ -8,7 +8,7 @@
 #include "core/spec/reader.hpp"
 #include "core/spec/template_text.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -19,8 +19,9 @@ class ExpressionChecker {
   explicit ExpressionChecker(const Reader& reader) : document_(reader.document), spec_(reader.spec) {
     for (const auto& [name, value] : spec_.cases.front()) problem_.push_back(name);
     problem_and_device_ = problem_;
-    problem_and_device_.insert(problem_and_device_.end(), device_fact_names().begin(), device_fact_names().end());
-    for (const Parameter& parameter : spec_.parameters) parameters_.push_back(parameter.name);
+    problem_and_device_.insert(problem_and_device_.end(), device::device_fact_names().begin(),
+                               device::device_fact_names().end());
+    for (const space::Parameter& parameter : spec_.parameters) parameters_.push_back(parameter.name);
     all_ = problem_and_device_;
     all_.insert(all_.end(), parameters_.begin(), parameters_.end());
     with_time_ = all_;
@@ -104,17 +105,17 @@ class ExpressionChecker {
     }
   }
 
-  Expression parse(const Text& text) const {
+  space::Expression parse(const Text& text) const {
     try {
-      return Expression::parse(text.text);
-    } catch (const ExpressionError& error) {
+      return space::Expression::parse(text.text);
+    } catch (const space::ExpressionError& error) {
       document_.fail(locate(text, error.column), error.what());
     }
   }
 
   void check(const Text& text, const Names& allowed, const std::string& what,
              const Names* suggestions = nullptr) const {
-    const Expression expression = parse(text);
+    const space::Expression expression = parse(text);
     for (const std::string& name : expression.names())
       if (std::find(allowed.begin(), allowed.end(), name) == allowed.end())
         unknown_name(text, expression, name, suggestions == nullptr ? allowed : *suggestions, what);
@@ -128,7 +129,7 @@ class ExpressionChecker {
       const auto* const floating = std::get_if<double>(&value);
       if (integer == nullptr &&
           (floating == nullptr || *floating != static_cast<double>(static_cast<std::int64_t>(*floating))))
-        return what + " must be an integer, and this is the " + type_name(value) + " " + to_text(value);
+        return what + " must be an integer, and this is the " + space::type_name(value) + " " + to_text(value);
       const double number = integer != nullptr ? static_cast<double>(*integer) : *floating;
       return number < static_cast<double>(least)
                  ? what + " must be at least " + std::to_string(least) + ", and this is " + to_text(value)
@@ -136,7 +137,7 @@ class ExpressionChecker {
     });
   }
 
-  [[noreturn]] void unknown_name(const Text& text, const Expression& expression, const std::string& name,
+  [[noreturn]] void unknown_name(const Text& text, const space::Expression& expression, const std::string& name,
                                  const Names& allowed, const std::string& what) const {
     const Location at = locate(text, expression.column_of(name));
     const auto among = [&](const Names& names, const std::string& word) {
@@ -147,13 +148,13 @@ class ExpressionChecker {
                              ", which may name problem sizes and device facts only");
     if (name == "time_s" || name == "time_ms") document_.fail(at, "'" + name + "' is known to metrics only");
     const std::string hint =
-        among(allowed, "device." + name) ? " (did you mean 'device." + name + "'?)" : did_you_mean(name, allowed);
+        among(allowed, "device." + name) ? " (did you mean 'device." + name + "'?)" : base::did_you_mean(name, allowed);
     document_.fail(at, "unknown name '" + name + "' in " + what + hint);
   }
 
   // What names the problem alone has its value now, so a division by zero shows before anything is compiled.
   template <class Complaint>
-  void fold(const Text& text, const Expression& expression, Complaint complaint) const {
+  void fold(const Text& text, const space::Expression& expression, Complaint complaint) const {
     const bool problem_only = std::all_of(
         expression.names().begin(), expression.names().end(),
         [&](const std::string& name) { return std::find(problem_.begin(), problem_.end(), name) != problem_.end(); });
@@ -170,7 +171,7 @@ class ExpressionChecker {
             expression.evaluate([&](std::string_view name) -> const Value* { return &problem.find(name)->second; });
         if (const std::string message = complaint(value); !message.empty())
           document_.fail(locate(text, 0), message + values());
-      } catch (const ExpressionError& error) {
+      } catch (const space::ExpressionError& error) {
         document_.fail(locate(text, error.column), error.what() + values());
       }
     }
@@ -185,4 +186,4 @@ class ExpressionChecker {
 
 void check_expressions(const Reader& reader) { ExpressionChecker(reader).check_spec(); }
 
-}  // namespace xtune
+}  // namespace xtune::spec

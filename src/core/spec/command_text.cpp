@@ -6,7 +6,7 @@
 #include "base/shell_words.hpp"
 #include "core/device/program_call.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 namespace {
 
 [[noreturn]] void fail(const Text& text, std::size_t column, const std::string& message) {
@@ -136,14 +136,14 @@ void refuse_zero_bytes(const Text& text, const std::string& value) {
 
 /// use(part) for the value of each expression, between the plain texts.
 template <class Plain, class Place, class Filled>
-void each_part(const CompiledText& text, const Lookup& lookup, const Plain& plain, const Place& place,
+void each_part(const CompiledText& text, const space::Lookup& lookup, const Plain& plain, const Place& place,
                const Filled& filled) {
   for (const CompiledText::Part& part : text.parts()) {
     plain(part.before);
     if (stands_for_place(part)) {
       place(part.text.text);
     } else if (!part.expression.empty()) {
-      const std::string value = to_define(evaluate(part.text, lookup));
+      const std::string value = space::to_define(evaluate(part.text, lookup));
       refuse_zero_bytes(part.text, value);
       filled(value);
     }
@@ -178,20 +178,20 @@ bool CommandWord::names(std::string_view place) const {
                      [&](const CompiledText::Part& part) { return stands_for_place(part) && part.text.text == place; });
 }
 
-void CommandWord::expand(const Lookup& lookup, std::vector<std::string>& to) const {
+void CommandWord::expand(const space::Lookup& lookup, std::vector<std::string>& to) const {
   if (several_) {
     const Text& expression = text_.parts().front().text;
-    const std::string value = to_define(evaluate(expression, lookup));
+    const std::string value = space::to_define(evaluate(expression, lookup));
     refuse_zero_bytes(expression, value);
     // A value is data: what looks like a placeholder in it is none.
-    for (const Text& word : split_command({to_call_text(value), expression.at})) to.push_back(word.text);
+    for (const Text& word : split_command({device::to_call_text(value), expression.at})) to.push_back(word.text);
     return;
   }
   std::string word;
   each_part(
-      text_, lookup, [&](const std::string& plain) { word += to_call_text(plain); },
+      text_, lookup, [&](const std::string& plain) { word += device::to_call_text(plain); },
       [&](const std::string& place) { word += "{" + place + "}"; },
-      [&](const std::string& value) { word += to_call_text(value); });
+      [&](const std::string& value) { word += device::to_call_text(value); });
   to.push_back(std::move(word));
 }
 
@@ -218,13 +218,13 @@ ShellText::ShellText(const Text& text)
   }
 }
 
-std::string ShellText::expand(const Lookup& lookup) const {
+std::string ShellText::expand(const space::Lookup& lookup) const {
   std::string line;
   each_part(
-      word_.text(), lookup, [&](const std::string& plain) { line += to_call_text(plain); },
+      word_.text(), lookup, [&](const std::string& plain) { line += device::to_call_text(plain); },
       [&](const std::string& place) { line += place == "out" ? "\"$XTUNE_OUT\"" : "\"$XTUNE_TMP\""; },
-      [&](const std::string& value) { line += to_call_text(shell_quoted(value)); });
+      [&](const std::string& value) { line += device::to_call_text(base::shell_quoted(value)); });
   return line;
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

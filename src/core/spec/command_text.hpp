@@ -6,7 +6,7 @@
 
 #include "core/spec/template_text.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 /// The words of a command that no shell will read. Blanks separate them; 'single' and "double" quotes hold blanks, and
 /// a backslash takes the next character for itself (within double quotes: \" and \\ alone). What stands in braces is
@@ -22,7 +22,7 @@ class CommandWord {
   explicit CommandWord(const Text& word);
 
   /// Appends call texts (core/device/program_call.hpp). Throws TextError where an expression has no value.
-  void expand(const Lookup& lookup, std::vector<std::string>& to) const;
+  void expand(const space::Lookup& lookup, std::vector<std::string>& to) const;
   const CompiledText& text() const noexcept { return text_; }
   /// The parts with an expression that is not out or tmp.
   std::vector<const CompiledText::Part*> expressions() const;
@@ -39,7 +39,7 @@ class ShellText {
   /// Throws TextError, also for a placeholder that stands within quotes.
   explicit ShellText(const Text& text);
   /// A call text. Throws TextError.
-  std::string expand(const Lookup& lookup) const;
+  std::string expand(const space::Lookup& lookup) const;
   const CommandWord& word() const noexcept { return word_; }
 
  private:
@@ -51,4 +51,4 @@ bool is_place(std::string_view expression) noexcept;
 /// Why commands could not name it, to follow "parameter 'out' "; empty: they can.
 std::string place_complaint(std::string_view name);
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -12,7 +12,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 namespace {
 
 struct CsvField {
@@ -96,7 +96,7 @@ class Table {
 /// Finds a parameter's values by their texts.
 class ValueFinder {
  public:
-  explicit ValueFinder(const Parameter& parameter) : parameter_(parameter) {
+  explicit ValueFinder(const space::Parameter& parameter) : parameter_(parameter) {
     for (std::uint32_t i = 0; i < parameter.values.size(); ++i) by_text_.emplace(to_text(parameter.values[i]), i);
   }
 
@@ -118,22 +118,22 @@ class ValueFinder {
     if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? 1 : 0;
     return std::get<double>(value);
   }
-  const Parameter& parameter_;
+  const space::Parameter& parameter_;
   std::unordered_map<std::string, std::uint32_t> by_text_;
 };
 
 /// Which parameter each column holds.
-std::vector<std::size_t> read_header(Table& table, const std::vector<Parameter>& parameters) {
+std::vector<std::size_t> read_header(Table& table, const std::vector<space::Parameter>& parameters) {
   std::vector<std::string> names;
-  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
+  for (const space::Parameter& parameter : parameters) names.push_back(parameter.name);
   const std::vector<CsvField> header = table.next();
   if (header.empty()) table.fail({}, "the file is empty: its first line names the parameters");
   std::vector<std::size_t> columns;
   for (const CsvField& field : header) {
     const auto found = std::find(names.begin(), names.end(), field.text);
     if (found == names.end())
-      table.fail(field, "'" + printable(field.text, 80) + "' is no parameter of [space.params]" +
-                            did_you_mean(field.text, names));
+      table.fail(field, "'" + base::printable(field.text, 80) + "' is no parameter of [space.params]" +
+                            base::did_you_mean(field.text, names));
     const auto column = static_cast<std::size_t>(found - names.begin());
     if (std::find(columns.begin(), columns.end(), column) != columns.end())
       table.fail(field, "the parameter " + field.text + " has two columns");
@@ -159,7 +159,7 @@ class SeenRows {
     const Rows* rows;
     std::size_t operator()(std::size_t number) const {
       std::uint64_t hash = 0;
-      for (const std::uint32_t value : (*rows)[number]) hash = mix64(hash ^ value);
+      for (const std::uint32_t value : (*rows)[number]) hash = base::mix64(hash ^ value);
       return hash;
     }
   };
@@ -180,11 +180,11 @@ std::string csv_field(const std::string& text) {
 
 }  // namespace
 
-Rows parse_configs(const std::string& text, const std::string& name, const std::vector<Parameter>& parameters) {
+Rows parse_configs(const std::string& text, const std::string& name, const std::vector<space::Parameter>& parameters) {
   Table table(text, name);
   const std::vector<std::size_t> columns = read_header(table, parameters);
   std::vector<ValueFinder> finders;
-  for (const Parameter& parameter : parameters) finders.emplace_back(parameter);
+  for (const space::Parameter& parameter : parameters) finders.emplace_back(parameter);
   Rows rows;
   SeenRows seen(rows);
   for (std::vector<CsvField> line = table.next(); !line.empty(); line = table.next()) {
@@ -193,12 +193,12 @@ Rows parse_configs(const std::string& text, const std::string& name, const std::
     std::vector<std::uint32_t> row(columns.size());
     for (std::size_t i = 0; i < line.size(); ++i) {
       const auto index = finders[columns[i]].find(line[i].text);
-      const Parameter& parameter = parameters[columns[i]];
+      const space::Parameter& parameter = parameters[columns[i]];
       if (!index) {
         std::vector<std::string> texts;
         for (const Value& value : parameter.values) texts.push_back(to_text(value));
-        table.fail(line[i], "'" + printable(line[i].text, 80) + "' is none of the values of " + parameter.name +
-                                did_you_mean(line[i].text, texts));
+        table.fail(line[i], "'" + base::printable(line[i].text, 80) + "' is none of the values of " + parameter.name +
+                                base::did_you_mean(line[i].text, texts));
       }
       row[columns[i]] = *index;
     }
@@ -209,12 +209,13 @@ Rows parse_configs(const std::string& text, const std::string& name, const std::
   return rows;
 }
 
-std::string configs_text(const Space& space) {
+std::string configs_text(const space::Space& space) {
   std::string text;
-  for (const Parameter& parameter : space.parameters()) text += (text.empty() ? "" : ",") + csv_field(parameter.name);
+  for (const space::Parameter& parameter : space.parameters())
+    text += (text.empty() ? "" : ",") + csv_field(parameter.name);
   text += "\n";
   std::vector<std::vector<std::string>> cells;
-  for (const Parameter& parameter : space.parameters()) {
+  for (const space::Parameter& parameter : space.parameters()) {
     auto& values = cells.emplace_back();
     for (const Value& value : parameter.values) values.push_back(csv_field(to_text(value)));
   }
@@ -229,4 +230,4 @@ std::string configs_text(const Space& space) {
   return text;
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -8,7 +8,7 @@
 #include "core/spec/reader.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -34,9 +34,10 @@ Value parse_like(const std::string& name, const std::string& text, const Value& 
     if (text == "false" || text == "0") value = false;
   }
   if (!value)
-    throw Error(ErrorKind::invalid_argument, "-D " + name + "=" + printable(text, 80) + ": " + name + " is " +
+    throw Error(ErrorKind::invalid_argument, "-D " + name + "=" + base::printable(text, 80) + ": " + name + " is " +
                                                  (std::holds_alternative<std::int64_t>(own) ? "an " : "a ") +
-                                                 type_name(own) + ", and '" + printable(text, 80) + "' is not");
+                                                 space::type_name(own) + ", and '" + base::printable(text, 80) +
+                                                 "' is not");
   return *value;
 }
 
@@ -69,8 +70,8 @@ bool set_problem(Spec& spec, const std::string& name, const std::string& text) {
 }
 
 bool pin_parameter(Spec& spec, const std::string& name, const std::string& text) {
-  const auto parameter =
-      std::find_if(spec.parameters.begin(), spec.parameters.end(), [&](const Parameter& p) { return p.name == name; });
+  const auto parameter = std::find_if(spec.parameters.begin(), spec.parameters.end(),
+                                      [&](const space::Parameter& p) { return p.name == name; });
   if (parameter == spec.parameters.end()) return false;
   const Value value = parse_like(name, text, parameter->values.front());
   const bool listed = std::find(parameter->values.begin(), parameter->values.end(), value) != parameter->values.end();
@@ -88,11 +89,11 @@ void apply_defines(Reader& reader, const std::vector<std::pair<std::string, std:
     if (set_problem(spec, name, text) || pin_parameter(spec, name, text)) continue;
     std::vector<std::string> names;
     for (const auto& [known, value] : spec.cases.front()) names.push_back(known);
-    for (const Parameter& parameter : spec.parameters) names.push_back(parameter.name);
-    throw Error(ErrorKind::invalid_argument, "-D " + printable(name, 80) +
+    for (const space::Parameter& parameter : spec.parameters) names.push_back(parameter.name);
+    throw Error(ErrorKind::invalid_argument, "-D " + base::printable(name, 80) +
                                                  ": neither a problem size nor a parameter of " +
-                                                 reader.document.at({}).file + did_you_mean(name, names));
+                                                 reader.document.at({}).file + base::did_you_mean(name, names));
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -42,7 +42,7 @@ std::string excerpt(std::string_view line, std::size_t column) {
   const bool plain =
       std::none_of(line.begin(), line.end(), [](char c) { return c == '\r' || c == '\t' || (c & 0x80) != 0; });
   // Under tabs and wide characters a caret would stand in the wrong place.
-  return "\n  " + printable(line) + (plain ? "\n  " + std::string(column - 1, ' ') + "^" : "");
+  return "\n  " + base::printable(line) + (plain ? "\n  " + std::string(column - 1, ' ') + "^" : "");
 }
 
 template <class Range, class Part>
@@ -127,7 +127,7 @@ std::string_view Document::line(std::size_t number) const {
 }
 
 std::string Document::describe(Position position, const std::string& message) const {
-  return to_string(at(position)) + ": " + printable(message) + excerpt(line(position.line), position.column);
+  return to_string(at(position)) + ": " + base::printable(message) + excerpt(line(position.line), position.column);
 }
 
 void Document::fail(Position position, const std::string& message) const {
@@ -137,7 +137,7 @@ void Document::fail(Position position, const std::string& message) const {
 }
 
 void Document::fail(const Location& location, const std::string& message) const {
-  if (location.line == 0) throw Error(ErrorKind::invalid_spec, location.file + ": " + printable(message));
+  if (location.line == 0) throw Error(ErrorKind::invalid_spec, location.file + ": " + base::printable(message));
   fail(Position{location.line, location.column}, message);
 }
 
@@ -163,7 +163,7 @@ Error spec_error(const Spec& spec, const Location& at, const std::string& messag
   }
   const std::string place = to_string(at);
   return Error(ErrorKind::invalid_spec,
-               (place.empty() ? "" : place + ": ") + printable(message) + excerpt(line, at.column));
+               (place.empty() ? "" : place + ": ") + base::printable(message) + excerpt(line, at.column));
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -9,7 +9,7 @@
 #include "core/space/value.hpp"
 #include "core/spec/spec.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 /// Counted from 1; columns in characters.
 struct Position {
@@ -82,4 +82,4 @@ struct TomlSyntaxError {
 };
 TomlNode read_toml(const std::string& text, const std::vector<std::size_t>& line_starts);
 
-}  // namespace xtune
+}  // namespace xtune::spec

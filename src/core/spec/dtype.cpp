@@ -11,7 +11,6 @@
 #include <utility>
 
 namespace xtune {
-
 namespace {
 
 struct TypeFacts {
@@ -37,6 +36,32 @@ constexpr std::array<TypeFacts, 17> facts{{{DType::f8e4m3, "f8e4m3", 1},
                                            {DType::boolean, "bool", 1},
                                            {DType::c64, "c64", 8},
                                            {DType::c128, "c128", 16}}};
+
+}  // namespace
+
+const char* to_string(DType type) noexcept {
+  for (const TypeFacts& fact : facts)
+    if (fact.type == type) return fact.name;
+  return "unknown";
+}
+
+std::optional<DType> dtype_from_string(std::string_view name) noexcept {
+  for (const TypeFacts& fact : facts)
+    if (name == fact.name) return fact.type;
+  return std::nullopt;
+}
+
+std::size_t size_of(DType type) noexcept {
+  for (const TypeFacts& fact : facts)
+    if (fact.type == type) return fact.bytes;
+  return 1;
+}
+
+}  // namespace xtune
+
+namespace xtune::spec {
+
+namespace {
 
 template <class T>
 T load(const std::byte* from) noexcept {
@@ -197,24 +222,6 @@ double to_double_by_odd(std::int64_t value) noexcept {
 
 }  // namespace
 
-const char* to_string(DType type) noexcept {
-  for (const TypeFacts& fact : facts)
-    if (fact.type == type) return fact.name;
-  return "unknown";
-}
-
-std::optional<DType> dtype_from_string(std::string_view name) noexcept {
-  for (const TypeFacts& fact : facts)
-    if (name == fact.name) return fact.type;
-  return std::nullopt;
-}
-
-std::size_t size_of(DType type) noexcept {
-  for (const TypeFacts& fact : facts)
-    if (fact.type == type) return fact.bytes;
-  return 1;
-}
-
 bool is_floating(DType type) noexcept { return type <= DType::f64 || is_complex(type); }
 
 bool is_complex(DType type) noexcept { return type == DType::c64 || type == DType::c128; }
@@ -253,4 +260,4 @@ void encode(DType type, std::int64_t value, std::byte* element) noexcept {
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -7,7 +7,7 @@
 
 #include "xtune/dtype.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 bool is_floating(DType type) noexcept;  ///< complex types too
 bool is_complex(DType type) noexcept;
@@ -27,4 +27,4 @@ void encode(DType type, double value, std::byte* element) noexcept;
 /// Exact store of a 64-bit integer into an integer type (clamped), or rounded once into a float type.
 void encode(DType type, std::int64_t value, std::byte* element) noexcept;
 
-}  // namespace xtune
+}  // namespace xtune::spec

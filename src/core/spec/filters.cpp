@@ -2,15 +2,15 @@
 #include "core/space/result_kind.hpp"
 #include "core/spec/reader.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
 /// An expression that does not parse is none: that is reported with its column where all expressions are checked.
 bool is_a_number(const std::string& text) {
   try {
-    return is_always_a_number(Expression::parse(text));
-  } catch (const ExpressionError&) {
+    return space::is_always_a_number(space::Expression::parse(text));
+  } catch (const space::ExpressionError&) {
     return false;
   }
 }
@@ -27,4 +27,4 @@ void add_filters(Reader& reader, const SpecOptions& options) {
   reader.spec.partition = options.partition;
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -6,7 +6,7 @@
 #include "core/spec/template_text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -27,7 +27,7 @@ std::vector<Text> constraints_of(const Spec& spec, const Bindings& device_facts)
   return constraints;
 }
 
-[[noreturn]] void nothing_valid(const Spec& spec, const std::vector<Text>& constraints, const Space& space,
+[[noreturn]] void nothing_valid(const Spec& spec, const std::vector<Text>& constraints, const space::Space& space,
                                 const Bindings& problem) {
   if (spec.configs)
     throw Error(
@@ -37,9 +37,9 @@ std::vector<Text> constraints_of(const Spec& spec, const Bindings& device_facts)
   std::string sizes;
   for (const auto& [name, value] : problem) sizes += (sizes.empty() ? " for " : ", ") + name + " = " + to_text(value);
   message += sizes + ". Each constraint alone removes:";
-  const std::vector<ConstraintEffect> effects = space.constraint_effects();
+  const std::vector<space::ConstraintEffect> effects = space.constraint_effects();
   for (std::size_t i = 0; i < effects.size(); ++i) {
-    const ConstraintEffect& effect = effects[i];
+    const space::ConstraintEffect& effect = effects[i];
     message += "\n  " + to_string(constraints[i].at) + ": \"" + effect.text + "\" removes " +
                std::to_string(effect.removed) + " of " + std::to_string(effect.tested) +
                (effect.removed == effect.tested ? ": all" : "");
@@ -50,16 +50,16 @@ std::vector<Text> constraints_of(const Spec& spec, const Bindings& device_facts)
 using Rows = std::vector<std::vector<std::uint32_t>>;
 
 /// The listed configurations that satisfy the constraints, which are filters of the command line.
-Rows filtered(const Spec& spec, const std::vector<Expression>& constraints, const Bindings& constants) {
+Rows filtered(const Spec& spec, const std::vector<space::Expression>& constraints, const Bindings& constants) {
   Rows rows = *spec.configs;
   for (std::size_t number = 0; number < constraints.size(); ++number)
     std::erase_if(rows, [&](const std::vector<std::uint32_t>& row) {
-      Config config;
+      space::Config config;
       for (std::size_t i = 0; i < row.size(); ++i) config.push_back(spec.parameters[i].values[row[i]]);
       try {
-        return !truth(constraints[number].evaluate(lookup_names(constants, {}, spec.parameters, &config)));
-      } catch (const ExpressionError& error) {
-        throw ConstraintError(error.what(), error.column, error.word, number);
+        return !space::truth(constraints[number].evaluate(lookup_names(constants, {}, spec.parameters, &config)));
+      } catch (const space::ExpressionError& error) {
+        throw space::ConstraintError(error.what(), error.column, error.word, number);
       }
     });
   return rows;
@@ -67,7 +67,7 @@ Rows filtered(const Spec& spec, const std::vector<Expression>& constraints, cons
 
 /// Every count-th of the numbered configurations, in an order that has nothing to do with their numbers: each part has
 /// all values of all parameters as far as its size goes.
-Space part_of(const Space& space, const Partition& partition) {
+space::Space part_of(const space::Space& space, const Partition& partition) {
   constexpr std::uint64_t most = 20'000'000;
   if (space.size() / partition.count > most)
     throw Error(ErrorKind::invalid_argument,
@@ -83,10 +83,10 @@ Space part_of(const Space& space, const Partition& partition) {
     if (i % partition.count == partition.part) rows.push_back(space.value_indices(index));
     index = (index + step) % space.size();
   }
-  return Space::listed(space.parameters(), std::move(rows));
+  return space::Space::listed(space.parameters(), std::move(rows));
 }
 
-[[noreturn]] void empty_part(const Spec& spec, const Space& space) {
+[[noreturn]] void empty_part(const Spec& spec, const space::Space& space) {
   throw Error(ErrorKind::nothing_valid,
               "--partition " + std::to_string(spec.partition.part) + "/" + std::to_string(spec.partition.count) +
                   ": the space has " + std::to_string(space.size()) + " configurations, and this part none of them");
@@ -94,22 +94,22 @@ Space part_of(const Space& space, const Partition& partition) {
 
 }  // namespace
 
-Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts,
-                 const std::function<void()>& poll) {
+space::Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts,
+                        const std::function<void()>& poll) {
   const std::vector<Text> texts = constraints_of(spec, device_facts);
-  std::vector<Expression> constraints;
+  std::vector<space::Expression> constraints;
   for (const Text& text : texts)
     constraints.push_back(CompiledText::expression(text).parts().front().expression.front());
   Bindings constants = device_facts;
   constants.insert(problem.begin(), problem.end());
   try {
-    Space space = spec.configs ? Space::listed(spec.parameters, filtered(spec, constraints, constants))
-                               : Space(spec.parameters, std::move(constraints), constants, poll);
+    space::Space space = spec.configs ? space::Space::listed(spec.parameters, filtered(spec, constraints, constants))
+                                      : space::Space(spec.parameters, std::move(constraints), constants, poll);
     if (space.size() == 0) nothing_valid(spec, texts, space, problem);
     if (spec.partition.count == 1) return space;
     if (spec.partition.part >= space.size()) empty_part(spec, space);
     return part_of(space, spec.partition);
-  } catch (const ConstraintError& error) {
+  } catch (const space::ConstraintError& error) {
     const Text& text = texts[error.constraint];
     const bool own = error.constraint < spec.constraints.size();
     throw spec_error(spec, own ? locate(text, error.column) : text.at,
@@ -122,4 +122,4 @@ Space make_space(const Spec& spec, const Bindings& problem, const Bindings& devi
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -5,7 +5,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/spec/reader.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -28,7 +28,7 @@ void merge_named(const Reader& reader, TomlNode& own, const TomlNode& overlay, c
     TomlNode* const found = own.find(name);
     if (found == nullptr)
       reader.fail(node.key_at, "[on." + backend + where + "] sets '" + name + "', which the spec itself does not have" +
-                                   did_you_mean(name, names));
+                                   base::did_you_mean(name, names));
     const std::string before = render(*found);
     if (notes != nullptr && render(node) != before)
       notes->push_back("on " + backend + ": " + name + " = " + render(node) + " (was " + before + ")");
@@ -79,8 +79,8 @@ void check_overlays(const Reader& reader) {
   const TomlNode* const overlays = reader.document.root().find("on");
   if (overlays == nullptr) return;
   std::vector<std::string> names;
-  for (const BackendFacts& facts : all_backends())
-    if (facts.source != SourceKind::program) names.emplace_back(facts.name);
+  for (const device::BackendFacts& facts : device::all_backends())
+    if (facts.source != device::SourceKind::program) names.emplace_back(facts.name);
   reader.check_keys(reader.table(*overlays, "[on]"), "[on]", names);
 }
 
@@ -92,4 +92,4 @@ void apply_overlay(Reader& reader, const std::string& backend) {
   merge(reader, reader.document.root(), overlay, backend, &reader.spec.notes);
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -6,7 +6,7 @@
 #include "core/spec/process_spec.hpp"
 #include "core/spec/reader.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 /// make(), whose TextError becomes an error of the document at its place.
 template <class Make>
@@ -23,4 +23,4 @@ void check_regex(const Reader& reader, const TomlNode& node, const std::string& 
 /// time and metrics.
 void read_process_values(const Reader& reader, const TomlNode& process, ProcessSpec& spec);  // read_process_values.cpp
 
-}  // namespace xtune
+}  // namespace xtune::spec

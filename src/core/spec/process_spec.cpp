@@ -1,9 +1,9 @@
 // What a [process] command becomes for one configuration.
 #include "core/spec/process_spec.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
-std::vector<std::string> ProcessCommand::expand(const Lookup& lookup) const {
+std::vector<std::string> ProcessCommand::expand(const space::Lookup& lookup) const {
   if (shell) return {"/bin/sh", "-c", shell->expand(lookup)};
   std::vector<std::string> texts;
   for (const CommandWord& word : words) word.expand(lookup, texts);
@@ -28,7 +28,7 @@ std::string ProcessCommand::program() const {
 std::vector<std::string> reported_names(const Spec& spec) {
   std::vector<std::string> names;
   if (spec.process)
-    for (const ProgramValue& metric : spec.process->metrics) names.push_back(metric.name);
+    for (const device::ProgramValue& metric : spec.process->metrics) names.push_back(metric.name);
   return names;
 }
 
@@ -37,4 +37,4 @@ bool validates(const Spec& spec) {
   return spec.validate.reference.kind != ReferenceSpec::Kind::none;
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -10,7 +10,7 @@
 #include "core/device/program_call.hpp"
 #include "core/spec/command_text.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 /// One command: its words, or the text that /bin/sh reads.
 struct ProcessCommand {
@@ -20,7 +20,7 @@ struct ProcessCommand {
 
   bool given() const noexcept { return !words.empty() || shell; }
   /// Call texts. Throws TextError.
-  std::vector<std::string> expand(const Lookup& lookup) const;
+  std::vector<std::string> expand(const space::Lookup& lookup) const;
   /// Of both forms.
   std::vector<const CommandWord*> texts() const;
   /// What is started, where that is the same whatever the configuration; else empty. A call text.
@@ -37,12 +37,12 @@ struct ProcessSpec {
   std::vector<std::string> environment;                        ///< names of variables that build and run depend on
   std::vector<std::pair<std::string, CommandWord>> env;        ///< NAME: what run and check find there
   std::vector<std::pair<std::string, CommandWord>> build_env;  ///< NAME: what build finds there
-  ProgramValue time;
-  std::vector<ProgramValue> metrics;
+  device::ProgramValue time;
+  std::vector<device::ProgramValue> metrics;
   std::vector<Location> metrics_at;
   std::string expect;
   std::string device = "host";  ///< what it runs on: a backend's name
   double timeout_s = 60;        ///< of one run
 };
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -4,7 +4,7 @@
 #include "base/text.hpp"
 #include "core/spec/reader.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -88,4 +88,4 @@ void read_args(Reader& reader) {
                 "the spec has a source but no [[args]]: list what the kernel is called with");
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -4,7 +4,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/spec/reader.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -55,7 +55,7 @@ std::filesystem::path existing_recording(const Reader& reader, const TomlNode& n
 // A compile-time parameter is a macro while the kernel's source and the vendor's headers are compiled.
 void check_parameter_names(const Reader& reader) {
   for (std::size_t i = 0; i < reader.spec.parameters.size(); ++i) {
-    const Parameter& parameter = reader.spec.parameters[i];
+    const space::Parameter& parameter = reader.spec.parameters[i];
     const std::string_view meaning = reserved_meaning(parameter.name);
     if (parameter.compile_time && !meaning.empty())
       reader.document.fail(reader.spec.parameters_at[i], "the parameter '" + parameter.name + "' is " +
@@ -100,7 +100,8 @@ void read_kernel(Reader& reader) {
   if (kernel == nullptr) reader.fail({1, 1}, "the spec has no table [kernel], which gives at least the name");
   std::vector<std::string> keys{
       "name", "source", "entry", "options", "defines", "include_dirs", "compile_timeout_s", "backend", "recording"};
-  for (const std::string& backend : backends_of(SourceKind::cuda_cpp)) keys.push_back("options_" + backend);
+  for (const std::string& backend : device::backends_of(device::SourceKind::cuda_cpp))
+    keys.push_back("options_" + backend);
   reader.check_keys(reader.table(*kernel, "[kernel]"), "[kernel]", keys);
   const TomlNode* const name = kernel->find("name");
   if (name == nullptr) reader.fail(kernel->at, "[kernel] has no name, by which the store knows the kernel");
@@ -117,12 +118,12 @@ void read_kernel(Reader& reader) {
     spec.entry = reader.expression(*entry, "kernel.entry");
   }
   spec.options = options(reader, *kernel, "options");
-  for (const std::string& backend : backends_of(SourceKind::cuda_cpp))
+  for (const std::string& backend : device::backends_of(device::SourceKind::cuda_cpp))
     spec.backend_options[backend] = options(reader, *kernel, "options_" + backend);
   if (const TomlNode* defines = kernel->find("defines")) {
     spec.defines = reader.named_texts(*defines, "kernel.defines");
     for (const auto& [key, node] : defines->entries) {
-      for (const Parameter& parameter : reader.spec.parameters)
+      for (const space::Parameter& parameter : reader.spec.parameters)
         if (parameter.name == key)
           reader.fail(node.key_at, "kernel.defines: '" + key + "' is a parameter, and defined as one already");
       reader.check_identifier(node.key_at, key, "define");
@@ -134,7 +135,7 @@ void read_kernel(Reader& reader) {
     spec.compile_timeout_s = reader.number(*timeout, "kernel.compile_timeout_s", 0.001, 1e6);
 
   if (const TomlNode* backend = kernel->find("backend")) {
-    std::vector<std::string> names = backends_of(SourceKind::kokkos);
+    std::vector<std::string> names = device::backends_of(device::SourceKind::kokkos);
     names.emplace_back("replay");
     reader.choice(*backend, "kernel.backend", names);
     spec.backend = reader.text(*backend, "kernel.backend");
@@ -161,4 +162,4 @@ void read_kernel(Reader& reader) {
     if (launch->find(key) == nullptr) reader.fail(launch->at, std::string("[launch] has no ") + key);
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -5,7 +5,7 @@
 #include "base/text.hpp"
 #include "core/spec/reader.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -15,7 +15,8 @@ Value like(const Reader& reader, const TomlNode& node, const std::string& name, 
   if (std::holds_alternative<double>(own) && std::holds_alternative<std::int64_t>(value))
     value = static_cast<double>(std::get<std::int64_t>(value));
   if (value.index() != own.index())
-    reader.fail(node.at, "case: " + name + " is " + type_name(own) + " in [problem], got " + type_name(value));
+    reader.fail(node.at,
+                "case: " + name + " is " + space::type_name(own) + " in [problem], got " + space::type_name(value));
   return value;
 }
 
@@ -26,7 +27,7 @@ Bindings read_case(const Reader& reader, const TomlNode& node, const Bindings& p
   for (const auto& [name, entry] : reader.table(node, "[[cases]]").entries) {
     const auto own = problem.find(name);
     if (own == problem.end())
-      reader.fail(entry.key_at, "unknown problem name '" + name + "' in [[cases]]" + did_you_mean(name, names) +
+      reader.fail(entry.key_at, "unknown problem name '" + name + "' in [[cases]]" + base::did_you_mean(name, names) +
                                     "; [problem] gives every name and its default");
     bindings[name] = like(reader, entry, name, own->second);
   }
@@ -64,4 +65,4 @@ void read_problem(Reader& reader, const SuiteEntry* suite) {
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

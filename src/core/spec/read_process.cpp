@@ -4,7 +4,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/spec/process_reader.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -116,7 +116,7 @@ void find_launch_only(const Reader& reader, const TomlNode& process, const Proce
     for (const CompiledText::Part* part : word->expressions())
       named.insert(part->expression.front().names().begin(), part->expression.front().names().end());
   for (std::size_t i = 0; i < reader.spec.parameters.size(); ++i) {
-    Parameter& parameter = reader.spec.parameters[i];
+    space::Parameter& parameter = reader.spec.parameters[i];
     if (!parameter.compile_time && named.contains(parameter.name))
       reader.document.fail(reader.spec.parameters_at[i], "the parameter '" + parameter.name +
                                                              "' is compile_time = false, and process.build names it");
@@ -172,7 +172,7 @@ void read_process(Reader& reader) {
     spec.expect = reader.text(*expect, "process.expect");
   }
   if (const TomlNode* device = node->find("device")) {
-    reader.choice(*device, "process.device", backends_of(SourceKind::cuda_cpp));
+    reader.choice(*device, "process.device", device::backends_of(device::SourceKind::cuda_cpp));
     spec.device = reader.text(*device, "process.device");
   }
   if (const TomlNode* timeout = node->find("timeout_s"))
@@ -182,4 +182,4 @@ void read_process(Reader& reader) {
   reader.spec.process = std::make_shared<const ProcessSpec>(std::move(spec));
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

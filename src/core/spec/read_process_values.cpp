@@ -5,7 +5,7 @@
 
 #include "core/spec/process_reader.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -23,8 +23,8 @@ bool is_json_path(const std::string& path) {
   return true;
 }
 
-ProgramValue read_value(const Reader& reader, const TomlNode& node, const std::string& what, bool time) {
-  ProgramValue value;
+device::ProgramValue read_value(const Reader& reader, const TomlNode& node, const std::string& what, bool time) {
+  device::ProgramValue value;
   reader.check_keys(reader.table(node, what), what, {"json", "csv", "regex", "file", "unit", "row"});
   std::vector<std::string> forms;
   for (const char* form : {"json", "csv", "regex"})
@@ -40,15 +40,15 @@ ProgramValue read_value(const Reader& reader, const TomlNode& node, const std::s
     reader.fail(where.at, what + ".json: '" + value.where +
                               "' has a quote or a bracket that is never closed, or no index in brackets; write "
                               "results[0].time, \"a key\".time, or a pointer, /results/0/time");
-  value.form = forms[0] == "json"  ? ProgramValue::Form::json
-               : forms[0] == "csv" ? ProgramValue::Form::csv
-                                   : ProgramValue::Form::regex;
+  value.form = forms[0] == "json"  ? device::ProgramValue::Form::json
+               : forms[0] == "csv" ? device::ProgramValue::Form::csv
+                                   : device::ProgramValue::Form::regex;
   if (const TomlNode* row = node.find("row")) {
-    if (value.form != ProgramValue::Form::csv) reader.fail(row->key_at, what + ".row goes with csv alone");
+    if (value.form != device::ProgramValue::Form::csv) reader.fail(row->key_at, what + ".row goes with csv alone");
     value.row = static_cast<int>(reader.integer(*row, what + ".row", -1'000'000'000, 1'000'000'000));
   }
   if (const TomlNode* unit = node.find("unit")) value.unit = reader.text(*unit, what + ".unit");
-  if (time && !value.unit.empty() && milliseconds_in(value.unit) == 0)
+  if (time && !value.unit.empty() && device::milliseconds_in(value.unit) == 0)
     reader.fail(node.find("unit")->at, what + ".unit: '" + value.unit + "' is no unit of time; one of s, ms, us, ns");
   if (const TomlNode* file = node.find("file")) {
     const Text text = reader.expression(*file, what + ".file");
@@ -84,7 +84,7 @@ void read_process_values(const Reader& reader, const TomlNode& process, ProcessS
     reader.check_identifier(node.key_at, name, "metric");
     const bool taken = reader.spec.cases.front().contains(name) ||
                        std::any_of(reader.spec.parameters.begin(), reader.spec.parameters.end(),
-                                   [&, &wanted = name](const Parameter& one) { return one.name == wanted; });
+                                   [&, &wanted = name](const space::Parameter& one) { return one.name == wanted; });
     if (taken)
       reader.fail(node.key_at,
                   "'" + name + "' is a metric, and a parameter or a name of [problem] as well: rename one");
@@ -97,4 +97,4 @@ void read_process_values(const Reader& reader, const TomlNode& process, ProcessS
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

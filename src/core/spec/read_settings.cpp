@@ -3,7 +3,7 @@
 
 #include "core/spec/reader.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -166,4 +166,4 @@ void read_settings(Reader& reader) {
       reader.spec.dispatch_key = reader.expressions(*key, "dispatch.key");
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

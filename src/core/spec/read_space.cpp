@@ -6,7 +6,7 @@
 #include "core/spec/configs_csv.hpp"
 #include "core/spec/reader.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -21,7 +21,7 @@ std::vector<Value> listed_values(const Reader& reader, const TomlNode& node, con
   for (const TomlNode& item : node.items) {
     Value value = reader.scalar(item, name);
     if (!values.empty() && value.index() != values.front().index())
-      reader.fail(item.at, name + " mixes " + type_name(values.front()) + " and " + type_name(value) +
+      reader.fail(item.at, name + " mixes " + space::type_name(values.front()) + " and " + space::type_name(value) +
                                " values: write all of them as one type");
     if (!seen.insert(value).second) reader.fail(item.at, name + " has the value " + to_text(value) + " twice");
     values.push_back(std::move(value));
@@ -93,8 +93,8 @@ std::vector<Value> range_values(const Reader& reader, const TomlNode& node, cons
   return integer_steps(reader, node, name);
 }
 
-Parameter read_parameter(const Reader& reader, const TomlNode& node, const std::string& name) {
-  Parameter parameter;
+space::Parameter read_parameter(const Reader& reader, const TomlNode& node, const std::string& name) {
+  space::Parameter parameter;
   parameter.name = name;
   if (node.is_array()) {
     parameter.values = listed_values(reader, node, name);
@@ -120,7 +120,7 @@ void read_configs(Reader& reader, const TomlNode& space, const TomlNode& configs
   const std::filesystem::path path = reader.existing_file(configs, "space.configs");
   reader.spec.configs_at = reader.document.at(configs.at);
   if (reader.check_files)
-    reader.spec.configs = parse_configs(read_file(path, largest_configs), path.string(), reader.spec.parameters);
+    reader.spec.configs = parse_configs(base::read_file(path, largest_configs), path.string(), reader.spec.parameters);
 }
 
 }  // namespace
@@ -148,9 +148,9 @@ void read_space(Reader& reader) {
   if (const TomlNode* configs = space->find("configs")) read_configs(reader, *space, *configs);
 }
 
-void restrict_configs(Reader& reader, const std::vector<Parameter>& listed) {
+void restrict_configs(Reader& reader, const std::vector<space::Parameter>& listed) {
   if (!reader.spec.configs) return;
-  const std::vector<Parameter>& now = reader.spec.parameters;
+  const std::vector<space::Parameter>& now = reader.spec.parameters;
   std::vector<std::size_t> pinned;
   for (std::size_t i = 0; i < now.size(); ++i)
     if (now[i].values != listed[i].values) pinned.push_back(i);
@@ -164,4 +164,4 @@ void restrict_configs(Reader& reader, const std::vector<Parameter>& listed) {
   });
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -5,7 +5,7 @@
 #include "core/spec/command_text.hpp"
 #include "core/spec/reader.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -25,7 +25,7 @@ void read_output(const Reader& reader, const TomlNode& node, ReferenceSpec& refe
     reference.output = reader.text(*output, "output");
     if (std::find(outputs.begin(), outputs.end(), reference.output) == outputs.end())
       reader.fail(output->at, "output: '" + reference.output + "' is no argument with role out or inout" +
-                                  did_you_mean(reference.output, outputs));
+                                  base::did_you_mean(reference.output, outputs));
   } else if (outputs.size() > 1) {
     reader.fail(node.at, std::string(table_name) + " does not say which output it describes: add output = \"" +
                              outputs.front() + "\"");
@@ -98,7 +98,7 @@ void read_reference(const Reader& reader, const TomlNode& node) {
     if (node.find(form) != nullptr) forms.emplace_back(form);
   if (forms.empty())
     for (const auto& [key, entry] : node.entries)
-      if (const std::string form = nearest_word(key, {"kernel", "builtin", "file", "command"}); !form.empty())
+      if (const std::string form = base::nearest_word(key, {"kernel", "builtin", "file", "command"}); !form.empty())
         reader.document.complain(entry.key_at,
                                  "unknown key '" + key + "' in " + table_name + " (did you mean '" + form + "'?)");
   if (forms.size() != 1)
@@ -141,4 +141,4 @@ void read_validate(Reader& reader) {
   if (const TomlNode* reference = validate->find("reference")) read_reference(reader, *reference);
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

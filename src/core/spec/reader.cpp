@@ -10,7 +10,7 @@
 
 #include "base/text.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -50,7 +50,7 @@ void Reader::check_keys(const TomlNode& table, const std::string& where, const s
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
     const std::string what =
         node.is_table() && where == "the spec" ? "unknown table '[" + key + "]'" : "unknown key '" + key + "'";
-    document.complain(node.key_at, what + " in " + where + did_you_mean(key, keys));
+    document.complain(node.key_at, what + " in " + where + base::did_you_mean(key, keys));
   }
 }
 
@@ -140,7 +140,7 @@ std::size_t Reader::choice(const TomlNode& node, const std::string& what, const 
   if (at != words.end()) return static_cast<std::size_t>(at - words.begin());
   std::string list;
   for (const std::string& known : words) list += (list.empty() ? "" : ", ") + known;
-  fail(node.at, what + ": unknown word '" + word + "'" + did_you_mean(word, words) + "; one of " + list);
+  fail(node.at, what + ": unknown word '" + word + "'" + base::did_you_mean(word, words) + "; one of " + list);
 }
 
 void Reader::check_identifier(Position at, const std::string& name, const std::string& what) const {
@@ -159,4 +159,4 @@ std::string identifier_complaint(const std::string& name) {
   return "has a meaning of its own in expressions: choose another name";
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -12,7 +12,7 @@
 #include "core/spec/document.hpp"
 #include "core/spec/suite.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 /// Reads one document into one Spec. All functions throw Error(invalid_spec) at the node's place.
 struct Reader {
@@ -63,7 +63,7 @@ void check_overlays(const Reader& reader);                       // overlay.cpp
 void read_problem(Reader& reader, const SuiteEntry* suite);  // read_problem.cpp
 void read_space(Reader& reader);                             // read_space.cpp
 /// After apply_defines: drops listed configurations that a pinned parameter excludes. listed: the parameters before.
-void restrict_configs(Reader& reader, const std::vector<Parameter>& listed);                          // read_space.cpp
+void restrict_configs(Reader& reader, const std::vector<space::Parameter>& listed);                   // read_space.cpp
 void apply_defines(Reader& reader, const std::vector<std::pair<std::string, std::string>>& defines);  // defines.cpp
 /// After apply_defines: --filter and --partition.
 void add_filters(Reader& reader, const SpecOptions& options);                                  // filters.cpp
@@ -82,4 +82,4 @@ void check_expressions(const Reader& reader);  // check_expressions.cpp
 /// empty: nothing.                                                                      reserved_names.cpp
 std::string_view reserved_meaning(std::string_view name) noexcept;
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -4,7 +4,7 @@
 
 #include "core/spec/reader.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -49,4 +49,4 @@ std::string_view reserved_meaning(std::string_view name) noexcept {
   return {};
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -6,7 +6,7 @@
 #include "core/spec/reader.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -14,7 +14,7 @@ namespace {
 void measure_what_goals_name(Spec& spec) {
   constexpr double enough_ms = 300;
   for (const ObjectiveSpec::Goal& goal : spec.objective.goals)
-    if (spec.measure.energy_ms == 0 && Expression::parse(goal.expression.text).names().contains("energy_j"))
+    if (spec.measure.energy_ms == 0 && space::Expression::parse(goal.expression.text).names().contains("energy_j"))
       spec.measure.energy_ms = enough_ms;
 }
 
@@ -43,7 +43,7 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
     spec.backend = options.backend;
   read_problem(reader, options.suite);
   read_space(reader);
-  const std::vector<Parameter> listed = spec.configs ? spec.parameters : std::vector<Parameter>();
+  const std::vector<space::Parameter> listed = spec.configs ? spec.parameters : std::vector<space::Parameter>();
   if (options.suite) apply_suite_defines(reader, *options.suite);
   apply_defines(reader, options.defines);
   restrict_configs(reader, listed);
@@ -70,8 +70,8 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
 }  // namespace
 
 bool Spec::for_kokkos() const noexcept {
-  const BackendFacts* const facts = find_backend_facts(kernel.backend);
-  return facts != nullptr && facts->source == SourceKind::kokkos;
+  const device::BackendFacts* const facts = device::find_backend_facts(kernel.backend);
+  return facts != nullptr && facts->source == device::SourceKind::kokkos;
 }
 
 bool is_word_role(std::string_view role) noexcept { return role == "op" || role == "layout" || role == "boundary"; }
@@ -98,8 +98,8 @@ Spec load_spec(const std::filesystem::path& path, const SpecOptions& options) {
   if (!error && bytes > largest_spec)
     throw Error(ErrorKind::invalid_spec,
                 path.string() + ": " + std::to_string(bytes) + " bytes are too many for a spec (at most 4 MiB)");
-  const std::string text = read_file(path, largest_spec);
+  const std::string text = base::read_file(path, largest_spec);
   return parse_spec(text, path.string(), std::filesystem::absolute(path).parent_path(), options);
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -19,7 +19,7 @@
 #include "xtune/error.hpp"
 #include "xtune/fill.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 /// Where a text stands; lines and columns count from 1. line 0 = no file (built from code or the command line).
 struct Location {
@@ -189,7 +189,7 @@ struct Spec {
   KernelSpec kernel;
   std::shared_ptr<const ProcessSpec> process;  ///< a program is tuned; null: a kernel
   std::vector<Bindings> cases;                 ///< at least one; each a complete problem with the -D overrides applied
-  std::vector<Parameter> parameters;
+  std::vector<space::Parameter> parameters;
   std::vector<Location> parameters_at;
   std::vector<Text> constraints;
   /// The valid configurations where the spec lists them, instead of constraints: rows of value indices.
@@ -246,7 +246,7 @@ Error spec_error(const Spec& spec, const Location& at, const std::string& messag
 /// The space of one problem on one device. An expression that fails (say, division by zero), or a space too large to
 /// number, throws Error(invalid_spec) at its place; a space with no valid configuration throws Error(nothing_valid)
 /// that tells how many each constraint removes. poll: as in Space.
-Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts,
-                 const std::function<void()>& poll = {});
+space::Space make_space(const Spec& spec, const Bindings& problem, const Bindings& device_facts,
+                        const std::function<void()>& poll = {});
 
-}  // namespace xtune
+}  // namespace xtune::spec

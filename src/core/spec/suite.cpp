@@ -6,7 +6,7 @@
 #include "core/spec/reader.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 namespace {
 
 constexpr std::uint64_t largest_suite = 4 << 20;
@@ -58,7 +58,8 @@ std::optional<Suite> load_suite(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error) || std::filesystem::file_size(path, error) > largest_suite)
     return std::nullopt;
-  return parse_suite(read_if_there(path, largest_suite), path.string(), std::filesystem::absolute(path).parent_path());
+  return parse_suite(base::read_if_there(path, largest_suite), path.string(),
+                     std::filesystem::absolute(path).parent_path());
 }
 
 void apply_suite_defines(Reader& reader, const SuiteEntry& entry) {
@@ -79,4 +80,4 @@ void apply_suite_budget(Reader& reader, const SuiteEntry& entry) {
   read_budget(of_suite, entry.table());
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -8,7 +8,7 @@
 
 #include "core/spec/document.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 struct Reader;
 
@@ -36,4 +36,4 @@ std::optional<Suite> parse_suite(const std::string& text, const std::string& nam
 void apply_suite_defines(Reader& reader, const SuiteEntry& entry);
 void apply_suite_budget(Reader& reader, const SuiteEntry& entry);
 
-}  // namespace xtune
+}  // namespace xtune::spec

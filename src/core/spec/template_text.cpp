@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -11,18 +11,18 @@ namespace {
   throw TextError(text, locate(text, column), message);
 }
 
-Expression parse(const Text& text) {
+space::Expression parse(const Text& text) {
   try {
-    return Expression::parse(text.text);
-  } catch (const ExpressionError& error) {
+    return space::Expression::parse(text.text);
+  } catch (const space::ExpressionError& error) {
     fail(text, error.column, error.what());
   }
 }
 
-Value value_of(const CompiledText::Part& part, const Lookup& lookup) {
+Value value_of(const CompiledText::Part& part, const space::Lookup& lookup) {
   try {
     return part.expression.front().evaluate(lookup);
-  } catch (const ExpressionError& error) {
+  } catch (const space::ExpressionError& error) {
     fail(part.text, error.column, error.what());
   }
 }
@@ -95,41 +95,41 @@ CompiledText CompiledText::template_text(const Text& text) {
   return compiled;
 }
 
-Value CompiledText::evaluate(const Lookup& lookup) const { return value_of(parts_.front(), lookup); }
+Value CompiledText::evaluate(const space::Lookup& lookup) const { return value_of(parts_.front(), lookup); }
 
-std::int64_t CompiledText::evaluate_integer(const Lookup& lookup) const {
+std::int64_t CompiledText::evaluate_integer(const space::Lookup& lookup) const {
   const Value value = evaluate(lookup);
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
   if (const auto* floating = std::get_if<double>(&value))
     if (*floating == std::floor(*floating) && std::abs(*floating) < 0x1p63) return static_cast<std::int64_t>(*floating);
-  fail(source_, 0, "expected an integer, got the " + std::string(type_name(value)) + " " + to_text(value));
+  fail(source_, 0, "expected an integer, got the " + std::string(space::type_name(value)) + " " + to_text(value));
 }
 
-std::string CompiledText::expand(const Lookup& lookup) const {
+std::string CompiledText::expand(const space::Lookup& lookup) const {
   std::string result;
   for (const Part& part : parts_) {
     result += part.before;
-    if (!part.expression.empty()) result += to_define(value_of(part, lookup));
+    if (!part.expression.empty()) result += space::to_define(value_of(part, lookup));
   }
   return result;
 }
 
-Value evaluate(const Text& expression, const Lookup& lookup) {
+Value evaluate(const Text& expression, const space::Lookup& lookup) {
   return CompiledText::expression(expression).evaluate(lookup);
 }
 
-std::int64_t evaluate_integer(const Text& expression, const Lookup& lookup) {
+std::int64_t evaluate_integer(const Text& expression, const space::Lookup& lookup) {
   return CompiledText::expression(expression).evaluate_integer(lookup);
 }
 
-std::string expand(const Text& template_text, const Lookup& lookup) {
+std::string expand(const Text& template_text, const space::Lookup& lookup) {
   return CompiledText::template_text(template_text).expand(lookup);
 }
 
-Lookup lookup_names(const Bindings& problem, const Bindings& device_facts, const std::vector<Parameter>& parameters,
-                    const Config* config) {
+space::Lookup lookup_names(const Bindings& problem, const Bindings& device_facts,
+                           const std::vector<space::Parameter>& parameters, const space::Config* config) {
   // A default argument's temporary would not outlive the returned function.
-  const std::vector<Parameter>* const named = config == nullptr ? nullptr : &parameters;
+  const std::vector<space::Parameter>* const named = config == nullptr ? nullptr : &parameters;
   return [&problem, &device_facts, named, config](std::string_view name) -> const Value* {
     if (named != nullptr)
       for (std::size_t i = 0; i < named->size() && i < config->size(); ++i)
@@ -140,4 +140,4 @@ Lookup lookup_names(const Bindings& problem, const Bindings& device_facts, const
   };
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -9,7 +9,7 @@
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 /// The Error(invalid_spec) of a text: its what() is "at: message in "text"".
 struct TextError : Error {
@@ -43,29 +43,29 @@ class CompiledText {
   struct Part {
     std::string before;  ///< plain text before the expression, or after the last one
     Text text;
-    std::vector<Expression> expression;  ///< one, or none in the last part of a template
+    std::vector<space::Expression> expression;  ///< one, or none in the last part of a template
   };
   const std::vector<Part>& parts() const noexcept { return parts_; }
 
   /// The value of an expression.
-  Value evaluate(const Lookup& lookup) const;
+  Value evaluate(const space::Lookup& lookup) const;
   /// The same as an integer; a float without a fraction is one. A boolean is not.
-  std::int64_t evaluate_integer(const Lookup& lookup) const;
+  std::int64_t evaluate_integer(const space::Lookup& lookup) const;
   /// A template text with its expressions replaced; an expression's value as text.
-  std::string expand(const Lookup& lookup) const;
+  std::string expand(const space::Lookup& lookup) const;
 
  private:
   Text source_;
   std::vector<Part> parts_;
 };
 
-Value evaluate(const Text& expression, const Lookup& lookup);
-std::int64_t evaluate_integer(const Text& expression, const Lookup& lookup);
-std::string expand(const Text& template_text, const Lookup& lookup);
+Value evaluate(const Text& expression, const space::Lookup& lookup);
+std::int64_t evaluate_integer(const Text& expression, const space::Lookup& lookup);
+std::string expand(const Text& template_text, const space::Lookup& lookup);
 
 /// Finds the names of a problem, of device facts ("device.<name>"), and of the parameters when config is given. All
 /// that it is given outlives it.
-Lookup lookup_names(const Bindings& problem, const Bindings& device_facts,
-                    const std::vector<Parameter>& parameters = {}, const Config* config = nullptr);
+space::Lookup lookup_names(const Bindings& problem, const Bindings& device_facts,
+                           const std::vector<space::Parameter>& parameters = {}, const space::Config* config = nullptr);
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -22,7 +22,7 @@
 #include "base/text.hpp"
 #include "core/spec/document.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 namespace {
 
@@ -167,16 +167,16 @@ TomlNode read_toml(const std::string& text, const std::vector<std::size_t>& line
     while (end < text.size() && (text[end] & 0xC0) == 0x80) ++end;
     throw TomlSyntaxError{
         position_of(text, line_starts, *offset),
-        "'" + printable(text.substr(*offset, end - *offset)) +
+        "'" + base::printable(text.substr(*offset, end - *offset)) +
             "' outside of strings and comments: write keys with letters, digits, - and _, or in quotes"};
   }
   try {
     return TreeBuilder(text, line_starts).build(toml::parse(text));
   } catch (const toml::parse_error& error) {
-    throw TomlSyntaxError{position(error.source().begin), printable(error.description())};
+    throw TomlSyntaxError{position(error.source().begin), base::printable(error.description())};
   } catch (const std::logic_error& error) {
     throw TomlSyntaxError{{asserting_line(text, line_starts), 1}, error.what()};
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

@@ -3,7 +3,7 @@
 
 #include "base/text.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 std::string toml_string(std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
@@ -21,7 +21,7 @@ std::string toml_string(std::string_view text) {
       result += c;
     }
   }
-  return printable(result + "\"");
+  return base::printable(result + "\"");
 }
 
 std::string toml_text(const Value& value) {
@@ -35,4 +35,4 @@ std::string toml_list(const std::vector<Value>& values) {
   return "[" + list + "]";
 }
 
-}  // namespace xtune
+}  // namespace xtune::spec

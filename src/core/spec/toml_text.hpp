@@ -7,11 +7,11 @@
 
 #include "core/space/value.hpp"
 
-namespace xtune {
+namespace xtune::spec {
 
 /// A basic string, whatever is in the text.
 std::string toml_string(std::string_view text);
 std::string toml_text(const Value& value);
 std::string toml_list(const std::vector<Value>& values);  ///< "[1, 2]"
 
-}  // namespace xtune
+}  // namespace xtune::spec

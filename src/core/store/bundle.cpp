@@ -18,7 +18,7 @@
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -29,27 +29,27 @@ constexpr std::size_t longest_header = 512;
 
 struct Parts {
   std::map<std::pair<std::string, std::string>, std::string> records;
-  std::map<std::string, Artifact> artifacts;
+  std::map<std::string, build::Artifact> artifacts;
 };
 
 Parts parts_of(const fs::path& store, const WinnerFilter& filter, BundleReport& report) {
   Parts parts;
-  const ArtifactCache cache(store);
+  const build::ArtifactCache cache(store);
   for (const Winner& winner : winners_of(store, filter, report.warnings)) {
     std::string& text = parts.records[{winner.arch, winner.kernel}];
-    if (text.empty()) text = Json{{"xtune_records", Record::schema}, {"xtune", version}}.dump() + "\n";
+    if (text.empty()) text = Json{{"xtune_records", record::Record::schema}, {"xtune", version}}.dump() + "\n";
     text += winner.line + "\n";
     ++report.records;
     const std::string& key = winner.record.artifact_key;
     if (parts.artifacts.contains(key)) continue;
     try {
-      Artifact artifact = cache.read(key);
-      if (!is_measured(winner.record, artifact))
+      build::Artifact artifact = cache.read(key);
+      if (!record::is_measured(winner.record, artifact))
         throw Error(ErrorKind::io, "artifact " + key + " is not the one that its record measured");
       parts.artifacts.emplace(key, std::move(artifact));
     } catch (const Error& error) {
       report.warnings.push_back(fmt::format("{} on {}, {}: its artifact is not in the bundle: {}", winner.kernel,
-                                            winner.arch, bindings_text(winner.record.config), error.what()));
+                                            winner.arch, space::bindings_text(winner.record.config), error.what()));
     }
   }
   if (report.records == 0)
@@ -62,8 +62,8 @@ std::map<std::string, const BundledSpec*> specs_by_kernel(const std::vector<Bund
   std::map<std::string, const BundledSpec*> by_kernel;
   for (const BundledSpec& spec : specs)
     if (!by_kernel.emplace(spec.kernel, &spec).second)
-      throw Error(ErrorKind::invalid_argument,
-                  "two specs of the kernel '" + printable(spec.kernel, 80) + "': a bundle holds one of each kernel");
+      throw Error(ErrorKind::invalid_argument, "two specs of the kernel '" + base::printable(spec.kernel, 80) +
+                                                   "': a bundle holds one of each kernel");
   return by_kernel;
 }
 
@@ -87,20 +87,21 @@ BundleReport write_bundle(const fs::path& store, const fs::path& path, const Win
                                 {"kernel", name.second},
                                 {"offset", data.size()},
                                 {"bytes", text.size()},
-                                {"sha256", sha256(text)}});
+                                {"sha256", base::sha256(text)}});
     data += text;
   }
   for (const auto& [key, artifact] : parts.artifacts) {
     index["artifacts"].push_back({{"key", key},
                                   {"offset", data.size()},
                                   {"bytes", artifact.image.size()},
-                                  {"metadata", Json::parse(artifact_metadata(artifact))}});
+                                  {"metadata", Json::parse(build::artifact_metadata(artifact))}});
     data += artifact.image;
   }
   for (const auto& [kernel, spec] : specs_by_kernel(specs)) {
     Json files = Json::array();
     for (const auto& [name, text] : spec->files) {
-      files.push_back({{"name", name}, {"offset", data.size()}, {"bytes", text.size()}, {"sha256", sha256(text)}});
+      files.push_back(
+          {{"name", name}, {"offset", data.size()}, {"bytes", text.size()}, {"sha256", base::sha256(text)}});
       data += text;
     }
     index["specs"].push_back({{"kernel", kernel}, {"spec", spec->spec}, {"files", std::move(files)}});
@@ -109,26 +110,26 @@ BundleReport write_bundle(const fs::path& store, const fs::path& path, const Win
   const Json header = {{"xtune_bundle", bundle_version},
                        {"xtune", version},
                        {"index_bytes", index_text.size()},
-                       {"index_sha256", sha256(index_text)}};
+                       {"index_sha256", base::sha256(index_text)}};
   const std::string text = header.dump() + "\n" + index_text + data;
-  write_output_file(path, text);
+  base::write_output_file(path, text);
   report.bytes = text.size();
   return report;
 }
 
 Bundle::Bundle(fs::path path) : path_(std::move(path)) {
   const auto fail = [&](const std::string& why) {
-    return Error(ErrorKind::io, printable(path_.string()) + " is no bundle of xtune, or a damaged one: " + why);
+    return Error(ErrorKind::io, base::printable(path_.string()) + " is no bundle of xtune, or a damaged one: " + why);
   };
   struct stat info {};
   if (::stat(path_.c_str(), &info) == 0)
-    if (const std::string why = why_writable(info); !why.empty())
-      throw Error(ErrorKind::io, printable(path_.string()) + ": " + why +
+    if (const std::string why = base::why_writable(info); !why.empty())
+      throw Error(ErrorKind::io, base::printable(path_.string()) + ": " + why +
                                      ", and xtune runs the code that it holds. If you trust what is in it, run chmod "
                                      "go-w on it or on a copy");
   std::error_code error;
   const std::uint64_t size = fs::file_size(path_, error);
-  const std::string start = read_file_part(path_, 0, error ? 0 : std::min<std::uint64_t>(size, longest_header));
+  const std::string start = base::read_file_part(path_, 0, error ? 0 : std::min<std::uint64_t>(size, longest_header));
   const std::size_t newline = start.find('\n');
   if (newline == std::string::npos) throw fail("it does not begin with a header line");
   try {
@@ -137,11 +138,11 @@ Bundle::Bundle(fs::path path) : path_(std::move(path)) {
     if (written > bundle_version)
       throw Error(ErrorKind::unsupported,
                   fmt::format("{}: written by a newer xtune (bundle version {}, this one reads up to {})",
-                              printable(path_.string()), written, bundle_version));
+                              base::printable(path_.string()), written, bundle_version));
     const std::uint64_t index_bytes = header.at("index_bytes"), begin = newline + 1;
     if (index_bytes > size - begin) throw fail("it is cut off");
-    const std::string text = read_file_part(path_, begin, index_bytes);
-    if (header.at("index_sha256") != sha256(text)) throw fail("its index is not the one that was written");
+    const std::string text = base::read_file_part(path_, begin, index_bytes);
+    if (header.at("index_sha256") != base::sha256(text)) throw fail("its index is not the one that was written");
     const std::uint64_t data = begin + index_bytes;
     const Json index = Json::parse(text);
     const auto place_of = [&](const Json& part) {
@@ -152,23 +153,23 @@ Bundle::Bundle(fs::path path) : path_(std::move(path)) {
     for (const Json& part : index.at("records")) {
       Part name{part.at("arch"), part.at("kernel")};
       const Place place = place_of(part);
-      if (part.at("sha256") != sha256(read_file_part(path_, place.offset, place.bytes)))
-        throw fail("the records of " + printable(name.kernel, 80) + " are not those that were packed");
+      if (part.at("sha256") != base::sha256(base::read_file_part(path_, place.offset, place.bytes)))
+        throw fail("the records of " + base::printable(name.kernel, 80) + " are not those that were packed");
       if (!records_.emplace(std::pair(name.arch, name.kernel), place).second)
-        throw fail("it lists the records of " + printable(name.kernel, 80) + " on " + printable(name.arch, 80) +
-                   " twice");
+        throw fail("it lists the records of " + base::printable(name.kernel, 80) + " on " +
+                   base::printable(name.arch, 80) + " twice");
       parts_.push_back(std::move(name));
     }
     for (const Json& part : index.at("artifacts"))
       if (!artifacts_.emplace(part.at("key"), Packed{place_of(part), part.at("metadata").dump()}).second)
-        throw fail("it lists the artifact " + printable(part.at("key").get<std::string>(), 80) + " twice");
+        throw fail("it lists the artifact " + base::printable(part.at("key").get<std::string>(), 80) + " twice");
     for (const Json& spec : index.value("specs", Json::array())) {
       PackedSpec& packed = specs_[spec.at("kernel")];
       packed.spec = spec.at("spec");
       for (const Json& file : spec.at("files")) packed.files[file.at("name")] = {place_of(file), file.at("sha256")};
     }
   } catch (const Json::exception& damage) {
-    throw fail(json_error_text(damage));
+    throw fail(base::json_error_text(damage));
   }
 }
 
@@ -177,8 +178,8 @@ std::string Bundle::contents() const {
   for (const Part& part : parts_) archs[part.kernel].push_back(part.arch);
   std::string text;
   for (const auto& [kernel, of_kernel] : archs)
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", printable(kernel, 80),
-                        printable(fmt::format("{}", fmt::join(of_kernel, ", ")), 200));
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", base::printable(kernel, 80),
+                        base::printable(fmt::format("{}", fmt::join(of_kernel, ", ")), 200));
   return text.empty() ? "nothing" : text;
 }
 
@@ -189,41 +190,45 @@ std::vector<std::string> Bundle::specs() const {
 }
 
 BundledSpec Bundle::spec(const std::string& kernel) const {
-  const std::string bundle = printable(path_.string());
+  const std::string bundle = base::printable(path_.string());
   const auto found = specs_.find(kernel);
   if (found == specs_.end())
     throw Error(ErrorKind::invalid_argument,
                 specs_.empty() ? bundle + " holds no spec, but measurements of " + contents() +
                                      ": name it beside a spec, or make it anew with `xtune store bundle --spec FILE`"
                                : fmt::format("{} has no spec of the kernel '{}'{}; it has those of {}", bundle,
-                                             printable(kernel, 80), did_you_mean(kernel, specs()),
-                                             printable(fmt::format("{}", fmt::join(specs(), ", ")), 400)));
+                                             base::printable(kernel, 80), base::did_you_mean(kernel, specs()),
+                                             base::printable(fmt::format("{}", fmt::join(specs(), ", ")), 400)));
   BundledSpec spec{kernel, found->second.spec, {}};
   for (const auto& [name, file] : found->second.files) {
     if (!is_inner_path(name))
-      throw Error(ErrorKind::io, bundle + " names a file '" + printable(name, 80) + "', which may lead elsewhere");
-    std::string text = read_file_part(path_, file.place.offset, file.place.bytes);
-    if (sha256(text) != file.sha256)
-      throw Error(ErrorKind::io, bundle + ": its file " + printable(name, 80) + " is not the one that was packed");
+      throw Error(ErrorKind::io,
+                  bundle + " names a file '" + base::printable(name, 80) + "', which may lead elsewhere");
+    std::string text = base::read_file_part(path_, file.place.offset, file.place.bytes);
+    if (base::sha256(text) != file.sha256)
+      throw Error(ErrorKind::io,
+                  bundle + ": its file " + base::printable(name, 80) + " is not the one that was packed");
     spec.files.emplace(name, std::move(text));
   }
   if (!spec.files.contains(spec.spec))
-    throw Error(ErrorKind::io, bundle + " lacks the spec of " + printable(kernel, 80));
+    throw Error(ErrorKind::io, bundle + " lacks the spec of " + base::printable(kernel, 80));
   return spec;
 }
 
 StoreView Bundle::view(const std::string& arch, const std::string& kernel, const StoreViewOptions& options) const {
   const auto found = records_.find({arch, kernel});
-  if (found == records_.end()) return StoreView::load(std::vector<RecordSource>(), options);
-  return StoreView::load({{path_, found->second.offset, found->second.bytes, printable(path_.string())}}, options);
+  if (found == records_.end()) return StoreView::load(std::vector<record::RecordSource>(), options);
+  return StoreView::load({{path_, found->second.offset, found->second.bytes, base::printable(path_.string())}},
+                         options);
 }
 
 std::string Bundle::records(const Part& part) const {
   const auto found = records_.find({part.arch, part.kernel});
   if (found == records_.end())
-    throw Error(ErrorKind::invalid_argument, printable(path_.string()) + " has no records of " +
-                                                 printable(part.kernel, 80) + " on " + printable(part.arch, 80));
-  return read_file_part(path_, found->second.offset, found->second.bytes);
+    throw Error(ErrorKind::invalid_argument, base::printable(path_.string()) + " has no records of " +
+                                                 base::printable(part.kernel, 80) + " on " +
+                                                 base::printable(part.arch, 80));
+  return base::read_file_part(path_, found->second.offset, found->second.bytes);
 }
 
 std::vector<std::string> Bundle::artifact_keys() const {
@@ -237,11 +242,12 @@ std::string Bundle::metadata(const std::string& key) const {
   return found == artifacts_.end() ? std::string() : found->second.metadata;
 }
 
-std::optional<Artifact> Bundle::artifact(const std::string& key) const {
+std::optional<build::Artifact> Bundle::artifact(const std::string& key) const {
   const auto found = artifacts_.find(key);
   if (found == artifacts_.end()) return std::nullopt;
   const Packed& packed = found->second;
-  return checked_artifact(key, packed.metadata, read_file_part(path_, packed.place.offset, packed.place.bytes));
+  return build::checked_artifact(key, packed.metadata,
+                                 base::read_file_part(path_, packed.place.offset, packed.place.bytes));
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

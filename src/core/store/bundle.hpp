@@ -12,13 +12,13 @@
 #include "core/build/artifact.hpp"
 #include "core/store/store_view.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 /// The fastest record of each kernel, architecture, problem and kind of device, by median, with the driver that was
 /// measured with last; whole, as its line is.
 struct Winner {
   std::string arch, kernel;  ///< as the records have them
-  Record record;
+  record::Record record;
   std::string line;
 };
 struct WinnerFilter {
@@ -78,7 +78,7 @@ class Bundle {
   /// As in a store's .json; empty: the bundle has none of this key.
   std::string metadata(const std::string& key) const;
   /// nullopt: the bundle has none of this key. Throws Error(io) where its image is not the one that was packed.
-  std::optional<Artifact> artifact(const std::string& key) const;
+  std::optional<build::Artifact> artifact(const std::string& key) const;
 
  private:
   struct Place {
@@ -103,4 +103,4 @@ class Bundle {
   std::map<std::string, Packed> artifacts_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::store

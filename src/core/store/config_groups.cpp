@@ -10,7 +10,7 @@
 
 #include "base/parallel.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 // Of each number the place of its key among all keys, equal ones at the same.
@@ -19,7 +19,7 @@ std::vector<std::uint32_t> places_of(const std::vector<Key>& keys, unsigned thre
   std::vector<std::pair<Key, std::uint32_t>> sorted;
   sorted.reserve(keys.size());
   for (std::uint32_t i = 0; i < keys.size(); ++i) sorted.emplace_back(keys[i], i);
-  sort_in_threads(sorted, threads);
+  base::sort_in_threads(sorted, threads);
   std::vector<std::uint32_t> places(keys.size());
   std::uint32_t place = 0;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
@@ -30,10 +30,10 @@ std::vector<std::uint32_t> places_of(const std::vector<Key>& keys, unsigned thre
 }
 
 // Of each device, what same_device() looks at, sorted by name.
-std::vector<std::uint32_t> kinds_of(const std::vector<DeviceInfo>& devices) {
+std::vector<std::uint32_t> kinds_of(const std::vector<device::DeviceInfo>& devices) {
   using Kind = std::tuple<std::string_view, std::int64_t, std::string_view, std::string_view, std::string_view>;
   std::vector<Kind> kinds;
-  for (const DeviceInfo& device : devices)
+  for (const device::DeviceInfo& device : devices)
     kinds.emplace_back(device.name, device.compute_units, device.backend, device.arch, device.vendor);
   return places_of(kinds, 1);
 }
@@ -77,7 +77,7 @@ ConfigGroups::~ConfigGroups() {
 template <class Work>
 void ConfigGroups::for_each(unsigned threads, const Work& work) const {
   std::vector<std::exception_ptr> failures(groups_.size());
-  for_each_index(groups_.size(), threads, [&](std::size_t i) {
+  base::for_each_index(groups_.size(), threads, [&](std::size_t i) {
     try {
       work(i);
     } catch (...) {
@@ -138,4 +138,4 @@ void ConfigGroups::rank_all(unsigned threads) const {
   for_each(threads, [&](std::size_t i) { order(i); });
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

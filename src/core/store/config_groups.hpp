@@ -10,7 +10,7 @@
 #include "core/store/config_ranking.hpp"
 #include "core/store/row_reader.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 /// Of one problem on one kind of device, without sanitized ones.
 struct ConfigGroup {
@@ -50,4 +50,4 @@ class ConfigGroups {
   mutable std::vector<std::atomic<const ConfigOrder*>> orders_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::store

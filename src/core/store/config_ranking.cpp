@@ -10,60 +10,62 @@
 #include "core/record/record.hpp"
 #include "core/record/record_json.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 using Json = nlohmann::json;
 
 // What FinalsResult looks at.
-Record finals_record(const StoredConfig& config) {
+record::Record finals_record(const StoredConfig& config) {
   const FinalsEvidence& finals = *config.finals;
-  Record record;
+  record::Record record;
   record.outcome = config.outcome;
   record.config = config_bindings(config);
   record.time_ms.median = record.time_ms.mean = record.time_ms.min = config.time_ms;  // of these it asks for one
   if (config.tainted) record.tainted = {""};
   if (!finals.samples_ms.empty())
-    for (const Json& sample : Json::parse(finals.samples_ms)) record.samples_ms.push_back(number_from_json(sample));
-  if (!finals.usage.empty()) record.usage = resource_usage_from_json(Json::parse(finals.usage));
+    for (const Json& sample : Json::parse(finals.samples_ms))
+      record.samples_ms.push_back(record::number_from_json(sample));
+  if (!finals.usage.empty()) record.usage = build::resource_usage_from_json(Json::parse(finals.usage));
   return record;
 }
 
-ConfigOrder settled(const ConfigOrder& met, const Criterion& criterion) {
-  std::vector<Record> records;
-  std::vector<const Record*> pointers;
+ConfigOrder settled(const ConfigOrder& met, const record::Criterion& criterion) {
+  std::vector<record::Record> records;
+  std::vector<const record::Record*> pointers;
   for (const StoredConfig* config : met) records.push_back(finals_record(*config));
-  for (const Record& record : records) pointers.push_back(&record);
+  for (const record::Record& record : records) pointers.push_back(&record);
   ConfigOrder order;
-  const FinalsResult result(pointers, criterion);
-  for (const Record* record : result.order()) order.push_back(met[static_cast<std::size_t>(record - records.data())]);
+  const record::FinalsResult result(pointers, criterion);
+  for (const record::Record* record : result.order())
+    order.push_back(met[static_cast<std::size_t>(record - records.data())]);
   return order;
 }
 
 }  // namespace
 
-RankFacts ConfigAccess::facts(const StoredConfig* config) {
+record::RankFacts ConfigAccess::facts(const StoredConfig* config) {
   return {config->key.bytes(),  config->finals ? config->finals->finals : std::string_view(),
           *config->attempt,     config->outcome,
           config->tainted,      config->drift,
           config->unix_time_ms, config->median_ms};
 }
 
-std::string ConfigAccess::config_text(const StoredConfig* config) { return xtune::config_text(*config); }
+std::string ConfigAccess::config_text(const StoredConfig* config) { return xtune::store::config_text(*config); }
 
 ConfigOrder current_configs(std::span<const StoredConfig* const> configs) {
-  return current_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()));
+  return record::current_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()));
 }
 
 ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const std::string& statistic) {
-  const Criterion criterion(statistic);
+  const record::Criterion criterion(statistic);
   const std::string finals_by = criterion.finals_by();
   const auto score = [&](const StoredConfig* config) { return config->time_ms; };
   const auto decided = [&](const StoredConfig* config) {
     return config->finals && config->finals->finals_by == finals_by;
   };
-  return rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), score, decided,
-                                    [&](const auto& met) { return settled(met, criterion); });
+  return record::rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), score, decided,
+                                            [&](const auto& met) { return settled(met, criterion); });
 }
 
 bool any_ranks(std::span<const StoredConfig* const> configs) {
@@ -77,4 +79,4 @@ bool any_ranks(std::span<const StoredConfig* const> configs) {
   return std::any_of(current.begin(), current.end(), ranks);
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

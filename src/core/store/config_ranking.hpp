@@ -8,14 +8,14 @@
 #include "core/record/ranking.hpp"
 #include "core/store/stored_config.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 using ConfigOrder = std::vector<const StoredConfig*>;
 
 /// What rankings (core/record/ranking.hpp) look at in a row.
 struct ConfigAccess {
   using Item = const StoredConfig*;
-  static RankFacts facts(Item config);
+  static record::RankFacts facts(Item config);
   static std::string config_text(Item config);
 };
 
@@ -26,4 +26,4 @@ ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const std
 /// Whether that has any, which costs less than to rank them.
 bool any_ranks(std::span<const StoredConfig* const> configs);
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -16,15 +16,15 @@
 #include "core/store/layout.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-OrderedJson json_of(const Bindings& bindings) { return OrderedJson::parse(to_json(bindings).dump()); }
+OrderedJson json_of(const Bindings& bindings) { return OrderedJson::parse(record::to_json(bindings).dump()); }
 
 // By the enumeration of the T4 schema.
-const char* invalidity_of(const Record& record) {
+const char* invalidity_of(const record::Record& record) {
   switch (record.outcome) {
     case Outcome::ok:
     case Outcome::pruned:
@@ -44,7 +44,7 @@ const char* invalidity_of(const Record& record) {
   return "runtime";
 }
 
-OrderedJson t4_result(const Record& record) {
+OrderedJson t4_result(const record::Record& record) {
   OrderedJson samples = OrderedJson::array();
   for (const double sample : record.samples_ms) samples.push_back(sample);
   OrderedJson measurements = OrderedJson::array();
@@ -65,9 +65,9 @@ OrderedJson t4_result(const Record& record) {
           {"measurements", measurements}};
 }
 
-std::string title(const Record& record) {
+std::string title(const record::Record& record) {
   return fmt::format("{} on {} ({}), {}", record.kernel, record.device.arch, record.device.name,
-                     bindings_text(record.problem));
+                     space::bindings_text(record.problem));
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ std::string title(const Record& record) {
 OrderedJson export_json(const std::vector<Winner>& winners) {
   OrderedJson list = OrderedJson::array();
   for (const Winner& winner : winners) {
-    const Record& record = winner.record;
+    const record::Record& record = winner.record;
     list.push_back({{"kernel", winner.kernel},
                     {"arch", winner.arch},
                     {"problem", json_of(record.problem)},
@@ -95,27 +95,27 @@ OrderedJson export_json(const std::vector<Winner>& winners) {
 
 OrderedJson export_kernel_tuner(const std::filesystem::path& store, const WinnerFilter& filter,
                                 std::vector<std::string>& warnings) {
-  std::map<std::string, std::vector<Record>> tasks;
+  std::map<std::string, std::vector<record::Record>> tasks;
   std::set<std::pair<std::string, std::string>> read;
   // A problem of which all measurements failed has no winner.
   for (const Winner& winner : winners_of(store, {filter.archs, filter.kernels, {}}, warnings)) {
     if (!read.emplace(winner.arch, winner.kernel).second) continue;
-    for (Record& record : read_records(store, winner.arch, winner.kernel).records) {
-      if (!record.drift && !is_sanitized(record) && filter.takes(record.problem))
+    for (record::Record& record : record::read_records(store, winner.arch, winner.kernel).records) {
+      if (!record.drift && !record::is_sanitized(record) && filter.takes(record.problem))
         tasks[title(record)].push_back(std::move(record));
     }
   }
   if (tasks.empty()) throw Error(ErrorKind::nothing_valid, "the store has no measurements of that");
   if (tasks.size() > 1) {
     std::string choice;
-    for (const auto& [name, records] : tasks) choice += "\n  " + printable(name, 200);
+    for (const auto& [name, records] : tasks) choice += "\n  " + base::printable(name, 200);
     throw Error(
         ErrorKind::invalid_argument,
         "a T4 results file is of one kernel, device and problem; say --kernel, --arch and -D for one of:" + choice);
   }
   OrderedJson results = OrderedJson::array();
-  for (const Record& record : tasks.begin()->second) results.push_back(t4_result(record));
+  for (const record::Record& record : tasks.begin()->second) results.push_back(t4_result(record));
   return {{"schema_version", "1.0.0"}, {"results", results}};
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

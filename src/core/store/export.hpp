@@ -8,7 +8,7 @@
 
 #include "core/store/bundle.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 /// [{"kernel", "arch", "problem", "config", "time_ms", "interval_ms", "device", "backend", "driver", "tainted",
 /// "artifact_key", "key", "unix_time_ms"}, ...]
@@ -25,4 +25,4 @@ std::string export_header(const std::vector<Winner>& winners, std::vector<std::s
 nlohmann::ordered_json export_kernel_tuner(const std::filesystem::path& store, const WinnerFilter& filter,
                                            std::vector<std::string>& warnings);
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -13,7 +13,7 @@
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 const std::set<std::string_view> taken_words = {
@@ -63,7 +63,7 @@ std::string string_literal(std::string_view text) {
 }
 
 std::string in_comment(std::string_view text) {
-  std::string line = printable(text, 100);
+  std::string line = base::printable(text, 100);
   for (char& c : line)
     if (c == '\n' || c == '\t' || c == '\\') c = ' ';
   return line;
@@ -108,7 +108,7 @@ struct HeaderField {
   Kind kind;
 };
 
-std::vector<HeaderField> fields_of(const std::vector<const Winner*>& winners, const Bindings Record::*member) {
+std::vector<HeaderField> fields_of(const std::vector<const Winner*>& winners, const Bindings record::Record::*member) {
   std::vector<HeaderField> fields;
   std::set<std::string> used;
   for (const auto& [name, value] : winners.front()->record.*member) {
@@ -144,7 +144,7 @@ bool same_names(const Bindings& a, const Bindings& b) {
 const Winner& most_frequent(const std::vector<const Winner*>& winners) {
   std::map<std::string, std::pair<int, const Winner*>> counts;
   for (const Winner* winner : winners) {
-    auto& [count, first] = counts[bindings_text(winner->record.config)];
+    auto& [count, first] = counts[space::bindings_text(winner->record.config)];
     if (count++ == 0) first = winner;
   }
   return *std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
@@ -196,9 +196,10 @@ constexpr const Config& best(std::string_view arch, const Problem& problem, std:
 
 std::string kernel_text(const std::string& kernel, const std::string& word, std::vector<const Winner*> winners,
                         std::vector<std::string>& warnings) {
-  const Record& newest = (*std::max_element(winners.begin(), winners.end(), [](const Winner* a, const Winner* b) {
-                           return a->record.unix_time_ms < b->record.unix_time_ms;
-                         }))->record;
+  const record::Record& newest =
+      (*std::max_element(winners.begin(), winners.end(), [](const Winner* a, const Winner* b) {
+        return a->record.unix_time_ms < b->record.unix_time_ms;
+      }))->record;
   const std::size_t all = winners.size();
   std::erase_if(winners, [&](const Winner* winner) {
     return !same_names(winner->record.config, newest.config) || !same_names(winner->record.problem, newest.problem);
@@ -206,9 +207,9 @@ std::string kernel_text(const std::string& kernel, const std::string& word, std:
   if (winners.size() < all)
     warnings.push_back(
         fmt::format("{}: {} winners left out, whose parameters or dimensions are others than the newest's",
-                    printable(kernel, 80), all - winners.size()));
-  const std::vector<HeaderField> parameters = fields_of(winners, &Record::config),
-                                 dimensions = fields_of(winners, &Record::problem);
+                    base::printable(kernel, 80), all - winners.size()));
+  const std::vector<HeaderField> parameters = fields_of(winners, &record::Record::config),
+                                 dimensions = fields_of(winners, &record::Record::problem);
   std::string text = fmt::format("\n/// {}\nnamespace xtune_best::{} {{\n\n", in_comment(kernel), word);
   text += structure("Config", parameters) + "\n" + structure("Problem", dimensions);
   text +=
@@ -244,4 +245,4 @@ std::string export_header(const std::vector<Winner>& winners, std::vector<std::s
   return text;
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -11,7 +11,7 @@
 #include "core/store/store_view.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -26,9 +26,9 @@ struct Named {
 Named named_by_records(const StoreLayout& layout, std::vector<std::string>& warnings) {
   Named named;
   named.known = layout.unreadable_records == 0;
-  std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> kernels;
+  std::map<std::pair<std::string, std::string>, std::vector<record::RecordSource>> kernels;
   for (const RecordFile& file : layout.records)
-    kernels[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, printable(file.path.string())});
+    kernels[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, base::printable(file.path.string())});
   StoreView::Options options;
   options.all = true;  // an artifact is named by a record that answers nothing, too
   for (auto& [kernel, sources] : kernels) {
@@ -51,7 +51,7 @@ class Collection {
 
   GcReport run() {
     StoreLayout layout = layout_of(store_);
-    for (const Unreadable& one : layout.unreadable) report_.warnings.push_back(one.text());
+    for (const record::Unreadable& one : layout.unreadable) report_.warnings.push_back(one.text());
     report_.nothing_read = !layout.unreadable.empty() && layout.records.empty() && layout.artifacts.empty();
     // Records first: what only those that go have named is unnamed then.
     std::erase_if(layout.records,
@@ -104,7 +104,7 @@ class Collection {
   std::uint64_t own_bytes(const fs::path& path) const {
     std::error_code error;
     const std::uint64_t bytes = fs::file_size(path, error);
-    return error || !link_on_the_way(store_, path).empty() ? 0 : bytes;
+    return error || !record::link_on_the_way(store_, path).empty() ? 0 : bytes;
   }
 
   bool remove_records(const fs::path& path) {
@@ -120,7 +120,7 @@ class Collection {
   bool remove_artifact(const ArtifactFiles& files, const std::string& why) {
     if (why.empty()) return false;
     if (!files.link.empty()) {
-      add_once(report_.warnings, behind_a_link(files.link));
+      base::add_once(report_.warnings, record::behind_a_link(files.link));
       return false;
     }
     bool removed = true;
@@ -134,14 +134,14 @@ class Collection {
   }
 
   bool remove(const fs::path& path, std::uint64_t bytes, const std::string& why) {
-    if (const fs::path link = link_on_the_way(store_, path); !link.empty()) {
-      add_once(report_.warnings, behind_a_link(link));
+    if (const fs::path link = record::link_on_the_way(store_, path); !link.empty()) {
+      base::add_once(report_.warnings, record::behind_a_link(link));
       return false;
     }
     std::error_code error;
     if (!options_.dry_run && fs::remove_all(path, error) == static_cast<std::uintmax_t>(-1)) {
       ++report_.failed;
-      report_.warnings.push_back("cannot remove " + printable(path.string()) + ": " + error.message());
+      report_.warnings.push_back("cannot remove " + base::printable(path.string()) + ": " + error.message());
       return false;
     }
     report_.removed.push_back({path, bytes, why});
@@ -164,4 +164,4 @@ GcReport collect_garbage(const fs::path& store, const GcOptions& options, std::i
   return Collection(store, options, now_unix_ms).run();
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

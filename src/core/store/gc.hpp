@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::store {
 
 struct GcOptions {
   std::optional<std::int64_t> older_than_ms;  ///< artifacts whose files have not changed for so long go
@@ -40,4 +40,4 @@ struct GcReport {
 /// and for records without older_than_ms.
 GcReport collect_garbage(const std::filesystem::path& store, const GcOptions& options, std::int64_t now_unix_ms);
 
-}  // namespace xtune
+}  // namespace xtune::store

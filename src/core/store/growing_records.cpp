@@ -11,7 +11,7 @@
 #include "core/record/best.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 GrowingRecords::GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel, std::string statistic)
     : store_(std::move(store)), arch_(std::move(arch)), kernel_(std::move(kernel)), statistic_(std::move(statistic)) {}
@@ -28,8 +28,8 @@ GrowingRecords::File GrowingRecords::file_at(const std::filesystem::path& path) 
 }
 
 void GrowingRecords::add_part(std::vector<File> files) {
-  std::vector<RecordSource> sources;
-  for (const File& file : files) sources.push_back({file.path, 0, UINT64_MAX, printable(file.path.string())});
+  std::vector<record::RecordSource> sources;
+  for (const File& file : files) sources.push_back({file.path, 0, UINT64_MAX, base::printable(file.path.string())});
   StoreView::Options options;
   options.all = true, options.statistic = statistic_;
   Part part{StoreView::load(std::move(sources), options), std::move(files), {}};
@@ -42,7 +42,7 @@ void GrowingRecords::add_part(std::vector<File> files) {
 void GrowingRecords::refresh() {
   listing_warnings_.clear();
   std::map<std::filesystem::path, File> now;
-  for (const std::filesystem::path& path : record_files(store_, arch_, kernel_, listing_warnings_))
+  for (const std::filesystem::path& path : record::record_files(store_, arch_, kernel_, listing_warnings_))
     now.emplace(path, file_at(path));
   for (Part& part : parts_)
     for (File& file : part.files) {
@@ -59,7 +59,8 @@ void GrowingRecords::refresh() {
   if (!fresh.empty()) add_part(std::move(fresh));
 }
 
-std::vector<GrowingRecords::Row> GrowingRecords::rows_of(const Bindings& problem, const DeviceInfo& device) const {
+std::vector<GrowingRecords::Row> GrowingRecords::rows_of(const Bindings& problem,
+                                                         const device::DeviceInfo& device) const {
   std::vector<Row> rows;
   for (const Part& part : parts_) {
     const auto add = [&](const StoredConfig* row) {
@@ -67,7 +68,7 @@ std::vector<GrowingRecords::Row> GrowingRecords::rows_of(const Bindings& problem
     };
     for (const StoredConfig* row : part.view.members(problem, device, {})) add(row);
     for (const StoredConfig* row : part.sanitized)
-      if (part.view.problem_of(*row) == problem && same_device(part.view.device_of(*row), device)) add(row);
+      if (part.view.problem_of(*row) == problem && record::same_device(part.view.device_of(*row), device)) add(row);
   }
   return rows;
 }
@@ -78,8 +79,8 @@ std::vector<std::string> GrowingRecords::warnings() const {
   return all;
 }
 
-RecordSet GrowingRecords::read(std::vector<Row> rows) const {
-  RecordSet set;
+record::RecordSet GrowingRecords::read(std::vector<Row> rows) const {
+  record::RecordSet set;
   set.warnings = warnings();
   const auto part_of = [&](const StoreView* view) {
     return std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return &part.view == view; }) -
@@ -102,4 +103,4 @@ RecordSet GrowingRecords::read(std::vector<Row> rows) const {
   return set;
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

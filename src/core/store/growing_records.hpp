@@ -10,7 +10,7 @@
 #include "core/record/record_log.hpp"
 #include "core/store/store_view.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 /// Scans each file once, and again only when it has changed. One thread at a time.
 class GrowingRecords {
@@ -27,7 +27,7 @@ class GrowingRecords {
     const StoredConfig* config = nullptr;
   };
   /// Those of this very problem on this kind of device, sanitized ones too, in no order.
-  std::vector<Row> rows_of(const Bindings& problem, const DeviceInfo& device) const;
+  std::vector<Row> rows_of(const Bindings& problem, const device::DeviceInfo& device) const;
   /// visit(Row) every row.
   template <class Visit>
   void each_row(const Visit& visit) const {
@@ -38,7 +38,7 @@ class GrowingRecords {
   }
   /// These rows' whole records, in the order of files and lines; and the warnings of the last refresh, with one for
   /// each record that cannot be read any more.
-  RecordSet read(std::vector<Row> rows) const;
+  record::RecordSet read(std::vector<Row> rows) const;
   /// Those of the last refresh.
   std::vector<std::string> warnings() const;
 
@@ -64,4 +64,4 @@ class GrowingRecords {
   std::vector<std::string> listing_warnings_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace xtune {
+namespace xtune::store {
 
 /// What is not there is not taken: then a step returns false.
 class JsonWalk {
@@ -132,4 +132,4 @@ bool visit_pairs(std::string_view list, const Visit& visit) {
   return walk.ended();
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -10,7 +10,7 @@
 #include "core/record/record_log.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -26,19 +26,19 @@ bool stat_of(const fs::path& path, std::uint64_t& bytes, std::int64_t& unix_time
 
 class Listing {
  public:
-  Listing(const fs::path& store, Owners owners) : store_(store), owners_(owners) {}
+  Listing(const fs::path& store, record::Owners owners) : store_(store), owners_(owners) {}
 
   StoreLayout run() {
     list_records();
     layout_.unreadable_records = layout_.unreadable.size();
-    for (const StoreEntry& folder : entries(store_ / "artifacts"))
+    for (const record::StoreEntry& folder : entries(store_ / "artifacts"))
       if (folder.folder && folder.name.size() == 2)
-        for (const StoreEntry& file : entries(folder.path)) add_file(file);
-    for (const StoreEntry& file : entries(store_ / "sources")) add_file(file);
-    for (const StoreEntry& job : entries(store_ / "studies")) {
+        for (const record::StoreEntry& file : entries(folder.path)) add_file(file);
+    for (const record::StoreEntry& file : entries(store_ / "sources")) add_file(file);
+    for (const record::StoreEntry& job : entries(store_ / "studies")) {
       StudyFolder study{job.path, 0, 0};
       std::uint64_t ignored = 0;
-      if (!job.folder || !is_path_component(job.name) || !link_on_the_way(store_, job.path).empty() ||
+      if (!job.folder || !record::is_path_component(job.name) || !record::link_on_the_way(store_, job.path).empty() ||
           !stat_of(job.path, ignored, study.unix_time_ms))
         continue;
       measure(job.path, study);
@@ -48,14 +48,16 @@ class Listing {
   }
 
  private:
-  std::vector<StoreEntry> entries(const fs::path& folder) { return store_entries(folder, layout_.unreadable, owners_); }
+  std::vector<record::StoreEntry> entries(const fs::path& folder) {
+    return record::store_entries(folder, layout_.unreadable, owners_);
+  }
 
   void list_records() {
-    for (const StoreEntry& arch : entries(store_ / "records")) {
-      if (!arch.folder || !is_path_component(arch.name)) continue;
-      for (const StoreEntry& kernel : entries(arch.path)) {
-        if (!kernel.folder || !is_path_component(kernel.name)) continue;
-        for (const StoreEntry& file : entries(kernel.path)) {
+    for (const record::StoreEntry& arch : entries(store_ / "records")) {
+      if (!arch.folder || !record::is_path_component(arch.name)) continue;
+      for (const record::StoreEntry& kernel : entries(arch.path)) {
+        if (!kernel.folder || !record::is_path_component(kernel.name)) continue;
+        for (const record::StoreEntry& file : entries(kernel.path)) {
           add_leftover(file);
           if (file.name.starts_with('.') || !file.name.ends_with(".jsonl")) continue;
           if (file.folder)
@@ -67,29 +69,29 @@ class Listing {
     }
   }
 
-  void add_leftover(const StoreEntry& file) {
+  void add_leftover(const record::StoreEntry& file) {
     Leftover leftover{file.path, 0, 0};
     if (!file.folder && file.name.starts_with('.') && file.name.ends_with(".tmp") &&
-        link_on_the_way(store_, file.path).empty() && stat_of(file.path, leftover.bytes, leftover.unix_time_ms))
+        record::link_on_the_way(store_, file.path).empty() && stat_of(file.path, leftover.bytes, leftover.unix_time_ms))
       layout_.leftovers.push_back(std::move(leftover));
   }
 
-  void add_file(const StoreEntry& file) {
+  void add_file(const record::StoreEntry& file) {
     add_leftover(file);
     const std::string key = file.name.substr(0, file.name.find('.'));
     std::uint64_t bytes = 0;
     std::int64_t unix_time_ms = 0;
-    if (file.folder || !is_artifact_key(key) || !stat_of(file.path, bytes, unix_time_ms)) return;
+    if (file.folder || !build::is_artifact_key(key) || !stat_of(file.path, bytes, unix_time_ms)) return;
     ArtifactFiles& artifact = layout_.artifacts[key];
     artifact.files.push_back(file.path);
     artifact.bytes += bytes;
     artifact.unix_time_ms = std::max(artifact.unix_time_ms, unix_time_ms);
     artifact.has_metadata = artifact.has_metadata || file.name == key + ".json";
-    if (artifact.link.empty()) artifact.link = link_on_the_way(store_, file.path);
+    if (artifact.link.empty()) artifact.link = record::link_on_the_way(store_, file.path);
   }
 
   void measure(const fs::path& folder, StudyFolder& study) {
-    for (const StoreEntry& entry : entries(folder)) {
+    for (const record::StoreEntry& entry : entries(folder)) {
       std::uint64_t bytes = 0;
       std::int64_t unix_time_ms = 0;
       if (!stat_of(entry.path, bytes, unix_time_ms) || fs::is_symlink(entry.path)) continue;
@@ -100,19 +102,19 @@ class Listing {
   }
 
   const fs::path store_;
-  const Owners owners_;
+  const record::Owners owners_;
   StoreLayout layout_;
 };
 
 }  // namespace
 
-StoreLayout layout_of(const fs::path& store, Owners owners) { return Listing(store, owners).run(); }
+StoreLayout layout_of(const fs::path& store, record::Owners owners) { return Listing(store, owners).run(); }
 
 void require_store(const fs::path& store) {
   std::error_code error;
   const fs::file_status status = fs::status(store, error);
   if (fs::is_directory(status)) return;
-  const std::string name = "the store " + printable(store.string()), hint = "; --store DIR names another";
+  const std::string name = "the store " + base::printable(store.string()), hint = "; --store DIR names another";
   if (fs::exists(status)) throw Error(ErrorKind::invalid_argument, name + " is no folder" + hint);
   if (status.type() != fs::file_type::not_found)
     throw Error(ErrorKind::io, name + " cannot be read: " + error.message() + hint);
@@ -123,7 +125,8 @@ void require_store(const fs::path& store) {
 }
 
 std::string title_of(const RecordFile& file) {
-  return name_of_component(file.arch).value_or(file.arch) + "/" + name_of_component(file.kernel).value_or(file.kernel);
+  return record::name_of_component(file.arch).value_or(file.arch) + "/" +
+         record::name_of_component(file.kernel).value_or(file.kernel);
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -9,7 +9,7 @@
 
 #include "core/record/store_entries.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 /// <store>/records/<arch>/<kernel>/<name>.jsonl. arch and kernel are path components, see path_component.
 struct RecordFile {
@@ -47,10 +47,10 @@ struct StoreLayout {
   std::map<std::string, ArtifactFiles> artifacts;  ///< by key
   std::vector<Leftover> leftovers;
   std::vector<StudyFolder> studies;
-  std::size_t unreadable_records = 0;  ///< the first so many of `unreadable` are of records
-  std::vector<Unreadable> unreadable;  ///< folders that cannot be listed, links that lead nowhere
+  std::size_t unreadable_records = 0;          ///< the first so many of `unreadable` are of records
+  std::vector<record::Unreadable> unreadable;  ///< folders that cannot be listed, links that lead nowhere
 };
-StoreLayout layout_of(const std::filesystem::path& store, Owners owners = Owners::trusted);
+StoreLayout layout_of(const std::filesystem::path& store, record::Owners owners = record::Owners::trusted);
 
 /// Throws Error(invalid_argument) where there is no such folder, Error(io) where that cannot be told.
 void require_store(const std::filesystem::path& store);
@@ -58,4 +58,4 @@ void require_store(const std::filesystem::path& store);
 /// "sm_90/gemm": the names that the components stand for, where these can be told.
 std::string title_of(const RecordFile& file);
 
-}  // namespace xtune
+}  // namespace xtune::store

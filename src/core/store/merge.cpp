@@ -18,7 +18,7 @@
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -41,11 +41,11 @@ class Merge {
     std::uint64_t read = 0, left = 0;
     for (const auto& [folder, lines] : fresh) read += lines.size();
     const StoreLayout layout = layout_of(store_);
-    for (const Unreadable& one : layout.unreadable) warn(one.text());
+    for (const record::Unreadable& one : layout.unreadable) warn(one.text());
     for (const RecordFile& file : layout.records) {
       const auto place = fresh.find({file.arch, file.kernel});
       if (place != fresh.end())
-        each_record("", read_file(file.path, longest_merged_file), false,
+        each_record("", base::read_file(file.path, longest_merged_file), false,
                     [&](const std::string& line) { place->second.erase(line); });
     }
     for (const auto& [folder, lines] : fresh) left += lines.size();
@@ -74,11 +74,12 @@ class Merge {
         take(std::string(line));
         continue;
       }
-      const RecordLine read = read_record_line(line);
-      if (read.kind == RecordLine::Kind::newer) return warn(name + ": left out: " + read.why);
-      if (read.kind == RecordLine::Kind::damaged) warn(fmt::format("{}:{}: left out: {}", name, number, read.why));
-      if (read.kind != RecordLine::Kind::record) continue;
-      if (const Record& record = *read.record; !record.artifact_sha256.empty())
+      const record::RecordLine read = record::read_record_line(line);
+      if (read.kind == record::RecordLine::Kind::newer) return warn(name + ": left out: " + read.why);
+      if (read.kind == record::RecordLine::Kind::damaged)
+        warn(fmt::format("{}:{}: left out: {}", name, number, read.why));
+      if (read.kind != record::RecordLine::Kind::record) continue;
+      if (const record::Record& record = *read.record; !record.artifact_sha256.empty())
         measured_[record.artifact_key].insert(record.artifact_sha256);
       take(std::string(line));
     }
@@ -86,36 +87,37 @@ class Merge {
 
   void write_records(const Folder& folder, const std::set<std::string>& lines) {
     if (lines.empty()) return;
-    const nlohmann::json header = {{"xtune_records", Record::schema}, {"xtune", version}, {"merged", true}};
-    std::string text = with_checksum(header.dump()) + "\n";
+    const nlohmann::json header = {{"xtune_records", record::Record::schema}, {"xtune", version}, {"merged", true}};
+    std::string text = record::with_checksum(header.dump()) + "\n";
     for (const std::string& line : lines) text.append(line).append("\n");
     const fs::path place = store_ / "records" / folder.first / folder.second,
-                   path = place / ("merged-" + sha256(text).substr(0, 32) + ".jsonl");
+                   path = place / ("merged-" + base::sha256(text).substr(0, 32) + ".jsonl");
     if (is_refused(place, lines.size())) return;
-    write_file_atomically(path, text);
+    base::write_file_atomically(path, text);
     report_.records += lines.size();
   }
 
   bool is_refused(const fs::path& place, std::uint64_t count) {
-    const fs::path link = link_on_the_way(store_, place);
+    const fs::path link = record::link_on_the_way(store_, place);
     if (link.empty()) return false;
     report_.refused += count;
-    add_once(report_.warnings, "left out: nothing is merged into places outside of the store: " + behind_a_link(link));
+    base::add_once(report_.warnings,
+                   "left out: nothing is merged into places outside of the store: " + record::behind_a_link(link));
     return true;
   }
 
   void take_artifact(const std::string& key) {
     try {
       const MergeSource::Packed packed = other_.artifact(key);
-      const Artifact artifact = checked_artifact(key, packed.metadata, packed.image);
+      const build::Artifact artifact = build::checked_artifact(key, packed.metadata, packed.image);
       if (const auto measured = measured_.find(key);
-          measured != measured_.end() && !measured->second.contains(sha256(artifact.image)))
+          measured != measured_.end() && !measured->second.contains(base::sha256(artifact.image)))
         throw Error(ErrorKind::io, "artifact " + key + ": its image is none that its records measured");
       if (const auto known = ours_.find(key)) {
-        const auto rank = [](const Artifact& one, const std::string& text) {
-          return std::pair(sha256(one.image), text);
+        const auto rank = [](const build::Artifact& one, const std::string& text) {
+          return std::pair(base::sha256(one.image), text);
         };
-        if (rank(*known, read_file(ours_.entry_path(key, "json"), longest_merged_file)) <=
+        if (rank(*known, base::read_file(ours_.entry_path(key, "json"), longest_merged_file)) <=
             rank(artifact, packed.metadata)) {
           ++report_.known_artifacts;
           return;
@@ -129,25 +131,25 @@ class Merge {
   }
 
   // As ArtifactCache::insert writes them: the metadata last, as they vouch for the rest.
-  void write_artifact(const Artifact& artifact, const MergeSource::Packed& packed) {
+  void write_artifact(const build::Artifact& artifact, const MergeSource::Packed& packed) {
     const fs::path image = ours_.image_path(artifact), source = ours_.source_path(artifact.key);
-    const std::string source_sha256 = artifact_source_sha256(artifact.key, packed.metadata);
+    const std::string source_sha256 = build::artifact_source_sha256(artifact.key, packed.metadata);
     for (const fs::path& file : {image, source, ours_.entry_path(artifact.key, "json")})
       if (is_refused(file, 1)) return;
-    const bool right = source_sha256.empty() || sha256(packed.source) == source_sha256;
+    const bool right = source_sha256.empty() || base::sha256(packed.source) == source_sha256;
     if (!right && !packed.source.empty())
       warn("left out: the source of artifact " + artifact.key + ": it is not the one that was stored");
     failed_to_write_ = true;
-    write_file_atomically(image, artifact.image);
-    if (right && !packed.source.empty()) write_file_atomically(source, packed.source);
-    write_file_atomically(ours_.entry_path(artifact.key, "json"), packed.metadata);
+    base::write_file_atomically(image, artifact.image);
+    if (right && !packed.source.empty()) base::write_file_atomically(source, packed.source);
+    base::write_file_atomically(ours_.entry_path(artifact.key, "json"), packed.metadata);
     failed_to_write_ = false;
     ++report_.artifacts;
   }
 
   const fs::path store_;
   MergeSource& other_;
-  const ArtifactCache ours_;
+  const build::ArtifactCache ours_;
   MergeReport report_;
   std::map<std::string, std::set<std::string>> measured_;  ///< artifact -> hashes of its image in their records
   bool failed_to_write_ = false;
@@ -159,8 +161,9 @@ MergeReport merge_store(const fs::path& store, const fs::path& other) {
   const std::unique_ptr<MergeSource> source = open_merge_source(other);
   std::error_code error;
   if (fs::equivalent(store, other, error))
-    throw Error(ErrorKind::invalid_argument, printable(other.string()) + ": a store cannot be merged into itself");
+    throw Error(ErrorKind::invalid_argument,
+                base::printable(other.string()) + ": a store cannot be merged into itself");
   return Merge(store, *source).run();
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::store {
 
 struct MergeReport {
   std::uint64_t records = 0, artifacts = 0;              ///< that came
@@ -28,4 +28,4 @@ struct MergeReport {
 /// `store` cannot be written.
 MergeReport merge_store(const std::filesystem::path& store, const std::filesystem::path& other);
 
-}  // namespace xtune
+}  // namespace xtune::store

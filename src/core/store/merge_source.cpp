@@ -12,7 +12,7 @@
 #include "core/store/layout.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -21,17 +21,19 @@ constexpr std::uint64_t longest_source_file = std::uint64_t{1} << 32;
 
 class StoreSource final : public MergeSource {
  public:
-  explicit StoreSource(const fs::path& store) : store_(store), cache_(store), layout_(layout_of(store, Owners::any)) {}
+  explicit StoreSource(const fs::path& store)
+      : store_(store), cache_(store), layout_(layout_of(store, record::Owners::any)) {}
 
   std::uint64_t each_file(const std::function<void(const Folder&, const std::string&, std::string)>& visit,
                           std::vector<std::string>& warnings) override {
     std::uint64_t unread = layout_.unreadable_records;
-    for (const Unreadable& one : layout_.unreadable) warnings.push_back("left out: " + one.text());
+    for (const record::Unreadable& one : layout_.unreadable) warnings.push_back("left out: " + one.text());
     for (const auto& [key, files] : layout_.artifacts) pass_over(files.link, warnings);
     for (const RecordFile& file : layout_.records) {
       try {
-        if (!pass_over(link_on_the_way(store_, file.path), warnings)) {
-          visit({file.arch, file.kernel}, printable(file.path.string()), read_file(file.path, longest_source_file));
+        if (!pass_over(record::link_on_the_way(store_, file.path), warnings)) {
+          visit({file.arch, file.kernel}, base::printable(file.path.string()),
+                base::read_file(file.path, longest_source_file));
           continue;
         }
       } catch (const Error& error) {
@@ -50,10 +52,10 @@ class StoreSource final : public MergeSource {
   }
 
   Packed artifact(const std::string& key) override {
-    Packed packed{read_file(cache_.entry_path(key, "json"), longest_source_file), "", ""};
-    packed.image = read_file(cache_.entry_path(key, artifact_format(key, packed.metadata)));
+    Packed packed{base::read_file(cache_.entry_path(key, "json"), longest_source_file), "", ""};
+    packed.image = base::read_file(cache_.entry_path(key, build::artifact_format(key, packed.metadata)));
     try {
-      packed.source = read_file(cache_.source_path(key));
+      packed.source = base::read_file(cache_.source_path(key));
     } catch (const Error&) {  // a store without sources works as well
     }
     return packed;
@@ -63,25 +65,26 @@ class StoreSource final : public MergeSource {
   // Whoever made the store chose where its links lead: to what is private to the one who merges, perhaps.
   static bool pass_over(const fs::path& link, std::vector<std::string>& warnings) {
     if (!link.empty())
-      add_once(warnings, "left out: " + printable(link.string()) +
-                             " is a link, which merge does not follow; a copy made by `cp -rL` has none");
+      base::add_once(warnings, "left out: " + base::printable(link.string()) +
+                                   " is a link, which merge does not follow; a copy made by `cp -rL` has none");
     return !link.empty();
   }
 
   const fs::path store_;
-  const ArtifactCache cache_;
+  const build::ArtifactCache cache_;
   const StoreLayout layout_;
 };
 
 class BundleSource final : public MergeSource {
  public:
-  explicit BundleSource(const fs::path& path) : bundle_(path), name_(printable(path.string())) {}
+  explicit BundleSource(const fs::path& path) : bundle_(path), name_(base::printable(path.string())) {}
 
   std::uint64_t each_file(const std::function<void(const Folder&, const std::string&, std::string)>& visit,
                           std::vector<std::string>&) override {
     for (const Bundle::Part& part : bundle_.parts())
-      visit({path_component(part.arch), path_component(part.kernel)},
-            name_ + " (" + printable(part.kernel, 80) + " on " + printable(part.arch, 80) + ")", bundle_.records(part));
+      visit({record::path_component(part.arch), record::path_component(part.kernel)},
+            name_ + " (" + base::printable(part.kernel, 80) + " on " + base::printable(part.arch, 80) + ")",
+            bundle_.records(part));
     return 0;
   }
 
@@ -100,8 +103,8 @@ class BundleSource final : public MergeSource {
 void require_unwritable(const fs::path& store) {
   struct stat info {};
   if (::stat(store.c_str(), &info) != 0) return;
-  if (const std::string why = why_writable(info); !why.empty())
-    throw Error(ErrorKind::io, printable(store.string()) + ": " + why +
+  if (const std::string why = base::why_writable(info); !why.empty())
+    throw Error(ErrorKind::io, base::printable(store.string()) + ": " + why +
                                    ", so anybody of them may have put code there; merge a copy that you trust");
 }
 
@@ -116,9 +119,9 @@ std::unique_ptr<MergeSource> open_merge_source(const fs::path& path) {
   if (!fs::exists(fs::symlink_status(path / "records", error)) &&
       !fs::exists(fs::symlink_status(path / "artifacts", error)))
     throw Error(ErrorKind::invalid_argument,
-                printable(path.string()) + " is not a store: it has neither records nor artifacts");
+                base::printable(path.string()) + " is not a store: it has neither records nor artifacts");
   require_unwritable(path);
   return std::make_unique<StoreSource>(path);
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace xtune {
+namespace xtune::store {
 
 /// Files of records and artifacts, foreign ones: whoever takes them checks them.
 class MergeSource {
@@ -35,4 +35,4 @@ class MergeSource {
 /// A file is a bundle, all else a store. Throws Error as Bundle and require_store do.
 std::unique_ptr<MergeSource> open_merge_source(const std::filesystem::path& path);
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -20,7 +20,7 @@
 #include "core/store/plain_values.hpp"
 #include "core/store/record_scan.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 /// What a row keeps of a failure.
 struct FailureFacts {
@@ -31,15 +31,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-FailureFacts failure_facts(const Record& record) {
-  return {is_stored_shortage(record), !record.message.empty(), is_sanitizer_report(record.message)};
+FailureFacts failure_facts(const record::Record& record) {
+  return {record::is_stored_shortage(record), !record.message.empty(), record::is_sanitizer_report(record.message)};
 }
 
 /// Whether the part "runtime" of a key, as JSON text, holds parameters of this configuration.
 bool has_runtime(std::string_view config, std::string_view part) {
   const std::optional<PlainBindings> plain = plain_bindings(config);
   const Json text = Json::parse(part, nullptr, false);
-  return plain && text.is_string() && runtime_matches(text.get<std::string>(), plain->values);
+  return plain && text.is_string() && record::runtime_matches(text.get<std::string>(), plain->values);
 }
 
 /// The key of a record of an earlier version as record_from_json makes it (add_driver_part); empty: it is as it stands.
@@ -47,9 +47,9 @@ std::string completed_key(const ScannedRecord& record, const std::string& driver
   if (driver.empty() || record.key_parts.empty() || record.key_parts.find("[\"driver\",") != std::string_view::npos)
     return {};
   try {
-    auto parts = Json::parse(record.key_parts).get<KeyParts>();
+    auto parts = Json::parse(record.key_parts).get<build::KeyParts>();
     std::string key(record.key);
-    add_driver_part(parts, key, driver);
+    record::add_driver_part(parts, key, driver);
     return key;
   } catch (const Json::exception&) {  // whole records tell what is wrong
     return {};
@@ -67,7 +67,7 @@ bool read_json_text(std::string_view json, std::string& text) {
 /// What a sound record says of its failure; nullopt: it cannot be told from a scan.
 std::optional<FailureFacts> failure_of(const ScannedRecord& from) {
   if (from.message.empty() || from.outcome == Outcome::ok) return FailureFacts();
-  Record record;
+  record::Record record;
   record.outcome = from.outcome, record.compile_s = from.compile_s;
   if (!read_json_text(from.message, record.message) || !read_json_text(from.stage, record.stage)) return std::nullopt;
   return failure_facts(record);
@@ -82,8 +82,8 @@ std::uint32_t samples_of(std::string_view list) {
 bool is_sound(const ScannedRecord& from) {
   try {
     if (!from.samples_ms.empty() && !is_number_list(from.samples_ms))
-      for (const Json& sample : Json::parse(from.samples_ms)) number_from_json(sample);
-    if (!from.usage.empty() && !is_integer_object(from.usage)) resource_usage_from_json(Json::parse(from.usage));
+      for (const Json& sample : Json::parse(from.samples_ms)) record::number_from_json(sample);
+    if (!from.usage.empty() && !is_integer_object(from.usage)) build::resource_usage_from_json(Json::parse(from.usage));
   } catch (const std::exception&) {  // Json's, or Error
     return false;
   }
@@ -139,8 +139,8 @@ bool PieceReader::find_problem(std::string_view json) {
     try {
       std::optional<PlainBindings> plain = plain_bindings(json);
       if (!plain) {
-        plain.emplace(PlainBindings{bindings_from_json(Json::parse(json)), ""});
-        plain->text = bindings_text(plain->values);
+        plain.emplace(PlainBindings{record::bindings_from_json(Json::parse(json)), ""});
+        plain->text = space::bindings_text(plain->values);
       }
       rows_.problems.push_back({std::move(plain->values), keep(plain->text)});
     } catch (const std::exception&) {  // Json's, or Error: the reader of whole records tells what is wrong
@@ -160,7 +160,7 @@ bool PieceReader::find_device(std::string_view json) {
   const std::uint32_t found = known.find(json, hash);
   if (found == known.next()) {
     try {
-      rows_.devices.push_back(device_info_from_json(Json::parse(json)));
+      rows_.devices.push_back(record::device_info_from_json(Json::parse(json)));
     } catch (const std::exception&) {
       return false;
     }
@@ -176,11 +176,11 @@ bool PieceReader::is_consistent(const ScannedRecord& record) {
   const bool timed = record.outcome == Outcome::ok || record.outcome == Outcome::pruned;
   if (timed && record.time_ms.count != 0 && !record.samples_ms.empty()) {
     samples_.clear();
-    if (!plain_numbers(record.samples_ms, samples_) || !follows_from(record.time_ms, samples_)) return false;
+    if (!plain_numbers(record.samples_ms, samples_) || !record::follows_from(record.time_ms, samples_)) return false;
   }
   if (record.key_parts.empty()) return true;
   // What is printed otherwise than it was hashed has another hash, and is left to the reader of whole records.
-  if (record.key.size() != 64 || sha256(record.key_parts) != record.key) return false;
+  if (record.key.size() != 64 || base::sha256(record.key_parts) != record.key) return false;
   const auto part = [&](std::vector<std::string>& known, std::uint32_t number, const auto& make) -> const std::string& {
     if (known.size() <= number) known.resize(number + 1);
     if (known[number].empty()) known[number] = Json(make()).dump();
@@ -198,9 +198,9 @@ bool PieceReader::is_consistent(const ScannedRecord& record) {
     else if (imported && name == "device")
       is(Json(rows_.devices[device_].name).dump());
     else if (name == "problem")
-      is(part(problem_parts_, problem_, [&] { return problem_part(rows_.problems[problem_].sizes); }));
+      is(part(problem_parts_, problem_, [&] { return resolve::problem_part(rows_.problems[problem_].sizes); }));
     else if (name == "device")
-      is(part(device_parts_, device_, [&] { return device_part(rows_.devices[device_]); }));
+      is(part(device_parts_, device_, [&] { return resolve::device_part(rows_.devices[device_]); }));
     else if (name == "driver")
       is(Json(rows_.devices[device_].driver).dump());
     else if (name == "runtime" && value != R"("[]")")
@@ -230,7 +230,7 @@ void PieceReader::add_row(const ScannedRecord& from, const FailureFacts& failure
   row.median_ms = from.time_ms.median;
   row.low_ms = from.time_ms.low;
   if (from.outcome == Outcome::pruned) row.low_ms = from.time_ms.min, row.samples = samples_of(from.samples_ms);
-  row.time_ms = from.time_ms.count == 0 ? HUGE_VAL : statistic(from.time_ms, options_.statistic);
+  row.time_ms = from.time_ms.count == 0 ? HUGE_VAL : measure::statistic(from.time_ms, options_.statistic);
   row.explained = failure.explained, row.sanitizer_report = failure.sanitizer_report;
   row.unix_time_ms = from.unix_time_ms;
   row.problem = problem_, row.device = device_;
@@ -254,18 +254,18 @@ bool PieceReader::plain_record(std::string_view line) {
 }
 
 bool PieceReader::unusual_line(std::string_view line, bool& header) {
-  const RecordLine read = read_record_line(line);
+  const record::RecordLine read = record::read_record_line(line);
   switch (read.kind) {
-    case RecordLine::Kind::newer:
+    case record::RecordLine::Kind::newer:
       rows_.warnings.emplace_back(0, read.why + "; not read");
       rows_.unread = rows_.ended = true;
       return false;
-    case RecordLine::Kind::header:
+    case record::RecordLine::Kind::header:
       return header = true;
-    case RecordLine::Kind::damaged:
+    case record::RecordLine::Kind::damaged:
       rows_.warnings.emplace_back(rows_.lines, "skipped: " + read.why);
       return true;
-    case RecordLine::Kind::record:
+    case record::RecordLine::Kind::record:
       add(*read.record, line);
       return true;
   }
@@ -273,10 +273,10 @@ bool PieceReader::unusual_line(std::string_view line, bool& header) {
 }
 
 // A sound record whose line is not plain.
-void PieceReader::add(const Record& record, std::string_view line) {
+void PieceReader::add(const record::Record& record, std::string_view line) {
   const FailureFacts failure = failure_facts(record);
   if (failure.shortage) return;
-  const Json json = to_json(record);
+  const Json json = record::to_json(record);
   const auto dumped = [&](const char* name) { return json.contains(name) ? json[name].dump() : std::string(); };
   const std::string problem = dumped("problem"), device = dumped("device"), config = dumped("config"),
                     samples = dumped("samples_ms"), usage = dumped("usage");
@@ -287,7 +287,7 @@ void PieceReader::add(const Record& record, std::string_view line) {
   plain.attempt = record.attempt, plain.finals = record.finals, plain.finals_by = record.finals_by;
   plain.outcome = record.outcome;
   plain.tainted = !record.tainted.empty(), plain.drift = record.drift;
-  plain.sanitized = is_sanitized(record);
+  plain.sanitized = record::is_sanitized(record);
   plain.time_ms = record.time_ms;
   plain.has_checksum = true;  // it was checked as a whole
   plain.unix_time_ms = record.unix_time_ms;
@@ -305,4 +305,4 @@ void PieceReader::add(const Record& record, std::string_view line) {
   rows_.rows.back().values = keep(config);
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

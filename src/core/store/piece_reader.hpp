@@ -10,9 +10,12 @@
 #include "core/store/row_reader.hpp"
 #include "core/store/text_table.hpp"
 
-namespace xtune {
-
+namespace xtune::record {
 struct Record;
+}  // namespace xtune::record
+
+namespace xtune::store {
+
 struct ScannedRecord;
 struct FailureFacts;
 
@@ -21,7 +24,7 @@ struct PieceRows {
   std::vector<StoredConfig> rows;
   TextTable problem_json, device_json;  ///< their texts lie in `texts`; numbers as in `problems` and `devices`
   std::vector<NamedProblem> problems;
-  std::vector<DeviceInfo> devices;
+  std::vector<device::DeviceInfo> devices;
   std::unique_ptr<TextArena> texts;
   std::uint64_t records = 0, sanitized = 0, lines = 0;
   std::int64_t newest_unix_ms = 0;
@@ -42,7 +45,7 @@ class PieceReader {
  private:
   bool plain_record(std::string_view line);
   bool unusual_line(std::string_view line, bool& header);
-  void add(const Record& record, std::string_view line);
+  void add(const record::Record& record, std::string_view line);
   bool resolve(const ScannedRecord& from);
   void add_row(const ScannedRecord& from, const FailureFacts& failure, std::string_view line);
   bool is_consistent(const ScannedRecord& record);
@@ -67,4 +70,4 @@ class PieceReader {
   std::uint64_t offset_ = 0;
 };
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -9,7 +9,7 @@
 #include "core/store/json_walk.hpp"
 #include "core/store/record_scan.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 // A JSON number without an exponent, short enough to be finite.
@@ -154,4 +154,4 @@ bool is_integer_object(std::string_view object) {
   });
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -8,7 +8,7 @@
 
 #include "core/space/value.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 /// The value of a JSON string with its quotes, number or boolean in plain form. nullopt: it takes a JSON reader, or it
 /// is damaged.
@@ -39,4 +39,4 @@ bool plain_numbers(std::string_view list, std::vector<double>& numbers);
 bool is_number_list(std::string_view list);
 bool is_integer_object(std::string_view object);
 
-}  // namespace xtune
+}  // namespace xtune::store

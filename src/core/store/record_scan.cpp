@@ -10,7 +10,7 @@
 #include "core/record/record_check.hpp"
 #include "core/store/json_walk.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 bool read_text(std::string_view value, std::string_view& text) {
@@ -29,7 +29,7 @@ bool read_boolean(std::string_view value, bool& flag) {
   return flag || value == "false";
 }
 
-bool read_times(std::string_view value, Summary& times) {
+bool read_times(std::string_view value, measure::Summary& times) {
   unsigned found = 0;
   const auto visit = [&](std::string_view name, std::string_view text, bool is_text) {
     const auto number = [&](double& member) { return ++found, scan_number(text, member); };
@@ -59,15 +59,20 @@ bool take_number(JsonWalk& walk, Number& number) {
 }
 
 // The times as RecordWriter writes them, in one pass. False: nothing is taken, and read_times tells.
-bool take_times(JsonWalk& walk, Summary& times) {
+bool take_times(JsonWalk& walk, measure::Summary& times) {
   struct Member {
     std::string_view before;
-    double Summary::*number;
+    double measure::Summary::*number;
   };
-  static constexpr Member members[] = {
-      {",\"high\":", &Summary::high}, {",\"low\":", &Summary::low},       {",\"max\":", &Summary::max},
-      {",\"mean\":", &Summary::mean}, {",\"median\":", &Summary::median}, {",\"min\":", &Summary::min},
-      {",\"noise\":", nullptr},       {",\"q1\":", &Summary::q1},         {",\"q3\":", &Summary::q3}};
+  static constexpr Member members[] = {{",\"high\":", &measure::Summary::high},
+                                       {",\"low\":", &measure::Summary::low},
+                                       {",\"max\":", &measure::Summary::max},
+                                       {",\"mean\":", &measure::Summary::mean},
+                                       {",\"median\":", &measure::Summary::median},
+                                       {",\"min\":", &measure::Summary::min},
+                                       {",\"noise\":", nullptr},
+                                       {",\"q1\":", &measure::Summary::q1},
+                                       {",\"q3\":", &measure::Summary::q3}};
   JsonWalk ahead = walk;
   std::uint32_t count = 0;
   if (!ahead.take("{\"count\":") || !take_number(ahead, count)) return false;
@@ -83,7 +88,7 @@ bool take_times(JsonWalk& walk, Summary& times) {
 }
 
 bool has_sound_times(const ScannedRecord& record) {
-  const Summary& time = record.time_ms;
+  const measure::Summary& time = record.time_ms;
   if (time.count == 0 || (record.outcome != Outcome::ok && record.outcome != Outcome::pruned)) return true;
   return std::min({time.min, time.q1, time.median, time.q3, time.mean, time.max, time.low, time.high}) > 0;
 }
@@ -164,7 +169,7 @@ bool read_member(std::string_view name, std::string_view value, ScannedRecord& r
     case 'u':
       if (name == "usage") return read_object(value, record.usage);
       return name != "unix_time_ms" ||
-             (required(time) && scan_number(value, record.unix_time_ms) && is_date(record.unix_time_ms));
+             (required(time) && scan_number(value, record.unix_time_ms) && record::is_date(record.unix_time_ms));
     case 'x':
       return name != "xtune_records";  // a header
     default:
@@ -172,16 +177,16 @@ bool read_member(std::string_view name, std::string_view value, ScannedRecord& r
   }
 }
 
-static_assert(Record::schema == 1, "read_member knows this version's text");
+static_assert(record::Record::schema == 1, "read_member knows this version's text");
 
 }  // namespace
 
 bool scan_record(std::string_view line, ScannedRecord& record, std::string_view known_device) {
   record = {};
   JsonWalk walk(line);
-  const Checksum checksum = checksum_of(line);
-  record.has_checksum = checksum == Checksum::right;
-  if (checksum == Checksum::wrong || !walk.take('{')) return false;
+  const record::Checksum checksum = record::checksum_of(line);
+  record.has_checksum = checksum == record::Checksum::right;
+  if (checksum == record::Checksum::wrong || !walk.take('{')) return false;
   unsigned found = 0;
   for (std::string_view name, value; !walk.take('}'); walk.take(',')) {
     if (!walk.take_string(name) || name.empty() || !is_plain(name) || !walk.take(':')) return false;
@@ -210,4 +215,4 @@ bool scan_number(std::string_view text, std::int64_t& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

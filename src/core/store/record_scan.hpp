@@ -7,7 +7,7 @@
 #include "core/measure/statistics.hpp"
 #include "xtune/outcome.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 /// Views into the line; objects and arrays as their JSON text.
 struct ScannedRecord {
@@ -18,7 +18,7 @@ struct ScannedRecord {
   Outcome outcome = Outcome::ok;
   bool tainted = false, drift = false, sanitized = false;
   bool has_checksum = false;  ///< and it is right
-  Summary time_ms;            ///< without noise; count = 0: there are no times
+  measure::Summary time_ms;   ///< without noise; count = 0: there are no times
   double compile_s = 0;
   std::int64_t unix_time_ms = 0;
 };
@@ -34,4 +34,4 @@ bool scan_record(std::string_view line, ScannedRecord& record, std::string_view 
 bool scan_number(std::string_view text, double& number);
 bool scan_number(std::string_view text, std::int64_t& number);
 
-}  // namespace xtune
+}  // namespace xtune::store

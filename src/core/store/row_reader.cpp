@@ -7,7 +7,7 @@
 #include "core/store/piece_reader.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 constexpr std::uint64_t piece_bytes = 4u << 20;
@@ -19,22 +19,22 @@ struct Piece {
   bool first = false;  ///< of its source
 };
 
-void read_piece(const RecordSource& source, const Piece& piece, const RowOptions& options, std::vector<char>& buffer,
-                PieceRows& rows) {
+void read_piece(const record::RecordSource& source, const Piece& piece, const RowOptions& options,
+                std::vector<char>& buffer, PieceRows& rows) {
   PieceReader reader(piece.source, piece.first, options, rows);
-  const LinesEnd ended =
-      each_line(source, piece.begin, piece.end, buffer,
-                [&](std::string_view line, std::uint64_t offset) { return reader.line(line, offset); });
-  if (const std::string text = text_of(ended); !text.empty()) rows.warnings.emplace_back(rows.lines + 1, text);
-  rows.unread = rows.unread || ended == LinesEnd::too_long;
+  const record::LinesEnd ended =
+      record::each_line(source, piece.begin, piece.end, buffer,
+                        [&](std::string_view line, std::uint64_t offset) { return reader.line(line, offset); });
+  if (const std::string text = record::text_of(ended); !text.empty()) rows.warnings.emplace_back(rows.lines + 1, text);
+  rows.unread = rows.unread || ended == record::LinesEnd::too_long;
 }
 
 // One warning for each source that cannot be read.
-std::vector<Piece> pieces_of(const std::vector<RecordSource>& sources, std::vector<std::string>& warnings) {
+std::vector<Piece> pieces_of(const std::vector<record::RecordSource>& sources, std::vector<std::string>& warnings) {
   std::vector<Piece> pieces;
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
     try {
-      const auto [begin, end] = range_of(sources[i]);
+      const auto [begin, end] = record::range_of(sources[i]);
       for (std::uint64_t at = begin; at < end; at += piece_bytes)
         pieces.push_back({i, at, std::min(at + piece_bytes, end), at == begin});
     } catch (const Error& error) {
@@ -62,8 +62,8 @@ std::vector<std::uint32_t> merge(TextTable& known, std::vector<Value>& all, cons
   return numbers;
 }
 
-RowSet joined(const std::vector<RecordSource>& sources, const std::vector<Piece>& pieces, std::vector<PieceRows>& parts,
-              unsigned threads) {
+RowSet joined(const std::vector<record::RecordSource>& sources, const std::vector<Piece>& pieces,
+              std::vector<PieceRows>& parts, unsigned threads) {
   struct Numbers {
     std::vector<std::uint32_t> problems, devices;
   };
@@ -77,7 +77,7 @@ RowSet joined(const std::vector<RecordSource>& sources, const std::vector<Piece>
   std::uint64_t lines = 0;
   bool ended = false;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const RecordSource& source = sources[pieces[i].source];
+    const record::RecordSource& source = sources[pieces[i].source];
     if (pieces[i].first) lines = 0, ended = false;
     if (ended) continue;
     PieceRows& part = parts[i];
@@ -95,7 +95,7 @@ RowSet joined(const std::vector<RecordSource>& sources, const std::vector<Piece>
     whole.pieces.push_back(std::move(part.rows));
     whole.texts.push_back(std::move(part.texts));
   }
-  for_each_index(whole.pieces.size(), threads, [&](std::size_t i) {
+  base::for_each_index(whole.pieces.size(), threads, [&](std::size_t i) {
     for (StoredConfig& row : whole.pieces[i]) {
       row.problem = numbers[i].problems[row.problem];
       row.device = numbers[i].devices[row.device];
@@ -106,11 +106,11 @@ RowSet joined(const std::vector<RecordSource>& sources, const std::vector<Piece>
 
 }  // namespace
 
-RowSet read_rows(const std::vector<RecordSource>& sources, const RowOptions& options) {
+RowSet read_rows(const std::vector<record::RecordSource>& sources, const RowOptions& options) {
   std::vector<std::string> warnings;
   const std::vector<Piece> pieces = pieces_of(sources, warnings);
   std::vector<PieceRows> parts(pieces.size());
-  for_each_index(pieces.size(), options.threads, [&](std::size_t i) {
+  base::for_each_index(pieces.size(), options.threads, [&](std::size_t i) {
     thread_local std::vector<char> buffer;
     try {
       read_piece(sources[pieces[i].source], pieces[i], options, buffer, parts[i]);
@@ -128,4 +128,4 @@ RowSet read_rows(const std::vector<RecordSource>& sources, const RowOptions& opt
   return whole;
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

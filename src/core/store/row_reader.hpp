@@ -14,7 +14,7 @@
 #include "core/space/value.hpp"
 #include "core/store/stored_config.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 /// A problem's sizes with their bindings_text, which lies in the RowSet.
 struct NamedProblem {
@@ -33,9 +33,9 @@ struct RowOptions {
 struct RowSet {
   /// By piece: in the order of the sources, then of lines.
   std::vector<std::vector<StoredConfig>> pieces;
-  std::vector<NamedProblem> problems;  ///< nearly always each once
-  std::vector<DeviceInfo> devices;     ///< likewise
-  std::uint64_t records = 0;           ///< all that were read
+  std::vector<NamedProblem> problems;       ///< nearly always each once
+  std::vector<device::DeviceInfo> devices;  ///< likewise
+  std::uint64_t records = 0;                ///< all that were read
   std::uint64_t sanitized = 0;
   std::int64_t newest_unix_ms = 0;    ///< of all that were read; 0: of none
   std::uint64_t unreadable = 0;       ///< sources of which nothing could be read
@@ -46,6 +46,6 @@ struct RowSet {
 
 /// Reads the same records as read_records does; but in lines without a checksum, damage in what it passes over stays
 /// unnoticed.
-RowSet read_rows(const std::vector<RecordSource>& sources, const RowOptions& options = {});
+RowSet read_rows(const std::vector<record::RecordSource>& sources, const RowOptions& options = {});
 
-}  // namespace xtune
+}  // namespace xtune::store

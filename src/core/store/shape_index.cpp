@@ -13,13 +13,13 @@
 #include "base/parallel.hpp"
 #include "base/random.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 // Distances that differ by less are taken for equal; whoever asks decides between them by the exact formula.
 constexpr double rounding = 1e-9;
 
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) { return mix64(hash ^ value) + 0x9e3779b97f4a7c15; }
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) { return base::mix64(hash ^ value) + 0x9e3779b97f4a7c15; }
 
 std::uint64_t mixed(std::uint64_t hash, std::string_view text) {
   return mixed(hash, std::hash<std::string_view>()(text));
@@ -110,7 +110,7 @@ struct ShapeIndex::Build {
     std::vector<Range> rest;
     std::vector<Key> keys;
     cut({1, 0, count}, count < worth_a_thread ? SIZE_MAX : 8, rest, keys);
-    for_each_index(rest.size(), threads, [&](std::size_t i) {
+    base::for_each_index(rest.size(), threads, [&](std::size_t i) {
       std::vector<Range> nothing;
       std::vector<Key> own;
       cut(rest[i], SIZE_MAX, nothing, own);
@@ -131,7 +131,7 @@ ShapeIndex::ShapeIndex(const std::vector<const Bindings*>& problems, unsigned th
   std::vector<Asked> asked(problems.size());
   std::vector<std::vector<double>> logs((problems.size() + at_once - 1) / at_once);  // of so many problems each
   std::vector<std::uint32_t> dimensions(problems.size());
-  for_each_index(logs.size(), threads, [&](std::size_t part) {
+  base::for_each_index(logs.size(), threads, [&](std::size_t part) {
     for (std::size_t i = part * at_once; i < std::min(problems.size(), (part + 1) * at_once); ++i) {
       const std::size_t before = logs[part].size();
       asked[i] = ask(*problems[i]);
@@ -227,4 +227,4 @@ const std::vector<std::uint32_t>& ShapeIndex::nearest(const Asked& asked, const 
   return places;
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

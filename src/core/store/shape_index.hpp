@@ -7,7 +7,7 @@
 
 #include "core/space/value.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 /// Knows problems by their place in a list. Immutable once made; any number of threads may ask it at once.
 class ShapeIndex {
@@ -73,4 +73,4 @@ class ShapeIndex {
   std::unordered_map<std::uint64_t, Kind> kinds_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -22,7 +22,7 @@
 #include "core/store/shape_index.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 using Group = StoreView::Group;
@@ -48,7 +48,7 @@ struct Realm {
 
 struct StoreView::State {
   RowSet set;
-  std::vector<RecordSource> sources;
+  std::vector<record::RecordSource> sources;
   Options options;
   std::unique_ptr<const ConfigGroups> groups;
   std::vector<Realm> realms;
@@ -67,7 +67,7 @@ struct StoreView::State {
   void tally();
 
   void index();
-  const Realm* realm_of(const DeviceInfo& device) const;
+  const Realm* realm_of(const device::DeviceInfo& device) const;
 
   struct Place {
     std::uint32_t group = 0;
@@ -77,19 +77,19 @@ struct StoreView::State {
     bool operator<(const Place& other) const { return rank() < other.rank(); }
   };
   template <class Take>
-  void consider(const Realm& realm, std::uint32_t problem, const Bindings& asked, const DeviceInfo& device,
+  void consider(const Realm& realm, std::uint32_t problem, const Bindings& asked, const device::DeviceInfo& device,
                 bool in_bucket, const Take& take) const;
-  std::optional<Place> first(const Realm& realm, const Bindings& asked, const DeviceInfo& device) const;
-  std::vector<Place> all(const Realm& realm, const Bindings& asked, const DeviceInfo& device) const;
+  std::optional<Place> first(const Realm& realm, const Bindings& asked, const device::DeviceInfo& device) const;
+  std::vector<Place> all(const Realm& realm, const Bindings& asked, const device::DeviceInfo& device) const;
   bool answer(const Place& place, const Rules& rules, Found& found) const;
-  ConfigOrder allowed(std::span<const StoredConfig* const> members, const LookupRules& rules,
-                      LookupGroup::Order& order) const;
+  ConfigOrder allowed(std::span<const StoredConfig* const> members, const record::LookupRules& rules,
+                      record::LookupGroup::Order& order) const;
 };
 
 void StoreView::State::index() {
   for (std::uint32_t i = 0; i < groups->all().size(); ++i) {
     const Group& group = groups->all()[i];
-    const DeviceInfo& device = set.devices[group.device];
+    const device::DeviceInfo& device = set.devices[group.device];
     Realm* realm = const_cast<Realm*>(realm_of(device));
     if (!realm) realm = &realms.emplace_back(Realm{device.backend, device.arch, {}, {}, {}, {}, {}, {}});
     const NamedProblem& problem = set.problems[group.problem];
@@ -114,7 +114,7 @@ void StoreView::State::index() {
 void StoreView::State::find_suspects() {
   for (const auto& piece : set.pieces)
     for (const StoredConfig& row : piece)
-      if (failed_when_run(row.outcome, "")) suspects[config_text(row)];
+      if (record::failed_when_run(row.outcome, "")) suspects[config_text(row)];
   if (suspects.empty()) return;
   for (const auto& piece : set.pieces)
     for (const StoredConfig& row : piece)
@@ -134,7 +134,7 @@ void StoreView::State::tally() {
     }
 }
 
-const Realm* StoreView::State::realm_of(const DeviceInfo& device) const {
+const Realm* StoreView::State::realm_of(const device::DeviceInfo& device) const {
   for (const Realm& realm : realms)
     if (realm.backend == device.backend && realm.arch == device.arch) return &realm;
   return nullptr;
@@ -142,16 +142,16 @@ const Realm* StoreView::State::realm_of(const DeviceInfo& device) const {
 
 template <class Take>
 void StoreView::State::consider(const Realm& realm, std::uint32_t problem, const Bindings& asked,
-                                const DeviceInfo& device, bool in_bucket, const Take& take) const {
-  const std::optional<double> distance = shape_distance(*realm.problems[problem], asked);
+                                const device::DeviceInfo& device, bool in_bucket, const Take& take) const {
+  const std::optional<double> distance = record::shape_distance(*realm.problems[problem], asked);
   if (!distance) return;
   for (const std::uint32_t group : realm.groups_of(problem))
-    take(Place{group, *distance, same_device(set.devices[groups->all()[group].device], device), in_bucket});
+    take(Place{group, *distance, record::same_device(set.devices[groups->all()[group].device], device), in_bucket});
 }
 
 // The best place, found through the indices; none where nothing is of this kind of problem.
 std::optional<StoreView::State::Place> StoreView::State::first(const Realm& realm, const Bindings& asked,
-                                                               const DeviceInfo& device) const {
+                                                               const device::DeviceInfo& device) const {
   std::optional<Place> best;
   const auto take = [&](const Place& place) {
     if (!best || place < *best) best = place;
@@ -175,7 +175,7 @@ std::optional<StoreView::State::Place> StoreView::State::first(const Realm& real
 }
 
 std::vector<StoreView::State::Place> StoreView::State::all(const Realm& realm, const Bindings& asked,
-                                                           const DeviceInfo& device) const {
+                                                           const device::DeviceInfo& device) const {
   std::vector<Place> places;
   std::vector<bool> in_bucket(realm.problems.size());
   if (options.bucket)
@@ -203,19 +203,19 @@ bool StoreView::State::answer(const Place& place, const Rules& rules, Found& fou
     const StoredConfig& config = *(*order)[i];
     if (i > 0 && order != &allowed && rules.allowed && !rules.allowed(config)) continue;
     if (!found.config || !rules.fit_at_best || rules.fit_at_best(config) < found.fit) {
-      const KeyFit fit = rules.fit ? rules.fit(config) : KeyFit::holds;
+      const record::KeyFit fit = rules.fit ? rules.fit(config) : record::KeyFit::holds;
       if (!found.config || fit < found.fit) found.config = &config, found.fit = fit;
-      if (fit == KeyFit::holds) break;
+      if (fit == record::KeyFit::holds) break;
     }
     ++found.passed_over;
   }
   if (!found.config) return false;
-  if (found.fit != KeyFit::holds) found.passed_over = 0;
+  if (found.fit != record::KeyFit::holds) found.passed_over = 0;
   found.distance = place.distance;
   found.exact_device = place.exact_device;
-  found.match = place.distance != 0  ? place.in_bucket ? Match::bucket : Match::nearest
-                : place.exact_device ? Match::exact
-                                     : Match::nearest;
+  found.match = place.distance != 0  ? place.in_bucket ? record::Match::bucket : record::Match::nearest
+                : place.exact_device ? record::Match::exact
+                                     : record::Match::nearest;
   return true;
 }
 
@@ -224,10 +224,11 @@ StoreView::StoreView(StoreView&&) noexcept = default;
 StoreView& StoreView::operator=(StoreView&&) noexcept = default;
 StoreView::~StoreView() = default;
 
-StoreView StoreView::load(std::vector<RecordSource> sources, const Options& options) {
+StoreView StoreView::load(std::vector<record::RecordSource> sources, const Options& options) {
   auto state = std::make_unique<State>();
   if (const std::string& name = options.statistic; name != "median" && name != "min" && name != "mean")
-    throw Error(ErrorKind::invalid_argument, "the statistic '" + printable(name, 40) + "': it is median, min or mean");
+    throw Error(ErrorKind::invalid_argument,
+                "the statistic '" + base::printable(name, 40) + "': it is median, min or mean");
   state->options = options;
   state->set = read_rows(sources, {options.statistic, options.all, options.threads});
   state->sources = std::move(sources);
@@ -239,9 +240,9 @@ StoreView StoreView::load(std::vector<RecordSource> sources, const Options& opti
 StoreView StoreView::load(const std::filesystem::path& store, const std::string& arch, const std::string& kernel,
                           const Options& options) {
   std::vector<std::string> warnings;
-  std::vector<RecordSource> sources;
-  for (const std::filesystem::path& file : record_files(store, arch, kernel, warnings))
-    sources.push_back({file, 0, UINT64_MAX, printable(file.string())});
+  std::vector<record::RecordSource> sources;
+  for (const std::filesystem::path& file : record::record_files(store, arch, kernel, warnings))
+    sources.push_back({file, 0, UINT64_MAX, base::printable(file.string())});
   StoreView view = load(std::move(sources), options);
   std::vector<std::string>& all = view.state_->set.warnings;
   all.insert(all.begin(), warnings.begin(), warnings.end());
@@ -267,15 +268,17 @@ const ConfigOrder& StoreView::suspect(std::string_view config) const {
 const Bindings& StoreView::problem_of(const StoredConfig& config) const {
   return state_->set.problems[config.problem].sizes;
 }
-const DeviceInfo& StoreView::device_of(const StoredConfig& config) const { return state_->set.devices[config.device]; }
+const device::DeviceInfo& StoreView::device_of(const StoredConfig& config) const {
+  return state_->set.devices[config.device];
+}
 Bindings StoreView::config_of(const StoredConfig& config) const { return config_bindings(config); }
 
-StoreView::Found StoreView::find(const Bindings& problem, const DeviceInfo& device) const {
+StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceInfo& device) const {
   static const Rules none;
   return find(problem, device, none);
 }
 
-StoreView::Found StoreView::find(const Bindings& problem, const DeviceInfo& device, const Rules& rules) const {
+StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceInfo& device, const Rules& rules) const {
   Found found;
   const Realm* const realm = state_->realm_of(device);
   if (!realm) return found;
@@ -287,8 +290,8 @@ StoreView::Found StoreView::find(const Bindings& problem, const DeviceInfo& devi
 }
 
 // Takes out what may not answer, in several threads, as there may be millions.
-ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> members, const LookupRules& rules,
-                                      LookupGroup::Order& order) const {
+ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> members, const record::LookupRules& rules,
+                                      record::LookupGroup::Order& order) const {
   constexpr std::size_t block = 4096;
   if (!rules.obstacle) return {members.begin(), members.end()};
   struct Part {
@@ -296,8 +299,8 @@ ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> membe
     std::map<std::string, std::size_t> left_out;
   };
   std::vector<Part> parts((members.size() + block - 1) / block);
-  for_each_index(parts.size(), options.threads, [&](std::size_t i) {
-    Record record;
+  base::for_each_index(parts.size(), options.threads, [&](std::size_t i) {
+    record::Record record;
     for (const StoredConfig* row : members.subspan(i * block, std::min(block, members.size() - i * block))) {
       record.config = config_bindings(*row);
       const std::string obstacle = rules.obstacle(record);
@@ -315,15 +318,16 @@ ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> membe
   return all;
 }
 
-LookupResult StoreView::look_up(const Bindings& problem, const DeviceInfo& device, const LookupRules& rules) const {
+record::LookupResult StoreView::look_up(const Bindings& problem, const device::DeviceInfo& device,
+                                        const record::LookupRules& rules) const {
   const RowSet& set = state_->set;
-  LookupCounts counts;
+  record::LookupCounts counts;
   counts.records = set.records;
   std::vector<std::optional<double>> distances;
-  for (const NamedProblem& each : set.problems) distances.push_back(shape_distance(each.sizes, problem));
+  for (const NamedProblem& each : set.problems) distances.push_back(record::shape_distance(each.sizes, problem));
   std::call_once(state_->tallied, [this] { state_->tally(); });
   for (const State::Tally& each : state_->tallies) {
-    const DeviceInfo& own = set.devices[each.device];
+    const device::DeviceInfo& own = set.devices[each.device];
     if (own.arch != device.arch) {
       counts.other_arch += each.rows;
     } else if (own.backend != device.backend) {
@@ -333,45 +337,46 @@ LookupResult StoreView::look_up(const Bindings& problem, const DeviceInfo& devic
       if (!distances[each.problem]) counts.other_problem += each.rows - each.sanitized;
     }
   }
-  std::vector<LookupGroup> groups;
-  std::optional<Record> read;
+  std::vector<record::LookupGroup> groups;
+  std::optional<record::Record> read;
   for (const Group& group : this->groups()) {
-    const DeviceInfo& own = set.devices[group.device];
+    const device::DeviceInfo& own = set.devices[group.device];
     if (own.arch != device.arch || own.backend != device.backend || !distances[group.problem]) continue;
     const auto rank = [&, this] {
-      LookupGroup::Order order;
+      record::LookupGroup::Order order;
       const ConfigOrder left = state_->allowed(members(group), rules, order);
       const auto best = std::make_shared<const ConfigOrder>(rank_configs(left, state_->options.statistic));
       order.left = left.size(), order.ranked = best->size();
-      order.record = [&read, best, this](std::size_t i) -> const Record& {
+      order.record = [&read, best, this](std::size_t i) -> const record::Record& {
         return read.emplace(record_of(*(*best)[i]));
       };
-      order.device = [best, this](std::size_t i) -> const DeviceInfo& { return device_of(*(*best)[i]); };
-      order.any_failure = [best, this, failures = std::make_shared<Failures<ConfigAccess, const StoredConfig*>>(left)](
+      order.device = [best, this](std::size_t i) -> const device::DeviceInfo& { return device_of(*(*best)[i]); };
+      order.any_failure = [best, this,
+                           failures = std::make_shared<record::Failures<ConfigAccess, const StoredConfig*>>(left)](
                               std::size_t i, const auto& visit) {
         return failures->any(config_text(*(*best)[i]), [&](const StoredConfig* row) { return visit(record_of(*row)); });
       };
       return order;
     };
-    groups.push_back(
-        {&set.problems[group.problem].sizes, &own, *distances[group.problem], same_device(own, device), false, rank});
+    groups.push_back({&set.problems[group.problem].sizes, &own, *distances[group.problem],
+                      record::same_device(own, device), false, rank});
   }
-  return xtune::look_up(std::move(groups), counts, problem, device, state_->options.statistic, rules);
+  return xtune::record::look_up(std::move(groups), counts, problem, device, state_->options.statistic, rules);
 }
 
 std::span<const StoredConfig* const> StoreView::members(const Group& group) const {
   return state_->groups->members_of(static_cast<std::size_t>(&group - groups().data()));
 }
 
-ConfigOrder StoreView::members(const Bindings& problem, const DeviceInfo& device,
-                               const std::function<std::string(const Record&)>& obstacle) const {
-  LookupRules rules;
+ConfigOrder StoreView::members(const Bindings& problem, const device::DeviceInfo& device,
+                               const std::function<std::string(const record::Record&)>& obstacle) const {
+  record::LookupRules rules;
   rules.obstacle = obstacle;
-  LookupGroup::Order ignored;
+  record::LookupGroup::Order ignored;
   ConfigOrder own;
   for (const Group& group : groups()) {
     if (state_->set.problems[group.problem].sizes != problem) continue;
-    if (!same_device(state_->set.devices[group.device], device)) continue;
+    if (!record::same_device(state_->set.devices[group.device], device)) continue;
     const ConfigOrder left = state_->allowed(members(group), rules, ignored);
     own.insert(own.end(), left.begin(), left.end());
   }
@@ -381,30 +386,30 @@ ConfigOrder StoreView::members(const Bindings& problem, const DeviceInfo& device
 const std::vector<NamedProblem>& StoreView::problems() const noexcept { return state_->set.problems; }
 const std::vector<std::vector<StoredConfig>>& StoreView::rows() const noexcept { return state_->set.pieces; }
 
-std::string StoreView::explain(const Found& found, const Bindings& problem, const DeviceInfo& device) const {
+std::string StoreView::explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device) const {
   if (!found.config)
-    return fmt::format("none: no stored configuration may answer for {} on {} ({}, {})", bindings_text(problem),
+    return fmt::format("none: no stored configuration may answer for {} on {} ({}, {})", space::bindings_text(problem),
                        device.name, device.arch, device.backend);
-  std::string text = fmt::format("{}: {}, {}", to_string(found.match), config_text(*found.config),
-                                 human_time_ms(found.config->time_ms));
+  std::string text = fmt::format("{}: {}, {}", record::to_string(found.match), config_text(*found.config),
+                                 base::human_time_ms(found.config->time_ms));
   if (problem_of(*found.config) != problem)
-    text +=
-        fmt::format(", measured for {} (distance {:.3g})", bindings_text(problem_of(*found.config)), found.distance);
+    text += fmt::format(", measured for {} (distance {:.3g})", space::bindings_text(problem_of(*found.config)),
+                        found.distance);
   if (!found.exact_device) text += ", measured on " + device_of(*found.config).name;
-  if (found.fit == KeyFit::stale) text += ", stale: " + driver_change(device_of(*found.config), device);
-  if (found.fit == KeyFit::differs) text += ", of an earlier state of the spec";
+  if (found.fit == record::KeyFit::stale) text += ", stale: " + record::driver_change(device_of(*found.config), device);
+  if (found.fit == record::KeyFit::differs) text += ", of an earlier state of the spec";
   if (found.passed_over) text += fmt::format(", {} faster ones of an earlier state passed over", found.passed_over);
   if (found.config->tainted) text += ", tainted";
   return text;
 }
 
-Record StoreView::record_of(const StoredConfig& config) const {
-  const RecordSource& source = state_->sources[config.file];
-  const std::string line = read_file_part(source.path, config.offset, config.bytes);
-  RecordLine read = read_record_line(line);
-  if (read.kind != RecordLine::Kind::record || KeyDigest(read.record->key) != config.key)
+record::Record StoreView::record_of(const StoredConfig& config) const {
+  const record::RecordSource& source = state_->sources[config.file];
+  const std::string line = base::read_file_part(source.path, config.offset, config.bytes);
+  record::RecordLine read = record::read_record_line(line);
+  if (read.kind != record::RecordLine::Kind::record || KeyDigest(read.record->key) != config.key)
     throw Error(ErrorKind::io, fmt::format("{}: it has changed since it was read; load it again", source.name));
   return std::move(*read.record);
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -14,7 +14,7 @@
 #include "core/store/config_groups.hpp"
 #include "core/store/row_reader.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 struct StoreViewOptions {
   std::string statistic = "median";  ///< what ranks: "median", "min", "mean"
@@ -34,7 +34,7 @@ class StoreView {
   static StoreView load(const std::filesystem::path& store, const std::string& arch, const std::string& kernel,
                         const Options& options = {});
   /// The same of record lines wherever they lie.
-  static StoreView load(std::vector<RecordSource> sources, const Options& options = {});
+  static StoreView load(std::vector<record::RecordSource> sources, const Options& options = {});
   StoreView(StoreView&&) noexcept;
   StoreView& operator=(StoreView&&) noexcept;
   ~StoreView();
@@ -51,35 +51,36 @@ class StoreView {
   struct Rules {
     std::function<bool(const StoredConfig&)> allowed;
     /// How its key fits what the spec makes of it: those that fit better go before faster ones.
-    std::function<KeyFit(const StoredConfig&)> fit;
+    std::function<record::KeyFit(const StoredConfig&)> fit;
     /// What `fit` can be at best, where that costs less to find out; empty: it may always hold.
-    std::function<KeyFit(const StoredConfig&)> fit_at_best;
+    std::function<record::KeyFit(const StoredConfig&)> fit_at_best;
   };
   struct Found {
-    Match match = Match::none;
+    record::Match match = record::Match::none;
     const StoredConfig* config = nullptr;
-    double distance = 0;          ///< shape_distance to the problem it was measured for
-    bool exact_device = false;    ///< measured on this kind of device, not merely on its architecture
-    KeyFit fit = KeyFit::holds;   ///< as the rule says; holds without one
-    std::size_t passed_over = 0;  ///< faster ones whose key does not hold
+    double distance = 0;                         ///< shape_distance to the problem it was measured for
+    bool exact_device = false;                   ///< measured on this kind of device, not merely on its architecture
+    record::KeyFit fit = record::KeyFit::holds;  ///< as the rule says; holds without one
+    std::size_t passed_over = 0;                 ///< faster ones whose key does not hold
   };
   /// Answers as look_up does: exact > the nearest of the problem's bucket > nearest by shape, on the device's backend
   /// and architecture alone. Without rules an exact problem is found in constant time, the nearest in about the
   /// logarithm of how many problems there are; but the first answer that is measured for some problem costs what
   /// ranking that problem's configurations costs. Where a rule turns the first away, all that it allows are ranked
   /// anew.
-  Found find(const Bindings& problem, const DeviceInfo& device) const;
-  Found find(const Bindings& problem, const DeviceInfo& device, const Rules& rules) const;
+  Found find(const Bindings& problem, const device::DeviceInfo& device) const;
+  Found find(const Bindings& problem, const device::DeviceInfo& device, const Rules& rules) const;
   /// One sentence of what was chosen and why, for people.
-  std::string explain(const Found& found, const Bindings& problem, const DeviceInfo& device) const;
+  std::string explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device) const;
 
   /// What look_up answers of all these records, with its reasons; needs Options::all. The criterion is the options'
   /// statistic. obstacle gets a record of which nothing but the configuration is set.
-  LookupResult look_up(const Bindings& problem, const DeviceInfo& device, const LookupRules& rules) const;
+  record::LookupResult look_up(const Bindings& problem, const device::DeviceInfo& device,
+                               const record::LookupRules& rules) const;
   /// The rows of this very problem on this kind of device, without those that have an obstacle (as in LookupRules), in
   /// the order of files and lines.
-  ConfigOrder members(const Bindings& problem, const DeviceInfo& device,
-                      const std::function<std::string(const Record&)>& obstacle) const;
+  ConfigOrder members(const Bindings& problem, const device::DeviceInfo& device,
+                      const std::function<std::string(const record::Record&)>& obstacle) const;
   /// Of all records, nearly always each once.
   const std::vector<NamedProblem>& problems() const noexcept;
   /// visit(const StoredConfig&) each row, in the order of files and lines.
@@ -96,10 +97,10 @@ class StoreView {
   const ConfigOrder& suspect(std::string_view config) const;
 
   const Bindings& problem_of(const StoredConfig& config) const;
-  const DeviceInfo& device_of(const StoredConfig& config) const;
+  const device::DeviceInfo& device_of(const StoredConfig& config) const;
   Bindings config_of(const StoredConfig& config) const;
   /// The whole record, from its file. Throws Error(io) where that has gone or changed.
-  Record record_of(const StoredConfig& config) const;
+  record::Record record_of(const StoredConfig& config) const;
 
   std::uint64_t records() const noexcept;        ///< all that were read, also those that never answer
   std::int64_t newest_unix_ms() const noexcept;  ///< of the same
@@ -115,4 +116,4 @@ class StoreView {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -9,7 +9,7 @@
 #include "core/store/json_walk.hpp"
 #include "core/store/plain_values.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 /// By character; 255: it is no digit.
@@ -47,7 +47,7 @@ KeyDigest::KeyDigest(std::string_view key) {
     }
     return bad < 16;
   };
-  if (key.size() != hash_length || !decode(key)) decode(sha256(key));
+  if (key.size() != hash_length || !decode(key)) decode(base::sha256(key));
 }
 
 std::string KeyDigest::hex() const {
@@ -58,7 +58,7 @@ std::string KeyDigest::hex() const {
 }
 
 std::string config_text(const StoredConfig& config) {
-  if (!config.names) return bindings_text(config_bindings(config));
+  if (!config.names) return space::bindings_text(config_bindings(config));
   std::string text;
   each_value(config, [&](std::string_view name, std::string_view value) {
     if (!text.empty()) text += ' ';
@@ -69,7 +69,7 @@ std::string config_text(const StoredConfig& config) {
 }
 
 Bindings config_bindings(const StoredConfig& config) {
-  if (!config.names) return bindings_from_json(nlohmann::json::parse(config.values));
+  if (!config.names) return record::bindings_from_json(nlohmann::json::parse(config.values));
   Bindings bindings;
   each_value(config, [&](std::string_view name, std::string_view value) {
     bindings.emplace_hint(bindings.end(), name, *plain_value(value));
@@ -77,4 +77,4 @@ Bindings config_bindings(const StoredConfig& config) {
   return bindings;
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

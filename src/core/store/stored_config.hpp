@@ -12,7 +12,7 @@
 #include "core/record/ranking.hpp"
 #include "core/space/value.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 /// 128 bits of a key, in the order of the keys: the first half of a SHA-256, or a hash of another text. Empty: of no
 /// key.
@@ -21,7 +21,7 @@ class KeyDigest {
   KeyDigest() = default;
   explicit KeyDigest(std::string_view key);
   /// Of the SHA-256 that a key is.
-  explicit KeyDigest(const Sha256& hash) { std::memcpy(&bytes_, &hash, 16); }
+  explicit KeyDigest(const base::Sha256& hash) { std::memcpy(&bytes_, &hash, 16); }
   bool empty() const noexcept { return *this == KeyDigest(); }
   std::string hex() const;
   /// Lie in this object.
@@ -71,4 +71,4 @@ struct StoredConfig {
 std::string config_text(const StoredConfig& config);
 Bindings config_bindings(const StoredConfig& config);
 
-}  // namespace xtune
+}  // namespace xtune::store

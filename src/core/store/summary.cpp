@@ -10,7 +10,7 @@
 #include "core/store/layout.hpp"
 #include "core/store/store_view.hpp"
 
-namespace xtune {
+namespace xtune::store {
 
 bool StoreSummary::nothing_read() const {
   return unreadable > 0 && artifacts == 0 &&
@@ -21,17 +21,17 @@ StoreSummary summary_of(const std::filesystem::path& store) {
   require_store(store);
   const StoreLayout layout = layout_of(store);
   StoreSummary summary;
-  for (const Unreadable& one : layout.unreadable) summary.warnings.push_back(one.text());
+  for (const record::Unreadable& one : layout.unreadable) summary.warnings.push_back(one.text());
   summary.unreadable = layout.unreadable.size();
-  std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> parts;
+  std::map<std::pair<std::string, std::string>, std::vector<record::RecordSource>> parts;
   for (const RecordFile& file : layout.records)
-    parts[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, printable(file.path.string())});
+    parts[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, base::printable(file.path.string())});
   for (const auto& [name, sources] : parts) {
     StorePart part;
-    part.arch = name_of_component(name.first).value_or(name.first);
-    part.kernel = name_of_component(name.second).value_or(name.second);
+    part.arch = record::name_of_component(name.first).value_or(name.first);
+    part.kernel = record::name_of_component(name.second).value_or(name.second);
     part.files = sources.size();
-    for (const RecordSource& source : sources) {
+    for (const record::RecordSource& source : sources) {
       std::error_code error;
       const std::uint64_t bytes = std::filesystem::file_size(source.path, error);
       part.bytes += error ? 0 : bytes;
@@ -55,4 +55,4 @@ StoreSummary summary_of(const std::filesystem::path& store) {
   return summary;
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::store {
 
 /// Of one kernel on one architecture.
 struct StorePart {
@@ -28,4 +28,4 @@ struct StoreSummary {
 /// Throws what require_store does.
 StoreSummary summary_of(const std::filesystem::path& store);
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace xtune {
+namespace xtune::store {
 
 /// The texts lie elsewhere and outlive it.
 class TextTable {
@@ -65,4 +65,4 @@ class TextTable {
   std::vector<std::uint32_t> slots_;  ///< a power of two of them
 };
 
-}  // namespace xtune
+}  // namespace xtune::store

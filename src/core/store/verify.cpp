@@ -26,7 +26,7 @@
 #include "core/store/layout.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -37,9 +37,9 @@ constexpr std::uint64_t longest_verified_file = std::uint64_t{1} << 32;
 constexpr std::int64_t silent_ms = 3'600'000;
 
 // A line with a checksum is not held against its own members when it is read; here it is, as its writer may have erred.
-std::string own_damage(const Record& record) {
-  const std::string wrong = summary_damage(record);
-  return wrong.empty() ? key_damage(record) : wrong;
+std::string own_damage(const record::Record& record) {
+  const std::string wrong = record::summary_damage(record);
+  return wrong.empty() ? record::key_damage(record) : wrong;
 }
 
 struct Lines {
@@ -56,7 +56,7 @@ struct Lines {
 
 Lines read_lines(std::string_view text, std::int64_t now_ms) {
   Lines lines;
-  FutureRecords future(now_ms);
+  record::FutureRecords future(now_ms);
   for (std::uint64_t number = 1; !text.empty(); ++number) {
     const std::size_t newline = text.find('\n');
     const std::string_view line = text.substr(0, newline);
@@ -71,27 +71,27 @@ Lines read_lines(std::string_view text, std::int64_t now_ms) {
       damaged("the last line is torn (its writer was stopped)");
       break;
     }
-    const RecordLine read = read_record_line(line);
-    if (read.kind == RecordLine::Kind::newer) {
+    const record::RecordLine read = record::read_record_line(line);
+    if (read.kind == record::RecordLine::Kind::newer) {
       lines.newer = read.why;
       return lines;
     }
-    if (read.kind == RecordLine::Kind::damaged) {
+    if (read.kind == record::RecordLine::Kind::damaged) {
       damaged(read.why);
       continue;
     }
-    if (read.kind == RecordLine::Kind::record) {
+    if (read.kind == record::RecordLine::Kind::record) {
       if (const std::string wrong = own_damage(*read.record); !wrong.empty()) {
         damaged(wrong);
         continue;
       }
       future.look_at(*read.record);
-      lines.shortages += is_stored_shortage(*read.record);
+      lines.shortages += record::is_stored_shortage(*read.record);
       if (!read.record->artifact_sha256.empty())
         lines.measured.emplace_back(read.record->artifact_key, read.record->artifact_sha256);
     }
-    if (read.kind == RecordLine::Kind::header && number == 1) lines.header = Json::parse(line);
-    lines.records += read.kind == RecordLine::Kind::record;
+    if (read.kind == record::RecordLine::Kind::header && number == 1) lines.header = Json::parse(line);
+    lines.records += read.kind == record::RecordLine::Kind::record;
     lines.sound += whole;
   }
   lines.future = future.text();
@@ -102,8 +102,8 @@ Lines read_lines(std::string_view text, std::int64_t now_ms) {
 // container of this machine's name it may be any process, or none. nullopt: not known.
 std::optional<bool> writer_runs(const Json& header) {
   try {
-    if (header.is_object() && !pid_scope().empty() && header.at("pid_scope") == pid_scope())
-      return !process_is_gone(header.at("pid").get<pid_t>());
+    if (header.is_object() && !base::pid_scope().empty() && header.at("pid_scope") == base::pid_scope())
+      return !base::process_is_gone(header.at("pid").get<pid_t>());
   } catch (const Json::exception&) {  // an earlier version's, which does not say where it ran
   }
   return std::nullopt;
@@ -133,8 +133,8 @@ class Verification {
 
   VerifyReport run() {
     StoreLayout layout = layout_of(store_);
-    for (const Unreadable& one : layout.unreadable)
-      report_.damage.push_back({printable(one.path.string()), "cannot be read: " + one.why, false, false});
+    for (const record::Unreadable& one : layout.unreadable)
+      report_.damage.push_back({base::printable(one.path.string()), "cannot be read: " + one.why, false, false});
     for (const RecordFile& file : layout.records) check_records(file);
     for (const auto& [key, files] : layout.artifacts) check_artifact(key, files);
     return std::move(report_);
@@ -143,10 +143,10 @@ class Verification {
  private:
   void check_records(const RecordFile& file) {
     ++report_.record_files;
-    const std::string name = printable(file.path.string());
+    const std::string name = base::printable(file.path.string());
     std::string text;
     try {
-      text = read_file(file.path, longest_verified_file);
+      text = base::read_file(file.path, longest_verified_file);
     } catch (const Error& error) {
       // Removed since it was listed, as `xtune store gc` does: that is no damage.
       if (!is_gone(file.path)) report_.damage.push_back({name, error.what(), false, false});
@@ -191,8 +191,8 @@ class Verification {
   template <class Change>
   bool repair(const fs::path& path, const Change& change) {
     if (!repair_) return false;
-    if (const fs::path link = link_on_the_way(store_, path); !link.empty()) {
-      add_once(report_.not_repaired, behind_a_link(link));
+    if (const fs::path link = record::link_on_the_way(store_, path); !link.empty()) {
+      base::add_once(report_.not_repaired, record::behind_a_link(link));
       return false;
     }
     try {
@@ -201,7 +201,8 @@ class Verification {
     } catch (const Error& error) {
       report_.not_repaired.emplace_back(error.what());
     } catch (const fs::filesystem_error& error) {
-      report_.not_repaired.push_back("cannot move " + printable(path.string()) + " aside: " + error.code().message());
+      report_.not_repaired.push_back("cannot move " + base::printable(path.string()) +
+                                     " aside: " + error.code().message());
     }
     return false;
   }
@@ -211,13 +212,13 @@ class Verification {
     fs::path aside = path;
     aside += ".damaged";
     std::string before;
-    if (fs::exists(aside)) before = read_file(aside, longest_verified_file);
+    if (fs::exists(aside)) before = base::read_file(aside, longest_verified_file);
     if (!before.ends_with(lines.damaged)) before += lines.damaged;
-    write_file_atomically(aside, before);
+    base::write_file_atomically(aside, before);
     std::ifstream held(path, std::ios::binary);
     if (fs::file_size(path) != size || may_be_written(path, lines.header, time_of(aside)))
-      throw Error(ErrorKind::io, printable(path.string()) + " grew while it was repaired; try again later");
-    write_file_atomically(path, lines.sound);
+      throw Error(ErrorKind::io, base::printable(path.string()) + " grew while it was repaired; try again later");
+    base::write_file_atomically(path, lines.sound);
     take_over(held, size, path);
   }
 
@@ -229,7 +230,8 @@ class Verification {
     if (rest.empty()) return;
     std::ofstream file(path, std::ios::binary | std::ios::app);
     if (!file.write(rest.data(), static_cast<std::streamsize>(rest.size())).flush())
-      throw Error(ErrorKind::io, "cannot append to " + printable(path.string()) + " what its run has just written");
+      throw Error(ErrorKind::io,
+                  "cannot append to " + base::printable(path.string()) + " what its run has just written");
   }
 
   void check_artifact(const std::string& key, const ArtifactFiles& files) {
@@ -253,15 +255,15 @@ class Verification {
         if (repaired && (file.extension() == ".json") == metadata && !aside(file) && file.extension() != ".cu")
           repaired =
               repair(files.link.empty() ? file : files.link, [&] { fs::rename(file, file.string() + ".damaged"); });
-    report_.damage.push_back({printable(cache_.entry_path(key, "json").string()), wrong, repaired});
+    report_.damage.push_back({base::printable(cache_.entry_path(key, "json").string()), wrong, repaired});
   }
 
   // What is wrong with an artifact, by its metadata and by the records that measured it; empty: nothing.
   std::string image_damage(const std::string& key) const {
     try {
-      const Artifact artifact = cache_.read(key);
+      const build::Artifact artifact = cache_.read(key);
       const auto measured = measured_.find(key);
-      if (measured == measured_.end() || measured->second.contains(sha256(artifact.image))) return {};
+      if (measured == measured_.end() || measured->second.contains(base::sha256(artifact.image))) return {};
       return "artifact " + key + ": its image is none that its records measured";
     } catch (const Error& error) {
       return error.what();
@@ -273,18 +275,18 @@ class Verification {
 
   void check_source(const std::string& key) {
     const fs::path path = cache_.source_path(key);
-    const std::string where = printable(path.string());
+    const std::string where = base::printable(path.string());
     std::string wrong;
     try {
       const std::string expected =
-          artifact_source_sha256(key, read_file(cache_.entry_path(key, "json"), longest_verified_file));
+          build::artifact_source_sha256(key, base::read_file(cache_.entry_path(key, "json"), longest_verified_file));
       if (std::error_code ignored; fs::status(path, ignored).type() == fs::file_type::not_found) {
         if (!expected.empty()) report_.notes.push_back(where + " is missing; its artifact is sound");
         return;
       }
-      const std::string text = read_file(path, longest_verified_file);
+      const std::string text = base::read_file(path, longest_verified_file);
       // Artifacts of earlier versions do not say; but each source opens with its artifact's key.
-      if (expected.empty() ? !text.starts_with("// artifact: '" + key + "'\n") : sha256(text) != expected)
+      if (expected.empty() ? !text.starts_with("// artifact: '" + key + "'\n") : base::sha256(text) != expected)
         wrong = "it is not the source that was compiled to its artifact";
     } catch (const Error& error) {
       wrong = error.what();
@@ -295,9 +297,9 @@ class Verification {
   }
 
   const fs::path store_;
-  const ArtifactCache cache_{store_};
+  const build::ArtifactCache cache_{store_};
   const bool repair_;
-  const std::int64_t now_ms_ = system_clock().unix_time_ms();
+  const std::int64_t now_ms_ = base::system_clock().unix_time_ms();
   std::map<std::string, std::set<std::string>> measured_;  ///< artifact -> hashes of its image in sound records
   VerifyReport report_;
 };
@@ -313,4 +315,4 @@ VerifyReport verify_store(const fs::path& store, bool repair) {
   return Verification(store, repair).run();
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune {
+namespace xtune::store {
 
 /// Something in a store that is not as it was written.
 struct StoreDamage {
@@ -33,4 +33,4 @@ struct VerifyReport {
 /// which repair leaves. Throws what require_store does.
 VerifyReport verify_store(const std::filesystem::path& store, bool repair);
 
-}  // namespace xtune
+}  // namespace xtune::store

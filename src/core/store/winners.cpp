@@ -14,22 +14,25 @@
 #include "core/store/layout.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::store {
 namespace {
 
 bool wanted(const std::vector<std::string>& names, const std::string& component) {
-  return names.empty() || std::any_of(names.begin(), names.end(),
-                                      [&](const std::string& name) { return path_component(name) == component; });
+  return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+           return record::path_component(name) == component;
+         });
 }
 
 void require_all(const std::vector<std::string>& names, const std::set<std::string>& found, const char* what,
                  const std::filesystem::path& store) {
   for (const std::string& name : names)
-    if (!found.contains(path_component(name))) {
+    if (!found.contains(record::path_component(name))) {
       std::vector<std::string> known;
-      for (const std::string& component : found) known.push_back(name_of_component(component).value_or(component));
-      throw Error(ErrorKind::invalid_argument, "the store " + printable(store.string()) + " has no records of the " +
-                                                   what + " '" + printable(name, 80) + "'" + did_you_mean(name, known) +
+      for (const std::string& component : found)
+        known.push_back(record::name_of_component(component).value_or(component));
+      throw Error(ErrorKind::invalid_argument, "the store " + base::printable(store.string()) +
+                                                   " has no records of the " + what + " '" + base::printable(name, 80) +
+                                                   "'" + base::did_you_mean(name, known) +
                                                    "; `xtune store ls` lists what it has");
     }
 }
@@ -37,9 +40,9 @@ void require_all(const std::vector<std::string>& names, const std::set<std::stri
 void require_problem(const WinnerFilter& filter, const std::set<std::string>& sizes, bool found) {
   for (const auto& [name, value] : filter.problem)
     if (!sizes.contains(name))
-      throw Error(ErrorKind::invalid_argument, "-D " + printable(name, 80) + "=" + printable(value, 80) +
+      throw Error(ErrorKind::invalid_argument, "-D " + base::printable(name, 80) + "=" + base::printable(value, 80) +
                                                    ": no stored problem has such a size" +
-                                                   did_you_mean(name, {sizes.begin(), sizes.end()}));
+                                                   base::did_you_mean(name, {sizes.begin(), sizes.end()}));
   if (!filter.problem.empty() && !found)
     throw Error(
         ErrorKind::nothing_valid,
@@ -51,7 +54,7 @@ bool is_newer(const StoredConfig* a, const StoredConfig* b) {
 }
 
 /// What results were compared with.
-std::vector<std::string> judged_by(const Record& record) {
+std::vector<std::string> judged_by(const record::Record& record) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : record.key_parts)
     if (name == "reference" || name == "tolerance") parts.push_back(name + value);
@@ -75,7 +78,7 @@ const StoredConfig* best_of(const StoreView& view, const StoreView::Group& group
   for (const StoredConfig* config : view.order(group)) {
     const StoredConfig* const own = newest_of_config[config_text(*config)];
     if (own && own->outcome != Outcome::ok) continue;
-    if (!same_driver(view.device_of(*config), view.device_of(*newest))) continue;
+    if (!record::same_driver(view.device_of(*config), view.device_of(*newest))) continue;
     if (judged_by(view.record_of(*config)) == judge) return config;
   }
   return nullptr;
@@ -94,20 +97,20 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
                                std::vector<std::string>& warnings) {
   require_store(store);
   const StoreLayout layout = layout_of(store);
-  for (const Unreadable& one : layout.unreadable) warnings.push_back(one.text());
+  for (const record::Unreadable& one : layout.unreadable) warnings.push_back(one.text());
   std::uint64_t unreadable = layout.unreadable_records;
   const auto require_something = [&] {
     if (unreadable > 0)
-      throw Error(ErrorKind::io, "nothing of the store " + printable(store.string()) +
+      throw Error(ErrorKind::io, "nothing of the store " + base::printable(store.string()) +
                                      " that is asked for could be read: " + warnings.front());
   };
   std::set<std::string> archs, kernels;
-  std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> parts;
+  std::map<std::pair<std::string, std::string>, std::vector<record::RecordSource>> parts;
   for (const RecordFile& file : layout.records) {
     archs.insert(file.arch);
     kernels.insert(file.kernel);
     if (wanted(filter.archs, file.arch) && wanted(filter.kernels, file.kernel))
-      parts[{file.kernel, file.arch}].push_back({file.path, 0, UINT64_MAX, printable(file.path.string())});
+      parts[{file.kernel, file.arch}].push_back({file.path, 0, UINT64_MAX, base::printable(file.path.string())});
   }
   if (parts.empty()) require_something();
   require_all(filter.archs, archs, "architecture", store);
@@ -127,19 +130,20 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
       const StoredConfig& best = *found;
       for (const auto& [name, value] : view.problem_of(best)) sizes.insert(name);
       if (!filter.takes(view.problem_of(best))) continue;
-      Record record = view.record_of(best);
-      std::string line = read_file_part(sources[best.file].path, best.offset, best.bytes);
+      record::Record record = view.record_of(best);
+      std::string line = base::read_file_part(sources[best.file].path, best.offset, best.bytes);
       winners.push_back({record.device.arch, record.kernel, std::move(record), std::move(line)});
     }
   }
   if (records == 0) require_something();
   require_problem(filter, sizes, !winners.empty());
   const auto rank = [](const Winner& winner) {
-    return std::tuple(winner.kernel, winner.arch, bindings_text(winner.record.problem), winner.record.device.name,
-                      winner.record.device.compute_units, winner.record.device.backend, winner.line);
+    return std::tuple(winner.kernel, winner.arch, space::bindings_text(winner.record.problem),
+                      winner.record.device.name, winner.record.device.compute_units, winner.record.device.backend,
+                      winner.line);
   };
   std::sort(winners.begin(), winners.end(), [&](const Winner& a, const Winner& b) { return rank(a) < rank(b); });
   return winners;
 }
 
-}  // namespace xtune
+}  // namespace xtune::store

@@ -27,13 +27,13 @@
 #include "core/target/program.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::target {
 namespace {
 
 constexpr std::uint64_t probe_timeout_ms = 120'000;
 
 void add_file_state(std::string& text, const std::string& path) {
-  if (const std::string state = file_state(path); !state.empty()) text += path + " " + state + "\n";
+  if (const std::string state = build::file_state(path); !state.empty()) text += path + " " + state + "\n";
 }
 
 std::vector<std::string> listed_folders(const char* variable) {
@@ -80,8 +80,8 @@ void add_library_states(std::string& text) {
 
 /// Everything that, when it changes, may change what a probe finds.
 std::string machine_state(const std::string& backend) {
-  std::string text =
-      backend + "\n" + read_if_there("/proc/sys/kernel/random/boot_id") + read_if_there("/proc/driver/nvidia/version");
+  std::string text = backend + "\n" + base::read_if_there("/proc/sys/kernel/random/boot_id") +
+                     base::read_if_there("/proc/driver/nvidia/version");
   for (const char* name :
        {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "CUDA_HOME",
         "CUDA_PATH", "ROCM_PATH", "HIP_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "XTUNE_HOST_CXX",
@@ -89,7 +89,7 @@ std::string machine_state(const std::string& backend) {
     if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
   add_file_state(text, worker_program().string());
   add_file_state(text, "/etc/ld.so.cache");
-  if (const char* compiler = std::getenv("XTUNE_HOST_CXX")) add_file_state(text, find_program(compiler));
+  if (const char* compiler = std::getenv("XTUNE_HOST_CXX")) add_file_state(text, base::find_program(compiler));
   for (const char* compiler : {"g++", "clang++"})
     for (const std::string& folder : listed_folders("PATH")) add_file_state(text, folder + "/" + compiler);
   add_library_states(text);
@@ -102,13 +102,13 @@ std::string machine_state(const std::string& backend) {
   }
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) text += fmt::format("cpus {}\n", CPU_COUNT(&set));
-  text += fmt::format("quota {}\n", cpu_quota_milli());
+  text += fmt::format("quota {}\n", base::cpu_quota_milli());
   return text;
 }
 
 std::optional<std::filesystem::path> memory_path(const std::string& backend) {
-  return place_in_default_store(std::filesystem::path("inventory") /
-                                (backend + "-" + sha256(machine_state(backend)).substr(0, 16) + ".json"));
+  return base::place_in_default_store(std::filesystem::path("inventory") /
+                                      (backend + "-" + base::sha256(machine_state(backend)).substr(0, 16) + ".json"));
 }
 
 BackendState failed_probe(const std::string& name, const std::string& reason) {
@@ -120,26 +120,27 @@ BackendState failed_probe(const std::string& name, const std::string& reason) {
 }
 
 BackendState ask(const std::string& name) {
-  CommandOptions options;
+  base::CommandOptions options;
   options.timeout_ms = probe_timeout_ms;
-  const CommandResult result = run_command({worker_program().string(), "worker", "probe", "--backend", name}, options);
+  const base::CommandResult result =
+      base::run_command({worker_program().string(), "worker", "probe", "--backend", name}, options);
   if (!result.ok())
-    return failed_probe(name,
-                        (result.timed_out ? "no answer within 120 s" : describe_exit(result.exit_code, result.signal)) +
-                            (result.stderr_text.empty() ? "" : ": " + printable(result.stderr_text, 500)));
+    return failed_probe(
+        name, (result.timed_out ? "no answer within 120 s" : base::describe_exit(result.exit_code, result.signal)) +
+                  (result.stderr_text.empty() ? "" : ": " + base::printable(result.stderr_text, 500)));
   try {
     // A driver may print lines of its own first: the answer is the last line.
     std::string_view text = result.stdout_text;
     text = text.substr(0, text.find_last_not_of('\n') + 1);
     return backend_state_from_json(nlohmann::json::parse(text.substr(text.rfind('\n') + 1)));
   } catch (const nlohmann::json::exception& error) {
-    return failed_probe(name, "its answer cannot be read: " + json_error_text(error));
+    return failed_probe(name, "its answer cannot be read: " + base::json_error_text(error));
   }
 }
 
 // A path may have bytes that are not UTF-8, which JSON refuses: numbers stand for them.
 nlohmann::json bytes_to_json(const std::string& text) {
-  if (printable(text, text.size() + 1) == text) return text;
+  if (base::printable(text, text.size() + 1) == text) return text;
   return std::vector<unsigned char>(text.begin(), text.end());
 }
 
@@ -149,17 +150,17 @@ std::string bytes_from_json(const nlohmann::json& json) {
   return {bytes.begin(), bytes.end()};
 }
 
-nlohmann::json parts_to_json(const ToolFiles& parts) {
+nlohmann::json parts_to_json(const build::ToolFiles& parts) {
   nlohmann::json json = nlohmann::json::object();
-  for (const KeyedFile& file : parts.files.files)
+  for (const build::KeyedFile& file : parts.files.files)
     json["files"].push_back({bytes_to_json(file.path), file.state, file.sha256, file.recent});
   for (const std::string& path : parts.files.absent) json["absent"].push_back(bytes_to_json(path));
   if (parts.may_start_others) json["may_start_others"] = true;
   return json;
 }
 
-ToolFiles parts_from_json(const nlohmann::json& json) {
-  ToolFiles parts;
+build::ToolFiles parts_from_json(const nlohmann::json& json) {
+  build::ToolFiles parts;
   for (const nlohmann::json& file : json.value("files", nlohmann::json::array()))
     parts.files.files.push_back({bytes_from_json(file.at(0)), file.at(1), file.at(2), file.at(3)});
   for (const nlohmann::json& path : json.value("absent", nlohmann::json::array()))
@@ -172,15 +173,15 @@ ToolFiles parts_from_json(const nlohmann::json& json) {
 
 nlohmann::json to_json(const BackendState& state) {
   nlohmann::json devices = nlohmann::json::array();
-  for (const DeviceInfo& device : state.devices) devices.push_back(to_json(device));
+  for (const device::DeviceInfo& device : state.devices) devices.push_back(record::to_json(device));
   nlohmann::json json;
   json["name"] = state.name;
   json["devices"] = devices;
-  json["device_reason"] = printable(state.device_reason);
+  json["device_reason"] = base::printable(state.device_reason);
   if (state.device_failed) json["device_failed"] = true;
   if (state.toolchain_failed) json["toolchain_failed"] = true;
-  json["toolchain"] = printable(state.toolchain);
-  json["toolchain_reason"] = printable(state.toolchain_reason);
+  json["toolchain"] = base::printable(state.toolchain);
+  json["toolchain_reason"] = base::printable(state.toolchain_reason);
   json["default_arch"] = state.default_arch;
   if (const nlohmann::json parts = parts_to_json(state.toolchain_parts); !parts.empty()) json["parts"] = parts;
   return json;
@@ -189,7 +190,8 @@ nlohmann::json to_json(const BackendState& state) {
 BackendState backend_state_from_json(const nlohmann::json& json) {
   BackendState state;
   state.name = json.at("name");
-  for (const nlohmann::json& device : json.at("devices")) state.devices.push_back(device_info_from_json(device));
+  for (const nlohmann::json& device : json.at("devices"))
+    state.devices.push_back(record::device_info_from_json(device));
   state.device_reason = json.at("device_reason");
   state.device_failed = json.value("device_failed", false);
   state.toolchain_failed = json.value("toolchain_failed", false);
@@ -202,21 +204,21 @@ BackendState backend_state_from_json(const nlohmann::json& json) {
 
 BackendState find_backend(const std::string& name, bool fresh) {
   // Which Kokkos there is changes with files that only CMake knows how to find; the backend remembers what CMake said.
-  if (const BackendFacts* const facts = find_backend_facts(name);
-      cache_disabled() || (facts && facts->source == SourceKind::kokkos))
+  if (const device::BackendFacts* const facts = device::find_backend_facts(name);
+      base::cache_disabled() || (facts && facts->source == device::SourceKind::kokkos))
     return ask(name);
   const auto memory = memory_path(name);
   std::error_code ignored;
   if (!fresh && memory && std::filesystem::exists(*memory, ignored)) try {
-      BackendState known = backend_state_from_json(nlohmann::json::parse(read_trusted_file(*memory, 1 << 20)));
-      if (!known.toolchain_parts.may_start_others && are_untouched(known.toolchain_parts.files)) return known;
+      BackendState known = backend_state_from_json(nlohmann::json::parse(base::read_trusted_file(*memory, 1 << 20)));
+      if (!known.toolchain_parts.may_start_others && build::are_untouched(known.toolchain_parts.files)) return known;
     } catch (const std::exception&) {
       // Damaged or of another version: ask again and write it anew.
     }
   BackendState state = ask(name);
   // A call that failed may succeed the next time. Nor must an unwritable cache stop anybody.
   if (memory && !state.device_failed && !state.toolchain_failed && !state.toolchain_parts.may_start_others) try {
-      write_file_atomically(*memory, to_json(state).dump());
+      base::write_file_atomically(*memory, to_json(state).dump());
     } catch (const Error&) {
     }
   return state;
@@ -230,4 +232,4 @@ void forget_backend(const std::string& name) noexcept {
   }
 }
 
-}  // namespace xtune
+}  // namespace xtune::target

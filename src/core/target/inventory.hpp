@@ -8,18 +8,18 @@
 #include "core/build/tool_files.hpp"
 #include "core/device/device_info.hpp"
 
-namespace xtune {
+namespace xtune::target {
 
 struct BackendState {
   std::string name;
-  std::vector<DeviceInfo> devices;
-  std::string device_reason;      ///< why there is no device
-  bool device_failed = false;     ///< what device_reason says may be gone the next time: a call failed
-  std::string toolchain;          ///< fingerprint; empty: no compiler
-  std::string toolchain_reason;   ///< why there is no compiler
-  bool toolchain_failed = false;  ///< likewise
-  std::string default_arch;       ///< the toolchain's
-  ToolFiles toolchain_parts;      ///< what the fingerprint covers
+  std::vector<device::DeviceInfo> devices;
+  std::string device_reason;         ///< why there is no device
+  bool device_failed = false;        ///< what device_reason says may be gone the next time: a call failed
+  std::string toolchain;             ///< fingerprint; empty: no compiler
+  std::string toolchain_reason;      ///< why there is no compiler
+  bool toolchain_failed = false;     ///< likewise
+  std::string default_arch;          ///< the toolchain's
+  build::ToolFiles toolchain_parts;  ///< what the fingerprint covers
 };
 
 nlohmann::json to_json(const BackendState& state);
@@ -33,4 +33,4 @@ BackendState find_backend(const std::string& name, bool fresh);
 /// What is remembered of it is not what is here.
 void forget_backend(const std::string& name) noexcept;
 
-}  // namespace xtune
+}  // namespace xtune::target

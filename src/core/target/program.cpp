@@ -5,7 +5,7 @@
 
 #include "base/files.hpp"
 
-namespace xtune {
+namespace xtune::target {
 namespace {
 
 std::mutex mutex;
@@ -19,7 +19,7 @@ std::filesystem::path& chosen() {
 
 std::filesystem::path worker_program() {
   const std::lock_guard lock(mutex);
-  return chosen().empty() ? own_executable() : chosen();
+  return chosen().empty() ? base::own_executable() : chosen();
 }
 
 void set_worker_program(const std::filesystem::path& program) {
@@ -27,4 +27,4 @@ void set_worker_program(const std::filesystem::path& program) {
   chosen() = program;
 }
 
-}  // namespace xtune
+}  // namespace xtune::target

@@ -11,59 +11,62 @@
 #include "core/spec/process_spec.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::target {
 namespace {
 
 // A compiler's driver is a few megabytes.
 constexpr std::uint64_t largest_program = std::uint64_t{256} << 20;
 
-[[noreturn]] void refuse_missing(const Spec& spec, const ProcessCommand& command, const std::string& program) {
+[[noreturn]] void refuse_missing(const spec::Spec& spec, const spec::ProcessCommand& command,
+                                 const std::string& program) {
   const bool path = program.find('/') != std::string::npos;
   throw Error(
       ErrorKind::unavailable,
-      fmt::format("{}: {} is {}", to_string(command.at), printable(program),
+      fmt::format("{}: {} is {}", spec::to_string(command.at), base::printable(program),
                   path ? "no program that may be executed (paths are relative to " + spec.process->folder.string() + ")"
                        : "in no folder of PATH: install it, load its module, or give its path"));
 }
 
 /// Empty: it is not the same for all configurations, or it is what the build makes.
-std::string found(const Spec& spec, const ProcessCommand& command) {
+std::string found(const spec::Spec& spec, const spec::ProcessCommand& command) {
   const std::string text = command.program();
   if (text.empty() || text.find("{out}") != std::string::npos || text.find("{tmp}") != std::string::npos) return {};
-  const std::string program = from_call_text(text, {});
-  const std::string path = find_program(program, spec.process->folder);
+  const std::string program = device::from_call_text(text, {});
+  const std::string path = base::find_program(program, spec.process->folder);
   if (path.empty()) refuse_missing(spec, command, program);
   return path;
 }
 
 BackendState as_process(BackendState devices, const BackendState& process) {
   devices.name = process.name;
-  for (DeviceInfo& device : devices.devices) device.backend = process.name;
+  for (device::DeviceInfo& device : devices.devices) device.backend = process.name;
   return devices;
 }
 
 }  // namespace
 
-std::string build_fingerprint(const Spec& spec) {
-  const ProcessSpec& process = *spec.process;
+std::string build_fingerprint(const spec::Spec& spec) {
+  const spec::ProcessSpec& process = *spec.process;
   std::string text = "commands of the spec";
   if (const std::string path = found(spec, process.build); !path.empty())
     text = fmt::format("{} sha256:{}", std::filesystem::path(path).filename().string(),
-                       sha256(read_file(path, largest_program)).substr(0, 16));
+                       base::sha256(base::read_file(path, largest_program)).substr(0, 16));
   if (!process.build.given()) return text;
-  std::map<std::string, std::string> set =
-      set_variables({VariableReader::make, VariableReader::folders, VariableReader::compiler}, process.environment);
+  std::map<std::string, std::string> set = build::set_variables(
+      {build::VariableReader::make, build::VariableReader::folders, build::VariableReader::compiler},
+      process.environment);
   for (const auto& [name, word] : process.build_env) set.erase(name);
-  for (const auto& [name, value] : set) text += fmt::format(", {}={}", name, printable(value));
+  for (const auto& [name, value] : set) text += fmt::format(", {}={}", name, base::printable(value));
   return text;
 }
 
-void require_programs(const Spec& spec) {
-  const ProcessSpec& process = *spec.process;
-  for (const ProcessCommand* command : {&process.exec_prefix, &process.run, &process.check}) found(spec, *command);
+void require_programs(const spec::Spec& spec) {
+  const spec::ProcessSpec& process = *spec.process;
+  for (const spec::ProcessCommand* command : {&process.exec_prefix, &process.run, &process.check})
+    found(spec, *command);
 }
 
-Target choose_target(const Spec& spec, const TargetOptions& options) {
+Target choose_target(const spec::Spec& spec, const TargetOptions& options) {
   if (!spec.process) {
     if (options.backend == "process")
       throw Error(ErrorKind::invalid_argument,
@@ -74,8 +77,8 @@ Target choose_target(const Spec& spec, const TargetOptions& options) {
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("--backend {}: the spec has [process], a program of its own, which no backend of kernels "
                             "runs; [process] device says what it runs on",
-                            printable(options.backend, 80)));
-  const ProcessSpec& process = *spec.process;
+                            base::printable(options.backend, 80)));
+  const spec::ProcessSpec& process = *spec.process;
   const BackendState commands = find_backend("process", options.fresh);
   Target target;
   target.backend =
@@ -84,7 +87,7 @@ Target choose_target(const Spec& spec, const TargetOptions& options) {
   if (options.need == TargetNeed::device) {
     require_programs(spec);
     if (target.backend.devices.empty())
-      throw Error(ErrorKind::unavailable, fmt::format("{}: no device for the program: {}", to_string(process.at),
+      throw Error(ErrorKind::unavailable, fmt::format("{}: no device for the program: {}", spec::to_string(process.at),
                                                       target.backend.device_reason));
   }
   const bool other_arch =
@@ -102,10 +105,10 @@ Target choose_target(const Spec& spec, const TargetOptions& options) {
     target.present = false;
     target.assumed_arch = options.arch.empty();
     const std::string arch = options.arch.empty() ? target.backend.default_arch : options.arch;
-    const auto known = known_device(arch);
+    const auto known = device::known_device(arch);
     if (!known)
-      throw Error(ErrorKind::invalid_argument,
-                  fmt::format("unknown architecture '{}'{}", printable(arch, 80), did_you_mean(arch, known_archs())));
+      throw Error(ErrorKind::invalid_argument, fmt::format("unknown architecture '{}'{}", base::printable(arch, 80),
+                                                           base::did_you_mean(arch, device::known_archs())));
     target.device = *known;
     target.device.backend = target.backend.name;
   }
@@ -113,4 +116,4 @@ Target choose_target(const Spec& spec, const TargetOptions& options) {
   return target;
 }
 
-}  // namespace xtune
+}  // namespace xtune::target

@@ -11,7 +11,7 @@
 #include "core/record/best.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::target {
 namespace {
 
 /// A compiler alone will do: for compiling, and where the user names the backend or the architecture.
@@ -29,15 +29,15 @@ std::string lack_of(const BackendState& state) {
   return state.name + ": " + state.toolchain_reason;
 }
 
-DeviceInfo device_for_arch(const BackendState& backend, const std::string& arch) {
-  auto device = known_device(arch);
+device::DeviceInfo device_for_arch(const BackendState& backend, const std::string& arch) {
+  auto device = device::known_device(arch);
   if (!device) {
     std::string known;
-    for (const std::string& name : known_archs()) known += (known.empty() ? "" : ", ") + name;
-    throw Error(ErrorKind::invalid_argument,
-                "unknown architecture '" + arch + "'" + did_you_mean(arch, known_archs()) + "; known: " + known);
+    for (const std::string& name : device::known_archs()) known += (known.empty() ? "" : ", ") + name;
+    throw Error(ErrorKind::invalid_argument, "unknown architecture '" + arch + "'" +
+                                                 base::did_you_mean(arch, device::known_archs()) + "; known: " + known);
   }
-  const auto usual = known_device(backend.default_arch);
+  const auto usual = device::known_device(backend.default_arch);
   const std::string vendor = usual ? usual->vendor : "cpu";
   if (device->vendor != vendor)
     throw Error(ErrorKind::invalid_argument,
@@ -53,18 +53,18 @@ DeviceInfo device_for_arch(const BackendState& backend, const std::string& arch)
 void choose_backend(const TargetOptions& options, Target& target) {
   std::vector<std::string> names{options.backend};
   if (options.backend == "auto") {
-    names = backend_names();
+    names = device::backend_names();
     // An architecture names its vendor's backend without asking any driver.
     if (!options.arch.empty())
-      if (const auto device = known_device(options.arch)) names = {backend_of_vendor(device->vendor)};
+      if (const auto device = device::known_device(options.arch)) names = {device::backend_of_vendor(device->vendor)};
   }
   const bool compiler_alone = without_device(options);
   std::optional<BackendState> fallback;
   for (const std::string& name : names) {
-    if (options.backend != "auto") require_backend(name);  // refuses an unknown name before any process starts
+    if (options.backend != "auto") device::require_backend(name);  // refuses an unknown name before any process starts
     BackendState state = find_backend(name, options.fresh);
     // A CPU is everywhere: it must not hide the compilers for GPUs that are elsewhere.
-    const bool is_gpu = !state.devices.empty() && !is_cpu(state.devices[0]);
+    const bool is_gpu = !state.devices.empty() && !device::is_cpu(state.devices[0]);
     if (usable(state, true) && (is_gpu || !fallback)) {
       target.backend = std::move(state);
       return;
@@ -87,12 +87,12 @@ void choose_backend(const TargetOptions& options, Target& target) {
 
 }  // namespace
 
-std::vector<DeviceInfo> choose_devices(const BackendState& backend, const std::vector<int>& indices) {
-  const std::vector<DeviceInfo>& present = backend.devices;
-  std::vector<DeviceInfo> chosen;
+std::vector<device::DeviceInfo> choose_devices(const BackendState& backend, const std::vector<int>& indices) {
+  const std::vector<device::DeviceInfo>& present = backend.devices;
+  std::vector<device::DeviceInfo> chosen;
   if (indices.empty()) {
     std::copy_if(present.begin(), present.end(), std::back_inserter(chosen),
-                 [&](const DeviceInfo& device) { return same_device(device, present.front()); });
+                 [&](const device::DeviceInfo& device) { return record::same_device(device, present.front()); });
     return chosen;
   }
   for (const int index : indices) {
@@ -100,10 +100,10 @@ std::vector<DeviceInfo> choose_devices(const BackendState& backend, const std::v
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("device {}: backend {} has {} device{} (0 to {})", index, backend.name, present.size(),
                               present.size() == 1 ? "" : "s", present.size() - 1));
-    const DeviceInfo& device = present[static_cast<std::size_t>(index)];
+    const device::DeviceInfo& device = present[static_cast<std::size_t>(index)];
     if (std::count(indices.begin(), indices.end(), index) > 1)
       throw Error(ErrorKind::invalid_argument, fmt::format("device {} is named twice", index));
-    if (!chosen.empty() && !same_device(device, chosen.front()))
+    if (!chosen.empty() && !record::same_device(device, chosen.front()))
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("device {} ({}, {}, {} compute units) is of another kind than device {} ({}, "
                               "{}, {}); tune each kind in a run of its own",
@@ -139,9 +139,9 @@ Target choose_target(const TargetOptions& options) {
     target.further.clear();
     target.device = device_for_arch(backend, target.arch);
   }
-  const BackendFacts* const facts = find_backend_facts(target.backend.name);
-  target.own_memory = facts && facts->memory == ArgumentMemory::device;
+  const device::BackendFacts* const facts = device::find_backend_facts(target.backend.name);
+  target.own_memory = facts && facts->memory == device::ArgumentMemory::device;
   return target;
 }
 
-}  // namespace xtune
+}  // namespace xtune::target

@@ -6,18 +6,18 @@
 
 #include "core/target/inventory.hpp"
 
-namespace xtune {
+namespace xtune::target {
 
 /// What to tune for: a backend and its devices of one kind, or an architecture without one.
 struct Target {
   BackendState backend;
-  DeviceInfo device;                ///< the first: whose facts count, and where finals are held
-  std::vector<DeviceInfo> further;  ///< of the same kind, to measure on as well
-  bool present = true;              ///< false: --arch of a device that is not here; compile only
-  std::string arch;                 ///< what to compile for: --arch, or the device's own
-  std::vector<std::string> notes;   ///< why auto passed others over: "cuda: libcuda.so.1 not found ..."
-  std::vector<std::string> failed;  ///< of these, GPUs that may be here: their driver is, and asking it failed
-  bool assumed_arch = false;        ///< no device and no --arch: arch is the compiler's default
+  device::DeviceInfo device;                ///< the first: whose facts count, and where finals are held
+  std::vector<device::DeviceInfo> further;  ///< of the same kind, to measure on as well
+  bool present = true;                      ///< false: --arch of a device that is not here; compile only
+  std::string arch;                         ///< what to compile for: --arch, or the device's own
+  std::vector<std::string> notes;           ///< why auto passed others over: "cuda: libcuda.so.1 not found ..."
+  std::vector<std::string> failed;          ///< of these, GPUs that may be here: their driver is, and asking it failed
+  bool assumed_arch = false;                ///< no device and no --arch: arch is the compiler's default
   /// The device has memory of its own: outputs are compared there. Where the kernel for that does not compile, the
   /// tuner's observer is told, and the host compares.
   bool own_memory = false;
@@ -39,10 +39,10 @@ struct TargetOptions {
 };
 /// The devices that `indices` names, as TargetOptions::devices has them: alike in all that a measurement key knows of
 /// them. Throws Error(invalid_argument) for an index that there is not, one named twice, and devices that differ.
-std::vector<DeviceInfo> choose_devices(const BackendState& backend, const std::vector<int>& indices);
+std::vector<device::DeviceInfo> choose_devices(const BackendState& backend, const std::vector<int>& indices);
 
 /// Throws Error(unavailable) that says what each backend lacks, Error(invalid_argument) for a device that does not
 /// exist and for an architecture that is not known or not of the backend's vendor.
 Target choose_target(const TargetOptions& options);
 
-}  // namespace xtune
+}  // namespace xtune::target

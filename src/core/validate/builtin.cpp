@@ -13,7 +13,7 @@
 #include "core/validate/parallel.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::validate {
 
 namespace builtin {
 
@@ -29,7 +29,7 @@ double number(const BuiltinCall& call, const std::string& name, double otherwise
   if (found == call.scalars.end()) return otherwise;
   if (const auto* integer = std::get_if<std::int64_t>(&found->second)) return static_cast<double>(*integer);
   if (const auto* real = std::get_if<double>(&found->second)) return *real;
-  fail(fmt::format("scalar '{}' is a {}, where a number is needed", name, type_name(found->second)));
+  fail(fmt::format("scalar '{}' is a {}, where a number is needed", name, space::type_name(found->second)));
 }
 
 bool flag(const BuiltinCall& call, const std::string& name) {
@@ -37,7 +37,7 @@ bool flag(const BuiltinCall& call, const std::string& name) {
   if (found == call.scalars.end()) return false;
   if (const auto* boolean = std::get_if<bool>(&found->second)) return *boolean;
   if (const auto* integer = std::get_if<std::int64_t>(&found->second)) return *integer != 0;
-  fail(fmt::format("scalar '{}' is a {}, where true or false is needed", name, type_name(found->second)));
+  fail(fmt::format("scalar '{}' is a {}, where true or false is needed", name, space::type_name(found->second)));
 }
 
 std::int64_t integer(const BuiltinCall& call, const std::string& name, std::int64_t otherwise) {
@@ -67,23 +67,25 @@ std::vector<double> widen(const ArrayView& array) {
   std::vector<double> values(array.layout->elements());
   const std::size_t size = size_of(array.layout->dtype);
   parallel_for(values.size(), std::uint64_t{1} << 16, [&](std::uint64_t begin, std::uint64_t end) {
-    decode(array.layout->dtype, array.data.data() + begin * size, std::span(values).subspan(begin, end - begin));
+    spec::decode(array.layout->dtype, array.data.data() + begin * size, std::span(values).subspan(begin, end - begin));
   });
   return values;
 }
 
 std::vector<double> widen_imaginary(const ArrayView& array) {
-  const DType type = array.layout->dtype, part = part_of(type);
+  const DType type = array.layout->dtype, part = spec::part_of(type);
   std::vector<double> values(array.layout->elements());
-  if (!is_complex(type)) return values;
+  if (!spec::is_complex(type)) return values;
   parallel_for(values.size(), std::uint64_t{1} << 16, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i)
-      values[i] = decode(part, array.data.data() + i * size_of(type) + size_of(part));
+      values[i] = spec::decode(part, array.data.data() + i * size_of(type) + size_of(part));
   });
   return values;
 }
 
-double root_mean_square(const ArrayView& array) { return xtune::root_mean_square(array.layout->dtype, array.data); }
+double root_mean_square(const ArrayView& array) {
+  return xtune::validate::root_mean_square(array.layout->dtype, array.data);
+}
 
 std::vector<std::byte> transpose(const BuiltinCall& call) {
   const ArrayView& x = *find_array(call, "x");
@@ -95,7 +97,7 @@ std::vector<std::byte> transpose(const BuiltinCall& call) {
   const std::uint64_t rows = x.layout->shape[0], columns = x.layout->shape[1];
   const std::size_t in_size = size_of(x.layout->dtype), out_size = size_of(out.dtype);
   const bool same = x.layout->dtype == out.dtype;
-  if (!same && is_complex(x.layout->dtype))
+  if (!same && spec::is_complex(x.layout->dtype))
     fail(fmt::format("transpose: x is {} and the output {}; complex numbers are not converted",
                      describe(x.layout->dtype, x.layout->shape), describe(out.dtype, out.shape)));
   std::vector<std::byte> result(out.bytes());
@@ -107,7 +109,7 @@ std::vector<std::byte> transpose(const BuiltinCall& call) {
           const std::byte* from = x.data.data() + (row * columns + column) * in_size;
           std::byte* to = result.data() + (column * rows + row) * out_size;
           same ? static_cast<void>(std::memcpy(to, from, in_size))
-               : encode(out.dtype, decode(x.layout->dtype, from), to);
+               : spec::encode(out.dtype, spec::decode(x.layout->dtype, from), to);
         }
   });
   return result;
@@ -189,12 +191,12 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 // Arrays may be real where the output is complex, but not the other way round.
 void check_complex(const Entry& entry, const BuiltinCall& call) {
-  const bool complex_output = is_complex(call.output->dtype);
+  const bool complex_output = spec::is_complex(call.output->dtype);
   if (complex_output && !entry.takes_complex)
     builtin::fail(fmt::format("{}: it computes with real numbers alone, and the output is {}", entry.name,
                               describe(call.output->dtype, call.output->shape)));
   for (const auto& [role, array] : call.arrays)
-    if (is_complex(array.layout->dtype) && !complex_output)
+    if (spec::is_complex(array.layout->dtype) && !complex_output)
       builtin::fail(fmt::format("{}: array '{}' is {}, but the output is real: {}", entry.name, role,
                                 describe(array.layout->dtype, array.layout->shape),
                                 describe(call.output->dtype, call.output->shape)));
@@ -208,16 +210,16 @@ void check_call(const Entry& entry, const BuiltinCall& call) {
     if (!builtin::find_array(call, role)) builtin::fail(fmt::format("{}: it needs an array '{}'", entry.name, role));
   for (const auto& [role, array] : call.arrays) {
     if (!contains(entry.signature.required, role) && !contains(entry.signature.optional, role))
-      builtin::fail(
-          fmt::format("{}: it has no array '{}'{}", entry.name, role, did_you_mean(role, entry.signature.required)));
+      builtin::fail(fmt::format("{}: it has no array '{}'{}", entry.name, role,
+                                base::did_you_mean(role, entry.signature.required)));
     if (array.data.size() != layout_bytes(*array.layout))
       builtin::fail(fmt::format("{}: array '{}' has {} bytes, where {} has {}", entry.name, role, array.data.size(),
                                 describe(array.layout->dtype, array.layout->shape), array.layout->bytes()));
   }
   for (const auto& [name, value] : call.scalars) {
     if (!contains(entry.signature.scalars, name))
-      builtin::fail(
-          fmt::format("{}: it has no scalar '{}'{}", entry.name, name, did_you_mean(name, entry.signature.scalars)));
+      builtin::fail(fmt::format("{}: it has no scalar '{}'{}", entry.name, name,
+                                base::did_you_mean(name, entry.signature.scalars)));
     const auto words = entry.signature.words.find(name);
     if (words == entry.signature.words.end() || contains(words->second, to_text(value))) continue;
     builtin::fail(
@@ -245,7 +247,7 @@ const Entry& checked_entry(std::string_view name, const BuiltinCall& call) {
   if (!entry) {
     std::string known;
     for (const std::string& builtin_name : builtin_names()) known += (known.empty() ? "" : ", ") + builtin_name;
-    builtin::fail(fmt::format("'{}' is unknown{}; known: {}", name, did_you_mean(name, builtin_names()), known));
+    builtin::fail(fmt::format("'{}' is unknown{}; known: {}", name, base::did_you_mean(name, builtin_names()), known));
   }
   check_call(*entry, call);
   return *entry;
@@ -261,4 +263,4 @@ ResultFacts builtin_facts(std::string_view name, const BuiltinCall& call) {
   return checked_entry(name, call).facts(call);
 }
 
-}  // namespace xtune
+}  // namespace xtune::validate

@@ -10,7 +10,7 @@
 #include "core/validate/inputs.hpp"
 #include "core/validate/tolerance.hpp"
 
-namespace xtune {
+namespace xtune::validate {
 
 /// An array given to a builtin: borrowed bytes with their layout.
 struct ArrayView {
@@ -50,4 +50,4 @@ std::vector<std::byte> run_builtin(std::string_view name, const BuiltinCall& cal
 /// takes.
 ResultFacts builtin_facts(std::string_view name, const BuiltinCall& call);
 
-}  // namespace xtune
+}  // namespace xtune::validate

@@ -8,7 +8,7 @@
 #include "core/validate/builtin_detail.hpp"
 #include "core/validate/parallel.hpp"
 
-namespace xtune::builtin {
+namespace xtune::validate::builtin {
 
 namespace {
 
@@ -132,8 +132,8 @@ std::vector<std::byte> attention(const BuiltinCall& call) {
       for (std::uint64_t j = 0; j < a.k.rows; ++j)
         for (std::uint64_t e = 0; e < a.v.width; ++e) sums[e] += scores[j] * v[a.v.at(b, group, j) + e];
       for (std::uint64_t e = 0; e < a.v.width; ++e)
-        encode(call.output->dtype, total == 0 ? 0.0 : sums[e] / total,
-               result.data() + (a.out.at(b, h, row) + e) * size);
+        spec::encode(call.output->dtype, total == 0 ? 0.0 : sums[e] / total,
+                     result.data() + (a.out.at(b, h, row) + e) * size);
     }
   });
   return result;
@@ -145,4 +145,4 @@ ResultFacts attention_facts(const BuiltinCall& call) {
   return {a.k.rows + a.q.width, 0};
 }
 
-}  // namespace xtune::builtin
+}  // namespace xtune::validate::builtin

@@ -6,7 +6,7 @@
 #include "core/validate/builtin_detail.hpp"
 #include "core/validate/parallel.hpp"
 
-namespace xtune::builtin {
+namespace xtune::validate::builtin {
 
 namespace {
 
@@ -111,8 +111,8 @@ std::vector<std::byte> conv2d(const BuiltinCall& call) {
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t n = i / v.p / v.k, k = i / v.p % v.k, p = i % v.p;
       for (std::uint64_t q = 0; q < v.q; ++q)
-        encode(call.output->dtype, element(v, x, w, n, k, p, q) + added[k],
-               result.data() + v.result(n, k, p, q) * size);
+        spec::encode(call.output->dtype, element(v, x, w, n, k, p, q) + added[k],
+                     result.data() + v.result(n, k, p, q) * size);
     }
   });
   return result;
@@ -125,4 +125,4 @@ ResultFacts conv2d_facts(const BuiltinCall& call) {
                          root_mean_square(*find_array(call, "w"))};
 }
 
-}  // namespace xtune::builtin
+}  // namespace xtune::validate::builtin

@@ -6,7 +6,7 @@
 
 #include "core/validate/builtin.hpp"
 
-namespace xtune::builtin {
+namespace xtune::validate::builtin {
 
 /// Throws Error(invalid_argument) "reference builtin " + message.
 [[noreturn]] void fail(const std::string& message);
@@ -45,4 +45,4 @@ ResultFacts stencil_facts(const BuiltinCall& call);
 std::vector<std::byte> transpose(const BuiltinCall& call);
 ResultFacts transpose_facts(const BuiltinCall& call);
 
-}  // namespace xtune::builtin
+}  // namespace xtune::validate::builtin

@@ -7,7 +7,7 @@
 #include "core/validate/builtin_detail.hpp"
 #include "core/validate/parallel.hpp"
 
-namespace xtune::builtin {
+namespace xtune::validate::builtin {
 
 namespace {
 
@@ -87,7 +87,7 @@ std::vector<std::byte> complex_gemm(const BuiltinCall& call, const Sizes& sizes,
   const Factors real = factors_of(call, sizes, widen), imaginary = factors_of(call, sizes, widen_imaginary);
   std::vector<double> c_real, c_imaginary;
   if (beta != 0) c_real = widen(*find_array(call, "c")), c_imaginary = widen_imaginary(*find_array(call, "c"));
-  const DType part = part_of(call.output->dtype);
+  const DType part = spec::part_of(call.output->dtype);
   std::vector<std::byte> result(call.output->bytes());
   parallel_for(sizes.m, rows_per_piece, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<double> rr((end - begin) * sizes.n), ii(rr.size()), cross(rr.size());
@@ -98,8 +98,8 @@ std::vector<std::byte> complex_gemm(const BuiltinCall& call, const Sizes& sizes,
     for (std::uint64_t i = 0; i < rr.size(); ++i) {
       const std::uint64_t index = begin * sizes.n + i;
       std::byte* const to = result.data() + 2 * index * size_of(part);
-      encode(part, alpha * (rr[i] - ii[i]) + (beta != 0 ? beta * c_real[index] : 0), to);
-      encode(part, alpha * cross[i] + (beta != 0 ? beta * c_imaginary[index] : 0), to + size_of(part));
+      spec::encode(part, alpha * (rr[i] - ii[i]) + (beta != 0 ? beta * c_real[index] : 0), to);
+      spec::encode(part, alpha * cross[i] + (beta != 0 ? beta * c_imaginary[index] : 0), to + size_of(part));
     }
   });
   return result;
@@ -115,7 +115,7 @@ std::vector<std::byte> gemm(const BuiltinCall& call) {
   if (beta != 0 && c->layout->shape != call.output->shape)
     fail(fmt::format("gemm: c is {}, but the output {}", describe(c->layout->dtype, c->layout->shape),
                      describe(call.output->dtype, call.output->shape)));
-  if (is_complex(call.output->dtype)) return complex_gemm(call, sizes, alpha, beta);
+  if (spec::is_complex(call.output->dtype)) return complex_gemm(call, sizes, alpha, beta);
   const Factors factors = factors_of(call, sizes, widen);
   std::vector<std::byte> result(call.output->bytes());
   const DType out_type = call.output->dtype;
@@ -127,8 +127,8 @@ std::vector<std::byte> gemm(const BuiltinCall& call) {
       const std::uint64_t index = begin * sizes.n + i;
       double value = alpha * sums[i];
       // With beta = 0 BLAS does not read c, whose NaNs then do not count.
-      if (beta != 0) value += beta * decode(c->layout->dtype, c->data.data() + index * size_of(c->layout->dtype));
-      encode(out_type, value, result.data() + index * out_size);
+      if (beta != 0) value += beta * spec::decode(c->layout->dtype, c->data.data() + index * size_of(c->layout->dtype));
+      spec::encode(out_type, value, result.data() + index * out_size);
     }
   });
   return result;
@@ -144,4 +144,4 @@ ResultFacts gemm_facts(const BuiltinCall& call) {
   return {sizes.k + (beta != 0 ? 1 : 0), scale};
 }
 
-}  // namespace xtune::builtin
+}  // namespace xtune::validate::builtin

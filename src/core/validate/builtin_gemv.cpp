@@ -3,7 +3,7 @@
 
 #include "core/validate/builtin_detail.hpp"
 
-namespace xtune::builtin {
+namespace xtune::validate::builtin {
 
 namespace {
 
@@ -48,4 +48,4 @@ struct Product {
 std::vector<std::byte> gemv(const BuiltinCall& call) { return gemm(Product(call).call); }
 ResultFacts gemv_facts(const BuiltinCall& call) { return gemm_facts(Product(call).call); }
 
-}  // namespace xtune::builtin
+}  // namespace xtune::validate::builtin

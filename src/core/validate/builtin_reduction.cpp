@@ -9,7 +9,7 @@
 #include "core/validate/builtin_detail.hpp"
 #include "core/validate/parallel.hpp"
 
-namespace xtune::builtin {
+namespace xtune::validate::builtin {
 
 namespace {
 
@@ -46,23 +46,23 @@ struct Accumulator {
 
 void store(Op op, DType type, const Accumulator<double>& result, std::byte* to) {
   const double count = static_cast<double>(result.count);
-  encode(type, op == Op::mean ? result.total / count : result.total, to);
+  spec::encode(type, op == Op::mean ? result.total / count : result.total, to);
 }
 
 void store(Op op, DType type, const Accumulator<Wide>& result, std::byte* to) {
   const Wide total = result.total;
-  if (op == Op::mean) return encode(type, static_cast<double>(total) / static_cast<double>(result.count), to);
+  if (op == Op::mean) return spec::encode(type, static_cast<double>(total) / static_cast<double>(result.count), to);
   if (type == DType::u64 && total > std::numeric_limits<std::int64_t>::max()) {
     const auto value = static_cast<std::uint64_t>(std::min<Wide>(total, std::numeric_limits<std::uint64_t>::max()));
     std::memcpy(to, &value, sizeof value);
   } else if (total == static_cast<std::int64_t>(total)) {
-    encode(type, static_cast<std::int64_t>(total), to);
+    spec::encode(type, static_cast<std::int64_t>(total), to);
   } else {
-    encode(type, static_cast<double>(total), to);
+    spec::encode(type, static_cast<double>(total), to);
   }
 }
 
-void load(DType type, const std::byte* from, std::span<double> values) { decode(type, from, values); }
+void load(DType type, const std::byte* from, std::span<double> values) { spec::decode(type, from, values); }
 
 void load(DType type, const std::byte* from, std::span<Wide> values) {
   const std::size_t size = size_of(type);
@@ -76,7 +76,7 @@ void load(DType type, const std::byte* from, std::span<Wide> values) {
       std::memcpy(&value, from + i * size, sizeof value);
       values[i] = value;
     } else {
-      values[i] = static_cast<Wide>(decode(type, from + i * size));
+      values[i] = static_cast<Wide>(spec::decode(type, from + i * size));
     }
   }
 }
@@ -181,20 +181,20 @@ std::vector<std::byte> reduction(const BuiltinCall& call) {
   const ArrayView& x = *find_array(call, "x");
   Reduction shape = checked_shape(call);
   std::vector<std::byte> result(call.output->bytes());
-  if (is_complex(call.output->dtype)) {
+  if (spec::is_complex(call.output->dtype)) {
     if (x.layout->dtype != call.output->dtype || shape.op == Op::min || shape.op == Op::max)
       fail(fmt::format(
           "reduction: of complex numbers there are sums and means, in their own type; x is {}, the output {}",
           describe(x.layout->dtype, x.layout->shape), describe(call.output->dtype, call.output->shape)));
     // Real and imaginary parts are neighbours that are added up side by side.
     ArgumentLayout parts = *x.layout;
-    parts.dtype = part_of(parts.dtype);
+    parts.dtype = spec::part_of(parts.dtype);
     shape.inner *= 2;
     reduce<double>(shape, {&parts, x.data}, parts.dtype, result.data());
     return result;
   }
-  is_floating(x.layout->dtype) ? reduce<double>(shape, x, call.output->dtype, result.data())
-                               : reduce<Wide>(shape, x, call.output->dtype, result.data());
+  spec::is_floating(x.layout->dtype) ? reduce<double>(shape, x, call.output->dtype, result.data())
+                                     : reduce<Wide>(shape, x, call.output->dtype, result.data());
   return result;
 }
 
@@ -207,4 +207,4 @@ ResultFacts reduction_facts(const BuiltinCall& call) {
   return {shape.length, shape.op == Op::sum ? size * std::sqrt(length) : size / std::sqrt(length)};
 }
 
-}  // namespace xtune::builtin
+}  // namespace xtune::validate::builtin

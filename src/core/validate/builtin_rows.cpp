@@ -7,7 +7,7 @@
 #include "core/validate/builtin_detail.hpp"
 #include "core/validate/parallel.hpp"
 
-namespace xtune::builtin {
+namespace xtune::validate::builtin {
 
 namespace {
 
@@ -39,10 +39,10 @@ std::vector<std::byte> each_line(const BuiltinCall& call, const Lines& lines, co
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t first = i / lines.inner * lines.length * lines.inner + i % lines.inner;
       for (std::uint64_t k = 0; k < lines.length; ++k)
-        line[k] = decode(x.layout->dtype, x.data.data() + (first + k * lines.inner) * in_size);
+        line[k] = spec::decode(x.layout->dtype, x.data.data() + (first + k * lines.inner) * in_size);
       transform(line);
       for (std::uint64_t k = 0; k < lines.length; ++k)
-        encode(call.output->dtype, line[k], result.data() + (first + k * lines.inner) * out_size);
+        spec::encode(call.output->dtype, line[k], result.data() + (first + k * lines.inner) * out_size);
     }
   });
   return result;
@@ -92,4 +92,4 @@ std::vector<std::byte> layernorm(const BuiltinCall& call) {
 
 ResultFacts layernorm_facts(const BuiltinCall& call) { return {lines_of(call, "layernorm").length, 0}; }
 
-}  // namespace xtune::builtin
+}  // namespace xtune::validate::builtin

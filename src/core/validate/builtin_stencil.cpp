@@ -7,7 +7,7 @@
 #include "core/validate/builtin_detail.hpp"
 #include "core/validate/parallel.hpp"
 
-namespace xtune::builtin {
+namespace xtune::validate::builtin {
 
 namespace {
 
@@ -131,10 +131,10 @@ std::vector<std::byte> stencil(const BuiltinCall& call) {
       std::uint64_t rest = i;
       for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d]) place[d] = rest % shape[d];
       const bool keeps = weights.boundary == "keep" && near_edge(weights, shape, place);
-      encode(type,
-             keeps ? decode(kept->layout->dtype, kept->data.data() + i * size_of(kept->layout->dtype))
-                   : value_at(weights, shape, x, place),
-             result.data() + i * size);
+      spec::encode(type,
+                   keeps ? spec::decode(kept->layout->dtype, kept->data.data() + i * size_of(kept->layout->dtype))
+                         : value_at(weights, shape, x, place),
+                   result.data() + i * size);
     }
   });
   return result;
@@ -147,4 +147,4 @@ ResultFacts stencil_facts(const BuiltinCall& call) {
   return {weights.points.size(), std::sqrt(squares) * root_mean_square(*find_array(call, "x"))};
 }
 
-}  // namespace xtune::builtin
+}  // namespace xtune::validate::builtin

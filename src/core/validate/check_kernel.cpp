@@ -7,7 +7,7 @@
 
 #include "core/validate/parallel.hpp"
 
-namespace xtune {
+namespace xtune::validate {
 namespace {
 
 // Largest errors travel as the bits of doubles, whose order is that of non-negative numbers. Whatever is not plainly
@@ -176,7 +176,7 @@ struct Format {
 };
 
 Format format_of(DType type) {
-  switch (part_of(type)) {
+  switch (spec::part_of(type)) {
     case DType::f8e4m3:
       return {4, 3};
     case DType::f8e5m2:
@@ -201,8 +201,8 @@ CheckItem compare_item(DType type, std::uint64_t actual, std::uint64_t expected,
   const Format format = format_of(type);
   CheckItem item;
   item.operation = CheckItem::compare;
-  item.part_bytes = static_cast<std::uint32_t>(size_of(part_of(type)));
-  item.parts = is_complex(type) ? 2 : 1;
+  item.part_bytes = static_cast<std::uint32_t>(size_of(spec::part_of(type)));
+  item.parts = spec::is_complex(type) ? 2 : 1;
   item.exponent_bits = format.exponent_bits;
   item.mantissa_bits = format.mantissa_bits;
   item.top_is_nan = type == DType::f8e4m3;
@@ -229,8 +229,8 @@ std::uint64_t checksum(std::span<const std::byte> bytes) {
   return sum;
 }
 
-CompileRequest check_request(const std::string& arch) {
-  CompileRequest request;
+build::CompileRequest check_request(const std::string& arch) {
+  build::CompileRequest request;
   request.source_name = "<xtune>/check_kernel.cu";
   request.source = source;
   request.entry = check_kernel::name;
@@ -238,4 +238,4 @@ CompileRequest check_request(const std::string& arch) {
   return request;
 }
 
-}  // namespace xtune
+}  // namespace xtune::validate

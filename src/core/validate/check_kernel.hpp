@@ -10,7 +10,7 @@
 #include "core/spec/dtype.hpp"
 #include "core/validate/tolerance.hpp"
 
-namespace xtune {
+namespace xtune::validate {
 
 /// One thing for the kernel to do with a range of device memory, faster where that starts at a multiple of 16 bytes.
 /// The layout is the one that the kernel reads.
@@ -50,6 +50,6 @@ inline constexpr unsigned block_threads = 256;
 inline constexpr std::uint64_t unit_bytes = 16;  ///< that a thread handles at a time
 }  // namespace check_kernel
 
-CompileRequest check_request(const std::string& arch);
+build::CompileRequest check_request(const std::string& arch);
 
-}  // namespace xtune
+}  // namespace xtune::validate

@@ -14,7 +14,7 @@
 #include "core/validate/inputs.hpp"
 #include "core/validate/parallel.hpp"
 
-namespace xtune {
+namespace xtune::validate {
 
 namespace {
 
@@ -148,8 +148,8 @@ void compare_floats(const Pair& pair, std::uint64_t begin, std::uint64_t end, Ta
       std::memcpy(e.data(), from_expected, count * 4);
       if (agree(a.data(), e.data(), count, pair.tolerance, tally)) continue;
     }
-    decode(pair.type, from_actual, std::span(actual).first(count));
-    decode(pair.type, from_expected, std::span(expected).first(count));
+    spec::decode(pair.type, from_actual, std::span(actual).first(count));
+    spec::decode(pair.type, from_expected, std::span(expected).first(count));
     if (pair.type != DType::f32 && agree(actual.data(), expected.data(), count, pair.tolerance, tally)) continue;
     compare_floats_slowly(pair, at, std::span(actual).first(count), std::span(expected).first(count), tally);
   }
@@ -163,8 +163,8 @@ struct Complex {
 };
 
 Complex load_complex(DType type, const std::byte* element) {
-  const DType part = part_of(type);
-  return {decode(part, element), decode(part, element + size_of(part))};
+  const DType part = spec::part_of(type);
+  return {spec::decode(part, element), spec::decode(part, element + size_of(part))};
 }
 
 void compare_complex(const Pair& pair, std::uint64_t begin, std::uint64_t end, Tally& tally) {
@@ -206,7 +206,7 @@ Integer load_integer(DType type, const std::byte* element) {
   if (type == DType::i64)
     std::memcpy(&value, element, sizeof value);
   else
-    value = static_cast<std::int64_t>(decode(type, element));
+    value = static_cast<std::int64_t>(spec::decode(type, element));
   return {value < 0, value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value)};
 }
 
@@ -258,7 +258,7 @@ std::string number_text(double real, double imaginary) {
 }  // namespace
 
 std::string element_text(DType type, const std::byte* element) {
-  return number_text(decode(type, element), is_complex(type) ? load_complex(type, element).imaginary : 0);
+  return number_text(spec::decode(type, element), spec::is_complex(type) ? load_complex(type, element).imaginary : 0);
 }
 
 std::string Comparison::text() const {
@@ -296,9 +296,9 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
   std::mutex mutex;
   parallel_for(layout.elements(), compared_elements, [&](std::uint64_t begin, std::uint64_t end) {
     Tally tally;
-    is_complex(type)    ? compare_complex(pair, begin, end, tally)
-    : is_floating(type) ? compare_floats(pair, begin, end, tally)
-                        : compare_integers(pair, begin, end, tally);
+    spec::is_complex(type)    ? compare_complex(pair, begin, end, tally)
+    : spec::is_floating(type) ? compare_floats(pair, begin, end, tally)
+                              : compare_integers(pair, begin, end, tally);
     const std::lock_guard lock(mutex);
     total.add(tally);
   });
@@ -320,9 +320,9 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
     result.first_coordinates = coordinates_of(total.first, shape);
     const std::byte *const got = actual.data() + total.first * pair.size, *const want =
                                                                               expected.data() + total.first * pair.size;
-    result.actual = decode(type, got);
-    result.expected = decode(type, want);
-    if (is_complex(type)) {
+    result.actual = spec::decode(type, got);
+    result.expected = spec::decode(type, want);
+    if (spec::is_complex(type)) {
       result.actual_imaginary = load_complex(type, got).imaginary;
       result.expected_imaginary = load_complex(type, want).imaginary;
     }
@@ -330,4 +330,4 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
   return result;
 }
 
-}  // namespace xtune
+}  // namespace xtune::validate

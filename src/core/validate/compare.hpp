@@ -10,7 +10,7 @@
 
 #include "core/validate/tolerance.hpp"
 
-namespace xtune {
+namespace xtune::validate {
 
 /// The result of one comparison, for one output argument.
 struct Comparison {
@@ -54,4 +54,4 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
                    std::span<const std::byte> expected, std::span<const std::uint64_t> shape,
                    const Tolerance& tolerance);
 
-}  // namespace xtune
+}  // namespace xtune::validate

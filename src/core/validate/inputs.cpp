@@ -16,15 +16,15 @@
 #include "core/validate/tolerance.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::validate {
 
 namespace {
 
 constexpr std::uint64_t filled_grain = std::uint64_t{1} << 16;
 
 std::uint64_t stream_of(std::uint64_t seed, const std::string& name) {
-  std::uint64_t key = mix64(seed);
-  for (const char c : name) key = mix64(key ^ static_cast<unsigned char>(c));
+  std::uint64_t key = base::mix64(seed);
+  for (const char c : name) key = base::mix64(key ^ static_cast<unsigned char>(c));
   return key;
 }
 
@@ -47,13 +47,13 @@ std::int64_t small_integer(DType type, std::uint64_t hash) {
 double symmetric(std::uint64_t hash) { return 2 * open_unit(hash) - 1; }
 
 double standard_normal(std::uint64_t hash) {
-  return std::sqrt(-2 * std::log(open_unit(hash))) * std::cos(2 * std::numbers::pi * open_unit(mix64(hash)));
+  return std::sqrt(-2 * std::log(open_unit(hash))) * std::cos(2 * std::numbers::pi * open_unit(base::mix64(hash)));
 }
 
 // The integers that a type holds without a gap, from 0 on: how many. 0: 2^64.
 std::uint64_t gapless(DType type) {
   if (type == DType::boolean) return 2;
-  if (is_floating(type)) return static_cast<std::uint64_t>(1 / unit_roundoff(type));
+  if (spec::is_floating(type)) return static_cast<std::uint64_t>(1 / unit_roundoff(type));
   const std::size_t bits = 8 * size_of(type) - (is_unsigned(type) ? 0 : 1);
   return bits < 64 ? std::uint64_t{1} << bits : 0;
 }
@@ -63,17 +63,18 @@ void fill_range(DType type, std::span<std::byte> data) {
   const std::size_t size = size_of(type);
   parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i)
-      encode(type, static_cast<std::int64_t>(count ? i % count : i), data.data() + i * size);
+      spec::encode(type, static_cast<std::int64_t>(count ? i % count : i), data.data() + i * size);
   });
 }
 
 template <class Make>
 void fill_each(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data, const Make& make) {
   const std::uint64_t stream = stream_of(seed, layout.name);
-  const DType part = part_of(layout.dtype);
+  const DType part = spec::part_of(layout.dtype);
   const std::size_t size = size_of(part);
   parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) encode(part, make(mix64(stream + i)), data.data() + i * size);
+    for (std::uint64_t i = begin; i < end; ++i)
+      spec::encode(part, make(base::mix64(stream + i)), data.data() + i * size);
   });
 }
 
@@ -82,7 +83,7 @@ void fill_whole_range(const ArgumentLayout& layout, std::uint64_t seed, std::spa
   const std::size_t size = size_of(layout.dtype);
   parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
-      const std::uint64_t hash = mix64(stream + i);
+      const std::uint64_t hash = base::mix64(stream + i);
       std::memcpy(data.data() + i * size, &hash, size);
     }
   });
@@ -142,7 +143,7 @@ std::uint64_t layout_bytes(const ArgumentLayout& layout, std::uint64_t limit_byt
     throw Error(
         ErrorKind::invalid_argument,
         fmt::format("argument '{}' is {} = {}, more than the {} there are; choose a smaller problem", layout.name,
-                    describe(layout.dtype, layout.shape), human_bytes(bytes), human_bytes(limit_bytes)));
+                    describe(layout.dtype, layout.shape), base::human_bytes(bytes), base::human_bytes(limit_bytes)));
   return bytes;
 }
 
@@ -163,11 +164,11 @@ void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std:
   const auto uniform = [&] { fill_each(layout, seed, data, symmetric); };
   switch (layout.fill) {
     case Fill::automatic:
-      return is_floating(type) && !fp8 ? uniform() : integers();
+      return spec::is_floating(type) && !fp8 ? uniform() : integers();
     case Fill::integer:
       return integers();
     case Fill::uniform:
-      if (is_floating(type)) return uniform();
+      if (spec::is_floating(type)) return uniform();
       return type == DType::boolean ? integers() : fill_whole_range(layout, seed, data);
     case Fill::normal:
     case Fill::randn:
@@ -176,7 +177,7 @@ void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std:
       if (!data.empty()) std::memset(data.data(), 0, data.size());
       return;
     case Fill::one:
-      for (std::size_t i = 0; i < data.size(); i += size_of(type)) encode(type, std::int64_t{1}, data.data() + i);
+      for (std::size_t i = 0; i < data.size(); i += size_of(type)) spec::encode(type, std::int64_t{1}, data.data() + i);
       return;
     case Fill::range:
       return fill_range(type, data);
@@ -188,11 +189,11 @@ std::byte poison_byte(DType type, Poison poison) noexcept {
     case Poison::high:
       return std::byte{0x7B};
     case Poison::low:
-      return is_floating(type) ? std::byte{0xFB} : std::byte{0x01};
+      return spec::is_floating(type) ? std::byte{0xFB} : std::byte{0x01};
     case Poison::usual:
       break;
   }
-  return is_floating(type) ? std::byte{0xFF} : std::byte{0xA5};
+  return spec::is_floating(type) ? std::byte{0xFF} : std::byte{0xA5};
 }
 
 bool holds_any_poison(DType type, const std::byte* element) noexcept {
@@ -206,4 +207,4 @@ bool holds_poison(DType type, const std::byte* element) noexcept {
                      [poison = poison_byte(type)](std::byte b) { return b == poison; });
 }
 
-}  // namespace xtune
+}  // namespace xtune::validate

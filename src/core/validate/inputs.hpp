@@ -9,12 +9,12 @@
 
 #include "core/spec/spec.hpp"
 
-namespace xtune {
+namespace xtune::validate {
 
 /// An argument with its shape worked out for one problem.
 struct ArgumentLayout {
   std::string name;
-  ArgRole role = ArgRole::in;
+  spec::ArgRole role = spec::ArgRole::in;
   DType dtype = DType::f32;
   std::vector<std::uint64_t> shape;
   Fill fill = Fill::automatic;
@@ -64,4 +64,4 @@ bool holds_any_poison(DType type, const std::byte* element) noexcept;
 /// The size of the guard zones before and after every buffer.
 inline constexpr std::size_t guard_bytes = 4096;
 
-}  // namespace xtune
+}  // namespace xtune::validate

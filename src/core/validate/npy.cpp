@@ -15,7 +15,7 @@
 #include "core/validate/inputs.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune {
+namespace xtune::validate {
 
 namespace {
 
@@ -175,7 +175,7 @@ DType checked_dtype(const std::filesystem::path& path, const Header& header) {
          fmt::format("dtype '{}' is not supported; known: f2 f4 f8, i1 to i8, u1 to u8, b1, c8 c16 (bf16 and fp8: save "
                      "array.view('u2') "
                      "or array.view('u1'))",
-                     printable(descr, 60)),
+                     base::printable(descr, 60)),
          ErrorKind::unsupported);
   if (descr[0] == '>')
     fail(path, "big-endian data are not supported; save array.newbyteorder('<')", ErrorKind::unsupported);
@@ -275,7 +275,7 @@ void write_npy(const std::filesystem::path& path, const NpyArray& array) {
   bytes += {'\1', '\0', static_cast<char>(header.size() & 0xFF), static_cast<char>(header.size() >> 8)};
   bytes += header;
   bytes.append(reinterpret_cast<const char*>(array.data.data()), array.data.size());
-  write_file_atomically(path, bytes);
+  base::write_file_atomically(path, bytes);
 }
 
-}  // namespace xtune
+}  // namespace xtune::validate

@@ -10,7 +10,7 @@
 
 #include "core/spec/dtype.hpp"
 
-namespace xtune {
+namespace xtune::validate {
 
 struct NpyArray {
   DType dtype = DType::f32;
@@ -43,4 +43,4 @@ NpyArray read_npy(const std::filesystem::path& path);
 /// says.
 void write_npy(const std::filesystem::path& path, const NpyArray& array);
 
-}  // namespace xtune
+}  // namespace xtune::validate

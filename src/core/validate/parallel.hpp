@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace xtune {
+namespace xtune::validate {
 
 /// Calls body(begin, end) for pieces of at most `grain` that cover [0, count) exactly once, on as many threads as this
 /// process may use cores. Where each piece begins depends on count and grain alone, so sums made per piece are the same
@@ -13,4 +13,4 @@ namespace xtune {
 void parallel_for(std::uint64_t count, std::uint64_t grain,
                   const std::function<void(std::uint64_t, std::uint64_t)>& body);
 
-}  // namespace xtune
+}  // namespace xtune::validate

@@ -9,19 +9,20 @@
 #include "core/validate/inputs.hpp"
 #include "core/validate/parallel.hpp"
 
-namespace xtune {
+namespace xtune::validate {
 namespace {
 
 bool is_nan(DType type, const std::byte* element) {
-  if (!is_floating(type)) return false;
-  const DType part = part_of(type);
-  return std::isnan(decode(part, element)) || (is_complex(type) && std::isnan(decode(part, element + size_of(part))));
+  if (!spec::is_floating(type)) return false;
+  const DType part = spec::part_of(type);
+  return std::isnan(spec::decode(part, element)) ||
+         (spec::is_complex(type) && std::isnan(spec::decode(part, element + size_of(part))));
 }
 
 bool is_finite(DType type, const std::byte* element) {
-  const DType part = part_of(type);
-  return std::isfinite(decode(part, element)) &&
-         (!is_complex(type) || std::isfinite(decode(part, element + size_of(part))));
+  const DType part = spec::part_of(type);
+  return std::isfinite(spec::decode(part, element)) &&
+         (!spec::is_complex(type) || std::isfinite(spec::decode(part, element + size_of(part))));
 }
 
 template <class Test>
@@ -37,7 +38,7 @@ bool any_of(DType type, std::span<const std::byte> values, Test test) {
 }
 
 /// The sign does not matter to a NaN. Of complex numbers the real part loses it.
-void make_other_nan(DType type, std::byte* element) { element[size_of(part_of(type)) - 1] &= std::byte{0x7F}; }
+void make_other_nan(DType type, std::byte* element) { element[size_of(spec::part_of(type)) - 1] &= std::byte{0x7F}; }
 
 bool is_zero(std::span<const std::byte> element) {
   return std::all_of(element.begin(), element.end(), [](std::byte b) { return b == std::byte{0}; });
@@ -75,7 +76,7 @@ ReferenceFacts sort_out(DType type, std::span<std::byte> from_poison, std::span<
     ++facts.count;
     if (poison && is_zero(from_zeros.subspan(at, size)))
       ++facts.unwritten;
-    else if (poison && !is_floating(type))
+    else if (poison && !spec::is_floating(type))
       facts.from_output += std::memcmp(first, &from_zeros[at], size) != 0;
     else if (is_nan(type, first) && !is_nan(type, &from_zeros[at]))
       ++facts.from_output;
@@ -88,15 +89,15 @@ ReferenceFacts sort_out(DType type, std::span<std::byte> from_poison, std::span<
 ReferenceFacts sort_out(DType type, std::span<std::byte> given) {
   const std::size_t size = size_of(type);
   ReferenceFacts facts{given.size() / size};
-  if (!is_floating(type) || !is_doubtful(type, given)) return facts;
+  if (!spec::is_floating(type) || !is_doubtful(type, given)) return facts;
   for (std::size_t at = 0; at < given.size(); at += size)
     if (is_nan(type, &given[at])) note_nan(type, &given[at], facts);
   return facts;
 }
 
 bool any_not_finite(DType type, std::span<const std::byte> values) {
-  return is_floating(type) &&
+  return spec::is_floating(type) &&
          any_of(type, values, [type](const std::byte* element) { return !is_finite(type, element); });
 }
 
-}  // namespace xtune
+}  // namespace xtune::validate

@@ -6,7 +6,7 @@
 
 #include "core/spec/dtype.hpp"
 
-namespace xtune {
+namespace xtune::validate {
 
 /// What the values of a reference are worth, by element.
 struct ReferenceFacts {
@@ -34,4 +34,4 @@ ReferenceFacts sort_out(DType type, std::span<std::byte> given);
 /// Whether any element is NaN or infinite. False for integers.
 bool any_not_finite(DType type, std::span<const std::byte> values);
 
-}  // namespace xtune
+}  // namespace xtune::validate

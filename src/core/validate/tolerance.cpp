@@ -9,7 +9,7 @@
 
 #include "core/validate/parallel.hpp"
 
-namespace xtune {
+namespace xtune::validate {
 
 namespace {
 
@@ -31,7 +31,7 @@ Squares squares_of(DType type, const std::byte* elements, std::uint64_t count, d
   const std::size_t size = size_of(type);
   for (std::uint64_t at = 0; at < count; at += block) {
     const std::size_t some = std::min<std::uint64_t>(block, count - at);
-    decode(type, elements + at * size, std::span(values).first(some));
+    spec::decode(type, elements + at * size, std::span(values).first(some));
     for (std::size_t i = 0; i < some; ++i) {
       if (!std::isfinite(values[i])) continue;
       const double scaled = values[i] * inverse;
@@ -50,7 +50,7 @@ double largest_finite(DType type, std::span<const std::byte> elements, std::uint
     double most = 0;
     for (std::uint64_t at = begin; at < end; at += block) {
       const std::size_t some = std::min<std::uint64_t>(block, end - at);
-      decode(type, elements.data() + at * size, std::span(values).first(some));
+      spec::decode(type, elements.data() + at * size, std::span(values).first(some));
       for (std::size_t i = 0; i < some; ++i)
         if (std::isfinite(values[i])) most = std::max(most, std::abs(values[i]));
     }
@@ -84,7 +84,7 @@ double unit_roundoff(DType type) noexcept {
 
 double root_mean_square(DType type, std::span<const std::byte> elements) {
   // A magnitude's square is the sum of those of both parts.
-  if (is_complex(type)) return std::sqrt(2.0) * root_mean_square(part_of(type), elements);
+  if (spec::is_complex(type)) return std::sqrt(2.0) * root_mean_square(spec::part_of(type), elements);
   const std::uint64_t count = elements.size() / size_of(type);
   const double largest = largest_finite(type, elements, count);
   if (!(largest > 0)) return 0;
@@ -107,7 +107,7 @@ Tolerance tolerance_for(const ToleranceRule& rule, DType type, const ResultFacts
   Tolerance tolerance{0, 0, rule.max_mismatched_ratio, rule.outlier_factor};
   const std::uint64_t terms = rule.reduction.value_or(facts.reduction);
   if (unit_roundoff(type) > 0 && terms > 0 && !(rule.rtol && rule.atol)) {
-    const DType sums = rule.accumulate.value_or(part_of(type) == DType::f64 ? DType::f64 : DType::f32);
+    const DType sums = rule.accumulate.value_or(spec::part_of(type) == DType::f64 ? DType::f64 : DType::f32);
     const double eta = std::min(
         largest_eta, 2 * unit_roundoff(type) + lambda * std::sqrt(static_cast<double>(terms)) * unit_roundoff(sums));
     tolerance.rtol = eta;
@@ -118,4 +118,4 @@ Tolerance tolerance_for(const ToleranceRule& rule, DType type, const ResultFacts
   return tolerance;
 }
 
-}  // namespace xtune
+}  // namespace xtune::validate

@@ -8,7 +8,7 @@
 
 #include "core/spec/dtype.hpp"
 
-namespace xtune {
+namespace xtune::validate {
 
 /// Decides for one output element by element: |actual - expected| <= atol + rtol * |expected|.
 struct Tolerance {
@@ -52,4 +52,4 @@ Tolerance tolerance_for(const ToleranceRule& rule, DType type, const ResultFacts
 /// The root mean square of the finite elements (of complex ones, of their magnitudes); 0 where there is none.
 double root_mean_square(DType type, std::span<const std::byte> elements);
 
-}  // namespace xtune
+}  // namespace xtune::validate

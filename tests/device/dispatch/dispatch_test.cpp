@@ -7,6 +7,11 @@
 #include "device/gpu_case.hpp"
 #include "xtune/kernel.hpp"
 
+using namespace xtune::backend;
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::device;
+
 namespace xtune::testing {
 
 namespace {

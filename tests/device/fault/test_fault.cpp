@@ -3,6 +3,10 @@
 
 #include "device/gpu_case.hpp"
 
+using namespace xtune::backend;
+using namespace xtune::device;
+using namespace xtune::measure;
+
 using namespace xtune;
 using namespace xtune::testing;
 

@@ -5,6 +5,8 @@
 
 #include "unit/api/tune_fixture.hpp"
 
+using namespace xtune::base;
+
 namespace xtune {
 namespace {
 

@@ -6,6 +6,8 @@
 #include "unit/api/tune_fixture.hpp"
 #include "xtune/kernel.hpp"
 
+using namespace xtune::base;
+
 namespace xtune {
 namespace {
 

@@ -12,6 +12,10 @@
 #include "support/text.hpp"
 #include "unit/api/saxpy.hpp"
 
+using namespace xtune::base;
+using namespace xtune::space;
+using namespace xtune::spec;
+
 namespace xtune {
 namespace {
 

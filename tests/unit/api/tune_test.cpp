@@ -8,6 +8,8 @@
 
 #include "unit/api/tune_fixture.hpp"
 
+using namespace xtune::base;
+
 namespace xtune {
 namespace {
 

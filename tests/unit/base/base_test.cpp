@@ -13,6 +13,8 @@
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 
 TEST_CASE("CRC-32C of texts of all lengths, by the definition and by RFC 3720") {

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+using namespace xtune::base;
+
 using namespace xtune;
 
 TEST_CASE("Warnings have one cause whatever their place and numbers") {

@@ -8,6 +8,8 @@
 #include "base/files.hpp"
 #include "support/file_tree.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 using namespace xtune::test;
 

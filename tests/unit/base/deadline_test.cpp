@@ -15,6 +15,8 @@
 #include "base/files.hpp"
 #include "base/subprocess.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 
 namespace {

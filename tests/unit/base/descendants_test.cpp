@@ -17,6 +17,8 @@
 #include "base/text.hpp"
 #include "fakes/process_checks.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 
 namespace {

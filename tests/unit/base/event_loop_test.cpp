@@ -14,7 +14,7 @@
 
 #include "xtune/error.hpp"
 
-using xtune::EventLoop;
+using xtune::base::EventLoop;
 
 TEST_CASE("timers fire once, the shorter first") {
   EventLoop loop;

@@ -14,6 +14,8 @@
 #include "base/suspension.hpp"
 #include "fakes/limited_directory.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 namespace fs = std::filesystem;
 

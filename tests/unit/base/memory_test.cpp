@@ -9,6 +9,8 @@
 #include "base/subprocess.hpp"
 #include "support/file_tree.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 using namespace xtune::test;
 

@@ -10,6 +10,8 @@
 #include "base/subprocess.hpp"
 #include "fakes/process_checks.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 
 // libuv closes descriptors by the bare system call, which ThreadSanitizer does not see: a number that another thread's

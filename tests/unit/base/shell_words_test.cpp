@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+using namespace xtune::base;
+
 using namespace xtune;
 using Words = std::vector<std::string>;
 

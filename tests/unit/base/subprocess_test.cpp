@@ -17,6 +17,8 @@
 #include "fakes/process_checks.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 using fakes::dies_within_deadline;
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+using namespace xtune::base;
+
 using namespace xtune;
 
 TEST_CASE("What a list holds is not added again") {

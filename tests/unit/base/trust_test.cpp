@@ -17,6 +17,8 @@
 #include "support/text.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 using namespace xtune::test;
 using fakes::io_error;

@@ -5,6 +5,8 @@
 
 #include "fakes/limited_child.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 using fakes::under_limit;
 

@@ -10,6 +10,8 @@
 #include "base/event_loop.hpp"
 #include "base/subprocess.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 
 namespace {

@@ -18,6 +18,9 @@
 #include "core/build/artifact_json.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+
 using namespace xtune;
 namespace fs = std::filesystem;
 

@@ -14,6 +14,9 @@
 #include "support/text.hpp"
 #include "xtune/outcome.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+
 using namespace xtune;
 using namespace xtune::test;
 

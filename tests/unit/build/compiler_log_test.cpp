@@ -15,15 +15,17 @@
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
+using namespace xtune::build;
+
 namespace {
 
 /// "io: text", "crashed: text", or empty.
 std::string verdict(const std::string& log) {
   try {
-    xtune::throw_if_not_the_source({"g++", log});
+    xtune::build::throw_if_not_the_source({"g++", log});
   } catch (const xtune::Error& error) {
     return std::string(to_string(error.kind())) + ": " + error.what();
-  } catch (const xtune::CandidateFailure& failure) {
+  } catch (const xtune::build::CandidateFailure& failure) {
     CHECK(failure.log() == log);
     return std::string(to_string(failure.outcome())) + ": " + failure.what();
   }
@@ -73,25 +75,26 @@ TEST_CASE("A source that only speaks of such things is refused as any other") {
 namespace {
 
 /// What throw_if_not_the_source makes of it: "io", "unavailable", "crashed memory", or empty.
-std::string kind_of(const xtune::ToolEnd& end) {
+std::string kind_of(const xtune::build::ToolEnd& end) {
   try {
-    xtune::throw_if_not_the_source(end);
+    xtune::build::throw_if_not_the_source(end);
   } catch (const xtune::Error& error) {
     return to_string(error.kind());
-  } catch (const xtune::CandidateFailure& failure) {
-    return std::string(to_string(failure.outcome())) + " " + to_string(xtune::lack_of(failure));
+  } catch (const xtune::build::CandidateFailure& failure) {
+    return std::string(to_string(failure.outcome())) + " " + to_string(xtune::build::lack_of(failure));
   }
   return {};
 }
 
 std::string start_failure(int reason, const std::string& program = "sh") {
   try {
-    xtune::throw_start_failure({reason, "cannot start it"}, "the build", program, xtune::Outcome::compile_failed);
+    xtune::build::throw_start_failure({reason, "cannot start it"}, "the build", program,
+                                      xtune::Outcome::compile_failed);
   } catch (const xtune::Error& error) {
     return to_string(error.kind());
-  } catch (const xtune::CandidateFailure& failure) {
+  } catch (const xtune::build::CandidateFailure& failure) {
     CHECK(std::string(failure.what()) == "the build: cannot start it");
-    return std::string(to_string(failure.outcome())) + " " + to_string(xtune::lack_of(failure));
+    return std::string(to_string(failure.outcome())) + " " + to_string(xtune::build::lack_of(failure));
   }
   return {};
 }
@@ -142,8 +145,8 @@ TEST_CASE("A tool that failed without a word is not to blame where nothing can b
   CHECK(kind_of({"g++", "", 1, 0, full.path()}) == "io");
   CHECK(kind_of({"g++", "", -1, SIGBUS, full.path()}) == "io");
   CHECK(kind_of({"g++", "", 1, 0, roomy.path()}) == "");
-  CHECK_THROWS_AS(xtune::throw_if_no_room("g++", full.path()), xtune::Error);
-  CHECK_NOTHROW(xtune::throw_if_no_room("g++", roomy.path()));
+  CHECK_THROWS_AS(xtune::build::throw_if_no_room("g++", full.path()), xtune::Error);
+  CHECK_NOTHROW(xtune::build::throw_if_no_room("g++", roomy.path()));
 }
 
 TEST_CASE("A program that does not start is the machine's matter, unless it is no program") {
@@ -159,22 +162,22 @@ TEST_CASE("A directory that allows no programs is named, with the variable to se
     MESSAGE("skipped: this user cannot mount");
     return;
   }
-  CHECK_THROWS_WITH_AS(xtune::require_programs_allowed(forbids.path()), doctest::Contains("XTUNE_TMP_DIR"),
+  CHECK_THROWS_WITH_AS(xtune::build::require_programs_allowed(forbids.path()), doctest::Contains("XTUNE_TMP_DIR"),
                        xtune::Error);
   CHECK(start_failure(EACCES, (forbids.path() / "program").string()) == "io");
-  CHECK_NOTHROW(xtune::require_programs_allowed(std::filesystem::temp_directory_path()));
+  CHECK_NOTHROW(xtune::build::require_programs_allowed(std::filesystem::temp_directory_path()));
 }
 
 TEST_CASE("The first error is the assembler's own, not the heading above it") {
-  CHECK(xtune::first_error("c.cu: Assembler messages:\nc.cu:3: Error: no such instruction: `bogus'\n") ==
+  CHECK(xtune::build::first_error("c.cu: Assembler messages:\nc.cu:3: Error: no such instruction: `bogus'\n") ==
         "c.cu:3: Error: no such instruction: `bogus'");
-  CHECK(xtune::first_error("k.cu: In function 'f':\nk.cu:7:2: error: expected ';'\nk.cu:9: Error: later\n") ==
+  CHECK(xtune::build::first_error("k.cu: In function 'f':\nk.cu:7:2: error: expected ';'\nk.cu:9: Error: later\n") ==
         "k.cu:7:2: error: expected ';'");
-  CHECK(xtune::first_error("\nno such words\nat all\n") == "no such words");
+  CHECK(xtune::build::first_error("\nno such words\nat all\n") == "no such words");
 }
 
 TEST_CASE("Under a limit of the user's, a tool's death or unexplained failure is not the source's for certain") {
-  const auto limited = [](const xtune::ToolEnd& end) {
+  const auto limited = [](const xtune::build::ToolEnd& end) {
     return xtune::fakes::under_limit(RLIMIT_CPU, 1000, [&] { return kind_of(end); });
   };
   const std::string died = "collect2: fatal error: ld terminated with signal 11 [Segmentation fault]\n";

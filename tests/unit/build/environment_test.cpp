@@ -5,6 +5,8 @@
 
 #include "fakes/environment_variable.hpp"
 
+using namespace xtune::build;
+
 using namespace xtune;
 
 namespace {

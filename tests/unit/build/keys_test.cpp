@@ -12,6 +12,9 @@
 #include "core/build/include_scan.hpp"
 #include "support/file_tree.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+
 using namespace xtune;
 using namespace xtune::test;
 

@@ -17,6 +17,8 @@
 #include "fakes/environment_variable.hpp"
 #include "support/file_tree.hpp"
 
+using namespace xtune::build;
+
 using namespace xtune;
 using namespace xtune::test;
 

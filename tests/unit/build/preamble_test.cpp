@@ -10,6 +10,9 @@
 #include "base/random.hpp"
 #include "core/build/include_scan.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+
 using namespace xtune;
 
 namespace {

@@ -16,6 +16,9 @@
 #include "core/build/option_files.hpp"
 #include "fakes/environment_variable.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+
 using namespace xtune;
 
 namespace {

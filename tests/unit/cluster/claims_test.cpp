@@ -16,6 +16,9 @@
 #include "fakes/fake_clock.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::cluster;
+
 namespace {
 
 using namespace xtune;

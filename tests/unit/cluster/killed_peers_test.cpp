@@ -21,6 +21,12 @@
 #include "fakes/running_clock.hpp"
 #include "unit/run/tuner_fixture.hpp"
 
+using namespace xtune::base;
+using namespace xtune::cluster;
+using namespace xtune::ipc;
+using namespace xtune::record;
+using namespace xtune::run;
+
 namespace {
 
 using namespace xtune;

@@ -7,6 +7,8 @@
 
 #include "xtune/error.hpp"
 
+using namespace xtune::cluster;
+
 namespace {
 
 using namespace xtune;

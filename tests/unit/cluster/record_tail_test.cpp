@@ -8,11 +8,15 @@
 #include "base/files.hpp"
 #include "core/record/record_log.hpp"
 
+using namespace xtune::base;
+using namespace xtune::cluster;
+using namespace xtune::record;
+
 namespace {
 
 using namespace xtune;
 
-Record record(const std::string& key) {
+Record made_record(const std::string& key) {
   Record made;
   made.kernel = "k";
   made.key = key;
@@ -36,8 +40,8 @@ TEST_CASE("Each whole line is read once, however it came to the file") {
   RecordTail tail(folder.path(), "sm_90", "k");
   CHECK(tail.read({"one"}).empty());
   RecordWriter writer(folder.path(), "sm_90", "k", "one");
-  writer.append(record("a"));
-  writer.append(record("b"));
+  writer.append(made_record("a"));
+  writer.append(made_record("b"));
   CHECK(keys(tail.read({"one"})) == Keys{"a", "b"});
   CHECK(tail.read({"one"}).empty());
   // The next line comes in two parts.
@@ -53,8 +57,8 @@ TEST_CASE("Each whole line is read once, however it came to the file") {
 TEST_CASE("Other attempts' files are left alone, and those of a newer version") {
   const TemporaryDirectory folder;
   RecordWriter one(folder.path(), "sm_90", "k", "0one"), two(folder.path(), "sm_90", "k", "two");
-  one.append(record("a"));
-  two.append(record("b"));
+  one.append(made_record("a"));
+  two.append(made_record("b"));
   RecordTail tail(folder.path(), "sm_90", "k");
   CHECK(keys(tail.read({"two", "three"})) == Keys{"b"});
   CHECK(tail.read({"one"}).empty());

@@ -8,6 +8,9 @@
 #include "base/files.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::cluster;
+
 using namespace xtune;
 
 TEST_CASE("Processes of one run sit together, those of the next one beside them") {

@@ -12,6 +12,9 @@
 #include "cluster/shared_study.hpp"
 #include "fakes/fake_clock.hpp"
 
+using namespace xtune::base;
+using namespace xtune::cluster;
+
 using namespace xtune;
 
 namespace {

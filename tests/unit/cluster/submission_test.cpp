@@ -14,6 +14,9 @@
 #include "support/text.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::cluster;
+
 using namespace xtune;
 using namespace xtune::test;
 

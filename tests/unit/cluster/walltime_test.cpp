@@ -9,6 +9,9 @@
 #include "cluster/job_end.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::cluster;
+
 using namespace xtune;
 
 namespace {

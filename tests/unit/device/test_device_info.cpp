@@ -6,6 +6,8 @@
 
 #include "core/device/device_info.hpp"
 
+using namespace xtune::device;
+
 using namespace xtune;
 
 TEST_CASE("every fact has a name under device., sorted and without twins") {

@@ -6,6 +6,8 @@
 #include "core/device/device_model.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::device;
+
 using namespace xtune;
 
 namespace {

@@ -3,6 +3,8 @@
 
 #include "core/device/launch_limits.hpp"
 
+using namespace xtune::device;
+
 using namespace xtune;
 
 namespace {

@@ -1,6 +1,8 @@
 // Wrong calls: each is refused with what the argument takes and what it got, before anything is launched.
 #include "unit/dispatch/shop.hpp"
 
+using namespace xtune::spec;
+
 namespace xtune {
 
 TEST_CASE("a wrong call is refused in checked mode") {

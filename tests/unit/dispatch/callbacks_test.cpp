@@ -8,6 +8,8 @@
 
 #include "unit/dispatch/shop.hpp"
 
+using namespace xtune::device;
+
 namespace xtune {
 
 TEST_CASE("a kernel that was moved from still is one") {

@@ -8,6 +8,8 @@
 
 #include "base/random.hpp"
 
+using namespace xtune::base;
+
 namespace xtune::dispatch {
 
 namespace {

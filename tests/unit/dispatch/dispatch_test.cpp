@@ -5,6 +5,12 @@
 #include "core/store/bundle.hpp"
 #include "unit/dispatch/shop.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::record;
+using namespace xtune::spec;
+using namespace xtune::store;
+
 namespace xtune {
 
 namespace {

@@ -2,6 +2,9 @@
 #include "core/record/objection.hpp"
 #include "unit/dispatch/shop.hpp"
 
+using namespace xtune::device;
+using namespace xtune::record;
+
 namespace xtune {
 namespace {
 

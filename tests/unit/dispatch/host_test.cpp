@@ -13,6 +13,9 @@
 #include "core/validate/npy.hpp"
 #include "unit/dispatch/shop.hpp"
 
+using namespace xtune::base;
+using namespace xtune::validate;
+
 namespace xtune {
 namespace {
 

@@ -19,17 +19,17 @@
 namespace xtune {
 
 /// Its image says what it was made of: "BLOCK=64".
-class FakeToolchain final : public Toolchain {
+class FakeToolchain final : public build::Toolchain {
  public:
   explicit FakeToolchain(std::atomic<int>& compiled) : compiled_(compiled) {}
   std::string fingerprint() override { return "fake 1"; }
   std::string default_arch() override { return "sm_90"; }
-  Artifact compile(const CompileRequest& request) override {
+  build::Artifact compile(const build::CompileRequest& request) override {
     ++compiled_;
-    Artifact artifact;
+    build::Artifact artifact;
     for (const auto& [name, value] : request.defines) artifact.image += name + "=" + value + " ";
     if (artifact.image.find("BLOCK=13") != std::string::npos)
-      throw CandidateFailure(Outcome::compile_failed, "13 is bad luck");
+      throw build::CandidateFailure(Outcome::compile_failed, "13 is bad luck");
     artifact.arch = request.arch;
     artifact.format = "cubin";
     artifact.entry_symbol = request.entry;
@@ -42,7 +42,7 @@ class FakeToolchain final : public Toolchain {
 
 /// y = scale * x over N elements, with BLOCK at compile time and ITEMS as a scalar that xtune fills in.
 struct Shop {
-  TemporaryDirectory folder;
+  base::TemporaryDirectory folder;
   std::shared_ptr<fakes::FakeRuntime> runtime = std::make_shared<fakes::FakeRuntime>();
   std::atomic<int> compiled{0};
   std::string name = "scale", blocks = "[32, 64, 128]", more;
@@ -55,7 +55,7 @@ struct Shop {
 
   Shop() {
     write_source("__global__ void scale() {}");
-    runtime->info = *known_device("sm_90");
+    runtime->info = *device::known_device("sm_90");
     runtime->info.backend = "cuda";
     runtime->parameter_bytes = {8, 8, 4, 4, 4};
     runtime->memory = {{x.data(), sizeof x}, {y.data(), sizeof y}};
@@ -68,49 +68,49 @@ struct Shop {
 
   void write_source(const std::string& text) const { std::ofstream(folder.path() / "scale.cu") << text; }
 
-  Spec spec() const {
-    return parse_spec("[kernel]\nname = \"" + name +
-                          "\"\nsource = \"scale.cu\"\n[problem]\nN = 4096\n"
-                          "[space.params]\nBLOCK = " +
-                          blocks +
-                          "\nITEMS = { values = [1, 2], compile_time = false }\n"
-                          "[launch]\ngrid = [\"ceildiv(N, BLOCK * ITEMS)\"]\nblock = [\"BLOCK\"]\n"
-                          "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [\"N\"]\n"
-                          "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"out\"\n"
-                          "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
-                          "[[args]]\nname = \"items\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"ITEMS\"\n"
-                          "[[args]]\nname = \"factor\"\nkind = \"scalar\"\ndtype = \"f32\"\nvalue = \"2.0\"\n" +
-                          more,
-                      "scale.toml", folder.path());
+  spec::Spec spec() const {
+    return spec::parse_spec("[kernel]\nname = \"" + name +
+                                "\"\nsource = \"scale.cu\"\n[problem]\nN = 4096\n"
+                                "[space.params]\nBLOCK = " +
+                                blocks +
+                                "\nITEMS = { values = [1, 2], compile_time = false }\n"
+                                "[launch]\ngrid = [\"ceildiv(N, BLOCK * ITEMS)\"]\nblock = [\"BLOCK\"]\n"
+                                "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [\"N\"]\n"
+                                "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"out\"\n"
+                                "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
+                                "[[args]]\nname = \"items\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"ITEMS\"\n"
+                                "[[args]]\nname = \"factor\"\nkind = \"scalar\"\ndtype = \"f32\"\nvalue = \"2.0\"\n" +
+                                more,
+                            "scale.toml", folder.path());
   }
 
   /// A record of it in the store, with its artifact.
   void measure(std::int64_t n, std::int64_t block, double time_ms, std::int64_t items = 1,
                const std::string& arch = "sm_90", Outcome outcome = Outcome::ok) {
-    const Spec own = spec();
-    DeviceInfo device = runtime->info;
+    const spec::Spec own = spec();
+    device::DeviceInfo device = runtime->info;
     device.arch = arch;
     const Bindings problem{{"N", n}};
-    const Space space = make_space(own, problem, device_facts(device));
+    const space::Space space = spec::make_space(own, problem, device::device_facts(device));
     FakeToolchain toolchain(compiled);
-    const CandidateResolver resolver(own, space, problem, device, arch, toolchain.fingerprint(), false);
-    const Config config = space.at(space.index_of(Config{block, items}).value());
-    const CompileRequest request = resolver.compile_request(config);
-    Artifact artifact = toolchain.compile(request);
+    const resolve::CandidateResolver resolver(own, space, problem, device, arch, toolchain.fingerprint(), false);
+    const space::Config config = space.at(space.index_of(space::Config{block, items}).value());
+    const build::CompileRequest request = resolver.compile_request(config);
+    build::Artifact artifact = toolchain.compile(request);
     --compiled;
     artifact.key = resolver.artifact_key(request);
     artifact.backend = device.backend;
-    ArtifactCache(settings.store).insert(artifact, request);
-    Record record;
+    build::ArtifactCache(settings.store).insert(artifact, request);
+    record::Record record;
     record.kernel = own.kernel.name;
     record.key_parts = resolver.measurement_key_parts(config, artifact.key);
-    record.key = key_of(record.key_parts);
+    record.key = build::key_of(record.key_parts);
     record.problem = problem;
     record.config = resolver.config_bindings(config);
     record.outcome = outcome;
     if (outcome == Outcome::ok) {
       record.samples_ms = {time_ms, time_ms, time_ms};
-      record.time_ms = summarize(record.samples_ms);
+      record.time_ms = measure::summarize(record.samples_ms);
     } else {
       record.stage = stage_of_failures;
       record.message = "y[3] is 7";
@@ -120,7 +120,7 @@ struct Shop {
     record.toolchain = toolchain.fingerprint();
     record.attempt = "a" + std::to_string(written++);
     record.unix_time_ms = 1000 + written;
-    RecordWriter(settings.store, arch, own.kernel.name, record.attempt).append(record);
+    record::RecordWriter(settings.store, arch, own.kernel.name, record.attempt).append(record);
   }
   /// The same of one that failed.
   void fail(std::int64_t n, std::int64_t block, std::int64_t items = 1, Outcome outcome = Outcome::wrong_result) {

@@ -5,6 +5,8 @@
 
 #include "unit/dispatch/shop.hpp"
 
+using namespace xtune::device;
+
 namespace xtune {
 
 namespace {

@@ -3,6 +3,10 @@
 
 #include "unit/dispatch/shop.hpp"
 
+using namespace xtune::build;
+using namespace xtune::device;
+using namespace xtune::record;
+
 namespace xtune {
 
 namespace {

@@ -14,14 +14,14 @@ namespace xtune::test {
 /// A limit that no test reaches.
 constexpr double long_s = 120;
 
-inline WorkerCommand fake_worker(const std::vector<std::string>& arguments = {}) {
-  WorkerCommand command;
+inline ipc::WorkerCommand fake_worker(const std::vector<std::string>& arguments = {}) {
+  ipc::WorkerCommand command;
   command.argv = {XTUNE_FAKE_WORKER};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   return command;
 }
 
-inline const nlohmann::json& answer_in(const WorkerReply& reply) {
+inline const nlohmann::json& answer_in(const ipc::WorkerReply& reply) {
   REQUIRE_MESSAGE(reply.answer,
                   (reply.failure ? reply.failure->text + "\n" + reply.stderr_tail : std::string("no failure either")));
   return *reply.answer;

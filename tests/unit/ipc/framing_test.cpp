@@ -13,6 +13,9 @@
 #include "support/text.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::ipc;
+
 using namespace xtune;
 using namespace xtune::test;
 using fakes::io_error;

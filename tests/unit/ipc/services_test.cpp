@@ -13,6 +13,12 @@
 #include "core/target/target.hpp"
 #include "fakes/limited_child.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::ipc;
+using namespace xtune::spec;
+using namespace xtune::target;
+
 namespace {
 
 using namespace xtune;

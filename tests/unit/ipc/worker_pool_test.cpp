@@ -18,6 +18,9 @@
 #include "unit/ipc/fake_worker.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::ipc;
+
 using namespace xtune;
 using namespace xtune::test;
 using nlohmann::json;

@@ -15,6 +15,9 @@
 #include "unit/ipc/fake_worker.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::ipc;
+
 using namespace xtune;
 using namespace xtune::test;
 using fakes::dies_within_deadline;

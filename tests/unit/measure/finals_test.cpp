@@ -9,6 +9,8 @@
 
 #include "fakes/noise.hpp"
 
+using namespace xtune::measure;
+
 namespace {
 
 using namespace xtune;

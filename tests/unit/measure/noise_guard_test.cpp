@@ -5,6 +5,8 @@
 
 #include <deque>
 
+using namespace xtune::measure;
+
 using namespace xtune;
 
 namespace {

@@ -11,6 +11,9 @@
 #include "fakes/fake_clock.hpp"
 #include "fakes/noise.hpp"
 
+using namespace xtune::base;
+using namespace xtune::measure;
+
 namespace {
 
 using namespace xtune;

@@ -12,6 +12,9 @@
 #include "base/random.hpp"
 #include "core/measure/series.hpp"
 
+using namespace xtune::base;
+using namespace xtune::measure;
+
 using namespace xtune;
 
 namespace {

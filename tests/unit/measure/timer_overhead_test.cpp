@@ -8,6 +8,9 @@
 
 #include "base/random.hpp"
 
+using namespace xtune::base;
+using namespace xtune::measure;
+
 using namespace xtune;
 
 TEST_CASE("The overhead of events and of launches is told apart, in whatever unit the lengths are") {

@@ -3,6 +3,11 @@
 
 #include "ranking.hpp"
 
+using namespace xtune::device;
+using namespace xtune::model;
+using namespace xtune::space;
+using namespace xtune::spec;
+
 using namespace xtune;
 using namespace xtune::test;
 

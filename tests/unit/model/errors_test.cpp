@@ -4,6 +4,11 @@
 #include "ranking.hpp"
 #include "support/text.hpp"
 
+using namespace xtune::device;
+using namespace xtune::model;
+using namespace xtune::space;
+using namespace xtune::spec;
+
 using namespace xtune;
 using namespace xtune::test;
 

@@ -5,6 +5,10 @@
 #include "core/model/template.hpp"
 #include "ranking.hpp"
 
+using namespace xtune::device;
+using namespace xtune::model;
+using namespace xtune::spec;
+
 using namespace xtune;
 using namespace xtune::test;
 

@@ -35,21 +35,25 @@ block_k = "BK"
 stages = "STAGES"
 )spec";
 
-inline DeviceModel model_of(const std::string& arch) { return device_model(known_device(arch).value()); }
+inline device::DeviceModel model_of(const std::string& arch) {
+  return device::device_model(device::known_device(arch).value());
+}
 
-inline Spec parsed(const std::string& text) { return parse_spec(text, "test.toml", "."); }
+inline spec::Spec parsed(const std::string& text) { return spec::parse_spec(text, "test.toml", "."); }
 
 /// The ranking of a spec's first problem.
-inline Ranking ranked(const Spec& spec, const DeviceModel& device, const RankOptions& options) {
-  const Space space = make_space(spec, spec.cases.front(), device_facts(device.info));
-  return rank_candidates(spec, space, spec.cases.front(), device, options);
+inline model::Ranking ranked(const spec::Spec& spec, const device::DeviceModel& device,
+                             const model::RankOptions& options) {
+  const space::Space space = spec::make_space(spec, spec.cases.front(), device::device_facts(device.info));
+  return model::rank_candidates(spec, space, spec.cases.front(), device, options);
 }
-inline Ranking ranked(const std::string& text, const std::string& arch, const RankOptions& options = {}) {
+inline model::Ranking ranked(const std::string& text, const std::string& arch, const model::RankOptions& options = {}) {
   return ranked(parsed(text), model_of(arch), options);
 }
 
-inline std::int64_t value_of(const Spec& spec, const Space& space, std::uint64_t index, const std::string& name) {
-  const Config config = space.at(index);
+inline std::int64_t value_of(const spec::Spec& spec, const space::Space& space, std::uint64_t index,
+                             const std::string& name) {
+  const space::Config config = space.at(index);
   for (std::size_t i = 0; i < spec.parameters.size(); ++i)
     if (spec.parameters[i].name == name) return std::get<std::int64_t>(config[i]);
   throw std::out_of_range(name);
@@ -66,10 +70,10 @@ inline std::string failure(const std::string& text, const std::string& arch = "s
 }
 
 /// Those of all templates' sizes that this one has.
-inline Bindings sizes_of(const CandidateTemplate& candidate, const Bindings& all) {
+inline Bindings sizes_of(const model::CandidateTemplate& candidate, const Bindings& all) {
   Bindings sizes;
-  for (const Field& field : candidate.fields)
-    if (field.need == Need::problem) sizes.insert(*all.find(field.name));
+  for (const model::Field& field : candidate.fields)
+    if (field.need == model::Need::problem) sizes.insert(*all.find(field.name));
   return sizes;
 }
 

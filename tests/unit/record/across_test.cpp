@@ -5,6 +5,8 @@
 
 #include "unit/record/example_record.hpp"
 
+using namespace xtune::record;
+
 using namespace xtune;
 
 TEST_CASE("A case is answered by records of its problem and device, which today's spec would measure so") {

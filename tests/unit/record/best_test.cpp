@@ -8,6 +8,10 @@
 #include "support/text.hpp"
 #include "unit/record/example_record.hpp"
 
+using namespace xtune::base;
+using namespace xtune::device;
+using namespace xtune::record;
+
 using namespace xtune;
 using namespace xtune::test;
 

@@ -9,8 +9,8 @@
 
 namespace xtune {
 
-inline DeviceInfo example_device() {
-  DeviceInfo device;
+inline device::DeviceInfo example_device() {
+  device::DeviceInfo device;
   device.backend = "cuda";
   device.index = 3;
   device.name = "NVIDIA H200";
@@ -28,8 +28,8 @@ inline DeviceInfo example_device() {
 }
 
 /// An ok record of configuration BLOCK=block with samples around time_ms.
-inline Record example_record(std::int64_t block, double time_ms, double spread = 0.001) {
-  Record record;
+inline record::Record example_record(std::int64_t block, double time_ms, double spread = 0.001) {
+  record::Record record;
   record.kernel = "gemm";
   record.key = "key-" + std::to_string(block);
   record.key_parts = {{"artifact", "abc"}, {"problem", "[\"M=64\"]"}};
@@ -37,7 +37,7 @@ inline Record example_record(std::int64_t block, double time_ms, double spread =
   record.config = {{"BLOCK", block}};
   record.stage = "measure";
   for (int i = 0; i < 9; ++i) record.samples_ms.push_back(time_ms + spread * (i - 4) / 4);
-  record.time_ms = summarize(record.samples_ms);
+  record.time_ms = measure::summarize(record.samples_ms);
   record.device = example_device();
   record.toolchain = "nvrtc 13.0";
   record.host = "node1";
@@ -46,13 +46,13 @@ inline Record example_record(std::int64_t block, double time_ms, double spread =
   return record;
 }
 
-inline Record full_record() {
-  Record record = example_record(128, 0.125);
+inline record::Record full_record() {
+  record::Record record = example_record(128, 0.125);
   record.config = {
       {"A", true}, {"B", std::int64_t{-5}}, {"C", 2.0}, {"D", std::string("row \"x\"\n\xc3\xa4")}, {"E", INFINITY}};
   record.outcome = Outcome::wrong_result;
   record.message = "C: 1 of 4 elements differ";
-  Comparison comparison;
+  validate::Comparison comparison;
   comparison.output = "C";
   comparison.passed = false;
   comparison.count = std::uint64_t{1} << 40;

@@ -6,6 +6,9 @@
 #include "core/record/best.hpp"
 #include "unit/record/example_record.hpp"
 
+using namespace xtune::measure;
+using namespace xtune::record;
+
 using namespace xtune;
 
 namespace {

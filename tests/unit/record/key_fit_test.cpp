@@ -9,6 +9,10 @@
 #include "core/resolve/resolve.hpp"
 #include "unit/record/example_record.hpp"
 
+using namespace xtune::build;
+using namespace xtune::record;
+using namespace xtune::resolve;
+
 using namespace xtune;
 
 TEST_CASE("a key that differs in the driver only is stale") {

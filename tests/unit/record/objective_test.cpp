@@ -8,6 +8,9 @@
 #include "core/record/metrics.hpp"
 #include "unit/record/example_record.hpp"
 
+using namespace xtune::record;
+using namespace xtune::spec;
+
 using namespace xtune;
 
 namespace {

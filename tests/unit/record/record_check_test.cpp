@@ -16,6 +16,12 @@
 #include "core/resolve/resolve.hpp"
 #include "unit/record/example_record.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::measure;
+using namespace xtune::record;
+using namespace xtune::resolve;
+
 using namespace xtune;
 
 namespace {

@@ -19,6 +19,9 @@
 #include "unit/record/example_record.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::record;
+
 using namespace xtune;
 using namespace xtune::test;
 namespace fs = std::filesystem;

@@ -11,6 +11,10 @@
 #include "unit/record/example_record.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::device;
+using namespace xtune::record;
+
 using namespace xtune;
 using Json = nlohmann::json;
 

@@ -8,6 +8,14 @@
 #include "base/files.hpp"
 #include "core/record/record_check.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::device;
+using namespace xtune::record;
+using namespace xtune::resolve;
+using namespace xtune::space;
+using namespace xtune::spec;
+
 using namespace xtune;
 
 namespace {

@@ -9,6 +9,9 @@
 #include "core/record/record_log.hpp"
 #include "example_record.hpp"
 
+using namespace xtune::base;
+using namespace xtune::record;
+
 using namespace xtune;
 
 namespace {

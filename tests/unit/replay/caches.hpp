@@ -28,12 +28,12 @@ inline const std::string cache_entries =
 inline const std::string cache = cache_head + cache_entries + "}\n}";
 
 /// A recording with one parameter "i" = 0 .. n-1, these times (0: launch_failed), and a second of cost for each.
-inline Recording recording_of(const std::vector<double>& times_ms, const std::string& name = "line") {
-  Parameter parameter{"i", {}, true};
-  std::vector<RecordedRow> rows;
+inline replay::Recording recording_of(const std::vector<double>& times_ms, const std::string& name = "line") {
+  space::Parameter parameter{"i", {}, true};
+  std::vector<replay::RecordedRow> rows;
   for (std::uint32_t i = 0; i < times_ms.size(); ++i) {
     parameter.values.emplace_back(std::int64_t{i});
-    RecordedRow row;
+    replay::RecordedRow row;
     row.values = {i};
     row.result.bench_s = 1;
     row.result.time_ms = times_ms[i];
@@ -43,7 +43,7 @@ inline Recording recording_of(const std::vector<double>& times_ms, const std::st
       row.result.outcome = Outcome::launch_failed;
     rows.push_back(row);
   }
-  Recording recording = make_recording({parameter}, std::move(rows));
+  replay::Recording recording = replay::make_recording({parameter}, std::move(rows));
   recording.name = name;
   recording.kernel = "line";
   return recording;

@@ -10,6 +10,11 @@
 #include "core/spec/process_spec.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::replay;
+using namespace xtune::space;
+using namespace xtune::spec;
+
 using namespace xtune;
 
 namespace {

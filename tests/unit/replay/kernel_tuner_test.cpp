@@ -5,6 +5,9 @@
 #include "core/replay/timestamp.hpp"
 #include "support/text.hpp"
 
+using namespace xtune::replay;
+using namespace xtune::space;
+
 using namespace xtune;
 using namespace xtune::test;
 

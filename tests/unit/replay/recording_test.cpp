@@ -13,13 +13,21 @@
 #include "core/replay/records.hpp"
 #include "core/spec/spec.hpp"
 
+using namespace xtune::base;
+using namespace xtune::measure;
+using namespace xtune::record;
+using namespace xtune::replay;
+using namespace xtune::search;
+using namespace xtune::space;
+using namespace xtune::spec;
+
 using namespace xtune;
 using namespace xtune::test;
 namespace fs = std::filesystem;
 
 namespace {
 
-Record record(std::int64_t x, Outcome outcome, std::vector<double> samples_ms, std::int64_t when = 1) {
+Record made_record(std::int64_t x, Outcome outcome, std::vector<double> samples_ms, std::int64_t when = 1) {
   Record result;
   result.kernel = "copy";
   result.key = std::to_string(x);
@@ -63,8 +71,8 @@ fs::path write(const TemporaryDirectory& folder, const std::string& name, const 
 }  // namespace
 
 TEST_CASE("records become a recording: the newest full measurement of a configuration counts") {
-  const auto all = recordings({record(1, Outcome::ok, {1, 3, 2}), record(2, Outcome::crashed, {}),
-                               record(1, Outcome::ok, {9, 9, 9}, 5), record(1, Outcome::pruned, {1}, 7)});
+  const auto all = recordings({made_record(1, Outcome::ok, {1, 3, 2}), made_record(2, Outcome::crashed, {}),
+                               made_record(1, Outcome::ok, {9, 9, 9}, 5), made_record(1, Outcome::pruned, {1}, 7)});
   REQUIRE(all.size() == 1);
   CHECK(all[0].kernel == "copy");
   CHECK(all[0].space.size() == 2);
@@ -74,13 +82,13 @@ TEST_CASE("records become a recording: the newest full measurement of a configur
 }
 
 TEST_CASE("records of another device or problem are other recordings, of other parameters skipped, of a replay none") {
-  Record device = record(1, Outcome::ok, {1});
+  Record device = made_record(1, Outcome::ok, {1});
   device.device.name = "other GPU";
-  Record space = record(1, Outcome::ok, {1});
+  Record space = made_record(1, Outcome::ok, {1});
   space.config = {{"Y", std::int64_t{1}}};
-  Record replayed = record(3, Outcome::ok, {1});
+  Record replayed = made_record(3, Outcome::ok, {1});
   replayed.device.backend = "replay";
-  const auto all = recordings({record(1, Outcome::ok, {1}), device, space, replayed});
+  const auto all = recordings({made_record(1, Outcome::ok, {1}), device, space, replayed});
   REQUIRE(all.size() == 2);
   CHECK(all[0].space.size() == 1);
   CHECK(all[0].warnings.size() == 2);
@@ -90,17 +98,17 @@ TEST_CASE("records of another device or problem are other recordings, of other p
 }
 
 TEST_CASE("samples that are no times are damage") {
-  const auto all =
-      recordings({record(1, Outcome::ok, {1, -1}), record(2, Outcome::ok, {}), record(3, Outcome::ok, {2})});
+  const auto all = recordings(
+      {made_record(1, Outcome::ok, {1, -1}), made_record(2, Outcome::ok, {}), made_record(3, Outcome::ok, {2})});
   CHECK(all[0].damage.count == 2);
   CHECK(all[0].damage.first == "record of {\"X\":1}: a sample is no time that a kernel can have taken");
   CHECK(all[0].valid() == 1);
 }
 
 TEST_CASE("a record with a value that is no number is passed over") {
-  Record odd = record(2, Outcome::ok, {1});
+  Record odd = made_record(2, Outcome::ok, {1});
   odd.config["X"] = std::nan("");
-  const auto all = recordings({record(1, Outcome::ok, {1}), odd});
+  const auto all = recordings({made_record(1, Outcome::ok, {1}), odd});
   CHECK(all[0].space.size() == 1);
   CHECK(all[0].warnings.size() == 1);
   CHECK(error_of([&] { recordings({odd}); }).starts_with("invalid_argument"));

@@ -11,6 +11,14 @@
 #include "core/replay/import.hpp"
 #include "core/run/tuner.hpp"
 
+using namespace xtune::base;
+using namespace xtune::record;
+using namespace xtune::replay;
+using namespace xtune::run;
+using namespace xtune::space;
+using namespace xtune::spec;
+using namespace xtune::target;
+
 using namespace xtune;
 using namespace xtune::test;
 

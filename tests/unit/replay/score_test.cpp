@@ -13,6 +13,10 @@
 #include "core/replay/aggregate.hpp"
 #include "core/replay/trial.hpp"
 
+using namespace xtune::base;
+using namespace xtune::replay;
+using namespace xtune::search;
+
 using namespace xtune;
 using namespace xtune::test;
 

@@ -10,6 +10,13 @@
 #include "report/table.hpp"
 #include "support/text.hpp"
 
+using namespace xtune::measure;
+using namespace xtune::record;
+using namespace xtune::report;
+using namespace xtune::run;
+using namespace xtune::space;
+using namespace xtune::spec;
+
 using namespace xtune;
 using namespace xtune::test;
 

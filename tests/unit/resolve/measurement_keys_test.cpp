@@ -8,6 +8,13 @@
 #include "base/files.hpp"
 #include "core/device/device_model.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::device;
+using namespace xtune::resolve;
+using namespace xtune::space;
+using namespace xtune::spec;
+
 using namespace xtune;
 
 namespace {

@@ -10,11 +10,18 @@
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::device;
+using namespace xtune::resolve;
+using namespace xtune::space;
+using namespace xtune::spec;
+
 using namespace xtune;
 
 namespace {
 
-const std::string base = R"spec([kernel]
+const std::string base_spec = R"spec([kernel]
 name = "p"
 [problem]
 N = 64
@@ -37,7 +44,7 @@ struct ProgramJob {
   std::unique_ptr<Space> space;
   std::unique_ptr<CandidateResolver> resolver;
 
-  explicit ProgramJob(const std::string& text = base, const std::string& header = "1",
+  explicit ProgramJob(const std::string& text = base_spec, const std::string& header = "1",
                       const std::string& place = "here")
       : folder(own.path() / place) {
     write_file_atomically(folder / "main.cpp", "#include \"own.hpp\"\n#include <vector>\nint main() {}\n");
@@ -125,7 +132,7 @@ TEST_CASE("parameters that the build does not name share its artifact, and are m
 }
 
 TEST_CASE("an artifact's key knows what sources hold, included ones too, and not where they lie") {
-  const ProgramJob program, elsewhere(base, "1", "elsewhere/deep"), changed(base, "2");
+  const ProgramJob program, elsewhere(base_spec, "1", "elsewhere/deep"), changed(base_spec, "2");
   const Config config = program.config(8, "", 1);
   CHECK(program.artifact(config) == elsewhere.artifact(config));
   CHECK(program.artifact(config) != changed.artifact(config));
@@ -192,7 +199,7 @@ TEST_CASE("variables that decide how fast a program runs are part of its measure
   ::unsetenv("OMP_PLACES");
   ::setenv("XTUNE_TEST_UNRELATED", "1", 1);
   CHECK(program.part(config, "launch") == before);
-  std::string listed = base;
+  std::string listed = base_spec;
   listed.replace(listed.find("env ="), 5, "environment = [\"XTUNE_TEST_UNRELATED\"]\nenv =");
   CHECK(ProgramJob(listed).part(config, "launch").find("XTUNE_TEST_UNRELATED=1") != std::string::npos);
   ::unsetenv("XTUNE_TEST_UNRELATED");

@@ -16,6 +16,14 @@
 #include "support/text.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::device;
+using namespace xtune::resolve;
+using namespace xtune::space;
+using namespace xtune::spec;
+using namespace xtune::validate;
+
 using namespace xtune;
 using namespace xtune::test;
 

@@ -7,6 +7,12 @@
 
 #include "tuner_fixture.hpp"
 
+using namespace xtune::ipc;
+using namespace xtune::measure;
+using namespace xtune::record;
+using namespace xtune::run;
+using namespace xtune::spec;
+
 namespace {
 
 using namespace xtune;

@@ -10,6 +10,11 @@
 
 #include "base/random.hpp"
 
+using namespace xtune::base;
+using namespace xtune::record;
+using namespace xtune::run;
+using namespace xtune::search;
+
 namespace {
 
 using namespace xtune;

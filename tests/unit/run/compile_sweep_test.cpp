@@ -10,6 +10,14 @@
 #include "fakes/fake_services.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::device;
+using namespace xtune::ipc;
+using namespace xtune::resolve;
+using namespace xtune::run;
+using namespace xtune::space;
+using namespace xtune::spec;
+
 using namespace xtune;
 
 namespace {

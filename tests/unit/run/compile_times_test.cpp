@@ -9,6 +9,10 @@
 
 #include "base/random.hpp"
 
+using namespace xtune::base;
+using namespace xtune::run;
+using namespace xtune::space;
+
 using namespace xtune;
 
 namespace {

@@ -3,6 +3,10 @@
 
 #include <doctest/doctest.h>
 
+using namespace xtune::measure;
+using namespace xtune::record;
+using namespace xtune::run;
+
 namespace {
 
 using namespace xtune;

@@ -10,6 +10,16 @@
 #include "unit/record/example_record.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::device;
+using namespace xtune::record;
+using namespace xtune::run;
+using namespace xtune::search;
+using namespace xtune::space;
+using namespace xtune::spec;
+using namespace xtune::store;
+using namespace xtune::target;
+
 using namespace xtune;
 
 namespace {

@@ -6,6 +6,10 @@
 #include "core/validate/check_kernel.hpp"
 #include "tuner_fixture.hpp"
 
+using namespace xtune::ipc;
+using namespace xtune::run;
+using namespace xtune::spec;
+
 namespace {
 
 using namespace xtune;
@@ -142,7 +146,7 @@ TEST_CASE("The kernel that checks on the device is compiled for the run; where i
   REQUIRE(t.bench.problems.size() == 1);
   const auto& kernel = t.bench.problems[0].check_kernel;
   REQUIRE(kernel);
-  const auto is_check = [](const CompileJob& job) { return job.request.entry == check_kernel::name; };
+  const auto is_check = [](const CompileJob& job) { return job.request.entry == validate::check_kernel::name; };
   const auto compiling = std::find_if(t.compiler.jobs.begin(), t.compiler.jobs.end(), is_check);
   REQUIRE(compiling != t.compiler.jobs.end());
   CHECK(kernel->key == compiling->key);

@@ -16,26 +16,26 @@
 
 namespace xtune::fakes {
 
-struct RecordingObserver final : TuneObserver {
-  std::vector<Record> records;
+struct RecordingObserver final : run::TuneObserver {
+  std::vector<record::Record> records;
   std::vector<std::string> logs, warnings, notes;
   std::uint64_t from_store = 0;
-  Progress last;
-  std::function<void(const Record&)> also;
-  void on_record(const Record& record, const std::string& log, bool stored) override {
+  run::Progress last;
+  std::function<void(const record::Record&)> also;
+  void on_record(const record::Record& record, const std::string& log, bool stored) override {
     records.push_back(record);
     logs.push_back(log);
     from_store += stored;
     if (also) also(record);
   }
-  void on_progress(const Progress& progress) override { last = progress; }
+  void on_progress(const run::Progress& progress) override { last = progress; }
   void on_warning(const std::string& text) override { warnings.push_back(text); }
   void on_note(const std::string& text) override { notes.push_back(text); }
 };
 
 struct Tuning {
-  TemporaryDirectory folder;
-  EventLoop loop;
+  base::TemporaryDirectory folder;
+  base::EventLoop loop;
   Journal journal;
   FakeCompileService compiler{loop, journal};
   FakeBenchService bench{loop, journal};
@@ -43,8 +43,8 @@ struct Tuning {
   FakeClock clock;
   RecordingObserver observer;
   std::atomic<bool> stop{false};
-  Target target;
-  TuneOptions options;
+  target::Target target;
+  run::TuneOptions options;
   std::string parameters = "A = [1, 2, 3]\nB = { values = [10, 20], compile_time = false }\n";
   std::string shared = "0";
   std::string rest;    ///< further tables of the spec
@@ -59,7 +59,7 @@ struct Tuning {
     options.attempt = "first";
     target.backend.name = "cuda";
     target.backend.toolchain = "fake compiler 1";
-    target.device = *known_device("sm_90");
+    target.device = *device::known_device("sm_90");
     target.device.backend = "cuda";
     target.device.name = "Fake";
     target.arch = "sm_90";
@@ -78,20 +78,20 @@ struct Tuning {
 
   /// One more device, with a bench of its own.
   FakeBenchService& add_device() {
-    DeviceInfo device = target.device;
+    device::DeviceInfo device = target.device;
     device.index = static_cast<int>(further.size()) + 1;
     device.uuid = "GPU-" + std::to_string(device.index);
     target.further.push_back(device);
     further.push_back(std::make_unique<FakeBenchService>(loop, journal));
     return *further.back();
   }
-  std::vector<BenchService*> benches() {
-    std::vector<BenchService*> all{&bench};
+  std::vector<ipc::BenchService*> benches() {
+    std::vector<ipc::BenchService*> all{&bench};
     for (const auto& each : further) all.push_back(each.get());
     return all;
   }
 
-  TuneResult run() {
+  run::TuneResult run() {
     journal.clear();
     const auto also = observer.also;
     observer = RecordingObserver();
@@ -101,48 +101,48 @@ struct Tuning {
     bench.rounds.clear();
     bench.problems.clear();
     for (const auto& each : further) each->jobs.clear();
-    spec = parse_spec(spec_text(), "t.toml", folder.path());
+    spec = spec::parse_spec(spec_text(), "t.toml", folder.path());
     spec.measure.finals = finals;
-    return tune(spec, spec.cases.front(), target, options, loop, compiler, benches(), clock, observer, stop);
+    return run::tune(spec, spec.cases.front(), target, options, loop, compiler, benches(), clock, observer, stop);
   }
 
   static std::int64_t value(const Bindings& config, const std::string& name) {
     return std::get<std::int64_t>(config.at(name));
   }
   /// What the compile job defines A as.
-  static std::string define(const CompileJob& job, const std::string& name) {
+  static std::string define(const ipc::CompileJob& job, const std::string& name) {
     for (const auto& [key, text] : job.request.defines)
       if (key == name) return text;
     return {};
   }
-  std::map<std::int64_t, Outcome> outcome_by_a(const TuneResult& result) const {
+  std::map<std::int64_t, Outcome> outcome_by_a(const run::TuneResult& result) const {
     std::map<std::int64_t, Outcome> outcomes;
-    for (const Record& record : result.records) outcomes[value(record.config, "A")] = record.outcome;
+    for (const record::Record& record : result.records) outcomes[value(record.config, "A")] = record.outcome;
     return outcomes;
   }
 
-  Spec spec;
+  spec::Spec spec;
 };
 
 inline const std::string only_a = "A = [1, 2, 3, 4]\n";
 
-inline CompileAnswer compiled(const CompileJob& job) {
-  CompileAnswer answer;
+inline ipc::CompileAnswer compiled(const ipc::CompileJob& job) {
+  ipc::CompileAnswer answer;
   answer.artifact.key = job.key;
   return answer;
 }
 
-inline BenchAnswer measured(double time_ms) {
-  BenchAnswer answer;
+inline ipc::BenchAnswer measured(double time_ms) {
+  ipc::BenchAnswer answer;
   answer.samples_ms = {time_ms, time_ms, time_ms};
   return answer;
 }
 
-inline std::int64_t best_a(const TuneResult& result) {
-  return Tuning::value(best_of(result.all()).value().record->config, "A");
+inline std::int64_t best_a(const run::TuneResult& result) {
+  return Tuning::value(record::best_of(result.all()).value().record->config, "A");
 }
 
 /// The value of A that a job measures: A = 1 is launched with 32 threads.
-inline int a_of(const BenchJob& job) { return static_cast<int>(job.launch.block[0] / 32); }
+inline int a_of(const ipc::BenchJob& job) { return static_cast<int>(job.launch.block[0] / 32); }
 
 }  // namespace xtune::fakes

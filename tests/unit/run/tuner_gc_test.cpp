@@ -10,6 +10,10 @@
 #include "tuner_fixture.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::ipc;
+using namespace xtune::run;
+
 using namespace xtune;
 using fakes::a_of;
 using fakes::measured;

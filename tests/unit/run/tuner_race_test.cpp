@@ -9,6 +9,12 @@
 #include "fakes/noisy_bench.hpp"
 #include "tuner_fixture.hpp"
 
+using namespace xtune::base;
+using namespace xtune::ipc;
+using namespace xtune::measure;
+using namespace xtune::record;
+using namespace xtune::run;
+
 namespace {
 
 using namespace xtune;

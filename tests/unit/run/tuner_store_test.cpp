@@ -15,6 +15,10 @@
 #include "core/spec/process_spec.hpp"
 #include "tuner_fixture.hpp"
 
+using namespace xtune::build;
+using namespace xtune::ipc;
+using namespace xtune::run;
+
 TEST_CASE("Damaged records are told once, with a count, and what is sound is kept") {
   xtune::fakes::Tuning t;
   t.run();
@@ -24,7 +28,7 @@ TEST_CASE("Damaged records are told once, with a count, and what is sound is kep
       std::ofstream records(file.path(), std::ios::app);
       for (int i = 0; i < 40; ++i) records << "{\"x\n";
     }
-  const xtune::TuneResult again = t.run();
+  const xtune::run::TuneResult again = t.run();
   CHECK(again.from_store == 6);
   REQUIRE(t.observer.warnings.size() == 1);
   CHECK(t.observer.warnings.front().find("(40 times)") != std::string::npos);
@@ -33,7 +37,7 @@ TEST_CASE("Damaged records are told once, with a count, and what is sound is kep
 TEST_CASE("A store that takes no record is told once, and at the end how many it lacks") {
   xtune::fakes::Tuning t;
   t.options.store = "/dev/null/store";
-  const xtune::TuneResult result = t.run();
+  const xtune::run::TuneResult result = t.run();
   CHECK(result.records.size() == 6);
   const auto& warnings = t.observer.warnings;
   CHECK(std::count_if(warnings.begin(), warnings.end(),
@@ -50,7 +54,7 @@ TEST_CASE("After an update of the driver all is measured again, guided by what w
   CHECK(t.run().from_store == 4);
   t.clock.advance_s(1);
   t.target.device.driver = "13.0 (580.65)";
-  const xtune::TuneResult again = t.run();
+  const xtune::run::TuneResult again = t.run();
   CHECK(again.from_store == 0);
   CHECK(again.records.size() == 4);
   const auto& notes = t.observer.notes;
@@ -66,13 +70,13 @@ TEST_CASE("After an update of the driver all is measured again, guided by what w
 TEST_CASE("Records of versions that had no driver in their keys count with the driver that they name") {
   xtune::fakes::Tuning t;
   t.target.device.driver = "13.0 (580.65)";
-  std::vector<xtune::Record> records = t.run().records;
+  std::vector<xtune::record::Record> records = t.run().records;
   std::filesystem::remove_all(t.options.store / "records");
-  xtune::RecordWriter writer(t.options.store, "sm_90", "k", "before");
-  for (xtune::Record& record : records) {
+  xtune::record::RecordWriter writer(t.options.store, "sm_90", "k", "before");
+  for (xtune::record::Record& record : records) {
     std::erase_if(record.key_parts, [](const auto& part) { return part.first == "driver"; });
-    CHECK(xtune::key_of(record.key_parts) != record.key);
-    record.key = xtune::key_of(record.key_parts);
+    CHECK(xtune::build::key_of(record.key_parts) != record.key);
+    record.key = xtune::build::key_of(record.key_parts);
     writer.append(record);
   }
   CHECK(t.run().from_store == 6);
@@ -84,7 +88,7 @@ TEST_CASE("What is measured afresh counts, though the store has records of a clo
   xtune::fakes::Tuning t;
   t.parameters = xtune::fakes::only_a;
   double factor = 1;
-  t.bench.respond = [&factor](const xtune::BenchJob& job) {
+  t.bench.respond = [&factor](const xtune::ipc::BenchJob& job) {
     return xtune::fakes::measured(factor * xtune::fakes::a_of(job));
   };
   t.clock.advance_s(86'400);
@@ -93,26 +97,26 @@ TEST_CASE("What is measured afresh counts, though the store has records of a clo
   t.clock.advance_s(-86'400);
   t.options.fresh = true;
   factor = 10;
-  const xtune::TuneResult fresh = t.run();
+  const xtune::run::TuneResult fresh = t.run();
   CHECK(fresh.from_store == 0);
   REQUIRE(t.observer.warnings.size() == 1);
   CHECK(t.observer.warnings.front().find("4 records are dated in the future, the newest 2023-11-15 22:13:2") == 0);
-  const auto records = xtune::read_records(t.options.store, "sm_90", "k").records;
-  CHECK(std::count_if(records.begin(), records.end(), xtune::is_first) == 8);
-  const auto best = xtune::best_of(records);
+  const auto records = xtune::record::read_records(t.options.store, "sm_90", "k").records;
+  CHECK(std::count_if(records.begin(), records.end(), xtune::record::is_first) == 8);
+  const auto best = xtune::record::best_of(records);
   REQUIRE(best);
   CHECK(best->record->time_ms.median == doctest::Approx(10));
   t.options.fresh = false;
-  const xtune::TuneResult again = t.run();
+  const xtune::run::TuneResult again = t.run();
   CHECK(again.from_store == 4);
-  for (const xtune::Record& record : again.records) CHECK(record.time_ms.median >= 10);
+  for (const xtune::record::Record& record : again.records) CHECK(record.time_ms.median >= 10);
 }
 
 TEST_CASE("Stamps never go back, and follow what is known of their key") {
   xtune::fakes::FakeClock clock;
   const std::int64_t start = clock.unix_time_ms();
-  xtune::TimeStamps stamps(clock);
-  const xtune::KeyDigest ahead("ahead"), before("before");
+  xtune::run::TimeStamps stamps(clock);
+  const xtune::store::KeyDigest ahead("ahead"), before("before");
   stamps.learn(ahead, start + 5000);
   stamps.learn(before, start - 5000);
   CHECK(stamps.next(ahead) == start + 5001);
@@ -186,14 +190,14 @@ TEST_CASE("What timed out answers until its limit is raised, and is tried again 
   xtune::fakes::Tuning t;
   t.parameters = xtune::fakes::only_a;
   t.kernel = "compile_timeout_s = 5\n";
-  t.compiler.respond = [](const xtune::CompileJob& job) {
-    xtune::CompileAnswer answer = xtune::fakes::compiled(job);
+  t.compiler.respond = [](const xtune::ipc::CompileJob& job) {
+    xtune::ipc::CompileAnswer answer = xtune::fakes::compiled(job);
     if (xtune::fakes::Tuning::define(job, "A") == "2") answer.outcome = xtune::Outcome::timed_out;
     return answer;
   };
-  const xtune::TuneResult first = t.run();
+  const xtune::run::TuneResult first = t.run();
   CHECK(first.counts.at(xtune::Outcome::timed_out) == 1);
-  for (const xtune::Record& record : first.records)
+  for (const xtune::record::Record& record : first.records)
     CHECK(record.limit_s == (record.outcome == xtune::Outcome::timed_out ? 5 : 0));
   CHECK(t.run().from_store == 4);
   t.kernel = "compile_timeout_s = 4\n";
@@ -209,21 +213,21 @@ TEST_CASE("What timed out answers until its limit is raised, and is tried again 
 }
 
 TEST_CASE("A limit that is part of the key is not looked at, and records that do not name theirs are tried again") {
-  xtune::Spec spec;
-  xtune::Record record;
+  xtune::spec::Spec spec;
+  xtune::record::Record record;
   record.outcome = xtune::Outcome::timed_out;
   record.stage = "run";
-  CHECK(xtune::answers_under_limits(record, spec));  // a kernel: [measure] timeout_s
+  CHECK(xtune::run::answers_under_limits(record, spec));  // a kernel: [measure] timeout_s
   record.stage = "compile";
-  CHECK_FALSE(xtune::answers_under_limits(record, spec));
+  CHECK_FALSE(xtune::run::answers_under_limits(record, spec));
   record.limit_s = spec.kernel.compile_timeout_s;
-  CHECK(xtune::answers_under_limits(record, spec));
-  auto process = std::make_shared<xtune::ProcessSpec>();
+  CHECK(xtune::run::answers_under_limits(record, spec));
+  auto process = std::make_shared<xtune::spec::ProcessSpec>();
   process->timeout_s = 20;
   spec.process = process;
   record.stage = "run";
   record.limit_s = 0.5;
-  CHECK_FALSE(xtune::answers_under_limits(record, spec));
+  CHECK_FALSE(xtune::run::answers_under_limits(record, spec));
   record.outcome = xtune::Outcome::crashed;
-  CHECK(xtune::answers_under_limits(record, spec));
+  CHECK(xtune::run::answers_under_limits(record, spec));
 }

@@ -9,6 +9,11 @@
 #include "core/record/record_log.hpp"
 #include "tuner_fixture.hpp"
 
+using namespace xtune::ipc;
+using namespace xtune::record;
+using namespace xtune::run;
+using namespace xtune::spec;
+
 namespace {
 
 using namespace xtune;

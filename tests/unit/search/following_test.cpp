@@ -11,6 +11,9 @@
 #include "core/search/strategy.hpp"
 #include "valley.hpp"
 
+using namespace xtune::base;
+using namespace xtune::search;
+
 using namespace xtune;
 
 namespace {

@@ -7,6 +7,10 @@
 #include "base/random.hpp"
 #include "core/search/strategy.hpp"
 
+using namespace xtune::base;
+using namespace xtune::search;
+using namespace xtune::space;
+
 using namespace xtune;
 
 namespace {

@@ -13,6 +13,10 @@
 #include "core/search/moves.hpp"
 #include "core/search/soft_logarithm.hpp"
 
+using namespace xtune::base;
+using namespace xtune::search;
+using namespace xtune::space;
+
 using namespace xtune;
 
 namespace {

@@ -7,6 +7,10 @@
 #include <cmath>
 #include <set>
 
+using namespace xtune::base;
+using namespace xtune::search;
+using namespace xtune::space;
+
 using namespace xtune;
 
 namespace {

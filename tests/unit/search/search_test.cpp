@@ -10,6 +10,10 @@
 #include "core/search/strategy.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::search;
+using namespace xtune::space;
+
 using namespace xtune;
 
 namespace {

@@ -7,6 +7,9 @@
 #include <map>
 #include <set>
 
+using namespace xtune::search;
+using namespace xtune::space;
+
 using namespace xtune;
 
 namespace {

@@ -26,29 +26,30 @@ class Valley {
     }
   }
 
-  const Space& space() const { return space_; }
+  const space::Space& space() const { return space_; }
   double optimum_ms() const { return optimum_ms_; }
   /// Infinite: it fails.
   double time_ms(std::uint64_t index) const {
     return times_ms_[index] > 0 ? times_ms_[index] : std::numeric_limits<double>::infinity();
   }
 
-  Source alike() const {
+  search::Source alike() const {
     return source("alike", [&](std::uint64_t index) { return 3 * times_ms_[index] * (1 + 0.1 * noise(index + 7)); });
   }
-  Source inverted() const {
+  search::Source inverted() const {
     return source("inverted", [&](std::uint64_t index) { return 1 / times_ms_[index]; });
   }
-  Source shuffled() const {
+  search::Source shuffled() const {
     std::vector<double> times_ms;
     for (const double time_ms : times_ms_)
       if (time_ms > 0) times_ms.push_back(time_ms);
-    return source("shuffled", [&](std::uint64_t index) { return times_ms[mix64(index) % times_ms.size()]; });
+    return source("shuffled", [&](std::uint64_t index) { return times_ms[base::mix64(index) % times_ms.size()]; });
   }
 
   /// What `auto` proposes, one at a time.
-  std::vector<std::uint64_t> search(std::uint64_t seed, std::uint64_t evals, const std::vector<Source>& sources) const {
-    const auto strategy = make_strategy("auto", {space_, seed, evals, {}, sources});
+  std::vector<std::uint64_t> search(std::uint64_t seed, std::uint64_t evals,
+                                    const std::vector<search::Source>& sources) const {
+    const auto strategy = search::make_strategy("auto", {space_, seed, evals, {}, sources});
     std::vector<std::uint64_t> proposed;
     for (auto next = strategy->propose(1); !next.empty(); next = strategy->propose(1)) {
       proposed.push_back(next.front());
@@ -59,26 +60,26 @@ class Valley {
   }
 
  private:
-  static std::vector<Parameter> parameters() {
-    std::vector<Parameter> parameters;
+  static std::vector<space::Parameter> parameters() {
+    std::vector<space::Parameter> parameters;
     for (const char* name : {"A", "B", "C", "D"}) {
-      Parameter parameter{name, {}, true};
+      space::Parameter parameter{name, {}, true};
       for (int i = 0; i < 8; ++i) parameter.values.emplace_back(std::int64_t{1} << i);
       parameters.push_back(parameter);
     }
     parameters.push_back({"SWITCH", {false, true}, true});
     return parameters;
   }
-  static double noise(std::uint64_t index) { return static_cast<double>(mix64(index) % 1000) / 1000; }
+  static double noise(std::uint64_t index) { return static_cast<double>(base::mix64(index) % 1000) / 1000; }
   template <class Time>
-  Source source(const char* name, const Time& time_of) const {
-    Source source{name, {}};
+  search::Source source(const char* name, const Time& time_of) const {
+    search::Source source{name, {}};
     for (std::uint64_t index = 0; index < space_.size(); ++index)
       if (times_ms_[index] > 0) source.observations.push_back({index, Outcome::ok, time_of(index)});
     return source;
   }
 
-  Space space_;
+  space::Space space_;
   std::vector<double> times_ms_;  // 0: fails
   double optimum_ms_ = std::numeric_limits<double>::infinity();
 };

@@ -5,6 +5,8 @@
 
 #include <limits>
 
+using namespace xtune::space;
+
 using namespace xtune;
 
 namespace {

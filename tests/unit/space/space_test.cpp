@@ -10,6 +10,9 @@
 #include "base/random.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::space;
+
 using namespace xtune;
 
 namespace {

@@ -5,6 +5,8 @@
 
 #include <limits>
 
+using namespace xtune::space;
+
 using namespace xtune;
 
 TEST_CASE("a value's text reads back as the same value of the same type") {

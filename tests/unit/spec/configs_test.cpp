@@ -6,6 +6,10 @@
 #include "core/spec/configs_csv.hpp"
 #include "specs.hpp"
 
+using namespace xtune::base;
+using namespace xtune::space;
+using namespace xtune::spec;
+
 using namespace xtune;
 
 namespace {

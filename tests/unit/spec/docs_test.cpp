@@ -3,6 +3,9 @@
 
 #include "specs.hpp"
 
+using namespace xtune::base;
+using namespace xtune::spec;
+
 using namespace xtune;
 
 TEST_CASE("the documentation's example is valid") {

@@ -7,6 +7,9 @@
 
 #include "specs.hpp"
 
+using namespace xtune::base;
+using namespace xtune::spec;
+
 using namespace xtune;
 using namespace xtune::test;
 

@@ -6,6 +6,9 @@
 #include "base/random.hpp"
 #include "specs.hpp"
 
+using namespace xtune::base;
+using namespace xtune::spec;
+
 using namespace xtune;
 using namespace xtune::test;
 

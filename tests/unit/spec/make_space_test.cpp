@@ -4,6 +4,9 @@
 #include "core/spec/template_text.hpp"
 #include "specs.hpp"
 
+using namespace xtune::space;
+using namespace xtune::spec;
+
 using namespace xtune;
 using namespace xtune::test;
 

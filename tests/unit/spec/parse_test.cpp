@@ -3,6 +3,9 @@
 
 #include "specs.hpp"
 
+using namespace xtune::space;
+using namespace xtune::spec;
+
 using namespace xtune;
 using namespace xtune::test;
 

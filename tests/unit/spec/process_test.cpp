@@ -5,6 +5,10 @@
 #include "core/spec/process_spec.hpp"
 #include "unit/spec/specs.hpp"
 
+using namespace xtune::device;
+using namespace xtune::space;
+using namespace xtune::spec;
+
 using namespace xtune;
 using namespace xtune::test;
 

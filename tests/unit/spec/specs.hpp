@@ -85,16 +85,16 @@ evals = 10
 
 struct Folder {
   Folder() {
-    write_file_atomically(directory.path() / "gemm.cu", "__global__ void gemm() {}\n");
-    write_file_atomically(directory.path() / "naive.cu", "__global__ void naive() {}\n");
-    write_file_atomically(directory.path() / "c.npy", "x");
+    base::write_file_atomically(directory.path() / "gemm.cu", "__global__ void gemm() {}\n");
+    base::write_file_atomically(directory.path() / "naive.cu", "__global__ void naive() {}\n");
+    base::write_file_atomically(directory.path() / "c.npy", "x");
   }
-  TemporaryDirectory directory;
+  base::TemporaryDirectory directory;
 };
 
-inline Spec parse(const std::string& text, const SpecOptions& options = {}) {
+inline spec::Spec parse(const std::string& text, const spec::SpecOptions& options = {}) {
   static const Folder folder;
-  return parse_spec(text, "gemm.toml", folder.directory.path(), options);
+  return spec::parse_spec(text, "gemm.toml", folder.directory.path(), options);
 }
 
 /// The good spec with one piece of text replaced; the piece must be there.
@@ -105,7 +105,7 @@ inline std::string edited(const std::string& from, const std::string& to, std::s
 }
 
 /// "invalid_spec: message"; the whole message.
-inline std::string failure(const std::string& text, const SpecOptions& options = {}) {
+inline std::string failure(const std::string& text, const spec::SpecOptions& options = {}) {
   try {
     parse(text, options);
     return "no error";

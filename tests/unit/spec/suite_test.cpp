@@ -8,6 +8,9 @@
 #include "base/files.hpp"
 #include "core/spec/spec.hpp"
 
+using namespace xtune::base;
+using namespace xtune::spec;
+
 using namespace xtune;
 
 namespace {

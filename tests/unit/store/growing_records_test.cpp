@@ -8,6 +8,11 @@
 #include "base/files.hpp"
 #include "unit/store/store_files.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::record;
+using namespace xtune::store;
+
 namespace xtune {
 namespace {
 

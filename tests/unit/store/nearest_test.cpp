@@ -12,6 +12,10 @@
 #include "core/store/store_view.hpp"
 #include "unit/store/store_files.hpp"
 
+using namespace xtune::base;
+using namespace xtune::record;
+using namespace xtune::store;
+
 using namespace xtune;
 
 namespace {

@@ -20,14 +20,14 @@
 
 namespace xtune {
 
-inline std::int64_t pick(Random& random, std::initializer_list<std::int64_t> values) {
+inline std::int64_t pick(base::Random& random, std::initializer_list<std::int64_t> values) {
   return *(values.begin() + random.below(values.size()));
 }
 
 /// Few configurations, problems and times, so that keys repeat, times tie and finals meet.
-inline Record random_record(Random& random) {
+inline record::Record random_record(base::Random& random) {
   const std::int64_t block = pick(random, {16, 32, 64, 128, 256});
-  Record record = example_record(block, static_cast<double>(pick(random, {1, 2, 3, 4})) * 0.25, 0.01);
+  record::Record record = example_record(block, static_cast<double>(pick(random, {1, 2, 3, 4})) * 0.25, 0.01);
   record.problem = {{"M", pick(random, {1000, 1024, 2048, 4096, 6000})}, {"N", pick(random, {64, 100, 128})}};
   record.config["SPLIT"] = 0.5 * static_cast<double>(pick(random, {1, 2, 3}));
   record.config["ORDER"] = std::string(random.below(2) ? "row" : "col \"x\"\xc3\xa4");
@@ -46,7 +46,7 @@ inline Record random_record(Random& random) {
   for (const Bindings* bindings : {&record.problem, &record.config})
     for (const auto& [name, value] : *bindings) record.key += name + to_text(value);
   record.key += record.device.name + record.device.backend;
-  record.key_parts[1].second = problem_part(record.problem);
+  record.key_parts[1].second = resolve::problem_part(record.problem);
   record.unix_time_ms += static_cast<std::int64_t>(random.below(4));
   record.attempt = "a" + std::to_string(random.below(3));
   record.artifact_key = std::string(64, static_cast<char>('a' + random.below(6)));
@@ -54,28 +54,29 @@ inline Record random_record(Random& random) {
   return record;
 }
 
-inline std::vector<Record> random_records(std::uint64_t seed, std::size_t count) {
-  Random random(seed);
-  std::vector<Record> records;
+inline std::vector<record::Record> random_records(std::uint64_t seed, std::size_t count) {
+  base::Random random(seed);
+  std::vector<record::Record> records;
   for (std::size_t i = 0; i < count; ++i) records.push_back(random_record(random));
   return records;
 }
 
 /// One whose key is what its parts make of it.
-inline Record sound_record(const std::string& artifact_key, double time_ms = 1) {
-  Record record = example_record(64, time_ms);
+inline record::Record sound_record(const std::string& artifact_key, double time_ms = 1) {
+  record::Record record = example_record(64, time_ms);
   record.artifact_key = artifact_key;
-  record.key_parts = {{"artifact", artifact_key}, {"problem", problem_part(record.problem)}};
-  record.key = key_of(record.key_parts);
+  record.key_parts = {{"artifact", artifact_key}, {"problem", resolve::problem_part(record.problem)}};
+  record.key = build::key_of(record.key_parts);
   return record;
 }
 
 /// One record file, whatever the records' own kernel is.
-inline std::filesystem::path write_records(const std::filesystem::path& store, const std::vector<Record>& records,
+inline std::filesystem::path write_records(const std::filesystem::path& store,
+                                           const std::vector<record::Record>& records,
                                            const std::string& attempt = "a1", const std::string& arch = "sm_90",
                                            const std::string& kernel = "gemm") {
-  RecordWriter writer(store, arch, kernel, attempt);
-  for (const Record& record : records) writer.append(record);
+  record::RecordWriter writer(store, arch, kernel, attempt);
+  for (const record::Record& record : records) writer.append(record);
   return writer.path();
 }
 
@@ -84,15 +85,15 @@ inline void write_text(const std::filesystem::path& path, const std::string& tex
   std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
 }
 
-inline Artifact put_artifact(const std::filesystem::path& store, const std::string& name,
-                             const std::string& image = "image") {
-  Artifact artifact;
-  artifact.key = sha256(name);
+inline build::Artifact put_artifact(const std::filesystem::path& store, const std::string& name,
+                                    const std::string& image = "image") {
+  build::Artifact artifact;
+  artifact.key = base::sha256(name);
   artifact.backend = "cuda", artifact.arch = "sm_90", artifact.format = "cubin", artifact.entry_symbol = "gemm";
   artifact.image = image + name;
-  CompileRequest request;
+  build::CompileRequest request;
   request.source = "source of " + name;
-  ArtifactCache(store).insert(artifact, request);
+  build::ArtifactCache(store).insert(artifact, request);
   return artifact;
 }
 
@@ -100,7 +101,8 @@ inline Artifact put_artifact(const std::filesystem::path& store, const std::stri
 inline std::map<std::string, std::string> texts_in(const std::filesystem::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-    if (entry.is_regular_file()) files[entry.path().lexically_relative(folder).string()] = read_file(entry.path());
+    if (entry.is_regular_file())
+      files[entry.path().lexically_relative(folder).string()] = base::read_file(entry.path());
   return files;
 }
 

@@ -17,6 +17,11 @@
 #include "core/store/verify.hpp"
 #include "unit/store/store_files.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::record;
+using namespace xtune::store;
+
 using namespace xtune;
 namespace fs = std::filesystem;
 

@@ -12,6 +12,11 @@
 #include "support/text.hpp"
 #include "unit/store/store_files.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::record;
+using namespace xtune::store;
+
 using namespace xtune;
 using namespace xtune::test;
 namespace fs = std::filesystem;

@@ -13,6 +13,11 @@
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::record;
+using namespace xtune::store;
+
 using namespace xtune;
 using namespace xtune::test;
 namespace fs = std::filesystem;

@@ -19,6 +19,12 @@
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::record;
+using namespace xtune::resolve;
+using namespace xtune::store;
+
 using namespace xtune;
 namespace fs = std::filesystem;
 

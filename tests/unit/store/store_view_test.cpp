@@ -15,6 +15,14 @@
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::device;
+using namespace xtune::record;
+using namespace xtune::resolve;
+using namespace xtune::space;
+using namespace xtune::store;
+
 using namespace xtune;
 
 namespace {

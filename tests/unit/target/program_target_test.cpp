@@ -10,6 +10,10 @@
 #include "support/text.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::spec;
+using namespace xtune::target;
+
 using namespace xtune;
 using namespace xtune::test;
 

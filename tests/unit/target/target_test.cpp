@@ -7,6 +7,9 @@
 
 #include "xtune/error.hpp"
 
+using namespace xtune::device;
+using namespace xtune::target;
+
 namespace {
 
 using namespace xtune;

@@ -15,10 +15,12 @@
 namespace xtune::test {
 
 struct Array {
-  ArgumentLayout layout;
+  validate::ArgumentLayout layout;
   std::vector<std::byte> data;
-  ArrayView view() const { return {&layout, data}; }
-  double at(std::uint64_t index) const { return decode(layout.dtype, data.data() + index * size_of(layout.dtype)); }
+  validate::ArrayView view() const { return {&layout, data}; }
+  double at(std::uint64_t index) const {
+    return spec::decode(layout.dtype, data.data() + index * size_of(layout.dtype));
+  }
 };
 
 inline Array make(const std::string& name, DType dtype, std::vector<std::uint64_t> shape, Fill fill = Fill::automatic) {
@@ -28,7 +30,7 @@ inline Array make(const std::string& name, DType dtype, std::vector<std::uint64_
   array.layout.shape = std::move(shape);
   array.layout.fill = fill;
   array.data.resize(array.layout.bytes());
-  fill_input(array.layout, 5, array.data);
+  validate::fill_input(array.layout, 5, array.data);
   return array;
 }
 
@@ -38,11 +40,11 @@ inline Array run(const std::string& builtin, const std::map<std::string, const A
   out.layout.name = "out";
   out.layout.dtype = dtype;
   out.layout.shape = std::move(shape);
-  BuiltinCall call;
+  validate::BuiltinCall call;
   for (const auto& [role, array] : arrays) call.arrays[role] = array->view();
   call.scalars = std::move(scalars);
   call.output = &out.layout;
-  out.data = run_builtin(builtin, call);
+  out.data = validate::run_builtin(builtin, call);
   return out;
 }
 

@@ -12,6 +12,9 @@
 #include "builtin_call.hpp"
 #include "core/validate/parallel.hpp"
 
+using namespace xtune::spec;
+using namespace xtune::validate;
+
 using namespace xtune;
 using namespace xtune::test;
 

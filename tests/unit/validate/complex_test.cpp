@@ -9,6 +9,9 @@
 #include "builtin_call.hpp"
 #include "core/validate/compare.hpp"
 
+using namespace xtune::spec;
+using namespace xtune::validate;
+
 using namespace xtune;
 using namespace xtune::test;
 

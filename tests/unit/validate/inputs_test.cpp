@@ -17,6 +17,10 @@
 #include "core/validate/npy.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::spec;
+using namespace xtune::validate;
+
 using namespace xtune;
 
 namespace {

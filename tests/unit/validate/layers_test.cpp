@@ -7,6 +7,8 @@
 
 #include "builtin_call.hpp"
 
+using namespace xtune::validate;
+
 using namespace xtune;
 using namespace xtune::test;
 

@@ -13,6 +13,10 @@
 #include "core/validate/compare.hpp"
 #include "unit/validate/encode_all.hpp"
 
+using namespace xtune::base;
+using namespace xtune::spec;
+using namespace xtune::validate;
+
 using namespace xtune;
 using namespace xtune::test;
 

@@ -16,8 +16,8 @@ namespace xtune::fakes {
 
 inline constexpr std::size_t count = 32;
 
-inline ArgumentPlan buffer(const std::string& name, ArgRole role, Fill fill = Fill::uniform) {
-  ArgumentLayout layout;
+inline ipc::ArgumentPlan buffer(const std::string& name, spec::ArgRole role, Fill fill = Fill::uniform) {
+  validate::ArgumentLayout layout;
   layout.name = name;
   layout.role = role;
   layout.dtype = DType::f32;
@@ -36,10 +36,10 @@ inline double doubling(const FakeLaunch& call) {
 }
 
 struct Bench {
-  TemporaryDirectory folder;
+  base::TemporaryDirectory folder;
   FakeDevice device;
   FakeClock clock;
-  OpenJob open;
+  ipc::OpenJob open;
   int reference_runs = 0;
 
   Bench() {
@@ -48,8 +48,8 @@ struct Bench {
     open.cache = folder.path() / "store";
     open.scratch = folder.path() / "scratch";
     std::filesystem::create_directories(open.scratch);
-    open.arguments = {buffer("x", ArgRole::in), buffer("y", ArgRole::out), {}};
-    open.reference.kind = ReferenceSpec::Kind::kernel;
+    open.arguments = {buffer("x", spec::ArgRole::in), buffer("y", spec::ArgRole::out), {}};
+    open.reference.kind = spec::ReferenceSpec::Kind::kernel;
     open.reference.name = "reference";
     open.reference.artifact = artifact("reference");
     open.reference.scalar_arguments = {number(count)};
@@ -63,31 +63,31 @@ struct Bench {
     };
   }
 
-  static ScalarArgument number(std::int32_t value) {
-    ScalarArgument scalar;
+  static measure::ScalarArgument number(std::int32_t value) {
+    measure::ScalarArgument scalar;
     scalar.size = sizeof value;
     std::memcpy(scalar.bytes.data(), &value, sizeof value);
     return scalar;
   }
   /// Stored in the cache under a key that a fake kernel can be registered for.
-  Artifact artifact(const std::string& name) {
-    Artifact made;
-    made.key = sha256(name);
+  build::Artifact artifact(const std::string& name) {
+    build::Artifact made;
+    made.key = base::sha256(name);
     made.backend = "fake";
     made.format = "bin";
     made.entry_symbol = name;
     made.image = "image of " + name;
-    ArtifactCache(open.cache).insert(made, CompileRequest{});
+    build::ArtifactCache(open.cache).insert(made, build::CompileRequest{});
     made.image.clear();
     return made;
   }
-  BenchJob job(const std::string& name, fakes::FakeKernel kernel) {
-    BenchJob made{artifact(name), {}, {number(count)}};
+  ipc::BenchJob job(const std::string& name, fakes::FakeKernel kernel) {
+    ipc::BenchJob made{artifact(name), {}, {number(count)}};
     device.kernels[made.artifact.key] = std::move(kernel);
     return made;
   }
-  BenchAnswer run(const std::string& name, fakes::FakeKernel kernel) {
-    BenchSession session(device, open, clock);
+  ipc::BenchAnswer run(const std::string& name, fakes::FakeKernel kernel) {
+    worker::BenchSession session(device, open, clock);
     return session.bench(job(name, std::move(kernel)));
   }
 };

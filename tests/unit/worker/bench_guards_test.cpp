@@ -7,6 +7,12 @@
 #include "bench_fixture.hpp"
 #include "worker/guarded_buffer.hpp"
 
+using namespace xtune::ipc;
+using namespace xtune::measure;
+using namespace xtune::spec;
+using namespace xtune::validate;
+using namespace xtune::worker;
+
 namespace {
 
 using namespace xtune;

@@ -9,6 +9,11 @@
 #include "fakes/fake_check_kernel.hpp"
 #include "support/text.hpp"
 
+using namespace xtune::ipc;
+using namespace xtune::measure;
+using namespace xtune::spec;
+using namespace xtune::worker;
+
 namespace {
 
 using namespace xtune;

@@ -9,6 +9,14 @@
 #include "fakes/fake_device.hpp"
 #include "worker/bench_session.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::ipc;
+using namespace xtune::measure;
+using namespace xtune::spec;
+using namespace xtune::validate;
+using namespace xtune::worker;
+
 namespace {
 
 using namespace xtune;

@@ -6,6 +6,13 @@
 #include "bench_fixture.hpp"
 #include "core/validate/npy.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::ipc;
+using namespace xtune::spec;
+using namespace xtune::validate;
+using namespace xtune::worker;
+
 namespace {
 
 using namespace xtune;
@@ -157,6 +164,6 @@ TEST_CASE("A reference whose artifact the store has lost is named as such, so th
   xtune::fakes::Bench bench;
   bench.open.reference.at = "k.toml:9:13";
   bench.open.reference.artifact.key = std::string(64, 'c');
-  xtune::BenchSession session(bench.device, bench.open, bench.clock);
-  CHECK_THROWS_AS(session.prepare_reference(), xtune::MissingArtifact);
+  xtune::worker::BenchSession session(bench.device, bench.open, bench.clock);
+  CHECK_THROWS_AS(session.prepare_reference(), xtune::ipc::MissingArtifact);
 }

@@ -11,6 +11,14 @@
 
 #include "bench_fixture.hpp"
 
+using namespace xtune::build;
+using namespace xtune::device;
+using namespace xtune::ipc;
+using namespace xtune::measure;
+using namespace xtune::spec;
+using namespace xtune::validate;
+using namespace xtune::worker;
+
 namespace {
 
 using namespace xtune;

@@ -9,6 +9,13 @@
 #include "bench_fixture.hpp"
 #include "fakes/fake_check_kernel.hpp"
 
+using namespace xtune::build;
+using namespace xtune::ipc;
+using namespace xtune::measure;
+using namespace xtune::spec;
+using namespace xtune::validate;
+using namespace xtune::worker;
+
 namespace {
 
 using namespace xtune;

@@ -13,6 +13,11 @@
 #include "worker/memory_needs.hpp"
 #include "worker/memory_watch.hpp"
 
+using namespace xtune::base;
+using namespace xtune::ipc;
+using namespace xtune::spec;
+using namespace xtune::worker;
+
 namespace {
 
 using namespace xtune;

@@ -9,6 +9,11 @@
 #include "core/validate/npy.hpp"
 #include "support/text.hpp"
 
+using namespace xtune::ipc;
+using namespace xtune::spec;
+using namespace xtune::validate;
+using namespace xtune::worker;
+
 namespace {
 
 using namespace xtune;

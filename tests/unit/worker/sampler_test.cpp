@@ -5,6 +5,10 @@
 
 #include "fakes/fake_device.hpp"
 
+using namespace xtune::build;
+using namespace xtune::measure;
+using namespace xtune::worker;
+
 using namespace xtune;
 using fakes::FakeDevice;
 using fakes::FakeLaunch;

@@ -10,7 +10,7 @@
 
 #include "xtune/error.hpp"
 
-using xtune::SealedMemory;
+using xtune::worker::SealedMemory;
 
 TEST_CASE("Sealed memory keeps its bytes, and a write to it ends the process") {
   SealedMemory memory(5000);

@@ -30,9 +30,9 @@ __global__ void busy(float* out, const float* in, int n) {
 extern "C" __global__ void plain(float* out) { out[threadIdx.x] = 1; }
 )";
 
-inline CompileRequest request_for(const std::string& arch, const std::string& entry,
-                                  const std::string& source = kernels) {
-  CompileRequest request;
+inline build::CompileRequest request_for(const std::string& arch, const std::string& entry,
+                                         const std::string& source = kernels) {
+  build::CompileRequest request;
   request.source_name = "folder/kernels.cu";
   request.source = source;
   request.entry = entry;
@@ -46,19 +46,19 @@ struct Refusal {
   Outcome outcome = Outcome::ok;
 };
 
-inline Refusal refusal_of(Toolchain& toolchain, const CompileRequest& request) {
+inline Refusal refusal_of(build::Toolchain& toolchain, const build::CompileRequest& request) {
   try {
     toolchain.compile(request);
-  } catch (const CandidateFailure& failure) {
+  } catch (const build::CandidateFailure& failure) {
     return {failure.what(), failure.log(), failure.outcome()};
   }
   return {};
 }
 
 /// The named backend's toolchain, or nullptr where its compiler is not installed.
-inline std::unique_ptr<Toolchain> toolchain_or_null(const char* backend) {
+inline std::unique_ptr<build::Toolchain> toolchain_or_null(const char* backend) {
   try {
-    return make_backend(backend)->open_toolchain();
+    return backend::make_backend(backend)->open_toolchain();
   } catch (const Error&) {
     return nullptr;
   }

@@ -5,6 +5,9 @@
 #include "core/device/backend_facts.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::backend;
+using namespace xtune::device;
+
 using namespace xtune;
 
 TEST_CASE("every GPU backend lists devices or says why not") {

@@ -7,23 +7,25 @@
 #include "base/files.hpp"
 #include "support/file_tree.hpp"
 
+using namespace xtune::measure;
+
 using namespace xtune;
 using namespace xtune::test;
 
 namespace {
 
-const std::string device = "sys/bus/pci/devices/0000:c1:00.0/";
+const std::string amd_device = "sys/bus/pci/devices/0000:c1:00.0/";
 
 }  // namespace
 
 TEST_CASE("amdgpu's files tell temperature, power, errors, partition and processes") {
   const FileTree tree;
-  tree.write(device + "hwmon/hwmon3/temp1_input", "41000\n");
-  tree.write(device + "hwmon/hwmon3/temp2_input", "52000\n");
-  tree.write(device + "hwmon/hwmon3/power1_average", "305000000\n");
-  tree.write(device + "pp_dpm_sclk", "0: 500Mhz\n1: 800Mhz *\n2: 1700Mhz\n");
-  tree.write(device + "ras/umc_err_count", "ue: 2\nce: 17\n");
-  tree.write(device + "current_compute_partition", "CPX\n");
+  tree.write(amd_device + "hwmon/hwmon3/temp1_input", "41000\n");
+  tree.write(amd_device + "hwmon/hwmon3/temp2_input", "52000\n");
+  tree.write(amd_device + "hwmon/hwmon3/power1_average", "305000000\n");
+  tree.write(amd_device + "pp_dpm_sclk", "0: 500Mhz\n1: 800Mhz *\n2: 1700Mhz\n");
+  tree.write(amd_device + "ras/umc_err_count", "ue: 2\nce: 17\n");
+  tree.write(amd_device + "current_compute_partition", "CPX\n");
   tree.write("sys/class/kfd/kfd/topology/nodes/0/gpu_id", "0\n");
   tree.write("sys/class/kfd/kfd/topology/nodes/1/gpu_id", "51000\n");
   tree.write("sys/class/kfd/kfd/proc/4711/pasid", "3\n");
@@ -39,7 +41,7 @@ TEST_CASE("amdgpu's files tell temperature, power, errors, partition and process
   CHECK(state.processes == std::vector<int>{12, 4711});
   CHECK(state.throttling.empty());
 
-  tree.write(device + "current_compute_partition", "SPX\n");
+  tree.write(amd_device + "current_compute_partition", "SPX\n");
   tree.write("sys/class/kfd/kfd/topology/nodes/2/gpu_id", "51001\n");
   state = monitor();
   CHECK(state.partition.empty());
@@ -50,9 +52,9 @@ TEST_CASE("what the files do not tell stays unset; no device, no monitor") {
   const FileTree tree;
   CHECK_FALSE(gpu::open_amd_monitor("0000:c1:00.0", tree.folder.path()));
   CHECK_FALSE(gpu::open_amd_monitor("", tree.folder.path()));
-  tree.write(device + "ras/umc_err_count", "nothing here\n");
-  tree.write(device + "pp_dpm_sclk", "no clock\n");
-  tree.write(device + "hwmon/hwmon0/temp1_input", "warm\n");
+  tree.write(amd_device + "ras/umc_err_count", "nothing here\n");
+  tree.write(amd_device + "pp_dpm_sclk", "no clock\n");
+  tree.write(amd_device + "hwmon/hwmon0/temp1_input", "warm\n");
   const DeviceState state = gpu::open_amd_monitor("0000:c1:00.0", tree.folder.path())();
   CHECK_FALSE(state.temperature_c);
   CHECK_FALSE(state.power_w);

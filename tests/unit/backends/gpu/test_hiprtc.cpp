@@ -8,6 +8,9 @@
 #include "base/files.hpp"
 #include "unit/backends/gpu/compile_cases.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+
 #if XTUNE_HAS_HIP && !XTUNE_HIP_NVIDIA
 
 using namespace xtune;

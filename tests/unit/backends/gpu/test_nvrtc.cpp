@@ -11,6 +11,9 @@
 #include "base/files.hpp"
 #include "unit/backends/gpu/compile_cases.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+
 using namespace xtune;
 using namespace xtune::testing;
 

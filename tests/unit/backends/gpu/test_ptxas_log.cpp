@@ -5,6 +5,8 @@
 
 #include "backends/gpu/ptxas_log.hpp"
 
+using namespace xtune::build;
+
 using namespace xtune;
 using gpu::parse_ptxas_log;
 

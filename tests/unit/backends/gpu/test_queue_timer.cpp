@@ -8,6 +8,10 @@
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
+using namespace xtune::build;
+using namespace xtune::device;
+using namespace xtune::measure;
+
 using namespace xtune;
 using fakes::FakeDriver;
 using fakes::SimulatedGpu;

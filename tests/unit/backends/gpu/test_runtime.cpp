@@ -8,6 +8,10 @@
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
+using namespace xtune::backend;
+using namespace xtune::build;
+using namespace xtune::device;
+
 namespace xtune::gpu {
 namespace {
 

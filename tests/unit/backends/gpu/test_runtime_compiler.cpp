@@ -10,6 +10,8 @@
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
+using namespace xtune::build;
+
 using namespace xtune;
 
 namespace {

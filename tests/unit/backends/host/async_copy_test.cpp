@@ -6,6 +6,10 @@
 
 #include "backends/backend.hpp"
 
+using namespace xtune::backend;
+using namespace xtune::build;
+using namespace xtune::measure;
+
 using namespace xtune;
 
 namespace {

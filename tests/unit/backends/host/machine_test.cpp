@@ -11,6 +11,10 @@
 #include "base/random.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::device;
+
 using namespace xtune;
 using namespace xtune::host;
 

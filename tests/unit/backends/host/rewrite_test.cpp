@@ -8,6 +8,8 @@
 #include "backends/host/preprocessed.hpp"
 #include "base/random.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 using namespace xtune::host;
 

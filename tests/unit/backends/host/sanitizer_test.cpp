@@ -13,6 +13,11 @@
 #include "support/text.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::backend;
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::measure;
+
 using namespace xtune;
 using namespace xtune::test;
 

@@ -11,6 +11,10 @@
 #include "base/files.hpp"
 #include "fakes/environment_variable.hpp"
 
+using namespace xtune::backend;
+using namespace xtune::base;
+using namespace xtune::measure;
+
 using namespace xtune;
 
 namespace {

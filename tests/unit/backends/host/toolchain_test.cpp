@@ -17,6 +17,11 @@
 #include "fakes/environment_variable.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::backend;
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::measure;
+
 using namespace xtune;
 
 // libuv closes descriptors by the bare system call, which ThreadSanitizer does not see: a number that another thread's

@@ -9,6 +9,8 @@
 #include "fakes/environment_variable.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::device;
+
 using namespace xtune;
 using kokkos::choose_space;
 

@@ -11,6 +11,8 @@
 #include "fakes/environment_variable.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+
 using namespace xtune;
 namespace fs = std::filesystem;
 

@@ -16,14 +16,14 @@ namespace xtune::kokkos_test {
 
 /// Its toolchain and its device, with a store of their own; nothing where there is none, with a message.
 struct Here {
-  TemporaryDirectory folder;
+  base::TemporaryDirectory folder;
   Variable cache{"XTUNE_CACHE_DIR", (folder.path() / "cache").string()};
-  std::unique_ptr<Backend> backend = make_backend("kokkos");
-  std::unique_ptr<Toolchain> toolchain;
-  std::unique_ptr<Device> device;
+  std::unique_ptr<backend::Backend> backend = backend::make_backend("kokkos");
+  std::unique_ptr<build::Toolchain> toolchain;
+  std::unique_ptr<measure::Device> device;
 
   Here() {
-    const DeviceList list = backend->list_devices();
+    const backend::DeviceList list = backend->list_devices();
     if (list.devices.empty()) {
       MESSAGE("skipped, no Kokkos here: " << list.reason);
       return;
@@ -33,26 +33,26 @@ struct Here {
   }
   explicit operator bool() const { return device != nullptr; }
 
-  CompileRequest request(const std::string& source, const std::string& entry) const {
-    CompileRequest request;
+  build::CompileRequest request(const std::string& source, const std::string& entry) const {
+    build::CompileRequest request;
     request.source_name = "unit.cpp";
     request.source = source;
     request.entry = entry;
     request.arch = toolchain->default_arch();
     return request;
   }
-  std::unique_ptr<Program> load(const CompileRequest& request) const {
-    Artifact artifact = toolchain->compile(request);
+  std::unique_ptr<measure::Program> load(const build::CompileRequest& request) const {
+    build::Artifact artifact = toolchain->compile(request);
     return device->load(artifact, {});
   }
 };
 
 /// The failure that this must end in.
 template <class Action>
-CandidateFailure failure_of(const Action& action) {
+build::CandidateFailure failure_of(const Action& action) {
   try {
     action();
-  } catch (const CandidateFailure& failure) {
+  } catch (const build::CandidateFailure& failure) {
     return failure;
   }
   FAIL("it did not fail");

@@ -8,6 +8,10 @@
 #include "kokkos_here.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::measure;
+
 using namespace xtune;
 using namespace xtune::kokkos_test;
 

@@ -21,6 +21,12 @@
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
+using namespace xtune::backend;
+using namespace xtune::base;
+using namespace xtune::build;
+using namespace xtune::device;
+using namespace xtune::measure;
+
 using namespace xtune;
 using namespace xtune::process;
 using namespace xtune::test;

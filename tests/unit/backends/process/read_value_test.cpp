@@ -5,6 +5,8 @@
 
 #include "support/text.hpp"
 
+using namespace xtune::device;
+
 using namespace xtune;
 using namespace xtune::process;
 using namespace xtune::test;
