@@ -25,15 +25,15 @@ class Listener final : public run::TuneObserver {
   }
   void on_progress(const run::Progress& progress) override {
     if (!settings_.on_progress) return;
-    TuneProgress told;
-    told.done = progress.done;
-    told.total = progress.total;
-    told.from_store = progress.from_store;
-    told.compiling = progress.compiling;
-    told.waiting = progress.waiting;
-    told.elapsed_s = progress.elapsed_s;
-    if (progress.best) told.best_ms = measure::statistic(progress.best->time_ms, spec_.measure.statistic);
-    settings_.on_progress(told);
+    TuneProgress report;
+    report.done = progress.done;
+    report.total = progress.total;
+    report.from_store = progress.from_store;
+    report.compiling = progress.compiling;
+    report.waiting = progress.waiting;
+    report.elapsed_s = progress.elapsed_s;
+    if (progress.best) report.best_ms = measure::statistic(progress.best->time_ms, spec_.measure.statistic);
+    settings_.on_progress(report);
   }
   void on_note(const std::string& text) override {
     if (settings_.on_log) settings_.on_log(text);

@@ -30,20 +30,20 @@ RunTurn::RunTurn(const std::stop_token& stop) {
   if (taken_here)
     throw Error(ErrorKind::invalid_argument,
                 "a callback of a run asked for another run; start it once the first one has returned");
-  Turn& its = turn();
-  std::unique_lock lock(its.mutex);
-  if (!its.changed.wait(lock, stop, [&] { return !its.taken; }) || stop.stop_requested())
+  Turn& shared = turn();
+  std::unique_lock lock(shared.mutex);
+  if (!shared.changed.wait(lock, stop, [&] { return !shared.taken; }) || stop.stop_requested())
     throw Error(ErrorKind::interrupted, "stopped before the run began");
-  its.taken = taken_here = true;
+  shared.taken = taken_here = true;
 }
 
 RunTurn::~RunTurn() {
-  Turn& its = turn();
+  Turn& shared = turn();
   {
-    const std::lock_guard lock(its.mutex);
-    its.taken = taken_here = false;
+    const std::lock_guard lock(shared.mutex);
+    shared.taken = taken_here = false;
   }
-  its.changed.notify_all();
+  shared.changed.notify_all();
 }
 
 }  // namespace xtune

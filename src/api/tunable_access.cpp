@@ -13,7 +13,7 @@ namespace xtune {
 namespace {
 
 // A predicate is a function call for each combination: a minute or so of them.
-constexpr std::uint64_t most_rows = 20'000'000;
+constexpr std::uint64_t max_rows = 20'000'000;
 
 /// A predicate over value indices, asked once for each combination of the parameters that it names.
 class Table {
@@ -104,11 +104,11 @@ void apply_predicates(const Tunable& tunable, spec::Spec& spec, const Bindings& 
   std::vector<Table> tables;
   for (const auto& predicate : predicates) tables.emplace_back(predicate, spec, problem);
   const space::Space space = spec::make_space(spec, problem, device_facts, poll);
-  if (space.size() > most_rows)
+  if (space.size() > max_rows)
     throw Error(ErrorKind::invalid_argument,
                 std::to_string(space.size()) +
                     " configurations are too many for constraints in code, which are asked " + "one by one (at most " +
-                    std::to_string(most_rows) + "): write those that remove most of them as text");
+                    std::to_string(max_rows) + "): write those that remove most of them as text");
   std::vector<std::vector<std::uint32_t>> rows;
   for (std::uint64_t i = 0; i < space.size(); ++i) {
     if (poll && i % 4096 == 0) poll();

@@ -124,30 +124,30 @@ std::vector<Result> TuneCall::tune(const std::vector<Bindings>& problems) {
   std::vector<Result> results;
   for (const Bindings& problem : problems) {
     if (stopped()) break;
-    Case& its = *cases.emplace_back(std::make_unique<Case>(*this, problem));
-    tuned.push_back(unless_stopped(its, [&] {
-      prepare(its);
-      return run(its, listed_configs(its));
+    Case& one = *cases.emplace_back(std::make_unique<Case>(*this, problem));
+    tuned.push_back(unless_stopped(one, [&] {
+      prepare(one);
+      return run(one, listed_configs(one));
     }));
     if (across) continue;
-    results.push_back(result_of(its, tuned.back()));
+    results.push_back(result_of(one, tuned.back()));
     cases.clear();
   }
   return across ? tune_across(cases, tuned) : results;
 }
 
 dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
-  Case its(*this, problem);
-  const run::TuneResult tuned = unless_stopped(its, [&] {
-    prepare(its);
-    return run(its, listed_configs(its));
+  Case one(*this, problem);
+  const run::TuneResult tuned = unless_stopped(one, [&] {
+    prepare(one);
+    return run(one, listed_configs(one));
   });
   dispatch::Tuned outcome;
-  const record::Objective objective(its.spec);
+  const record::Objective objective(one.spec);
   if (const auto best = record::best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
     outcome.winner = *best->record;
-    outcome.artifact = artifact_of(outcome.winner->artifact_key, store_of(its), its.scratch.path());
-    outcome.not_kept = reason_not_kept(its, *outcome.winner);
+    outcome.artifact = artifact_of(outcome.winner->artifact_key, store_of(one), one.scratch.path());
+    outcome.not_kept = reason_not_kept(one, *outcome.winner);
     return outcome;
   }
   std::vector<Failed> failures;
@@ -160,17 +160,17 @@ dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
   return outcome;
 }
 
-std::string TuneCall::reason_not_kept(const Case& its, const record::Record& winner) const {
+std::string TuneCall::reason_not_kept(const Case& one, const record::Record& winner) const {
   if (!settings_.keep) return "TuneSettings::keep is false";
-  if (its.listener.warnings().empty()) return {};
-  const std::filesystem::path store = store_of(its);
+  if (one.listener.warnings().empty()) return {};
+  const std::filesystem::path store = store_of(one);
   const std::vector<record::Record> stored =
-      record::read_records(store, target_.device.arch, its.spec.kernel.name).records;
+      record::read_records(store, target_.device.arch, one.spec.kernel.name).records;
   const bool recorded = std::any_of(stored.begin(), stored.end(), [&](const record::Record& record) {
     return record.key == winner.key && record.attempt == winner.attempt;
   });
   if (recorded && build::ArtifactCache(store).find(winner.artifact_key)) return {};
-  const std::vector<std::string> warnings = its.listener.warnings();
+  const std::vector<std::string> warnings = one.listener.warnings();
   // The last one: before it writes a run reads, and may have complained of that.
   const auto about = std::find_if(warnings.rbegin(), warnings.rend(), [&](const std::string& warning) {
     return warning.find((recorded ? store / "artifacts" : store / "records").string()) != std::string::npos;
@@ -212,54 +212,54 @@ std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& ca
   return results;
 }
 
-run::TuneResult TuneCall::unless_stopped(const Case& its, const std::function<run::TuneResult()>& body) const {
+run::TuneResult TuneCall::unless_stopped(const Case& one, const std::function<run::TuneResult()>& body) const {
   try {
     return body();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::interrupted || !stopped()) throw;
     run::TuneResult nothing;  // before anything was measured
-    nothing.problem = its.problem;
+    nothing.problem = one.problem;
     nothing.device = target_.device;
     nothing.interrupted = true;
     return nothing;
   }
 }
 
-void TuneCall::prepare(Case& its) {
+void TuneCall::prepare(Case& one) {
   const auto poll = [this] {
     if (stopped()) throw Error(ErrorKind::interrupted, "stopped before anything was measured");
   };
-  apply_predicates(tunable_, its.spec, its.problem, device::device_facts(target_.device), poll);
+  apply_predicates(tunable_, one.spec, one.problem, device::device_facts(target_.device), poll);
   const bool copies = settings_.isolation == Isolation::process;
-  its.check = prepare_attachments(tunable_, its.spec, its.problem, target_, its.scratch.path(),
+  one.check = prepare_attachments(tunable_, one.spec, one.problem, target_, one.scratch.path(),
                                   copies ? CopyLimit{settings_.max_copy_bytes} : CopyLimit{});
   poll();
 }
 
-std::vector<Bindings> TuneCall::listed_configs(Case& its) {
-  const std::vector<Bindings> given = settings_.configs_of ? settings_.configs_of(its.problem) : settings_.configs;
+std::vector<Bindings> TuneCall::listed_configs(Case& one) {
+  const std::vector<Bindings> given = settings_.configs_of ? settings_.configs_of(one.problem) : settings_.configs;
   if (given.empty()) return {};
-  const space::Space space = spec::make_space(its.spec, its.problem, device::device_facts(target_.device));
+  const space::Space space = spec::make_space(one.spec, one.problem, device::device_facts(target_.device));
   std::vector<Bindings> chosen =
-      choose_configs(space, given, [&](const std::string& text) { its.listener.on_warning(text); });
+      choose_configs(space, given, [&](const std::string& text) { one.listener.on_warning(text); });
   if (chosen.empty())
     throw Error(ErrorKind::nothing_valid, "none of the configurations given is valid in the space of the spec");
   return chosen;
 }
 
-std::filesystem::path TuneCall::store_of(const Case& its) const {
-  if (!settings_.keep) return its.scratch.path() / "store";
+std::filesystem::path TuneCall::store_of(const Case& one) const {
+  if (!settings_.keep) return one.scratch.path() / "store";
   return kept_in_;
 }
 
-run::TuneResult TuneCall::run(Case& its, std::vector<Bindings> only) {
+run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
   // From here on the thread's context is ours where the kernels run in this process.
   std::optional<CurrentContext> context;
   if (settings_.isolation == Isolation::in_process) context.emplace(target_.backend.name);
   const base::TemporaryDirectory temporaries;
   run::TuneOptions options;
-  options.store = store_of(its);
-  options.scratch = its.scratch.path();
+  options.store = store_of(one);
+  options.scratch = one.scratch.path();
   options.attempt = *attempts_.insert(run::new_attempt()).first;
   options.fresh = settings_.fresh;
   options.retry_failed = settings_.retry_failed;
@@ -270,15 +270,15 @@ run::TuneResult TuneCall::run(Case& its, std::vector<Bindings> only) {
   ipc::PooledCompileService compiler(loop, jobs, ipc::compile_worker_command(jobs, temporaries.path()));
   Benches benches;
   benches.open(target_, settings_, loop, temporaries.path());
-  benches.check_with(its.check, its.scratch.path());
-  return xtune::run::tune(its.spec, its.problem, target_, options, loop, compiler, benches.used, base::system_clock(),
-                          its.listener, stoppable_.stop());
+  benches.check_with(one.check, one.scratch.path());
+  return xtune::run::tune(one.spec, one.problem, target_, options, loop, compiler, benches.used, base::system_clock(),
+                          one.listener, stoppable_.stop());
 }
 
-Result TuneCall::result_of(Case& its, const run::TuneResult& tuned) {
-  Result result = xtune::result_of(its.spec, tuned, target_, attempts_);
-  result.binary = winning_kernel(its.spec, result, target_, store_of(its), its.scratch.path());
-  result.warnings = its.listener.warnings();
+Result TuneCall::result_of(Case& one, const run::TuneResult& tuned) {
+  Result result = xtune::result_of(one.spec, tuned, target_, attempts_);
+  result.binary = winning_kernel(one.spec, result, target_, store_of(one), one.scratch.path());
+  result.warnings = one.listener.warnings();
   return result;
 }
 

@@ -35,14 +35,14 @@ class TuneCall {
   struct Case;
 
   /// An empty result where the stop token ends it.
-  run::TuneResult unless_stopped(const Case& its, const std::function<run::TuneResult()>& body) const;
-  void prepare(Case& its);
-  std::vector<Bindings> listed_configs(Case& its);
-  run::TuneResult run(Case& its, std::vector<Bindings> only);
-  std::filesystem::path store_of(const Case& its) const;
+  run::TuneResult unless_stopped(const Case& one, const std::function<run::TuneResult()>& body) const;
+  void prepare(Case& one);
+  std::vector<Bindings> listed_configs(Case& one);
+  run::TuneResult run(Case& one, std::vector<Bindings> only);
+  std::filesystem::path store_of(const Case& one) const;
   /// Why the store does not have the record and its artifact; empty: it does.
-  std::string reason_not_kept(const Case& its, const record::Record& winner) const;
-  Result result_of(Case& its, const run::TuneResult& tuned);
+  std::string reason_not_kept(const Case& one, const record::Record& winner) const;
+  Result result_of(Case& one, const run::TuneResult& tuned);
   std::vector<Result> tune_across(std::vector<std::unique_ptr<Case>>& cases, std::vector<run::TuneResult>& tuned);
   bool stopped() const { return settings_.stop.stop_requested(); }
 

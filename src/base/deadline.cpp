@@ -20,7 +20,7 @@ namespace {
 
 // A suspension costs one step of the limit at most.
 constexpr std::uint64_t steps = 8, longest_step_ms = 1000;
-constexpr std::uint64_t least_longest_stop_ms = 60'000;
+constexpr std::uint64_t min_longest_stop_ms = 60'000;
 constexpr double longest_limit_s = 1e12;
 // Beside one busy neighbour on each core a thread waits half of its time; a process under a limit of CPU time, or among
 // dozens, nearly all of it.
@@ -45,7 +45,7 @@ std::vector<int> children_of_first_thread(int pid) {
 TimeAllowance::TimeAllowance(double limit_s) noexcept
     : limit_ms_(static_cast<std::uint64_t>(std::ceil(std::clamp(limit_s, 0.0, longest_limit_s) * 1e3))),
       step_ms_(std::clamp<std::uint64_t>(limit_ms_ / steps, 1, longest_step_ms)),
-      longest_stop_ms_(std::max(limit_ms_, least_longest_stop_ms)) {}
+      longest_stop_ms_(std::max(limit_ms_, min_longest_stop_ms)) {}
 
 std::uint64_t TimeAllowance::next_wait_ms() const noexcept {
   return used_ms_ >= limit_ms_ ? 1 : std::min(step_ms_, limit_ms_ - used_ms_);

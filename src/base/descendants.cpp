@@ -19,7 +19,7 @@ namespace xtune::base {
 namespace {
 
 // What forks faster than it is killed is given up on.
-constexpr int most_rounds = 1000;
+constexpr int max_rounds = 1000;
 constexpr double last_wait_s = 5;
 
 enum class Ended { is_reaped, stays };
@@ -66,7 +66,7 @@ int kill_children(std::vector<int> but, double wait_s, Ended ended) {
   const auto in_time = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < wait_s;
   };
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < max_rounds; ++round) {
     std::vector<int> strays;
     for (const int child : children_of(::getpid()))
       if (std::find(but.begin(), but.end(), child) == but.end()) strays.push_back(child);

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t least_free_bytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t min_free_bytes = std::uint64_t{1} << 20;
 
 /// A file of its own in a directory, removed on destruction.
 class ProbeFile {
@@ -72,7 +72,7 @@ int write_error(ProbeFile& file) {
 int room_error(const fs::path& directory) {
   struct statvfs info {};
   if (::statvfs(directory.c_str(), &info) != 0) return errno;
-  if (std::uint64_t{info.f_bavail} * info.f_frsize < least_free_bytes) return ENOSPC;
+  if (std::uint64_t{info.f_bavail} * info.f_frsize < min_free_bytes) return ENOSPC;
   ProbeFile file(directory);
   return file.error() != 0 ? file.error() : write_error(file);
 }

@@ -211,8 +211,8 @@ std::string acl_writer(const fs::path& path) {
     std::uint32_t id;
   };
   constexpr std::uint16_t named_user = 0x02, named_group = 0x08, mask = 0x10, write = 2;
-  constexpr std::size_t header = 4, most_entries = 4096;
-  std::vector<char> bytes(header + most_entries * sizeof(Entry));
+  constexpr std::size_t header = 4, max_entries = 4096;
+  std::vector<char> bytes(header + max_entries * sizeof(Entry));
   const ssize_t size = ::getxattr(path.c_str(), "system.posix_acl_access", bytes.data(), bytes.size());
   if (size < 0) return errno == ERANGE ? "a very long access control list" : "";
   std::vector<Entry> entries((static_cast<std::size_t>(size) - std::min<std::size_t>(size, header)) / sizeof(Entry));

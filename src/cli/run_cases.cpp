@@ -40,7 +40,7 @@ void RunCommand::join(const std::string& arch) {
 }
 
 void RunCommand::join_study(const std::string& arch) {
-  session_.take_seat(options_.common.store_path());
+  session_.join_study(options_.common.store_path());
   rank_ = session_.rank;
   if (const auto component = cluster::environment_variable("XTUNE_COMPONENT"); component && !spec_.replays())
     cluster::require_one_device(options_.common.store_path(), rank_->study, *component, target_.device.name, arch);

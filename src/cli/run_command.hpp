@@ -48,7 +48,7 @@ spec::Partition parse_partition(const std::string& text);
 struct RunSession {
   explicit RunSession(const RunOptions& options);
   /// Of the processes that share a search: which run of its name this is. Once; throws Error(io).
-  void take_seat(const std::filesystem::path& store);
+  void join_study(const std::filesystem::path& store);
   /// Tells `xtune status`, where this is a process of a job or of a named study.
   void keep_progress(const std::filesystem::path& store);
   bool ends() const { return stop || drain; }

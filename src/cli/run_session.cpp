@@ -12,7 +12,7 @@
 #include "base/process_gone.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
-#include "cluster/seat.hpp"
+#include "cluster/join_study.hpp"
 #include "core/run/attempt.hpp"
 
 namespace xtune::cli {
@@ -93,7 +93,7 @@ cluster::Claims& RunSession::claims_on_answers(const std::filesystem::path& fold
 
 bool SharedAnswer::is_left_to_this(RunSession& session) {
   // Of a process that is gone the second look says so: it reads in between what that one has done.
-  constexpr int least_looks = 2;
+  constexpr int min_polls = 2;
   constexpr std::uint64_t look_again_ms = 100;
   for (int looks = 0; !own_; ++looks) {
     if (claims_->is_taken(name_ + printed_mark)) return false;
@@ -104,7 +104,7 @@ bool SharedAnswer::is_left_to_this(RunSession& session) {
       own_ = true;
     }
     if (own_) break;
-    if (session.ends() && looks >= least_looks) return false;
+    if (session.ends() && looks >= min_polls) return false;
     const auto wake = session.loop.call_after(look_again_ms, [] {});
     session.loop.run_once();
   }
@@ -134,11 +134,11 @@ RunSession::RunSession(const RunOptions& options) : rank(cluster::find_rank()), 
   look_at_clock(*this);
 }
 
-void RunSession::take_seat(const std::filesystem::path& store) {
+void RunSession::join_study(const std::filesystem::path& store) {
   if (!rank || std::exchange(seated, true)) return;
   // Components of a heterogeneous job are steps of their own, each with ranks from zero.
   const auto component = cluster::environment_variable("XTUNE_COMPONENT");
-  rank->study = xtune::cluster::take_seat(
+  rank->study = xtune::cluster::join_study(
       store, rank->study, fmt::format("{}{}-of-{}", component ? *component + "." : "", rank->rank, rank->size));
 }
 

@@ -17,7 +17,7 @@ namespace xtune::cli {
 namespace {
 
 // As JSON they are some hundred MB.
-constexpr std::uint64_t most_samples = 1'000'000;
+constexpr std::uint64_t max_samples = 1'000'000;
 
 struct SpaceOptions {
   CommonOptions common;
@@ -66,9 +66,9 @@ nlohmann::ordered_json describe(const SpaceOptions& options, const spec::Spec& s
   json["valid"] = space.size();
   json["construct_ms"] = construct_ms;
   const std::uint64_t samples = std::min(options.samples, space.size());
-  if (samples > most_samples)
+  if (samples > max_samples)
     throw Error(ErrorKind::invalid_argument,
-                fmt::format("--samples {}: at most {} are printed", options.samples, most_samples));
+                fmt::format("--samples {}: at most {} are printed", options.samples, max_samples));
   const search::Permutation order(space.size(), options.seed);
   for (std::uint64_t i = 0; i < samples; ++i) json["samples"].push_back(named(space, order(i)));
   if (options.effects)

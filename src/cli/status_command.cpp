@@ -11,7 +11,7 @@
 #include "base/event_loop.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "cluster/seat.hpp"
+#include "cluster/join_study.hpp"
 #include "cluster/study_status.hpp"
 #include "cluster/submission.hpp"
 #include "cluster/walltime.hpp"

@@ -17,8 +17,8 @@ namespace xtune::cli {
 namespace {
 
 // Telling apart more configurations than this, of all cases together, helps nobody and takes seconds.
-constexpr std::uint64_t most_configs = 20'000;
-constexpr std::uint64_t least_configs = 20;  ///< of a case, however many cases there are
+constexpr std::uint64_t max_configs = 20'000;
+constexpr std::uint64_t min_configs = 20;  ///< of a case, however many cases there are
 
 struct Verdicts {
   std::uint64_t asked = 0, stored = 0, never = 0;
@@ -76,7 +76,7 @@ class MeasuredConfigs {
 
   std::vector<const store::StoredConfig*> nearest_rows(const Bindings& config, const Bindings& problem,
                                                        const device::DeviceInfo& device) const {
-    constexpr std::ptrdiff_t most_rows = 8;
+    constexpr std::ptrdiff_t max_rows = 8;
     const auto [begin, end] = rows_of(config);
     std::vector<const store::StoredConfig*> rows;
     for (auto row = begin; row != end; ++row) rows.push_back(row->second);
@@ -84,7 +84,7 @@ class MeasuredConfigs {
       const bool own = view_->problem_of(*row) == problem && record::same_device(view_->device_of(*row), device);
       return std::tuple(!own, -row->unix_time_ms, row->file, row->offset);
     };
-    const auto last = rows.begin() + std::min(most_rows, std::ssize(rows));
+    const auto last = rows.begin() + std::min(max_rows, std::ssize(rows));
     std::partial_sort(rows.begin(), last, rows.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
     rows.erase(last, rows.end());
     return rows;
@@ -108,7 +108,7 @@ Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve:
                const Bindings& problem, const device::DeviceInfo& device, const StoredAnswers& stored,
                const MeasuredConfigs& measured) {
   Verdicts verdicts;
-  verdicts.asked = std::min(space.size(), std::max(most_configs / spec.cases.size(), least_configs));
+  verdicts.asked = std::min(space.size(), std::max(max_configs / spec.cases.size(), min_configs));
   const auto keys = keys_of(stored, problem, device);
   for (std::uint64_t i = 0; i < verdicts.asked; ++i) {
     const space::Config config = space.at(i);

@@ -167,7 +167,7 @@ bool Claims::has_left(const std::string& owner) {
   Sight& sight = found->second;
   if (sight.dead_at) {
     const auto read = read_of_.find(owner);
-    const bool has_all = sight.told <= (read == read_of_.end() ? 0 : read->second);
+    const bool has_all = sight.records <= (read == read_of_.end() ? 0 : read->second);
     return reads_ > *sight.dead_at &&
            (has_all || static_cast<double>(now - sight.dead_since_ns) > options_.patience_s * 1e9);
   }
@@ -183,7 +183,7 @@ bool Claims::has_left(const std::string& owner) {
   if ((read && is_gone(*read)) || static_cast<double>(now - sight.changed_ns) > options_.lease_s * 1e9) {
     sight.dead_at = reads_;
     sight.dead_since_ns = now;
-    sight.told = read ? read->records : 0;
+    sight.records = read ? read->records : 0;
   }
   return false;
 }

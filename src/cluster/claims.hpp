@@ -62,7 +62,7 @@ class Claims {
     std::int64_t looked_ns;
     std::optional<std::uint64_t> dead_at = {};  ///< reads_ when it was found dead
     std::int64_t dead_since_ns = 0;
-    std::uint64_t told = 0;  ///< records, at its last beat
+    std::uint64_t records = 0;  ///< records, at its last beat
   };
   bool try_link(const std::filesystem::path& claim);
   bool has_left(const std::string& owner);

@@ -15,7 +15,7 @@ namespace xtune::cluster {
 namespace {
 
 // A twentieth of the job is for its end: workers are told to stop, records are flushed, other processes are waited for.
-constexpr double margin_share = 0.05, least_margin_s = 2, most_margin_s = 60;
+constexpr double margin_share = 0.05, min_margin_s = 2, max_margin_s = 60;
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t value = 0;
@@ -31,7 +31,7 @@ std::optional<std::int64_t> told_end(const ReadVariable& get) {
 }
 
 /// The least of the durations, one a line: a heterogeneous job has one for each component, and ends with the first.
-std::optional<double> least_duration(const std::string& lines) {
+std::optional<double> shortest_duration(const std::string& lines) {
   std::optional<double> least;
   std::istringstream words(lines);
   for (std::string word; words >> word;)
@@ -102,12 +102,13 @@ std::optional<Walltime> find_walltime(const std::string& given, std::int64_t uni
   if (!job || !whole_number(*job)) return std::nullopt;
   if (const auto unix_s = told_end(get))
     return Walltime{static_cast<double>(*unix_s) - static_cast<double>(unix_time_ms) * 1e-3, "SLURM_JOB_END_TIME"};
-  if (const auto left = least_duration(ask({"squeue", "-h", "-j", *job, "-o", "%L"}))) return Walltime{*left, "squeue"};
+  if (const auto left = shortest_duration(ask({"squeue", "-h", "-j", *job, "-o", "%L"})))
+    return Walltime{*left, "squeue"};
   return std::nullopt;
 }
 
 void StopRule::limit(double remaining_s) noexcept {
-  margin_s_ = std::clamp(margin_share * remaining_s, least_margin_s, most_margin_s);
+  margin_s_ = std::clamp(margin_share * remaining_s, min_margin_s, max_margin_s);
 }
 
 void StopRule::measured(double device_s) noexcept { slowest_s_ = std::max(slowest_s_, device_s); }

@@ -101,8 +101,8 @@ void require_kernel(const spec::Spec& spec) {
 ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
   require_kernel(spec);
   const auto refuse = [&](const std::string& why) { refuse_calls(spec, why); };
-  if (spec.args.size() > most_arguments)
-    refuse(fmt::format("it takes {} arguments, and a call at most {}", spec.args.size(), most_arguments));
+  if (spec.args.size() > max_arguments)
+    refuse(fmt::format("it takes {} arguments, and a call at most {}", spec.args.size(), max_arguments));
   std::size_t scalars = 0;
   for (const spec::ArgSpec& argument : spec.args) {
     if (argument.kind == spec::ArgKind::tensor_map) refuse("its argument '" + argument.name + "' is a tensor map");
@@ -122,8 +122,8 @@ ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
     routes_.push_back(static_cast<int>(passed_.size()));
     passed_.push_back(&argument);
   }
-  if (spec.cases.front().size() > most_sizes)
-    refuse(fmt::format("its problem has {} sizes, and a call at most {}", spec.cases.front().size(), most_sizes));
+  if (spec.cases.front().size() > max_sizes)
+    refuse(fmt::format("its problem has {} sizes, and a call at most {}", spec.cases.front().size(), max_sizes));
 }
 
 std::vector<std::size_t> ArgumentPlan::sizes() const {

@@ -35,8 +35,8 @@ struct Binding {
 
 namespace dispatch {
 
-inline constexpr std::size_t most_arguments = 64;
-inline constexpr std::size_t most_sizes = 16;
+inline constexpr std::size_t max_arguments = 64;
+inline constexpr std::size_t max_sizes = 16;
 
 /// A problem size as one of the type of the spec's `own`: itself, or the float of an integer; nullopt: it is of another
 /// type.

@@ -38,17 +38,17 @@ class Search {
     for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
     const std::size_t configs = ratios_.empty() ? 0 : ratios_.front().size();
     while (!open.empty() && set.size() < most) {
-      std::size_t best = configs, most_served = 0;
+      std::size_t best = configs, max_served = 0;
       double least = infinity;
       for (std::size_t config = 0; config < configs; ++config) {
         std::size_t served = 0;
         double cost = 0;
         for (const std::size_t i : open)
           if (ratios_[i][config] <= limit_) ++served, cost += std::log(ratios_[i][config]);
-        if (served > most_served || (served == most_served && served > 0 && cost < least))
-          best = config, most_served = served, least = cost;
+        if (served > max_served || (served == max_served && served > 0 && cost < least))
+          best = config, max_served = served, least = cost;
       }
-      if (most_served == 0) break;
+      if (max_served == 0) break;
       set.push_back(best);
       std::erase_if(open, [&](std::size_t i) { return ratios_[i][best] <= limit_; });
     }

@@ -61,7 +61,7 @@ Kernel make_kernel(Parts parts, LoadSettings settings) {
   std::shared_ptr<detail::KernelState> state(
       std::make_unique<detail::KernelState>(std::move(parts), std::move(settings)).release(),
       detail::KernelState::destroy);
-  auto binding = state->bind(state->untold());
+  auto binding = state->bind(state->without_sizes());
   return Access::kernel(std::move(state), std::move(binding));
 }
 

@@ -7,7 +7,7 @@
 
 namespace xtune::detail {
 
-Bindings KernelState::untold() const {
+Bindings KernelState::without_sizes() const {
   Bindings sizes;
   if (parts_.fixed)
     for (const std::string& name : plan_.bind({}).missing) sizes.emplace(name, parts_.fixed->problem.at(name));

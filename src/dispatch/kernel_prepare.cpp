@@ -17,7 +17,7 @@ using dispatch::Key;
 using dispatch::Prepared;
 
 namespace {
-constexpr std::size_t most_problems = std::size_t{1} << 16;
+constexpr std::size_t max_problems = std::size_t{1} << 16;
 
 /// Marks the calling thread.
 class Preparer {
@@ -40,38 +40,38 @@ Bindings space_bindings(const space::Space& space, const space::Config& config) 
 }  // namespace
 
 KernelState::Case KernelState::case_of(const Bindings& problem) {
-  Case its{problem, runtime_.device(), {}, parts_.spec, {}, {}, {}};
-  its.failure = failure_of(problem, its.device);
-  its.archs = dispatch::compiled_archs(its.device, settings_.arch);
-  if (parts_.narrow) parts_.narrow(its.spec, problem, device::device_facts(its.device));
-  its.selection = selector_.select(its.spec, problem, its.device, its.archs);
-  if (its.selection.record && !its.has_failed(its.selection.choice.config)) return its;
-  if (its.selection.record) {
-    its.selection.record.reset();
+  Case found{problem, runtime_.device(), {}, parts_.spec, {}, {}, {}};
+  found.failure = failure_of(problem, found.device);
+  found.archs = dispatch::compiled_archs(found.device, settings_.arch);
+  if (parts_.narrow) parts_.narrow(found.spec, problem, device::device_facts(found.device));
+  found.selection = selector_.select(found.spec, problem, found.device, found.archs);
+  if (found.selection.record && !found.has_failed(found.selection.choice.config)) return found;
+  if (found.selection.record) {
+    found.selection.record.reset();
     Choice none;
-    none.reasons = std::move(its.selection.choice.reasons);
-    its.selection.choice = std::move(none);
-    its.selection.choice.reasons.emplace_back("that configuration failed when this problem was tuned");
+    none.reasons = std::move(found.selection.choice.reasons);
+    found.selection.choice = std::move(none);
+    found.selection.choice.reasons.emplace_back("that configuration failed when this problem was tuned");
   }
-  its.selection.choice.config.clear();
-  const space::Space space = spec::make_space(its.spec, problem, device::device_facts(its.device));
+  found.selection.choice.config.clear();
+  const space::Space space = spec::make_space(found.spec, problem, device::device_facts(found.device));
   const std::vector<space::Config> configs =
-      dispatch::default_configs(its.spec, space, problem, its.device, settings_.default_config);
-  its.selection.choice.config = space_bindings(space, configs.front());
-  if (its.has_failed(its.selection.choice.config))
-    its.refusal = its.failure->message;
+      dispatch::default_configs(found.spec, space, problem, found.device, settings_.default_config);
+  found.selection.choice.config = space_bindings(space, configs.front());
+  if (found.has_failed(found.selection.choice.config))
+    found.refusal = found.failure->message;
   else if (const std::string objection =
-               selector_.objection_to(its.selection.choice.config, its.spec, problem, its.device, its.archs);
+               selector_.objection_to(found.selection.choice.config, found.spec, problem, found.device, found.archs);
            !objection.empty())
-    its.refusal = fmt::format(
+    found.refusal = fmt::format(
         "{}, {}: nothing that was measured may answer, and the default configuration {}, so it is not run. Tune the "
         "problem (xtune run, or a policy that tunes), or name another one in LoadSettings::default_config",
         name(), space::bindings_text(problem), objection);
-  its.selection.choice.reasons.push_back("the default configuration: " +
-                                         std::string(!settings_.default_config.empty() ? "the one given"
-                                                     : its.spec.candidates             ? "what [candidates] rate best"
-                                                                                       : "the first of the space"));
-  return its;
+  found.selection.choice.reasons.push_back("the default configuration: " +
+                                           std::string(!settings_.default_config.empty() ? "the one given"
+                                                       : found.spec.candidates           ? "what [candidates] rate best"
+                                                                                         : "the first of the space"));
+  return found;
 }
 
 Prepared KernelState::load(const Key& key, const Bindings& problem, const device::DeviceInfo& device,
@@ -91,25 +91,25 @@ Prepared KernelState::load(const Key& key, const Bindings& problem, const device
   return prepared;
 }
 
-Prepared KernelState::make(const Key& key, const Case& its) {
-  if (!its.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, its.refusal);
-  if (its.failure)
-    say(fmt::format("{}. It runs {}, which was not tried", its.failure->message,
-                    space::bindings_text(its.selection.choice.config)));
-  const space::Space space = spec::make_space(its.spec, its.problem, device::device_facts(its.device));
-  const record::Record* const record = its.selection.record ? &*its.selection.record : nullptr;
+Prepared KernelState::make(const Key& key, const Case& found) {
+  if (!found.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, found.refusal);
+  if (found.failure)
+    say(fmt::format("{}. It runs {}, which was not tried", found.failure->message,
+                    space::bindings_text(found.selection.choice.config)));
+  const space::Space space = spec::make_space(found.spec, found.problem, device::device_facts(found.device));
+  const record::Record* const record = found.selection.record ? &*found.selection.record : nullptr;
   std::vector<space::Config> configs;
   if (record)
-    if (auto config = dispatch::config_in(space, its.selection.choice.config)) configs.push_back(std::move(*config));
+    if (auto config = dispatch::config_in(space, found.selection.choice.config)) configs.push_back(std::move(*config));
   const std::size_t chosen = configs.size();
-  const std::vector<std::string> toolchains = selector_.toolchains(its.device);
+  const std::vector<std::string> toolchains = selector_.toolchains(found.device);
   std::vector<std::string> failures;
   bool nothing_stored = true;
   const auto attempt = [&](const space::Config& config, const record::Record* of) -> std::optional<Prepared> {
     try {
       const dispatch::Build build =
-          builder_.build(its.spec, space, its.problem, its.device, config, of, toolchains, its.archs);
-      return load(key, its.problem, its.device, build);
+          builder_.build(found.spec, space, found.problem, found.device, config, of, toolchains, found.archs);
+      return load(key, found.problem, found.device, build);
     } catch (const build::CandidateFailure& failure) {
       nothing_stored = false;
       failures.emplace_back(failure.what());
@@ -121,10 +121,10 @@ Prepared KernelState::make(const Key& key, const Case& its) {
   for (const space::Config& config : configs)
     if (auto prepared = attempt(config, record)) return std::move(*prepared);
   for (const space::Config& config :
-       dispatch::default_configs(its.spec, space, its.problem, its.device, settings_.default_config)) {
+       dispatch::default_configs(found.spec, space, found.problem, found.device, settings_.default_config)) {
     const Bindings bindings = space_bindings(space, config);
-    if (its.has_failed(bindings)) continue;
-    if (std::string against = selector_.objection_to(bindings, its.spec, its.problem, its.device, its.archs);
+    if (found.has_failed(bindings)) continue;
+    if (std::string against = selector_.objection_to(bindings, found.spec, found.problem, found.device, found.archs);
         !against.empty()) {
       failures.push_back(std::move(against));
       continue;
@@ -134,16 +134,16 @@ Prepared KernelState::make(const Key& key, const Case& its) {
     if (!prepared) continue;
     if (chosen > 0)
       say(fmt::format("{}, {}: the chosen configuration does not run here, a default one does: {}", name(),
-                      space::bindings_text(its.problem), failures.front()));
+                      space::bindings_text(found.problem), failures.front()));
     return std::move(*prepared);
   }
   const std::string why = failures.empty() ? "" : ": " + failures.front();
   if (nothing_stored)
     throw Error(ErrorKind::unavailable,
-                fmt::format("{}, {}: nothing to run{}", name(), space::bindings_text(its.problem), why));
+                fmt::format("{}, {}: nothing to run{}", name(), space::bindings_text(found.problem), why));
   throw Error(ErrorKind::nothing_valid,
-              fmt::format("{}, {}: none of {} configurations runs on {}{}", name(), space::bindings_text(its.problem),
-                          failures.size(), its.device.name, why));
+              fmt::format("{}, {}: none of {} configurations runs on {}{}", name(), space::bindings_text(found.problem),
+                          failures.size(), found.device.name, why));
 }
 
 const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
@@ -157,20 +157,20 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
   if (const Prepared* const entry = table_.find(key, key.hash())) return entry;
   if (parts_.fixed) return table_.put(make_fixed(key, problem));
   try {
-    Case its = case_of(problem);
-    const bool tuning = wants_tuning(its);
+    Case found = case_of(problem);
+    const bool tuning = wants_tuning(found);
     if (tuning && settings_.policy == Policy::tune_once) {
       tune(problem);
-      its = case_of(problem);
+      found = case_of(problem);
     }
-    if (tuning && settings_.policy == Policy::tune_in_background && !its.refusal.empty()) {
-      refuse(key, its.refusal);
+    if (tuning && settings_.policy == Policy::tune_in_background && !found.refusal.empty()) {
+      refuse(key, found.refusal);
       tune_in_background(key, problem);
     }
-    Prepared prepared = make(key, its);
-    if (table_.size() >= most_problems) {
+    Prepared prepared = make(key, found);
+    if (table_.size() >= max_problems) {
       // Too many to keep: this one lives until the thread's next.
-      say(fmt::format("{}: more than {} problems: further ones are prepared at each call", name(), most_problems));
+      say(fmt::format("{}: more than {} problems: further ones are prepared at each call", name(), max_problems));
       thread_local std::unique_ptr<const Prepared> passing;
       passing = std::make_unique<const Prepared>(std::move(prepared));
       return passing.get();
@@ -198,9 +198,9 @@ Bindings KernelState::whole(const Binding& binding, const Bindings& sizes) const
 Choice KernelState::choice(const Binding& binding, const Bindings& sizes) {
   const Bindings problem = whole(binding, sizes);
   if (!parts_.fixed) {
-    Case its = case_of(problem);
-    if (!its.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, its.refusal);
-    return std::move(its.selection.choice);
+    Case found = case_of(problem);
+    if (!found.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, found.refusal);
+    return std::move(found.selection.choice);
   }
   require_fixed(problem);
   return parts_.fixed->choice;
@@ -209,8 +209,8 @@ Choice KernelState::choice(const Binding& binding, const Bindings& sizes) {
 void KernelState::prepare(const Binding& binding, const Bindings& sizes) {
   const Bindings problem = whole(binding, sizes);
   if (!binding.missing.empty()) plan_.problem(binding, nullptr);  // throws: no call could follow
-  std::array<measure::ScalarArgument, dispatch::most_arguments> scalars;
-  std::array<const void*, dispatch::most_arguments> values{};
+  std::array<measure::ScalarArgument, dispatch::max_arguments> scalars;
+  std::array<const void*, dispatch::max_arguments> values{};
   for (const SizeSource& source : binding.sources) {
     measure::ScalarArgument& scalar = scalars[source.passed];
     const Value& value = problem.at(source.name);

@@ -50,10 +50,10 @@ void KernelState::destroy(KernelState* state) {
 }
 
 void KernelState::say(const std::string& message) {
-  constexpr std::size_t most_messages = 100;
+  constexpr std::size_t max_messages = 100;
   {
     const std::lock_guard lock(said_mutex_);
-    if (said_.size() >= most_messages || !said_.insert(message).second) return;
+    if (said_.size() >= max_messages || !said_.insert(message).second) return;
   }
   if (settings_.on_message) {
     try {
@@ -117,7 +117,7 @@ int KernelState::launch(const Prepared& entry, void* stream, const void* const* 
     return runtime_.launch(entry.handle, entry.launch, stream, const_cast<void**>(values));
   if (!entry.handle) [[unlikely]]  // never as_passed
     return -1;
-  void* parameters[dispatch::most_arguments];
+  void* parameters[dispatch::max_arguments];
   const std::vector<int>& routes = plan_.routes();
   for (std::size_t i = 0; i < routes.size(); ++i)
     parameters[i] = routes[i] >= 0

@@ -74,7 +74,7 @@ class KernelState {
   static void destroy(KernelState* state);
   const std::string& name() const noexcept { return parts_.spec.kernel.name; }
   /// Sizes of a fixed problem that no scalar of a call tells.
-  Bindings untold() const;
+  Bindings without_sizes() const;
 
  private:
   /// The problem of one preparation with what follows from it.
@@ -86,12 +86,12 @@ class KernelState {
   dispatch::Key key_of(const Binding& binding, const void* const* values) noexcept;
   Bindings whole(const Binding& binding, const Bindings& sizes) const;
   const dispatch::Prepared* add(const dispatch::Key& key, const Bindings& problem);
-  dispatch::Prepared make(const dispatch::Key& key, const Case& its);
+  dispatch::Prepared make(const dispatch::Key& key, const Case& found);
   dispatch::Prepared make_fixed(const dispatch::Key& key, const Bindings& problem);
   dispatch::Prepared load(const dispatch::Key& key, const Bindings& problem, const device::DeviceInfo& device,
                           const dispatch::Build& build);
   Case case_of(const Bindings& problem);
-  bool wants_tuning(const Case& its) const;
+  bool wants_tuning(const Case& found) const;
   void tune(const Bindings& problem);
   void take(const Bindings& problem, const device::DeviceInfo& device, dispatch::Tuned tuned);
   void refuse(const dispatch::Key& key, const std::string& why);

@@ -9,9 +9,9 @@ namespace xtune::detail {
 using dispatch::Key;
 using dispatch::Prepared;
 
-bool KernelState::wants_tuning(const Case& its) const {
-  const Choice::Kind kind = its.selection.choice.kind;
-  return parts_.tune && settings_.policy != Policy::lookup && !its.failure &&
+bool KernelState::wants_tuning(const Case& found) const {
+  const Choice::Kind kind = found.selection.choice.kind;
+  return parts_.tune && settings_.policy != Policy::lookup && !found.failure &&
          (kind == Choice::Kind::nearest || kind == Choice::Kind::none);
 }
 

@@ -49,7 +49,7 @@ std::string SelectionQuery::find_objection(const Bindings& config) {
   const std::string text = space::bindings_text(config);
   std::vector<record::PastLaunch> launches;
   std::vector<std::function<record::Record()>> records;
-  for (const store::StoreView& view : stock_->views)
+  for (const store::StoreView& view : stores_->views)
     for (const store::StoredConfig* row : view.suspect(text)) {
       const bool passed = row->outcome == Outcome::ok;
       if (!passed && !record::failed_when_run(row->outcome, "")) continue;

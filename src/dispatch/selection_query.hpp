@@ -16,12 +16,12 @@
 namespace xtune::dispatch {
 
 /// What is read of one architecture's records, by way of one kind of device.
-struct Stock {
+struct LoadedStores {
   std::vector<store::StoreView> views;  ///< the store's, then the bundle's
   std::vector<std::string> toolchains;
 };
 
-/// A file of the stock has changed or gone since it was read.
+/// A file of these stores has changed or gone since it was read.
 struct StockChanged : Error {
   using Error::Error;
 };
@@ -65,13 +65,13 @@ class Today {
 class SelectionQuery {
  public:
   SelectionQuery(const spec::Spec& spec_, const Bindings& problem_, const device::DeviceInfo& device_,
-                 const std::vector<std::string>& archs, std::shared_ptr<const Stock> stock,
+                 const std::vector<std::string>& archs, std::shared_ptr<const LoadedStores> stores,
                  std::vector<record::Record> own)
       : spec(spec_),
         problem(problem_),
         device(device_),
         today(spec, problem, device, archs),
-        stock_(std::move(stock)),
+        stores_(std::move(stores)),
         own_(std::move(own)) {}
   SelectionQuery(const SelectionQuery&) = delete;
   SelectionQuery& operator=(const SelectionQuery&) = delete;
@@ -81,7 +81,7 @@ class SelectionQuery {
   const device::DeviceInfo& device;
   Today today;
 
-  const Stock& stock() const noexcept { return *stock_; }
+  const LoadedStores& stores() const noexcept { return *stores_; }
   const std::vector<record::Record>& own() const noexcept { return own_; }  ///< winners that no store keeps
 
   /// The whole record. Throws StockChanged.
@@ -95,7 +95,7 @@ class SelectionQuery {
  private:
   std::string find_objection(const Bindings& config);
 
-  const std::shared_ptr<const Stock> stock_;
+  const std::shared_ptr<const LoadedStores> stores_;
   const std::vector<record::Record> own_;
   std::map<Bindings, std::string> objections_;  ///< by configuration; empty: none
 };

@@ -61,24 +61,24 @@ Selector::Selector(const spec::Spec& spec, std::filesystem::path store, std::sha
       other_architectures_(other_architectures),
       say_(std::move(say)) {}
 
-std::shared_ptr<const Stock> Selector::stock_of(const device::DeviceInfo& device) {
-  std::vector<std::string> told;
-  std::shared_ptr<const Stock> stock;
+std::shared_ptr<const LoadedStores> Selector::stores_of(const device::DeviceInfo& device) {
+  std::vector<std::string> warnings;
+  std::shared_ptr<const LoadedStores> stores;
   {
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<const Stock>& known = stocks_[device.arch + "\n" + device.name];
-    if (!known) known = read_stock(device, told);
-    stock = known;
+    std::shared_ptr<const LoadedStores>& known = loaded_stores_[device.arch + "\n" + device.name];
+    if (!known) known = load_stores(device, warnings);
+    stores = known;
   }
   // Whoever is told may ask for choices.
-  say_once_a_cause(told);
-  return stock;
+  say_once_a_cause(warnings);
+  return stores;
 }
 
-std::shared_ptr<const Stock> Selector::read_stock(const device::DeviceInfo& device,
-                                                  std::vector<std::string>& told) const {
-  constexpr std::size_t most_looked_at = 16;
-  auto fresh = std::make_shared<Stock>();
+std::shared_ptr<const LoadedStores> Selector::load_stores(const device::DeviceInfo& device,
+                                                          std::vector<std::string>& warnings) const {
+  constexpr std::size_t max_stores = 16;
+  auto fresh = std::make_shared<LoadedStores>();
   store::StoreViewOptions options;
   options.statistic = spec_.measure.statistic;
   options.bucket = record::bucket_function(spec_, device);
@@ -86,14 +86,14 @@ std::shared_ptr<const Stock> Selector::read_stock(const device::DeviceInfo& devi
   const auto add = [&](const auto& load) {
     try {
       store::StoreView view = load();
-      told.insert(told.end(), view.warnings().begin(), view.warnings().end());
+      warnings.insert(warnings.end(), view.warnings().begin(), view.warnings().end());
       for (const store::StoreView::Group& group : view.groups()) {
-        if (newest.size() >= most_looked_at) break;
+        if (newest.size() >= max_stores) break;
         newest.push_back(view.record_of(*view.order(group).front()));
       }
       fresh->views.push_back(std::move(view));
     } catch (const Error& error) {
-      told.emplace_back(error.what());
+      warnings.emplace_back(error.what());
     }
   };
   add([&] { return store::StoreView::load(store_, device.arch, spec_.kernel.name, options); });
@@ -108,10 +108,12 @@ std::shared_ptr<const Stock> Selector::read_stock(const device::DeviceInfo& devi
 
 void Selector::refresh() {
   const std::lock_guard lock(mutex_);
-  stocks_.clear();
+  loaded_stores_.clear();
 }
 
-std::vector<std::string> Selector::toolchains(const device::DeviceInfo& device) { return stock_of(device)->toolchains; }
+std::vector<std::string> Selector::toolchains(const device::DeviceInfo& device) {
+  return stores_of(device)->toolchains;
+}
 
 void Selector::remember(record::Record record) {
   const std::lock_guard lock(mutex_);
@@ -165,13 +167,13 @@ std::vector<record::Record> Selector::records_elsewhere(const device::DeviceInfo
 }
 
 template <class Ask>
-auto Selector::with_stock(const device::DeviceInfo& device, const Ask& ask) {
-  constexpr int most_reads = 3;
+auto Selector::with_stores(const device::DeviceInfo& device, const Ask& ask) {
+  constexpr int max_reads = 3;
   for (int reads = 1;; ++reads) {
     try {
-      return ask(stock_of(device));
+      return ask(stores_of(device));
     } catch (const StockChanged&) {
-      if (reads == most_reads) throw;
+      if (reads == max_reads) throw;
       refresh();
     }
   }
@@ -179,8 +181,8 @@ auto Selector::with_stock(const device::DeviceInfo& device, const Ask& ask) {
 
 std::string Selector::objection_to(const Bindings& config, const spec::Spec& spec, const Bindings& problem,
                                    const device::DeviceInfo& device, const std::vector<std::string>& archs) {
-  return with_stock(device, [&](std::shared_ptr<const Stock> stock) {
-    return Query(spec, problem, device, archs, std::move(stock), remembered(device)).objection_to(config);
+  return with_stores(device, [&](std::shared_ptr<const LoadedStores> stores) {
+    return Query(spec, problem, device, archs, std::move(stores), remembered(device)).objection_to(config);
   });
 }
 
@@ -212,7 +214,7 @@ Selection Selector::from_view(const store::StoreView& view, Query& query) const 
 /// The store's own measurement goes before an equally near one of the bundle.
 Selection Selector::from_views(Query& query) const {
   Selection best;
-  for (const store::StoreView& view : query.stock().views) {
+  for (const store::StoreView& view : query.stores().views) {
     Selection next = from_view(view, query);
     if (best.choice.reasons.empty() || rank(next) < rank(best)) std::swap(best, next);
     best.choice.reasons.insert(best.choice.reasons.end(), next.choice.reasons.begin(), next.choice.reasons.end());
@@ -242,8 +244,8 @@ Selection Selector::from_records(const std::vector<record::Record>& records, Que
 
 Selection Selector::select(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
                            const std::vector<std::string>& archs) {
-  return with_stock(device, [&](std::shared_ptr<const Stock> stock) {
-    Query query(spec, problem, device, archs, std::move(stock), remembered(device));
+  return with_stores(device, [&](std::shared_ptr<const LoadedStores> stores) {
+    Query query(spec, problem, device, archs, std::move(stores), remembered(device));
     Selection selection = from_all(query);
     for (const std::string& objection : query.objections())
       selection.choice.reasons.push_back("passed over: " + objection);
@@ -255,22 +257,22 @@ Selection Selector::from_all(Query& query) {
   Selection selection = query.spec.objective.goals.empty() ? from_views(query)
                                                            : from_records(records_of(query.device.arch), query, false);
   if (!query.own().empty()) {
-    Selection mine = from_records(query.own(), query, false);
-    if (mine.record && rank(mine) <= rank(selection)) {
-      mine.choice.reasons.emplace_back("measured by this process, and not in the store");
-      std::swap(selection, mine);
+    Selection measured_here = from_records(query.own(), query, false);
+    if (measured_here.record && rank(measured_here) <= rank(selection)) {
+      measured_here.choice.reasons.emplace_back("measured by this process, and not in the store");
+      std::swap(selection, measured_here);
     }
   }
   if (selection.record || !other_architectures_) return selection;
-  Selection abroad = from_records(records_elsewhere(query.device), query, true);
-  if (abroad.record) {
+  Selection elsewhere = from_records(records_elsewhere(query.device), query, true);
+  if (elsewhere.record) {
     // Measured elsewhere, so no answer for this device, however near.
-    abroad.choice.kind = Choice::Kind::nearest;
-    abroad.choice.reasons.push_back("its configuration was measured on another architecture, as was asked for");
+    elsewhere.choice.kind = Choice::Kind::nearest;
+    elsewhere.choice.reasons.push_back("its configuration was measured on another architecture, as was asked for");
   }
-  abroad.choice.reasons.insert(abroad.choice.reasons.begin(), selection.choice.reasons.begin(),
-                               selection.choice.reasons.end());
-  return abroad;
+  elsewhere.choice.reasons.insert(elsewhere.choice.reasons.begin(), selection.choice.reasons.begin(),
+                                  selection.choice.reasons.end());
+  return elsewhere;
 }
 
 std::shared_ptr<const store::Bundle> open_bundle(const std::filesystem::path& path, const std::string& kernel) {

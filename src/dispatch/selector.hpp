@@ -55,11 +55,12 @@ class Selector {
 
  private:
   using Query = SelectionQuery;
-  std::shared_ptr<const Stock> stock_of(const device::DeviceInfo& device);
-  std::shared_ptr<const Stock> read_stock(const device::DeviceInfo& device, std::vector<std::string>& told) const;
-  /// ask(stock), anew where files have changed since they were read.
+  std::shared_ptr<const LoadedStores> stores_of(const device::DeviceInfo& device);
+  std::shared_ptr<const LoadedStores> load_stores(const device::DeviceInfo& device,
+                                                  std::vector<std::string>& warnings) const;
+  /// ask(stores), again where files have changed since they were read.
   template <class Ask>
-  auto with_stock(const device::DeviceInfo& device, const Ask& ask);
+  auto with_stores(const device::DeviceInfo& device, const Ask& ask);
   Selection from_all(Query& query);
   Selection from_view(const store::StoreView& view, Query& query) const;
   Selection from_views(Query& query) const;
@@ -76,7 +77,7 @@ class Selector {
   const bool other_architectures_;
   const std::function<void(const std::string&)> say_;
   mutable std::mutex mutex_, causes_mutex_;
-  std::map<std::string, std::shared_ptr<const Stock>> stocks_;  ///< by kind of device
+  std::map<std::string, std::shared_ptr<const LoadedStores>> loaded_stores_;  ///< by kind of device
   std::vector<record::Record> remembered_;
   std::set<std::string> causes_;  ///< of the warnings that were said
 };

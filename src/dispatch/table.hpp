@@ -16,7 +16,7 @@ namespace xtune::dispatch {
 
 /// Context, what is fixed of the problem, and the sizes that the call told.
 struct Key {
-  std::array<std::uint64_t, most_sizes + 2> words;
+  std::array<std::uint64_t, max_sizes + 2> words;
   std::size_t count = 0;
 
   std::uint64_t hash() const noexcept {

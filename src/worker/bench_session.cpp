@@ -14,7 +14,7 @@ namespace {
 
 // Rotation keeps at most this share of the device's memory for argument sets.
 constexpr double rotation_share = 0.4;
-constexpr std::size_t most_sets = 64;
+constexpr std::size_t max_sets = 64;
 // Other processes come and go on a CPU, and stay for many launches: that the last thousand were even says little.
 constexpr double shared_roughness = 1;
 
@@ -91,7 +91,7 @@ std::size_t BenchSession::choose_sets(std::uint64_t available_bytes) {
     if (device::is_cpu(device_.info())) memory = std::min(memory, static_cast<double>(available_bytes));
     const double affordable = memory * rotation_share / static_cast<double>(bytes);
     count = static_cast<std::size_t>(
-        std::clamp(std::min<double>(static_cast<double>(wanted), affordable), 1.0, static_cast<double>(most_sets)));
+        std::clamp(std::min<double>(static_cast<double>(wanted), affordable), 1.0, static_cast<double>(max_sets)));
     // Too few sets to push each other out of the cache: flush as well, rather than measure a warm cache and call it
     // cold.
     if (count < wanted) flush_bytes_ = flush_size(device_.info());

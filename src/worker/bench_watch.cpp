@@ -43,7 +43,7 @@ void BenchSession::measure_energy(Sampler& sampler, ipc::BenchAnswer& answer) {
   const std::int64_t start_ns = clock_.now_ns();
   double spent_s = 0;
   // Some 20 ms at a time: the host looks at the clock seldom, and not much later than it should.
-  const double one_ms = std::max(measure::summarize(answer.samples_ms).median, measure::least_sample_ms);
+  const double one_ms = std::max(measure::summarize(answer.samples_ms).median, measure::min_sample_ms);
   const int batch = static_cast<int>(std::clamp(20 / one_ms, 1.0, 200.0));
   double launches = 0;
   while (spent_s * 1e3 < job_.measure.energy_ms) {

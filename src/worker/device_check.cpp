@@ -32,10 +32,10 @@ measure::ScalarArgument pointer_argument(std::uint64_t address) {
 }
 
 /// Enough blocks to keep the device busy with one large range, and no more than it has work for.
-device::Launch launch_for(const device::DeviceInfo& device, std::uint64_t most_bytes, std::size_t rows) {
+device::Launch launch_for(const device::DeviceInfo& device, std::uint64_t max_bytes, std::size_t rows) {
   constexpr std::uint64_t bytes_per_block = validate::check_kernel::unit_bytes * validate::check_kernel::block_threads;
   const auto busy = static_cast<std::uint64_t>(std::max(device.compute_units, 1)) * 8;
-  const std::uint64_t blocks = std::clamp<std::uint64_t>(most_bytes / bytes_per_block, 1, busy);
+  const std::uint64_t blocks = std::clamp<std::uint64_t>(max_bytes / bytes_per_block, 1, busy);
   device::Launch launch;
   launch.grid = {static_cast<std::uint32_t>(blocks), static_cast<std::uint32_t>(rows), 1};
   launch.block = {validate::check_kernel::block_threads, 1, 1};
@@ -48,17 +48,17 @@ DeviceCheck::DeviceCheck(measure::Device& device, const build::Artifact& kernel,
                          const std::vector<TestArgument>& arguments)
     : arguments_(arguments),
       guard_sum_(validate::checksum(GuardedBuffer::zone_contents(validate::guard_bytes))),
-      most_items_(std::max<std::size_t>(4 * arguments.size(), 1)),
-      table_(device.allocate(most_items_ * (sizeof(validate::CheckItem) + sizeof(validate::CheckResult)))) {
+      max_items_(std::max<std::size_t>(4 * arguments.size(), 1)),
+      table_(device.allocate(max_items_ * (sizeof(validate::CheckItem) + sizeof(validate::CheckResult)))) {
   const auto copy = [&](const SealedMemory& memory) {
     auto buffer = device.allocate(memory.bytes().size());
     buffer->write(0, memory.bytes());
     return buffer;
   };
-  std::uint64_t most_bytes = 0;
+  std::uint64_t max_bytes = 0;
   for (const TestArgument& argument : arguments_) {
     Copies copies;
-    most_bytes = std::max(most_bytes, argument.layout.bytes());
+    max_bytes = std::max(max_bytes, argument.layout.bytes());
     if (argument.layout.role != spec::ArgRole::out) copies.pristine_sum = validate::checksum(argument.pristine.bytes());
     if (argument.layout.role == spec::ArgRole::inout) copies.pristine = copy(argument.pristine);
     if (!argument.expected.bytes().empty()) {
@@ -67,7 +67,7 @@ DeviceCheck::DeviceCheck(measure::Device& device, const build::Artifact& kernel,
     }
     copies_.push_back(std::move(copies));
   }
-  program_ = device.load(kernel, launch_for(device.info(), most_bytes, most_items_));
+  program_ = device.load(kernel, launch_for(device.info(), max_bytes, max_items_));
 }
 
 void DeviceCheck::launch(const std::vector<validate::CheckItem>& items) {
@@ -76,7 +76,7 @@ void DeviceCheck::launch(const std::vector<validate::CheckItem>& items) {
   std::memcpy(table.data(), items.data(), items.size() * sizeof(validate::CheckItem));
   table_->write(0, table);
   const measure::KernelArgument arguments[] = {
-      table_.get(), pointer_argument(address_of(*table_) + most_items_ * sizeof(validate::CheckItem))};
+      table_.get(), pointer_argument(address_of(*table_) + max_items_ * sizeof(validate::CheckItem))};
   program_->run({arguments, false, 0});
 }
 
@@ -84,7 +84,7 @@ std::vector<validate::CheckResult> DeviceCheck::run(const std::vector<validate::
   std::vector<validate::CheckResult> results(items.size());
   if (items.empty()) return results;
   launch(items);
-  table_->read(most_items_ * sizeof(validate::CheckItem), std::as_writable_bytes(std::span(results)));
+  table_->read(max_items_ * sizeof(validate::CheckItem), std::as_writable_bytes(std::span(results)));
   return results;
 }
 

@@ -43,7 +43,7 @@ class DeviceCheck {
   const std::vector<TestArgument>& arguments_;
   std::vector<Copies> copies_;  ///< one an argument
   std::uint64_t guard_sum_ = 0;
-  std::size_t most_items_ = 0;
+  std::size_t max_items_ = 0;
   std::unique_ptr<measure::Buffer> table_;  ///< items, then results
   std::unique_ptr<measure::Program> program_;
 };

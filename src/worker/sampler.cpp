@@ -17,7 +17,7 @@ constexpr int suspended_retakes = 10;
 // An event's moment comes in steps of some ten nanoseconds and wanders by a hundred: the mean of several spans is
 // finer.
 constexpr double apart_target_ms = 0.04;
-constexpr double most_apart = 8;
+constexpr double max_ratio = 8;
 }  // namespace
 
 Sampler::Sampler(measure::Program& program, Plan plan) : program_(program), plan_(std::move(plan)) {}
@@ -33,7 +33,7 @@ void Sampler::warm_up(int launches) {
   if (together)
     launches_ = measure::launches_per_span(take(1, true).time_ms);
   else if (spent_ms_ > 0 && !itself)
-    spans_ = static_cast<int>(std::clamp(std::ceil(apart_target_ms / spent_ms_), 1.0, most_apart));
+    spans_ = static_cast<int>(std::clamp(std::ceil(apart_target_ms / spent_ms_), 1.0, max_ratio));
 }
 
 double Sampler::sample_ms() {

@@ -31,14 +31,14 @@ class FakeCompileService final : public ipc::CompileService {
   std::function<int(const ipc::CompileJob&)> turns_of;  ///< how long a job takes; default: turns
   std::vector<ipc::CompileJob> jobs;
   std::vector<double> timeouts_s;
-  std::size_t outstanding = 0, most_outstanding = 0;
+  std::size_t outstanding = 0, max_outstanding = 0;
   int turns = 1;
 
   void compile(const ipc::CompileJob& job, double timeout_s, Callback callback) override {
     jobs.push_back(job);
     timeouts_s.push_back(timeout_s);
     journal_.push_back("compile " + job.key);
-    most_outstanding = std::max(most_outstanding, ++outstanding);
+    max_outstanding = std::max(max_outstanding, ++outstanding);
     after_turns(loop_, turns_of ? turns_of(job) : turns,
                 [this, job, callback = std::move(callback), asked_in = epoch_] {
                   if (asked_in != epoch_) return;

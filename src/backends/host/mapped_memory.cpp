@@ -11,12 +11,12 @@
 namespace xtune::host {
 namespace {
 
-constexpr std::uintptr_t most_pages = 4096;
+constexpr std::uintptr_t max_pages = 4096;
 
 enum class Answer { mapped, not_mapped, unknown };
 
 Answer ask(std::uintptr_t page, std::uintptr_t pages, std::uintptr_t page_bytes) noexcept {
-  unsigned char resident[most_pages];
+  unsigned char resident[max_pages];
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the address of a page
   if (mincore(reinterpret_cast<void*>(page * page_bytes), pages * page_bytes, resident) == 0) return Answer::mapped;
   return errno == ENOMEM ? Answer::not_mapped : Answer::unknown;
@@ -31,7 +31,7 @@ std::optional<std::size_t> mapped_bytes(const void* address, std::size_t wanted)
   const std::uintptr_t last = start + std::min<std::uintptr_t>(wanted - 1, UINTPTR_MAX - start);
   const std::uintptr_t end = last / page_bytes + 1;
   std::uintptr_t page = start / page_bytes;
-  for (std::uintptr_t pages = most_pages; page < end;) {
+  for (std::uintptr_t pages = max_pages; page < end;) {
     const std::uintptr_t next = std::min(pages, end - page);
     switch (ask(page, next, page_bytes)) {
       case Answer::unknown:

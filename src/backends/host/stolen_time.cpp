@@ -21,8 +21,8 @@ ProcessorTimes read_processor_times(std::istream& proc_stat) {
 }
 
 double stolen_share(const ProcessorTimes& before, const ProcessorTimes& after) noexcept {
-  constexpr std::uint64_t least_ticks = 20;  // one tick more or less is then no tenth
-  if (after.total < before.total + least_ticks || after.stolen < before.stolen) return 0;
+  constexpr std::uint64_t min_ticks = 20;  // one tick more or less is then no tenth
+  if (after.total < before.total + min_ticks || after.stolen < before.stolen) return 0;
   return static_cast<double>(after.stolen - before.stolen) / static_cast<double>(after.total - before.total);
 }
 

@@ -73,8 +73,8 @@ Json parse_json(const std::string& text) {
   Json json = Json::parse(text, nullptr, false);
   if (!json.is_discarded()) return json;
   std::string_view rest = std::string_view(text).substr(0, text.find_last_not_of(" \t\r\n") + 1);
-  constexpr int most_lines = 1000;
-  for (int i = 0; !rest.empty() && i < most_lines; ++i) {
+  constexpr int max_lines = 1000;
+  for (int i = 0; !rest.empty() && i < max_lines; ++i) {
     const std::size_t start = rest.rfind('\n') == std::string_view::npos ? 0 : rest.rfind('\n') + 1;
     const std::string_view line = rest.substr(start);
     if (line.starts_with('{') || line.starts_with('[')) {

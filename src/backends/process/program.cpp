@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t shown_bytes = 1000, log_bytes = 8192;
 // One that stops itself, or is stopped all the time, still gets a time.
-constexpr int most_retakes = 10;
+constexpr int max_retakes = 10;
 constexpr std::uint64_t largest_result = std::uint64_t{64} << 20;
 
 /// Tells whether a file was written since: its time, its size and its number.
@@ -123,7 +123,7 @@ class RunnableProgram final : public measure::Program {
 
   /// A run during which it was suspended says nothing of its time.
   measure::Sample run_undisturbed() {
-    for (int more = most_retakes;; --more) {
+    for (int more = max_retakes;; --more) {
       const measure::Sample sample = run_once();
       if (!suspended_ || more == 0) return sample;
     }

@@ -64,15 +64,15 @@ double reported_bandwidth(const DeviceInfo& info) {
 }
 
 /// What the table knows of a device of which nothing but its name or architecture is told, as recordings do.
-DeviceInfo completed(const DeviceInfo& told) {
-  if (told.compute_units > 0) return told;
-  const bool no_arch = told.arch.empty() || told.arch == "unknown";
-  std::optional<DeviceInfo> known = product_of_device(told.name);
-  if (!no_arch && (!known || base_arch(told.arch) != known->arch)) known = known_device(told.arch);
-  if (!known) return told;
-  known->backend = told.backend;
-  if (!told.name.empty()) known->name = told.name;
-  if (!no_arch) known->arch = told.arch;
+DeviceInfo completed(const DeviceInfo& reported) {
+  if (reported.compute_units > 0) return reported;
+  const bool no_arch = reported.arch.empty() || reported.arch == "unknown";
+  std::optional<DeviceInfo> known = product_of_device(reported.name);
+  if (!no_arch && (!known || base_arch(reported.arch) != known->arch)) known = known_device(reported.arch);
+  if (!known) return reported;
+  known->backend = reported.backend;
+  if (!reported.name.empty()) known->name = reported.name;
+  if (!no_arch) known->arch = reported.arch;
   return *known;
 }
 
@@ -83,8 +83,8 @@ bool DeviceModel::has_matrix(std::string_view type) const {
                      [&](const MatrixInstruction& instruction) { return instruction.type == type; });
 }
 
-DeviceModel device_model(const DeviceInfo& told) {
-  const DeviceInfo info = completed(told);
+DeviceModel device_model(const DeviceInfo& reported) {
+  const DeviceInfo info = completed(reported);
   const std::string_view arch = base_arch(info.arch);
   DeviceModel model;
   model.info = info;

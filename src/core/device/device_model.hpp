@@ -46,6 +46,6 @@ struct DeviceModel {
 /// bus. Of a device that tells no compute units, as in recordings, all is the table's, by its name where its
 /// architecture is not known. Throws Error(invalid_argument), naming the nearest one, for an architecture that the
 /// table does not have.
-DeviceModel device_model(const DeviceInfo& told);
+DeviceModel device_model(const DeviceInfo& reported);
 
 }  // namespace xtune::device

@@ -56,10 +56,10 @@ std::optional<std::string> forbidden_cluster(const Launch& launch, const DeviceI
                          launch.cluster[axis]);
   }
   // What a kernel may opt in to; 8 are portable (CUDA C++ Programming Guide, Thread Block Clusters).
-  constexpr std::uint64_t most_blocks = 16;
+  constexpr std::uint64_t max_blocks = 16;
   const std::uint64_t blocks = product(launch.cluster);
-  if (blocks > most_blocks)
-    return fmt::format("cluster of {} blocks exceeds the {} of {}", blocks, most_blocks, device.arch);
+  if (blocks > max_blocks)
+    return fmt::format("cluster of {} blocks exceeds the {} of {}", blocks, max_blocks, device.arch);
   return std::nullopt;
 }
 

@@ -44,9 +44,9 @@ void NoiseGuard::settle(const Look& look, const Pause& pause) {
 std::vector<std::string> NoiseGuard::taints(const DeviceState& after, double clock_mhz) {
   std::vector<std::string> reasons = before_;
   for (const std::string& item : disturbances(after)) base::add_once(reasons, item);
-  if (clock_mhz > 0 && after.max_clock_mhz && clock_mhz < least_clock * *after.max_clock_mhz)
+  if (clock_mhz > 0 && after.max_clock_mhz && clock_mhz < min_clock * *after.max_clock_mhz)
     base::add_once(reasons, fmt::format("the clock was {:.0f} MHz of {:.0f}", clock_mhz, *after.max_clock_mhz));
-  if (after.stolen_share.value_or(0) > most_stolen)
+  if (after.stolen_share.value_or(0) > max_stolen)
     base::add_once(reasons, fmt::format("other virtual machines took {:.0f} % of the processors' time",
                                         *after.stolen_share * 100));
   if (!after.partition.empty())

@@ -30,8 +30,8 @@ class NoiseGuard {
   /// After a series, with the state then and the median clock of its samples (0 = not known): why its numbers are
   /// suspect; empty: they are not. Slower than this share of the device's maximum, a clock is throttled.
   std::vector<std::string> taints(const DeviceState& after, double clock_mhz);
-  static constexpr double least_clock = 0.75;
-  static constexpr double most_stolen = 0.1;  ///< of the processors' time
+  static constexpr double min_clock = 0.75;
+  static constexpr double max_stolen = 0.1;  ///< of the processors' time
 
   static constexpr double pause_s = 0.05;
 

@@ -65,7 +65,7 @@ bool still_lost(std::span<const double> samples_ms, const Incumbent& best) {
   return !samples_ms.empty() && still_lost(samples_ms.size(), least(samples_ms), best);
 }
 
-bool still_lost(std::size_t samples, double least_ms, const Incumbent& best) {
+bool still_lost(std::size_t samples, double min_ms, const Incumbent& best) {
   if (samples == 0 || !is_time(best.median_ms)) return false;
   double margin = margins[std::size(margins) - 1].least;  // of a single sample: the launch before it lost, too
   for (const Margin& one : margins)
@@ -73,7 +73,7 @@ bool still_lost(std::size_t samples, double least_ms, const Incumbent& best) {
       margin = one.launches == 10 ? 0 : one.least;
       break;
     }
-  return least_ms > (1 + margin / 2) * best.median_ms;
+  return min_ms > (1 + margin / 2) * best.median_ms;
 }
 
 }  // namespace xtune::measure

@@ -75,7 +75,7 @@ class Race {
 /// perhaps: half of the least margin that dropping it took is enough (2.5 %, 1.5 %, 0.75 % over the median, any more
 /// than the median), so that a best measured once more revives nobody. What does not stand is measured anew.
 bool still_lost(std::span<const double> samples_ms, const Incumbent& best);
-/// The same of so many samples, the least of which is least_ms.
-bool still_lost(std::size_t samples, double least_ms, const Incumbent& best);
+/// The same of so many samples, the least of which is min_ms.
+bool still_lost(std::size_t samples, double min_ms, const Incumbent& best);
 
 }  // namespace xtune::measure

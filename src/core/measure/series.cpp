@@ -24,12 +24,12 @@ Series measure_series(const std::function<double()>& sample_ms, const StoppingRu
 
 Series measure_challenger(const Launching& launching, const StoppingRule& rule, base::Clock& clock,
                           const std::optional<Incumbent>& incumbent, Roughness& roughness) {
-  constexpr int most_cold = 3;
+  constexpr int max_cold = 3;
   const Race race(incumbent, roughness.value());
   std::vector<double> cold_ms;
   if (race.on()) {
     StoppingRule heat;
-    heat.min_rep = heat.rep = most_cold;
+    heat.min_rep = heat.rep = max_cold;
     heat.max_wall_s = rule.max_wall_s;
     Series cold = measure_series(launching.sample_ms, heat, clock, race, launching.first_ms);
     // The last sample ends the heat before the race is looked at.

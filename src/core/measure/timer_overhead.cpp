@@ -11,7 +11,7 @@ namespace xtune::measure {
 namespace {
 
 constexpr double span_target_ms = 0.15;
-constexpr int most_launches = 200;
+constexpr int max_launches = 200;
 
 struct Lengths {
   double shorter, longer;
@@ -45,7 +45,7 @@ double at_length_zero(const SpinSpan& span_ms, const Lengths& lengths, int launc
 }  // namespace
 
 double kernel_ms(double span_ms, int launches, const TimerOverhead& overhead) noexcept {
-  return std::max((span_ms - overhead.of(launches)) / launches, least_sample_ms);
+  return std::max((span_ms - overhead.of(launches)) / launches, min_sample_ms);
 }
 
 TimerOverhead measure_overhead(const SpinSpan& span_ms, double shorter, double longer, int batch, int rounds) {
@@ -65,7 +65,7 @@ double measure_event_overhead(const SpinSpan& span_ms, double shorter, double lo
 
 int launches_per_span(double kernel_ms) noexcept {
   if (!(kernel_ms > 0) || kernel_ms >= span_target_ms) return 1;
-  return static_cast<int>(std::min(std::ceil(span_target_ms / kernel_ms), static_cast<double>(most_launches)));
+  return static_cast<int>(std::min(std::ceil(span_target_ms / kernel_ms), static_cast<double>(max_launches)));
 }
 
 }  // namespace xtune::measure

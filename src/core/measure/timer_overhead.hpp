@@ -15,9 +15,9 @@ struct TimerOverhead {
 };
 
 /// No sample is shorter: a kernel that lasts less cannot be told from an empty one.
-inline constexpr double least_sample_ms = 5e-5;
+inline constexpr double min_sample_ms = 5e-5;
 
-/// Of one launch: (span_ms - overhead.of(launches)) / launches, at least least_sample_ms.
+/// Of one launch: (span_ms - overhead.of(launches)) / launches, at least min_sample_ms.
 double kernel_ms(double span_ms, int launches, const TimerOverhead& overhead) noexcept;
 
 /// How long a span around `launches` kernels of `length` (in whatever unit, say clock cycles) takes.

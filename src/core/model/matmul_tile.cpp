@@ -12,12 +12,12 @@ int words(double elements, double bytes) { return static_cast<int>(std::clamp(el
 
 /// One operand's way into registers, for all warps and one k.
 void read_operand(const Tile& tile, const Throughput& unit, bool along_m, Port& port) {
-  const double mine = along_m ? tile.tm : tile.tn;
+  const double per_lane = along_m ? tile.tm : tile.tn;
   const bool staged = along_m ? tile.staged_a : tile.staged_b;
-  const double vector = std::min(along_m ? tile.va : tile.vb, mine);
+  const double vector = std::min(along_m ? tile.va : tile.vb, per_lane);
   const int wide = words(vector, tile.bytes);
-  const double per_thread = std::max(1.0, mine * tile.bytes / 4 / wide);  // instructions
-  const auto step = static_cast<long long>(tile.side_by_side ? std::max(1.0, mine * tile.bytes / 4) : wide);
+  const double per_thread = std::max(1.0, per_lane * tile.bytes / 4 / wide);  // instructions
+  const auto step = static_cast<long long>(tile.side_by_side ? std::max(1.0, per_lane * tile.bytes / 4) : wide);
   LaneLayout layout{tile.lanes, static_cast<int>(tile.l_m), along_m ? step : 0, along_m ? 0 : step, wide};
   port.instructions += tile.warps * per_thread;
   if (staged) {

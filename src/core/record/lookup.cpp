@@ -17,7 +17,7 @@ namespace xtune::record {
 namespace {
 
 // More reasons of this one kind help nobody.
-constexpr std::size_t most_further = 8;
+constexpr std::size_t max_further = 8;
 
 std::optional<double> size_of_value(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
@@ -146,7 +146,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
   });
   std::size_t further = 0;
   for (const LookupGroup& group : groups) {
-    if (result.match != Match::none && ++further > most_further) continue;
+    if (result.match != Match::none && ++further > max_further) continue;
     const std::string what = fmt::format("problem {} on {}, distance {:.3g}", space::bindings_text(*group.problem),
                                          describe(*group.device), group.distance);
     const auto tell = [&](const std::string& text) { result.reasons.push_back(what + ": " + text); };
@@ -183,9 +183,9 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
     result.differences = std::move(choice.differences);
     result.record = std::move(choice.record);
   }
-  if (further > most_further)
+  if (further > max_further)
     result.reasons.push_back(
-        fmt::format("{} more problems or devices: further away, not taken", further - most_further));
+        fmt::format("{} more problems or devices: further away, not taken", further - max_further));
   return result;
 }
 

@@ -131,7 +131,7 @@ std::vector<const Record*> Objective::pareto(const std::vector<const Record*>& r
   std::vector<const Record*> front;
   for (const auto& [record, own] : valued)
     if (std::none_of(valued.begin(), valued.end(),
-                     [&, &mine = own](const auto& other) { return beats(other.second, mine); }))
+                     [&, &own_values = own](const auto& other) { return beats(other.second, own_values); }))
       front.push_back(record);
   return front;
 }

@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::size_t longest_component = 120;
-constexpr int most_files_a_line = 4;
+constexpr int max_files_a_line = 4;
 
 bool stays(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
@@ -156,7 +156,7 @@ struct RecordWriter::State {
       }
       if (good_bytes == 0) write_line(header());
       write_line(line);
-      if (!numbers_files || files == most_files_a_line || !was_replaced()) return;
+      if (!numbers_files || files == max_files_a_line || !was_replaced()) return;
       ::close(fd);
       fd = -1;
       good_bytes = 0;

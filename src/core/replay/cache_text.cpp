@@ -21,7 +21,7 @@ constexpr std::size_t deepest =
 /// What a walk over the text finds: the dialect's words replaced, and where the last whole entry ends.
 struct Walk {
   std::string text;
-  std::size_t depth = 0, most_depth = 0;
+  std::size_t depth = 0, max_depth = 0;
   std::size_t last_entry_end = 0;  ///< in text: after the brace that closed an object at depth 2; 0: none
   bool in_string = false;
 };
@@ -50,7 +50,7 @@ Walk walk(std::string_view source) {
     if (c == '"') {
       result.in_string = true;
     } else if (c == '{' || c == '[') {
-      result.most_depth = std::max(result.most_depth, ++result.depth);
+      result.max_depth = std::max(result.max_depth, ++result.depth);
     } else if ((c == '}' || c == ']') && result.depth > 0) {
       if (--result.depth == 2 && c == '}') result.last_entry_end = result.text.size();
     }
@@ -65,7 +65,7 @@ Json parse_cache_text(const std::string& text, const std::string& name, std::vec
     throw Error(ErrorKind::invalid_argument, name + ": not a Kernel Tuner cache: " + why);
   };
   Walk found = walk(text);
-  if (found.most_depth > deepest) return fail("its JSON nests too deep");
+  if (found.max_depth > deepest) return fail("its JSON nests too deep");
   const bool open = found.depth > 0 || found.in_string;
   if (open && found.text.find("\"cache\"") != std::string::npos) {
     if (found.last_entry_end > 0) {

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t most_listed = 1'000'000;
+constexpr std::uint64_t max_listed = 1'000'000;
 
 class Writer {
  public:
@@ -89,10 +89,10 @@ class Writer {
       for (const space::Expression& rule : file_.rules)
         if (applies(rule, own)) constraints.push_back(rule);
       const space::Space space(own, constraints, {});
-      if (rows.size() + space.size() > most_listed)
+      if (rows.size() + space.size() > max_listed)
         throw Error(ErrorKind::invalid_argument,
                     fmt::format("{}: more than {} configurations of several groups, which are listed one by one",
-                                path_.string(), most_listed));
+                                path_.string(), max_listed));
       for (std::uint64_t index = 0; index < space.size(); ++index) {
         std::vector<std::uint32_t> row;
         const space::Config config = space.at(index);

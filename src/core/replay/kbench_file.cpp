@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_values = 100'000;
-constexpr int most_depth = 32;
+constexpr std::size_t max_values = 100'000;
+constexpr int max_depth = 32;
 
 class KbenchReader {
  public:
@@ -106,8 +106,8 @@ class KbenchReader {
 
   void flatten(const YAML::Node& node, std::vector<YAML::Node>& to, int depth = 0) const {
     // Aliases of aliases make much of a few lines, and one of a list that holds it never ends.
-    if (to.size() >= most_values) fail(node, fmt::format("more than {} values", most_values));
-    if (depth > most_depth) fail(node, fmt::format("a list in a list, more than {} deep", most_depth));
+    if (to.size() >= max_values) fail(node, fmt::format("more than {} values", max_values));
+    if (depth > max_depth) fail(node, fmt::format("a list in a list, more than {} deep", max_depth));
     if (!node.IsSequence()) return to.push_back(node);
     for (const YAML::Node& item : list_of(node)) flatten(item, to, depth + 1);
   }
@@ -154,11 +154,11 @@ class KbenchReader {
   Entries entries_of(const YAML::Node& node, std::size_t& left, int depth = 0) const {
     if (!node.IsMap())
       fail(node, depth > 0 ? "<< merges a mapping, or a list of them" : "params: a group maps names to values");
-    if (depth > most_depth) fail(node, fmt::format("merges of merges, more than {} deep", most_depth));
+    if (depth > max_depth) fail(node, fmt::format("merges of merges, more than {} deep", max_depth));
     Entries merged, own;
     std::set<std::string> names;
     for (const auto& entry : node) {
-      if (left-- == 0) fail(node, fmt::format("more than {} values", most_values));
+      if (left-- == 0) fail(node, fmt::format("more than {} values", max_values));
       const std::string key = key_of(entry.first);
       if (key == "<<" && entry.first.Tag() != "!")
         for (const YAML::Node& from : entry.second.IsSequence() ? list_of(entry.second) : std::vector{entry.second})
@@ -184,7 +184,7 @@ class KbenchReader {
   KbenchGroup read_group(const YAML::Node& node) const {
     KbenchGroup group;
     std::set<std::string> names;
-    std::size_t left = most_values;
+    std::size_t left = max_values;
     for (const auto& [key, values] : entries_of(node, left)) {
       const std::string name = key_of(key);
       if (name == "metadata") continue;

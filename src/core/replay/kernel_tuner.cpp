@@ -206,10 +206,10 @@ Json cache_entry_of(const CacheReader& reader, const Json& result, const std::st
   if (const Json* const stamp = member(result, "timestamp")) entry["timestamp"] = *stamp;
   if (const Json* const times = member(result, "times"); times && times->is_object()) {
     if (const Json* const found = member(*times, "runtimes")) entry["times"] = *found;
-    for (const auto& [ours, theirs] :
+    for (const auto& [own, foreign] :
          {std::pair("compile_time", "compilation_time"), std::pair("framework_time", "framework"),
           std::pair("verification_time", "validation")})
-      if (const Json* const found = member(*times, theirs)) entry[ours] = *found;
+      if (const Json* const found = member(*times, foreign)) entry[own] = *found;
   }
   const Json* const measurements = member(result, "measurements");
   if (measurements && measurements->is_array())

@@ -12,7 +12,7 @@
 namespace xtune::run {
 namespace {
 
-constexpr std::size_t most_of_each = 8;
+constexpr std::size_t max_of_each = 8;
 
 void add(TuneResult& to, TuneResult&& more) {
   std::move(more.records.begin(), more.records.end(), std::back_inserter(to.records));
@@ -59,7 +59,7 @@ record::CaseRecords records_of(const TuneResult& of_case) { return {of_case.prob
 void measure_across(const record::Objective& objective, std::vector<TuneResult>& cases,
                     const std::function<TuneResult(std::size_t, const std::vector<Bindings>&)>& measure,
                     const std::function<bool()>& stopped) {
-  const std::vector<Bindings> listed = shortlist(objective, cases, most_of_each);
+  const std::vector<Bindings> listed = shortlist(objective, cases, max_of_each);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const std::vector<Bindings> missing = not_measured(cases[i], listed);
     if (!missing.empty() && !stopped()) add(cases[i], measure(i, missing));

@@ -11,14 +11,14 @@ namespace {
 
 // Fewer claims than configurations, and at the end nobody waits for others for longer than for a hundredth of the
 // whole.
-constexpr std::uint64_t blocks_a_process = 64, most_in_a_block = 64;
+constexpr std::uint64_t blocks_a_process = 64, max_in_a_block = 64;
 
 }  // namespace
 
 BlockWalk::BlockWalk(const search::Sequence& sequence, Peers& peers, std::string name)
     : peers_(peers), name_(std::move(name)), size_(sequence.size()), random_(peers.place()) {
   const std::uint64_t processes = std::max<std::uint64_t>(peers.size(), 1), place = peers.place();
-  block_size_ = std::clamp<std::uint64_t>(size_ / (blocks_a_process * processes), 1, most_in_a_block);
+  block_size_ = std::clamp<std::uint64_t>(size_ / (blocks_a_process * processes), 1, max_in_a_block);
   const std::uint64_t blocks = size_ / block_size_ + (size_ % block_size_ != 0);
   const auto begin_of = [&](std::uint64_t part) {
     return blocks / processes * part + std::min(part, blocks % processes);

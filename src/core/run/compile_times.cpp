@@ -8,7 +8,7 @@
 namespace xtune::run {
 namespace {
 
-constexpr std::size_t most_features = 128;
+constexpr std::size_t max_features = 128;
 constexpr double ridge = 0.1;
 
 std::vector<double> row_of(const search::Features& features, std::span<const std::uint32_t> value_indices) {
@@ -22,7 +22,7 @@ std::vector<double> row_of(const search::Features& features, std::span<const std
 }  // namespace
 
 void CompileTimes::learn(std::span<const std::uint32_t> value_indices, double cpu_s) {
-  if (!(cpu_s > 0) || !std::isfinite(cpu_s) || features_.plain_count() > most_features) return;
+  if (!(cpu_s > 0) || !std::isfinite(cpu_s) || features_.plain_count() > max_features) return;
   const std::vector<double> row = row_of(features_, value_indices);
   products_.resize(row.size() * row.size());
   right_.resize(row.size());
@@ -35,7 +35,7 @@ void CompileTimes::learn(std::span<const std::uint32_t> value_indices, double cp
 }
 
 std::optional<double> CompileTimes::expected_s(std::span<const std::uint32_t> value_indices) {
-  if (examples_ < least_examples) return std::nullopt;
+  if (examples_ < min_examples) return std::nullopt;
   if (fitted_ == 0 || 4 * examples_ >= 5 * fitted_) fit();
   const std::vector<double> row = row_of(features_, value_indices);
   double value = 0;

@@ -18,7 +18,7 @@ namespace xtune::run {
 class CompileTimes {
  public:
   /// Before so many compiled nothing is expected.
-  static constexpr std::size_t least_examples = 30;
+  static constexpr std::size_t min_examples = 30;
 
   explicit CompileTimes(const space::Space& space) : features_(space) {}
 

@@ -14,7 +14,7 @@ namespace xtune::run {
 namespace {
 
 constexpr std::size_t rounds_a_request = 5;
-constexpr int most_mysteries = 3;
+constexpr int max_unexplained = 3;
 
 /// Values of the same metrics, of these rounds.
 void append(const ipc::Reported& more, std::size_t rounds, ipc::Reported& reported) {
@@ -65,7 +65,7 @@ void Finals::next() {
   const auto most = static_cast<std::size_t>(std::max(limits_.rounds, 1));
   const std::vector<std::size_t> who = members();
   if (verdict.decided || who.size() < 2 || round_ >= most || longest_ms >= limits_.kernel_ms ||
-      mysteries_ == most_mysteries)
+      mysteries_ == max_unexplained)
     return finish();
   ask(who, std::min(round_ == 0 ? measure::finals_least_rounds : rounds_a_request, most - round_), true);
 }
@@ -100,7 +100,7 @@ void Finals::take(const std::vector<std::size_t>& who, const ipc::RoundsAnswer& 
       if (place < answer.reported.size()) append(answer.reported[place], rounds, result.reported);
     }
     round_ += rounds;
-    if (rounds == 0 && answer.outcome == Outcome::ok) mysteries_ = most_mysteries;
+    if (rounds == 0 && answer.outcome == Outcome::ok) mysteries_ = max_unexplained;
   }
   if (answer.outcome != Outcome::ok) {
     std::optional<std::size_t> culprit = answer.failed;

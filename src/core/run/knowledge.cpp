@@ -28,7 +28,7 @@ namespace {
 
 using Row = store::GrowingRecords::Row;
 
-constexpr std::size_t most_sources = 8;
+constexpr std::size_t max_sources = 8;
 
 /// First measurements of one problem on one kind of device.
 struct Study {
@@ -231,7 +231,7 @@ void add_sources(Knowledge& knowledge, const spec::Spec& spec, const space::Spac
     other.each_row(take);
   }
   for (const Study& study : std::move(studies).sorted(problem, own)) {
-    if (knowledge.sources.size() == most_sources) break;
+    if (knowledge.sources.size() == max_sources) break;
     search::Source source{describe(study, own), observations_of(study, space)};
     if (source.observations.empty()) continue;
     knowledge.notes.push_back(fmt::format("guided by {} records of {}", source.observations.size(), source.name));

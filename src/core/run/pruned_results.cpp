@@ -12,11 +12,11 @@ std::optional<PrunedResults::Pruned> PrunedResults::take_doubtful(const std::fun
   lost_.insert(lost_.end(), open_.begin(), doubtful);
   open_.erase(open_.begin(), doubtful);
   if (open_.empty()) return std::nullopt;
-  const auto least_ms = [&](const Pruned& one) {
+  const auto min_ms = [&](const Pruned& one) {
     return one.record ? records[*one.record].time_ms.min : one.row.config->low_ms;
   };
   const auto next = std::min_element(open_.begin(), open_.end(), [&](const Pruned& a, const Pruned& b) {
-    return std::pair(least_ms(a), a.index) < std::pair(least_ms(b), b.index);
+    return std::pair(min_ms(a), a.index) < std::pair(min_ms(b), b.index);
   });
   const Pruned taken = *next;
   open_.erase(next);

@@ -27,7 +27,7 @@ void ExtraTrees::grow(std::span<std::uint32_t> rows, std::span<const float> poin
   for (const std::uint32_t row : rows) sum += targets[row];
   const auto count = static_cast<float>(rows.size());
   nodes_[node].value = sum / count;
-  if (rows.size() < 2 * options.least_leaf) return;
+  if (rows.size() < 2 * options.min_leaf) return;
   float best_gain = 1e-9f, best_cut = 0;
   std::size_t best_feature = features_;
   for (std::size_t attempt = 0, tried = 0; attempt < 4 * options.tries && tried < options.tries; ++attempt) {
@@ -45,7 +45,7 @@ void ExtraTrees::grow(std::span<std::uint32_t> rows, std::span<const float> poin
       left_count += left ? 1 : 0;
     }
     const float right_count = count - left_count;
-    if (left_count < static_cast<float>(options.least_leaf) || right_count < static_cast<float>(options.least_leaf))
+    if (left_count < static_cast<float>(options.min_leaf) || right_count < static_cast<float>(options.min_leaf))
       continue;
     const float difference = left_sum / left_count - (sum - left_sum) / right_count;
     const float gain = difference * difference * left_count * right_count;

@@ -12,8 +12,8 @@ namespace xtune::search {
 
 struct ForestOptions {
   std::size_t trees = 30;
-  std::size_t least_leaf = 2;  ///< targets a leaf holds at least
-  std::size_t tries = 10;      ///< random splits weighed at a node
+  std::size_t min_leaf = 2;  ///< targets a leaf holds at least
+  std::size_t tries = 10;    ///< random splits weighed at a node
 };
 
 /// Splits at random places of random features and keeps the best of a few (Geurts, Ernst and Wehenkel, "Extremely

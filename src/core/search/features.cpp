@@ -9,7 +9,7 @@ namespace xtune::search {
 
 namespace {
 
-constexpr std::size_t most_pairs = 200;  // beyond, trees would seldom try the same feature twice
+constexpr std::size_t max_pairs = 200;  // beyond, trees would seldom try the same feature twice
 
 std::optional<double> number_of(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
@@ -48,7 +48,7 @@ Features::Features(const space::Space& space) {
       add_words(i, parameters[i].values.size());
   }
   for (std::size_t i = 0; i < logarithms_.size(); ++i)
-    for (std::size_t j = i + 1; j < logarithms_.size() && pairs_.size() < most_pairs; ++j) pairs_.push_back({i, j});
+    for (std::size_t j = i + 1; j < logarithms_.size() && pairs_.size() < max_pairs; ++j) pairs_.push_back({i, j});
 }
 
 void Features::add_numbers(std::size_t parameter, const std::vector<double>& numbers) {
@@ -59,10 +59,10 @@ void Features::add_numbers(std::size_t parameter, const std::vector<double>& num
     columns_.push_back({parameter, scaled(numbers)});
     return;
   }
-  double least_positive = most;
+  double min_positive = most;
   for (const double number : numbers)
-    if (number > 0) least_positive = std::min(least_positive, number);
-  const double zero = std::log2(least_positive) - std::max(1.0, std::log2(most / least_positive) / 2);
+    if (number > 0) min_positive = std::min(min_positive, number);
+  const double zero = std::log2(min_positive) - std::max(1.0, std::log2(most / min_positive) / 2);
   std::vector<double> logarithms, alignments;
   for (const double number : numbers) {
     logarithms.push_back(number > 0 ? std::log2(number) : zero);

@@ -9,8 +9,8 @@ namespace xtune::search {
 
 namespace {
 
-constexpr float least_deviation = 0.05f;  // trees that agree are not certain
-constexpr std::size_t most_points = 2000;
+constexpr float min_deviation = 0.05f;  // trees that agree are not certain
+constexpr std::size_t max_points = 2000;
 
 class ForestModel : public Model {
  public:
@@ -63,7 +63,7 @@ class ForestModel : public Model {
       if (std::isnan(lesson.failure(index))) still.push_back(index);
     under_way_ = std::move(still);
     for (const std::uint64_t index : lesson.timed()) {
-      if (targets.size() == most_points) break;
+      if (targets.size() == max_points) break;
       add(index);
       targets.push_back(lesson.target(index));
     }
@@ -87,7 +87,7 @@ class ForestModel : public Model {
 
   Prediction look_up(const float* point) const {
     const ExtraTrees::Prediction time = times_.predict(point);
-    return {time.mean, std::sqrt(time.variance) + least_deviation, can_fail_ ? failures_.predict(point).mean : 0};
+    return {time.mean, std::sqrt(time.variance) + min_deviation, can_fail_ ? failures_.predict(point).mean : 0};
   }
 
   const space::Space& space_;

@@ -16,8 +16,8 @@ namespace {
 constexpr double usual_length = 0.5;
 constexpr double usual_noise = 0.005;
 constexpr double deviation = 1;  // of the logarithms of lengths and noise around the usual
-constexpr double least_log_scale = -6, most_log_scale = 4;
-const double least_log_noise = std::log(1e-4);
+constexpr double min_log_scale = -6, max_log_scale = 4;
+const double min_log_noise = std::log(1e-4);
 
 // The posterior of the hyper-parameters, up to a constant: a likelihood whose signal variance is the best there is, and
 // a normal prior on each logarithm.
@@ -102,8 +102,7 @@ void GaussianProcess::learn_lengths(std::span<const float> points, std::span<con
       if (gradient * previous[k] < 0) step[k] *= 0.5;
       previous[k] = gradient;
       logs[k] += gradient > 0 ? step[k] : gradient < 0 ? -step[k] : 0;
-      logs[k] =
-          k < d ? std::clamp(logs[k], least_log_scale, most_log_scale) : std::clamp(logs[k], least_log_noise, 0.0);
+      logs[k] = k < d ? std::clamp(logs[k], min_log_scale, max_log_scale) : std::clamp(logs[k], min_log_noise, 0.0);
     }
   }
   std::copy(best.begin(), best.end(), log_scales_.begin());

@@ -9,7 +9,7 @@ namespace {
 
 bool chooses_way(const space::Parameter& parameter) {
   const auto& values = parameter.values;
-  if (values.size() < 2 || values.size() > most_switch_values) return false;
+  if (values.size() < 2 || values.size() > max_switch_values) return false;
   return values.size() == 2 || std::holds_alternative<std::string>(values.front()) ||
          std::find(values.begin(), values.end(), Value(std::int64_t{0})) != values.end();
 }

@@ -33,7 +33,7 @@ class Guide {
 };
 
 /// Values that a switch has at most; see Guidance::is_switch.
-inline constexpr std::size_t most_switch_values = 4;
+inline constexpr std::size_t max_switch_values = 4;
 
 /// All sources together.
 class Guidance {

@@ -9,8 +9,8 @@ namespace xtune::search {
 
 namespace {
 
-constexpr std::size_t least_times = 8;
-constexpr std::size_t most_taught = 1200;  // what the forest learns from: a third the best, the rest by chance
+constexpr std::size_t min_times = 8;
+constexpr std::size_t max_training_points = 1200;  // what the forest learns from: a third the best, the rest by chance
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Guide::Guide(const space::Space& space, const Features& features, const Source& 
     if (observation.index < space.size() && observation.outcome == Outcome::ok && observation.time_ms > 0 &&
         std::isfinite(observation.time_ms) && scores_.emplace(observation.index, 0).second)
       times.emplace_back(observation.time_ms, observation.index);
-  if (times.size() < least_times) return;
+  if (times.size() < min_times) return;
   std::sort(times.begin(), times.end());
   std::vector<double> times_ms;
   for (const auto& [time, index] : times) times_ms.push_back(time);
@@ -33,10 +33,10 @@ Guide::Guide(const space::Space& space, const Features& features, const Source& 
   }
   if (scores_.size() == space.size() || features.all_count() == 0) return;
   std::vector<std::uint64_t> sample = order_;
-  if (sample.size() > most_taught) {
-    for (std::size_t i = most_taught / 3; i < most_taught; ++i)
+  if (sample.size() > max_training_points) {
+    for (std::size_t i = max_training_points / 3; i < max_training_points; ++i)
       std::swap(sample[i], sample[i + random.below(sample.size() - i)]);
-    sample.resize(most_taught);
+    sample.resize(max_training_points);
   }
   const std::size_t width = features.all_count();
   std::vector<float> points(sample.size() * width), targets;

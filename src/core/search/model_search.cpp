@@ -15,11 +15,11 @@ namespace xtune::search {
 namespace {
 
 constexpr std::size_t initial_results = 6;
-constexpr std::size_t pool_draws = 1000;                       // candidates by chance
-constexpr std::size_t polished = 5;                            // the best few, whose neighbours are all candidates
-constexpr double least_chance = 0.005;                         // of success: no failure is certain
-constexpr std::size_t least_interval = 5, most_interval = 60;  // results between restarts of the model
-constexpr std::size_t interval_part = 7;                       // or this part of the results
+constexpr std::size_t pool_draws = 1000;                    // candidates by chance
+constexpr std::size_t polished = 5;                         // the best few, whose neighbours are all candidates
+constexpr double min_chance = 0.005;                        // of success: no failure is certain
+constexpr std::size_t min_interval = 5, max_interval = 60;  // results between restarts of the model
+constexpr std::size_t interval_part = 7;                    // or this part of the results
 
 using MakeModel = std::unique_ptr<Model> (*)(const space::Space& space, const Features& features);
 
@@ -47,7 +47,7 @@ class Proposer {
 
   void restart() {
     const std::size_t count = search_.results().size();
-    next_restart_ = count + std::clamp(count / interval_part, least_interval, most_interval);
+    next_restart_ = count + std::clamp(count / interval_part, min_interval, max_interval);
     learnt_ = count;
     lesson_.emplace(search_.results());
     pool_.clear();
@@ -89,7 +89,7 @@ class Proposer {
       if (search_.known(pool_[i])) continue;
       const Prediction prediction = model_->predict(i);
       const double score = log_expected_improvement(prediction.mean, prediction.deviation + 1e-4, lesson_->best()) +
-                           std::log(std::max(least_chance, 1.0 - prediction.failure));
+                           std::log(std::max(min_chance, 1.0 - prediction.failure));
       if (score > best_score) {
         best_score = score;
         best = pool_[i];

@@ -16,7 +16,7 @@ namespace {
 
 // The pool: of each source the best, and the next best of each way, as far as there is room; and some at even distances
 // from best to worst, for a device that is like none.
-constexpr std::size_t best_of_all = 500, next_of_way = 50, most_of_source = 2000, spread_of_source = 100;
+constexpr std::size_t best_of_all = 500, next_of_way = 50, max_of_source = 2000, spread_of_source = 100;
 
 constexpr double length = 0.7;  // of smooth differences, where a feature's range is 1
 
@@ -47,7 +47,7 @@ Opening::Opening(const space::Space& space, const Features& features, const Guid
     std::unordered_map<std::uint64_t, std::size_t> of_way;
     std::size_t taken = 0;
     for (const std::uint64_t index : guide.order()) {
-      if (taken == most_of_source) break;
+      if (taken == max_of_source) break;
       if (taken >= best_of_all && of_way[way_of(space_.value_indices(index))]++ >= next_of_way) continue;
       ++taken;
       if (in_pool.insert(index).second) pool_.push_back(place(index));
@@ -62,7 +62,7 @@ Opening::Opening(const space::Space& space, const Features& features, const Guid
 std::uint64_t Opening::way_of(const Digits& digits) const {
   std::uint64_t way = 0;
   for (std::size_t i = 0; i < digits.size(); ++i)
-    if (guidance_.is_switch(i)) way = way * (most_switch_values + 1) + digits[i] + 1;
+    if (guidance_.is_switch(i)) way = way * (max_switch_values + 1) + digits[i] + 1;
   return way;
 }
 
@@ -128,15 +128,15 @@ std::optional<std::uint64_t> Opening::next(std::span<const SearchResult> results
 
   const Covariance within(rows.places, pointers_to(rows.places)), across(rows.places, open);
   std::vector<BeliefPosterior> posteriors;
-  double most_probable = -std::numeric_limits<double>::infinity();
+  double highest = -std::numeric_limits<double>::infinity();
   for (const Belief& belief : beliefs_in(guidance_.guides().size())) {
     posteriors.emplace_back(belief, rows.places, rows.values, within);
-    most_probable = std::max(most_probable, posteriors.back().log_evidence());
+    highest = std::max(highest, posteriors.back().log_evidence());
   }
   Eigen::VectorXd promise =
       Eigen::VectorXd::Constant(static_cast<Eigen::Index>(open.size()), -std::numeric_limits<double>::infinity());
   for (const BeliefPosterior& posterior : posteriors)
-    if (posterior.log_evidence() > most_probable - negligible) posterior.add_promise(across, open, promise);
+    if (posterior.log_evidence() > highest - negligible) posterior.add_promise(across, open, promise);
   Eigen::Index best = 0;
   promise.maxCoeff(&best);
   return open[static_cast<std::size_t>(best)]->index;

@@ -10,8 +10,8 @@ namespace xtune::search {
 
 namespace {
 
-constexpr std::size_t most_for_lengths = 120;  // points that lengths are learnt from: half the best, half by chance
-constexpr std::size_t most_points = 500;       // points of a restart, chosen likewise: time grows with their square
+constexpr std::size_t max_for_lengths = 120;  // points that lengths are learnt from: half the best, half by chance
+constexpr std::size_t max_points = 500;       // points of a restart, chosen likewise: time grows with their square
 constexpr int first_steps = 30, later_steps = 10;
 
 // The best half of `count`, and the other half by chance from the rest.
@@ -30,7 +30,7 @@ class ProcessModel : public Model {
 
   void restart(const Lesson& lesson, std::span<const std::uint64_t> under_way, std::span<const std::uint64_t> pool,
                base::Random& random) override {
-    const std::vector<std::uint64_t> sample = thinned(lesson.timed(), most_for_lengths, random);
+    const std::vector<std::uint64_t> sample = thinned(lesson.timed(), max_for_lengths, random);
     std::vector<float> targets;
     for (const std::uint64_t index : sample) targets.push_back(lesson.target(index));
     process_.learn_lengths(points_of(sample), targets, learnt_ ? later_steps : first_steps);
@@ -43,9 +43,9 @@ class ProcessModel : public Model {
     if (models_failures_) failing_.set_pool(candidates);
     rows_.clear();
     in_rows_.clear();
-    for (const std::uint64_t index : thinned(lesson.timed(), most_points, random)) expect(index);
+    for (const std::uint64_t index : thinned(lesson.timed(), max_points, random)) expect(index);
     for (const std::uint64_t index : lesson.failed())
-      if (rows_.size() < 2 * most_points) expect(index);
+      if (rows_.size() < 2 * max_points) expect(index);
     for (const std::uint64_t index : under_way) expect(index);
     left_out_ = lesson.timed().size() + lesson.failed().size() + under_way.size() - rows_.size();
     update(lesson, random);
@@ -90,8 +90,8 @@ class ProcessModel : public Model {
 
  private:
   void learn_failures(const Lesson& lesson, base::Random& random) {
-    std::vector<std::uint64_t> sample = thinned(lesson.failed(), most_for_lengths / 2, random);
-    const std::vector<std::uint64_t> timed = thinned(lesson.timed(), most_for_lengths / 2, random);
+    std::vector<std::uint64_t> sample = thinned(lesson.failed(), max_for_lengths / 2, random);
+    const std::vector<std::uint64_t> timed = thinned(lesson.timed(), max_for_lengths / 2, random);
     sample.insert(sample.end(), timed.begin(), timed.end());
     std::vector<float> failures;
     for (const std::uint64_t index : sample) failures.push_back(lesson.failure(index));

@@ -9,8 +9,8 @@ namespace xtune::search {
 namespace {
 
 constexpr double slope_beyond_cap = 0.1;
-constexpr double most_above_best = 1;      // e times the best, unless fewer than a quarter are that good
-constexpr double least_above_best = 0.05;  // differences of noise alone make no knee
+constexpr double max_above_best = 1;     // e times the best, unless fewer than a quarter are that good
+constexpr double min_above_best = 0.05;  // differences of noise alone make no knee
 
 }  // namespace
 
@@ -19,8 +19,8 @@ SoftLogarithm::SoftLogarithm(std::span<const double> times_ms) {
     return std::log(times_ms[static_cast<std::size_t>(part * static_cast<double>(times_ms.size() - 1))]);
   };
   const double best = std::log(times_ms.front());
-  const double knee = std::min(quantile(0.75), std::max(best + most_above_best, quantile(0.25)));
-  cap_ = std::max(best + least_above_best, knee);
+  const double knee = std::min(quantile(0.75), std::max(best + max_above_best, quantile(0.25)));
+  cap_ = std::max(best + min_above_best, knee);
 }
 
 double SoftLogarithm::operator()(double time_ms) const noexcept {

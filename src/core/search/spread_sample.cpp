@@ -16,7 +16,7 @@ constexpr std::uint64_t seed = 1;
 /// From how many draws the next configuration with new values is chosen.
 constexpr int draws_for_one = 16;
 /// How many times in vain, until the values that are left count as not to be found.
-constexpr int most_vain_choices = 64;
+constexpr int max_failed_choices = 64;
 
 class SpreadSample {
  public:
@@ -61,7 +61,7 @@ class SpreadSample {
   void show_values() {
     const std::uint64_t draws = std::min<std::uint64_t>(space_.size(), draws_for_one);
     std::uint64_t position = 0;
-    for (int vain = 0; hidden_ > 0 && vain < most_vain_choices;) {
+    for (int vain = 0; hidden_ > 0 && vain < max_failed_choices;) {
       Digits best;
       std::size_t most = 0;
       for (std::uint64_t i = 0; i < draws; ++i) {

@@ -11,14 +11,14 @@ namespace xtune::space::expr {
 
 namespace {
 
-constexpr double most_exact = 0x1p53;
+constexpr double max_exact = 0x1p53;
 
 Bounds checked(double low, double high, bool whole) noexcept {
   if (!whole) {
     low = std::nextafter(low, -std::numeric_limits<double>::infinity());
     high = std::nextafter(high, std::numeric_limits<double>::infinity());
   }
-  if (!(low >= -most_exact) || !(high <= most_exact)) return {};
+  if (!(low >= -max_exact) || !(high <= max_exact)) return {};
   return {true, whole, low, high};
 }
 
@@ -113,7 +113,7 @@ Bounds call(Function function, std::span<const Bounds> operands) noexcept {
 Bounds bounds_of(const Scalar& scalar) noexcept {
   if (!scalar.is_number()) return {};
   const double value = scalar.as_double();
-  if (!(std::abs(value) <= most_exact)) return {};
+  if (!(std::abs(value) <= max_exact)) return {};
   return {true, scalar.is_integer(), value, value};
 }
 

@@ -14,7 +14,7 @@ constexpr std::uint32_t dead = std::numeric_limits<std::uint32_t>::max();
 /// Numbers of nodes by their edges: open addressing, half full at most.
 class NodeTable {
  public:
-  explicit NodeTable(std::size_t most_nodes) : slots_(std::max<std::size_t>(16, std::bit_ceil(2 * most_nodes)), dead) {}
+  explicit NodeTable(std::size_t max_nodes) : slots_(std::max<std::size_t>(16, std::bit_ceil(2 * max_nodes)), dead) {}
 
   /// The slot of the node that `same` recognises, else the free one to put it in.
   template <class Same>

@@ -8,7 +8,7 @@ namespace xtune::space {
 
 namespace {
 
-constexpr std::uint64_t most_tested = std::uint64_t{1} << 20;
+constexpr std::uint64_t max_tested = std::uint64_t{1} << 20;
 
 // A combination at which the constraint cannot be evaluated is one that it does not let through.
 bool removes(const BoundConstraint& constraint, const std::vector<expr::Scalar>& values) {
@@ -34,9 +34,9 @@ ConstraintEffect effect_of(const BoundConstraint& constraint, const std::string&
     product *= static_cast<double>(parameters[used].values.size());
 
   ConstraintEffect effect{text, 0, 0};
-  if (product > static_cast<double>(most_tested)) {
+  if (product > static_cast<double>(max_tested)) {
     base::Random random(1);
-    for (; effect.tested < most_tested; ++effect.tested) {
+    for (; effect.tested < max_tested; ++effect.tested) {
       for (const std::uint32_t used : constraint.parameters())
         values[used] = expr::Scalar::of(parameters[used].values[random.below(parameters[used].values.size())]);
       effect.removed += removes(constraint, values);

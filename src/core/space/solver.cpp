@@ -14,8 +14,8 @@ namespace xtune::space {
 namespace {
 
 // What one order may cost before another is tried, and before the space is refused: about 50 and 800 MB.
-constexpr std::uint64_t few_edges = 2'000'000, most_edges = 32'000'000;
-constexpr std::uint64_t most_steps = 2'000'000'000, steps_between_polls = 100'000;
+constexpr std::uint64_t few_edges = 2'000'000, max_edges = 32'000'000;
+constexpr std::uint64_t max_steps = 2'000'000'000, steps_between_polls = 100'000;
 
 [[noreturn]] void refuse(const std::vector<Parameter>& parameters, const std::vector<std::uint32_t>& members,
                          const std::string& what) {
@@ -97,7 +97,7 @@ class Expansion {
       StateTable next(length(depth + 1));
       // Every state of a layer meets every value of the next: what that takes is known before it is spent.
       const double steps = static_cast<double>(states.size()) * static_cast<double>(choices(depth).size());
-      if (static_cast<double>(steps_) + steps > static_cast<double>(most_steps)) return End::too_many_steps;
+      if (static_cast<double>(steps_) + steps > static_cast<double>(max_steps)) return End::too_many_steps;
       if (!expand(depth, states, next)) return End::too_many_edges;
       if (next.size() == 0) return End::empty;
       states = std::move(next);
@@ -192,8 +192,8 @@ Solution solve(const std::vector<Parameter>& parameters, const std::vector<std::
   };
   // More room for edges does not help an order that takes too many steps.
   std::vector<const std::vector<std::uint32_t>*> too_long;
-  for (const Attempt& attempt : {Attempt{members, few_edges}, Attempt{narrow, few_edges}, Attempt{members, most_edges},
-                                 Attempt{narrow, most_edges}}) {
+  for (const Attempt& attempt : {Attempt{members, few_edges}, Attempt{narrow, few_edges}, Attempt{members, max_edges},
+                                 Attempt{narrow, max_edges}}) {
     if (std::find(too_long.begin(), too_long.end(), &attempt.order) != too_long.end()) continue;
     Expansion expansion(parameters, trees, constraints, attempt.order, values, poll);
     const Expansion::End end = expansion.run(attempt.edges);

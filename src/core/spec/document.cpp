@@ -13,14 +13,14 @@ namespace {
 // Every table header or dotted key makes a table inside a table, and the tree is walked and freed recursively: a key
 // with thousands of parts would overflow the stack. Neighbouring dots ("...") are never part of a key.
 void refuse_deep_keys(const std::string& text) {
-  constexpr int most_parts = 32;
+  constexpr int max_parts = 32;
   int dots = 0;
   Position at{1, 1};
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '\n' || c == '=' || c == ',' || c == '[' || c == '{') dots = 0;
     const bool alone = c == '.' && (i == 0 || text[i - 1] != '.') && (i + 1 == text.size() || text[i + 1] != '.');
-    if (alone && ++dots > most_parts)
+    if (alone && ++dots > max_parts)
       throw TomlSyntaxError{at, "a key with more than 32 parts, or more than 32 dots without a comma"};
     at = c == '\n' ? Position{at.line + 1, 1} : Position{at.line, at.column + 1};
   }

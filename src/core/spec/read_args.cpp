@@ -23,8 +23,8 @@ void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   const TomlNode* const shape = item.find("shape");
   if (shape == nullptr) reader.fail(item.at, "the buffer '" + arg.name + "' has no shape");
   arg.shape = reader.expressions(*shape, "shape");
-  constexpr std::size_t most_dimensions = 8;
-  if (arg.shape.empty() || arg.shape.size() > most_dimensions)
+  constexpr std::size_t max_dimensions = 8;
+  if (arg.shape.empty() || arg.shape.size() > max_dimensions)
     reader.fail(shape->at, "shape: expected 1 to 8 dimensions, got " + std::to_string(arg.shape.size()));
   if (const TomlNode* role = item.find("role"))
     arg.role = static_cast<ArgRole>(reader.choice(*role, "role", {role_words.begin(), role_words.end()}));

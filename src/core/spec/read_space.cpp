@@ -10,12 +10,12 @@ namespace xtune::spec {
 
 namespace {
 
-constexpr std::size_t most_values = 1'000'000;
+constexpr std::size_t max_values = 1'000'000;
 constexpr std::uint64_t largest_configs = std::uint64_t{1} << 30;
 
 std::vector<Value> listed_values(const Reader& reader, const TomlNode& node, const std::string& name) {
   if (node.items.empty()) reader.fail(node.at, name + " has an empty list of values: give at least one");
-  if (node.items.size() > most_values) reader.fail(node.at, name + " has more than 1000000 values");
+  if (node.items.size() > max_values) reader.fail(node.at, name + " has more than 1000000 values");
   std::vector<Value> values;
   std::unordered_set<Value> seen;
   for (const TomlNode& item : node.items) {
@@ -51,7 +51,7 @@ std::vector<Value> integer_steps(const Reader& reader, const TomlNode& node, con
   const TomlNode* const step_node = node.find("step");
   const std::int64_t step = step_node == nullptr ? 1 : reader.integer(*step_node, name + ".step", 1, -lowest);
   if (min > max) reader.fail(node.at, name + " is an empty range: min is greater than max");
-  if (static_cast<std::uint64_t>(max - min) / static_cast<std::uint64_t>(step) >= most_values)
+  if (static_cast<std::uint64_t>(max - min) / static_cast<std::uint64_t>(step) >= max_values)
     reader.fail(node.at, name + " has more than 1000000 values");
   std::vector<Value> values;
   for (std::int64_t value = min; value <= max; value += step) values.emplace_back(value);
@@ -67,7 +67,7 @@ std::vector<Value> float_steps(const Reader& reader, const TomlNode& node, const
   if (min > max) reader.fail(node.at, name + " is an empty range: min is greater than max");
   const double count =
       std::floor((max - min) / step * (1 + 1e-12)) + 1;  // 0.3 is three steps of 0.1, whatever the rounding
-  if (!(count <= static_cast<double>(most_values))) reader.fail(node.at, name + " has more than 1000000 values");
+  if (!(count <= static_cast<double>(max_values))) reader.fail(node.at, name + " has more than 1000000 values");
   std::vector<Value> values;
   for (int i = 0; i < static_cast<int>(count); ++i) values.emplace_back(min + i * step);
   for (std::size_t i = 1; i < values.size(); ++i)

@@ -29,7 +29,7 @@ using Group = StoreView::Group;
 using Rules = StoreView::Rules;
 
 /// Problems that were measured through one backend on one architecture, and the groups of each.
-struct Realm {
+struct ArchIndex {
   std::string backend, arch;
   std::vector<const Bindings*> problems;
   const NamedProblem* last = nullptr;  ///< of them
@@ -51,7 +51,7 @@ struct StoreView::State {
   std::vector<record::RecordSource> sources;
   Options options;
   std::unique_ptr<const ConfigGroups> groups;
-  std::vector<Realm> realms;
+  std::vector<ArchIndex> arch_indexes;
   std::once_flag suspects_found;
   std::unordered_map<std::string, ConfigOrder> suspects;  ///< by configuration
 
@@ -67,7 +67,7 @@ struct StoreView::State {
   void tally();
 
   void index();
-  const Realm* realm_of(const device::DeviceInfo& device) const;
+  const ArchIndex* arch_index_of(const device::DeviceInfo& device) const;
 
   struct Place {
     std::uint32_t group = 0;
@@ -77,10 +77,11 @@ struct StoreView::State {
     bool operator<(const Place& other) const { return rank() < other.rank(); }
   };
   template <class Take>
-  void consider(const Realm& realm, std::uint32_t problem, const Bindings& asked, const device::DeviceInfo& device,
-                bool in_bucket, const Take& take) const;
-  std::optional<Place> first(const Realm& realm, const Bindings& asked, const device::DeviceInfo& device) const;
-  std::vector<Place> all(const Realm& realm, const Bindings& asked, const device::DeviceInfo& device) const;
+  void consider(const ArchIndex& arch_index, std::uint32_t problem, const Bindings& asked,
+                const device::DeviceInfo& device, bool in_bucket, const Take& take) const;
+  std::optional<Place> first(const ArchIndex& arch_index, const Bindings& asked,
+                             const device::DeviceInfo& device) const;
+  std::vector<Place> all(const ArchIndex& arch_index, const Bindings& asked, const device::DeviceInfo& device) const;
   bool answer(const Place& place, const Rules& rules, Found& found) const;
   ConfigOrder allowed(std::span<const StoredConfig* const> members, const record::LookupRules& rules,
                       record::LookupGroup::Order& order) const;
@@ -90,24 +91,25 @@ void StoreView::State::index() {
   for (std::uint32_t i = 0; i < groups->all().size(); ++i) {
     const Group& group = groups->all()[i];
     const device::DeviceInfo& device = set.devices[group.device];
-    Realm* realm = const_cast<Realm*>(realm_of(device));
-    if (!realm) realm = &realms.emplace_back(Realm{device.backend, device.arch, {}, {}, {}, {}, {}, {}});
+    ArchIndex* arch_index = const_cast<ArchIndex*>(arch_index_of(device));
+    if (!arch_index)
+      arch_index = &arch_indexes.emplace_back(ArchIndex{device.backend, device.arch, {}, {}, {}, {}, {}, {}});
     const NamedProblem& problem = set.problems[group.problem];
     // Groups of one problem follow each other.
-    if (!realm->last || realm->last->text != problem.text || realm->last->sizes != problem.sizes) {
-      realm->last = &problem;
-      realm->problems.push_back(&problem.sizes);
-      realm->ends.push_back(0);
+    if (!arch_index->last || arch_index->last->text != problem.text || arch_index->last->sizes != problem.sizes) {
+      arch_index->last = &problem;
+      arch_index->problems.push_back(&problem.sizes);
+      arch_index->ends.push_back(0);
     }
-    realm->groups.push_back(i);
-    realm->ends.back() = static_cast<std::uint32_t>(realm->groups.size());
+    arch_index->groups.push_back(i);
+    arch_index->ends.back() = static_cast<std::uint32_t>(arch_index->groups.size());
   }
-  for (Realm& realm : realms) {
-    realm.shapes = std::make_unique<ShapeIndex>(realm.problems, options.threads);
+  for (ArchIndex& arch_index : arch_indexes) {
+    arch_index.shapes = std::make_unique<ShapeIndex>(arch_index.problems, options.threads);
     if (!options.bucket) continue;
-    for (std::uint32_t i = 0; i < realm.problems.size(); ++i)
-      if (std::string bucket = options.bucket(*realm.problems[i]); !bucket.empty())
-        realm.buckets[std::move(bucket)].push_back(i);
+    for (std::uint32_t i = 0; i < arch_index.problems.size(); ++i)
+      if (std::string bucket = options.bucket(*arch_index.problems[i]); !bucket.empty())
+        arch_index.buckets[std::move(bucket)].push_back(i);
   }
 }
 
@@ -134,55 +136,55 @@ void StoreView::State::tally() {
     }
 }
 
-const Realm* StoreView::State::realm_of(const device::DeviceInfo& device) const {
-  for (const Realm& realm : realms)
-    if (realm.backend == device.backend && realm.arch == device.arch) return &realm;
+const ArchIndex* StoreView::State::arch_index_of(const device::DeviceInfo& device) const {
+  for (const ArchIndex& arch_index : arch_indexes)
+    if (arch_index.backend == device.backend && arch_index.arch == device.arch) return &arch_index;
   return nullptr;
 }
 
 template <class Take>
-void StoreView::State::consider(const Realm& realm, std::uint32_t problem, const Bindings& asked,
+void StoreView::State::consider(const ArchIndex& arch_index, std::uint32_t problem, const Bindings& asked,
                                 const device::DeviceInfo& device, bool in_bucket, const Take& take) const {
-  const std::optional<double> distance = record::shape_distance(*realm.problems[problem], asked);
+  const std::optional<double> distance = record::shape_distance(*arch_index.problems[problem], asked);
   if (!distance) return;
-  for (const std::uint32_t group : realm.groups_of(problem))
+  for (const std::uint32_t group : arch_index.groups_of(problem))
     take(Place{group, *distance, record::same_device(set.devices[groups->all()[group].device], device), in_bucket});
 }
 
 // The best place, found through the indices; none where nothing is of this kind of problem.
-std::optional<StoreView::State::Place> StoreView::State::first(const Realm& realm, const Bindings& asked,
+std::optional<StoreView::State::Place> StoreView::State::first(const ArchIndex& arch_index, const Bindings& asked,
                                                                const device::DeviceInfo& device) const {
   std::optional<Place> best;
   const auto take = [&](const Place& place) {
     if (!best || place < *best) best = place;
   };
-  const ShapeIndex::Asked shape = realm.shapes->ask(asked);
-  realm.shapes->each_same(shape, [&](std::uint32_t problem) {
-    consider(realm, problem, asked, device, false, [&](const Place& place) {
+  const ShapeIndex::Asked shape = arch_index.shapes->ask(asked);
+  arch_index.shapes->each_same(shape, [&](std::uint32_t problem) {
+    consider(arch_index, problem, asked, device, false, [&](const Place& place) {
       if (place.distance == 0) take(place);
     });
   });
   if (best) return best;
-  if (options.bucket && !realm.buckets.empty()) {
-    const auto bucket = realm.buckets.find(options.bucket(asked));
-    if (bucket != realm.buckets.end())
-      for (const std::uint32_t problem : bucket->second) consider(realm, problem, asked, device, true, take);
+  if (options.bucket && !arch_index.buckets.empty()) {
+    const auto bucket = arch_index.buckets.find(options.bucket(asked));
+    if (bucket != arch_index.buckets.end())
+      for (const std::uint32_t problem : bucket->second) consider(arch_index, problem, asked, device, true, take);
     if (best) return best;
   }
-  realm.shapes->each_nearest(shape, asked,
-                             [&](std::uint32_t problem) { consider(realm, problem, asked, device, false, take); });
+  arch_index.shapes->each_nearest(
+      shape, asked, [&](std::uint32_t problem) { consider(arch_index, problem, asked, device, false, take); });
   return best;
 }
 
-std::vector<StoreView::State::Place> StoreView::State::all(const Realm& realm, const Bindings& asked,
+std::vector<StoreView::State::Place> StoreView::State::all(const ArchIndex& arch_index, const Bindings& asked,
                                                            const device::DeviceInfo& device) const {
   std::vector<Place> places;
-  std::vector<bool> in_bucket(realm.problems.size());
+  std::vector<bool> in_bucket(arch_index.problems.size());
   if (options.bucket)
-    if (const auto bucket = realm.buckets.find(options.bucket(asked)); bucket != realm.buckets.end())
+    if (const auto bucket = arch_index.buckets.find(options.bucket(asked)); bucket != arch_index.buckets.end())
       for (const std::uint32_t problem : bucket->second) in_bucket[problem] = true;
-  for (std::uint32_t i = 0; i < realm.problems.size(); ++i)
-    consider(realm, i, asked, device, in_bucket[i], [&](const Place& place) { places.push_back(place); });
+  for (std::uint32_t i = 0; i < arch_index.problems.size(); ++i)
+    consider(arch_index, i, asked, device, in_bucket[i], [&](const Place& place) { places.push_back(place); });
   std::sort(places.begin(), places.end());
   return places;
 }
@@ -280,11 +282,11 @@ StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceIn
 
 StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceInfo& device, const Rules& rules) const {
   Found found;
-  const Realm* const realm = state_->realm_of(device);
-  if (!realm) return found;
-  const std::optional<State::Place> first = state_->first(*realm, problem, device);
+  const ArchIndex* const arch_index = state_->arch_index_of(device);
+  if (!arch_index) return found;
+  const std::optional<State::Place> first = state_->first(*arch_index, problem, device);
   if (!first || state_->answer(*first, rules, found)) return found;
-  for (const State::Place& place : state_->all(*realm, problem, device))
+  for (const State::Place& place : state_->all(*arch_index, problem, device))
     if (place.group != first->group && state_->answer(place, rules, found)) return found;
   return {};
 }

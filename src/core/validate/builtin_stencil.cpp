@@ -11,8 +11,8 @@ namespace xtune::validate::builtin {
 
 namespace {
 
-constexpr std::size_t most_dimensions = 8;
-constexpr std::int64_t most_radius = 16;
+constexpr std::size_t max_dimensions = 8;
+constexpr std::int64_t max_radius = 16;
 
 struct Point {
   std::vector<std::int64_t> offset;  ///< in each dimension
@@ -27,8 +27,7 @@ struct Stencil {
 
 void add_star(const BuiltinCall& call, std::size_t rank, Stencil& stencil) {
   const std::int64_t radius = integer(call, "radius", 1);
-  if (radius < 0 || radius > most_radius)
-    fail(fmt::format("stencil: radius is {}; it is 0 to {}", radius, most_radius));
+  if (radius < 0 || radius > max_radius) fail(fmt::format("stencil: radius is {}; it is 0 to {}", radius, max_radius));
   for (std::int64_t r = 0; r <= radius; ++r) {
     const std::string name = "c" + std::to_string(r);
     if (!call.scalars.contains(name))
@@ -66,9 +65,9 @@ void add_box(const ArrayView& weights, std::size_t rank, Stencil& stencil) {
 
 Stencil checked_stencil(const BuiltinCall& call) {
   const ArgumentLayout &x = *find_array(call, "x")->layout, &out = *call.output;
-  if (x.shape != out.shape || x.shape.empty() || x.shape.size() > most_dimensions)
+  if (x.shape != out.shape || x.shape.empty() || x.shape.size() > max_dimensions)
     fail(fmt::format("stencil: x is {} and the output {}; they must have one shape of 1 to {} dimensions",
-                     describe(x.dtype, x.shape), describe(out.dtype, out.shape), most_dimensions));
+                     describe(x.dtype, x.shape), describe(out.dtype, out.shape), max_dimensions));
   Stencil stencil;
   stencil.boundary = word(call, "boundary", "zero");
   if (const ArrayView* weights = find_array(call, "weights"))

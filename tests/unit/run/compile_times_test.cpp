@@ -56,9 +56,9 @@ TEST_CASE("Too few examples tell nothing, and a time of nothing is none") {
   CompileTimes times(space);
   const auto first = space.value_indices(0);
   for (const double cached : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), HUGE_VAL})
-    for (std::size_t i = 0; i < CompileTimes::least_examples; ++i) times.learn(first, cached);
+    for (std::size_t i = 0; i < CompileTimes::min_examples; ++i) times.learn(first, cached);
   CHECK_FALSE(times.expected_s(first));
-  for (std::size_t i = 1; i < CompileTimes::least_examples; ++i) times.learn(first, 2);
+  for (std::size_t i = 1; i < CompileTimes::min_examples; ++i) times.learn(first, 2);
   CHECK_FALSE(times.expected_s(first));
   times.learn(first, 2);
   // What was never varied is expected to make no difference.
@@ -70,16 +70,16 @@ TEST_CASE("What is learnt later counts") {
   const Space space = unrolled();
   CompileTimes times(space);
   const auto config = space.value_indices(5);
-  for (std::size_t i = 0; i < CompileTimes::least_examples; ++i) times.learn(config, 1);
+  for (std::size_t i = 0; i < CompileTimes::min_examples; ++i) times.learn(config, 1);
   CHECK(times.expected_s(config).value() == doctest::Approx(1));
-  for (std::size_t i = 0; i < 20 * CompileTimes::least_examples; ++i) times.learn(config, 10);
+  for (std::size_t i = 0; i < 20 * CompileTimes::min_examples; ++i) times.learn(config, 10);
   CHECK(times.expected_s(config).value() > 8);
 }
 
 TEST_CASE("A space of one configuration has a time, and one of a thousand words has none") {
   const Space one({Parameter{"A", {std::int64_t{1}}}}, {}, {});
   CompileTimes times(one);
-  for (std::size_t i = 0; i < CompileTimes::least_examples; ++i) times.learn(one.value_indices(0), 3);
+  for (std::size_t i = 0; i < CompileTimes::min_examples; ++i) times.learn(one.value_indices(0), 3);
   CHECK(times.expected_s(one.value_indices(0)).value() == doctest::Approx(3));
 
   Parameter words{"WORD", {}};

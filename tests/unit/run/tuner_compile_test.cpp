@@ -52,7 +52,7 @@ TEST_CASE("On a GPU compiling and measuring overlap, one measurement at a time")
   t.bench.turns = 4;
   CHECK(t.run().records.size() == 31);
   CHECK_FALSE(t.bench.overlapped_itself);
-  CHECK(t.compiler.most_outstanding >= t.compiler.parallel());
+  CHECK(t.compiler.max_outstanding >= t.compiler.parallel());
   bool benching = false;
   std::size_t compiled_meanwhile = 0;
   for (const std::string& event : t.journal) {

@@ -1,5 +1,5 @@
 // Tests of seats: a name that is used again is another run, whose processes find each other.
-#include "cluster/seat.hpp"
+#include "cluster/join_study.hpp"
 
 #include <doctest/doctest.h>
 
@@ -16,10 +16,10 @@ using namespace xtune;
 TEST_CASE("Processes of one run sit together, those of the next one beside them") {
   const TemporaryDirectory store;
   for (const char* run : {"job", "job+2", "job+3"})
-    for (const char* place : {"0-of-3", "1-of-3", "2-of-3"}) CHECK(take_seat(store.path(), "job", place) == run);
-  CHECK(take_seat(store.path(), "other/../job", "0-of-3") == "other/../job");
+    for (const char* place : {"0-of-3", "1-of-3", "2-of-3"}) CHECK(join_study(store.path(), "job", place) == run);
+  CHECK(join_study(store.path(), "other/../job", "0-of-3") == "other/../job");
   // Components have places of their own.
-  CHECK(take_seat(store.path(), "job", "1.0-of-3") == "job");
+  CHECK(join_study(store.path(), "job", "1.0-of-3") == "job");
 }
 
 TEST_CASE("Runs of a name are told from other names") {
@@ -31,5 +31,5 @@ TEST_CASE("Runs of a name are told from other names") {
 TEST_CASE("A store without room for seats is an error") {
   const TemporaryDirectory store;
   std::ofstream(store.path() / "studies") << "in the way";
-  CHECK_THROWS_AS(take_seat(store.path(), "job", "0-of-1"), Error);
+  CHECK_THROWS_AS(join_study(store.path(), "job", "0-of-1"), Error);
 }

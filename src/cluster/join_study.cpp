@@ -1,5 +1,5 @@
 // Files that one process alone succeeds in making.
-#include "cluster/seat.hpp"
+#include "cluster/join_study.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -18,12 +18,12 @@ namespace xtune::cluster {
 
 namespace fs = std::filesystem;
 
-std::string take_seat(const fs::path& store, const std::string& study, const std::string& place) {
+std::string join_study(const fs::path& store, const std::string& study, const std::string& place) {
   for (int run = 1;; ++run) {
     const std::string name = run == 1 ? study : fmt::format("{}+{}", study, run);
-    const fs::path seat = study_folder(store, name) / "seats" / record::path_component(place);
-    const std::error_code error = base::make_directories(seat.parent_path());
-    const int file = error ? -1 : ::open(seat.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    const fs::path folder = study_folder(store, name) / "seats" / record::path_component(place);
+    const std::error_code error = base::make_directories(folder.parent_path());
+    const int file = error ? -1 : ::open(folder.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file >= 0) {
       ::close(file);
       return name;
@@ -31,7 +31,7 @@ std::string take_seat(const fs::path& store, const std::string& study, const std
     const int reason = error ? error.value() : errno;
     if (reason != EEXIST || error)
       throw Error(ErrorKind::io,
-                  fmt::format("cannot make {}: {}", base::printable(seat.string()), std::strerror(reason)));
+                  fmt::format("cannot make {}: {}", base::printable(folder.string()), std::strerror(reason)));
   }
 }
 
