@@ -76,6 +76,6 @@ function(xtune_test name)
   if(XTUNE_SANITIZE MATCHES "thread")
     set_property(TEST ${name} PROPERTY ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
   elseif(XTUNE_SANITIZE MATCHES "address")
-    set_property(TEST ${name} PROPERTY ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0")
+    set_property(TEST ${name} PROPERTY ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0;ASAN_OPTIONS=protect_shadow_gap=0")  # CUDA maps that gap
   endif()
 endfunction()

@@ -147,7 +147,9 @@ class HostRuntime final : public backend::Runtime {
     return mapped_bytes(address, wanted);
   }
   bool is_capturing(void*) noexcept override { return false; }
-  void read(void* host, const void* device, std::size_t bytes, void*) override { std::memcpy(host, device, bytes); }
+  void read(void* host, const void* device, std::size_t bytes, void*) override {
+    if (bytes != 0) std::memcpy(host, device, bytes);  // both may be null then, which memcpy does not allow
+  }
   void snapshot(void* host, const void* device, std::size_t bytes) override { read_own_memory(host, device, bytes); }
 
  private:
