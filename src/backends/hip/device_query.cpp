@@ -28,7 +28,7 @@ int attribute(const HipCalls& calls, int index, hipDeviceAttribute_t which) {
   return value;
 }
 
-/// A fact that some drivers do not tell: 0 then.
+/// A fact that some drivers do not report: 0 then.
 int optional_attribute(const HipCalls& calls, int index, hipDeviceAttribute_t which) {
   int value = 0;
   return calls.hipDeviceGetAttribute(&value, which, index) == hipSuccess ? value : 0;
@@ -37,8 +37,8 @@ int optional_attribute(const HipCalls& calls, int index, hipDeviceAttribute_t wh
 #if defined(__HIP_PLATFORM_NVIDIA__)
 
 /// What HIP's attributes leave out comes from the CUDA driver beneath.
-void add_platform_facts(const HipCalls&, int index, DeviceInfo& info) {
-  const DeviceInfo cuda = cuda::query_device(cuda::driver(), index);
+void add_platform_facts(const HipCalls&, int index, device::DeviceInfo& info) {
+  const device::DeviceInfo cuda = cuda::query_device(cuda::driver(), index);
   info.vendor = "nvidia";
   info.arch = cuda.arch;
   info.uuid = cuda.uuid;

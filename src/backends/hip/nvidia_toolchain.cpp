@@ -67,7 +67,7 @@ std::vector<std::string> map_options(const std::vector<std::string>& options) {
 
 }  // namespace
 
-std::unique_ptr<Toolchain> make_toolchain() {
+std::unique_ptr<build::Toolchain> make_toolchain() {
   const cuda::Nvrtc& nvrtc = cuda::nvrtc();  // throws with its reason where NVRTC is missing
   cuda::Dialect dialect;
   dialect.api = compiler_api();

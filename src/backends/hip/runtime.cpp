@@ -13,7 +13,7 @@ namespace xtune::hip {
 
 #if defined(__HIP_PLATFORM_NVIDIA__)
 
-std::shared_ptr<Runtime> make_runtime() {
+std::shared_ptr<backend::Runtime> make_runtime() {
   return cuda::make_runtime([](int index) { return query_device(hip_calls(), index); });
 }
 
