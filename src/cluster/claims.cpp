@@ -1,4 +1,18 @@
 // Heartbeats and links.
+//
+// Processes of one job share nothing but a directory, often on NFS or Lustre, where locks are missing or unreliable.
+// What every such filesystem offers is an atomic hard link: link() to a name that exists fails for all processes but
+// one (RFC 1813, section 3.3.15). A claim is thus a link to its owner's heartbeat file, and reading the claim yields
+// the owner's state without a second file. Where hard links are refused, O_EXCL creates the claim instead.
+//
+// A claim is never deleted, since deletion races with new claims. If its owner dies, the next process takes generation
+// n + 1 of the same name; the largest generation counts. An owner is dead if it said so, if its process is gone from
+// this host, or if its heartbeat has not changed for lease_s by the reader's own clock: clocks of nodes differ, so no
+// time stamp is ever compared between hosts.
+//
+// What a dead owner claimed it may have finished and stored. Its claims are given away only once its records have been
+// read, as many as its last heartbeat reported, or after patience_s: an NFS client may show new directory entries up to
+// 60 s late (acdirmax in nfs(5)), hence 90.
 #include "cluster/claims.hpp"
 
 #include <fcntl.h>

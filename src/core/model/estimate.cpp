@@ -1,4 +1,18 @@
 // How long a device takes for work: residency, the busiest of its parts, latency, and the blocks of the last wave.
+//
+// A roofline per compute unit. Templates count what one block needs (work.hpp): arithmetic, instructions, cycles of the
+// ports of shared memory and cache, bytes from L2 and memory. From the device's limits follows how many blocks are
+// resident; the busiest part decides the time, and memory is one more part for the whole launch. The model ranks
+// configurations and prunes none that the device allows, so that relative errors matter and absolute ones do not.
+//
+// Parts overlap, but not perfectly: overlapped(p, ...) is a p-norm, between the maximum (large p) and the sum (p = 1).
+// Power 2 stands where parts compete for the same warps, 4 where one hides the other almost entirely. A block's own
+// chain of dependent work bounds the time from below when too few blocks are resident to hide it. Bandwidth is reached
+// only with enough bytes under way (Little's law).
+//
+// Latencies are those of the paper named in work.hpp, the same for every device. The powers and the share of the L2
+// port (32 bytes a clock) were chosen with the recording of gemm on one GPU; docs/candidates.md states how the ranking
+// does on the other recordings, which set no constant.
 #include <fmt/core.h>
 
 #include <algorithm>

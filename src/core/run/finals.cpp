@@ -1,4 +1,15 @@
 // The course of the finals.
+//
+// During the search configurations are measured minutes apart, while clocks, temperature and neighbours change. The
+// finals therefore measure the best few again, interleaved: each round launches every finalist once, in random order,
+// and rounds are compared within themselves (measure/finals.hpp has the statistics and the source). After the first
+// ten rounds, each further request asks for rounds_a_request = 5: enough to make the traffic with the worker small,
+// few enough to stop soon after the decision.
+//
+// Finalists that are certainly slower or certainly as good leave, so that the remaining rounds go to those in doubt.
+// A finalist that fails leaves with its failure. If the worker dies and did not report which launch killed it, each
+// finalist is launched alone in a new worker to find out; after max_unexplained = 3 deaths without a culprit the finals
+// end with what is known, because the cause is then more likely the machine than a configuration.
 #include "core/run/finals.hpp"
 
 #include <algorithm>

@@ -1,4 +1,16 @@
-// A Gaussian process as a model of times, and one of failures where there are any.
+// A Gaussian process as a model of times, and a second one for failures after the first failure.
+//
+// Targets are compressed logarithms of time (soft_logarithm.hpp). Every few results the model restarts: it learns the
+// length of each feature again, takes a new pool of candidates and chooses the points that it keeps. Between restarts
+// each result adds one row to a Cholesky factor (gaussian_process.hpp), so that a proposal costs points x candidates
+// multiplications and no factorisation.
+//
+// Failures have limits of their own, such as shared memory or threads, and hence lengths of their own: a regression on
+// 0 and 1, which shares all code with the times.
+//
+// Cost bounds the constants: learning lengths is cubic in max_for_lengths for each of first_steps or later_steps
+// gradient steps, and rows are quadratic in max_points. Both samples are half the best results, where accuracy matters,
+// and half by chance, so that the model does not forget what a bad region looks like.
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>

@@ -1,4 +1,16 @@
 // Partial evaluation of a constraint, value by value.
+//
+// A node of the expression is bound at depth d if all its parameters come before d. The cells at depth d are the values
+// of the largest bound nodes: once A and B are bound, "A * B * C <= 64" depends only on A * B. Two prefixes with equal
+// cells therefore allow the same completions, which is what lets the solver merge them.
+//
+// A constraint is decided as early as bounds allow. Each parameter that has no value yet counts as the interval of all
+// its values, and interval arithmetic (bounds.hpp) says whether the constraint can still hold or fail. If it holds for
+// every completion, its cells become "decided", so that prefixes that differ only in them merge, too. Behind a short
+// circuit ("A > 1 or B % A == 0"), cells that can no longer be evaluated are cleared for the same reason.
+//
+// An arithmetic error, such as a division by zero, is kept in a cell and reported only if the whole expression needs
+// that value: `and` and `or` evaluate their right side as Python does, only where the left side does not decide.
 #include "core/space/residual.hpp"
 
 #include <algorithm>
