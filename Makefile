@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A thin front for the CMake presets: `make run` and `make test` are all a new user needs.
 .PHONY: run test asan tsan release deps format tidy clean
 .DEFAULT_GOAL := run

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Static third-party libraries in libxtune.so: a distribution makes them for programs, and a shared object takes only code
 # that reaches what lies in other libraries through their tables (Debian's libuv_a.a reaches libc's environ without).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """xtune, built from the checkout that this recipe lies in."""
 
 import os
