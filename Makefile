@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A thin front for the CMake presets: `make run` and `make test` are all a new user needs.
-.PHONY: run test asan tsan release deps format tidy clean
+.PHONY: run test asan tsan release package deps format tidy clean
 .DEFAULT_GOAL := run
 
 JOBS ?= $(shell nproc)
@@ -26,6 +26,15 @@ asan tsan: deps
 release: deps
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
+
+# build/packages/xtune_*.deb and xtune-*.tar.gz: packaging/README.md.
+package: deps
+	for preset in package-deb package-archive; do \
+	  cmake --preset $$preset && cmake --build --preset $$preset -j $(JOBS) || exit 1; \
+	done
+	cpack --config build/package-deb/CPackConfig.cmake -G DEB -B build/packages
+	cpack --config build/package-archive/CPackConfig.cmake -G TGZ -B build/packages
+	rm -rf build/packages/_CPack_Packages
 
 deps:
 	@./cmake/install-deps
