@@ -13,6 +13,7 @@ if(PROJECT_IS_TOP_LEVEL)
   # The folders keep their names, so that the links between the documents work.
   install(FILES README.md CHANGELOG.md LICENSE CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
   install(FILES packaging/debian/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  install(FILES packaging/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/packaging)
   install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
   install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
