@@ -27,7 +27,10 @@ if(PROJECT_IS_TOP_LEVEL)
   xtune_install_all(${CMAKE_INSTALL_MANDIR}/man1 "share/man/man1/*.1")
   xtune_install_all(${CMAKE_INSTALL_MANDIR}/man5 "share/man/man5/*.5")
   xtune_install_all(${CMAKE_INSTALL_DATADIR}/bash-completion/completions "share/bash-completion/completions/*")
-  xtune_install_all(${CMAKE_INSTALL_DATADIR}/zsh/site-functions "share/zsh/site-functions/_*")
+  # Debian's zsh finds functions of packages elsewhere than those of a local installation.
+  set(XTUNE_ZSH_DIR "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" CACHE STRING "Where zsh's completion is installed")
+  mark_as_advanced(XTUNE_ZSH_DIR)
+  xtune_install_all(${XTUNE_ZSH_DIR} "share/zsh/site-functions/_*")
   xtune_install_all(${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d "share/fish/vendor_completions.d/*.fish")
 endif()
 
