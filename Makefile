@@ -28,7 +28,8 @@ release: deps
 	cmake --build --preset release -j $(JOBS)
 
 # build/packages/xtune_*.deb and xtune-*.tar.gz: packaging/README.md.
-package: deps
+package:
+	@./cmake/install-deps file dpkg-dev
 	for preset in package-deb package-archive; do \
 	  cmake --preset $$preset && cmake --build --preset $$preset -j $(JOBS) || exit 1; \
 	done
