@@ -116,6 +116,13 @@ class Versions(unittest.TestCase):
         self.assertEqual(set(versions), {"main", VERSION})
         self.assertEqual(versions[VERSION], {"tag": f"v{VERSION}"})
 
+    def test_packages_carry_it_and_their_document_names_them(self):
+        self.assertIn(f'set(CPACK_PACKAGE_VERSION "{VERSION}")', (BUILD / "CPackConfig.cmake").read_text())
+        document = text_of("packaging/README.md")
+        self.assertIn(f"`xtune_{VERSION}_amd64.deb`", document)
+        self.assertIn(f"`xtune-{VERSION}-linux-x86_64.tar.gz`", document)
+        self.assertIn(f"the tag v{VERSION}", document)
+
     def test_the_security_policy_supports_this_version(self):
         minor = VERSION.rsplit(".", 1)[0]
         self.assertRegex(text_of("SECURITY.md"), rf"(?m)^\| {re.escape(minor)}\.x \| yes \|$")
@@ -207,6 +214,17 @@ class PublicFiles(unittest.TestCase):
                         self.assertTrue((ROOT / file).exists(), file)
         self.assertLessEqual(used, known)
         self.assertLessEqual({"dev", "asan", "tsan", "release"}, used)
+
+
+class Image(unittest.TestCase):
+    def test_the_dockerfile_uses_presets_and_files_that_exist(self):
+        dockerfile = text_of("packaging/Dockerfile")
+        known = {preset["name"] for preset in json.loads(text_of("CMakePresets.json"))["configurePresets"]}
+        used = set(re.findall(r"--preset ([\w-]+)", dockerfile))
+        self.assertTrue(used)
+        self.assertLessEqual(used, known)
+        for file in re.findall(r"(?m)^(?:RUN|COPY) (cmake/\S+)", dockerfile):
+            self.assertTrue(os.access(ROOT / file, os.X_OK), file)
 
 
 class SpackRecipe(unittest.TestCase):
