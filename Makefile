@@ -6,6 +6,7 @@
 JOBS ?= $(shell nproc)
 # ON: warnings are errors, as in CI.
 WERROR ?= OFF
+CLANG_TIDY ?= clang-tidy
 
 # One tree for both: what `make run` has built, `make test` need not.
 run: deps
@@ -45,7 +46,7 @@ format:
 
 tidy:
 	cmake --preset dev
-	git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy -p build/dev --quiet
+	git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 1 $(CLANG_TIDY) -p build/dev --quiet
 
 clean:
 	rm -rf build
