@@ -1,10 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
 # A thin front for the CMake presets: `make run` and `make test` are all a new user needs.
-.PHONY: run test asan tsan release deps format tidy clean
+.PHONY: run test asan tsan release package deps format tidy clean
 .DEFAULT_GOAL := run
 
 JOBS ?= $(shell nproc)
 # ON: warnings are errors, as in CI.
 WERROR ?= OFF
+CLANG_TIDY ?= clang-tidy
 
 # One tree for both: what `make run` has built, `make test` need not.
 run: deps
@@ -26,6 +28,16 @@ release: deps
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
 
+# build/packages/xtune_*.deb and xtune-*.tar.gz: packaging/README.md.
+package:
+	@./cmake/install-deps file dpkg-dev
+	for preset in package-deb package-archive; do \
+	  cmake --preset $$preset && cmake --build --preset $$preset -j $(JOBS) || exit 1; \
+	done
+	cpack --config build/package-deb/CPackConfig.cmake -G DEB -B build/packages
+	cpack --config build/package-archive/CPackConfig.cmake -G TGZ -B build/packages
+	rm -rf build/packages/_CPack_Packages
+
 deps:
 	@./cmake/install-deps
 
@@ -34,7 +46,7 @@ format:
 
 tidy:
 	cmake --preset dev
-	git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy -p build/dev --quiet
+	git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 1 $(CLANG_TIDY) -p build/dev --quiet
 
 clean:
 	rm -rf build

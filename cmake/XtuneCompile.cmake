@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # How xtune's own code is compiled, and the two functions that every folder uses.
 if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)

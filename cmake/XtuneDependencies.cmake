@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Third-party libraries, all of them Debian packages. `make deps` installs them.
 include(XtuneSharedArchive)
 find_package(Threads REQUIRED)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # xtune_embed(FOLDER FILE...): a source file of xtune_backends that holds the files' texts as
 # xtune::FOLDER::runtime_files (backends/runtime_files.hpp), by their names.
 function(xtune_embed folder)

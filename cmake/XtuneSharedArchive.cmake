@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Static third-party libraries in libxtune.so: a distribution makes them for programs, and a shared object takes only code
 # that reaches what lies in other libraries through their tables (Debian's libuv_a.a reaches libc's environ without).
 
@@ -42,6 +43,7 @@ function(xtune_library_for_shared result archive)
     set(${result} "${XTUNE_SHARED_${name}}" PARENT_SCOPE)
     get_filename_component(shared "${XTUNE_SHARED_${name}}" NAME)
     set_property(GLOBAL APPEND PROPERTY XTUNE_SHARED_NEEDS "${shared}")
+    set_property(GLOBAL APPEND PROPERTY XTUNE_SHARED_PATHS "${XTUNE_SHARED_${name}}")
   else()
     set_property(GLOBAL APPEND PROPERTY XTUNE_SHARED_LACKS "${file} is not position independent, and there is no shared one")
   endif()

@@ -4,11 +4,11 @@
 /// The major version of these headers, for #if.
 #define XTUNE_VERSION_MAJOR 0
 /// The minor version of these headers, for #if.
-#define XTUNE_VERSION_MINOR 1
+#define XTUNE_VERSION_MINOR 2
 /// The patch version of these headers, for #if.
 #define XTUNE_VERSION_PATCH 0
 /// "major.minor.patch" of these headers.
-#define XTUNE_VERSION "0.1.0"
+#define XTUNE_VERSION "0.2.0"
 
 namespace xtune {
 

@@ -1,5 +1,6 @@
 # Installs the build into a temporary prefix, moves it, and builds and runs an application against it:
-# cmake -DBUILD=... -DSOURCE=... -DWORK=... -DCXX=... -DLIBDIR=... -DBY=find_package|pkg-config -P install.cmake
+# cmake -DBUILD=... -DSOURCE=... -DWORK=... -DCXX=... -DLIBDIR=... -DVERSION=major.minor -DBY=find_package|pkg-config -P
+# install.cmake
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
   if(NOT code EQUAL 0)
@@ -23,7 +24,7 @@ set(ENV{PKG_CONFIG_PATH} "${WORK}/prefix/${LIBDIR}/pkgconfig")
 set(ENV{XTUNE_CACHE_DIR} "${WORK}/cache")
 unset(ENV{XTUNE_PROGRAM})
 run("${CMAKE_COMMAND}" -S "${SOURCE}/consumer" -B "${WORK}/build" "-DCMAKE_CXX_COMPILER=${CXX}" -DCMAKE_BUILD_TYPE=Debug
-    "-DCMAKE_PREFIX_PATH=${WORK}/prefix" "-DCONSUMER_BY=${BY}")
+    "-DCMAKE_PREFIX_PATH=${WORK}/prefix" "-DCONSUMER_BY=${BY}" "-DCONSUMER_VERSION=${VERSION}")
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
 set(ENV{LD_LIBRARY_PATH} "${WORK}/prefix/${LIBDIR}")
 run("${WORK}/build/consumer" "${WORK}/saved")

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""The Spack recipe against CMake's options and dependencies, and the modulefile under Lmod where it is installed.
+"""The files of a public project (licence, citation, workflows), the Spack recipe against CMake's options and dependencies,
+what `cmake --install` copies, and the modulefile under Lmod where it is installed.
 
   tests/packaging/packaging.py --build build/dev
 
-Needs Python 3.8. What is not installed (pyflakes, Lmod) is skipped, with a line that says so.
+Needs Python 3.8. What is not installed (PyYAML, pyflakes, Lmod) is skipped, with a line that says so.
 """
 
 import argparse
 import importlib.util
+import json
+import os
 import pathlib
 import re
 import shutil
@@ -17,10 +20,18 @@ import tempfile
 import types
 import unittest
 
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECIPE = ROOT / "packaging/spack/packages/xtune/package.py"
 LMOD = next((path for path in sorted(pathlib.Path("/usr/share/lmod").glob("*/init/bash"))), None)
 BUILD = pathlib.Path()
+VERSION = re.search(r'#define XTUNE_VERSION "([\d.]+)"', (ROOT / "include/xtune/version.hpp").read_text()).group(1)
+COMMON_LICENSE = pathlib.Path("/usr/share/common-licenses/Apache-2.0")
+SPDX = "SPDX-License-Identifier: Apache-2.0"
 
 # What cmake/install-deps asks Debian for, and who has it in Spack. The compiler is Spack's own business.
 IN_SPACK = {
@@ -57,7 +68,7 @@ def load_recipe(before_1_0):
         return lambda *positional, **named: told.append((name, positional, named))
 
     package = types.ModuleType("spack.package")
-    for name in ("version", "variant", "depends_on", "conflicts", "generator"):
+    for name in ("version", "license", "variant", "depends_on", "conflicts", "generator"):
         setattr(package, name, directive(name))
     stand_ins = {"spack": types.ModuleType("spack"), "spack.package": package}
     if before_1_0:
@@ -77,6 +88,143 @@ def load_recipe(before_1_0):
         for name in stand_ins:
             del sys.modules[name]
     return module, told
+
+
+def text_of(name):
+    return (ROOT / name).read_text()
+
+
+def release_heading():
+    """Version and date of the newest release in the changelog."""
+    return re.search(r"^## (\d+\.\d+\.\d+) - (\d{4}-\d\d-\d\d)$", text_of("CHANGELOG.md"), re.MULTILINE).groups()
+
+
+class Versions(unittest.TestCase):
+    def test_cmake_takes_the_version_from_the_headers(self):
+        self.assertRegex(text_of("CMakeLists.txt"), r"project\(xtune VERSION \$\{version_number\} ")
+        cache = (BUILD / "CMakeCache.txt").read_text()
+        self.assertIn(f"CMAKE_PROJECT_VERSION:STATIC={VERSION}\n", cache)
+
+    def test_the_changelog_the_citation_and_spack_name_the_same_release(self):
+        version, date = release_heading()
+        self.assertEqual(version, VERSION)
+        citation = text_of("CITATION.cff")
+        self.assertRegex(citation, rf"(?m)^version: {re.escape(VERSION)}$")
+        self.assertRegex(citation, rf"(?m)^date-released: {date}$")
+        _, told = load_recipe(False)
+        versions = {what[0]: named for name, what, named in told if name == "version"}
+        self.assertEqual(set(versions), {"main", VERSION})
+        self.assertEqual(versions[VERSION], {"tag": f"v{VERSION}"})
+
+    def test_packages_carry_it_and_their_document_names_them(self):
+        self.assertIn(f'set(CPACK_PACKAGE_VERSION "{VERSION}")', (BUILD / "CPackConfig.cmake").read_text())
+        document = text_of("packaging/README.md")
+        self.assertIn(f"`xtune_{VERSION}_amd64.deb`", document)
+        self.assertIn(f"`xtune-{VERSION}-linux-x86_64.tar.gz`", document)
+        self.assertIn(f"the tag v{VERSION}", document)
+
+    def test_the_security_policy_supports_this_version(self):
+        minor = VERSION.rsplit(".", 1)[0]
+        self.assertRegex(text_of("SECURITY.md"), rf"(?m)^\| {re.escape(minor)}\.x \| yes \|$")
+
+    def test_the_changelog_keeps_its_order(self):
+        headings = re.findall(r"^##+ (.*)$", text_of("CHANGELOG.md"), re.MULTILINE)
+        self.assertEqual(headings[0], "Unreleased")
+        order = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+        section = []
+        for heading in headings:
+            if heading in order:
+                section.append(order.index(heading))
+                self.assertEqual(section, sorted(set(section)), heading)
+            else:
+                self.assertRegex(heading, r"^(Unreleased|\d+\.\d+\.\d+( - \d{4}-\d\d-\d\d)?)$")
+                section = []
+
+
+class Licence(unittest.TestCase):
+    @unittest.skipUnless(COMMON_LICENSE.exists(), "no common licences here (Debian: base-files)")
+    def test_it_is_the_whole_apache_license(self):
+        self.assertEqual(text_of("LICENSE"), COMMON_LICENSE.read_text())
+
+    def test_build_and_packaging_files_name_it(self):
+        files = [ROOT / "CMakeLists.txt", ROOT / "Makefile", ROOT / "cmake/install-deps", RECIPE, ROOT / "packaging/Dockerfile",
+                 ROOT / "packaging/lmod/xtune.lua.in", ROOT / "packaging/spack/repo.yaml", *(ROOT / "cmake").glob("*.cmake")]
+        for path in files:
+            self.assertIn(SPDX, path.read_text()[:200], path)
+
+    def test_spack_the_citation_and_the_deb_name_it(self):
+        _, told = load_recipe(False)
+        self.assertIn(("license", ("Apache-2.0",), {}), told)
+        self.assertIn("\nlicense: Apache-2.0\n", text_of("CITATION.cff"))
+
+    def test_the_debs_copyright_file_has_the_paragraphs_of_dep_5(self):
+        paragraphs = [dict(re.findall(r"^([A-Z][\w-]*): *(.*)$", paragraph, re.MULTILINE))
+                      for paragraph in re.split(r"\n\n+", text_of("packaging/debian/copyright").strip())]
+        self.assertEqual(paragraphs[0]["Format"], "https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/")
+        files, licences = paragraphs[1], {paragraph["License"] for paragraph in paragraphs if "License" in paragraph}
+        self.assertEqual(files["Files"], "*")
+        self.assertTrue(files["Copyright"])
+        self.assertEqual(licences, {"Apache-2.0"})
+        self.assertEqual(list(paragraphs[-1]), ["License"])
+
+
+@unittest.skipUnless(yaml, "PyYAML is not installed (Debian: python3-yaml)")
+class PublicFiles(unittest.TestCase):
+    def test_the_citation_has_what_the_format_asks_for(self):
+        citation = yaml.safe_load(text_of("CITATION.cff"))
+        self.assertEqual(citation["cff-version"], "1.2.0")
+        for key in ("message", "title", "authors"):
+            self.assertTrue(citation[key], key)
+        known = {"cff-version", "message", "title", "abstract", "type", "authors", "version", "date-released", "license",
+                 "keywords", "repository-code", "url", "doi", "identifiers", "contact", "references"}
+        self.assertEqual(set(citation) - known, set())
+        self.assertEqual(str(citation["version"]), VERSION)
+
+    def test_issue_forms_have_unique_fields(self):
+        forms = [path for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml"]
+        self.assertGreaterEqual(len(forms), 2)
+        for path in forms:
+            form = yaml.safe_load(path.read_text())
+            self.assertTrue(form["name"] and form["description"], path)
+            fields = [part["id"] for part in form["body"] if part["type"] != "markdown"]
+            self.assertEqual(len(fields), len(set(fields)), path)
+            for part in form["body"]:
+                self.assertIn(part["type"], ("markdown", "textarea", "input", "dropdown", "checkboxes"))
+
+    def test_workflows_use_presets_targets_and_files_that_exist(self):
+        presets = json.loads(text_of("CMakePresets.json"))
+        known = {preset["name"] for preset in presets["configurePresets"] if not preset.get("hidden")}
+        targets = set(re.findall(r"^([a-z][a-z ]*):", text_of("Makefile"), re.MULTILINE))
+        targets = {word for line in targets for word in line.split()}
+        workflows = list((ROOT / ".github/workflows").glob("*.yml"))
+        self.assertTrue(workflows)
+        used = set()
+        for path in workflows:
+            jobs = yaml.safe_load(path.read_text())["jobs"]
+            for job in jobs.values():
+                self.assertEqual(job["container"], "debian:12")
+                for one in job.get("strategy", {}).get("matrix", {}).get("include", []):
+                    used.add(one["preset"])
+                for step in job["steps"]:
+                    self.assertEqual(len({"run", "uses"} & set(step)), 1, step)
+                    script = step.get("run", "")
+                    used |= set(re.findall(r"--preset ([\w-]+)", script))
+                    self.assertLessEqual(set(re.findall(r"(?m)^\s*make (\w+)", script)), targets)
+                    for file in re.findall(r"(?<!\S)((?:cmake|tests)/[\w./-]+)", script):
+                        self.assertTrue((ROOT / file).exists(), file)
+        self.assertLessEqual(used, known)
+        self.assertLessEqual({"dev", "asan", "tsan", "release"}, used)
+
+
+class Image(unittest.TestCase):
+    def test_the_dockerfile_uses_presets_and_files_that_exist(self):
+        dockerfile = text_of("packaging/Dockerfile")
+        known = {preset["name"] for preset in json.loads(text_of("CMakePresets.json"))["configurePresets"]}
+        used = set(re.findall(r"--preset ([\w-]+)", dockerfile))
+        self.assertTrue(used)
+        self.assertLessEqual(used, known)
+        for file in re.findall(r"(?m)^(?:RUN|COPY) (cmake/\S+)", dockerfile):
+            self.assertTrue(os.access(ROOT / file, os.X_OK), file)
 
 
 class SpackRecipe(unittest.TestCase):
@@ -121,7 +269,9 @@ class SpackRecipe(unittest.TestCase):
         self.assertEqual(others, [])
 
 
-class Modulefile(unittest.TestCase):
+class Installed(unittest.TestCase):
+    """A test of the installed files, in a tree that was moved."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -130,15 +280,41 @@ class Modulefile(unittest.TestCase):
         subprocess.run(["cmake", "--install", str(BUILD), "--prefix", str(before)], check=True, capture_output=True)
         before.rename(self.prefix)
 
+
+class Files(Installed):
+    def test_documents_examples_manuals_and_completion_are_installed(self):
+        share = self.prefix / "share"
+        for name in ("README.md", "CHANGELOG.md", "LICENSE", "CITATION.cff"):
+            self.assertEqual((share / "doc/xtune" / name).read_text(), text_of(name))
+        self.assertEqual((share / "doc/xtune/copyright").read_text(), text_of("packaging/debian/copyright"))
+        pairs = [("docs/*.md", "doc/xtune/docs"), ("examples/*/*", "doc/xtune/examples/*"), ("configs/*", "xtune/configs"),
+                 ("share/man/man1/*.1", "man/man1"), ("share/man/man5/*.5", "man/man5"),
+                 ("share/bash-completion/completions/*", "bash-completion/completions"),
+                 ("share/zsh/site-functions/_*", "zsh/site-functions"),
+                 ("share/fish/vendor_completions.d/*.fish", "fish/vendor_completions.d")]
+        for sources, place in pairs:
+            for source in ROOT.glob(sources):
+                installed = share / place.replace("*", source.parent.name) / source.name
+                self.assertTrue(installed.exists(), installed)
+
+    def test_the_installed_program_reads_installed_examples(self):
+        share = self.prefix / "share"
+        environment = {**os.environ, "XTUNE_CACHE_DIR": str(self.prefix / "store")}
+        for spec in ("doc/xtune/examples/process/stencil.toml", "xtune/configs/gemm.toml"):
+            result = subprocess.run([str(self.prefix / "bin/xtune"), "check", str(share / spec)], capture_output=True,
+                                    text=True, env=environment)
+            self.assertEqual(result.returncode, 0, result.stderr)
+
+
+class Modulefile(Installed):
     def module(self, script):
         modules = self.prefix / "share/xtune/modulefiles"
         text = f'. "{LMOD}"; module use "{modules}"; {script}'
         return subprocess.run(["bash", "--norc", "-c", text], capture_output=True, text=True)
 
     def test_it_is_installed_with_the_version(self):
-        version = re.search(r"project\(xtune VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
-        text = (self.prefix / f"share/xtune/modulefiles/xtune/{version}.lua").read_text()
-        self.assertIn(f'whatis("Version: {version}")', text)
+        text = (self.prefix / f"share/xtune/modulefiles/xtune/{VERSION}.lua").read_text()
+        self.assertIn(f'whatis("Version: {VERSION}")', text)
         self.assertNotIn("@", text)
 
     @unittest.skipUnless(LMOD, "Lmod is not installed (Debian: lmod)")

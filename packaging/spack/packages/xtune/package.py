@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """xtune, built from the checkout that this recipe lies in."""
 
 import os
@@ -21,7 +22,11 @@ class Xtune(CMakePackage):
 
     git = "file://" + CHECKOUT
 
-    version("main", branch="main")
+    license("Apache-2.0")
+
+    # The checkout itself, unless a release is asked for by its number: its tag is there once the release is.
+    version("main", branch="main", preferred=True)
+    version("0.2.0", tag="v0.2.0")
 
     variant("cuda", default=False, description="The cuda backend: CUDA's driver and NVRTC, opened at run time")
     variant("rocm", default=False, description="The hip backend: HIP's runtime and hipRTC, opened at run time")

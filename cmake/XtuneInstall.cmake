@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` copies besides the program and the library: kernels, specs, the modulefile, documentation,
+# examples, manual pages and shell completion.
+include(GNUInstallDirs)
+install(TARGETS xtune RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY kernels configs DESTINATION ${CMAKE_INSTALL_DATADIR}/xtune)
+configure_file(packaging/lmod/xtune.lua.in xtune.lua @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/xtune.lua" DESTINATION ${CMAKE_INSTALL_DATADIR}/xtune/modulefiles/xtune
+        RENAME ${PROJECT_VERSION}.lua)
+
+# An application that has xtune as a subdirectory installs its own documentation.
+if(PROJECT_IS_TOP_LEVEL)
+  # The folders keep their names, so that the links between the documents work.
+  install(FILES README.md CHANGELOG.md LICENSE CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  install(FILES packaging/debian/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  install(FILES packaging/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/packaging)
+  install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+  install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+  # xtune_install_all(DESTINATION PATTERN): the files that match the pattern in the source tree, if there are any.
+  function(xtune_install_all destination pattern)
+    file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${pattern}")
+    if(files)
+      install(FILES ${files} DESTINATION "${destination}")
+    endif()
+  endfunction()
+  xtune_install_all(${CMAKE_INSTALL_MANDIR}/man1 "share/man/man1/*.1")
+  xtune_install_all(${CMAKE_INSTALL_MANDIR}/man5 "share/man/man5/*.5")
+  xtune_install_all(${CMAKE_INSTALL_DATADIR}/bash-completion/completions "share/bash-completion/completions/*")
+  # Debian's zsh finds functions of packages elsewhere than those of a local installation.
+  set(XTUNE_ZSH_DIR "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" CACHE STRING "Where zsh's completion is installed")
+  mark_as_advanced(XTUNE_ZSH_DIR)
+  xtune_install_all(${XTUNE_ZSH_DIR} "share/zsh/site-functions/_*")
+  xtune_install_all(${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d "share/fish/vendor_completions.d/*.fish")
+endif()
+
+if(XTUNE_STATIC)
+  # libxtune.so takes the shared library where an archive is not position independent: both are installed side by side.
+  get_property(shared_paths GLOBAL PROPERTY XTUNE_SHARED_PATHS)
+  if(shared_paths AND TARGET xtune_library)
+    set_target_properties(xtune_library PROPERTIES INSTALL_RPATH "$ORIGIN")
+    foreach(path IN LISTS shared_paths)
+      file(GLOB versioned "${path}.*")
+      install(FILES ${versioned} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    endforeach()
+  endif()
+  # The licences of what is linked into the program.
+  foreach(package libuv1-dev libcrypto++-dev zlib1g-dev libyaml-cpp-dev libfmt-dev libtomlplusplus-dev libcli11-dev
+                  nlohmann-json3-dev libeigen3-dev libboost-context-dev)
+    if(EXISTS "/usr/share/doc/${package}/copyright")
+      file(REAL_PATH "/usr/share/doc/${package}/copyright" notice)
+      install(FILES "${notice}" DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party RENAME ${package}.txt)
+    endif()
+  endforeach()
+endif()
