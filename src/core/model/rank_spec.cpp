@@ -19,9 +19,10 @@ void check_sizes(const CandidateTemplate& candidate, const Bindings& problem) {
   std::set<std::string> seen;
   for (const auto& [name, value] : problem) {
     const std::string given = "-D " + name + "=" + to_text(value);
-    const auto field = std::find_if(candidate.fields.begin(), candidate.fields.end(), [&](const Field& known) {
-      return known.need == Need::problem && has_size({{name, value}}, known);
-    });
+    const auto field = std::find_if(candidate.fields.begin(), candidate.fields.end(),
+                                    [&size = name, &number = value](const Field& known) {
+                                      return known.need == Need::problem && has_size({{size, number}}, known);
+                                    });
     if (field == candidate.fields.end())
       throw Error(ErrorKind::invalid_argument,
                   given + ": the template " + candidate.name + " has no such size; it takes " + names);
