@@ -1,4 +1,4 @@
-// The example of docs/spec-format.md is a spec that xtune takes.
+// The examples of README and docs/spec-format.md are specs that xtune takes.
 #include <doctest/doctest.h>
 
 #include "specs.hpp"
@@ -8,11 +8,27 @@ using namespace xtune::spec;
 
 using namespace xtune;
 
-TEST_CASE("the documentation's example is valid") {
-  const std::string page = read_file(XTUNE_DOCS "/spec-format.md");
-  const std::string open = "```toml\n";
+namespace {
+
+/// The first block of a page in this language.
+std::string block_of(const std::string& file, const std::string& language) {
+  const std::string page = read_file(XTUNE_DOCS "/" + file), open = "```" + language + "\n";
   const auto start = page.find(open) + open.size();
-  const std::string example = page.substr(start, page.find("```", start) - start);
+  return page.substr(start, page.find("```", start) - start);
+}
+
+}  // namespace
+
+TEST_CASE("README's kernel and spec are those of examples/row_sum, and are valid") {
+  const std::string spec = block_of("../README.md", "toml"), folder = XTUNE_DOCS "/../examples/row_sum";
+  CHECK(block_of("../README.md", "c++") == read_file(folder + "/row_sum.cu"));
+  CHECK(spec == read_file(folder + "/row_sum.toml"));
+  const Spec parsed = parse_spec(spec, "row_sum.toml", folder, {{}, "host"});
+  CHECK(make_space(parsed, parsed.cases.front(), {}).size() == 24);
+}
+
+TEST_CASE("the documentation's example is valid") {
+  const std::string example = block_of("spec-format.md", "toml");
   const TemporaryDirectory directory;
   write_file_atomically(directory.path() / "scale.cu", "");
   write_file_atomically(directory.path() / "scale_naive.cu", "");
