@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A thin front for the CMake presets: `make run` and `make test` are all a new user needs.
-.PHONY: run test asan tsan release package deps format tidy clean
+.PHONY: run test asan tsan release package docs deps format tidy clean
 .DEFAULT_GOAL := run
 
 JOBS ?= $(shell nproc)
@@ -37,6 +37,11 @@ package:
 	cpack --config build/package-deb/CPackConfig.cmake -G DEB -B build/packages
 	cpack --config build/package-archive/CPackConfig.cmake -G TGZ -B build/packages
 	rm -rf build/packages/_CPack_Packages
+
+# The documentation as a site, in build/site.
+docs:
+	@./cmake/install-deps mkdocs-material
+	mkdocs build
 
 deps:
 	@./cmake/install-deps

@@ -281,6 +281,22 @@ class Installed(unittest.TestCase):
         before.rename(self.prefix)
 
 
+class Site(unittest.TestCase):
+    """The documentation as a site."""
+
+    def test_it_shows_every_page(self):
+        named = set(re.findall(r"([a-z-]+\.md)$", text_of("mkdocs.yml"), re.MULTILINE))
+        self.assertEqual(named, {page.name for page in (ROOT / "docs").glob("*.md")})
+
+    @unittest.skipUnless(shutil.which("mkdocs"), "mkdocs is not installed")
+    def test_it_is_built_without_a_warning(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(["mkdocs", "build", "--strict", "--site-dir", folder], cwd=ROOT, capture_output=True,
+                                  text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue((pathlib.Path(folder) / "spec-format/index.html").exists())
+
+
 class Files(Installed):
     def test_documents_examples_manuals_and_completion_are_installed(self):
         share = self.prefix / "share"
