@@ -11,7 +11,7 @@ LAYERS = {
     "core/model": ["core/space", "core/device", "core/spec"],
     "core/search": ["core/space"],
     "core/build": ["core/space", "core/device", "core/spec"],
-    "core/measure": ["core/device", "core/build"],
+    "core/measure": ["core/device", "core/spec", "core/build"],
     "core/validate": ["core/device", "core/spec", "core/build"],
     "core/resolve": ["core/space", "core/device", "core/spec", "core/build", "core/measure", "core/validate"],
     "core/record": ["core/space", "core/device", "core/spec", "core/build", "core/measure", "core/validate", "core/resolve"],

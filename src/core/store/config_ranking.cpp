@@ -57,7 +57,7 @@ ConfigOrder current_configs(std::span<const StoredConfig* const> configs) {
   return record::current_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()));
 }
 
-ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const std::string& statistic) {
+ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, measure::Statistic statistic) {
   const record::Criterion criterion(statistic);
   const std::string finals_by = criterion.finals_by();
   const auto score = [&](const StoredConfig* config) { return config->time_ms; };

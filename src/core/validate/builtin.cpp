@@ -27,8 +27,7 @@ const ArrayView* find_array(const BuiltinCall& call, const std::string& role) {
 double number(const BuiltinCall& call, const std::string& name, double otherwise) {
   const auto found = call.scalars.find(name);
   if (found == call.scalars.end()) return otherwise;
-  if (const auto* integer = std::get_if<std::int64_t>(&found->second)) return static_cast<double>(*integer);
-  if (const auto* real = std::get_if<double>(&found->second)) return *real;
+  if (const auto known = space::number_of(found->second)) return *known;
   fail(fmt::format("scalar '{}' is a {}, where a number is needed", name, space::type_name(found->second)));
 }
 
