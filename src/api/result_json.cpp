@@ -9,6 +9,7 @@
 
 #include "api/timing.hpp"
 #include "base/hash.hpp"
+#include "base/json_fields.hpp"
 #include "base/text.hpp"
 #include "core/record/record_json.hpp"
 #include "xtune/error.hpp"
@@ -77,7 +78,7 @@ Ordered measurement_json(const Measurement& measurement) {
   json["samples_ms"] = measurement.samples_ms;
   json["metrics"] = Ordered::array();
   for (const auto& [name, value] : measurement.metrics)
-    json["metrics"].push_back({name, record::number_to_json(value)});
+    json["metrics"].push_back({name, base::number_to_json(value)});
   const Resources& resources = measurement.resources;
   Ordered& taken = json["resources"] = Ordered::object();
   put(taken, "registers", resources.registers);
@@ -108,7 +109,7 @@ Measurement measurement_from(const Json& json, const std::string& name) {
   measurement.timing = timing_from(json.at("timing"));
   measurement.samples_ms = json.at("samples_ms").get<std::vector<double>>();
   for (const Json& metric : json.at("metrics"))
-    measurement.metrics.emplace_back(metric.at(0), record::number_from_json(metric.at(1)));
+    measurement.metrics.emplace_back(metric.at(0), base::number_from_json(metric.at(1)));
   const Json& taken = json.at("resources");
   take(taken, "registers", measurement.resources.registers);
   take(taken, "spilled_bytes", measurement.resources.spilled_bytes);

@@ -164,7 +164,7 @@ detail::Binding ArgumentPlan::bind(const Bindings& fixed) const {
   }
   for (const std::string& name : known) {
     if (fixed.contains(name)) continue;
-    if (const SizeSource* source = base::find_named(sources_, name))
+    if (const auto* source = base::find_named(sources_, name))
       binding.sources.push_back(*source);
     else
       binding.missing.push_back(name);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_fields.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/record.hpp"
@@ -25,7 +26,7 @@ record::Record finals_record(const StoredConfig& config) {
   if (config.tainted) record.tainted = {""};
   if (!finals.samples_ms.empty())
     for (const Json& sample : Json::parse(finals.samples_ms))
-      record.samples_ms.push_back(record::number_from_json(sample));
+      record.samples_ms.push_back(base::number_from_json(sample));
   if (!finals.usage.empty()) record.usage = build::resource_usage_from_json(Json::parse(finals.usage));
   return record;
 }
