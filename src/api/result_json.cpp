@@ -50,7 +50,7 @@ namespace fields = base::fields;
 using fields::optional, fields::required;
 
 constexpr auto bindings_form =
-    fields::through([](const Bindings& bindings) { return record::to_json(bindings); }, record::bindings_from_json);
+    fields::Through{[](const Bindings& bindings) { return record::to_json(bindings); }, record::bindings_from_json};
 
 struct TimingForm {
   static void write(Ordered& json, const Timing& timing) {
@@ -69,8 +69,10 @@ constexpr auto resources_form = fields::object<Resources>(
     optional("max_threads_per_block", &Resources::max_threads_per_block));
 
 using Metric = std::pair<std::string, double>;
-constexpr auto metric_form =
-    fields::row<Metric>(fields::item(&Metric::first), fields::item(&Metric::second, fields::number));
+struct MetricForm {
+  static void write(Ordered& json, const Metric& metric) { json = {metric.first, base::number_to_json(metric.second)}; }
+  static void read(const Json& json, Metric& metric) { metric = {json.at(0), base::number_from_json(json.at(1))}; }
+};
 
 constexpr auto outcome_form = fields::word(outcome_from_string, [](const std::string& word) {
   return "'" + word + "' is no outcome that this version of xtune knows";
@@ -81,7 +83,7 @@ constexpr auto measurement_form = fields::object<Measurement>(
     required("stage", &Measurement::stage), optional("message", &Measurement::message),
     required("time_ms", &Measurement::time_ms), required("timing", &Measurement::timing, TimingForm()),
     required("samples_ms", &Measurement::samples_ms),
-    required("metrics", &Measurement::metrics, fields::list(metric_form)),
+    required("metrics", &Measurement::metrics, fields::List{MetricForm()}),
     required("resources", &Measurement::resources, resources_form), required("tainted", &Measurement::tainted),
     required("from_store", &Measurement::from_store), required("compile_s", &Measurement::compile_s),
     required("key", &Measurement::key), required("artifact_key", &Measurement::artifact_key));
@@ -137,7 +139,7 @@ constexpr auto kernel_form = fields::object<WinningKernel>(
     required("entry_symbol", &WinningKernel::entry_symbol), required("grid", &WinningKernel::grid),
     required("block", &WinningKernel::block), required("cluster", &WinningKernel::cluster),
     required("shared_bytes", &WinningKernel::shared_bytes),
-    required("arguments", &WinningKernel::arguments, fields::list(fields::through(argument_json, argument_from))));
+    required("arguments", &WinningKernel::arguments, fields::List{fields::Through{argument_json, argument_from}}));
 
 /// By outcome, as one object.
 struct CountsForm {

@@ -27,7 +27,7 @@ double number_from_json(const nlohmann::json& json);
 /// value or throws nlohmann's exception or Error(io).
 namespace xtune::base::fields {
 
-/// What nlohmann-json makes of the value.
+/// What nlohmann-json makes of the value; of an enumerator its number.
 struct Plain {
   template <class Json, class T>
   static void write(Json& json, const T& value) {
@@ -38,10 +38,9 @@ struct Plain {
     json.get_to(value);
   }
 };
-inline constexpr Plain plain;
 
 /// Text, or lists and pairs of texts, made printable.
-struct Text {
+struct Text : Plain {
   template <class Json>
   static void write(Json& json, const std::string& text) {
     json = printable(text);
@@ -55,50 +54,8 @@ struct Text {
     json = Json::array();
     for (const T& each : list) write(json.emplace_back(), each);
   }
-  template <class Json, class T>
-  static void read(const Json& json, T& value) {
-    json.get_to(value);
-  }
 };
 inline constexpr Text text;
-
-/// A double that may be NaN or infinite.
-struct Number {
-  template <class Json>
-  static void write(Json& json, double number) {
-    json = number_to_json(number);
-  }
-  template <class Json>
-  static void read(const Json& json, double& number) {
-    number = number_from_json(json);
-  }
-};
-inline constexpr Number number;
-
-struct Path {
-  template <class Json>
-  static void write(Json& json, const std::filesystem::path& path) {
-    json = path.string();
-  }
-  template <class Json>
-  static void read(const Json& json, std::filesystem::path& path) {
-    path = json.template get<std::string>();
-  }
-};
-inline constexpr Path path;
-
-/// An enumerator by its number.
-struct Enumerator {
-  template <class Json, class Enum>
-  static void write(Json& json, Enum value) {
-    json = static_cast<int>(value);
-  }
-  template <class Json, class Enum>
-  static void read(const Json& json, Enum& value) {
-    value = static_cast<Enum>(json.template get<int>());
-  }
-};
-inline constexpr Enumerator enumerator;
 
 /// Two functions: json = to(value), value = from(json).
 template <class To, class From>
@@ -115,30 +72,23 @@ struct Through {
   }
 };
 template <class To, class From>
-constexpr Through<To, From> through(To to, From from) {
-  return {to, from};
-}
+Through(To, From) -> Through<To, From>;
+
+/// A double that may be NaN or infinite.
+inline constexpr Through number{&number_to_json, &number_from_json};
+
+inline constexpr Through path{[](const std::filesystem::path& value) { return value.string(); },
+                              [](const auto& json) { return json.template get<std::string>(); }};
 
 /// An enumerator by its word. from(word) is nullopt for an unknown one, and unknown(word) then the error's message.
 template <class From, class Unknown>
-struct Word {
-  From from;
-  Unknown unknown;
-  template <class Json, class Enum>
-  void write(Json& json, Enum value) const {
-    json = to_string(value);
-  }
-  template <class Json, class Enum>
-  void read(const Json& json, Enum& value) const {
-    const auto name = json.template get<std::string>();
-    const std::optional<Enum> known = from(name);
-    if (!known) throw Error(ErrorKind::io, unknown(name));
-    value = *known;
-  }
-};
-template <class From, class Unknown>
-constexpr Word<From, Unknown> word(From from, Unknown unknown) {
-  return {from, unknown};
+constexpr auto word(From from, Unknown unknown) {
+  return Through{[](const auto& value) { return to_string(value); },
+                 [=](const auto& json) {
+                   const auto name = json.template get<std::string>();
+                   if (const auto known = from(name)) return *known;
+                   throw Error(ErrorKind::io, unknown(name));
+                 }};
 }
 
 /// A vector, each element in the given form.
@@ -158,27 +108,7 @@ struct List {
   }
 };
 template <class Form>
-constexpr List<Form> list(Form form) {
-  return {form};
-}
-
-/// A std::optional that is set.
-template <class Form>
-struct Held {
-  Form form;
-  template <class Json, class T>
-  void write(Json& json, const std::optional<T>& value) const {
-    form.write(json, *value);
-  }
-  template <class Json, class T>
-  void read(const Json& json, std::optional<T>& value) const {
-    form.read(json, value.emplace());
-  }
-};
-template <class Form>
-constexpr Held<Form> held(Form form) {
-  return {form};
-}
+List(Form) -> List<Form>;
 
 /// A std::optional or a std::shared_ptr to const, of which null stands for one that is unset.
 template <class Form>
@@ -186,10 +116,7 @@ struct Nullable {
   Form form;
   template <class Json, class Holder>
   void write(Json& json, const Holder& value) const {
-    if (value)
-      form.write(json, *value);
-    else
-      json = nullptr;
+    value ? form.write(json, *value) : void(json = nullptr);
   }
   template <class Json, class T>
   void read(const Json& json, std::optional<T>& value) const {
@@ -198,24 +125,13 @@ struct Nullable {
   }
   template <class Json, class T>
   void read(const Json& json, std::shared_ptr<const T>& value) const {
-    value.reset();
-    if (json.is_null()) return;
-    const auto read_value = std::make_shared<T>();
-    form.read(json, *read_value);
-    value = read_value;
+    std::optional<T> held;
+    read(json, held);
+    value = held ? std::make_shared<const T>(std::move(*held)) : nullptr;
   }
 };
 template <class Form>
-constexpr Nullable<Form> nullable(Form form) {
-  return {form};
-}
-
-template <class T>
-inline constexpr bool is_std_optional = false;
-template <class T>
-inline constexpr bool is_std_optional<std::optional<T>> = true;
-template <class T>
-inline constexpr bool is_optional = is_std_optional<std::remove_cvref_t<T>>;
+Nullable(Form) -> Nullable<Form>;
 
 enum class Presence {
   required,     ///< always written; reading throws where it is absent
@@ -224,12 +140,15 @@ enum class Presence {
   unless_empty  ///< omitted where its JSON is empty
 };
 
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+
 /// One member of a JSON object. access: a pointer to member, or a function of the structure that returns a reference.
 template <Presence presence, class Access, class Form>
 struct Field {
   static constexpr bool is_required = presence == Presence::required;
-  template <class Value>
-  static constexpr bool may_be_unset = presence == Presence::optional&& is_optional<Value>;
   const char* key;
   Access access;
   Form form;
@@ -237,33 +156,29 @@ struct Field {
   template <class Json, class T>
   void write(Json& json, const T& object) const {
     const auto& value = std::invoke(access, object);
-    if constexpr (may_be_unset<decltype(value)>) {
-      if (!value) return;
-    } else if constexpr (presence == Presence::optional) {
-      static const T defaults{};
-      if (value == std::invoke(access, defaults)) return;
-    }
     if constexpr (presence == Presence::unless_empty) {
       Json inner;
       form.write(inner, value);
       if (!inner.empty()) json[key] = std::move(inner);
-    } else if constexpr (may_be_unset<decltype(value)>) {
-      form.write(json[key], *value);
+    } else if constexpr (presence == Presence::optional && is_optional<std::remove_cvref_t<decltype(value)>>) {
+      if (value) form.write(json[key], *value);
+    } else if constexpr (presence == Presence::optional) {
+      static const T defaults{};
+      if (value != std::invoke(access, defaults)) form.write(json[key], value);
     } else {
       form.write(json[key], value);
     }
   }
   template <class Json, class T>
   void read(const Json& json, T& object) const {
-    if constexpr (is_required) {
-      form.read(json.at(key), std::invoke(access, object));
-    } else if (const auto found = json.find(key); found != json.end()) {
-      auto& value = std::invoke(access, object);
-      if constexpr (may_be_unset<decltype(value)>)
-        form.read(*found, value.emplace());
-      else
-        form.read(*found, value);
-    }
+    const auto found = json.find(key);
+    if (found == json.end() && !is_required) return;
+    const Json& member = found == json.end() ? json.at(key) : *found;  // at() throws
+    auto& value = std::invoke(access, object);
+    if constexpr (presence == Presence::optional && is_optional<std::remove_cvref_t<decltype(value)>>)
+      form.read(member, value.emplace());
+    else
+      form.read(member, value);
   }
 };
 
@@ -298,23 +213,18 @@ struct Constant {
   static void read(const Json&, T&) {}
 };
 template <class Value>
-constexpr Constant<Value> constant(const char* key, Value value) {
-  return {key, value};
-}
+Constant(const char*, Value) -> Constant<Value>;
 
-/// A field that is written where condition(object) is true, and read where it is present.
-template <class Condition, class Access, class Form>
-struct When : Field<Presence::always, Access, Form> {
+/// A field that is written only where condition(object) is true.
+template <class Condition, class Field>
+struct When : Field {
   Condition condition;
+  constexpr When(Condition if_true, Field field) : Field(field), condition(if_true) {}
   template <class Json, class T>
   void write(Json& json, const T& object) const {
-    if (condition(object)) Field<Presence::always, Access, Form>::write(json, object);
+    if (condition(object)) Field::write(json, object);
   }
 };
-template <class Condition, class Access, class Form = Plain>
-constexpr When<Condition, Access, Form> when(Condition condition, const char* key, Access access, Form form = {}) {
-  return {{key, access, form}, condition};
-}
 
 /// A structure as a JSON object.
 template <class T, class... Fields>
@@ -356,41 +266,6 @@ struct Object {
 template <class T, class... Fields>
 constexpr Object<T, Fields...> object(Fields... fields) {
   return {{fields...}};
-}
-
-/// A member of a structure that is written as a JSON array.
-template <class Access, class Form>
-struct Item {
-  Access access;
-  Form form;
-};
-template <class Access, class Form = Plain>
-constexpr Item<Access, Form> item(Access access, Form form = {}) {
-  return {access, form};
-}
-
-/// A structure as a JSON array of its items.
-template <class T, class... Items>
-struct Row {
-  std::tuple<Items...> items;
-
-  template <class Json>
-  void write(Json& json, const T& object) const {
-    json = Json::array();
-    std::apply(
-        [&](const auto&... each) { (each.form.write(json.emplace_back(), std::invoke(each.access, object)), ...); },
-        items);
-  }
-  template <class Json>
-  void read(const Json& json, T& object) const {
-    std::size_t place = 0;
-    std::apply([&](const auto&... each) { (each.form.read(json.at(place++), std::invoke(each.access, object)), ...); },
-               items);
-  }
-};
-template <class T, class... Items>
-constexpr Row<T, Items...> row(Items... items) {
-  return {{items...}};
 }
 
 }  // namespace xtune::base::fields

@@ -20,29 +20,31 @@ namespace fields = base::fields;
 using fields::always, fields::optional, fields::required;
 
 constexpr auto bindings_form =
-    fields::through([](const Bindings& bindings) { return record::to_json(bindings); }, record::bindings_from_json);
+    fields::Through{[](const Bindings& bindings) { return record::to_json(bindings); }, record::bindings_from_json};
+constexpr fields::Through best_time_form{[](const std::optional<double>& time_ms) { return *time_ms; },
+                                         [](const nlohmann::json& json) { return json.get<double>(); }};
 constexpr auto has_best = [](const WorkProgress& work) { return work.best_ms.has_value(); };
 
-constexpr auto best_form =
-    fields::object<WorkProgress>(required("time_ms", &WorkProgress::best_ms, fields::held(fields::plain)),
-                                 required("config", &WorkProgress::best, bindings_form),
-                                 always("answered_unix_ms", &WorkProgress::answered_unix_ms));
+constexpr auto best_form = fields::object<WorkProgress>(required("time_ms", &WorkProgress::best_ms, best_time_form),
+                                                        required("config", &WorkProgress::best, bindings_form),
+                                                        always("answered_unix_ms", &WorkProgress::answered_unix_ms));
 
 constexpr auto work_form = fields::object<WorkProgress>(
     required("spec", &WorkProgress::spec, fields::text), required("kernel", &WorkProgress::kernel, fields::text),
     required("arch", &WorkProgress::arch, fields::text), required("device", &WorkProgress::device, fields::text),
     required("problem", &WorkProgress::problem, bindings_form), required("state", &WorkProgress::state),
     required("done", &WorkProgress::done), required("total", &WorkProgress::total),
-    optional("error", &WorkProgress::error, fields::text), fields::when(has_best, "best", std::identity(), best_form));
+    optional("error", &WorkProgress::error, fields::text),
+    fields::When(has_best, fields::always("best", std::identity(), best_form)));
 
 constexpr auto process_form = fields::object<ProcessProgress>(
-    fields::constant("xtune_progress", schema), required("host", &ProcessProgress::host, fields::text),
+    fields::Constant{"xtune_progress", schema}, required("host", &ProcessProgress::host, fields::text),
     required("pid", &ProcessProgress::pid), required("attempt", &ProcessProgress::attempt),
     required("rank", &ProcessProgress::rank), required("size", &ProcessProgress::size),
     always("restart", &ProcessProgress::restart), required("state", &ProcessProgress::state),
     required("unix_time_ms", &ProcessProgress::unix_time_ms), optional("job", &ProcessProgress::job, fields::text),
     optional("pid_scope", &ProcessProgress::pid_scope),
-    required("work", &ProcessProgress::work, fields::list(work_form)));
+    required("work", &ProcessProgress::work, fields::List{work_form}));
 
 }  // namespace
 

@@ -39,17 +39,17 @@ struct ScalarForm {
   }
 };
 
-constexpr auto scalars_form = fields::list(ScalarForm());
+constexpr auto scalars_form = fields::List{ScalarForm()};
 constexpr auto bindings_form =
-    fields::through([](const Bindings& bindings) { return record::to_json(bindings); }, record::bindings_from_json);
-constexpr auto artifact_form = fields::through([](const build::Artifact& artifact) { return build::to_json(artifact); },
-                                               build::artifact_from_json);
+    fields::Through{[](const Bindings& bindings) { return record::to_json(bindings); }, record::bindings_from_json};
+constexpr auto artifact_form = fields::Through{[](const build::Artifact& artifact) { return build::to_json(artifact); },
+                                               build::artifact_from_json};
 constexpr auto outcome_form = fields::word(outcome_from_string, [](const std::string& word) {
   return "a worker answered with the unknown outcome '" + word + "'";
 });
 constexpr auto lack_form =
-    fields::through([](build::Lack lack) { return build::to_string(lack); },
-                    [](const Json& json) { return build::lack_from_string(json.get<std::string>()); });
+    fields::Through{[](build::Lack lack) { return build::to_string(lack); },
+                    [](const Json& json) { return build::lack_from_string(json.get<std::string>()); }};
 constexpr auto dtype_form = fields::word(dtype_from_string, [](const std::string& word) {
   return "a worker message has the unknown element type '" + word + "'";
 });
@@ -62,7 +62,7 @@ constexpr auto value_form =
 constexpr auto call_form = fields::object<ProgramCall>(
     required("words", &ProgramCall::words), required("environment", &ProgramCall::environment),
     required("folder", &ProgramCall::folder), required("time", &ProgramCall::time, value_form),
-    required("metrics", &ProgramCall::metrics, fields::list(value_form)), required("expect", &ProgramCall::expect),
+    required("metrics", &ProgramCall::metrics, fields::List{value_form}), required("expect", &ProgramCall::expect),
     required("check", &ProgramCall::check), required("outputs", &ProgramCall::outputs),
     required("timeout_s", &ProgramCall::timeout_s), required("device", &ProgramCall::device));
 
@@ -71,16 +71,21 @@ constexpr auto launch_form = fields::object<Launch>(
     required("shared_bytes", &Launch::shared_bytes), optional("call", &Launch::call, call_form));
 
 constexpr auto layout_form = fields::object<ArgumentLayout>(
-    required("name", &ArgumentLayout::name), required("role", &ArgumentLayout::role, fields::enumerator),
+    required("name", &ArgumentLayout::name), required("role", &ArgumentLayout::role),
     required("dtype", &ArgumentLayout::dtype, dtype_form), required("shape", &ArgumentLayout::shape),
-    required("fill", &ArgumentLayout::fill, fields::enumerator), required("file", &ArgumentLayout::file, fields::path),
+    required("fill", &ArgumentLayout::fill), required("file", &ArgumentLayout::file, fields::path),
     required("at", &ArgumentLayout::at));
 
-constexpr auto file_form =
-    fields::row<build::KeyedFile>(fields::item(&build::KeyedFile::path), fields::item(&build::KeyedFile::state),
-                                  fields::item(&build::KeyedFile::sha256), fields::item(&build::KeyedFile::recent));
+struct FileForm {
+  static void write(Json& json, const build::KeyedFile& file) {
+    json = {file.path, file.state, file.sha256, file.recent};
+  }
+  static void read(const Json& json, build::KeyedFile& file) {
+    file = {json.at(0), json.at(1), json.at(2), json.at(3)};
+  }
+};
 constexpr auto files_form = fields::object<build::KeyedFiles>(
-    required("files", &build::KeyedFiles::files, fields::list(file_form)),
+    required("files", &build::KeyedFiles::files, fields::List{FileForm()}),
     required("absent", &build::KeyedFiles::absent), required("unknown", &build::KeyedFiles::unknown));
 
 using Request = build::CompileRequest;
@@ -89,14 +94,13 @@ constexpr auto request_form = fields::object<Request>(
     required("include_dirs", &Request::include_dirs), required("entry", &Request::entry),
     required("options", &Request::options), required("defines", &Request::defines), required("arch", &Request::arch),
     required("sanitize", &Request::sanitize), required("folder", &Request::folder),
-    required("toolchain", &Request::toolchain), required("files", &Request::files, fields::nullable(files_form)));
+    required("toolchain", &Request::toolchain), required("files", &Request::files, fields::Nullable{files_form}));
 
 constexpr auto reference_form = fields::object<ReferencePlan>(
-    required("kind", &ReferencePlan::kind, fields::enumerator), required("at", &ReferencePlan::at),
-    required("name", &ReferencePlan::name), required("output", &ReferencePlan::output),
-    required("arrays", &ReferencePlan::arrays), required("scalars", &ReferencePlan::scalars, bindings_form),
-    required("file", &ReferencePlan::file, fields::path), required("command", &ReferencePlan::command),
-    required("folder", &ReferencePlan::folder, fields::path),
+    required("kind", &ReferencePlan::kind), required("at", &ReferencePlan::at), required("name", &ReferencePlan::name),
+    required("output", &ReferencePlan::output), required("arrays", &ReferencePlan::arrays),
+    required("scalars", &ReferencePlan::scalars, bindings_form), required("file", &ReferencePlan::file, fields::path),
+    required("command", &ReferencePlan::command), required("folder", &ReferencePlan::folder, fields::path),
     required("artifact", &ReferencePlan::artifact, artifact_form),
     required("launch", &ReferencePlan::launch, launch_form),
     required("scalar_arguments", &ReferencePlan::scalar_arguments, scalars_form));
@@ -115,7 +119,7 @@ constexpr auto measure_form = fields::object<MeasureSpec>(
     required("min_rep", &MeasureSpec::min_rep), required("min_time_ms", &MeasureSpec::min_time_ms),
     required("max_time_ms", &MeasureSpec::max_time_ms), required("noise", &MeasureSpec::noise),
     required("wait_s", &MeasureSpec::wait_s), required("energy_ms", &MeasureSpec::energy_ms),
-    required("flush", &MeasureSpec::flush, fields::enumerator));
+    required("flush", &MeasureSpec::flush));
 
 constexpr auto compile_job_form = fields::object<CompileJob>(
     required("backend", &CompileJob::backend), required("cache", &CompileJob::cache, fields::path),
@@ -134,27 +138,27 @@ struct ArgumentForm : fields::Nullable<decltype(layout_form)> {
   void read(const Json& json, ArgumentPlan& plan) const { Nullable::read(json, plan.buffer); }
 };
 constexpr auto open_job_form = fields::object<OpenJob>(
-    fields::constant("do", "open"), required("backend", &OpenJob::backend), required("device", &OpenJob::device),
+    fields::Constant{"do", "open"}, required("backend", &OpenJob::backend), required("device", &OpenJob::device),
     required("cache", &OpenJob::cache, fields::path), required("scratch", &OpenJob::scratch, fields::path),
     required("seed", &OpenJob::seed), required("sanitize", &OpenJob::sanitize),
-    required("arguments", &OpenJob::arguments, fields::list(ArgumentForm{{layout_form}})),
+    required("arguments", &OpenJob::arguments, fields::List{ArgumentForm{{layout_form}}}),
     required("reference", &OpenJob::reference, reference_form),
-    required("tolerances", &OpenJob::tolerances, fields::list(named_rule_form)),
-    required("check_kernel", &OpenJob::check_kernel, fields::nullable(artifact_form)),
+    required("tolerances", &OpenJob::tolerances, fields::List{named_rule_form}),
+    required("check_kernel", &OpenJob::check_kernel, fields::Nullable{artifact_form}),
     required("repeats", &OpenJob::repeats), required("outputs", &OpenJob::outputs, fields::path),
     required("measure", &OpenJob::measure, measure_form));
 
 constexpr auto incumbent_form = fields::object<measure::Incumbent>(
     required("median_ms", &measure::Incumbent::median_ms), required("q3_ms", &measure::Incumbent::q3_ms));
 constexpr auto bench_job_form = fields::object<BenchJob>(
-    fields::constant("do", "bench"), required("artifact", &BenchJob::artifact, artifact_form),
+    fields::Constant{"do", "bench"}, required("artifact", &BenchJob::artifact, artifact_form),
     required("launch", &BenchJob::launch, launch_form), required("scalars", &BenchJob::scalars, scalars_form),
     optional("incumbent", &BenchJob::incumbent, incumbent_form));
 
 constexpr auto telemetry_form =
-    fields::through([](const measure::Telemetry& of) { return record::to_json(of); }, record::telemetry_from_json);
+    fields::Through{[](const measure::Telemetry& of) { return record::to_json(of); }, record::telemetry_from_json};
 constexpr auto comparison_form =
-    fields::through([](const validate::Comparison& of) { return record::to_json(of); }, record::comparison_from_json);
+    fields::Through{[](const validate::Comparison& of) { return record::to_json(of); }, record::comparison_from_json};
 constexpr auto bench_answer_form = fields::object<BenchAnswer>(
     required("outcome", &BenchAnswer::outcome, outcome_form), required("lack", &BenchAnswer::lack, lack_form),
     required("stage", &BenchAnswer::stage), required("message", &BenchAnswer::message),
@@ -164,7 +168,7 @@ constexpr auto bench_answer_form = fields::object<BenchAnswer>(
     optional("validation", &BenchAnswer::validation, comparison_form));
 
 constexpr auto rounds_job_form = fields::object<RoundsJob>(
-    fields::constant("do", "rounds"), required("jobs", &RoundsJob::jobs, fields::list(bench_job_form)),
+    fields::Constant{"do", "rounds"}, required("jobs", &RoundsJob::jobs, fields::List{bench_job_form}),
     required("rounds", &RoundsJob::rounds));
 
 constexpr auto rounds_answer_form = fields::object<RoundsAnswer>(

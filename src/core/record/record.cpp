@@ -54,25 +54,24 @@ struct ReasonsForm : fields::Text {
   }
 };
 
-struct SampleForm : fields::Number {
-  static void write(Json& json, double sample_ms) { json = base::number_to_json(kept_time_ms(sample_ms)); }
-};
+constexpr fields::Through sample_form{[](double sample_ms) { return base::number_to_json(kept_time_ms(sample_ms)); },
+                                      &base::number_from_json};
 
 /// By metric, as one object; what it holds comes back sorted by the names.
 struct ReportedForm {
   using Reported = decltype(Record::reported);
   static void write(Json& json, const Reported& reported) {
-    for (const auto& [name, values] : reported) fields::list(fields::number).write(json[base::printable(name)], values);
+    for (const auto& [name, values] : reported) fields::List{fields::number}.write(json[base::printable(name)], values);
   }
   static void read(const Json& json, Reported& reported) {
     for (const auto& [name, values] : json.get_ref<const Json::object_t&>())
-      fields::list(fields::number).read(values, reported.emplace_back(name, std::vector<double>()).second);
+      fields::List{fields::number}.read(values, reported.emplace_back(name, std::vector<double>()).second);
   }
 };
 
 constexpr auto json_of = [](const auto& value) { return to_json(value); };
 constexpr auto usage_json_of = [](const build::ResourceUsage& usage) { return build::to_json(usage); };
-constexpr auto bindings_form = fields::through(json_of, bindings_from_json);
+constexpr auto bindings_form = fields::Through{json_of, bindings_from_json};
 constexpr auto outcome_form = fields::word(
     outcome_from_string, [](const std::string& word) { return "unknown outcome '" + base::printable(word, 40) + "'"; });
 constexpr auto has_summary = [](const Record& record) { return record.time_ms.count != 0; };
@@ -86,15 +85,15 @@ constexpr auto record_form = fields::object<Record>(
     fields::required("outcome", &Record::outcome, outcome_form),
     fields::optional("stage", &Record::stage, fields::text),
     fields::optional("message", &Record::message, fields::text), fields::optional("log", &Record::log, LinesForm()),
-    fields::optional("samples_ms", &Record::samples_ms, fields::list(SampleForm())),
+    fields::optional("samples_ms", &Record::samples_ms, fields::List{sample_form}),
     fields::optional("reported", &Record::reported, ReportedForm()),
-    fields::when(has_summary, "time_ms", &Record::time_ms, summary_form),
-    fields::optional("validation", &Record::validation, fields::through(json_of, comparison_from_json)),
-    fields::unless_empty("telemetry", &Record::telemetry, fields::through(json_of, telemetry_from_json)),
-    fields::unless_empty("usage", &Record::usage, fields::through(usage_json_of, build::resource_usage_from_json)),
+    fields::When(has_summary, fields::always("time_ms", &Record::time_ms, summary_form)),
+    fields::optional("validation", &Record::validation, fields::Through{json_of, comparison_from_json}),
+    fields::unless_empty("telemetry", &Record::telemetry, fields::Through{json_of, telemetry_from_json}),
+    fields::unless_empty("usage", &Record::usage, fields::Through{usage_json_of, build::resource_usage_from_json}),
     fields::optional("artifact_key", &Record::artifact_key, fields::text),
     fields::optional("artifact_sha256", &Record::artifact_sha256, fields::text),
-    fields::required("device", &Record::device, fields::through(json_of, device_info_from_json)),
+    fields::required("device", &Record::device, fields::Through{json_of, device_info_from_json}),
     fields::optional("toolchain", &Record::toolchain, fields::text),
     fields::optional("host", &Record::host, fields::text), fields::optional("attempt", &Record::attempt, fields::text),
     fields::optional("tainted", &Record::tainted, ReasonsForm()),

@@ -64,9 +64,9 @@ constexpr auto comparison_form = fields::object<Comparison>(
     fields::optional("nans", &Comparison::nans), fields::optional("infinities", &Comparison::infinities),
     fields::optional("outliers", &Comparison::outliers), fields::optional("unwritten", &Comparison::unwritten),
     fields::optional("first_index", &Comparison::first_index),
-    fields::when(has_first, "first_coordinates", &Comparison::first_coordinates),
-    fields::when(has_first, "actual", &Comparison::actual, fields::number),
-    fields::when(has_first, "expected", &Comparison::expected, fields::number),
+    fields::When(has_first, fields::always("first_coordinates", &Comparison::first_coordinates)),
+    fields::When(has_first, fields::always("actual", &Comparison::actual, fields::number)),
+    fields::When(has_first, fields::always("expected", &Comparison::expected, fields::number)),
     fields::optional("actual_imaginary", &Comparison::actual_imaginary, fields::number),
     fields::optional("expected_imaginary", &Comparison::expected_imaginary, fields::number),
     fields::always("max_abs_error", &Comparison::max_abs_error, fields::number),
@@ -74,7 +74,8 @@ constexpr auto comparison_form = fields::object<Comparison>(
     fields::optional("rtol", of_tolerance<&validate::Tolerance::rtol>, fields::number),
     fields::optional("atol", of_tolerance<&validate::Tolerance::atol>, fields::number),
     fields::optional("allowed_ratio", of_tolerance<&validate::Tolerance::max_mismatched_ratio>, fields::number),
-    fields::when(has_ratio, "outlier_factor", of_tolerance<&validate::Tolerance::outlier_factor>, fields::number));
+    fields::When(has_ratio,
+                 fields::always("outlier_factor", of_tolerance<&validate::Tolerance::outlier_factor>, fields::number)));
 
 }  // namespace
 

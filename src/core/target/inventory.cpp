@@ -157,22 +157,31 @@ struct BytesForm {
   }
 };
 
-constexpr auto file_form = fields::row<build::KeyedFile>(
-    fields::item(&build::KeyedFile::path, BytesForm()), fields::item(&build::KeyedFile::state),
-    fields::item(&build::KeyedFile::sha256), fields::item(&build::KeyedFile::recent));
+struct FileForm {
+  static void write(nlohmann::json& json, const build::KeyedFile& file) {
+    BytesForm::write(json.emplace_back(), file.path);
+    for (const nlohmann::json& each :
+         {nlohmann::json(file.state), nlohmann::json(file.sha256), nlohmann::json(file.recent)})
+      json.push_back(each);
+  }
+  static void read(const nlohmann::json& json, build::KeyedFile& file) {
+    BytesForm::read(json.at(0), file.path);
+    file = {std::move(file.path), json.at(1), json.at(2), json.at(3)};
+  }
+};
 template <auto member>
 constexpr auto of_files = [](auto& parts) -> auto& {
   return parts.files.*member;
 };
 constexpr auto parts_form = fields::object<build::ToolFiles>(
-    unless_empty("files", of_files<&build::KeyedFiles::files>, fields::list(file_form)),
-    unless_empty("absent", of_files<&build::KeyedFiles::absent>, fields::list(BytesForm())),
+    unless_empty("files", of_files<&build::KeyedFiles::files>, fields::List{FileForm()}),
+    unless_empty("absent", of_files<&build::KeyedFiles::absent>, fields::List{BytesForm()}),
     optional("may_start_others", &build::ToolFiles::may_start_others));
 
-constexpr auto device_form = fields::through([](const device::DeviceInfo& device) { return record::to_json(device); },
-                                             record::device_info_from_json);
+constexpr auto device_form = fields::Through{[](const device::DeviceInfo& device) { return record::to_json(device); },
+                                             record::device_info_from_json};
 constexpr auto state_form = fields::object<BackendState>(
-    required("name", &BackendState::name), required("devices", &BackendState::devices, fields::list(device_form)),
+    required("name", &BackendState::name), required("devices", &BackendState::devices, fields::List{device_form}),
     required("device_reason", &BackendState::device_reason, fields::text),
     optional("device_failed", &BackendState::device_failed),
     optional("toolchain_failed", &BackendState::toolchain_failed),
