@@ -13,13 +13,17 @@ using Json = nlohmann::json;
 namespace fields = base::fields;
 using fields::optional, fields::required;
 
+constexpr fields::Through integer_form{[](auto number) { return number; },
+                                       [](const Json& json) { return json.get<std::int64_t>(); }};
+
 constexpr auto usage_form = fields::object<ResourceUsage>(
-    optional("registers", &ResourceUsage::registers), optional("scalar_registers", &ResourceUsage::scalar_registers),
-    optional("accumulator_registers", &ResourceUsage::accumulator_registers),
-    optional("spilled_bytes", &ResourceUsage::spilled_bytes),
-    optional("static_shared_bytes", &ResourceUsage::static_shared_bytes),
-    optional("max_threads_per_block", &ResourceUsage::max_threads_per_block),
-    optional("warp_size", &ResourceUsage::warp_size));
+    optional("registers", &ResourceUsage::registers, integer_form),
+    optional("scalar_registers", &ResourceUsage::scalar_registers, integer_form),
+    optional("accumulator_registers", &ResourceUsage::accumulator_registers, integer_form),
+    optional("spilled_bytes", &ResourceUsage::spilled_bytes, integer_form),
+    optional("static_shared_bytes", &ResourceUsage::static_shared_bytes, integer_form),
+    optional("max_threads_per_block", &ResourceUsage::max_threads_per_block, integer_form),
+    optional("warp_size", &ResourceUsage::warp_size, integer_form));
 
 constexpr auto artifact_form = fields::object<Artifact>(
     required("key", &Artifact::key), required("backend", &Artifact::backend), required("arch", &Artifact::arch),

@@ -72,8 +72,13 @@ struct ReportedForm {
 constexpr auto json_of = [](const auto& value) { return to_json(value); };
 constexpr auto usage_json_of = [](const build::ResourceUsage& usage) { return build::to_json(usage); };
 constexpr auto bindings_form = fields::Through{json_of, bindings_from_json};
-constexpr auto outcome_form = fields::word(
-    outcome_from_string, [](const std::string& word) { return "unknown outcome '" + base::printable(word, 40) + "'"; });
+constexpr fields::Through outcome_form{[](Outcome outcome) { return to_string(outcome); },
+                                       [](const Json& json) {
+                                         const auto& word = json.get_ref<const std::string&>();
+                                         if (const auto outcome = outcome_from_string(word)) return *outcome;
+                                         throw Error(ErrorKind::io,
+                                                     "unknown outcome '" + base::printable(word, 40) + "'");
+                                       }};
 constexpr auto has_summary = [](const Record& record) { return record.time_ms.count != 0; };
 
 constexpr auto record_form = fields::object<Record>(
