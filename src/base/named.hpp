@@ -10,7 +10,8 @@ namespace xtune::base {
 /// The first element with this `name`; nullptr: there is none.
 template <class List>
 auto find_named(List& list, std::string_view name) noexcept -> decltype(std::data(list)) {
-  const auto found = std::find_if(std::begin(list), std::end(list), [&](const auto& each) { return each.name == name; });
+  const auto found =
+      std::find_if(std::begin(list), std::end(list), [&](const auto& each) { return each.name == name; });
   return found == std::end(list) ? nullptr : &*found;
 }
 
