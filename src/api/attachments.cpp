@@ -11,6 +11,7 @@
 #include "api/tunable_state.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/validate/npy.hpp"
@@ -81,8 +82,7 @@ void check_limit(const std::vector<std::pair<std::string, Data>>& all, CopyLimit
 }
 
 void attach(spec::Spec& spec, const std::string& name, const std::filesystem::path& file) {
-  for (spec::ArgSpec& arg : spec.args)
-    if (arg.name == name) arg.file = file;
+  if (spec::ArgSpec* arg = base::find_named(spec.args, name)) arg->file = file;
 }
 
 void attach_data(const detail::TunableState& state, spec::Spec& spec,

@@ -8,6 +8,7 @@
 #include "core/record/metrics.hpp"
 #include "core/record/objective.hpp"
 #include "core/resolve/resolve.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
 #include "dispatch/arguments.hpp"
 #include "ipc/protocol.hpp"
@@ -33,10 +34,8 @@ std::vector<WinningArgument> arguments_of(const spec::Spec& spec, const resolve:
     if (from.kind != spec::ArgKind::scalar) argument.shape = layouts.at(next++).shape;
     if (from.kind == spec::ArgKind::scalar) argument.value = from.value->text;
     if (dispatch::is_filled(spec, from))
-      argument.filled = spec::evaluate(*from.value, [&](std::string_view name) -> const Value* {
-        const auto found = names.find(name);
-        return found == names.end() ? nullptr : &found->second;
-      });
+      argument.filled =
+          spec::evaluate(*from.value, [&](std::string_view name) { return space::find_value(names, name); });
     arguments.push_back(std::move(argument));
   }
   return arguments;

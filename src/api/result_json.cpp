@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "api/timing.hpp"
 #include "base/hash.hpp"
+#include "base/json_fields.hpp"
 #include "base/text.hpp"
 #include "core/record/record_json.hpp"
 #include "xtune/error.hpp"
@@ -44,100 +46,69 @@ void check_seal(const Json& json, const std::string& name) {
     throw Error(ErrorKind::io, name + " was changed after it was saved: its SHA-256 is not the one that it says");
 }
 
-Ordered timing_json(const Timing& timing) {
-  Ordered json{{"samples", timing.samples}};
-  each_time([&](const char* name, auto, auto member) { json[name] = timing.*member; });
-  return json;
-}
+namespace fields = base::fields;
+using fields::optional, fields::required;
 
-Timing timing_from(const Json& json) {
-  Timing timing;
-  timing.samples = json.at("samples");
-  each_time([&](const char* name, auto, auto member) { timing.*member = json.at(name); });
-  return timing;
-}
+constexpr auto bindings_form =
+    fields::Through{[](const Bindings& bindings) { return record::to_json(bindings); }, record::bindings_from_json};
 
-template <class Number>
-void put(Ordered& json, const char* name, const std::optional<Number>& value) {
-  if (value) json[name] = *value;
-}
-template <class Number>
-void take(const Json& json, const char* name, std::optional<Number>& value) {
-  if (const auto found = json.find(name); found != json.end()) value = found->get<Number>();
-}
+struct TimingForm {
+  static void write(Ordered& json, const Timing& timing) {
+    json = {{"samples", timing.samples}};
+    each_time([&](const char* name, auto, auto member) { json[name] = timing.*member; });
+  }
+  static void read(const Json& json, Timing& timing) {
+    timing.samples = json.at("samples");
+    each_time([&](const char* name, auto, auto member) { timing.*member = json.at(name); });
+  }
+};
+
+constexpr auto resources_form = fields::object<Resources>(
+    optional("registers", &Resources::registers), optional("spilled_bytes", &Resources::spilled_bytes),
+    optional("shared_bytes", &Resources::shared_bytes),
+    optional("max_threads_per_block", &Resources::max_threads_per_block));
+
+using Metric = std::pair<std::string, double>;
+struct MetricForm {
+  static void write(Ordered& json, const Metric& metric) { json = {metric.first, base::number_to_json(metric.second)}; }
+  static void read(const Json& json, Metric& metric) { metric = {json.at(0), base::number_from_json(json.at(1))}; }
+};
+
+constexpr auto outcome_form = fields::word(outcome_from_string, [](const std::string& word) {
+  return "'" + word + "' is no outcome that this version of xtune knows";
+});
+
+constexpr auto measurement_form = fields::object<Measurement>(
+    required("config", &Measurement::config, bindings_form), required("outcome", &Measurement::outcome, outcome_form),
+    required("stage", &Measurement::stage), optional("message", &Measurement::message),
+    required("time_ms", &Measurement::time_ms), required("timing", &Measurement::timing, TimingForm()),
+    required("samples_ms", &Measurement::samples_ms),
+    required("metrics", &Measurement::metrics, fields::List{MetricForm()}),
+    required("resources", &Measurement::resources, resources_form), required("tainted", &Measurement::tainted),
+    required("from_store", &Measurement::from_store), required("compile_s", &Measurement::compile_s),
+    required("key", &Measurement::key), required("artifact_key", &Measurement::artifact_key));
 
 Ordered measurement_json(const Measurement& measurement) {
-  Ordered json;
-  json["config"] = record::to_json(measurement.config);
-  json["outcome"] = to_string(measurement.outcome);
-  json["stage"] = measurement.stage;
-  if (!measurement.message.empty()) json["message"] = measurement.message;
-  json["time_ms"] = measurement.time_ms;
-  json["timing"] = timing_json(measurement.timing);
-  json["samples_ms"] = measurement.samples_ms;
-  json["metrics"] = Ordered::array();
-  for (const auto& [name, value] : measurement.metrics)
-    json["metrics"].push_back({name, record::number_to_json(value)});
-  const Resources& resources = measurement.resources;
-  Ordered& taken = json["resources"] = Ordered::object();
-  put(taken, "registers", resources.registers);
-  put(taken, "spilled_bytes", resources.spilled_bytes);
-  put(taken, "shared_bytes", resources.shared_bytes);
-  put(taken, "max_threads_per_block", resources.max_threads_per_block);
-  json["tainted"] = measurement.tainted;
-  json["from_store"] = measurement.from_store;
-  json["compile_s"] = measurement.compile_s;
-  json["key"] = measurement.key;
-  json["artifact_key"] = measurement.artifact_key;
-  return sealed(std::move(json));
-}
-
-Outcome outcome_from(const std::string& name) {
-  if (const auto outcome = outcome_from_string(name)) return *outcome;
-  throw Error(ErrorKind::io, "'" + name + "' is no outcome that this version of xtune knows");
+  return sealed(measurement_form.to_json<Ordered>(measurement));
 }
 
 Measurement measurement_from(const Json& json, const std::string& name) {
   check_seal(json, name);
-  Measurement measurement;
-  measurement.config = record::bindings_from_json(json.at("config"));
-  measurement.outcome = outcome_from(json.at("outcome"));
-  measurement.stage = json.at("stage");
-  measurement.message = json.value("message", "");
-  measurement.time_ms = json.at("time_ms");
-  measurement.timing = timing_from(json.at("timing"));
-  measurement.samples_ms = json.at("samples_ms").get<std::vector<double>>();
-  for (const Json& metric : json.at("metrics"))
-    measurement.metrics.emplace_back(metric.at(0), record::number_from_json(metric.at(1)));
-  const Json& taken = json.at("resources");
-  take(taken, "registers", measurement.resources.registers);
-  take(taken, "spilled_bytes", measurement.resources.spilled_bytes);
-  take(taken, "shared_bytes", measurement.resources.shared_bytes);
-  take(taken, "max_threads_per_block", measurement.resources.max_threads_per_block);
-  measurement.tainted = json.at("tainted").get<std::vector<std::string>>();
-  measurement.from_store = json.at("from_store");
-  measurement.compile_s = json.at("compile_s");
-  measurement.key = json.at("key");
-  measurement.artifact_key = json.at("artifact_key");
-  return measurement;
+  return measurement_form.from_json(json);
 }
 
 constexpr std::array<const char*, 4> argument_kinds{"buffer", "written", "scalar", "tensor_map"};
 
-Ordered arguments_json(const std::vector<WinningArgument>& arguments) {
-  Ordered list = Ordered::array();
-  for (const WinningArgument& argument : arguments) {
-    Ordered json{{"name", argument.name},
-                 {"kind", argument_kinds.at(static_cast<std::size_t>(argument.kind))},
-                 {"dtype", to_string(argument.dtype)}};
-    if (argument.kind == WinningArgument::Kind::scalar)
-      json["value"] = argument.value;
-    else
-      json["shape"] = argument.shape;
-    if (argument.filled) json["filled"] = record::to_json(*argument.filled);
-    list.push_back(std::move(json));
-  }
-  return list;
+Ordered argument_json(const WinningArgument& argument) {
+  Ordered json{{"name", argument.name},
+               {"kind", argument_kinds.at(static_cast<std::size_t>(argument.kind))},
+               {"dtype", to_string(argument.dtype)}};
+  if (argument.kind == WinningArgument::Kind::scalar)
+    json["value"] = argument.value;
+  else
+    json["shape"] = argument.shape;
+  if (argument.filled) json["filled"] = record::to_json(*argument.filled);
+  return json;
 }
 
 WinningArgument argument_from(const Json& json) {
@@ -159,6 +130,41 @@ WinningArgument argument_from(const Json& json) {
   return argument;
 }
 
+constexpr auto device_form = fields::object<MeasuredDevice>(
+    required("backend", &MeasuredDevice::backend), required("name", &MeasuredDevice::name),
+    required("arch", &MeasuredDevice::arch), required("index", &MeasuredDevice::index));
+
+constexpr auto kernel_form = fields::object<WinningKernel>(
+    required("format", &WinningKernel::format), required("arch", &WinningKernel::arch),
+    required("entry_symbol", &WinningKernel::entry_symbol), required("grid", &WinningKernel::grid),
+    required("block", &WinningKernel::block), required("cluster", &WinningKernel::cluster),
+    required("shared_bytes", &WinningKernel::shared_bytes),
+    required("arguments", &WinningKernel::arguments, fields::List{fields::Through{argument_json, argument_from}}));
+
+/// By outcome, as one object.
+struct CountsForm {
+  static void write(Ordered& json, const std::map<Outcome, std::uint64_t>& counts) {
+    json = Ordered::object();
+    for (const auto& [outcome, count] : counts) json[to_string(outcome)] = count;
+  }
+  static void read(const Json& json, std::map<Outcome, std::uint64_t>& counts) {
+    for (const auto& [name, count] : json.items()) {
+      Outcome outcome{};
+      outcome_form.read(Json(name), outcome);
+      counts[outcome] = count.get<std::uint64_t>();
+    }
+  }
+};
+
+constexpr auto seconds_form =
+    fields::object<Result>(required("total", &Result::total_s), required("compile_cpu", &Result::compile_cpu_s),
+                           required("device_busy", &Result::device_busy_s));
+constexpr auto run_form = fields::object<Result>(
+    required("counts", &Result::counts, CountsForm()), required("from_store", &Result::from_store),
+    required("space", &Result::space_size), required("seconds", std::identity(), seconds_form),
+    required("interrupted", &Result::interrupted), required("out_of_time", &Result::out_of_time),
+    required("warnings", &Result::warnings));
+
 }  // namespace
 
 Ordered best_config_json(const Result& result) {
@@ -166,25 +172,16 @@ Ordered best_config_json(const Result& result) {
   json["schema"] = schema;
   json["kernel"] = result.kernel_name;
   json["problem"] = record::to_json(result.problem);
-  json["device"] = {{"backend", result.device.backend},
-                    {"name", result.device.name},
-                    {"arch", result.device.arch},
-                    {"index", result.device.index}};
+  json["device"] = device_form.to_json<Ordered>(result.device);
   json["toolchain"] = result.toolchain;
   json["config"] = record::to_json(result.best().config);
   json["time_ms"] = result.best().time_ms;
   json["interval_ms"] = {result.best().timing.low_ms, result.best().timing.high_ms};
-  if (result.binary)
-    json["binary"] = {{"format", result.binary->format},
-                      {"arch", result.binary->arch},
-                      {"entry_symbol", result.binary->entry_symbol},
-                      {"grid", result.binary->grid},
-                      {"block", result.binary->block},
-                      {"cluster", result.binary->cluster},
-                      {"shared_bytes", result.binary->shared_bytes},
-                      {"arguments", arguments_json(result.binary->arguments)},
-                      {"sha256", base::sha256(result.binary->binary)},
-                      {"source_sha256", base::sha256(result.binary->source)}};
+  if (result.binary) {
+    Ordered& binary = json["binary"] = kernel_form.to_json<Ordered>(*result.binary);
+    binary["sha256"] = base::sha256(result.binary->binary);
+    binary["source_sha256"] = base::sha256(result.binary->source);
+  }
   return sealed(std::move(json));
 }
 
@@ -200,15 +197,7 @@ Ordered latency_json(const Result& result) {
                       {"measurement", measurement_json(across->measurement)}};
   for (const Measurement& each : result.ties) json["ties"].push_back(measurement_json(each));
   for (const Measurement& each : result.measurements) json["measurements"].push_back(measurement_json(each));
-  json["counts"] = Ordered::object();
-  for (const auto& [outcome, count] : result.counts) json["counts"][to_string(outcome)] = count;
-  json["from_store"] = result.from_store;
-  json["space"] = result.space_size;
-  json["seconds"] = {
-      {"total", result.total_s}, {"compile_cpu", result.compile_cpu_s}, {"device_busy", result.device_busy_s}};
-  json["interrupted"] = result.interrupted;
-  json["out_of_time"] = result.out_of_time;
-  json["warnings"] = result.warnings;
+  run_form.add_to(json, result);
   return sealed(std::move(json));
 }
 
@@ -225,22 +214,13 @@ SavedBinary read_best_config(const Json& json, Result& result) {
   check_seal(json, "what it says");
   result.kernel_name = json.at("kernel");
   result.problem = record::bindings_from_json(json.at("problem"));
-  const Json& device = json.at("device");
-  result.device = {device.at("backend"), device.at("name"), device.at("arch"), device.at("index")};
+  result.device = device_form.from_json(json.at("device"));
   result.toolchain = json.at("toolchain");
   const auto found = json.find("binary");
   if (found == json.end()) return {};
-  WinningKernel kernel;
-  kernel.format = found->at("format");
-  kernel.arch = found->at("arch");
-  kernel.entry_symbol = found->at("entry_symbol");
-  kernel.grid = found->at("grid").get<std::vector<std::uint32_t>>();
-  kernel.block = found->at("block").get<std::vector<std::uint32_t>>();
-  kernel.cluster = found->at("cluster").get<std::vector<std::uint32_t>>();
+  WinningKernel kernel = kernel_form.from_json(*found);
   if (kernel.grid.size() != 3 || kernel.block.size() != 3 || kernel.cluster.size() != 3)
     throw Error(ErrorKind::io, "grid, block and cluster need three extents each");
-  kernel.shared_bytes = found->at("shared_bytes");
-  for (const Json& argument : found->at("arguments")) kernel.arguments.push_back(argument_from(argument));
   result.binary = std::move(kernel);
   return {found->at("sha256"), found->at("source_sha256")};
 }
@@ -263,16 +243,7 @@ void read_latency(const Json& json, Result& result) {
   };
   read_list("ties", result.ties);
   read_list("measurements", result.measurements);
-  for (const auto& [name, count] : json.at("counts").items())
-    result.counts[outcome_from(name)] = count.get<std::uint64_t>();
-  result.from_store = json.at("from_store");
-  result.space_size = json.at("space");
-  result.total_s = json.at("seconds").at("total");
-  result.compile_cpu_s = json.at("seconds").at("compile_cpu");
-  result.device_busy_s = json.at("seconds").at("device_busy");
-  result.interrupted = json.at("interrupted");
-  result.out_of_time = json.at("out_of_time");
-  result.warnings = json.at("warnings").get<std::vector<std::string>>();
+  run_form.read(json, result);
   check_seal(json, "what it says");
 }
 

@@ -8,6 +8,7 @@
 #include "api/tunable_state.hpp"
 #include "base/absolute_path.hpp"
 #include "base/files.hpp"
+#include "base/named.hpp"
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
 
@@ -31,9 +32,8 @@ std::string toml_path(const std::filesystem::path& path) {
 const char* to_string(AcrossRule rule) noexcept { return rule == AcrossRule::worst ? "worst" : "geomean"; }
 
 detail::TunableState::Section& detail::TunableState::section(const std::string& wanted) {
-  const auto found =
-      std::find_if(sections.begin(), sections.end(), [&](const Section& each) { return each.name == wanted; });
-  return found == sections.end() ? sections.emplace_back(Section{wanted, {}}) : *found;
+  Section* const found = base::find_named(sections, wanted);
+  return found ? *found : sections.emplace_back(Section{wanted, {}});
 }
 
 void detail::TunableState::set(const std::string& wanted, const std::string& key, const std::string& value) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/tunable_state.hpp"
+#include "base/named.hpp"
 
 namespace xtune {
 namespace {
@@ -95,10 +96,9 @@ std::string toml_of(const detail::TunableState& state) {
     text += (text.empty() ? "[" : "\n[") + section + "]\n" + lines_of(entries) + lists_of(section);
   }
   text += tables_of("cases", state.cases);
-  const auto params = std::find_if(state.sections.begin(), state.sections.end(),
-                                   [](const auto& section) { return section.name == "space.params"; });
+  const auto* const params = base::find_named(state.sections, "space.params");
   if (!state.constraints.empty()) text += "\n[space]\nconstraints = " + list_text(state.constraints) + "\n";
-  if (params != state.sections.end()) text += "\n[space.params]\n" + lines_of(params->entries);
+  if (params) text += "\n[space.params]\n" + lines_of(params->entries);
   text += tables_of("args", state.args);
   for (const auto& [argument, data] : state.data) text += "# attached to " + describe(argument, data) + "\n";
   for (const auto& predicate : state.predicates)

@@ -104,7 +104,7 @@ Scores<const record::Record*> scores_of(const Bindings& problem, const std::vect
 
 Scores<const store::StoredConfig*> scores_of(const Bindings& problem, const store::StoreView& view,
                                              const target::Target& target, const record::SpecFit& fit,
-                                             const std::string& statistic) {
+                                             measure::Statistic statistic) {
   store::ConfigOrder own =
       view.members(problem, target.device, [&](const record::Record& record) { return fit.obstacle(record); });
   Scores<const store::StoredConfig*> scores;

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "core/replay/score.hpp"
+#include "core/spec/statistic.hpp"
 #include "report/table.hpp"
 
 namespace xtune::cli {
@@ -58,7 +59,7 @@ std::vector<replay::Recording> read_all(const ScoreCommand& command) {
   std::vector<replay::Recording> recordings;
   std::set<std::string> names;
   for (const std::string& path : command.paths) {
-    for (replay::Recording& recording : read_given_recordings(path, {command.statistic})) {
+    for (replay::Recording& recording : read_given_recordings(path, {spec::statistic_from_string(command.statistic)})) {
       const std::string own = recording.name;
       for (int copy = 2; !names.insert(recording.name).second; ++copy)
         recording.name = fmt::format("{} ({})", own, copy);
@@ -192,7 +193,7 @@ void add_score_command(CLI::App& app, Context& context) {
   command
       ->add_option("--statistic", options.statistic,
                    "rank configurations by this of their samples; default: Kernel Tuner's own time, else the median")
-      ->check(one_of({"median", "min", "mean"}));
+      ->check(one_of({spec::statistic_words.begin(), spec::statistic_words.end()}));
   command->add_flag(
       "--transfer", options.transfer,
       "guide the search on each recording by the others of the same kernel, of other devices or problems");

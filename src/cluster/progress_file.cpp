@@ -2,10 +2,11 @@
 #include "cluster/progress_file.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/files.hpp"
-#include "base/text.hpp"
+#include "base/json_fields.hpp"
 #include "cluster/shared_study.hpp"
 #include "core/record/record_json.hpp"
 #include "core/record/record_log.hpp"
@@ -15,41 +16,35 @@ namespace {
 
 constexpr int schema = 1;
 
-nlohmann::json work_json(const WorkProgress& work) {
-  nlohmann::json json{{"spec", base::printable(work.spec)},
-                      {"kernel", base::printable(work.kernel)},
-                      {"arch", base::printable(work.arch)},
-                      {"device", base::printable(work.device)},
-                      {"problem", record::to_json(work.problem)},
-                      {"state", work.state},
-                      {"done", work.done},
-                      {"total", work.total}};
-  if (!work.error.empty()) json["error"] = base::printable(work.error);
-  if (work.best_ms)
-    json["best"] = {{"config", record::to_json(work.best)},
-                    {"time_ms", *work.best_ms},
-                    {"answered_unix_ms", work.answered_unix_ms}};
-  return json;
-}
+namespace fields = base::fields;
+using fields::always, fields::optional, fields::required;
 
-WorkProgress work_from_json(const nlohmann::json& json) {
-  WorkProgress work;
-  json.at("spec").get_to(work.spec);
-  json.at("kernel").get_to(work.kernel);
-  json.at("arch").get_to(work.arch);
-  json.at("device").get_to(work.device);
-  work.problem = record::bindings_from_json(json.at("problem"));
-  json.at("state").get_to(work.state);
-  json.at("done").get_to(work.done);
-  json.at("total").get_to(work.total);
-  work.error = json.value("error", "");
-  if (const auto best = json.find("best"); best != json.end()) {
-    work.best_ms = best->at("time_ms").get<double>();
-    work.best = record::bindings_from_json(best->at("config"));
-    work.answered_unix_ms = best->value("answered_unix_ms", std::int64_t{0});
-  }
-  return work;
-}
+constexpr auto bindings_form =
+    fields::Through{[](const Bindings& bindings) { return record::to_json(bindings); }, record::bindings_from_json};
+constexpr fields::Through best_time_form{[](const std::optional<double>& time_ms) { return *time_ms; },
+                                         [](const nlohmann::json& json) { return json.get<double>(); }};
+constexpr auto has_best = [](const WorkProgress& work) { return work.best_ms.has_value(); };
+
+constexpr auto best_form = fields::object<WorkProgress>(required("time_ms", &WorkProgress::best_ms, best_time_form),
+                                                        required("config", &WorkProgress::best, bindings_form),
+                                                        always("answered_unix_ms", &WorkProgress::answered_unix_ms));
+
+constexpr auto work_form = fields::object<WorkProgress>(
+    required("spec", &WorkProgress::spec, fields::text), required("kernel", &WorkProgress::kernel, fields::text),
+    required("arch", &WorkProgress::arch, fields::text), required("device", &WorkProgress::device, fields::text),
+    required("problem", &WorkProgress::problem, bindings_form), required("state", &WorkProgress::state),
+    required("done", &WorkProgress::done), required("total", &WorkProgress::total),
+    optional("error", &WorkProgress::error, fields::text),
+    fields::When(has_best, fields::always("best", std::identity(), best_form)));
+
+constexpr auto process_form = fields::object<ProcessProgress>(
+    fields::Constant{"xtune_progress", schema}, required("host", &ProcessProgress::host, fields::text),
+    required("pid", &ProcessProgress::pid), required("attempt", &ProcessProgress::attempt),
+    required("rank", &ProcessProgress::rank), required("size", &ProcessProgress::size),
+    always("restart", &ProcessProgress::restart), required("state", &ProcessProgress::state),
+    required("unix_time_ms", &ProcessProgress::unix_time_ms), optional("job", &ProcessProgress::job, fields::text),
+    optional("pid_scope", &ProcessProgress::pid_scope),
+    required("work", &ProcessProgress::work, fields::List{work_form}));
 
 }  // namespace
 
@@ -87,37 +82,7 @@ void ProgressFile::end(const std::string& state) noexcept {
   write(true);
 }
 
-nlohmann::json to_json(const ProcessProgress& process) {
-  nlohmann::json json{{"xtune_progress", schema},
-                      {"host", base::printable(process.host)},
-                      {"pid", process.pid},
-                      {"attempt", process.attempt},
-                      {"rank", process.rank},
-                      {"size", process.size},
-                      {"restart", process.restart},
-                      {"state", process.state},
-                      {"unix_time_ms", process.unix_time_ms},
-                      {"work", nlohmann::json::array()}};
-  if (!process.pid_scope.empty()) json["pid_scope"] = process.pid_scope;
-  if (!process.job.empty()) json["job"] = base::printable(process.job);
-  for (const WorkProgress& work : process.work) json["work"].push_back(work_json(work));
-  return json;
-}
-
-ProcessProgress process_progress_from_json(const nlohmann::json& json) {
-  ProcessProgress process;
-  json.at("host").get_to(process.host);
-  json.at("pid").get_to(process.pid);
-  json.at("attempt").get_to(process.attempt);
-  json.at("rank").get_to(process.rank);
-  json.at("size").get_to(process.size);
-  process.restart = json.value("restart", 0);
-  json.at("state").get_to(process.state);
-  json.at("unix_time_ms").get_to(process.unix_time_ms);
-  process.job = json.value("job", "");
-  process.pid_scope = json.value("pid_scope", "");
-  for (const nlohmann::json& work : json.at("work")) process.work.push_back(work_from_json(work));
-  return process;
-}
+nlohmann::json to_json(const ProcessProgress& process) { return process_form.to_json(process); }
+ProcessProgress process_progress_from_json(const nlohmann::json& json) { return process_form.from_json(json); }
 
 }  // namespace xtune::cluster

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/space/expression.hpp"
 #include "core/spec/template_text.hpp"
@@ -163,12 +164,10 @@ detail::Binding ArgumentPlan::bind(const Bindings& fixed) const {
   }
   for (const std::string& name : known) {
     if (fixed.contains(name)) continue;
-    const auto source =
-        std::find_if(sources_.begin(), sources_.end(), [&](const auto& candidate) { return candidate.name == name; });
-    if (source == sources_.end())
-      binding.missing.push_back(name);
-    else
+    if (const auto* source = base::find_named(sources_, name))
       binding.sources.push_back(*source);
+    else
+      binding.missing.push_back(name);
   }
   binding.told_twice = sources_.size() > binding.sources.size();
   return binding;

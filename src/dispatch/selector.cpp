@@ -36,12 +36,12 @@ Choice::Kind kind_of(record::Match match) {
   return Choice::Kind::none;
 }
 
-Selection selection_of(record::Match match, record::Record record, double distance, const std::string& statistic_name) {
+Selection selection_of(record::Match match, record::Record record, double distance, measure::Statistic statistic) {
   Selection selection;
   selection.choice.kind = kind_of(match);
   selection.choice.config = record.config;
   selection.choice.measured_for = record.problem;
-  selection.choice.time_ms = measure::statistic(record.time_ms, statistic_name);
+  selection.choice.time_ms = measure::statistic(record.time_ms, statistic);
   selection.choice.distance = distance;
   selection.record = std::move(record);
   return selection;

@@ -1,393 +1,215 @@
 // JSON forms of the messages between driver and workers.
 #include "ipc/protocol.hpp"
 
-#include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json_fields.hpp"
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/build/keyed_files.hpp"
 #include "core/record/record_json.hpp"
-
-namespace xtune::device {
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramValue, name, form, where, file, unit, row)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProgramCall, words, environment, folder, time, metrics, expect, check, outputs,
-                                   timeout_s, device)
-
-}  // namespace xtune::device
 
 namespace xtune::ipc {
 
 namespace {
 
 using Json = nlohmann::json;
+using device::Launch;
+using device::ProgramCall;
+using device::ProgramValue;
+using spec::MeasureSpec;
+using validate::ArgumentLayout;
+using validate::ToleranceRule;
+namespace fields = base::fields;
+using fields::optional, fields::required;
 
-Outcome outcome_at(const Json& json) {
-  const std::string name = json.at("outcome");
-  if (const auto outcome = outcome_from_string(name)) return *outcome;
-  throw Error(ErrorKind::io, "a worker answered with the unknown outcome '" + name + "'");
-}
-
-Json launch_to_json(const device::Launch& launch) {
-  Json json = {{"grid", launch.grid},
-               {"block", launch.block},
-               {"cluster", launch.cluster},
-               {"shared_bytes", launch.shared_bytes}};
-  if (launch.call) json["call"] = *launch.call;
-  return json;
-}
-device::Launch launch_from_json(const Json& json) {
-  device::Launch launch;
-  launch.grid = json.at("grid");
-  launch.block = json.at("block");
-  launch.cluster = json.at("cluster");
-  launch.shared_bytes = json.at("shared_bytes");
-  if (const auto call = json.find("call"); call != json.end()) launch.call = call->get<device::ProgramCall>();
-  return launch;
-}
-
-Json scalars_to_json(const std::vector<measure::ScalarArgument>& scalars) {
-  Json list = Json::array();
-  for (const measure::ScalarArgument& scalar : scalars) {
+struct ScalarForm {
+  static void write(Json& json, const measure::ScalarArgument& scalar) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(scalar.bytes.data());
-    list.push_back(Json::binary(std::vector<std::uint8_t>(bytes, bytes + scalar.size)));
+    json = Json::binary(std::vector<std::uint8_t>(bytes, bytes + scalar.size));
   }
-  return list;
-}
-std::vector<measure::ScalarArgument> scalars_from_json(const Json& list) {
-  std::vector<measure::ScalarArgument> scalars;
-  for (const Json& item : list) {
-    const auto& bytes = item.get_binary();
-    measure::ScalarArgument scalar;
+  static void read(const Json& json, measure::ScalarArgument& scalar) {
+    const auto& bytes = json.get_binary();
     if (bytes.size() > scalar.bytes.size())
       throw Error(ErrorKind::io, "a scalar argument of a worker message is too long");
     scalar.size = bytes.size();
     std::memcpy(scalar.bytes.data(), bytes.data(), bytes.size());
-    scalars.push_back(scalar);
   }
-  return scalars;
-}
+};
 
-Json layout_to_json(const validate::ArgumentLayout& layout) {
-  return {{"name", layout.name},   {"role", static_cast<int>(layout.role)}, {"dtype", to_string(layout.dtype)},
-          {"shape", layout.shape}, {"fill", static_cast<int>(layout.fill)}, {"file", layout.file.string()},
-          {"at", layout.at}};
-}
-validate::ArgumentLayout layout_from_json(const Json& json) {
-  validate::ArgumentLayout layout;
-  layout.name = json.at("name");
-  layout.role = static_cast<spec::ArgRole>(json.at("role").get<int>());
-  layout.dtype = dtype_from_string(json.at("dtype").get<std::string>()).value();
-  layout.shape = json.at("shape").get<std::vector<std::uint64_t>>();
-  layout.fill = static_cast<Fill>(json.at("fill").get<int>());
-  layout.file = json.at("file").get<std::string>();
-  layout.at = json.at("at");
-  return layout;
-}
+constexpr auto scalars_form = fields::List{ScalarForm()};
+constexpr auto bindings_form =
+    fields::Through{[](const Bindings& bindings) { return record::to_json(bindings); }, record::bindings_from_json};
+constexpr auto artifact_form = fields::Through{[](const build::Artifact& artifact) { return build::to_json(artifact); },
+                                               build::artifact_from_json};
+constexpr auto outcome_form = fields::word(outcome_from_string, [](const std::string& word) {
+  return "a worker answered with the unknown outcome '" + word + "'";
+});
+constexpr auto lack_form =
+    fields::Through{[](build::Lack lack) { return build::to_string(lack); },
+                    [](const Json& json) { return build::lack_from_string(json.get<std::string>()); }};
+constexpr auto dtype_form = fields::word(dtype_from_string, [](const std::string& word) {
+  return "a worker message has the unknown element type '" + word + "'";
+});
 
-Json files_to_json(const build::KeyedFiles& keyed) {
-  Json files = Json::array();
-  for (const build::KeyedFile& file : keyed.files) files.push_back({file.path, file.state, file.sha256, file.recent});
-  return {{"files", files}, {"absent", keyed.absent}, {"unknown", keyed.unknown}};
-}
-build::KeyedFiles files_from_json(const Json& json) {
-  build::KeyedFiles keyed;
-  for (const Json& file : json.at("files"))
-    keyed.files.push_back({file.at(0), file.at(1), file.at(2), file.at(3).get<bool>()});
-  keyed.absent = json.at("absent").get<std::vector<std::string>>();
-  keyed.unknown = json.at("unknown").get<std::vector<std::string>>();
-  return keyed;
-}
+constexpr auto value_form =
+    fields::object<ProgramValue>(required("name", &ProgramValue::name), required("form", &ProgramValue::form),
+                                 required("where", &ProgramValue::where), required("file", &ProgramValue::file),
+                                 required("unit", &ProgramValue::unit), required("row", &ProgramValue::row));
 
-Json request_to_json(const build::CompileRequest& request) {
-  return {{"source_name", request.source_name},
-          {"source", request.source},
-          {"include_dirs", request.include_dirs},
-          {"entry", request.entry},
-          {"options", request.options},
-          {"defines", request.defines},
-          {"arch", request.arch},
-          {"sanitize", request.sanitize},
-          {"folder", request.folder},
-          {"toolchain", request.toolchain},
-          {"files", request.files ? files_to_json(*request.files) : Json()}};
-}
-build::CompileRequest request_from_json(const Json& json) {
-  build::CompileRequest request;
-  request.source_name = json.at("source_name");
-  request.source = json.at("source");
-  request.include_dirs = json.at("include_dirs").get<std::vector<std::string>>();
-  request.entry = json.at("entry");
-  request.options = json.at("options").get<std::vector<std::string>>();
-  request.defines = json.at("defines").get<std::vector<std::pair<std::string, std::string>>>();
-  request.arch = json.at("arch");
-  request.sanitize = json.at("sanitize");
-  request.folder = json.at("folder");
-  request.toolchain = json.at("toolchain");
-  if (const Json& files = json.at("files"); !files.is_null())
-    request.files = std::make_shared<const build::KeyedFiles>(files_from_json(files));
-  return request;
-}
+constexpr auto call_form = fields::object<ProgramCall>(
+    required("words", &ProgramCall::words), required("environment", &ProgramCall::environment),
+    required("folder", &ProgramCall::folder), required("time", &ProgramCall::time, value_form),
+    required("metrics", &ProgramCall::metrics, fields::List{value_form}), required("expect", &ProgramCall::expect),
+    required("check", &ProgramCall::check), required("outputs", &ProgramCall::outputs),
+    required("timeout_s", &ProgramCall::timeout_s), required("device", &ProgramCall::device));
 
-Json reference_to_json(const ReferencePlan& plan) {
-  return {{"kind", static_cast<int>(plan.kind)},
-          {"at", plan.at},
-          {"name", plan.name},
-          {"output", plan.output},
-          {"arrays", plan.arrays},
-          {"scalars", record::to_json(plan.scalars)},
-          {"file", plan.file.string()},
-          {"command", plan.command},
-          {"folder", plan.folder.string()},
-          {"artifact", build::to_json(plan.artifact)},
-          {"launch", launch_to_json(plan.launch)},
-          {"scalar_arguments", scalars_to_json(plan.scalar_arguments)}};
-}
-ReferencePlan reference_from_json(const Json& json) {
-  ReferencePlan plan;
-  plan.kind = static_cast<spec::ReferenceSpec::Kind>(json.at("kind").get<int>());
-  plan.at = json.at("at");
-  plan.name = json.at("name");
-  plan.output = json.at("output");
-  plan.arrays = json.at("arrays").get<std::vector<std::pair<std::string, std::string>>>();
-  plan.scalars = record::bindings_from_json(json.at("scalars"));
-  plan.file = json.at("file").get<std::string>();
-  plan.command = json.at("command").get<std::vector<std::string>>();
-  plan.folder = json.at("folder").get<std::string>();
-  plan.artifact = build::artifact_from_json(json.at("artifact"));
-  plan.launch = launch_from_json(json.at("launch"));
-  plan.scalar_arguments = scalars_from_json(json.at("scalar_arguments"));
-  return plan;
-}
+constexpr auto launch_form = fields::object<Launch>(
+    required("grid", &Launch::grid), required("block", &Launch::block), required("cluster", &Launch::cluster),
+    required("shared_bytes", &Launch::shared_bytes), optional("call", &Launch::call, call_form));
 
-/// Members that are unset are left out.
-Json rule_to_json(const validate::ToleranceRule& rule) {
-  Json json = {{"ratio", rule.max_mismatched_ratio}, {"outlier_factor", rule.outlier_factor}};
-  if (rule.rtol) json["rtol"] = *rule.rtol;
-  if (rule.atol) json["atol"] = *rule.atol;
-  if (rule.reduction) json["reduction"] = *rule.reduction;
-  if (rule.accumulate) json["accumulate"] = to_string(*rule.accumulate);
-  return json;
-}
-validate::ToleranceRule rule_from_json(const Json& json) {
-  validate::ToleranceRule rule;
-  rule.max_mismatched_ratio = json.at("ratio");
-  rule.outlier_factor = json.at("outlier_factor");
-  if (json.contains("rtol")) rule.rtol = json.at("rtol").get<double>();
-  if (json.contains("atol")) rule.atol = json.at("atol").get<double>();
-  if (json.contains("reduction")) rule.reduction = json.at("reduction").get<std::uint64_t>();
-  if (json.contains("accumulate")) rule.accumulate = dtype_from_string(json.at("accumulate").get<std::string>());
-  return rule;
-}
+constexpr auto layout_form = fields::object<ArgumentLayout>(
+    required("name", &ArgumentLayout::name), required("role", &ArgumentLayout::role),
+    required("dtype", &ArgumentLayout::dtype, dtype_form), required("shape", &ArgumentLayout::shape),
+    required("fill", &ArgumentLayout::fill), required("file", &ArgumentLayout::file, fields::path),
+    required("at", &ArgumentLayout::at));
+
+struct FileForm {
+  static void write(Json& json, const build::KeyedFile& file) {
+    json = {file.path, file.state, file.sha256, file.recent};
+  }
+  static void read(const Json& json, build::KeyedFile& file) {
+    file = {json.at(0), json.at(1), json.at(2), json.at(3)};
+  }
+};
+constexpr auto files_form = fields::object<build::KeyedFiles>(
+    required("files", &build::KeyedFiles::files, fields::List{FileForm()}),
+    required("absent", &build::KeyedFiles::absent), required("unknown", &build::KeyedFiles::unknown));
+
+using Request = build::CompileRequest;
+constexpr auto request_form = fields::object<Request>(
+    required("source_name", &Request::source_name), required("source", &Request::source),
+    required("include_dirs", &Request::include_dirs), required("entry", &Request::entry),
+    required("options", &Request::options), required("defines", &Request::defines), required("arch", &Request::arch),
+    required("sanitize", &Request::sanitize), required("folder", &Request::folder),
+    required("toolchain", &Request::toolchain), required("files", &Request::files, fields::Nullable{files_form}));
+
+constexpr auto reference_form = fields::object<ReferencePlan>(
+    required("kind", &ReferencePlan::kind), required("at", &ReferencePlan::at), required("name", &ReferencePlan::name),
+    required("output", &ReferencePlan::output), required("arrays", &ReferencePlan::arrays),
+    required("scalars", &ReferencePlan::scalars, bindings_form), required("file", &ReferencePlan::file, fields::path),
+    required("command", &ReferencePlan::command), required("folder", &ReferencePlan::folder, fields::path),
+    required("artifact", &ReferencePlan::artifact, artifact_form),
+    required("launch", &ReferencePlan::launch, launch_form),
+    required("scalar_arguments", &ReferencePlan::scalar_arguments, scalars_form));
+
+constexpr auto rule_form = fields::object<ToleranceRule>(
+    required("ratio", &ToleranceRule::max_mismatched_ratio), required("outlier_factor", &ToleranceRule::outlier_factor),
+    optional("rtol", &ToleranceRule::rtol), optional("atol", &ToleranceRule::atol),
+    optional("reduction", &ToleranceRule::reduction), optional("accumulate", &ToleranceRule::accumulate, dtype_form));
+using NamedRule = std::pair<std::string, ToleranceRule>;
+constexpr auto named_rule_form =
+    fields::object<NamedRule>(required("name", &NamedRule::first), required("rule", &NamedRule::second, rule_form));
 
 /// The part of the protocol of measuring that the worker follows.
-Json measure_to_json(const spec::MeasureSpec& measure) {
-  return {{"warmup", measure.warmup},
-          {"rep", measure.rep},
-          {"min_rep", measure.min_rep},
-          {"min_time_ms", measure.min_time_ms},
-          {"max_time_ms", measure.max_time_ms},
-          {"noise", measure.noise},
-          {"wait_s", measure.wait_s},
-          {"energy_ms", measure.energy_ms},
-          {"flush", static_cast<int>(measure.flush)}};
-}
-spec::MeasureSpec measure_from_json(const Json& json) {
-  spec::MeasureSpec measure;
-  measure.warmup = json.at("warmup");
-  measure.rep = json.at("rep");
-  measure.min_rep = json.at("min_rep");
-  measure.min_time_ms = json.at("min_time_ms");
-  measure.max_time_ms = json.at("max_time_ms");
-  measure.noise = json.at("noise");
-  measure.wait_s = json.at("wait_s");
-  measure.energy_ms = json.at("energy_ms");
-  measure.flush = static_cast<spec::Flush>(json.at("flush").get<int>());
-  return measure;
-}
+constexpr auto measure_form = fields::object<MeasureSpec>(
+    required("warmup", &MeasureSpec::warmup), required("rep", &MeasureSpec::rep),
+    required("min_rep", &MeasureSpec::min_rep), required("min_time_ms", &MeasureSpec::min_time_ms),
+    required("max_time_ms", &MeasureSpec::max_time_ms), required("noise", &MeasureSpec::noise),
+    required("wait_s", &MeasureSpec::wait_s), required("energy_ms", &MeasureSpec::energy_ms),
+    required("flush", &MeasureSpec::flush));
+
+constexpr auto compile_job_form = fields::object<CompileJob>(
+    required("backend", &CompileJob::backend), required("cache", &CompileJob::cache, fields::path),
+    required("key", &CompileJob::key), required("request", &CompileJob::request, request_form),
+    required("scratch", &CompileJob::scratch, fields::path), required("keep_in_scratch", &CompileJob::keep_in_scratch));
+
+constexpr auto compile_answer_form = fields::object<CompileAnswer>(
+    required("outcome", &CompileAnswer::outcome, outcome_form), required("lack", &CompileAnswer::lack, lack_form),
+    required("message", &CompileAnswer::message), required("log", &CompileAnswer::log),
+    required("artifact", &CompileAnswer::artifact, artifact_form), required("cached", &CompileAnswer::cached),
+    required("cpu_s", &CompileAnswer::cpu_s), required("peak_bytes", &CompileAnswer::peak_bytes),
+    required("warning", &CompileAnswer::warning));
+
+struct ArgumentForm : fields::Nullable<decltype(layout_form)> {
+  void write(Json& json, const ArgumentPlan& plan) const { Nullable::write(json, plan.buffer); }
+  void read(const Json& json, ArgumentPlan& plan) const { Nullable::read(json, plan.buffer); }
+};
+constexpr auto open_job_form = fields::object<OpenJob>(
+    fields::Constant{"do", "open"}, required("backend", &OpenJob::backend), required("device", &OpenJob::device),
+    required("cache", &OpenJob::cache, fields::path), required("scratch", &OpenJob::scratch, fields::path),
+    required("seed", &OpenJob::seed), required("sanitize", &OpenJob::sanitize),
+    required("arguments", &OpenJob::arguments, fields::List{ArgumentForm{{layout_form}}}),
+    required("reference", &OpenJob::reference, reference_form),
+    required("tolerances", &OpenJob::tolerances, fields::List{named_rule_form}),
+    required("check_kernel", &OpenJob::check_kernel, fields::Nullable{artifact_form}),
+    required("repeats", &OpenJob::repeats), required("outputs", &OpenJob::outputs, fields::path),
+    required("measure", &OpenJob::measure, measure_form));
+
+constexpr auto incumbent_form = fields::object<measure::Incumbent>(
+    required("median_ms", &measure::Incumbent::median_ms), required("q3_ms", &measure::Incumbent::q3_ms));
+constexpr auto bench_job_form = fields::object<BenchJob>(
+    fields::Constant{"do", "bench"}, required("artifact", &BenchJob::artifact, artifact_form),
+    required("launch", &BenchJob::launch, launch_form), required("scalars", &BenchJob::scalars, scalars_form),
+    optional("incumbent", &BenchJob::incumbent, incumbent_form));
+
+constexpr auto telemetry_form =
+    fields::Through{[](const measure::Telemetry& of) { return record::to_json(of); }, record::telemetry_from_json};
+constexpr auto comparison_form =
+    fields::Through{[](const validate::Comparison& of) { return record::to_json(of); }, record::comparison_from_json};
+constexpr auto bench_answer_form = fields::object<BenchAnswer>(
+    required("outcome", &BenchAnswer::outcome, outcome_form), required("lack", &BenchAnswer::lack, lack_form),
+    required("stage", &BenchAnswer::stage), required("message", &BenchAnswer::message),
+    required("log", &BenchAnswer::log), required("samples_ms", &BenchAnswer::samples_ms),
+    required("reported", &BenchAnswer::reported), required("telemetry", &BenchAnswer::telemetry, telemetry_form),
+    required("taints", &BenchAnswer::taints), required("busy_s", &BenchAnswer::busy_s),
+    optional("validation", &BenchAnswer::validation, comparison_form));
+
+constexpr auto rounds_job_form = fields::object<RoundsJob>(
+    fields::Constant{"do", "rounds"}, required("jobs", &RoundsJob::jobs, fields::List{bench_job_form}),
+    required("rounds", &RoundsJob::rounds));
+
+constexpr auto rounds_answer_form = fields::object<RoundsAnswer>(
+    required("outcome", &RoundsAnswer::outcome, outcome_form), required("lack", &RoundsAnswer::lack, lack_form),
+    required("message", &RoundsAnswer::message), required("log", &RoundsAnswer::log),
+    required("samples_ms", &RoundsAnswer::samples_ms), required("reported", &RoundsAnswer::reported),
+    required("taints", &RoundsAnswer::taints), required("busy_s", &RoundsAnswer::busy_s),
+    optional("failed", &RoundsAnswer::failed));
 
 }  // namespace
 
-Json to_json(const CompileJob& job) {
-  return {{"backend", job.backend},
-          {"cache", job.cache.string()},
-          {"key", job.key},
-          {"request", request_to_json(job.request)},
-          {"scratch", job.scratch.string()},
-          {"keep_in_scratch", job.keep_in_scratch}};
-}
-CompileJob compile_job_from_json(const Json& json) {
-  return {json.at("backend"),
-          json.at("cache").get<std::string>(),
-          json.at("key"),
-          request_from_json(json.at("request")),
-          json.at("scratch").get<std::string>(),
-          json.at("keep_in_scratch")};
-}
-std::filesystem::path scratch_cache(const std::filesystem::path& scratch) { return scratch / "cache"; }
+Json to_json(const CompileJob& job) { return compile_job_form.to_json(job); }
+CompileJob compile_job_from_json(const Json& json) { return compile_job_form.from_json(json); }
 
-Json to_json(const CompileAnswer& answer) {
-  return {{"outcome", to_string(answer.outcome)},
-          {"lack", build::to_string(answer.lack)},
-          {"message", answer.message},
-          {"log", answer.log},
-          {"artifact", build::to_json(answer.artifact)},
-          {"cached", answer.cached},
-          {"cpu_s", answer.cpu_s},
-          {"peak_bytes", answer.peak_bytes},
-          {"warning", answer.warning}};
-}
-CompileAnswer compile_answer_from_json(const Json& json) {
-  CompileAnswer answer;
-  answer.outcome = outcome_at(json);
-  answer.lack = build::lack_from_string(json.at("lack").get<std::string>());
-  answer.message = json.at("message");
-  answer.log = json.at("log");
-  answer.artifact = build::artifact_from_json(json.at("artifact"));
-  answer.cached = json.at("cached");
-  answer.cpu_s = json.at("cpu_s");
-  answer.peak_bytes = json.at("peak_bytes");
-  answer.warning = json.at("warning");
-  return answer;
-}
+Json to_json(const CompileAnswer& answer) { return compile_answer_form.to_json(answer); }
+CompileAnswer compile_answer_from_json(const Json& json) { return compile_answer_form.from_json(json); }
 
-Json to_json(const OpenJob& job) {
-  Json arguments = Json::array();
-  for (const ArgumentPlan& plan : job.arguments)
-    arguments.push_back(plan.buffer ? layout_to_json(*plan.buffer) : Json());
-  Json tolerances = Json::array();
-  for (const auto& [name, rule] : job.tolerances) tolerances.push_back({{"name", name}, {"rule", rule_to_json(rule)}});
-  return {{"do", "open"},
-          {"check_kernel", job.check_kernel ? build::to_json(*job.check_kernel) : Json()},
-          {"backend", job.backend},
-          {"device", job.device},
-          {"cache", job.cache.string()},
-          {"scratch", job.scratch.string()},
-          {"seed", job.seed},
-          {"sanitize", job.sanitize},
-          {"arguments", arguments},
-          {"reference", reference_to_json(job.reference)},
-          {"tolerances", tolerances},
-          {"repeats", job.repeats},
-          {"outputs", job.outputs.string()},
-          {"measure", measure_to_json(job.measure)}};
-}
-OpenJob open_job_from_json(const Json& json) {
-  OpenJob job;
-  job.backend = json.at("backend");
-  job.device = json.at("device");
-  job.cache = json.at("cache").get<std::string>();
-  job.scratch = json.at("scratch").get<std::string>();
-  job.seed = json.at("seed");
-  job.sanitize = json.at("sanitize");
-  for (const Json& item : json.at("arguments")) {
-    ArgumentPlan plan;
-    if (!item.is_null()) plan.buffer = layout_from_json(item);
-    job.arguments.push_back(std::move(plan));
-  }
-  job.reference = reference_from_json(json.at("reference"));
-  for (const Json& item : json.at("tolerances"))
-    job.tolerances.emplace_back(item.at("name"), rule_from_json(item.at("rule")));
-  if (const Json& kernel = json.at("check_kernel"); !kernel.is_null())
-    job.check_kernel = build::artifact_from_json(kernel);
-  job.repeats = json.at("repeats");
-  job.outputs = json.at("outputs").get<std::string>();
-  job.measure = measure_from_json(json.at("measure"));
-  return job;
-}
+Json to_json(const OpenJob& job) { return open_job_form.to_json(job); }
+OpenJob open_job_from_json(const Json& json) { return open_job_form.from_json(json); }
 
-Json reference_request() { return {{"do", "reference"}}; }
+Json to_json(const BenchJob& job) { return bench_job_form.to_json(job); }
+BenchJob bench_job_from_json(const Json& json) { return bench_job_form.from_json(json); }
 
-Json to_json(const BenchJob& job) {
-  Json json = {{"do", "bench"},
-               {"artifact", build::to_json(job.artifact)},
-               {"launch", launch_to_json(job.launch)},
-               {"scalars", scalars_to_json(job.scalars)}};
-  if (job.incumbent) json["incumbent"] = {{"median_ms", job.incumbent->median_ms}, {"q3_ms", job.incumbent->q3_ms}};
-  return json;
-}
-BenchJob bench_job_from_json(const Json& json) {
-  BenchJob job{build::artifact_from_json(json.at("artifact")), launch_from_json(json.at("launch")),
-               scalars_from_json(json.at("scalars")), std::nullopt};
-  if (const auto found = json.find("incumbent"); found != json.end())
-    job.incumbent = measure::Incumbent{found->at("median_ms"), found->at("q3_ms")};
-  return job;
-}
+Json to_json(const BenchAnswer& answer) { return bench_answer_form.to_json(answer); }
+BenchAnswer bench_answer_from_json(const Json& json) { return bench_answer_form.from_json(json); }
 
-Json to_json(const RoundsJob& job) {
-  Json jobs = Json::array();
-  for (const BenchJob& each : job.jobs) jobs.push_back(to_json(each));
-  return {{"do", "rounds"}, {"jobs", std::move(jobs)}, {"rounds", job.rounds}};
-}
+Json to_json(const RoundsAnswer& answer) { return rounds_answer_form.to_json(answer); }
+RoundsAnswer rounds_answer_from_json(const Json& json) { return rounds_answer_form.from_json(json); }
+
+Json to_json(const RoundsJob& job) { return rounds_job_form.to_json(job); }
 RoundsJob rounds_job_from_json(const Json& json) {
-  RoundsJob job;
-  for (const Json& each : json.at("jobs")) job.jobs.push_back(bench_job_from_json(each));
-  job.rounds = json.at("rounds").get<std::vector<std::vector<std::size_t>>>();
+  RoundsJob job = rounds_job_form.from_json(json);
   for (const auto& round : job.rounds)
     for (const std::size_t index : round)
       if (index >= job.jobs.size()) throw Error(ErrorKind::io, "a round of a worker message names a job it lacks");
   return job;
 }
 
-Json to_json(const RoundsAnswer& answer) {
-  Json json = {{"outcome", to_string(answer.outcome)},
-               {"lack", build::to_string(answer.lack)},
-               {"message", answer.message},
-               {"log", answer.log},
-               {"samples_ms", answer.samples_ms},
-               {"reported", answer.reported},
-               {"taints", answer.taints},
-               {"busy_s", answer.busy_s}};
-  if (answer.failed) json["failed"] = *answer.failed;
-  return json;
-}
-RoundsAnswer rounds_answer_from_json(const Json& json) {
-  RoundsAnswer answer;
-  answer.outcome = outcome_at(json);
-  answer.lack = build::lack_from_string(json.at("lack").get<std::string>());
-  answer.message = json.at("message");
-  answer.log = json.at("log");
-  answer.samples_ms = json.at("samples_ms").get<std::vector<std::vector<double>>>();
-  answer.reported = json.at("reported").get<std::vector<Reported>>();
-  answer.taints = json.at("taints").get<std::vector<std::string>>();
-  answer.busy_s = json.at("busy_s");
-  if (const auto found = json.find("failed"); found != json.end()) answer.failed = found->get<std::size_t>();
-  return answer;
-}
+std::filesystem::path scratch_cache(const std::filesystem::path& scratch) { return scratch / "cache"; }
 
-Json to_json(const BenchAnswer& answer) {
-  Json json = {{"outcome", to_string(answer.outcome)},
-               {"lack", build::to_string(answer.lack)},
-               {"stage", answer.stage},
-               {"message", answer.message},
-               {"log", answer.log},
-               {"samples_ms", answer.samples_ms},
-               {"reported", answer.reported},
-               {"telemetry", record::to_json(answer.telemetry)},
-               {"taints", answer.taints},
-               {"busy_s", answer.busy_s}};
-  if (answer.validation) json["validation"] = record::to_json(*answer.validation);
-  return json;
-}
-BenchAnswer bench_answer_from_json(const Json& json) {
-  BenchAnswer answer;
-  answer.outcome = outcome_at(json);
-  answer.lack = build::lack_from_string(json.at("lack").get<std::string>());
-  answer.stage = json.at("stage");
-  answer.message = json.at("message");
-  answer.log = json.at("log");
-  answer.samples_ms = json.at("samples_ms").get<std::vector<double>>();
-  answer.reported = json.at("reported").get<Reported>();
-  answer.telemetry = record::telemetry_from_json(json.at("telemetry"));
-  answer.taints = json.at("taints").get<std::vector<std::string>>();
-  answer.busy_s = json.at("busy_s");
-  if (const auto found = json.find("validation"); found != json.end())
-    answer.validation = record::comparison_from_json(*found);
-  return answer;
-}
+Json reference_request() { return {{"do", "reference"}}; }
 
 Json error_to_json(ErrorKind kind, const std::string& message) {
   return {{"error", to_string(kind)}, {"message", message}};

@@ -22,7 +22,7 @@ std::string number_text(double number) { return std::isfinite(number) ? fmt::for
 
 // The interval is the median's, whatever statistic ranks.
 std::string interval_name(const spec::Spec& spec) {
-  return spec.measure.statistic == "median" ? "95 % interval" : "median's 95 % interval";
+  return spec.measure.statistic == measure::Statistic::median ? "95 % interval" : "median's 95 % interval";
 }
 
 std::string results_table(const spec::Spec& spec, const std::vector<const record::Record*>& order, std::size_t rows) {

@@ -11,7 +11,7 @@ LAYERS = {
     "core/model": ["core/space", "core/device", "core/spec"],
     "core/search": ["core/space"],
     "core/build": ["core/space", "core/device", "core/spec"],
-    "core/measure": ["core/device", "core/build"],
+    "core/measure": ["core/device", "core/spec", "core/build"],
     "core/validate": ["core/device", "core/spec", "core/build"],
     "core/resolve": ["core/space", "core/device", "core/spec", "core/build", "core/measure", "core/validate"],
     "core/record": ["core/space", "core/device", "core/spec", "core/build", "core/measure", "core/validate", "core/resolve"],
@@ -50,7 +50,7 @@ LAYERS = {
 NAMESPACES = {"api": "xtune", "api/library": "xtune", "backends": "xtune::backend", "backends/host/runtime": "xtune::host",
               "backends/kokkos/runtime": "xtune::kokkos"}
 
-# Sources that define a part of the public API, which lives in xtune itself, or write another folder's types as JSON.
+# Sources that define a part of the public API, which lives in xtune itself.
 OTHER_NAMESPACES = {
     "src/base/error.cpp": "xtune",
     "src/core/space/value.cpp": "xtune",
@@ -64,7 +64,6 @@ OTHER_NAMESPACES = {
     "src/dispatch/kernel_state.cpp": "xtune::detail",
     "src/dispatch/kernel_state.hpp": "xtune",
     "src/dispatch/kernel_tuning.cpp": "xtune::detail",
-    "src/ipc/protocol.cpp": "xtune::device",
 }
 
 FUNCTION_LINES = 70

@@ -15,6 +15,7 @@
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/json_fields.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
@@ -84,35 +85,26 @@ std::string state_of(const std::string& config, const BuildFlags& flags, const s
          std::to_string(fs::last_write_time(compiler, failed).time_since_epoch().count());
 }
 
-Json to_json(const Installation& kokkos, const std::string& state) {
-  return {{"version", kokkos.version},
-          {"version_number", kokkos.version_number},
-          {"devices", kokkos.devices},
-          {"config", kokkos.config},
-          {"compiler", kokkos.compiler},
-          {"compiler_version", kokkos.compiler_version},
-          {"compiler_is_clang", kokkos.compiler_is_clang},
-          {"headers_digest", kokkos.headers_digest},
-          {"compile", kokkos.flags.compile},
-          {"link", kokkos.flags.link},
-          {"state", state}};
-}
+namespace fields = base::fields;
+using fields::required;
+
+template <auto member>
+constexpr auto of_flags = [](auto& kokkos) -> auto& {
+  return kokkos.flags.*member;
+};
+constexpr auto installation_form = fields::object<Installation>(
+    required("version", &Installation::version), required("version_number", &Installation::version_number),
+    required("devices", &Installation::devices), required("config", &Installation::config),
+    required("compiler", &Installation::compiler), required("compiler_version", &Installation::compiler_version),
+    required("compiler_is_clang", &Installation::compiler_is_clang),
+    required("headers_digest", &Installation::headers_digest), required("compile", of_flags<&BuildFlags::compile>),
+    required("link", of_flags<&BuildFlags::link>));
 
 /// nullopt: nothing is remembered, or it is out of date.
 std::optional<Installation> remembered(const fs::path& memory) {
   try {
     const Json json = Json::parse(base::read_trusted_file(memory));
-    Installation kokkos;
-    kokkos.version = json.at("version");
-    kokkos.version_number = json.at("version_number");
-    kokkos.devices = json.at("devices");
-    kokkos.config = json.at("config");
-    kokkos.compiler = json.at("compiler");
-    kokkos.compiler_version = json.at("compiler_version");
-    kokkos.compiler_is_clang = json.at("compiler_is_clang");
-    kokkos.headers_digest = json.at("headers_digest");
-    kokkos.flags.compile = json.at("compile");
-    kokkos.flags.link = json.at("link");
+    const Installation kokkos = installation_form.from_json(json);
     if (json.at("state") == state_of(kokkos.config, kokkos.flags, kokkos.compiler)) return kokkos;
   } catch (const std::exception&) {  // missing, damaged, not to be trusted, or of another version
   }
@@ -220,8 +212,10 @@ Installation find_installation() {
   kokkos.compiler_is_clang = compiler.is_clang;
   const std::string state = state_of(kokkos.config, kokkos.flags, kokkos.compiler);
   kokkos.headers_digest = state.substr(state.find(' ') + 1, 12);
+  Json json = installation_form.to_json(kokkos);
+  json["state"] = state;
   try {
-    if (memory) base::write_file_atomically(*memory, to_json(kokkos, state).dump(2));
+    if (memory) base::write_file_atomically(*memory, json.dump(2));
   } catch (const Error&) {  // an unwritable cache stops nobody
   }
   return kokkos;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/random.hpp"
-#include "core/measure/statistics.hpp"
 
 namespace xtune::measure {
 namespace {
@@ -19,11 +18,9 @@ struct Ratio {
   bool sound = false;        // low..high has the confidence that is asked for
 };
 
-double statistic_of(std::span<const double> values, std::string_view name) {
-  return statistic(summarize(values), name);
-}
+double statistic_of(std::span<const double> values, Statistic by) { return statistic(summarize(values), by); }
 
-Ratio ratio_of(std::span<const double> rival, std::span<const double> fastest, std::string_view name) {
+Ratio ratio_of(std::span<const double> rival, std::span<const double> fastest, Statistic by) {
   const std::size_t both = std::min(rival.size(), fastest.size());
   rival = rival.first(both);
   fastest = fastest.first(both);
@@ -35,10 +32,10 @@ Ratio ratio_of(std::span<const double> rival, std::span<const double> fastest, s
   const std::size_t rank = interval_rank(ratios.size(), finals_tail);
   const std::size_t from = std::max<std::size_t>(rank, 1);
   Ratio ratio{ratios[from - 1], ratios[ratios.size() - from], 1, rank > 0 && ratios.size() >= finals_least_rounds};
-  if (name == "median")
-    ratio.behind = statistic_of(ratios, name);
-  else if (const double least = statistic_of(fastest, name); least > 0)
-    ratio.behind = statistic_of(rival, name) / least;
+  if (by == Statistic::median)
+    ratio.behind = statistic_of(ratios, by);
+  else if (const double least = statistic_of(fastest, by); least > 0)
+    ratio.behind = statistic_of(rival, by) / least;
   return ratio;
 }
 
@@ -59,12 +56,12 @@ std::vector<Times> positive(std::span<const Times> values) {
   return result;
 }
 
-std::size_t fastest_of(std::span<const Times> values, std::size_t rounds, std::string_view name) {
+std::size_t fastest_of(std::span<const Times> values, std::size_t rounds, Statistic by) {
   std::size_t fastest = values.size();
   double least = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i].size() < rounds) continue;
-    const double own = statistic_of(values[i], name);
+    const double own = statistic_of(values[i], by);
     if (fastest < values.size() && own >= least) continue;
     fastest = i;
     least = own;
@@ -74,7 +71,7 @@ std::size_t fastest_of(std::span<const Times> values, std::size_t rounds, std::s
 
 }  // namespace
 
-FinalsVerdict judge_finals(std::span<const Times> values, std::string_view statistic) {
+FinalsVerdict judge_finals(std::span<const Times> values, Statistic by) {
   FinalsVerdict verdict;
   verdict.standing.assign(values.size(), Standing::out);
   verdict.certain.assign(values.size(), false);
@@ -85,11 +82,11 @@ FinalsVerdict judge_finals(std::span<const Times> values, std::string_view stati
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!values[i].empty()) verdict.standing[i] = Standing::tied;
   if (compared.empty()) return verdict;
-  const std::size_t fastest = fastest_of(compared, rounds, statistic);
+  const std::size_t fastest = fastest_of(compared, rounds, by);
   verdict.decided = true;
   for (std::size_t i = 0; i < compared.size(); ++i) {
     if (compared[i].empty()) continue;
-    const Ratio ratio = ratio_of(compared[i], compared[fastest], statistic);
+    const Ratio ratio = ratio_of(compared[i], compared[fastest], by);
     const bool near = ratio.behind <= 1 + finals_tie;
     verdict.standing[i] = i == fastest    ? Standing::fastest
                           : near          ? Standing::equal

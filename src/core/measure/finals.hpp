@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
+
+#include "core/measure/statistics.hpp"
 
 namespace xtune::measure {
 
@@ -35,11 +36,11 @@ struct FinalsVerdict {
 
 /// values[i][k]: finalist i in round k, less is better: its time, or what an objective makes of it. Series may be
 /// shorter than others', of those that left early; the fastest is one of those with the most rounds, of least
-/// statistic. A rival is as far behind as the median of its ratios, or as the ratio of both's `statistic` ("min",
-/// "mean") over the rounds that both ran; and it is the sign test that proves it. Where the two disagree (a rival of
+/// statistic. A rival is as far behind as the median of its ratios, or as the ratio of both's `statistic` (min,
+/// mean) over the rounds that both ran; and it is the sign test that proves it. Where the two disagree (a rival of
 /// equal minimum is slower in most rounds) nothing is certain. All out: nobody is fastest. Values all negative (of what
 /// is maximised) compare by their inverse. Where some are negative or not finite there are no ratios: all are tied.
-FinalsVerdict judge_finals(std::span<const std::vector<double>> values, std::string_view statistic = "median");
+FinalsVerdict judge_finals(std::span<const std::vector<double>> values, Statistic by = Statistic::median);
 
 /// The order of one round: the members in random order, the same for the same seed and round.
 std::vector<std::size_t> finals_order(std::vector<std::size_t> members, std::uint64_t seed, std::size_t round);

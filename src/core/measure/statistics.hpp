@@ -3,7 +3,8 @@
 
 #include <cstddef>
 #include <span>
-#include <string_view>
+
+#include "core/spec/statistic.hpp"
 
 namespace xtune::measure {
 
@@ -30,8 +31,8 @@ std::size_t interval_rank(std::size_t count, double tail);
 
 /// An empty series gives zeros. A sample that is not finite throws std::invalid_argument: it is a fault of the timer.
 Summary summarize(std::span<const double> samples);
-/// "median", "min" or "mean" of a summary; another name throws std::invalid_argument.
-double statistic(const Summary& summary, std::string_view name);
+using spec::Statistic;
+double statistic(const Summary& summary, Statistic which) noexcept;
 
 struct StoppingRule {
   int min_rep = 7, rep = 50;

@@ -7,7 +7,9 @@
 #include <cctype>
 #include <optional>
 
+#include "base/named.hpp"
 #include "base/text.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
 
 namespace xtune::model {
@@ -20,9 +22,7 @@ bool same_letters(std::string_view a, std::string_view b) {
 }
 
 double number(const Value& value, const spec::Text& text, const std::string& field) {
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? 1 : 0;
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return *real;
+  if (const auto known = space::number_or_flag(value)) return *known;
   throw spec::TextError(text, text.at, "the field '" + field + "' needs a number, and this is a string");
 }
 
@@ -63,10 +63,8 @@ FieldTable::FieldTable(const spec::Spec& spec, const space::Space& space, const 
   const spec::CandidatesSpec& section = *spec.candidates;
   for (std::size_t i = 0; i < candidate.fields.size(); ++i) {
     const Field& field = candidate.fields[i];
-    const auto mapped = std::find_if(section.map.begin(), section.map.end(),
-                                     [&](const spec::CandidateField& entry) { return entry.name == field.name; });
     std::optional<spec::Text> text;
-    if (mapped != section.map.end())
+    if (const auto* mapped = base::find_named(section.map, field.name))
       text = mapped->expression;
     else if (field.need == Need::problem)
       text = from_problem(problem, field.name);
@@ -103,8 +101,7 @@ FieldValues FieldTable::values(const std::vector<std::uint32_t>& value_indices) 
     const Value value = column.text.evaluate([&](std::string_view name) -> const Value* {
       for (const std::size_t p : column.parameters)
         if (parameters[p].name == name) return &parameters[p].values[value_indices[p]];
-      const auto found = constants_.find(name);
-      return found == constants_.end() ? nullptr : &found->second;
+      return space::find_value(constants_, name);
     });
     values_[column.field] = number(value, column.text.source(), column.name);
     if (!column.results.empty()) column.results[place] = values_[column.field], column.known[place] = true;

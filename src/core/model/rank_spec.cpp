@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/model/field_table.hpp"
 #include "core/model/rank.hpp"
@@ -62,8 +63,7 @@ void check_candidates(const spec::Spec& spec) {
                                                " has no field '" + entry.name + "'" +
                                                base::did_you_mean(entry.name, fields));
   for (const Field& field : candidate->fields) {
-    const bool mapped = std::any_of(section.map.begin(), section.map.end(),
-                                    [&](const spec::CandidateField& entry) { return entry.name == field.name; });
+    const bool mapped = base::find_named(section.map, field.name) != nullptr;
     const bool sized =
         field.need == Need::problem && std::all_of(spec.cases.begin(), spec.cases.end(),
                                                    [&](const Bindings& problem) { return has_size(problem, field); });

@@ -18,7 +18,9 @@ std::pair<double, double> Criterion::interval(const Record& record, double stret
 }
 
 std::string Criterion::finals_by() const {
-  return !score && statistic == "median" ? "" : statistic + " " + (score ? objective : "time_ms");
+  return !score && statistic == measure::Statistic::median
+             ? ""
+             : std::string(to_string(statistic)) + " " + (score ? objective : "time_ms");
 }
 
 bool Criterion::decided_by(const Record& record) const {

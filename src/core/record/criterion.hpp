@@ -9,11 +9,11 @@
 
 namespace xtune::record {
 
-/// A statistic of a record's time ("median", "min", "mean"), or a score made of it. A plain name will do.
+/// A statistic of a record's time, or a score made of it.
 struct Criterion {
-  Criterion(const char* name = "median") : statistic(name) {}  // NOLINT(google-explicit-constructor)
-  Criterion(std::string name) : statistic(std::move(name)) {}  // NOLINT(google-explicit-constructor)
-  std::string statistic;
+  Criterion(measure::Statistic by = measure::Statistic::median)
+      : statistic(by) {}  // NOLINT(google-explicit-constructor)
+  measure::Statistic statistic;
   /// Less is better; NaN or infinite: the record cannot be ranked. Empty: the time itself.
   std::function<double(const Record&, double time_ms)> score = {};
   std::string objective = "time_ms";  ///< what is better, in words

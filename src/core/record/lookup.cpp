@@ -12,18 +12,13 @@
 #include "base/text.hpp"
 #include "core/record/record_access.hpp"
 #include "core/space/bindings_text.hpp"
+#include "core/space/value.hpp"
 
 namespace xtune::record {
 namespace {
 
 // More reasons of this one kind help nobody.
 constexpr std::size_t max_further = 8;
-
-std::optional<double> size_of_value(const Value& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  return std::nullopt;
-}
 
 std::string describe(const device::DeviceInfo& device) {
   return fmt::format("{} ({}, {})", device.name, device.arch, device.backend);
@@ -111,7 +106,7 @@ std::optional<double> shape_distance(const Bindings& a, const Bindings& b) {
   for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
     if (left->first != right->first) return std::nullopt;
     if (left->second == right->second) continue;
-    const auto x = size_of_value(left->second), y = size_of_value(right->second);
+    const auto x = space::number_of(left->second), y = space::number_of(right->second);
     if (!x || !y || !(*x > 0) || !(*y > 0)) return std::nullopt;
     distance += std::abs(std::log2(*x / *y));
   }

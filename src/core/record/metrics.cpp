@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/measure/statistics.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/error.hpp"
 
@@ -26,17 +27,13 @@ Bindings measured_names(const Record& record, double time_ms) {
 }
 
 double number_of(const spec::Text& expression, const Bindings& names) {
-  const auto lookup = [&](std::string_view name) {
-    const auto found = names.find(name);
-    return found == names.end() ? nullptr : &found->second;
-  };
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
   try {
-    const Value value = spec::evaluate(expression, lookup);
-    if (const auto* real = std::get_if<double>(&value)) return *real;
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+    const auto lookup = [&](std::string_view name) { return space::find_value(names, name); };
+    return space::number_of(spec::evaluate(expression, lookup)).value_or(none);
   } catch (const Error&) {
+    return none;
   }
-  return std::numeric_limits<double>::quiet_NaN();
 }
 
 std::vector<std::string> metric_names(const spec::Spec& spec) {

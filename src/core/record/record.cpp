@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/hash.hpp"
 #include "base/json_error.hpp"
+#include "base/json_fields.hpp"
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/record/key_fit.hpp"
@@ -19,71 +21,95 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json to_json(const measure::Summary& summary) {
-  return {{"count", summary.count},
-          {"min", number_to_json(summary.min)},
-          {"q1", number_to_json(summary.q1)},
-          {"median", number_to_json(summary.median)},
-          {"q3", number_to_json(summary.q3)},
-          {"mean", number_to_json(summary.mean)},
-          {"max", number_to_json(summary.max)},
-          {"noise", number_to_json(summary.noise)},
-          {"low", number_to_json(summary.low)},
-          {"high", number_to_json(summary.high)}};
-}
+using measure::Summary;
+namespace fields = base::fields;
 
-measure::Summary summary_from_json(const Json& json) {
-  measure::Summary summary;
-  json.at("count").get_to(summary.count);
-  summary.min = number_from_json(json.at("min"));
-  summary.q1 = number_from_json(json.at("q1"));
-  summary.median = number_from_json(json.at("median"));
-  summary.q3 = number_from_json(json.at("q3"));
-  summary.mean = number_from_json(json.at("mean"));
-  summary.max = number_from_json(json.at("max"));
-  summary.noise = number_from_json(json.at("noise"));
-  summary.low = number_from_json(json.at("low"));
-  summary.high = number_from_json(json.at("high"));
-  return summary;
-}
+constexpr auto summary_form = fields::object<Summary>(
+    fields::required("count", &Summary::count), fields::required("min", &Summary::min, fields::number),
+    fields::required("q1", &Summary::q1, fields::number), fields::required("median", &Summary::median, fields::number),
+    fields::required("q3", &Summary::q3, fields::number), fields::required("mean", &Summary::mean, fields::number),
+    fields::required("max", &Summary::max, fields::number), fields::required("noise", &Summary::noise, fields::number),
+    fields::required("low", &Summary::low, fields::number), fields::required("high", &Summary::high, fields::number));
 
-void put(Json& json, const char* name, const std::string& text) {
-  if (!text.empty()) json[name] = base::printable(text);
-}
-
-void put(Json& json, const char* name, double number) {
-  if (number != 0) json[name] = number_to_json(number);
-}
-
-// Calls read with the member of that name, where there is one; what goes wrong in it is reported with the name.
-template <class Read>
-void field(const Json& json, const char* name, bool required, const Read& read) {
-  try {
-    const auto found = json.find(name);
-    if (found != json.end())
-      read(*found);
-    else if (required)
-      throw Error(ErrorKind::io, "it is missing");
-  } catch (const Json::exception& error) {
-    throw Error(ErrorKind::io, std::string("record field '") + name + "': " + base::json_error_text(error));
-  } catch (const Error& error) {
-    throw Error(ErrorKind::io, std::string("record field '") + name + "': " + error.what());
+/// The version: reading refuses a newer one.
+struct SchemaForm {
+  static void write(Json& json, const Record&) { json = Record::schema; }
+  static void read(const Json& json, Record&) {
+    if (json.get<int>() > Record::schema)
+      throw Error(ErrorKind::io, "version " + json.dump() + " is newer than this xtune reads (" +
+                                     std::to_string(Record::schema) + ")");
   }
-}
+};
 
-void text_field(const Json& json, const char* name, std::string& member, bool required = false) {
-  field(json, name, required, [&](const Json& value) { value.get_to(member); });
-}
+/// Text of several lines.
+struct LinesForm {
+  static void write(Json& json, const std::string& text) { json = base::printable_lines(text); }
+  static void read(const Json& json, std::string& text) { json.get_to(text); }
+};
 
-void number_field(const Json& json, const char* name, double& member) {
-  field(json, name, false, [&](const Json& value) { member = number_from_json(value); });
-}
+/// Reasons; an earlier version wrote one text.
+struct ReasonsForm : fields::Text {
+  static void read(const Json& json, std::vector<std::string>& reasons) {
+    json.is_string() ? void(reasons = {json}) : void(json.get_to(reasons));
+  }
+};
 
-Outcome outcome_of(const Json& json) {
-  const auto outcome = outcome_from_string(json.get_ref<const std::string&>());
-  if (!outcome) throw Error(ErrorKind::io, "unknown outcome '" + base::printable(json.get<std::string>(), 40) + "'");
-  return *outcome;
-}
+constexpr fields::Through sample_form{[](double sample_ms) { return base::number_to_json(kept_time_ms(sample_ms)); },
+                                      &base::number_from_json};
+
+/// By metric, as one object; what it holds comes back sorted by the names.
+struct ReportedForm {
+  using Reported = decltype(Record::reported);
+  static void write(Json& json, const Reported& reported) {
+    for (const auto& [name, values] : reported) fields::List{fields::number}.write(json[base::printable(name)], values);
+  }
+  static void read(const Json& json, Reported& reported) {
+    for (const auto& [name, values] : json.get_ref<const Json::object_t&>())
+      fields::List{fields::number}.read(values, reported.emplace_back(name, std::vector<double>()).second);
+  }
+};
+
+constexpr auto json_of = [](const auto& value) { return to_json(value); };
+constexpr auto usage_json_of = [](const build::ResourceUsage& usage) { return build::to_json(usage); };
+constexpr auto bindings_form = fields::Through{json_of, bindings_from_json};
+constexpr fields::Through outcome_form{[](Outcome outcome) { return to_string(outcome); },
+                                       [](const Json& json) {
+                                         const auto& word = json.get_ref<const std::string&>();
+                                         if (const auto outcome = outcome_from_string(word)) return *outcome;
+                                         throw Error(ErrorKind::io,
+                                                     "unknown outcome '" + base::printable(word, 40) + "'");
+                                       }};
+constexpr auto has_summary = [](const Record& record) { return record.time_ms.count != 0; };
+
+constexpr auto record_form = fields::object<Record>(
+    fields::required("schema", std::identity(), SchemaForm()),
+    fields::required("kernel", &Record::kernel, fields::text), fields::required("key", &Record::key, fields::text),
+    fields::always("key_parts", &Record::key_parts, fields::text),
+    fields::required("problem", &Record::problem, bindings_form),
+    fields::required("config", &Record::config, bindings_form),
+    fields::required("outcome", &Record::outcome, outcome_form),
+    fields::optional("stage", &Record::stage, fields::text),
+    fields::optional("message", &Record::message, fields::text), fields::optional("log", &Record::log, LinesForm()),
+    fields::optional("samples_ms", &Record::samples_ms, fields::List{sample_form}),
+    fields::optional("reported", &Record::reported, ReportedForm()),
+    fields::When(has_summary, fields::always("time_ms", &Record::time_ms, summary_form)),
+    fields::optional("validation", &Record::validation, fields::Through{json_of, comparison_from_json}),
+    fields::unless_empty("telemetry", &Record::telemetry, fields::Through{json_of, telemetry_from_json}),
+    fields::unless_empty("usage", &Record::usage, fields::Through{usage_json_of, build::resource_usage_from_json}),
+    fields::optional("artifact_key", &Record::artifact_key, fields::text),
+    fields::optional("artifact_sha256", &Record::artifact_sha256, fields::text),
+    fields::required("device", &Record::device, fields::Through{json_of, device_info_from_json}),
+    fields::optional("toolchain", &Record::toolchain, fields::text),
+    fields::optional("host", &Record::host, fields::text), fields::optional("attempt", &Record::attempt, fields::text),
+    fields::optional("tainted", &Record::tainted, ReasonsForm()),
+    fields::optional("dynamic_shared_bytes", &Record::dynamic_shared_bytes), fields::optional("drift", &Record::drift),
+    fields::optional("finals", &Record::finals, fields::text),
+    fields::optional("finals_by", &Record::finals_by, fields::text),
+    fields::required("unix_time_ms", &Record::unix_time_ms),
+    fields::optional("limit_s", &Record::limit_s, fields::number),
+    fields::optional("compile_s", &Record::compile_s, fields::number),
+    fields::optional("compile_cpu_s", &Record::compile_cpu_s, fields::number),
+    fields::optional("bench_s", &Record::bench_s, fields::number));
 
 }  // namespace
 
@@ -110,108 +136,24 @@ bool is_measured(const Record& record, const build::Artifact& artifact) {
          base::sha256(artifact.image) == record.artifact_sha256;
 }
 
-Json to_json(const Record& record) {
-  Json parts = Json::array();
-  for (const auto& [name, value] : record.key_parts) parts.push_back({base::printable(name), base::printable(value)});
-  Json json = {{"schema", Record::schema},
-               {"kernel", base::printable(record.kernel)},
-               {"key", base::printable(record.key)},
-               {"key_parts", parts},
-               {"problem", to_json(record.problem)},
-               {"config", to_json(record.config)},
-               {"outcome", to_string(record.outcome)},
-               {"device", to_json(record.device)},
-               {"unix_time_ms", record.unix_time_ms}};
-  put(json, "stage", record.stage);
-  put(json, "message", record.message);
-  if (!record.log.empty()) json["log"] = base::printable_lines(record.log);
-  put(json, "artifact_key", record.artifact_key);
-  put(json, "artifact_sha256", record.artifact_sha256);
-  put(json, "toolchain", record.toolchain);
-  put(json, "host", record.host);
-  put(json, "attempt", record.attempt);
-  if (!record.tainted.empty()) {
-    Json& reasons = json["tainted"] = Json::array();
-    for (const std::string& reason : record.tainted) reasons.push_back(base::printable(reason));
-  }
-  if (record.dynamic_shared_bytes) json["dynamic_shared_bytes"] = record.dynamic_shared_bytes;
-  if (record.drift) json["drift"] = true;
-  put(json, "finals", record.finals);
-  put(json, "finals_by", record.finals_by);
-  put(json, "limit_s", record.limit_s);
-  put(json, "compile_s", record.compile_s);
-  put(json, "compile_cpu_s", record.compile_cpu_s);
-  put(json, "bench_s", record.bench_s);
-  if (!record.samples_ms.empty()) {
-    Json& samples = json["samples_ms"] = Json::array();
-    for (const double sample : record.samples_ms) samples.push_back(number_to_json(kept_time_ms(sample)));
-  }
-  for (const auto& [name, values] : record.reported) {
-    Json& list = json["reported"][base::printable(name)] = Json::array();
-    for (const double value : values) list.push_back(number_to_json(value));
-  }
-  if (record.time_ms.count) json["time_ms"] = to_json(record.time_ms);
-  if (record.validation) json["validation"] = to_json(*record.validation);
-  Json telemetry = to_json(record.telemetry);
-  if (!telemetry.empty()) json["telemetry"] = std::move(telemetry);
-  Json usage = build::to_json(record.usage);
-  if (!usage.empty()) json["usage"] = std::move(usage);
-  return json;
-}
+Json to_json(const Record& record) { return record_form.to_json(record); }
 
 Record record_from_json(const Json& json) {
   if (!json.is_object()) throw Error(ErrorKind::io, "a record is a JSON object");
-  field(json, "schema", true, [](const Json& value) {
-    if (value.get<int>() > Record::schema)
-      throw Error(ErrorKind::io, "version " + value.dump() + " is newer than this xtune reads (" +
-                                     std::to_string(Record::schema) + ")");
-  });
   Record record;
-  text_field(json, "kernel", record.kernel, true);
-  text_field(json, "key", record.key, true);
-  field(json, "key_parts", false, [&](const Json& value) { value.get_to(record.key_parts); });
-  field(json, "problem", true, [&](const Json& value) { record.problem = bindings_from_json(value); });
-  field(json, "config", true, [&](const Json& value) { record.config = bindings_from_json(value); });
-  field(json, "outcome", true, [&](const Json& value) { record.outcome = outcome_of(value); });
-  text_field(json, "stage", record.stage);
-  text_field(json, "message", record.message);
-  text_field(json, "log", record.log);
-  field(json, "samples_ms", false, [&](const Json& value) {
-    for (const Json& sample : value.get_ref<const Json::array_t&>())
-      record.samples_ms.push_back(number_from_json(sample));
-  });
-  field(json, "reported", false, [&](const Json& value) {
-    for (const auto& [name, list] : value.get_ref<const Json::object_t&>()) {
-      std::vector<double>& values = record.reported.emplace_back(name, std::vector<double>()).second;
-      for (const Json& each : list.get_ref<const Json::array_t&>()) values.push_back(number_from_json(each));
+  record_form.read(json, record, [&](const auto& field, const auto& read) {
+    const auto fail = [&](const std::string& why) {
+      return Error(ErrorKind::io, std::string("record field '") + field.key + "': " + why);
+    };
+    if (field.is_required && !json.contains(field.key)) throw fail("it is missing");
+    try {
+      read();
+    } catch (const Json::exception& error) {
+      throw fail(base::json_error_text(error));
+    } catch (const Error& error) {
+      throw fail(error.what());
     }
   });
-  field(json, "time_ms", false, [&](const Json& value) { record.time_ms = summary_from_json(value); });
-  field(json, "validation", false, [&](const Json& value) { record.validation = comparison_from_json(value); });
-  field(json, "telemetry", false, [&](const Json& value) { record.telemetry = telemetry_from_json(value); });
-  field(json, "usage", false, [&](const Json& value) { record.usage = build::resource_usage_from_json(value); });
-  text_field(json, "artifact_key", record.artifact_key);
-  text_field(json, "artifact_sha256", record.artifact_sha256);
-  field(json, "device", true, [&](const Json& value) { record.device = device_info_from_json(value); });
-  text_field(json, "toolchain", record.toolchain);
-  text_field(json, "host", record.host);
-  text_field(json, "attempt", record.attempt);
-  field(json, "tainted", false, [&](const Json& value) {
-    // One text where an earlier version wrote it.
-    if (value.is_string())
-      record.tainted.push_back(value);
-    else
-      value.get_to(record.tainted);
-  });
-  field(json, "dynamic_shared_bytes", false, [&](const Json& value) { value.get_to(record.dynamic_shared_bytes); });
-  field(json, "drift", false, [&](const Json& value) { value.get_to(record.drift); });
-  text_field(json, "finals", record.finals);
-  text_field(json, "finals_by", record.finals_by);
-  field(json, "unix_time_ms", true, [&](const Json& value) { value.get_to(record.unix_time_ms); });
-  number_field(json, "limit_s", record.limit_s);
-  number_field(json, "compile_s", record.compile_s);
-  number_field(json, "compile_cpu_s", record.compile_cpu_s);
-  number_field(json, "bench_s", record.bench_s);
   add_driver_part(record.key_parts, record.key, record.device.driver);
   return record;
 }

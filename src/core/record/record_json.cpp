@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_fields.hpp"
 #include "base/text.hpp"
 #include "xtune/error.hpp"
 
@@ -12,178 +13,90 @@ namespace xtune::record {
 namespace {
 
 using Json = nlohmann::json;
+using device::DeviceInfo;
+using measure::Telemetry;
+using validate::Comparison;
+namespace fields = base::fields;
 
-// One list of the members serves both directions.
-template <class Device, class Visit>
-void each_member(Device& device, Visit visit) {
-  visit("backend", device.backend);
-  visit("index", device.index);
-  visit("name", device.name);
-  visit("vendor", device.vendor);
-  visit("arch", device.arch);
-  visit("uuid", device.uuid);
-  visit("driver", device.driver);
-  visit("warp_size", device.warp_size);
-  visit("compute_units", device.compute_units);
-  visit("cpu_quota_milli", device.cpu_quota_milli);
-  visit("shared_per_block", device.shared_per_block);
-  visit("shared_per_block_optin", device.shared_per_block_optin);
-  visit("shared_per_compute_unit", device.shared_per_compute_unit);
-  visit("registers_per_block", device.registers_per_block);
-  visit("registers_per_compute_unit", device.registers_per_compute_unit);
-  visit("max_threads_per_block", device.max_threads_per_block);
-  visit("max_threads_per_compute_unit", device.max_threads_per_compute_unit);
-  visit("max_grid_x", device.max_grid_x);
-  visit("max_grid_y", device.max_grid_y);
-  visit("max_grid_z", device.max_grid_z);
-  visit("max_block_x", device.max_block_x);
-  visit("max_block_y", device.max_block_y);
-  visit("max_block_z", device.max_block_z);
-  visit("l2_bytes", device.l2_bytes);
-  visit("memory_bytes", device.memory_bytes);
-  visit("clock_khz", device.clock_khz);
-  visit("memory_clock_khz", device.memory_clock_khz);
-  visit("memory_bus_bits", device.memory_bus_bits);
-}
+constexpr auto device_form = fields::object<DeviceInfo>(
+    fields::optional("backend", &DeviceInfo::backend, fields::text), fields::optional("index", &DeviceInfo::index),
+    fields::optional("name", &DeviceInfo::name, fields::text),
+    fields::optional("vendor", &DeviceInfo::vendor, fields::text),
+    fields::optional("arch", &DeviceInfo::arch, fields::text),
+    fields::optional("uuid", &DeviceInfo::uuid, fields::text),
+    fields::optional("driver", &DeviceInfo::driver, fields::text),
+    fields::optional("warp_size", &DeviceInfo::warp_size),
+    fields::optional("compute_units", &DeviceInfo::compute_units),
+    fields::optional("cpu_quota_milli", &DeviceInfo::cpu_quota_milli),
+    fields::optional("shared_per_block", &DeviceInfo::shared_per_block),
+    fields::optional("shared_per_block_optin", &DeviceInfo::shared_per_block_optin),
+    fields::optional("shared_per_compute_unit", &DeviceInfo::shared_per_compute_unit),
+    fields::optional("registers_per_block", &DeviceInfo::registers_per_block),
+    fields::optional("registers_per_compute_unit", &DeviceInfo::registers_per_compute_unit),
+    fields::optional("max_threads_per_block", &DeviceInfo::max_threads_per_block),
+    fields::optional("max_threads_per_compute_unit", &DeviceInfo::max_threads_per_compute_unit),
+    fields::optional("max_grid_x", &DeviceInfo::max_grid_x), fields::optional("max_grid_y", &DeviceInfo::max_grid_y),
+    fields::optional("max_grid_z", &DeviceInfo::max_grid_z), fields::optional("max_block_x", &DeviceInfo::max_block_x),
+    fields::optional("max_block_y", &DeviceInfo::max_block_y),
+    fields::optional("max_block_z", &DeviceInfo::max_block_z), fields::optional("l2_bytes", &DeviceInfo::l2_bytes),
+    fields::optional("memory_bytes", &DeviceInfo::memory_bytes), fields::optional("clock_khz", &DeviceInfo::clock_khz),
+    fields::optional("memory_clock_khz", &DeviceInfo::memory_clock_khz),
+    fields::optional("memory_bus_bits", &DeviceInfo::memory_bus_bits));
 
-Json member_to_json(const std::string& text) { return base::printable(text); }
-Json member_to_json(std::int64_t number) { return number; }
+constexpr auto telemetry_form =
+    fields::object<Telemetry>(fields::optional("clock_mhz", &Telemetry::clock_mhz, fields::number),
+                              fields::optional("temperature_c", &Telemetry::temperature_c, fields::number),
+                              fields::optional("power_w", &Telemetry::power_w, fields::number),
+                              fields::optional("energy_j", &Telemetry::energy_j, fields::number),
+                              fields::optional("overhead_ms", &Telemetry::overhead_ms, fields::number),
+                              fields::optional("launches", &Telemetry::launches));
 
-template <class Number>
-void read_if_there(const Json& json, const char* name, Number& member) {
-  const auto found = json.find(name);
-  if (found != json.end()) found->get_to(member);
-}
+template <auto member>
+constexpr auto of_tolerance = [](auto& comparison) -> auto& {
+  return comparison.tolerance.*member;
+};
+constexpr auto has_ratio = [](const Comparison& comparison) { return comparison.tolerance.max_mismatched_ratio != 0; };
+constexpr auto has_first = [](const Comparison& comparison) { return comparison.first_index.has_value(); };
 
-template <class Visit>
-void each_number(Visit visit) {
-  visit("clock_mhz", &measure::Telemetry::clock_mhz);
-  visit("temperature_c", &measure::Telemetry::temperature_c);
-  visit("power_w", &measure::Telemetry::power_w);
-  visit("energy_j", &measure::Telemetry::energy_j);
-  visit("overhead_ms", &measure::Telemetry::overhead_ms);
-}
+constexpr auto comparison_form = fields::object<Comparison>(
+    fields::required("output", &Comparison::output, fields::text), fields::required("passed", &Comparison::passed),
+    fields::required("count", &Comparison::count), fields::optional("mismatched", &Comparison::mismatched),
+    fields::optional("nans", &Comparison::nans), fields::optional("infinities", &Comparison::infinities),
+    fields::optional("outliers", &Comparison::outliers), fields::optional("unwritten", &Comparison::unwritten),
+    fields::optional("first_index", &Comparison::first_index),
+    fields::When(has_first, fields::always("first_coordinates", &Comparison::first_coordinates)),
+    fields::When(has_first, fields::always("actual", &Comparison::actual, fields::number)),
+    fields::When(has_first, fields::always("expected", &Comparison::expected, fields::number)),
+    fields::When(has_first, fields::optional("actual_imaginary", &Comparison::actual_imaginary, fields::number)),
+    fields::When(has_first, fields::optional("expected_imaginary", &Comparison::expected_imaginary, fields::number)),
+    fields::always("max_abs_error", &Comparison::max_abs_error, fields::number),
+    fields::always("max_rel_error", &Comparison::max_rel_error, fields::number),
+    fields::optional("rtol", of_tolerance<&validate::Tolerance::rtol>, fields::number),
+    fields::optional("atol", of_tolerance<&validate::Tolerance::atol>, fields::number),
+    fields::optional("allowed_ratio", of_tolerance<&validate::Tolerance::max_mismatched_ratio>, fields::number),
+    fields::When(has_ratio,
+                 fields::always("outlier_factor", of_tolerance<&validate::Tolerance::outlier_factor>, fields::number)));
 
 }  // namespace
 
-Json to_json(const device::DeviceInfo& device) {
-  // Which members are at their default is told by a second visit of a default device, member by member.
-  const device::DeviceInfo defaults;
-  Json all = Json::object(), untouched = Json::object();
-  each_member(device, [&](const char* name, const auto& member) { all[name] = member_to_json(member); });
-  each_member(defaults, [&](const char* name, const auto& member) { untouched[name] = member_to_json(member); });
-  for (const auto& [name, value] : untouched.items())
-    if (all[name] == value) all.erase(name);
-  return all;
-}
+Json to_json(const DeviceInfo& device) { return device_form.to_json(device); }
+DeviceInfo device_info_from_json(const Json& json) { return device_form.from_json(json); }
 
-device::DeviceInfo device_info_from_json(const Json& json) {
-  json.get_ref<const Json::object_t&>();  // throws for what is no object; find() would only find nothing in it
-  device::DeviceInfo device;
-  each_member(device, [&](const char* name, auto& member) { read_if_there(json, name, member); });
-  return device;
-}
-
-Json number_to_json(double number) {
-  if (std::isnan(number)) return "nan";
-  if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
-  return number;
-}
-
-double number_from_json(const Json& json) {
-  if (json.is_number()) return json;
-  const std::string& text = json.get_ref<const std::string&>();
-  if (text == "nan") return std::nan("");
-  if (text == "inf") return HUGE_VAL;
-  if (text == "-inf") return -HUGE_VAL;
-  throw Error(ErrorKind::io, "'" + base::printable(text, 40) + "' where a number is needed");
-}
-
-Json to_json(const measure::Telemetry& telemetry) {
-  Json json = Json::object();
-  const measure::Telemetry defaults;
-  each_number([&](const char* name, double measure::Telemetry::*member) {
-    if (telemetry.*member != defaults.*member) json[name] = number_to_json(telemetry.*member);
-  });
-  if (telemetry.launches != defaults.launches) json["launches"] = telemetry.launches;
-  return json;
-}
-
-measure::Telemetry telemetry_from_json(const Json& json) {
+Json to_json(const Telemetry& telemetry) { return telemetry_form.to_json(telemetry); }
+Telemetry telemetry_from_json(const Json& json) {
   if (!json.is_object()) throw Error(ErrorKind::io, "telemetry is a JSON object");
-  measure::Telemetry telemetry;
-  each_number([&](const char* name, double measure::Telemetry::*member) {
-    if (const auto found = json.find(name); found != json.end()) telemetry.*member = number_from_json(*found);
-  });
-  if (const auto found = json.find("launches"); found != json.end()) found->get_to(telemetry.launches);
-  return telemetry;
+  return telemetry_form.from_json(json);
 }
 
-Json to_json(const validate::Comparison& comparison) {
-  Json json = {{"output", base::printable(comparison.output)},
-               {"passed", comparison.passed},
-               {"count", comparison.count},
-               {"max_abs_error", number_to_json(comparison.max_abs_error)},
-               {"max_rel_error", number_to_json(comparison.max_rel_error)}};
-  const validate::Tolerance& tolerance = comparison.tolerance;
-  if (tolerance.rtol != 0) json["rtol"] = number_to_json(tolerance.rtol);
-  if (tolerance.atol != 0) json["atol"] = number_to_json(tolerance.atol);
-  if (tolerance.max_mismatched_ratio != 0) {
-    json["allowed_ratio"] = number_to_json(tolerance.max_mismatched_ratio);
-    json["outlier_factor"] = number_to_json(tolerance.outlier_factor);
-  }
-  if (comparison.mismatched) json["mismatched"] = comparison.mismatched;
-  if (comparison.nans) json["nans"] = comparison.nans;
-  if (comparison.infinities) json["infinities"] = comparison.infinities;
-  if (comparison.outliers) json["outliers"] = comparison.outliers;
-  if (comparison.unwritten) json["unwritten"] = comparison.unwritten;
-  if (comparison.first_index) {
-    json["first_index"] = *comparison.first_index;
-    json["first_coordinates"] = comparison.first_coordinates;
-    json["actual"] = number_to_json(comparison.actual);
-    json["expected"] = number_to_json(comparison.expected);
-    if (comparison.actual_imaginary != 0) json["actual_imaginary"] = number_to_json(comparison.actual_imaginary);
-    if (comparison.expected_imaginary != 0) json["expected_imaginary"] = number_to_json(comparison.expected_imaginary);
-  }
-  return json;
-}
-
-validate::Comparison comparison_from_json(const Json& json) {
-  validate::Comparison comparison;
-  const auto number = [&](const char* name, double& member) {
-    const auto found = json.find(name);
-    if (found != json.end()) member = number_from_json(*found);
-  };
-  json.at("output").get_to(comparison.output);
-  json.at("passed").get_to(comparison.passed);
-  json.at("count").get_to(comparison.count);
-  read_if_there(json, "mismatched", comparison.mismatched);
-  read_if_there(json, "nans", comparison.nans);
-  read_if_there(json, "infinities", comparison.infinities);
-  read_if_there(json, "outliers", comparison.outliers);
-  read_if_there(json, "unwritten", comparison.unwritten);
-  const auto first = json.find("first_index");
-  if (first != json.end()) comparison.first_index = first->get<std::uint64_t>();
-  read_if_there(json, "first_coordinates", comparison.first_coordinates);
-  number("actual", comparison.actual);
-  number("expected", comparison.expected);
-  number("actual_imaginary", comparison.actual_imaginary);
-  number("expected_imaginary", comparison.expected_imaginary);
-  number("max_abs_error", comparison.max_abs_error);
-  number("max_rel_error", comparison.max_rel_error);
-  number("rtol", comparison.tolerance.rtol);
-  number("atol", comparison.tolerance.atol);
-  number("allowed_ratio", comparison.tolerance.max_mismatched_ratio);
-  number("outlier_factor", comparison.tolerance.outlier_factor);
-  return comparison;
-}
+Json to_json(const Comparison& comparison) { return comparison_form.to_json(comparison); }
+Comparison comparison_from_json(const Json& json) { return comparison_form.from_json(json); }
 
 Json to_json(const Value& value) {
   if (const auto* boolean = std::get_if<bool>(&value)) return *boolean;
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
   if (const auto* text = std::get_if<std::string>(&value)) return base::printable(*text);
   const double number = std::get<double>(value);
-  return std::isfinite(number) ? Json(number) : Json{{"float", number_to_json(number)}};
+  return std::isfinite(number) ? Json(number) : Json{{"float", base::number_to_json(number)}};
 }
 
 Value value_from_json(const Json& json) {
@@ -192,7 +105,7 @@ Value value_from_json(const Json& json) {
   if (json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX)
     throw Error(ErrorKind::io, "the integer " + json.dump() + " does not fit 64 bits");
   if (json.is_number()) return json.get<std::int64_t>();
-  if (json.is_object()) return number_from_json(json.at("float"));
+  if (json.is_object()) return base::number_from_json(json.at("float"));
   return json.get<std::string>();
 }
 

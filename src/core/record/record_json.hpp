@@ -31,8 +31,4 @@ Value value_from_json(const nlohmann::json& json);
 nlohmann::json to_json(const Bindings& bindings);
 Bindings bindings_from_json(const nlohmann::json& json);
 
-/// A number, or "nan", "inf", "-inf".
-nlohmann::json number_to_json(double number);
-double number_from_json(const nlohmann::json& json);
-
 }  // namespace xtune::record

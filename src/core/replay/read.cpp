@@ -44,7 +44,7 @@ record::RecordSet records_below(const fs::path& folder) {
   return all;
 }
 
-void rank_by(Recording& recording, const std::string& ranking) {
+void rank_by(Recording& recording, spec::Statistic ranking) {
   for (RecordedConfig& config : recording.configs)
     if (config.outcome == Outcome::ok)
       config.time_ms = measure::statistic(measure::summarize(config.samples_ms), ranking);
@@ -61,7 +61,7 @@ std::string recording_name(const fs::path& path) {
 
 std::vector<Recording> read_recordings(const fs::path& path, const ReadOptions& options) {
   const std::string name = base::printable(path.string());
-  const std::string ranking = options.statistic.empty() ? "median" : options.statistic;
+  const spec::Statistic ranking = options.statistic.value_or(spec::Statistic::median);
   std::error_code error;
   std::vector<Recording> recordings;
   if (fs::is_directory(path, error)) {
@@ -72,7 +72,7 @@ std::vector<Recording> read_recordings(const fs::path& path, const ReadOptions& 
       recordings = recordings_of(record::parse_records(name, text), name, ranking);
     } else {
       recordings.push_back(read_kernel_tuner(text, name));
-      if (!options.statistic.empty()) rank_by(recordings.front(), ranking);
+      if (options.statistic) rank_by(recordings.front(), ranking);
     }
   }
   const std::string own = recording_name(path);

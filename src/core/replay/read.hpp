@@ -2,17 +2,19 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/replay/recording.hpp"
+#include "core/spec/statistic.hpp"
 
 namespace xtune::replay {
 
-/// Which time ranks the configurations of a recording: "median", "min" or "mean" of the samples; empty: what the
-/// recording itself says (Kernel Tuner's "time"), else the median.
+/// Which statistic of the samples ranks the configurations of a recording; unset: the time that the recording itself
+/// gives (Kernel Tuner's "time"), else the median.
 struct ReadOptions {
-  std::string statistic;
+  std::optional<spec::Statistic> statistic;
 };
 
 /// path: a Kernel Tuner cache (.json), a file of xtune's records (.jsonl), either of them with gzip, or a folder with

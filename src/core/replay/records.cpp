@@ -41,7 +41,7 @@ std::string group_key(const record::Record& record) {
       .dump();
 }
 
-RecordedConfig result_of(const record::Record& record, const std::string& ranking, RecordingDamage& damage) {
+RecordedConfig result_of(const record::Record& record, spec::Statistic ranking, RecordingDamage& damage) {
   RecordedConfig result;
   result.outcome = record.outcome;
   result.stage = record.stage;
@@ -74,7 +74,7 @@ bool supersedes(const record::Record& record, const record::Record& other) {
   return record.unix_time_ms >= other.unix_time_ms;
 }
 
-Recording recording_of(const Group& group, const std::string& ranking) {
+Recording recording_of(const Group& group, spec::Statistic ranking) {
   const record::Record& first = *group.records.front();
   std::vector<space::Parameter> parameters;
   for (const auto& [name, value] : first.config) {
@@ -104,7 +104,7 @@ Recording recording_of(const Group& group, const std::string& ranking) {
 
 }  // namespace
 
-std::vector<Recording> recordings_of(record::RecordSet set, const std::string& name, const std::string& ranking) {
+std::vector<Recording> recordings_of(record::RecordSet set, const std::string& name, spec::Statistic ranking) {
   std::vector<std::string> order;
   std::map<std::string, Group> groups;
   std::uint64_t replayed = 0;

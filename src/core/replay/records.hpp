@@ -13,6 +13,6 @@ namespace xtune::replay {
 /// configuration the newest full measurement counts. Records that a replay made are passed over, so are records whose
 /// parameters are not those of the recording's first, each with a warning. statistic: "median", "min" or "mean" of the
 /// samples, which ranks configurations. name: the file or folder, for messages and the recordings' names.
-std::vector<Recording> recordings_of(record::RecordSet set, const std::string& name, const std::string& statistic);
+std::vector<Recording> recordings_of(record::RecordSet set, const std::string& name, spec::Statistic statistic);
 
 }  // namespace xtune::replay

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "base/named.hpp"
 #include "core/resolve/resolve_state.hpp"
 
 namespace xtune::resolve {
@@ -40,8 +41,8 @@ void MeasurementKeys::add_named(const std::vector<spec::CompiledText>& texts, st
     for (const spec::CompiledText::Part& part : text.parts())
       for (const space::Expression& expression : part.expression)
         for (const std::string& name : expression.names())
-          for (std::size_t i = 0; i < parameters.size(); ++i)
-            if (parameters[i].name == name) used[i] = true;
+          if (const auto* parameter = base::find_named(parameters, name))
+            used[static_cast<std::size_t>(parameter - parameters.data())] = true;
 }
 
 void MeasurementKeys::set(Piece& piece, const std::vector<bool>& used) {

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "base/files.hpp"
+#include "base/named.hpp"
 #include "core/build/source_cursor.hpp"
 #include "core/resolve/resolve_state.hpp"
+#include "core/space/value.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::resolve {
@@ -89,15 +91,13 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
 space::Lookup CandidateResolver::State::lookup(const space::Config& config) const {
   return [this, &config](std::string_view name) -> const Value* {
     const std::vector<space::Parameter>& parameters = space.parameters();
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-      if (parameters[i].name == name) return &config.at(i);
-    return constant(name);
+    const space::Parameter* const parameter = base::find_named(parameters, name);
+    return parameter ? &config.at(static_cast<std::size_t>(parameter - parameters.data())) : constant(name);
   };
 }
 
 const Value* CandidateResolver::State::constant(std::string_view name) const {
-  const auto found = constants.find(name);
-  return found == constants.end() ? nullptr : &found->second;
+  return space::find_value(constants, name);
 }
 
 build::CompileRequest CandidateResolver::State::request(const space::Config& config, const std::filesystem::path& path,

@@ -8,6 +8,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/named.hpp"
 #include "core/build/environment.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/system_headers.hpp"
@@ -75,8 +76,8 @@ std::string extents_text(const std::array<std::uint32_t, 3>& extents) {
 std::string buffers_text(const std::vector<spec::ArgSpec>& arguments,
                          const std::vector<validate::ArgumentLayout>& layouts, build::KeyedFiles& files) {
   const auto place_of = [&](const std::string& name) {
-    return std::find_if(arguments.begin(), arguments.end(), [&](const spec::ArgSpec& a) { return a.name == name; }) -
-           arguments.begin();
+    const spec::ArgSpec* const argument = base::find_named(arguments, name);
+    return argument ? argument - arguments.data() : std::ssize(arguments);
   };
   std::vector<std::string> items;
   for (const validate::ArgumentLayout& layout : layouts)

@@ -21,7 +21,7 @@ struct FinalistResult {
 
 /// How finalists compare.
 struct FinalsRule {
-  std::string statistic = "median";
+  measure::Statistic statistic = measure::Statistic::median;
   /// What a finalist's time is worth, with what it has reported so far; less is better. Empty: the time itself.
   std::function<double(std::size_t finalist, const ipc::Reported& reported, double time_ms)> value = {};
 };

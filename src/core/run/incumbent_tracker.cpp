@@ -11,8 +11,7 @@ constexpr double max_busy_share = 0.05;
 
 }  // namespace
 
-IncumbentTracker::IncumbentTracker(std::string statistic, std::size_t top)
-    : statistic_(std::move(statistic)), top_(top) {}
+IncumbentTracker::IncumbentTracker(measure::Statistic statistic, std::size_t top) : statistic_(statistic), top_(top) {}
 
 void IncumbentTracker::consider(std::uint64_t index, const record::Record& record, double slowness, bool stored) {
   const double measured_ms = measure::statistic(record.time_ms, statistic_), time_ms = measured_ms / slowness;

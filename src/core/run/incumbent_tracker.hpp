@@ -23,7 +23,7 @@ namespace xtune::run {
 class IncumbentTracker {
  public:
   /// statistic: of the times that rank.
-  IncumbentTracker(std::string statistic, std::size_t top);
+  IncumbentTracker(measure::Statistic statistic, std::size_t top);
 
   /// An ok result. index: in the space; slowness: of the device that measured it; stored: by another run.
   void consider(std::uint64_t index, const record::Record& record, double slowness, bool stored);
@@ -55,7 +55,7 @@ class IncumbentTracker {
     double busy_s = 0;             ///< of the device meanwhile
     bool asked = false;            ///< its measurement is under way
   };
-  const std::string statistic_;
+  const measure::Statistic statistic_;
   const std::size_t top_;
   std::optional<Best> best_;
   std::vector<std::pair<double, measure::Incumbent>>

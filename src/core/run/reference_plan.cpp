@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "base/named.hpp"
 #include "base/text.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
 #include "core/validate/builtin.hpp"
 #include "xtune/error.hpp"
@@ -35,14 +37,10 @@ ipc::ReferencePlan ReferenceBuilder::plan_builtin(const space::Config& config) c
   plan.name = reference.name;
   plan.output = reference.output;
   const Bindings bindings = resolver_.bindings(config);
-  const auto lookup = [&](std::string_view name) {
-    const auto found = bindings.find(name);
-    return found == bindings.end() ? nullptr : &found->second;
-  };
+  const auto lookup = [&](std::string_view name) { return space::find_value(bindings, name); };
   for (const auto& [role, text] : reference.bindings) {
-    const auto argument = std::find_if(spec_.args.begin(), spec_.args.end(),
-                                       [&, wanted = text.text](const spec::ArgSpec& a) { return a.name == wanted; });
-    if (argument != spec_.args.end() && argument->kind == spec::ArgKind::buffer)
+    const spec::ArgSpec* const argument = base::find_named(spec_.args, text.text);
+    if (argument && argument->kind == spec::ArgKind::buffer)
       plan.arrays.emplace_back(role, text.text);
     else if (spec::is_word_role(role))
       plan.scalars[role] = text.text;
@@ -61,10 +59,8 @@ void ReferenceBuilder::build(const space::Config& config, ipc::CompileService& c
     plan.folder = spec_.path.parent_path();
     const Bindings bindings = resolver_.bindings(config);
     for (const spec::Text& word : reference.command)
-      plan.command.push_back(spec::expand(word, [&](std::string_view name) {
-        const auto found = bindings.find(name);
-        return found == bindings.end() ? nullptr : &found->second;
-      }));
+      plan.command.push_back(
+          spec::expand(word, [&](std::string_view name) { return space::find_value(bindings, name); }));
     done(std::move(plan));
     return;
   }

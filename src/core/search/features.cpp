@@ -5,18 +5,13 @@
 #include <cmath>
 #include <optional>
 
+#include "core/space/value.hpp"
+
 namespace xtune::search {
 
 namespace {
 
 constexpr std::size_t max_pairs = 200;  // beyond, trees would seldom try the same feature twice
-
-std::optional<double> number_of(const Value& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? 1.0 : 0.0;
-  if (const auto* floating = std::get_if<double>(&value); floating && std::isfinite(*floating)) return *floating;
-  return std::nullopt;
-}
 
 std::vector<float> scaled(const std::vector<double>& values) {
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
@@ -41,7 +36,8 @@ Features::Features(const space::Space& space) {
     if (parameters[i].values.size() < 2) continue;
     std::vector<double> numbers;
     for (const Value& value : parameters[i].values)
-      if (const auto number = number_of(value)) numbers.push_back(*number);
+      if (const auto number = space::number_or_flag(value); number && std::isfinite(*number))
+        numbers.push_back(*number);
     if (numbers.size() == parameters[i].values.size())
       add_numbers(i, numbers);
     else

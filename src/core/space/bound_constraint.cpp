@@ -1,33 +1,24 @@
 // A constraint with its names resolved.
 #include <algorithm>
 
+#include "base/named.hpp"
 #include "core/space/interpreter.hpp"
 #include "core/space/solver.hpp"
+#include "core/space/value.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::space {
-
-namespace {
-
-const Value* find(const Bindings& bindings, const std::string& name) {
-  const auto at = bindings.find(name);
-  return at == bindings.end() ? nullptr : &at->second;
-}
-
-}  // namespace
 
 BoundConstraint::BoundConstraint(std::size_t number, const Expression& expression,
                                  const std::vector<Parameter>& parameters, const Bindings& constants)
     : number_(number), expression_(&expression) {
   for (const expr::NameUse& use : expression.code().uses) {
     Source source;
-    const auto parameter = std::find_if(parameters.begin(), parameters.end(),
-                                        [&](const Parameter& candidate) { return candidate.name == use.name; });
-    if (parameter != parameters.end()) {
+    if (const Parameter* parameter = base::find_named(parameters, use.name)) {
       source.is_parameter = true;
-      source.position = static_cast<std::uint32_t>(parameter - parameters.begin());
+      source.position = static_cast<std::uint32_t>(parameter - parameters.data());
       if (parameter->values.size() > 1) parameters_.push_back(source.position);
-    } else if (const Value* constant = find(constants, use.name)) {
+    } else if (const Value* constant = find_value(constants, use.name)) {
       source.constant = expr::Scalar::of(*constant);
     } else {
       throw ConstraintError("unknown name '" + use.name + "'", use.column, use.name, number_);

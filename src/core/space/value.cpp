@@ -42,4 +42,20 @@ const char* type_name(const Value& value) noexcept {
   return value.index() < 4 ? names[value.index()] : "nothing";
 }
 
+std::optional<double> number_of(const Value& value) noexcept {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  if (const auto* floating = std::get_if<double>(&value)) return *floating;
+  return std::nullopt;
+}
+
+std::optional<double> number_or_flag(const Value& value) noexcept {
+  if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? 1 : 0;
+  return number_of(value);
+}
+
+const Value* find_value(const Bindings& bindings, std::string_view name) noexcept {
+  const auto found = bindings.find(name);
+  return found == bindings.end() ? nullptr : &found->second;
+}
+
 }  // namespace xtune::space

@@ -1,6 +1,8 @@
 // The values of a space's configuration, and their texts.
 #pragma once
 
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "xtune/value.hpp"
@@ -15,5 +17,13 @@ std::string to_define(const Value& value);
 
 /// "boolean", "integer", "float" or "string".
 const char* type_name(const Value& value) noexcept;
+
+/// An integer or a float as a float; nullopt: it is neither.
+std::optional<double> number_of(const Value& value) noexcept;
+/// The same, and a boolean as 1 or 0.
+std::optional<double> number_or_flag(const Value& value) noexcept;
+
+/// nullptr: the name is not bound.
+const Value* find_value(const Bindings& bindings, std::string_view name) noexcept;
 
 }  // namespace xtune::space

@@ -2,6 +2,7 @@
 // stands, and, where it uses the problem alone, that it can be evaluated.
 #include <algorithm>
 
+#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/device/device_info.hpp"
 #include "core/spec/process_spec.hpp"
@@ -84,9 +85,7 @@ class ExpressionChecker {
     for (const Text& text : reference.command) check_template(text, problem_and_device_);
     if (reference.launch) check_launch(*reference.launch);
     for (const auto& [role, text] : reference.bindings) {
-      const bool argument = std::any_of(spec_.args.begin(), spec_.args.end(),
-                                        [&, &wanted = text.text](const ArgSpec& arg) { return arg.name == wanted; });
-      if (argument || is_word_role(role)) continue;  // a word that the builtin knows
+      if (base::find_named(spec_.args, text.text) || is_word_role(role)) continue;  // a word that the builtin knows
       Names names = all_;
       for (const ArgSpec& arg : spec_.args) names.push_back(arg.name);
       check(text, all_, "a reference", &names);

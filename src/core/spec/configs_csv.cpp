@@ -108,16 +108,11 @@ class ValueFinder {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
     for (std::uint32_t i = 0; i < parameter_.values.size(); ++i)
-      if (number_of(parameter_.values[i]) == number) return i;
+      if (space::number_or_flag(parameter_.values[i]) == number) return i;
     return std::nullopt;
   }
 
  private:
-  static double number_of(const Value& value) {
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-    if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? 1 : 0;
-    return std::get<double>(value);
-  }
   const space::Parameter& parameter_;
   std::unordered_map<std::string, std::uint32_t> by_text_;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/spec/reader.hpp"
 #include "xtune/error.hpp"
@@ -70,9 +71,8 @@ bool set_problem(Spec& spec, const std::string& name, const std::string& text) {
 }
 
 bool pin_parameter(Spec& spec, const std::string& name, const std::string& text) {
-  const auto parameter = std::find_if(spec.parameters.begin(), spec.parameters.end(),
-                                      [&](const space::Parameter& p) { return p.name == name; });
-  if (parameter == spec.parameters.end()) return false;
+  space::Parameter* const parameter = base::find_named(spec.parameters, name);
+  if (!parameter) return false;
   const Value value = parse_like(name, text, parameter->values.front());
   const bool listed = std::find(parameter->values.begin(), parameter->values.end(), value) != parameter->values.end();
   spec.notes.push_back("-D " + name + " = " + to_text(value) + " (" + (listed ? "one of " : "not among ") +

@@ -1,6 +1,7 @@
 // [[args]]: what the kernel is called with, in its order.
 #include <array>
 
+#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/spec/reader.hpp"
 
@@ -57,9 +58,8 @@ ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
   if (name == nullptr) reader.fail(item.at, "[[args]] has no name");
   arg.name = reader.text(*name, "name");
   reader.check_identifier(name->at, arg.name, "argument");
-  for (const ArgSpec& earlier : reader.spec.args)
-    if (earlier.name == arg.name)
-      reader.fail(name->at, "duplicate argument '" + arg.name + "', first at line " + std::to_string(earlier.at.line));
+  if (const ArgSpec* earlier = base::find_named(reader.spec.args, arg.name))
+    reader.fail(name->at, "duplicate argument '" + arg.name + "', first at line " + std::to_string(earlier->at.line));
   if (const TomlNode* kind = item.find("kind"))
     arg.kind = static_cast<ArgKind>(reader.choice(*kind, "kind", {"buffer", "scalar"}));
   const TomlNode* const dtype = item.find("dtype");

@@ -1,6 +1,7 @@
 // [kernel] and [launch]: what to compile and how many threads run it.
 #include <algorithm>
 
+#include "base/named.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/spec/reader.hpp"
 
@@ -123,9 +124,8 @@ void read_kernel(Reader& reader) {
   if (const TomlNode* defines = kernel->find("defines")) {
     spec.defines = reader.named_texts(*defines, "kernel.defines");
     for (const auto& [key, node] : defines->entries) {
-      for (const space::Parameter& parameter : reader.spec.parameters)
-        if (parameter.name == key)
-          reader.fail(node.key_at, "kernel.defines: '" + key + "' is a parameter, and defined as one already");
+      if (base::find_named(reader.spec.parameters, key))
+        reader.fail(node.key_at, "kernel.defines: '" + key + "' is a parameter, and defined as one already");
       reader.check_identifier(node.key_at, key, "define");
       refuse_control_characters(reader, node, key);
     }

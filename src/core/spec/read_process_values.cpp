@@ -3,6 +3,7 @@
 #include <regex>
 #include <string_view>
 
+#include "base/named.hpp"
 #include "core/spec/process_reader.hpp"
 
 namespace xtune::spec {
@@ -82,10 +83,7 @@ void read_process_values(const Reader& reader, const TomlNode& process, ProcessS
   if (metrics == nullptr) return;
   for (const auto& [name, node] : reader.table(*metrics, "[process.metrics]").entries) {
     reader.check_identifier(node.key_at, name, "metric");
-    const bool taken = reader.spec.cases.front().contains(name) ||
-                       std::any_of(reader.spec.parameters.begin(), reader.spec.parameters.end(),
-                                   [&, &wanted = name](const space::Parameter& one) { return one.name == wanted; });
-    if (taken)
+    if (reader.spec.cases.front().contains(name) || base::find_named(reader.spec.parameters, name))
       reader.fail(node.key_at,
                   "'" + name + "' is a metric, and a parameter or a name of [problem] as well: rename one");
     const auto& quantities = quantity_names();

@@ -58,10 +58,9 @@ void read_measure(Reader& reader, const TomlNode& table) {
   number("wait_s", spec.wait_s, 0, 3600);
   number("energy_ms", spec.energy_ms, 0, 1e6);
   read_mode(reader, *node);
-  if (const TomlNode* statistic = node->find("statistic")) {
-    reader.choice(*statistic, "statistic", {"median", "min", "mean"});
-    spec.statistic = reader.text(*statistic, "statistic");
-  }
+  if (const TomlNode* statistic = node->find("statistic"))
+    spec.statistic = static_cast<Statistic>(
+        reader.choice(*statistic, "statistic", {statistic_words.begin(), statistic_words.end()}));
   if (const TomlNode* race = node->find("race")) spec.race = reader.boolean(*race, "race");
   count("finals", spec.finals, 0);
   // rep alone lowered below min_rep's default means that few samples are wanted.

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/text.hpp"
+#include "core/space/value.hpp"
 
 namespace xtune::spec {
 
@@ -89,8 +90,7 @@ std::int64_t Reader::integer(const TomlNode& node, const std::string& what, std:
 
 double Reader::number(const TomlNode& node, const std::string& what, double least, double most) const {
   if (node.kind != TomlNode::Kind::integer && node.kind != TomlNode::Kind::floating) wrong_type(node, what, "a number");
-  const double value = node.kind == TomlNode::Kind::integer ? static_cast<double>(std::get<std::int64_t>(node.value))
-                                                            : std::get<double>(node.value);
+  const double value = space::number_of(node.value).value();
   if (!std::isfinite(value)) fail(node.at, what + ": expected a finite number, got " + to_text(value));
   if (value < least) fail(node.at, what + " = " + to_text(node.value) + " is less than " + to_text(least));
   if (value > most) fail(node.at, what + " = " + to_text(node.value) + " is more than " + to_text(most));

@@ -16,6 +16,7 @@
 
 #include "core/space/space.hpp"
 #include "core/spec/dtype.hpp"
+#include "core/spec/statistic.hpp"
 #include "xtune/error.hpp"
 #include "xtune/fill.hpp"
 
@@ -122,9 +123,9 @@ struct MeasureSpec {
   double wait_s = 1;         ///< for what disturbs the device to pass, before a series
   double energy_ms = 0;      ///< run the kernel again and again this long to measure its energy; 0 = do not
   Flush flush = Flush::l2;
-  std::string statistic = "median";  ///< median | min | mean
-  bool race = true;                  ///< stop measuring what is clearly slower than the best so far
-  int finals = 8;                    ///< the best so many are measured again in turns at the end; below 2: none
+  Statistic statistic = Statistic::median;
+  bool race = true;  ///< stop measuring what is clearly slower than the best so far
+  int finals = 8;    ///< the best so many are measured again in turns at the end; below 2: none
 };
 
 struct SearchSpec {

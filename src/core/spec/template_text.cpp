@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "core/space/value.hpp"
+
 namespace xtune::spec {
 
 namespace {
@@ -134,9 +136,8 @@ space::Lookup lookup_names(const Bindings& problem, const Bindings& device_facts
     if (named != nullptr)
       for (std::size_t i = 0; i < named->size() && i < config->size(); ++i)
         if ((*named)[i].name == name) return &(*config)[i];
-    if (const auto at = problem.find(name); at != problem.end()) return &at->second;
-    const auto at = device_facts.find(name);
-    return at == device_facts.end() ? nullptr : &at->second;
+    const Value* const size = space::find_value(problem, name);
+    return size ? size : space::find_value(device_facts, name);
   };
 }
 

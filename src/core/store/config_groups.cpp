@@ -64,8 +64,8 @@ std::vector<std::uint32_t> problems_of(const std::vector<NamedProblem>& problems
 
 }  // namespace
 
-ConfigGroups::ConfigGroups(const RowSet& rows, std::string statistic, bool all, unsigned threads)
-    : statistic_(std::move(statistic)), all_(all) {
+ConfigGroups::ConfigGroups(const RowSet& rows, measure::Statistic statistic, bool all, unsigned threads)
+    : statistic_(statistic), all_(all) {
   cut(rows, threads);
   orders_ = std::vector<std::atomic<const ConfigOrder*>>(groups_.size());
 }

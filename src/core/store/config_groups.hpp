@@ -22,7 +22,7 @@ struct ConfigGroup {
 class ConfigGroups {
  public:
   /// rows outlive it. all: groups of which no record ranks too. threads as in for_each_index.
-  ConfigGroups(const RowSet& rows, std::string statistic, bool all, unsigned threads);
+  ConfigGroups(const RowSet& rows, measure::Statistic statistic, bool all, unsigned threads);
   ~ConfigGroups();
   ConfigGroups(const ConfigGroups&) = delete;
   ConfigGroups& operator=(const ConfigGroups&) = delete;
@@ -42,7 +42,7 @@ class ConfigGroups {
   void for_each(unsigned threads, const Work& work) const;
   void cut(const RowSet& rows, unsigned threads);
 
-  const std::string statistic_;
+  const measure::Statistic statistic_;
   const bool all_;
   std::vector<const StoredConfig*> members_;  ///< group by group, each in the order of the rows
   std::vector<ConfigGroup> groups_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_fields.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/record.hpp"
@@ -25,7 +26,7 @@ record::Record finals_record(const StoredConfig& config) {
   if (config.tainted) record.tainted = {""};
   if (!finals.samples_ms.empty())
     for (const Json& sample : Json::parse(finals.samples_ms))
-      record.samples_ms.push_back(record::number_from_json(sample));
+      record.samples_ms.push_back(base::number_from_json(sample));
   if (!finals.usage.empty()) record.usage = build::resource_usage_from_json(Json::parse(finals.usage));
   return record;
 }
@@ -57,7 +58,7 @@ ConfigOrder current_configs(std::span<const StoredConfig* const> configs) {
   return record::current_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()));
 }
 
-ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const std::string& statistic) {
+ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, measure::Statistic statistic) {
   const record::Criterion criterion(statistic);
   const std::string finals_by = criterion.finals_by();
   const auto score = [&](const StoredConfig* config) { return config->time_ms; };

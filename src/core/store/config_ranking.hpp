@@ -22,7 +22,7 @@ struct ConfigAccess {
 /// Of each key the one that counts, as current_records has it; in no order.
 ConfigOrder current_configs(std::span<const StoredConfig* const> configs);
 /// Those that may answer, best first, as ranked() has them. statistic: that of the rows' times.
-ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const std::string& statistic);
+ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, measure::Statistic statistic);
 /// Whether that has any, which costs less than to rank them.
 bool any_ranks(std::span<const StoredConfig* const> configs);
 

@@ -13,8 +13,9 @@
 
 namespace xtune::store {
 
-GrowingRecords::GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel, std::string statistic)
-    : store_(std::move(store)), arch_(std::move(arch)), kernel_(std::move(kernel)), statistic_(std::move(statistic)) {}
+GrowingRecords::GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel,
+                               measure::Statistic statistic)
+    : store_(std::move(store)), arch_(std::move(arch)), kernel_(std::move(kernel)), statistic_(statistic) {}
 
 // Taken before the file is read: what is appended between makes it differ at the next look.
 GrowingRecords::File GrowingRecords::file_at(const std::filesystem::path& path) {

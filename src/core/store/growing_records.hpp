@@ -16,7 +16,8 @@ namespace xtune::store {
 class GrowingRecords {
  public:
   /// statistic: what StoredConfig::time_ms is.
-  GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel, std::string statistic = "median");
+  GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel,
+                 measure::Statistic statistic = measure::Statistic::median);
 
   /// Looks for what has changed since the last call. Invalidates rows that were handed out.
   void refresh();
@@ -59,7 +60,8 @@ class GrowingRecords {
   void add_part(std::vector<File> files);
 
   const std::filesystem::path store_;
-  const std::string arch_, kernel_, statistic_;
+  const std::string arch_, kernel_;
+  const measure::Statistic statistic_;
   std::vector<Part> parts_;
   std::vector<std::string> listing_warnings_;
 };

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.hpp"
+#include "base/json_fields.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/record/key_fit.hpp"
 #include "core/record/record_check.hpp"
@@ -82,7 +83,7 @@ std::uint32_t samples_of(std::string_view list) {
 bool is_sound(const ScannedRecord& from) {
   try {
     if (!from.samples_ms.empty() && !is_number_list(from.samples_ms))
-      for (const Json& sample : Json::parse(from.samples_ms)) record::number_from_json(sample);
+      for (const Json& sample : Json::parse(from.samples_ms)) base::number_from_json(sample);
     if (!from.usage.empty() && !is_integer_object(from.usage)) build::resource_usage_from_json(Json::parse(from.usage));
   } catch (const std::exception&) {  // Json's, or Error
     return false;

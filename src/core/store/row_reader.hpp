@@ -25,9 +25,9 @@ struct NamedProblem {
 using TextArena = std::pmr::monotonic_buffer_resource;
 
 struct RowOptions {
-  std::string statistic = "median";  ///< what StoredConfig::time_ms is
-  bool all = false;                  ///< with pruned, drift and sanitized records, which never answer
-  unsigned threads = 0;              ///< 0: as many as the machine has, 8 at most
+  measure::Statistic statistic = measure::Statistic::median;  ///< what StoredConfig::time_ms is
+  bool all = false;      ///< with pruned, drift and sanitized records, which never answer
+  unsigned threads = 0;  ///< 0: as many as the machine has, 8 at most
 };
 
 struct RowSet {

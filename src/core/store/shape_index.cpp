@@ -12,6 +12,7 @@
 
 #include "base/parallel.hpp"
 #include "base/random.hpp"
+#include "core/space/value.hpp"
 
 namespace xtune::store {
 namespace {
@@ -25,15 +26,9 @@ std::uint64_t mixed(std::uint64_t hash, std::string_view text) {
   return mixed(hash, std::hash<std::string_view>()(text));
 }
 
-double number_of(const Value& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  return 0;
-}
-
 void append_logs(const Bindings& problem, std::vector<double>& logs) {
   for (const auto& [name, value] : problem)
-    if (const double number = number_of(value); number > 0) logs.push_back(std::log2(number));
+    if (const double number = space::number_of(value).value_or(0); number > 0) logs.push_back(std::log2(number));
 }
 
 bool all_finite(std::span<const double> logs) {
@@ -46,7 +41,7 @@ ShapeIndex::Asked ShapeIndex::ask(const Bindings& problem) {
   Asked asked;
   for (const auto& [name, value] : problem) {
     asked.kind = mixed(asked.kind, name);
-    if (const double number = number_of(value); number > 0)
+    if (const double number = space::number_of(value).value_or(0); number > 0)
       asked.sizes = mixed(asked.sizes, std::bit_cast<std::uint64_t>(number));
     else if (const auto* text = std::get_if<std::string>(&value))
       asked.kind = mixed(asked.kind, *text);

@@ -228,9 +228,6 @@ StoreView::~StoreView() = default;
 
 StoreView StoreView::load(std::vector<record::RecordSource> sources, const Options& options) {
   auto state = std::make_unique<State>();
-  if (const std::string& name = options.statistic; name != "median" && name != "min" && name != "mean")
-    throw Error(ErrorKind::invalid_argument,
-                "the statistic '" + base::printable(name, 40) + "': it is median, min or mean");
   state->options = options;
   state->set = read_rows(sources, {options.statistic, options.all, options.threads});
   state->sources = std::move(sources);

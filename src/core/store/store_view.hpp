@@ -17,7 +17,7 @@
 namespace xtune::store {
 
 struct StoreViewOptions {
-  std::string statistic = "median";  ///< what ranks: "median", "min", "mean"
+  measure::Statistic statistic = measure::Statistic::median;  ///< what ranks
   /// The bucket of a problem, see bucket_function; empty: there are none. Called while loading and by find, which may
   /// be in several threads.
   std::function<std::string(const Bindings& problem)> bucket = {};

@@ -18,6 +18,7 @@
 #include "base/find_program.hpp"
 #include "base/hash.hpp"
 #include "base/json_error.hpp"
+#include "base/json_fields.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
@@ -138,69 +139,61 @@ BackendState ask(const std::string& name) {
   }
 }
 
-// A path may have bytes that are not UTF-8, which JSON refuses: numbers stand for them.
-nlohmann::json bytes_to_json(const std::string& text) {
-  if (base::printable(text, text.size() + 1) == text) return text;
-  return std::vector<unsigned char>(text.begin(), text.end());
-}
+namespace fields = base::fields;
+using fields::optional, fields::required, fields::unless_empty;
 
-std::string bytes_from_json(const nlohmann::json& json) {
-  if (json.is_string()) return json;
-  const auto bytes = json.get<std::vector<unsigned char>>();
-  return {bytes.begin(), bytes.end()};
-}
+/// A path may have bytes that are not UTF-8, which JSON refuses: then numbers stand for all of them.
+struct BytesForm {
+  static void write(nlohmann::json& json, const std::string& text) {
+    if (base::printable(text, text.size() + 1) == text)
+      json = text;
+    else
+      json = std::vector<unsigned char>(text.begin(), text.end());
+  }
+  static void read(const nlohmann::json& json, std::string& text) {
+    if (json.is_string()) return void(json.get_to(text));
+    const auto bytes = json.get<std::vector<unsigned char>>();
+    text.assign(bytes.begin(), bytes.end());
+  }
+};
 
-nlohmann::json parts_to_json(const build::ToolFiles& parts) {
-  nlohmann::json json = nlohmann::json::object();
-  for (const build::KeyedFile& file : parts.files.files)
-    json["files"].push_back({bytes_to_json(file.path), file.state, file.sha256, file.recent});
-  for (const std::string& path : parts.files.absent) json["absent"].push_back(bytes_to_json(path));
-  if (parts.may_start_others) json["may_start_others"] = true;
-  return json;
-}
+struct FileForm {
+  static void write(nlohmann::json& json, const build::KeyedFile& file) {
+    BytesForm::write(json.emplace_back(), file.path);
+    for (const nlohmann::json& each :
+         {nlohmann::json(file.state), nlohmann::json(file.sha256), nlohmann::json(file.recent)})
+      json.push_back(each);
+  }
+  static void read(const nlohmann::json& json, build::KeyedFile& file) {
+    BytesForm::read(json.at(0), file.path);
+    file = {std::move(file.path), json.at(1), json.at(2), json.at(3)};
+  }
+};
+template <auto member>
+constexpr auto of_files = [](auto& parts) -> auto& {
+  return parts.files.*member;
+};
+constexpr auto parts_form = fields::object<build::ToolFiles>(
+    unless_empty("files", of_files<&build::KeyedFiles::files>, fields::List{FileForm()}),
+    unless_empty("absent", of_files<&build::KeyedFiles::absent>, fields::List{BytesForm()}),
+    optional("may_start_others", &build::ToolFiles::may_start_others));
 
-build::ToolFiles parts_from_json(const nlohmann::json& json) {
-  build::ToolFiles parts;
-  for (const nlohmann::json& file : json.value("files", nlohmann::json::array()))
-    parts.files.files.push_back({bytes_from_json(file.at(0)), file.at(1), file.at(2), file.at(3)});
-  for (const nlohmann::json& path : json.value("absent", nlohmann::json::array()))
-    parts.files.absent.push_back(bytes_from_json(path));
-  parts.may_start_others = json.value("may_start_others", false);
-  return parts;
-}
+constexpr auto device_form = fields::Through{[](const device::DeviceInfo& device) { return record::to_json(device); },
+                                             record::device_info_from_json};
+constexpr auto state_form = fields::object<BackendState>(
+    required("name", &BackendState::name), required("devices", &BackendState::devices, fields::List{device_form}),
+    required("device_reason", &BackendState::device_reason, fields::text),
+    optional("device_failed", &BackendState::device_failed),
+    optional("toolchain_failed", &BackendState::toolchain_failed),
+    required("toolchain", &BackendState::toolchain, fields::text),
+    required("toolchain_reason", &BackendState::toolchain_reason, fields::text),
+    required("default_arch", &BackendState::default_arch),
+    unless_empty("parts", &BackendState::toolchain_parts, parts_form));
 
 }  // namespace
 
-nlohmann::json to_json(const BackendState& state) {
-  nlohmann::json devices = nlohmann::json::array();
-  for (const device::DeviceInfo& device : state.devices) devices.push_back(record::to_json(device));
-  nlohmann::json json;
-  json["name"] = state.name;
-  json["devices"] = devices;
-  json["device_reason"] = base::printable(state.device_reason);
-  if (state.device_failed) json["device_failed"] = true;
-  if (state.toolchain_failed) json["toolchain_failed"] = true;
-  json["toolchain"] = base::printable(state.toolchain);
-  json["toolchain_reason"] = base::printable(state.toolchain_reason);
-  json["default_arch"] = state.default_arch;
-  if (const nlohmann::json parts = parts_to_json(state.toolchain_parts); !parts.empty()) json["parts"] = parts;
-  return json;
-}
-
-BackendState backend_state_from_json(const nlohmann::json& json) {
-  BackendState state;
-  state.name = json.at("name");
-  for (const nlohmann::json& device : json.at("devices"))
-    state.devices.push_back(record::device_info_from_json(device));
-  state.device_reason = json.at("device_reason");
-  state.device_failed = json.value("device_failed", false);
-  state.toolchain_failed = json.value("toolchain_failed", false);
-  state.toolchain = json.at("toolchain");
-  state.toolchain_reason = json.at("toolchain_reason");
-  state.default_arch = json.at("default_arch");
-  state.toolchain_parts = parts_from_json(json.value("parts", nlohmann::json::object()));
-  return state;
-}
+nlohmann::json to_json(const BackendState& state) { return state_form.to_json(state); }
+BackendState backend_state_from_json(const nlohmann::json& json) { return state_form.from_json(json); }
 
 BackendState find_backend(const std::string& name, bool fresh) {
   // Which Kokkos there is changes with files that only CMake knows how to find; the backend remembers what CMake said.

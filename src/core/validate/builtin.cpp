@@ -1,4 +1,4 @@
-// The registry of builtins, their checks, and the transpose.
+// The registry of builtins, the checks of their calls, and the transpose.
 #include "core/validate/builtin.hpp"
 
 #include <fmt/core.h>
@@ -27,8 +27,7 @@ const ArrayView* find_array(const BuiltinCall& call, const std::string& role) {
 double number(const BuiltinCall& call, const std::string& name, double otherwise) {
   const auto found = call.scalars.find(name);
   if (found == call.scalars.end()) return otherwise;
-  if (const auto* integer = std::get_if<std::int64_t>(&found->second)) return static_cast<double>(*integer);
-  if (const auto* real = std::get_if<double>(&found->second)) return *real;
+  if (const auto known = space::number_of(found->second)) return *known;
   fail(fmt::format("scalar '{}' is a {}, where a number is needed", name, space::type_name(found->second)));
 }
 
@@ -132,49 +131,33 @@ struct Entry {
   bool takes_complex = false;
 };
 
+std::vector<std::string> parts_of(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+BuiltinSignature signature_of(const char* required, const char* optional, const char* scalars) {
+  BuiltinSignature signature{parts_of(required, ' '), parts_of(optional, ' '), parts_of(scalars, ' '), {}};
+  for (std::string& scalar : signature.scalars)
+    if (const std::size_t end = scalar.find('='); end != std::string::npos) {
+      const std::string words = scalar.substr(end + 1);
+      scalar.resize(end);
+      signature.words[scalar] = parts_of(words, '|');
+    }
+  return signature;
+}
+
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> list{
-      {"gemm",
-       {{"a", "b"}, {"c"}, {"alpha", "beta", "transpose_a", "transpose_b"}, {}},
-       builtin::gemm,
-       builtin::gemm_facts,
-       true},
-      {"reduction",
-       {{"x"}, {}, {"op", "axis"}, {{"op", {"sum", "min", "max", "mean"}}}},
-       builtin::reduction,
-       builtin::reduction_facts,
-       true},
-      {"gemv", {{"a", "x"}, {"y"}, {"alpha", "beta", "transpose_a"}, {}}, builtin::gemv, builtin::gemv_facts, true},
-      {"softmax", {{"x"}, {}, {"axis", "scale", "log"}, {}}, builtin::softmax, builtin::softmax_facts, false},
-      {"layernorm",
-       {{"x"}, {"gamma", "beta"}, {"axis", "eps", "op"}, {{"op", {"layer", "rms"}}}},
-       builtin::layernorm,
-       builtin::layernorm_facts,
-       false},
-      {"conv2d",
-       {{"x", "w"},
-        {"bias"},
-        {"stride", "stride_h", "stride_w", "padding", "padding_h", "padding_w", "dilation", "dilation_h", "dilation_w",
-         "groups", "layout"},
-        {{"layout", {"nchw", "nhwc"}}}},
-       builtin::conv2d,
-       builtin::conv2d_facts,
-       false},
-      {"attention",
-       {{"q", "k", "v"}, {"mask"}, {"scale", "causal", "offset", "layout"}, {{"layout", {"bhsd", "bshd"}}}},
-       builtin::attention,
-       builtin::attention_facts,
-       false},
-      {"stencil",
-       {{"x"},
-        {"weights", "y"},
-        {"radius", "boundary", "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "c12", "c13",
-         "c14", "c15", "c16"},
-        {{"boundary", {"zero", "clamp", "periodic", "keep"}}}},
-       builtin::stencil,
-       builtin::stencil_facts,
-       false},
-      {"transpose", {{"x"}, {}, {}, {}}, builtin::transpose, builtin::transpose_facts, true},
+#define BUILTIN(name, required, optional, scalars, takes_complex) \
+  {#name, signature_of(required, optional, scalars), builtin::name, builtin::name##_facts, takes_complex},
+#include "core/validate/builtins.def"
+#undef BUILTIN
   };
   return list;
 }

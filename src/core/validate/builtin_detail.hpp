@@ -26,23 +26,10 @@ std::vector<double> widen_imaginary(const ArrayView& array);
 double root_mean_square(const ArrayView& array);
 
 /// Called with all required arrays present and every array as long as its layout says.
-std::vector<std::byte> gemm(const BuiltinCall& call);
-ResultFacts gemm_facts(const BuiltinCall& call);
-std::vector<std::byte> reduction(const BuiltinCall& call);
-ResultFacts reduction_facts(const BuiltinCall& call);
-std::vector<std::byte> gemv(const BuiltinCall& call);
-ResultFacts gemv_facts(const BuiltinCall& call);
-std::vector<std::byte> softmax(const BuiltinCall& call);
-ResultFacts softmax_facts(const BuiltinCall& call);
-std::vector<std::byte> layernorm(const BuiltinCall& call);
-ResultFacts layernorm_facts(const BuiltinCall& call);
-std::vector<std::byte> conv2d(const BuiltinCall& call);
-ResultFacts conv2d_facts(const BuiltinCall& call);
-std::vector<std::byte> attention(const BuiltinCall& call);
-ResultFacts attention_facts(const BuiltinCall& call);
-std::vector<std::byte> stencil(const BuiltinCall& call);
-ResultFacts stencil_facts(const BuiltinCall& call);
-std::vector<std::byte> transpose(const BuiltinCall& call);
-ResultFacts transpose_facts(const BuiltinCall& call);
+#define BUILTIN(name, ...)                              \
+  std::vector<std::byte> name(const BuiltinCall& call); \
+  ResultFacts name##_facts(const BuiltinCall& call);
+#include "core/validate/builtins.def"
+#undef BUILTIN
 
 }  // namespace xtune::validate::builtin

@@ -84,15 +84,15 @@ TEST_CASE(
   }
   using enum Standing;
   CHECK(judge_finals(samples).standing[0] == fastest);
-  const FinalsVerdict mean = judge_finals(samples, "mean"), min = judge_finals(samples, "min");
+  const FinalsVerdict mean = judge_finals(samples, Statistic::mean), min = judge_finals(samples, Statistic::min);
   // Slower in three rounds of four is not proven by twenty, and the first is faster in most.
   CHECK(mean.standing == std::vector<Standing>{tied, fastest, tied});
   CHECK(min.standing == std::vector<Standing>{tied, tied, fastest});
   CHECK_FALSE(min.decided);
   samples[2] = std::vector<double>(20, 1.2);
-  CHECK(judge_finals(samples, "mean").certain == std::vector<bool>{false, true, true});
+  CHECK(judge_finals(samples, Statistic::mean).certain == std::vector<bool>{false, true, true});
   samples[2][7] = 1.1;
-  const FinalsVerdict equal_minima = judge_finals({{samples[1], samples[2]}}, "min");
+  const FinalsVerdict equal_minima = judge_finals({{samples[1], samples[2]}}, Statistic::min);
   CHECK(equal_minima.standing == std::vector<Standing>{fastest, equal});
   CHECK_FALSE(equal_minima.certain[1]);
 }

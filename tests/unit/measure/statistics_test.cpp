@@ -142,12 +142,14 @@ TEST_CASE("a sample that is no time is refused") {
   CHECK_THROWS_AS(summarize(std::vector<double>{std::numeric_limits<double>::infinity()}), std::invalid_argument);
 }
 
-TEST_CASE("statistic by name") {
+TEST_CASE("A statistic of a summary, and its word") {
   const Summary s = summarize(std::vector<double>{1, 2, 6});
-  CHECK(statistic(s, "median") == 2);
-  CHECK(statistic(s, "min") == 1);
-  CHECK(statistic(s, "mean") == doctest::Approx(3));
-  CHECK_THROWS_AS(statistic(s, "mode"), std::invalid_argument);
+  CHECK(statistic(s, Statistic::median) == 2);
+  CHECK(statistic(s, Statistic::min) == 1);
+  CHECK(statistic(s, Statistic::mean) == doctest::Approx(3));
+  for (const Statistic each : {Statistic::median, Statistic::min, Statistic::mean})
+    CHECK(xtune::spec::statistic_from_string(to_string(each)) == each);
+  CHECK_FALSE(xtune::spec::statistic_from_string("mode"));
 }
 
 TEST_CASE("stopping") {

@@ -72,11 +72,11 @@ TEST_CASE("the statistic that the spec chose decides") {
   lucky.time_ms.mean = steady.time_ms.mean * 2;
   const std::vector<Record> records{steady, lucky};
   CHECK(block(*best_of(records)->record) == 1);
-  CHECK(block(*best_of(records, "min")->record) == 2);
-  CHECK(block(*best_of(records, "mean")->record) == 1);
-  CHECK(block(*ranked(records, "min").front()) == 2);
+  CHECK(block(*best_of(records, measure::Statistic::min)->record) == 2);
+  CHECK(block(*best_of(records, measure::Statistic::mean)->record) == 1);
+  CHECK(block(*ranked(records, measure::Statistic::min).front()) == 2);
   const DeviceInfo device = example_device();
-  CHECK(block(*look_up(records, steady.problem, device, "min").record) == 2);
+  CHECK(block(*look_up(records, steady.problem, device, measure::Statistic::min).record) == 2);
 }
 
 TEST_CASE("a tainted record ranks behind every clean one") {
@@ -206,12 +206,12 @@ TEST_CASE("a record that may not answer is left out, and counted by the reason")
                                     with_problem(example_record(3, 3), 64, 64)};
   LookupRules rules;
   rules.obstacle = [](const Record& r) { return block(r) < 3 ? std::string("of odd blocks") : std::string(); };
-  LookupResult result = look_up(records, problem(64, 64), example_device(), "median", rules);
+  LookupResult result = look_up(records, problem(64, 64), example_device(), measure::Statistic::median, rules);
   CHECK(result.match == Match::exact);
   CHECK(block(*result.record) == 3);
   CHECK(any_has(result.reasons, "2 records of odd blocks: left out"));
   rules.obstacle = [](const Record&) { return std::string("of the past"); };
-  result = look_up(records, problem(64, 64), example_device(), "median", rules);
+  result = look_up(records, problem(64, 64), example_device(), measure::Statistic::median, rules);
   CHECK(result.match == Match::none);
   CHECK_FALSE(result.record);
   CHECK(any_has(result.reasons, "3 records of the past: left out"));
@@ -225,11 +225,11 @@ TEST_CASE("a record whose key still holds goes before a faster one; without any,
     return block(r) == 1 ? std::vector<std::string>{"artifact: a -> b", "reference: c -> d"}
                          : std::vector<std::string>{};
   };
-  LookupResult result = look_up(records, problem(64, 64), example_device(), "median", rules);
+  LookupResult result = look_up(records, problem(64, 64), example_device(), measure::Statistic::median, rules);
   CHECK(block(*result.record) == 2);
   CHECK(result.differences.empty());
   CHECK(any_has(result.reasons, "1 records passed over"));
-  result = look_up({records[0]}, problem(64, 64), example_device(), "median", rules);
+  result = look_up({records[0]}, problem(64, 64), example_device(), measure::Statistic::median, rules);
   CHECK(block(*result.record) == 1);
   CHECK(result.differences.size() == 2);
   CHECK(any_has(result.reasons, "what differs: artifact, reference"));

@@ -64,8 +64,8 @@ TEST_CASE("Finals order by the statistic that ranks") {
   lucky.time_ms = summarize(lucky.samples_ms);
   std::vector<Record> records{finalist(1, 0.9), lucky, finalist(3, 2)};
   for (Record& record : records) record.finals_by = "min time_ms";
-  CHECK(blocks(ranked(records, "min")) == std::vector<std::int64_t>{2, 1, 3});
-  CHECK(blocks(best_of(records, "min")->ties) == std::vector<std::int64_t>{1});
+  CHECK(blocks(ranked(records, measure::Statistic::min)) == std::vector<std::int64_t>{2, 1, 3});
+  CHECK(blocks(best_of(records, measure::Statistic::min)->ties) == std::vector<std::int64_t>{1});
 }
 
 TEST_CASE("Finals decide by what they were held for alone") {

@@ -45,7 +45,7 @@ Record made_record(std::int64_t x, Outcome outcome, std::vector<double> samples_
 }
 
 std::vector<Recording> recordings(std::vector<Record> records) {
-  return recordings_of({std::move(records), {}}, "store", "median");
+  return recordings_of({std::move(records), {}}, "store", spec::Statistic::median);
 }
 
 std::string gzip(const std::string& text) {
@@ -187,12 +187,12 @@ TEST_CASE("an import reads back as the same recording") {
   CHECK(spec.replays());
   CHECK(spec.kernel.recording == records);
   CHECK(spec.cases.front() == original.problem);
-  CHECK(spec.measure.statistic == "mean");
+  CHECK(spec.measure.statistic == spec::Statistic::mean);
   const Space space = make_space(spec, spec.cases.front(), {});
   REQUIRE(space.size() == original.space.size());
   for (std::uint64_t index = 0; index < space.size(); ++index) CHECK(space.at(index) == original.space.at(index));
 
-  const Recording again = read_recordings(records, {"mean"}).at(0);
+  const Recording again = read_recordings(records, {spec::Statistic::mean}).at(0);
   CHECK(again.name == "copy");
   CHECK(again.source == "Kernel Tuner");
   CHECK(again.problem == original.problem);

@@ -501,7 +501,7 @@ TEST_CASE("what says nothing about a measurement leaves its key alone") {
   job.spec.metrics.clear();
   job.spec.search.strategy = "random";
   job.spec.search.evals = 7;
-  job.spec.measure.statistic = "min";
+  job.spec.measure.statistic = spec::Statistic::min;
   job.spec.kernel.backend_options["hip"].clear();
   job.spec.parameters[0].values.push_back(std::int64_t{256});
   CHECK(job.key() == key);

@@ -23,7 +23,7 @@ Record record_of(const std::string& key, double time_ms, double bench_s = 1) {
 }  // namespace
 
 TEST_CASE("The incumbent is measured again after 40 races that took twenty times as long as it will") {
-  IncumbentTracker tracker("median", 1);
+  IncumbentTracker tracker(measure::Statistic::median, 1);
   CHECK_FALSE(tracker.take_due());
   tracker.consider(7, record_of("a", 2), 1, false);
   for (int i = 0; i < 39; ++i) tracker.count_race(0.5);
@@ -44,7 +44,7 @@ TEST_CASE("The incumbent is measured again after 40 races that took twenty times
 }
 
 TEST_CASE("One that another run measured is measured again after 8 races, whatever that costs") {
-  IncumbentTracker tracker("median", 1);
+  IncumbentTracker tracker(measure::Statistic::median, 1);
   tracker.consider(7, record_of("a", 2, 100), 1, true);
   for (int i = 0; i < 7; ++i) tracker.count_race(0.001);
   CHECK_FALSE(tracker.take_due());
@@ -53,7 +53,7 @@ TEST_CASE("One that another run measured is measured again after 8 races, whatev
 }
 
 TEST_CASE("Times of other devices count as the first one would take them") {
-  IncumbentTracker tracker("median", 1);
+  IncumbentTracker tracker(measure::Statistic::median, 1);
   tracker.consider(1, record_of("a", 2), 1, false);
   tracker.consider(2, record_of("b", 2.01), 1.02, false);
   CHECK(tracker.bar()->median_ms == doctest::Approx(2.01 / 1.02));
@@ -62,7 +62,7 @@ TEST_CASE("Times of other devices count as the first one would take them") {
 }
 
 TEST_CASE("Where several are asked for, challengers race the slowest of them") {
-  IncumbentTracker tracker("median", 2);
+  IncumbentTracker tracker(measure::Statistic::median, 2);
   tracker.consider(1, record_of("a", 2), 1, false);
   CHECK_FALSE(tracker.bar());
   tracker.consider(2, record_of("b", 4), 1, false);

@@ -1,0 +1,107 @@
+// The members of the messages between driver and workers, for round trips with random values.
+#pragma once
+
+#include "core/build/keyed_files.hpp"
+#include "core/target/inventory.hpp"
+#include "ipc/protocol.hpp"
+#include "support/record_members.hpp"
+
+namespace xtune {
+XTUNE_ENUMERATORS(DType, 17)
+XTUNE_ENUMERATORS(Fill, 6)
+}  // namespace xtune
+
+namespace xtune::device {
+XTUNE_ENUMERATORS(ProgramValue::Form, 4)
+XTUNE_MEMBERS(ProgramValue, name, form, where, file, unit, row)
+XTUNE_MEMBERS(ProgramCall, words, environment, folder, time, metrics, expect, check, outputs, timeout_s, device)
+XTUNE_MEMBERS(Launch, grid, block, cluster, shared_bytes, call)
+}  // namespace xtune::device
+
+namespace xtune::spec {
+XTUNE_ENUMERATORS(ArgRole, 3)
+XTUNE_ENUMERATORS(Flush, 3)
+XTUNE_ENUMERATORS(ReferenceSpec::Kind, 6)
+XTUNE_PART_OF_MEMBERS(MeasureSpec,
+                      (warmup, rep, min_rep, min_time_ms, max_time_ms, noise, timeout_s, wait_s, energy_ms, flush,
+                       statistic, race, finals),
+                      (warmup, rep, min_rep, min_time_ms, max_time_ms, noise, wait_s, energy_ms, flush))
+}  // namespace xtune::spec
+
+namespace xtune::measure {
+XTUNE_MEMBERS(ScalarArgument, bytes, size)
+XTUNE_MEMBERS(Incumbent, median_ms, q3_ms)
+}  // namespace xtune::measure
+
+namespace xtune::validate {
+XTUNE_MEMBERS(ArgumentLayout, name, role, dtype, shape, fill, file, at)
+XTUNE_MEMBERS(ToleranceRule, rtol, atol, max_mismatched_ratio, outlier_factor, reduction, accumulate)
+}  // namespace xtune::validate
+
+namespace xtune::build {
+XTUNE_ENUMERATORS(Lack, 7)
+XTUNE_MEMBERS(KeyedFile, path, state, sha256, recent)
+XTUNE_MEMBERS(KeyedFiles, files, absent, unknown)
+XTUNE_PART_OF_MEMBERS(ToolFiles, (keyed, may_start_others), (keyed.files, keyed.absent, may_start_others))
+XTUNE_PART_OF_MEMBERS(CompileRequest,
+                      (source_name, source, include_dirs, entry, options, defines, arch, sanitize, folder, toolchain,
+                       files),
+                      (source_name, source, include_dirs, entry, options, defines, arch, sanitize, folder, toolchain))
+}  // namespace xtune::build
+
+namespace xtune::target {
+XTUNE_MEMBERS(BackendState, name, devices, device_reason, device_failed, toolchain, toolchain_reason, toolchain_failed,
+              default_arch, toolchain_parts)
+}  // namespace xtune::target
+
+namespace xtune::ipc {
+XTUNE_PART_OF_MEMBERS(CompileJob, (backend, cache, key, request, scratch, keep_in_scratch, expected_s),
+                      (backend, cache, key, request, scratch, keep_in_scratch))
+XTUNE_MEMBERS(CompileAnswer, outcome, lack, message, log, warning, artifact, cached, cpu_s, peak_bytes)
+XTUNE_MEMBERS(ArgumentPlan, buffer)
+XTUNE_PART_OF_MEMBERS(ReferencePlan,
+                      (kind, at, name, output, arrays, scalars, file, command, folder, artifact, job, launch,
+                       scalar_arguments),
+                      (kind, at, name, output, arrays, scalars, file, command, folder, artifact, launch,
+                       scalar_arguments))
+XTUNE_PART_OF_MEMBERS(OpenJob,
+                      (backend, device, cache, scratch, seed, sanitize, arguments, reference, outputs, check_kernel,
+                       job, tolerances, repeats, measure, warn),
+                      (backend, device, cache, scratch, seed, sanitize, arguments, reference, outputs, check_kernel,
+                       tolerances, repeats, measure))
+XTUNE_PART_OF_MEMBERS(BenchJob, (artifact, launch, scalars, incumbent, config, job),
+                      (artifact, launch, scalars, incumbent))
+XTUNE_PART_OF_MEMBERS(BenchAnswer,
+                      (outcome, lack, stage, message, log, samples_ms, validation, reported, telemetry, taints, busy_s,
+                       no_device, missing_artifact),
+                      (outcome, lack, stage, message, log, samples_ms, validation, reported, telemetry, taints, busy_s))
+XTUNE_MEMBERS(RoundsJob, jobs, rounds)
+XTUNE_PART_OF_MEMBERS(RoundsAnswer,
+                      (outcome, lack, message, log, failed, samples_ms, reported, taints, busy_s, missing_artifact),
+                      (outcome, lack, message, log, failed, samples_ms, reported, taints, busy_s))
+}  // namespace xtune::ipc
+
+namespace xtune::test {
+
+/// A scalar has at most 16 bytes, and zeros behind them.
+inline void settle(std::vector<measure::ScalarArgument>& scalars) {
+  for (measure::ScalarArgument& scalar : scalars) {
+    scalar.size %= scalar.bytes.size() + 1;
+    std::fill(scalar.bytes.begin() + static_cast<std::ptrdiff_t>(scalar.size), scalar.bytes.end(), std::byte{0});
+  }
+}
+inline void settle(ipc::OpenJob& job) { settle(job.reference.scalar_arguments); }
+inline void settle(ipc::BenchJob& job) { settle(job.scalars); }
+inline void settle(ipc::BenchAnswer& answer) {
+  if (answer.validation) settle(*answer.validation);
+}
+inline void settle(ipc::RoundsJob& job) {
+  for (ipc::BenchJob& each : job.jobs) settle(each);
+  if (job.jobs.empty()) job.rounds.clear();
+  for (std::vector<std::size_t>& round : job.rounds)
+    for (std::size_t& index : round) index %= job.jobs.size();
+}
+template <class Message>
+void settle(const Message&) {}
+
+}  // namespace xtune::test

@@ -1,0 +1,67 @@
+// The members of a record and of its parts, for round trips with random values.
+#pragma once
+
+#include "core/build/artifact.hpp"
+#include "core/record/record.hpp"
+#include "support/random_values.hpp"
+
+namespace xtune {
+XTUNE_ENUMERATORS(Outcome, 8)
+}  // namespace xtune
+
+namespace xtune::device {
+XTUNE_MEMBERS(DeviceInfo, backend, number, name, vendor, arch, uuid, driver, warp_size, compute_units, cpu_quota_milli,
+              shared_per_block, shared_per_block_optin, shared_per_compute_unit, registers_per_block,
+              registers_per_compute_unit, max_threads_per_block, max_threads_per_compute_unit, max_grid_x, max_grid_y,
+              max_grid_z, max_block_x, max_block_y, max_block_z, l2_bytes, memory_bytes, clock_khz, memory_clock_khz,
+              memory_bus_bits)
+}  // namespace xtune::device
+
+namespace xtune::measure {
+XTUNE_MEMBERS(Summary, count, min, q1, median, q3, mean, max, noise, low, high)
+XTUNE_MEMBERS(Telemetry, clock_mhz, temperature_c, power_w, energy_j, overhead_ms, launches)
+}  // namespace xtune::measure
+
+namespace xtune::validate {
+XTUNE_MEMBERS(Tolerance, rtol, atol, max_mismatched_ratio, outlier_factor)
+XTUNE_MEMBERS(Comparison, output, passed, count, mismatched, nans, infinities, outliers, unwritten, first_index,
+              first_coordinates, actual, expected, actual_imaginary, expected_imaginary, max_abs_error, max_rel_error,
+              tolerance)
+}  // namespace xtune::validate
+
+namespace xtune::build {
+XTUNE_MEMBERS(ResourceUsage, registers, scalar_registers, accumulator_registers, spilled_bytes, static_shared_bytes,
+              max_threads_per_block, warp_size)
+XTUNE_PART_OF_MEMBERS(Artifact,
+                      (key, backend, arch, format, entry_symbol, image, log, compile_s, usage, toolchain, files_read),
+                      (key, backend, arch, format, entry_symbol, log, compile_s, usage, toolchain))
+}  // namespace xtune::build
+
+namespace xtune::record {
+XTUNE_MEMBERS(Record, kernel, key, key_parts, problem, config, outcome, stage, message, limit_s, log, samples_ms,
+              time_ms, reported, validation, telemetry, usage, dynamic_shared_bytes, artifact_key, artifact_sha256,
+              device, toolchain, host, attempt, tainted, drift, finals, finals_by, unix_time_ms, compile_s,
+              compile_cpu_s, bench_s)
+}  // namespace xtune::record
+
+namespace xtune::test {
+
+/// What a comparison omits where it means nothing.
+inline void settle(validate::Comparison& comparison) {
+  if (!comparison.first_index) {
+    comparison.first_coordinates.clear();
+    comparison.actual = comparison.expected = comparison.actual_imaginary = comparison.expected_imaginary = 0;
+  }
+  if (comparison.tolerance.max_mismatched_ratio == 0) comparison.tolerance.outlier_factor = 10;
+}
+
+/// As records keep it: samples rounded, no summary of nothing, metrics in the order of their names.
+inline void settle(record::Record& record) {
+  for (double& sample : record.samples_ms) sample = record::kept_time_ms(sample);
+  if (record.time_ms.count == 0) record.time_ms = {};
+  std::map<std::string, std::vector<double>> by_name(record.reported.begin(), record.reported.end());
+  record.reported.assign(by_name.begin(), by_name.end());
+  if (record.validation) settle(*record.validation);
+}
+
+}  // namespace xtune::test

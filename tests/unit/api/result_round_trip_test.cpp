@@ -1,0 +1,51 @@
+// Saved results survive JSON, whatever they hold.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/result_json.hpp"
+#include "support/random_values.hpp"
+
+namespace xtune {
+XTUNE_ENUMERATORS(Outcome, 8)
+XTUNE_ENUMERATORS(DType, 17)
+XTUNE_ENUMERATORS(AcrossRule, 2)
+XTUNE_ENUMERATORS(WinningArgument::Kind, 4)
+XTUNE_MEMBERS(Timing, samples, min_ms, q1_ms, median_ms, q3_ms, mean_ms, max_ms, noise, low_ms, high_ms)
+XTUNE_MEMBERS(Resources, registers, spilled_bytes, shared_bytes, max_threads_per_block)
+XTUNE_MEMBERS(Measurement, config, outcome, stage, message, time_ms, timing, samples_ms, metrics, resources, tainted,
+              from_store, compile_s, key, artifact_key)
+XTUNE_MEMBERS(MeasuredDevice, backend, name, arch, index)
+XTUNE_MEMBERS(WinningArgument, name, kind, dtype, shape, value, filled)
+XTUNE_PART_OF_MEMBERS(WinningKernel,
+                      (source, binary, format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments),
+                      (format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments))
+XTUNE_MEMBERS(Across, rule, score, ratio, measurement)
+XTUNE_PART_OF_MEMBERS(Result,
+                      (kernel_name, problem, device, toolchain, winner, ties, across, measurements, counts, from_store,
+                       space_size, total_s, compile_cpu_s, device_busy_s, interrupted, out_of_time, warnings, binary),
+                      (kernel_name, problem, device, toolchain, winner, ties, across, measurements, from_store,
+                       space_size, total_s, compile_cpu_s, device_busy_s, interrupted, out_of_time, warnings, binary))
+}  // namespace xtune
+
+TEST_CASE("A saved result with random values comes back from JSON as it was") {
+  using namespace xtune;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    test::RandomValues random(seed, true);
+    auto result = random.make<Result>();
+    if (!result.winner) result.winner = random.make<Measurement>();
+    if (result.binary) {
+      for (auto* extents : {&result.binary->grid, &result.binary->block, &result.binary->cluster})
+        extents->resize(3, 7);
+      for (WinningArgument& argument : result.binary->arguments)
+        argument.kind == WinningArgument::Kind::scalar ? argument.shape.clear() : argument.value.clear();
+    }
+    result.counts = {{Outcome::ok, random.below(9)}, {Outcome::pruned, 0}};
+    Result read;
+    read_latency(nlohmann::json::parse(latency_json(result).dump()), read);
+    read_best_config(nlohmann::json::parse(best_config_json(result).dump()), read);
+    CAPTURE(seed);
+    CHECK(test::same(read, result));
+    CHECK(read.counts == result.counts);
+  }
+}
