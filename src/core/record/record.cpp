@@ -112,7 +112,7 @@ bool is_measured(const Record& record, const build::Artifact& artifact) {
 
 Json to_json(const Record& record) {
   Json parts = Json::array();
-  for (const auto& [name, value] : record.key_parts) parts.push_back({base::printable(name), base::printable(value)});
+  for (const auto& [name, value] : record.key_parts) parts.push_back({base::utf8_text(name), base::utf8_text(value)});
   Json json = {{"schema", Record::schema},
                {"kernel", base::printable(record.kernel)},
                {"key", base::printable(record.key)},

@@ -1,6 +1,7 @@
 // A constraint with its names resolved.
 #include <algorithm>
 
+#include "core/space/bindings_text.hpp"
 #include "core/space/interpreter.hpp"
 #include "core/space/solver.hpp"
 #include "xtune/error.hpp"
@@ -47,7 +48,7 @@ bool BoundConstraint::holds(std::span<const expr::Scalar> values) const {
   } catch (const ExpressionError& error) {
     std::string where;
     for (std::size_t i = 0; i < sources_.size(); ++i)
-      where += (where.empty() ? " (" : ", ") + expression_->code().uses[i].name + " = " + to_text(load(i).value());
+      where += (where.empty() ? " (" : ", ") + expression_->code().uses[i].name + " = " + shown_text(load(i).value());
     throw ConstraintError(error.what() + (where.empty() ? where : where + ")"), error.column, error.word, number_);
   }
 }

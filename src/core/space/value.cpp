@@ -4,6 +4,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
 namespace xtune {
 
 namespace {
@@ -40,6 +43,13 @@ std::string to_define(const Value& value) {
 const char* type_name(const Value& value) noexcept {
   constexpr const char* names[] = {"boolean", "integer", "float", "string"};
   return value.index() < 4 ? names[value.index()] : "nothing";
+}
+
+void require_utf8(const std::string& where, const Value& value) {
+  const auto* const text = std::get_if<std::string>(&value);
+  if (text && !base::is_utf8(*text))
+    throw Error(ErrorKind::invalid_argument,
+                where + ": the value '" + base::one_line(base::printable(*text, 80)) + "' is not valid UTF-8");
 }
 
 }  // namespace xtune::space

@@ -46,7 +46,7 @@ std::int64_t integer(const BuiltinCall& call, const std::string& name, std::int6
   const double value = number(call, name, 0);
   constexpr double most = 0x1p31;
   if (value != std::floor(value) || std::abs(value) > most)
-    fail(fmt::format("scalar '{}' is {}, where an integer is needed", name, to_text(found->second)));
+    fail(fmt::format("scalar '{}' is {}, where an integer is needed", name, base::one_line(to_text(found->second))));
   return static_cast<std::int64_t>(value);
 }
 
@@ -223,7 +223,7 @@ void check_call(const Entry& entry, const BuiltinCall& call) {
     const auto words = entry.signature.words.find(name);
     if (words == entry.signature.words.end() || contains(words->second, to_text(value))) continue;
     builtin::fail(
-        fmt::format("{}: {} is '{}'; known: {}", entry.name, name, to_text(value), fmt::join(words->second, ", ")));
+        fmt::format("{}: {} is '{}'; known: {}", entry.name, name, base::one_line(to_text(value)), fmt::join(words->second, ", ")));
   }
 }
 
