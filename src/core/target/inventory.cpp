@@ -21,7 +21,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
-#include "core/build/keyed_files.hpp"
+#include "core/build/keyed_files_json.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/record/record_json.hpp"
 #include "core/target/program.hpp"
@@ -78,6 +78,21 @@ void add_library_states(std::string& text) {
   }
 }
 
+bool is_kokkos(const std::string& backend) {
+  const device::BackendFacts* const facts = device::find_backend_facts(backend);
+  return facts && facts->source == device::SourceKind::kokkos;
+}
+
+/// Which Kokkos CMake finds, and what the backend makes of it.
+void add_kokkos_variables(std::string& text) {
+  for (const char* name : {"Kokkos_DIR", "CMAKE_PREFIX_PATH", "CXXFLAGS", "LDFLAGS", "XTUNE_KOKKOS_CXX", "CUDA_ROOT",
+                           "NVCC_WRAPPER_DEFAULT_COMPILER", "XTUNE_KOKKOS_SPACE", "KOKKOS_NUM_THREADS",
+                           "OMP_NUM_THREADS"})
+    if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
+  if (const char* root = std::getenv("Kokkos_ROOT"); root && *root)
+    text += fmt::format("Kokkos_ROOT={}\n", std::filesystem::absolute(root).string());
+}
+
 /// Everything that, when it changes, may change what a probe finds.
 std::string machine_state(const std::string& backend) {
   std::string text = backend + "\n" + base::read_if_there("/proc/sys/kernel/random/boot_id") +
@@ -87,6 +102,7 @@ std::string machine_state(const std::string& backend) {
         "CUDA_PATH", "ROCM_PATH", "HIP_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "XTUNE_HOST_CXX",
         "CUDA_DEVICE_ORDER", "VIRTUAL_ENV", "CONDA_PREFIX", "COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH"})
     if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
+  if (is_kokkos(backend)) add_kokkos_variables(text);
   add_file_state(text, worker_program().string());
   add_file_state(text, "/etc/ld.so.cache");
   if (const char* compiler = std::getenv("XTUNE_HOST_CXX")) add_file_state(text, base::find_program(compiler));
@@ -138,35 +154,14 @@ BackendState ask(const std::string& name) {
   }
 }
 
-// A path may have bytes that are not UTF-8, which JSON refuses: numbers stand for them.
-nlohmann::json bytes_to_json(const std::string& text) {
-  if (base::printable(text, text.size() + 1) == text) return text;
-  return std::vector<unsigned char>(text.begin(), text.end());
-}
-
-std::string bytes_from_json(const nlohmann::json& json) {
-  if (json.is_string()) return json;
-  const auto bytes = json.get<std::vector<unsigned char>>();
-  return {bytes.begin(), bytes.end()};
-}
-
 nlohmann::json parts_to_json(const build::ToolFiles& parts) {
-  nlohmann::json json = nlohmann::json::object();
-  for (const build::KeyedFile& file : parts.files.files)
-    json["files"].push_back({bytes_to_json(file.path), file.state, file.sha256, file.recent});
-  for (const std::string& path : parts.files.absent) json["absent"].push_back(bytes_to_json(path));
+  nlohmann::json json = build::to_json(parts.files);
   if (parts.may_start_others) json["may_start_others"] = true;
   return json;
 }
 
 build::ToolFiles parts_from_json(const nlohmann::json& json) {
-  build::ToolFiles parts;
-  for (const nlohmann::json& file : json.value("files", nlohmann::json::array()))
-    parts.files.files.push_back({bytes_from_json(file.at(0)), file.at(1), file.at(2), file.at(3)});
-  for (const nlohmann::json& path : json.value("absent", nlohmann::json::array()))
-    parts.files.absent.push_back(bytes_from_json(path));
-  parts.may_start_others = json.value("may_start_others", false);
-  return parts;
+  return {build::keyed_files_from_json(json), json.value("may_start_others", false)};
 }
 
 }  // namespace
@@ -203,10 +198,7 @@ BackendState backend_state_from_json(const nlohmann::json& json) {
 }
 
 BackendState find_backend(const std::string& name, bool fresh) {
-  // Which Kokkos there is changes with files that only CMake knows how to find; the backend remembers what CMake said.
-  if (const device::BackendFacts* const facts = device::find_backend_facts(name);
-      base::cache_disabled() || (facts && facts->source == device::SourceKind::kokkos))
-    return ask(name);
+  if (base::cache_disabled()) return ask(name);
   const auto memory = memory_path(name);
   std::error_code ignored;
   if (!fresh && memory && std::filesystem::exists(*memory, ignored)) try {
