@@ -23,8 +23,8 @@ Kernel CompiledConfig::kernel(bool checked) const {
   std::optional<build::Artifact> artifact = build::ArtifactCache(build_->store).find(build.artifact.key);
   if (!artifact)
     throw Error(ErrorKind::unavailable,
-                fmt::format("{}: the store {} has no binary {} any more: compile it again",
-                            space::shown_text(config), build_->store.string(), build.artifact.key));
+                fmt::format("{}: the store {} has no binary {} any more: compile it again", space::shown_text(config),
+                            build_->store.string(), build.artifact.key));
   build.artifact = std::move(*artifact);
   dispatch::Parts parts;
   parts.spec = *build_->spec;

@@ -17,8 +17,9 @@ namespace {
 Value like(const std::string& name, const Value& value, const Value& own) {
   space::require_utf8("problem: " + name, value);
   if (auto like = dispatch::size_like(value, own)) return std::move(*like);
-  throw Error(ErrorKind::invalid_argument, fmt::format("problem: {} is {} '{}', and the spec has {}", name,
-                                                       space::type_name(value), space::shown_text(value), space::type_name(own)));
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("problem: {} is {} '{}', and the spec has {}", name, space::type_name(value),
+                          space::shown_text(value), space::type_name(own)));
 }
 
 Bindings overlaid(Bindings problem, const Bindings& given) {
@@ -54,10 +55,10 @@ std::vector<Bindings> choose_problems(const spec::Spec& spec, const Bindings& gi
 Bindings choose_problem(const spec::Spec& spec, const Bindings& given) {
   std::vector<Bindings> problems = choose_problems(spec, given);
   if (problems.size() == 1) return std::move(problems.front());
-  throw Error(ErrorKind::invalid_argument,
-              fmt::format("'{}' has {} cases ({}, {}, ...): say which with settings.problem, or call tune_cases",
-                          spec.kernel.name, problems.size(), space::shown_text(problems[0]),
-                          space::shown_text(problems[1])));
+  throw Error(
+      ErrorKind::invalid_argument,
+      fmt::format("'{}' has {} cases ({}, {}, ...): say which with settings.problem, or call tune_cases",
+                  spec.kernel.name, problems.size(), space::shown_text(problems[0]), space::shown_text(problems[1])));
 }
 
 std::vector<Bindings> choose_configs(const space::Space& space, const std::vector<Bindings>& configs,

@@ -94,7 +94,8 @@ Tunable& Tunable::reference_builtin(const std::string& builtin,
 }
 
 Tunable& Tunable::reference_file(const std::filesystem::path& npy, const std::string& output) {
-  detail::TunableState::Entries entries{{"file", spec::toml_string(base::absolute_path(npy).lexically_normal().string())}};
+  detail::TunableState::Entries entries{
+      {"file", spec::toml_string(base::absolute_path(npy).lexically_normal().string())}};
   if (!output.empty()) entries.emplace_back("output", spec::toml_string(output));
   return set_reference(toml_table(entries));
 }

@@ -88,7 +88,8 @@ bool was_starved(const CpuTimes& before, const CpuTimes& now, double passed_ns, 
   for (const auto& [thread, time] : now) {
     const auto known = before.find(thread);
     const CpuTime from = known == before.end() ? CpuTime() : known->second;
-    if (time.run_ns < from.run_ns || time.wait_ns < from.wait_ns) continue;  // another thread with the id of one that ended
+    if (time.run_ns < from.run_ns || time.wait_ns < from.wait_ns)
+      continue;  // another thread with the id of one that ended
     const auto ran_ns = static_cast<double>(time.run_ns - from.run_ns);
     const auto waited_ns = static_cast<double>(time.wait_ns - from.wait_ns);
     longest_wait_ns = std::max(longest_wait_ns, waited_ns);

@@ -44,7 +44,8 @@ CpuTimes cpu_times(int pid);
 
 /// Whether a process waited for CPUs nearly all the time between two looks, which are passed_ns apart: a thread of it
 /// waited for more than this share of the time, and all its threads together got less than the rest of what they could
-/// use. More threads than CPUs wait for each other, which is their own doing: cpus is how many the process may use. Pure.
+/// use. More threads than CPUs wait for each other, which is their own doing: cpus is how many the process may use.
+/// Pure.
 bool was_starved(const CpuTimes& before, const CpuTimes& now, double passed_ns, double cpus, double share);
 
 /// Calls back once, on the loop's thread, when a TimeAllowance is used up, and what had come by then was read.

@@ -214,8 +214,7 @@ TEST_CASE("Candidates print values with control characters escaped") {
   const std::string source = "../kernels/";
   for (std::size_t at = 0; (at = text.find(source)) != text.npos;)
     text.replace(at, source.size(), XTUNE_SOURCE_DIR "/kernels/");
-  const CommandResult result =
-      cli.xtune({"candidates", cli.write("gemm.toml", text), "--arch", "sm_90", "--top", "4"});
+  const CommandResult result = cli.xtune({"candidates", cli.write("gemm.toml", text), "--arch", "sm_90", "--top", "4"});
   CHECK(result.exit_code == 0);
   CHECK(has(result.stdout_text, "MODE=wide\\nand"));
   CHECK((has(result.stdout_text, "line\\nbreak\\x1b") || has(result.stdout_text, "a\\tb")));

@@ -86,7 +86,8 @@ std::vector<std::string> without_users(std::vector<std::string> folders) {
   return folders;
 }
 
-/// Adds the compiler, and the one that it starts if it is a plain wrapper. False: it is a script that may start anything.
+/// Adds the compiler, and the one that it starts if it is a plain wrapper. False: it is a script that may start
+/// anything.
 bool add_driver(fs::path program, build::ToolFiles& to) {
   constexpr int max_wrappers = 8;
   constexpr std::uint64_t max_script_bytes = 1 << 16;

@@ -19,7 +19,8 @@ struct Installation {
   bool compiler_is_clang = false;
   std::string headers_digest;  ///< of Kokkos' headers: 12 hex digits
   BuildFlags flags;
-  build::KeyedFiles files{};  ///< states, without digests, of the package's files and headers, their folders, and the compiler
+  build::KeyedFiles
+      files{};  ///< states, without digests, of the package's files and headers, their folders, and the compiler
 };
 
 /// Has CMake configure a project that uses Kokkos, and keeps the answer in the store's kokkos folder as long as the

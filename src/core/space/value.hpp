@@ -17,8 +17,8 @@ std::string to_define(const Value& value);
 /// "boolean", "integer", "float" or "string".
 const char* type_name(const Value& value) noexcept;
 
-/// Throws Error(invalid_argument) for text that is not valid UTF-8: records, which are JSON, cannot hold it. The message
-/// opens with `where`: "-D MODE".
+/// Throws Error(invalid_argument) for text that is not valid UTF-8: records, which are JSON, cannot hold it. The
+/// message opens with `where`: "-D MODE".
 void require_utf8(const std::string& where, const Value& value);
 
 }  // namespace xtune::space

@@ -130,7 +130,8 @@ class ExpressionChecker {
       const auto* const floating = std::get_if<double>(&value);
       if (integer == nullptr &&
           (floating == nullptr || *floating != static_cast<double>(static_cast<std::int64_t>(*floating))))
-        return what + " must be an integer, and this is the " + space::type_name(value) + " " + space::shown_text(value);
+        return what + " must be an integer, and this is the " + space::type_name(value) + " " +
+               space::shown_text(value);
       const double number = integer != nullptr ? static_cast<double>(*integer) : *floating;
       return number < static_cast<double>(least)
                  ? what + " must be at least " + std::to_string(least) + ", and this is " + to_text(value)

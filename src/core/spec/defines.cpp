@@ -35,10 +35,10 @@ Value parse_like(const std::string& name, const std::string& text, const Value& 
     if (text == "false" || text == "0") value = false;
   }
   if (!value)
-    throw Error(ErrorKind::invalid_argument, "-D " + name + "=" + base::one_line(base::printable(text, 80)) + ": " + name + " is " +
-                                                 (std::holds_alternative<std::int64_t>(own) ? "an " : "a ") +
-                                                 space::type_name(own) + ", and '" + base::printable(text, 80) +
-                                                 "' is not");
+    throw Error(ErrorKind::invalid_argument,
+                "-D " + name + "=" + base::one_line(base::printable(text, 80)) + ": " + name + " is " +
+                    (std::holds_alternative<std::int64_t>(own) ? "an " : "a ") + space::type_name(own) + ", and '" +
+                    base::printable(text, 80) + "' is not");
   space::require_utf8("-D " + name, *value);
   return *value;
 }
@@ -46,7 +46,8 @@ Value parse_like(const std::string& name, const std::string& text, const Value& 
 std::string values_text(const std::vector<Value>& values) {
   std::string text;
   constexpr std::size_t most = 8;
-  for (std::size_t i = 0; i < std::min(values.size(), most); ++i) text += (i == 0 ? "" : ", ") + space::shown_text(values[i]);
+  for (std::size_t i = 0; i < std::min(values.size(), most); ++i)
+    text += (i == 0 ? "" : ", ") + space::shown_text(values[i]);
   return "[" + text + (values.size() > most ? ", ...]" : "]");
 }
 

@@ -392,8 +392,9 @@ std::string StoreView::explain(const Found& found, const Bindings& problem, cons
   if (!found.config)
     return fmt::format("none: no stored configuration may answer for {} on {} ({}, {})", space::shown_text(problem),
                        device.name, device.arch, device.backend);
-  std::string text = fmt::format("{}: {}, {}", record::to_string(found.match), base::one_line(config_text(*found.config)),
-                                 base::human_time_ms(found.config->time_ms));
+  std::string text =
+      fmt::format("{}: {}, {}", record::to_string(found.match), base::one_line(config_text(*found.config)),
+                  base::human_time_ms(found.config->time_ms));
   if (problem_of(*found.config) != problem)
     text += fmt::format(", measured for {} (distance {:.3g})", space::shown_text(problem_of(*found.config)),
                         found.distance);

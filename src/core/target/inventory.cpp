@@ -85,9 +85,9 @@ bool is_kokkos(const std::string& backend) {
 
 /// Which Kokkos CMake finds, and what the backend makes of it.
 void add_kokkos_variables(std::string& text) {
-  for (const char* name : {"Kokkos_DIR", "CMAKE_PREFIX_PATH", "CXXFLAGS", "LDFLAGS", "XTUNE_KOKKOS_CXX", "CUDA_ROOT",
-                           "NVCC_WRAPPER_DEFAULT_COMPILER", "XTUNE_KOKKOS_SPACE", "KOKKOS_NUM_THREADS",
-                           "OMP_NUM_THREADS"})
+  for (const char* name :
+       {"Kokkos_DIR", "CMAKE_PREFIX_PATH", "CXXFLAGS", "LDFLAGS", "XTUNE_KOKKOS_CXX", "CUDA_ROOT",
+        "NVCC_WRAPPER_DEFAULT_COMPILER", "XTUNE_KOKKOS_SPACE", "KOKKOS_NUM_THREADS", "OMP_NUM_THREADS"})
     if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
   if (const char* root = std::getenv("Kokkos_ROOT"); root && *root)
     text += fmt::format("Kokkos_ROOT={}\n", std::filesystem::absolute(root).string());

@@ -222,8 +222,8 @@ void check_call(const Entry& entry, const BuiltinCall& call) {
                                 base::did_you_mean(name, entry.signature.scalars)));
     const auto words = entry.signature.words.find(name);
     if (words == entry.signature.words.end() || contains(words->second, to_text(value))) continue;
-    builtin::fail(
-        fmt::format("{}: {} is '{}'; known: {}", entry.name, name, base::one_line(to_text(value)), fmt::join(words->second, ", ")));
+    builtin::fail(fmt::format("{}: {} is '{}'; known: {}", entry.name, name, base::one_line(to_text(value)),
+                              fmt::join(words->second, ", ")));
   }
 }
 
