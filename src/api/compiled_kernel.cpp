@@ -14,17 +14,17 @@ namespace xtune {
 Kernel CompiledConfig::kernel(bool checked) const {
   if (outcome != Outcome::ok)
     throw Error(ErrorKind::nothing_valid,
-                fmt::format("{} has no binary ({}): {}", space::bindings_text(config), to_string(outcome), message));
+                fmt::format("{} has no binary ({}): {}", space::shown_text(config), to_string(outcome), message));
   if (!build_)
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{} was not compiled by compile_all: only what that returns is callable",
-                            space::bindings_text(config)));
+                            space::shown_text(config)));
   dispatch::Build build = build_->build;
   std::optional<build::Artifact> artifact = build::ArtifactCache(build_->store).find(build.artifact.key);
   if (!artifact)
     throw Error(ErrorKind::unavailable,
-                fmt::format("{}: the store {} has no binary {} any more: compile it again",
-                            space::bindings_text(config), build_->store.string(), build.artifact.key));
+                fmt::format("{}: the store {} has no binary {} any more: compile it again", space::shown_text(config),
+                            build_->store.string(), build.artifact.key));
   build.artifact = std::move(*artifact);
   dispatch::Parts parts;
   parts.spec = *build_->spec;

@@ -15,9 +15,11 @@ namespace xtune {
 namespace {
 
 Value like(const std::string& name, const Value& value, const Value& own) {
+  space::require_utf8("problem: " + name, value);
   if (auto like = dispatch::size_like(value, own)) return std::move(*like);
-  throw Error(ErrorKind::invalid_argument, fmt::format("problem: {} is {} '{}', and the spec has {}", name,
-                                                       space::type_name(value), to_text(value), space::type_name(own)));
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("problem: {} is {} '{}', and the spec has {}", name, space::type_name(value),
+                          space::shown_text(value), space::type_name(own)));
 }
 
 Bindings overlaid(Bindings problem, const Bindings& given) {
@@ -53,10 +55,10 @@ std::vector<Bindings> choose_problems(const spec::Spec& spec, const Bindings& gi
 Bindings choose_problem(const spec::Spec& spec, const Bindings& given) {
   std::vector<Bindings> problems = choose_problems(spec, given);
   if (problems.size() == 1) return std::move(problems.front());
-  throw Error(ErrorKind::invalid_argument,
-              fmt::format("'{}' has {} cases ({}, {}, ...): say which with settings.problem, or call tune_cases",
-                          spec.kernel.name, problems.size(), space::bindings_text(problems[0]),
-                          space::bindings_text(problems[1])));
+  throw Error(
+      ErrorKind::invalid_argument,
+      fmt::format("'{}' has {} cases ({}, {}, ...): say which with settings.problem, or call tune_cases",
+                  spec.kernel.name, problems.size(), space::shown_text(problems[0]), space::shown_text(problems[1])));
 }
 
 std::vector<Bindings> choose_configs(const space::Space& space, const std::vector<Bindings>& configs,
@@ -76,7 +78,7 @@ std::vector<Bindings> choose_configs(const space::Space& space, const std::vecto
     const auto index = space.index_of(configs[i]);
     if (!index)
       passed_over(fmt::format("configs[{}], {}, is not valid in the space of the spec, and passed over", i,
-                              space::bindings_text(configs[i])));
+                              space::shown_text(configs[i])));
     else if (seen.insert(*index).second)
       chosen.push_back(configs[i]);
   }

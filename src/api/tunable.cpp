@@ -24,7 +24,7 @@ std::vector<std::pair<std::string, std::string>> texts_of(const Bindings& define
 }
 
 std::string toml_path(const std::filesystem::path& path) {
-  return toml_quoted(base::absolute_path(path).lexically_normal().string());
+  return spec::toml_string(base::absolute_path(path).lexically_normal().string());
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ Tunable::Tunable(std::unique_ptr<detail::TunableState> state) : state_(std::move
 Tunable::Tunable(std::string name) : state_(std::make_unique<detail::TunableState>()) {
   state_->name = std::move(name);
   state_->base_dir = base::absolute_path("x").parent_path();
-  state_->set("kernel", "name", toml_quoted(state_->name));
+  state_->set("kernel", "name", spec::toml_string(state_->name));
 }
 
 Tunable Tunable::from_file(const std::filesystem::path& path, const Bindings& defines) {
@@ -138,12 +138,12 @@ Tunable& Tunable::source(const std::string& text) {
 }
 
 Tunable& Tunable::entry(const std::string& entry) {
-  built().set("kernel", "entry", toml_quoted(entry));
+  built().set("kernel", "entry", spec::toml_string(entry));
   return *this;
 }
 
 Tunable& Tunable::option(const std::string& option) {
-  built().list("kernel.options").push_back(toml_quoted(option));
+  built().list("kernel.options").push_back(spec::toml_string(option));
   return *this;
 }
 
@@ -151,13 +151,13 @@ Tunable& Tunable::option(const std::string& backend, const std::string& option) 
   if (backend != "cuda" && backend != "hip" && backend != "host")
     throw Error(ErrorKind::invalid_argument,
                 "option: '" + backend + "' is no backend with options; one is cuda, hip, host");
-  built().list("kernel.options_" + backend).push_back(toml_quoted(option));
+  built().list("kernel.options_" + backend).push_back(spec::toml_string(option));
   return *this;
 }
 
 Tunable& Tunable::define(const std::string& name, const Formula& value) {
   built().section("kernel");
-  state_->set("kernel.defines", name, toml_quoted(value.text()));
+  state_->set("kernel.defines", name, spec::toml_string(value.text()));
   return *this;
 }
 
@@ -169,21 +169,24 @@ Tunable& Tunable::include_dir(const std::filesystem::path& path) {
 Tunable& Tunable::compile_timeout_s(double seconds) { return set("kernel", "compile_timeout_s", Value(seconds)); }
 
 Tunable& Tunable::problem(const std::string& name, const Value& value) {
-  built().set("problem", name, toml_value(value));
+  space::require_utf8("problem: " + name, value);
+  built().set("problem", name, spec::toml_text(value));
   return *this;
 }
 
 Tunable& Tunable::add_case(const Bindings& problem) {
   detail::TunableState::Entries entries;
-  for (const auto& [name, value] : problem) entries.emplace_back(name, toml_value(value));
+  for (const auto& [name, value] : problem) {
+    space::require_utf8("case: " + name, value);
+    entries.emplace_back(name, spec::toml_text(value));
+  }
   built().cases.push_back(std::move(entries));
   return *this;
 }
 
 Tunable& Tunable::add_param(const std::string& name, const std::vector<Value>& values, ParamKind kind) {
-  std::string list;
-  for (const Value& value : values) list += (list.empty() ? "" : ", ") + toml_value(value);
-  list = "[" + list + "]";
+  for (const Value& value : values) space::require_utf8("parameter " + name, value);
+  const std::string list = spec::toml_list(values);
   built()
       .section("space.params")
       .entries.emplace_back(name,
@@ -209,7 +212,7 @@ Tunable& Tunable::param_pow2(const std::string& name, std::int64_t min, std::int
 }
 
 Tunable& Tunable::constraint(const std::string& expression) {
-  built().constraints.push_back(toml_quoted(expression));
+  built().constraints.push_back(spec::toml_string(expression));
   return *this;
 }
 
@@ -223,9 +226,9 @@ Tunable& Tunable::constraint(const std::vector<std::string>& names, std::functio
 
 Tunable& Tunable::candidates(const std::string& model, const std::vector<std::pair<std::string, Formula>>& map,
                              int top_k) {
-  built().set("candidates", "template", toml_quoted(model));
+  built().set("candidates", "template", spec::toml_string(model));
   state_->set("candidates", "top_k", std::to_string(top_k));
-  for (const auto& [field, formula] : map) state_->set("candidates.map", field, toml_quoted(formula.text()));
+  for (const auto& [field, formula] : map) state_->set("candidates.map", field, spec::toml_string(formula.text()));
   return *this;
 }
 
@@ -245,12 +248,12 @@ Tunable& Tunable::cluster(const std::vector<Formula>& extents) {
 }
 
 Tunable& Tunable::shared(const Formula& bytes) {
-  built().set("launch", "shared", toml_quoted(bytes.text()));
+  built().set("launch", "shared", spec::toml_string(bytes.text()));
   return *this;
 }
 
 Tunable& Tunable::metric(const std::string& name, const Formula& expression) {
-  built().set("metrics", name, toml_quoted(expression.text()));
+  built().set("metrics", name, spec::toml_string(expression.text()));
   return *this;
 }
 
@@ -277,7 +280,7 @@ Tunable& Tunable::dispatch_key(const std::vector<Formula>& key) {
 }
 
 Tunable& Tunable::set(const std::string& section, const std::string& key, const Value& value) {
-  built().set(section, key, toml_value(value));
+  built().set(section, key, spec::toml_text(value));
   return *this;
 }
 

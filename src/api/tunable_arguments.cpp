@@ -12,10 +12,10 @@ namespace {
 
 detail::TunableState::Entries buffer(const std::string& name, DType dtype, const Shape& shape, const char* role) {
   require_dtype(dtype);
-  return {{"name", toml_quoted(name)},
-          {"dtype", toml_quoted(to_string(dtype))},
+  return {{"name", spec::toml_string(name)},
+          {"dtype", spec::toml_string(to_string(dtype))},
           {"shape", toml_array(shape.extents())},
-          {"role", toml_quoted(role)}};
+          {"role", spec::toml_string(role)}};
 }
 
 std::string reference_source(detail::TunableState& state, const ReferenceKernel& details) {
@@ -23,7 +23,7 @@ std::string reference_source(detail::TunableState& state, const ReferenceKernel&
     throw Error(ErrorKind::invalid_argument, "reference_kernel: source_file and source exclude each other");
   const std::filesystem::path path =
       details.source.empty() ? details.source_file : state.keep_source(details.source, "reference");
-  return path.empty() ? "" : toml_quoted(base::absolute_path(path).lexically_normal().string());
+  return path.empty() ? "" : spec::toml_string(base::absolute_path(path).lexically_normal().string());
 }
 
 }  // namespace
@@ -45,10 +45,10 @@ Tunable& Tunable::inout(const std::string& name, DType dtype, const Shape& shape
 
 Tunable& Tunable::scalar(const std::string& name, DType dtype, const Formula& value) {
   require_dtype(dtype);
-  built().args.push_back({{"name", toml_quoted(name)},
+  built().args.push_back({{"name", spec::toml_string(name)},
                           {"kind", "\"scalar\""},
-                          {"dtype", toml_quoted(to_string(dtype))},
-                          {"value", toml_quoted(value.text())}});
+                          {"dtype", spec::toml_string(to_string(dtype))},
+                          {"value", spec::toml_string(value.text())}});
   return *this;
 }
 
@@ -61,10 +61,10 @@ Tunable& Tunable::data(const std::string& argument, const Data& data) {
     found->second = data;
   // A fill rule is part of the text.
   for (detail::TunableState::Entries& entries : state_->args) {
-    if (entries.front().second != toml_quoted(argument)) continue;
+    if (entries.front().second != spec::toml_string(argument)) continue;
     std::erase_if(entries, [](const auto& entry) { return entry.first == "fill"; });
     if (data.kind() == Data::Kind::fill && state_->text.empty()) {
-      entries.emplace_back("fill", toml_quoted(spec::to_word(data.fill())));
+      entries.emplace_back("fill", spec::toml_string(spec::to_word(data.fill())));
       std::erase_if(state_->data, [&](const auto& entry) { return entry.first == argument; });
     }
     break;
@@ -73,29 +73,30 @@ Tunable& Tunable::data(const std::string& argument, const Data& data) {
 }
 
 Tunable& Tunable::reference_kernel(const std::string& entry, const ReferenceKernel& details) {
-  detail::TunableState::Entries entries{{"kernel", toml_quoted(entry)}};
+  detail::TunableState::Entries entries{{"kernel", spec::toml_string(entry)}};
   if (const std::string source = reference_source(built(), details); !source.empty())
     entries.emplace_back("source", source);
   if (!details.options.empty())
     entries.emplace_back("options", toml_array({details.options.begin(), details.options.end()}));
   if (!details.grid.empty()) entries.emplace_back("grid", toml_array(details.grid));
   if (!details.block.empty()) entries.emplace_back("block", toml_array(details.block));
-  if (!details.shared.text().empty()) entries.emplace_back("shared", toml_quoted(details.shared.text()));
+  if (!details.shared.text().empty()) entries.emplace_back("shared", spec::toml_string(details.shared.text()));
   return set_reference(toml_table(entries));
 }
 
 Tunable& Tunable::reference_builtin(const std::string& builtin,
                                     const std::vector<std::pair<std::string, Formula>>& roles,
                                     const std::string& output) {
-  detail::TunableState::Entries entries{{"builtin", toml_quoted(builtin)}};
-  if (!output.empty()) entries.emplace_back("output", toml_quoted(output));
-  for (const auto& [role, formula] : roles) entries.emplace_back(role, toml_quoted(formula.text()));
+  detail::TunableState::Entries entries{{"builtin", spec::toml_string(builtin)}};
+  if (!output.empty()) entries.emplace_back("output", spec::toml_string(output));
+  for (const auto& [role, formula] : roles) entries.emplace_back(role, spec::toml_string(formula.text()));
   return set_reference(toml_table(entries));
 }
 
 Tunable& Tunable::reference_file(const std::filesystem::path& npy, const std::string& output) {
-  detail::TunableState::Entries entries{{"file", toml_quoted(base::absolute_path(npy).lexically_normal().string())}};
-  if (!output.empty()) entries.emplace_back("output", toml_quoted(output));
+  detail::TunableState::Entries entries{
+      {"file", spec::toml_string(base::absolute_path(npy).lexically_normal().string())}};
+  if (!output.empty()) entries.emplace_back("output", spec::toml_string(output));
   return set_reference(toml_table(entries));
 }
 

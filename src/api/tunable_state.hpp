@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "core/spec/toml_text.hpp"
 #include "xtune/tunable.hpp"
 
 namespace xtune {
@@ -51,9 +52,6 @@ struct detail::TunableState {
   std::filesystem::path keep_source(const std::string& source_text, const std::string& stem);
 };
 
-/// A basic string of TOML, for any bytes.
-std::string toml_quoted(const std::string& text);
-std::string toml_value(const Value& value);
 std::string toml_array(const std::vector<Formula>& items);
 /// { a = "1", b = "2" }
 std::string toml_table(const detail::TunableState::Entries& entries);

@@ -14,7 +14,7 @@ bool is_bare(const std::string& key) {
          key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == std::string::npos;
 }
 
-std::string toml_key(const std::string& key) { return is_bare(key) ? key : toml_quoted(key); }
+std::string toml_key(const std::string& key) { return is_bare(key) ? key : spec::toml_string(key); }
 
 std::string lines_of(const detail::TunableState::Entries& entries) {
   std::string text;
@@ -52,27 +52,9 @@ std::string describe(const std::string& argument, const Data& data) {
 
 }  // namespace
 
-std::string toml_quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char character : text) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (character == '"' || character == '\\')
-      (quoted += '\\') += character;
-    else if (byte < 0x20 || byte == 0x7F)
-      quoted += fmt::format("\\u{:04X}", byte);
-    else
-      quoted += character;
-  }
-  return quoted + '"';
-}
-
-std::string toml_value(const Value& value) {
-  return std::holds_alternative<std::string>(value) ? toml_quoted(std::get<std::string>(value)) : to_text(value);
-}
-
 std::string toml_array(const std::vector<Formula>& items) {
   std::vector<std::string> quoted;
-  for (const Formula& item : items) quoted.push_back(toml_quoted(item.text()));
+  for (const Formula& item : items) quoted.push_back(spec::toml_string(item.text()));
   return list_text(quoted);
 }
 
@@ -104,7 +86,7 @@ std::string toml_of(const detail::TunableState& state) {
   for (const auto& predicate : state.predicates)
     text += fmt::format("# constraint in code over {}\n", list_text(predicate.names));
   if (state.reference) text += "# reference in code\n";
-  if (state.check) text += "# check in code, label " + toml_quoted(state.check_label) + "\n";
+  if (state.check) text += "# check in code, label " + spec::toml_string(state.check_label) + "\n";
   return text;
 }
 

@@ -2,9 +2,12 @@
 // and the answer in the pipe must win.
 #include "base/deadline.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/control_groups.hpp"
 #include "base/event_loop.hpp"
 #include "base/files.hpp"
 
@@ -40,6 +44,14 @@ std::vector<int> children_of_first_thread(int pid) {
   return {std::istream_iterator<int>(file), {}};
 }
 
+/// How many CPUs a process may use at once. A quota below one CPU counts as one: it may stop even a single thread.
+double usable_cpus(int pid) {
+  cpu_set_t set;
+  const double allowed = sched_getaffinity(pid, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  const double quota = static_cast<double>(cpu_quota_milli()) / 1000;
+  return quota > 0 ? std::min(allowed, std::max(quota, 1.0)) : allowed;
+}
+
 }  // namespace
 
 TimeAllowance::TimeAllowance(double limit_s) noexcept
@@ -59,16 +71,32 @@ bool is_stopped(int pid) {
   return std::any_of(children.begin(), children.end(), is_stopped);
 }
 
-std::uint64_t cpu_wait_ns(int pid) {
-  std::uint64_t longest = 0;
+CpuTimes cpu_times(int pid) {
+  CpuTimes times;
   std::error_code gone;
   for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
     std::ifstream file(thread.path() / "schedstat");  // proc(5): time on a CPU, time waited for one, in ns
-    std::uint64_t on_cpu = 0, waited = 0;
-    if (file >> on_cpu >> waited) longest = std::max(longest, waited);
+    CpuTime time;
+    if (file >> time.run_ns >> time.wait_ns) times[std::atoi(thread.path().filename().c_str())] = time;
   }
-  for (const int child : children_of_first_thread(pid)) longest = std::max(longest, cpu_wait_ns(child));
-  return longest;
+  for (const int child : children_of_first_thread(pid)) times.merge(cpu_times(child));
+  return times;
+}
+
+bool was_starved(const CpuTimes& before, const CpuTimes& now, double passed_ns, double cpus, double share) {
+  double longest_wait_ns = 0, run_ns = 0, usable_ns = 0;
+  for (const auto& [thread, time] : now) {
+    const auto known = before.find(thread);
+    const CpuTime from = known == before.end() ? CpuTime() : known->second;
+    if (time.run_ns < from.run_ns || time.wait_ns < from.wait_ns)
+      continue;  // another thread with the id of one that ended
+    const auto ran_ns = static_cast<double>(time.run_ns - from.run_ns);
+    const auto waited_ns = static_cast<double>(time.wait_ns - from.wait_ns);
+    longest_wait_ns = std::max(longest_wait_ns, waited_ns);
+    run_ns += ran_ns;
+    usable_ns += std::min(ran_ns + waited_ns, passed_ns);
+  }
+  return longest_wait_ns > share * passed_ns && run_ns < (1 - share) * std::min(usable_ns, cpus * passed_ns);
 }
 
 struct Deadline::State {
@@ -77,28 +105,29 @@ struct Deadline::State {
   int pid;
   Expired expired;
   EventLoop::Watch timer;
-  std::uint64_t cpu_wait = pid > 0 ? cpu_wait_ns(pid) : 0;  ///< as found last
+  CpuTimes times = pid > 0 ? cpu_times(pid) : CpuTimes();  ///< as found last
   std::chrono::steady_clock::time_point looked = std::chrono::steady_clock::now();
-  const std::uint64_t cpu_wait_at_first = cpu_wait;
+  const CpuTimes times_at_first = times;
   const std::chrono::steady_clock::time_point began = looked;
+  double cpus = 0;  ///< usable_cpus, from the first whole step on
 
-  /// It waited for a CPU nearly all the time since the last look: others, or a control group, had them all.
-  bool was_starved() {
-    const std::uint64_t before = std::exchange(cpu_wait, cpu_wait_ns(pid));
+  /// Since the last look: others, or a control group, had the CPUs.
+  bool was_starved_lately() {
+    if (cpus == 0) cpus = usable_cpus(pid);
+    const CpuTimes before = std::exchange(times, cpu_times(pid));
     const auto now = std::chrono::steady_clock::now();
     const std::chrono::duration<double, std::nano> passed = now - std::exchange(looked, now);
-    return cpu_wait > before && static_cast<double>(cpu_wait - before) > starved_share * passed.count();
+    return was_starved(before, times, passed.count(), cpus, starved_share);
   }
 
   bool was_starved_in_all() const {
     const std::chrono::duration<double, std::nano> passed = looked - began;
-    return cpu_wait > cpu_wait_at_first &&
-           static_cast<double>(cpu_wait - cpu_wait_at_first) > starved_share_in_all * passed.count();
+    return was_starved(times_at_first, times, passed.count(), cpus, starved_share_in_all);
   }
 
   void wait() {
     timer = loop.call_after(allowance.next_wait_ms(), [this] {
-      const bool starved = pid > 0 && was_starved();
+      const bool starved = pid > 0 && was_starved_lately();
       allowance.waited(pid > 0 && (starved || is_stopped(pid)));
       if (!allowance.is_over()) return wait();
       timer = loop.call_after(1, [this] {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 
 namespace xtune::base {
@@ -32,9 +33,20 @@ class TimeAllowance {
 /// False where /proc does not tell.
 bool is_stopped(int pid);
 
-/// How long a process, or one that it started (and that still has its parents), has waited for a CPU so far: of the
-/// thread that waited longest, in ns, by /proc. 0 where that does not tell.
-std::uint64_t cpu_wait_ns(int pid);
+/// What a thread had of the CPUs so far.
+struct CpuTime {
+  std::uint64_t run_ns = 0, wait_ns = 0;  ///< on a CPU; ready to run, and waiting for one
+};
+using CpuTimes = std::map<int, CpuTime>;  ///< by thread id
+/// Of all threads of a process and of those that it started (and that still have their parents), by /proc. Empty where
+/// that does not tell.
+CpuTimes cpu_times(int pid);
+
+/// Whether a process waited for CPUs nearly all the time between two looks, which are passed_ns apart: a thread of it
+/// waited for more than this share of the time, and all its threads together got less than the rest of what they could
+/// use. More threads than CPUs wait for each other, which is their own doing: cpus is how many the process may use.
+/// Pure.
+bool was_starved(const CpuTimes& before, const CpuTimes& now, double passed_ns, double cpus, double share);
 
 /// Calls back once, on the loop's thread, when a TimeAllowance is used up, and what had come by then was read.
 /// Destruction and cancel() call it off, also from inside of callbacks.

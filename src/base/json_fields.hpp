@@ -39,15 +39,19 @@ struct Plain {
   }
 };
 
-/// Text, or lists and pairs of texts, made printable.
-struct Text : Plain {
+inline std::string printable_text(const std::string& text) { return printable(text); }
+inline std::string exact_utf8_text(const std::string& text) { return utf8_text(text); }
+
+/// Text, or lists and pairs of texts, written as `stored` makes it.
+template <std::string (*stored)(const std::string&)>
+struct TextForm : Plain {
   template <class Json>
   static void write(Json& json, const std::string& text) {
-    json = printable(text);
+    json = stored(text);
   }
   template <class Json>
   static void write(Json& json, const std::pair<std::string, std::string>& pair) {
-    json = {printable(pair.first), printable(pair.second)};
+    json = {stored(pair.first), stored(pair.second)};
   }
   template <class Json, class T>
   static void write(Json& json, const std::vector<T>& list) {
@@ -55,7 +59,11 @@ struct Text : Plain {
     for (const T& each : list) write(json.emplace_back(), each);
   }
 };
+/// Made printable.
+using Text = TextForm<printable_text>;
 inline constexpr Text text;
+/// As it is, but for bytes that are not UTF-8, which JSON cannot hold.
+inline constexpr TextForm<exact_utf8_text> exact_text;
 
 /// Two functions: json = to(value), value = from(json).
 template <class To, class From>

@@ -114,6 +114,34 @@ std::string printable_lines(std::string_view text, std::size_t limit) {
   return lines;
 }
 
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : printable(text)) line += c == '\n' ? "\\n" : c == '\t' ? "\\t" : std::string(1, c);
+  return line;
+}
+
+bool is_utf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string utf8_text(std::string_view text) { return is_utf8(text) ? std::string(text) : printable(text); }
+
+std::string printable_json(std::string json) {
+  const auto control_length = [&](std::size_t at) -> std::size_t {
+    if (json[at] == '\x7f') return 1;
+    return json[at] == '\xc2' && at + 1 < json.size() && static_cast<unsigned char>(json[at + 1]) < 0xA0 ? 2 : 0;
+  };
+  for (std::size_t at = 0; (at = json.find_first_of("\x7f\xc2", at)) != std::string::npos; ++at)
+    if (const std::size_t length = control_length(at); length > 0)
+      json.replace(at, length, fmt::format("\\u{:04x}", static_cast<unsigned char>(json[at + length - 1])));
+  return json;
+}
+
 std::string end_of(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return std::string(text);
   const std::size_t start = text.size() - bytes;

@@ -16,6 +16,14 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 std::string printable(std::string_view text, std::size_t limit = std::size_t(-1));
 /// The same of a text of several lines, which stay lines.
 std::string printable_lines(std::string_view text, std::size_t limit = std::size_t(-1));
+/// printable on one line: line ends and tabs are escaped too.
+std::string one_line(std::string_view text);
+/// Whether the text is valid UTF-8.
+bool is_utf8(std::string_view text) noexcept;
+/// The text itself if it is valid UTF-8, which JSON can hold; else printable(text).
+std::string utf8_text(std::string_view text);
+/// JSON for a terminal: the control characters that JSON allows in strings (DEL, U+0080 to U+009F) are escaped.
+std::string printable_json(std::string json);
 /// The last lines of a text, whole ones where that is possible, of so many bytes at most.
 std::string end_of(std::string_view text, std::size_t bytes);
 /// Appends what the list does not hold yet.

@@ -34,12 +34,12 @@ nlohmann::ordered_json answer_json(const spec::Spec& spec, const Bindings& probl
 
 void print_text(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
                 const record::LookupResult& found) {
-  if (!problem.empty()) print_out("problem: {}\n", space::bindings_text(problem));
+  if (!problem.empty()) print_out("problem: {}\n", space::shown_text(problem));
   if (found.record) {
     const record::Record& record = *found.record;
     print_out("{}: {}\n  {} on {}", record::to_string(found.match), report::config_text(spec, record.config),
               base::human_time_ms(measure::statistic(record.time_ms, spec.measure.statistic)), record.device.name);
-    if (record.problem != problem) print_out(", measured for {}", space::bindings_text(record.problem));
+    if (record.problem != problem) print_out(", measured for {}", space::shown_text(record.problem));
     if (const std::string metrics = report::metrics_text(spec, record); !metrics.empty()) print_out(" ({})", metrics);
     print_out("\n");
     if (!spec.objective.goals.empty()) print_out("  {}\n", report::objective_text(spec, record));
@@ -83,7 +83,7 @@ class AcrossAnswer {
     if (!choice_) return text + "      `xtune run` measures what the store lacks\n";
     for (std::size_t i = 0; i < differences_.size(); ++i)
       if (!differences_[i].empty())
-        text += fmt::format("      {}: measured with another {} than now\n", space::bindings_text(spec_.cases[i]),
+        text += fmt::format("      {}: measured with another {} than now\n", space::shown_text(spec_.cases[i]),
                             build::part_names(differences_[i]));
     return text;
   }

@@ -147,7 +147,7 @@ nlohmann::ordered_json ranking_json(const spec::Spec& spec, const space::Space& 
 
 void print_ranking(const space::Space& space, const Bindings& problem, const device::DeviceModel& device,
                    const model::RankOptions& options, const model::Ranking& ranking) {
-  if (!problem.empty()) print_out("problem: {}\n", space::bindings_text(problem));
+  if (!problem.empty()) print_out("problem: {}\n", space::shown_text(problem));
   print_out("device: {} ({}); {} of {} configurations scored{}, {} of them do not fit\n\n", device.info.name,
             device.info.arch, ranking.scored, space.size(), ranking.whole ? "" : " (a sample, improved)",
             ranking.unfit);

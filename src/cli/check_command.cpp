@@ -117,7 +117,7 @@ void print_text(const std::string& path, const spec::Spec& spec, const std::vect
     print_out("  {} {} listed as valid\n", counted(spec.configs->size(), "configuration"),
               spec.configs->size() == 1 ? "is" : "are");
   for (const CheckedSpace& space : spaces)
-    print_out("  {}{}{}: {}\n", space.backend, space.problem.empty() ? "" : ", ", space::bindings_text(space.problem),
+    print_out("  {}{}{}: {}\n", space.backend, space.problem.empty() ? "" : ", ", space::shown_text(space.problem),
               counted(space.valid, "valid configuration"));
 }
 

@@ -213,8 +213,8 @@ void write_text(std::FILE* stream, const std::string& text) {
   std::fwrite(shown.data(), 1, shown.size(), stream);
 }
 
-void print_json(const nlohmann::ordered_json& json) {
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+void print_json(const nlohmann::ordered_json& json, int indent) {
+  fmt::print("{}\n", base::printable_json(json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace)));
 }
 
 void print_json(const std::vector<nlohmann::ordered_json>& answers) {

@@ -96,8 +96,8 @@ template <class... Arguments>
 void print_out(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   write_text(stdout, fmt::format(format, std::forward<Arguments>(arguments)...));
 }
-/// JSON on standard output; bytes that are not UTF-8 (a path may have them) become U+FFFD.
-void print_json(const nlohmann::ordered_json& json);
+/// JSON on standard output; bytes that are not UTF-8 (a path may have them) become U+FFFD. indent < 0: on one line.
+void print_json(const nlohmann::ordered_json& json, int indent = 2);
 /// One answer for each case: the object itself where there is one case, else the list.
 void print_json(const std::vector<nlohmann::ordered_json>& answers);
 

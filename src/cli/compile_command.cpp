@@ -142,10 +142,10 @@ void print_text(const CompileReport& report) {
   if (report.several_cases) header.insert(header.begin() + 1, "problem");
   std::vector<std::vector<std::string>> cells;
   for (const auto& [arch, problem, config, swept] : report.rows) {
-    cells.push_back({arch, space::bindings_text(config), to_string(swept.outcome), cell(swept.usage.registers),
+    cells.push_back({arch, space::shown_text(config), to_string(swept.outcome), cell(swept.usage.registers),
                      cell(swept.usage.spilled_bytes), cell(shared_of(swept)),
                      swept.cached ? "cached" : fmt::format("{:.2f} s", swept.seconds), first_line(swept.message)});
-    if (report.several_cases) cells.back().insert(cells.back().begin() + 1, space::bindings_text(problem));
+    if (report.several_cases) cells.back().insert(cells.back().begin() + 1, space::shown_text(problem));
   }
   print_out("{}", report::render_table(header, cells));
   for (const ArchSummary& each : report.archs)

@@ -253,16 +253,16 @@ void print_text(const spec::Spec& spec, const Matrix& matrix, const dispatch::Co
     for (std::size_t i = 0; i < cases; ++i)
       if (cover.served_by[i] == config)
         print_out("  {}: {} above its best{}\n",
-                  matrix.problems[i].empty() ? "(no sizes)" : space::bindings_text(matrix.problems[i]),
+                  matrix.problems[i].empty() ? "(no sizes)" : space::shown_text(matrix.problems[i]),
                   percent(cover.ratio[i]), cover.ratio[i] <= limit ? "" : ", beyond the limit");
   }
   for (std::size_t i = 0; i < cases; ++i)
-    if (!cover.served_by[i]) print_out("{}: none of these was measured\n", space::bindings_text(matrix.problems[i]));
+    if (!cover.served_by[i]) print_out("{}: none of these was measured\n", space::shown_text(matrix.problems[i]));
   for (const auto& [problem, device] : matrix.stale)
-    print_out("{}: stale: {}; `xtune run` measures again\n", space::bindings_text(problem),
+    print_out("{}: stale: {}; `xtune run` measures again\n", space::shown_text(problem),
               record::driver_change(device, now));
   for (const Bindings& problem : matrix.without)
-    print_out("{}: nothing measured; `xtune run` measures it\n", space::bindings_text(problem));
+    print_out("{}: nothing measured; `xtune run` measures it\n", space::shown_text(problem));
   if (cover.too_many)
     print_out(
         "no {} serve all cases: --max-configs or --within must grow, or more configurations be measured on all "

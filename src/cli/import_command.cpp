@@ -75,7 +75,7 @@ int import_kernel_tuner(const ImportOptions& options) {
     json["counts"] = nlohmann::ordered_json::object();
     json["damaged"] = recording.damage.count;
     for (const auto& [outcome, count] : counts) json["counts"][to_string(outcome)] = count;
-    fmt::print("{}\n", json.dump(2));
+    print_json(json);
     return done;
   }
   std::string text;

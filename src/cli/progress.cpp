@@ -38,7 +38,7 @@ ProgressPrinter::~ProgressPrinter() {
 }
 
 std::string ProgressPrinter::entry(const record::Record& record, const std::string& log, bool from_store) const {
-  std::string text = space::bindings_text(record.problem);
+  std::string text = space::shown_text(record.problem);
   if (!text.empty()) text += " | ";
   text += fmt::format("{} | {} | {}", report::config_text(spec_, record.config), to_string(record.outcome),
                       from_store ? "from the store" : record.stage);

@@ -127,7 +127,7 @@ void RunCommand::show(std::size_t number, const run::TuneResult& result, nlohman
 }
 
 void RunCommand::print_case(const run::TuneResult& result) {
-  if (!result.problem.empty()) say(fmt::format("\nproblem: {}\n", space::bindings_text(result.problem)));
+  if (!result.problem.empty()) say(fmt::format("\nproblem: {}\n", space::shown_text(result.problem)));
   say(report::run_text(spec_, result, options_.rows));
 }
 

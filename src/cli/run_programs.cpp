@@ -80,7 +80,7 @@ nlohmann::ordered_json json_of(const Commands& commands) {
 void print_lines(const spec::Spec& spec, const Commands& commands, std::set<std::string>& built) {
   const std::string config = report::config_text(spec, commands.config);
   if (!commands.rejected.empty()) {
-    print_out("# {}: rejected: {}\n", config, report::one_line(commands.rejected));
+    print_out("# {}: rejected: {}\n", config, base::one_line(commands.rejected));
     return;
   }
   if (!commands.build.options.empty() && built.insert(commands.artifact_key).second)
@@ -137,8 +137,7 @@ int RunCommand::print_commands() {
     const resolve::CandidateResolver resolver(spec_, space, problem, target_.device, target_.arch,
                                               target_.backend.toolchain, false);
     const std::uint64_t count = std::min(space.size(), spec_.search.evals.value_or(default_printed));
-    if (!options_.common.json() && !problem.empty())
-      print_out("# problem: {}\n", report::one_line(space::bindings_text(problem)));
+    if (!options_.common.json() && !problem.empty()) print_out("# problem: {}\n", space::shown_text(problem));
     if (count < space.size())
       tell("{} of {} configurations, in the order of the space (--evals says how many)\n", count, space.size());
     for (std::uint64_t index = 0; index < count; ++index) {

@@ -131,7 +131,7 @@ void print_scores(const std::vector<replay::Recording>& recordings, const replay
     entry["ms_per_proposal"] = score.ms_per_proposal;
   }
   json["random_exact"] = score_json(recordings, options, exact_random(recordings, options));
-  fmt::print("{}\n", json.dump(2));
+  print_json(json);
 }
 
 void print_tables(const std::vector<replay::Recording>& recordings, const replay::ScoreOptions& options,

@@ -139,10 +139,10 @@ void print_text(const Json& json, const cluster::StudyStatus& status) {
                                      : " " + base::printable(job["state"].get<std::string>(), 40));
   std::vector<std::vector<std::string>> rows;
   for (const cluster::WorkProgress& work : status.work)
-    rows.push_back({work.arch, work.kernel, space::bindings_text(work.problem),
+    rows.push_back({work.arch, work.kernel, space::shown_text(work.problem),
                     fmt::format("{}/{}", work.done, work.total),
                     work.best_ms ? base::human_time_ms(*work.best_ms) : "-", work.state,
-                    work.best_ms ? space::bindings_text(work.best) : work.error});
+                    work.best_ms ? space::shown_text(work.best) : work.error});
   if (!rows.empty())
     print_out("{}", report::render_table({"arch", "kernel", "problem", "done", "best", "state", ""}, rows));
   std::size_t alive = 0;
@@ -182,7 +182,7 @@ int status(const StatusOptions& options) {
     const Json json = status_json(subject, found);
     for (const std::string& warning : found.warnings) tell("warning: {}\n", warning);
     if (options.format == "json")
-      fmt::print("{}\n", json.dump(options.watch ? -1 : 2, ' ', false, Json::error_handler_t::replace));
+      print_json(json, options.watch ? -1 : 2);
     else
       print_text(json, found);
     std::fflush(stdout);

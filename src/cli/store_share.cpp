@@ -74,10 +74,11 @@ int export_store(const ShipFlags& flags) {
   std::vector<std::string> warnings;
   std::string text;
   if (flags.form == "kernel-tuner") {
-    text = store::export_kernel_tuner(flags.common.path(), filter, warnings).dump(1) + "\n";
+    text = base::printable_json(store::export_kernel_tuner(flags.common.path(), filter, warnings).dump(1)) + "\n";
   } else {
     const std::vector<store::Winner> winners = store::winners_of(flags.common.path(), filter, warnings);
-    text = flags.form == "json" ? store::export_json(winners).dump(2) + "\n" : store::export_header(winners, warnings);
+    text = flags.form == "json" ? base::printable_json(store::export_json(winners).dump(2)) + "\n"
+                                : store::export_header(winners, warnings);
   }
   tell_warnings(warnings);
   if (flags.output.empty())

@@ -149,7 +149,7 @@ nlohmann::ordered_json verdicts_json(const Bindings& problem, const Verdicts& ve
 }
 
 void print_text(const Bindings& problem, const Verdicts& verdicts, const record::LookupResult& lookup) {
-  if (!problem.empty()) print_out("problem: {}\n", space::bindings_text(problem));
+  if (!problem.empty()) print_out("problem: {}\n", space::shown_text(problem));
   print_out("{} configurations: {} stored, {} never measured here\n", verdicts.asked, verdicts.stored, verdicts.never);
   for (const auto& [parts, count] : verdicts.differing)
     print_out("  {} measured under another key; what differs: {}\n", count, parts);

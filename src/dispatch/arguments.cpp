@@ -143,6 +143,7 @@ std::optional<Value> size_like(const Value& value, const Value& own) {
 
 Value ArgumentPlan::size(const std::string& name, const Value& value) const {
   const Value& own = spec_.cases.front().at(name);
+  space::require_utf8(spec_.kernel.name + ": the problem size '" + name + "'", value);
   if (auto like = size_like(value, own)) return std::move(*like);
   const std::string takes = space::type_name(own);
   throw Error(ErrorKind::invalid_argument,

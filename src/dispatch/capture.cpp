@@ -72,7 +72,7 @@ bool Capture::wants(const Bindings& problem, const std::vector<std::uint64_t>& b
   }
   if (total > bytes_left_) {
     say_(fmt::format("{}, {}: not captured: its data take {}, and {} are left (XTUNE_CAPTURE_MB)", spec_.kernel.name,
-                     space::bindings_text(problem), base::human_bytes(total), base::human_bytes(bytes_left_)));
+                     space::shown_text(problem), base::human_bytes(total), base::human_bytes(bytes_left_)));
     return false;
   }
   bytes_left_ -= total;
@@ -157,7 +157,7 @@ void Capture::write(const device::DeviceInfo& device, const CapturedLaunch& laun
     std::filesystem::remove_all(folder, ignored);
     throw;
   }
-  say_(fmt::format("{}, {}: captured; xtune run {}", spec_.kernel.name, space::bindings_text(launch.problem),
+  say_(fmt::format("{}, {}: captured; xtune run {}", spec_.kernel.name, space::shown_text(launch.problem),
                    (folder / "spec.toml").string()));
 }
 

@@ -19,7 +19,7 @@ void KernelState::require_fixed(const Bindings& problem) const {
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{}: this kernel is the winner for {} and launches for that alone, not for {}; xtune::load "
                             "makes one for any problem",
-                            name(), space::bindings_text(parts_.fixed->problem), space::bindings_text(problem)));
+                            name(), space::shown_text(parts_.fixed->problem), space::shown_text(problem)));
 }
 
 dispatch::Prepared KernelState::make_fixed(const dispatch::Key& key, const Bindings& problem) {

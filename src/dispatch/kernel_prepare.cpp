@@ -66,7 +66,7 @@ KernelState::Case KernelState::case_of(const Bindings& problem) {
     found.refusal = fmt::format(
         "{}, {}: nothing that was measured may answer, and the default configuration {}, so it is not run. Tune the "
         "problem (xtune run, or a policy that tunes), or name another one in LoadSettings::default_config",
-        name(), space::bindings_text(problem), objection);
+        name(), space::shown_text(problem), objection);
   found.selection.choice.reasons.push_back("the default configuration: " +
                                            std::string(!settings_.default_config.empty() ? "the one given"
                                                        : found.spec.candidates           ? "what [candidates] rate best"
@@ -95,7 +95,7 @@ Prepared KernelState::make(const Key& key, const Case& found) {
   if (!found.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, found.refusal);
   if (found.failure)
     say(fmt::format("{}. It runs {}, which was not tried", found.failure->message,
-                    space::bindings_text(found.selection.choice.config)));
+                    space::shown_text(found.selection.choice.config)));
   const space::Space space = spec::make_space(found.spec, found.problem, device::device_facts(found.device));
   const record::Record* const record = found.selection.record ? &*found.selection.record : nullptr;
   std::vector<space::Config> configs;
@@ -134,15 +134,15 @@ Prepared KernelState::make(const Key& key, const Case& found) {
     if (!prepared) continue;
     if (chosen > 0)
       say(fmt::format("{}, {}: the chosen configuration does not run here, a default one does: {}", name(),
-                      space::bindings_text(found.problem), failures.front()));
+                      space::shown_text(found.problem), failures.front()));
     return std::move(*prepared);
   }
   const std::string why = failures.empty() ? "" : ": " + failures.front();
   if (nothing_stored)
     throw Error(ErrorKind::unavailable,
-                fmt::format("{}, {}: nothing to run{}", name(), space::bindings_text(found.problem), why));
+                fmt::format("{}, {}: nothing to run{}", name(), space::shown_text(found.problem), why));
   throw Error(ErrorKind::nothing_valid,
-              fmt::format("{}, {}: none of {} configurations runs on {}{}", name(), space::bindings_text(found.problem),
+              fmt::format("{}, {}: none of {} configurations runs on {}{}", name(), space::shown_text(found.problem),
                           failures.size(), found.device.name, why));
 }
 
@@ -151,7 +151,7 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{}, {}: a callback that was called while another problem is prepared calls the kernel for "
                             "this new one; call it once the first call has returned",
-                            name(), space::bindings_text(problem)));
+                            name(), space::shown_text(problem)));
   const std::lock_guard lock(preparing_);
   const Preparer preparer(preparer_);
   if (const Prepared* const entry = table_.find(key, key.hash())) return entry;
@@ -180,7 +180,7 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
     return entry;
   } catch (const build::CandidateFailure& failure) {
     throw Error(ErrorKind::nothing_valid,
-                fmt::format("{}, {}: {}", name(), space::bindings_text(problem), failure.what()));
+                fmt::format("{}, {}: {}", name(), space::shown_text(problem), failure.what()));
   }
 }
 

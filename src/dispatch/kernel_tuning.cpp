@@ -21,10 +21,10 @@ void KernelState::tune(const Bindings& problem) {
     take(problem, device, parts_.tune(problem, device, stop_.get_token()));
   } catch (const std::exception& error) {
     if (!stop_.stop_requested())
-      say(fmt::format("{}, {}: not tuned: {}", name(), space::bindings_text(problem), error.what()));
+      say(fmt::format("{}, {}: not tuned: {}", name(), space::shown_text(problem), error.what()));
   } catch (...) {  // of a callback of the application's
     say(fmt::format("{}, {}: not tuned: a callback threw something that is no std::exception", name(),
-                    space::bindings_text(problem)));
+                    space::shown_text(problem)));
   }
   selector_.refresh();
 }
@@ -33,7 +33,7 @@ void KernelState::take(const Bindings& problem, const device::DeviceInfo& device
   if (!tuned.winner) {
     if (tuned.failed.empty() || stop_.stop_requested()) return;
     auto failure = std::make_shared<const dispatch::Failure>(dispatch::Failure{
-        std::move(tuned.failed), fmt::format("{}, {}: {}", name(), space::bindings_text(problem), tuned.failures)});
+        std::move(tuned.failed), fmt::format("{}, {}: {}", name(), space::shown_text(problem), tuned.failures)});
     const std::lock_guard lock(failures_mutex_);
     failures_.insert_or_assign({device.arch + "\n" + device.name, problem}, std::move(failure));
     return;
@@ -71,7 +71,7 @@ void KernelState::tune_in_background(const Key& key, const Bindings& problem) {
     } catch (const dispatch::ProvenWrong& error) {
       refuse(key, error.what());
     } catch (const std::exception& error) {
-      say(fmt::format("{}, {}: what was tuned is not used: {}", name(), space::bindings_text(problem), error.what()));
+      say(fmt::format("{}, {}: what was tuned is not used: {}", name(), space::shown_text(problem), error.what()));
     }
   });
 }

@@ -74,8 +74,8 @@ std::string SelectionQuery::find_objection(const Bindings& config) {
   const std::optional<std::size_t> against = record::objection(launches, problem, device, holds);
   if (!against) return {};
   const record::Record record = records[*against]();
-  return fmt::format("{} failed for {} ({}{}{})", text, space::bindings_text(record.problem), to_string(record.outcome),
-                     record.message.empty() ? "" : ": ", record.message);
+  return fmt::format("{} failed for {} ({}{}{})", space::shown_text(config), space::shown_text(record.problem),
+                     to_string(record.outcome), record.message.empty() ? "" : ": ", record.message);
 }
 
 }  // namespace xtune::dispatch

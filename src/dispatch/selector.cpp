@@ -302,8 +302,8 @@ std::vector<space::Config> default_configs(const spec::Spec& spec, const space::
   constexpr std::size_t most = 8;
   if (!given.empty()) {
     if (auto config = config_in(space, given)) return {*config};
-    throw Error(ErrorKind::invalid_argument, "the default configuration " + space::bindings_text(given) +
-                                                 " is none of the spec's for " + space::bindings_text(problem) +
+    throw Error(ErrorKind::invalid_argument, "the default configuration " + space::shown_text(given) +
+                                                 " is none of the spec's for " + space::shown_text(problem) +
                                                  " on this device");
   }
   std::vector<space::Config> configs;

@@ -100,8 +100,8 @@ std::string config_text(const spec::Spec& spec, const Bindings& config) {
   std::string text;
   for (const space::Parameter& parameter : spec.parameters)
     if (const auto found = config.find(parameter.name); found != config.end())
-      text += (text.empty() ? "" : " ") + parameter.name + "=" + to_text(found->second);
-  return one_line(text);
+      text += (text.empty() ? "" : " ") + parameter.name + "=" + space::shown_text(found->second);
+  return text;
 }
 
 std::string metrics_text(const spec::Spec& spec, const record::Record& record) {
@@ -170,7 +170,7 @@ std::string across_text(const spec::Spec& spec, const std::optional<record::Acro
       fmt::format("\nfor all cases: {}\n      {} {:.3f} times each case's best\n", config_text(spec, choice->config),
                   worst ? "at worst" : "in geometric mean", choice->score);
   for (std::size_t i = 0; i < choice->records.size(); ++i)
-    text += fmt::format("      {}: {}, {:.3f} times the best\n", space::bindings_text(choice->records[i]->problem),
+    text += fmt::format("      {}: {}, {:.3f} times the best\n", space::shown_text(choice->records[i]->problem),
                         base::human_time_ms(measure::statistic(choice->records[i]->time_ms, spec.measure.statistic)),
                         choice->ratios[i]);
   return text;

@@ -21,16 +21,10 @@ bool numeric(const std::string& text) {
 
 }  // namespace
 
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char c : base::printable(text)) line += c == '\n' ? "\\n" : c == '\t' ? "\\t" : std::string(1, c);
-  return line;
-}
-
 std::string render_table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& given) {
   std::vector<std::vector<std::string>> rows = given;
   for (auto& row : rows)
-    for (std::string& cell : row) cell = one_line(cell);
+    for (std::string& cell : row) cell = base::one_line(cell);
   std::vector<std::size_t> widths;
   std::vector<bool> right(header.size(), true);
   for (const std::string& cell : header) widths.push_back(width_of(cell));

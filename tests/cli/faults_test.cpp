@@ -82,7 +82,10 @@ TEST_CASE("A reference kernel that hangs or crashes is the spec's fault, at its 
        {std::pair<std::string, std::string>{"{ for (volatile int i = 0; n; i = 0) {} }", "took longer"},
         {"{ *(volatile float*)(unsigned long)n = 1; }", death}}) {
     cli.write("reference.cu", signature + body + "\n");
-    const CommandResult run = cli.run(spec);
+    CommandResult run = cli.run(spec);
+    // A reference that others left hardly any CPU time says nothing about the spec.
+    for (int again = 0; again < 4 && run.exit_code == 1 && has(run.stderr_text, "or got no CPU time"); ++again)
+      run = cli.run(spec);
     CAPTURE(run.stderr_text);
     CHECK(run.exit_code == 2);
     CHECK(has(run.stderr_text, place));

@@ -105,6 +105,40 @@ TEST_CASE("Kokkos units that fail are outcomes, and the others go on") {
   CHECK(parsed(run)["counts"] == json{{"crashed", 1}, {"ok", 2}, {"timed_out", 1}, {"wrong_result", 2}});
 }
 
+TEST_CASE("What a probe finds of Kokkos is remembered until one of its files changes") {
+  Cli cli;
+  const auto install = [&](const std::string& name, const std::string& text) {
+    fs::create_directories(fs::path(cli.path("kokkos/" + name)).parent_path());
+    cli.write("kokkos/" + name, text);
+  };
+  install("lib/cmake/Kokkos/KokkosConfigVersion.cmake",
+          "set(PACKAGE_VERSION 4.6.1)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n");
+  install("lib/cmake/Kokkos/KokkosConfig.cmake",
+          "SET(Kokkos_DEVICES SERIAL)\nadd_library(Kokkos::kokkos INTERFACE IMPORTED)\n"
+          "set_target_properties(Kokkos::kokkos PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "
+          "\"${CMAKE_CURRENT_LIST_DIR}/../../../include\")\n");
+  install("include/Kokkos_Core.hpp", "#define OF_CORE\n");
+  install("include/KokkosCore_config.h", "#define KOKKOS_VERSION 40601\n");
+  cli.env.emplace_back("Kokkos_ROOT", cli.path("kokkos"));
+  const json found = parsed(cli.xtune({"devices", "--backend", "kokkos", "--format", "json"}))["backends"][0];
+  if (found["devices"].empty()) {
+    MESSAGE("skipped: " << found["device_reason"].get<std::string>());
+    return;
+  }
+  const std::string spec = add_spec(cli, "", "ADD = { values = [4.0] }\nTIMES = { values = [1] }\n");
+  CHECK_FALSE(has(cli.xtune({"best", spec}).stderr_text, "no kokkos device here"));
+  std::vector<fs::path> memories;
+  for (const auto& file : fs::directory_iterator(cli.path("cache") + "/inventory"))
+    if (file.path().filename().string().starts_with("kokkos-")) memories.push_back(file.path());
+  REQUIRE(memories.size() == 1);
+  json memory = json::parse(read_file(memories[0]));
+  memory["devices"] = json::array();
+  std::ofstream(memories[0]) << memory.dump();
+  CHECK(has(cli.xtune({"best", spec}).stderr_text, "no kokkos device here"));
+  install("include/impl/Kokkos_New.hpp", "#define ONE_MORE\n");
+  CHECK_FALSE(has(cli.xtune({"best", spec}).stderr_text, "no kokkos device here"));
+}
+
 TEST_CASE("A Kokkos spec runs on backend kokkos alone, which takes no other") {
   const Cli cli;
   const std::string kokkos = XTUNE_SOURCE_DIR "/configs/kokkos_gemm.toml";

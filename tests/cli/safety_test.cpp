@@ -158,6 +158,86 @@ TEST_CASE("no control character of a text reaches the terminal, and none ends a 
   CHECK_FALSE(has_control_characters(argument.stderr_text));
 }
 
+TEST_CASE("Values with control characters are stored as they are, found again, and printed escaped") {
+  const Cli cli;
+  cli.copy_spec();
+  const std::string values = R"(["a\tb", "line\nbreak", "\u0001\u001b[2J", "del\u007f", "c1\u009b", "back\\slash"])";
+  std::string text = read_file(cli.path("copy.toml"));
+  text.replace(text.find("[problem]\n"), 10, "[problem]\nMODE = \"wide\\nand\\u0002\\u009b\"\n");
+  text.replace(text.find("[space.params]\n"), 15,
+               "[space.params]\nKIND = { values = " + values + ", compile_time = false }\n");
+  const std::string spec = cli.write("copy.toml", text);
+  const json first = parsed(cli.run(spec, {"-D", "VARIANT=1"}));
+  CHECK(first["counts"]["ok"] == 6);
+  CHECK(first["from_store"] == 0);
+  const json second = parsed(cli.run(spec, {"-D", "VARIANT=1"}));
+  CHECK(second["from_store"] == 6);
+  CHECK(second["problem"] == first["problem"]);
+  const json best = parsed(cli.xtune({"best", spec, "--backend", "host", "--format", "json"}));
+  CHECK(best["match"] == "exact");
+  CHECK(best["best"]["config"] == second["best"]["config"]);
+  CHECK(parsed(cli.xtune({"why", spec, "-D", "VARIANT=1", "--backend", "host", "--format", "json"}))["stored"] == 6);
+  CHECK(cli.xtune({"store", "verify"}).exit_code == 0);
+
+  const auto shown = [&](const std::vector<std::string>& arguments) {
+    CAPTURE(arguments[0]);
+    const CommandResult result = cli.xtune(arguments);
+    const std::string all = result.stdout_text + result.stderr_text;
+    CHECK_FALSE(has_control_characters(all));
+    CHECK_FALSE(has(all, "\xC2\x9B"));
+    CHECK_FALSE(has(all, "wide\n"));
+    CHECK_FALSE(has(all, "line\n"));
+    CHECK_FALSE(has(all, "\t"));
+    return all;
+  };
+  for (const char* kind : {"a\tb", "line\nbreak", "\x01\x1b[2J", "del\x7f", "c1\xC2\x9B"}) {
+    const std::string pin = std::string("KIND=") + kind;
+    for (const char* command : {"run", "best", "why", "check", "space", "compile", "export"}) {
+      std::vector<std::string> arguments{command, spec, "-D", pin, "-D", "VARIANT=1", "--backend", "host"};
+      if (command == std::string("export")) arguments = {"store", "export", "json"};
+      shown(arguments);
+      if (arguments[0] == "store") continue;
+      arguments.insert(arguments.end(), {"--format", "json"});
+      shown(arguments);
+    }
+  }
+  CHECK(has(shown({"run", spec, "-D", "KIND=line\nbreak", "--backend", "host"}), "KIND = line\\nbreak"));
+  CHECK(has(shown({"best", spec, "--backend", "host"}), "MODE=wide\\nand\\x02?"));
+}
+
+TEST_CASE("Candidates print values with control characters escaped") {
+  const Cli cli;
+  std::string text = read_file(XTUNE_SOURCE_DIR "/configs/gemm.toml");
+  for (const auto& [section, line] : {std::pair<std::string, std::string>{"[problem]\n", R"(MODE = "wide\nand")"},
+                                      {"[space.params]\n", R"(KIND = ["line\nbreak\u001b", "a\tb"])"}})
+    text.replace(text.find(section), section.size(), section + line + "\n");
+  const std::string source = "../kernels/";
+  for (std::size_t at = 0; (at = text.find(source)) != text.npos;)
+    text.replace(at, source.size(), XTUNE_SOURCE_DIR "/kernels/");
+  const CommandResult result = cli.xtune({"candidates", cli.write("gemm.toml", text), "--arch", "sm_90", "--top", "4"});
+  CHECK(result.exit_code == 0);
+  CHECK(has(result.stdout_text, "MODE=wide\\nand"));
+  CHECK((has(result.stdout_text, "line\\nbreak\\x1b") || has(result.stdout_text, "a\\tb")));
+  CHECK_FALSE(has_control_characters(result.stdout_text));
+  CHECK_FALSE(has(result.stdout_text, "\t"));
+}
+
+TEST_CASE("A value that is not UTF-8 is refused where it is given") {
+  const Cli cli;
+  cli.copy_spec();
+  std::string text = read_file(cli.path("copy.toml"));
+  text.replace(text.find("[problem]\n"), 10, "[problem]\nMODE = \"wide\"\n");
+  const std::string spec = cli.write("copy.toml", text);
+  const CommandResult defined = cli.xtune({"check", spec, "-D", "MODE=a\xff"});
+  CHECK(defined.exit_code == 2);
+  CHECK(has(defined.stderr_text, "-D MODE: the value 'a\\xff' is not valid UTF-8"));
+  const CommandResult written =
+      cli.xtune({"check", cli.write("copy.toml", text.replace(text.find("wide"), 4, "a\xff"))});
+  CHECK(written.exit_code == 2);
+  CHECK(has(written.stderr_text, "copy.toml:"));
+  CHECK(has(written.stderr_text, "utf-8"));
+}
+
 TEST_CASE("--quiet leaves standard error to warnings") {
   const Cli cli;
   const CommandResult run = cli.xtune({"run", cli.copy_spec("[1]"), "--backend", "host", "--quiet"});

@@ -6,9 +6,12 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/files.hpp"
+#include "base/find_program.hpp"
 #include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
 #include "core/build/source_closure.hpp"
+#include "core/build/wrapper_script.hpp"
 
 namespace xtune::host {
 namespace {
@@ -83,6 +86,26 @@ std::vector<std::string> without_users(std::vector<std::string> folders) {
   return folders;
 }
 
+/// Adds the compiler, and the one that it starts if it is a plain wrapper. False: it is a script that may start
+/// anything.
+bool add_driver(fs::path program, build::ToolFiles& to) {
+  constexpr int max_wrappers = 8;
+  constexpr std::uint64_t max_script_bytes = 1 << 16;
+  for (int i = 0; i < max_wrappers; ++i) {
+    build::add_tool(program, to);
+    if (build::is_elf(program)) return true;
+    const auto started = build::program_of_wrapper(base::read_if_there(program, max_script_bytes));
+    if (!started) return false;
+    program = *started;
+    if (program.is_absolute()) continue;
+    // Another program of this name may come to lie earlier in PATH.
+    program = base::find_program(*started);
+    if (program.empty() || build::add_first(in_each(build::folders_of_variable("PATH"), *started), to) != program)
+      return false;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool CompilerParts::refresh() {
@@ -97,8 +120,7 @@ bool CompilerParts::refresh() {
 
 void CompilerParts::find(const std::string& plan) {
   files_ = {};
-  files_.may_start_others = !build::is_elf(compiler_);
-  build::add_tool(compiler_, files_);
+  files_.may_start_others = !add_driver(compiler_, files_);
   const std::vector<std::string> lines = lines_of(ask(compiler_, {"-print-search-dirs"}).stdout_text);
   std::vector<std::string> places = listed(lines, "programs");
   const std::vector<std::string> own = places;

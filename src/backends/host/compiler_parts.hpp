@@ -14,8 +14,9 @@ class CompilerParts {
  public:
   explicit CompilerParts(std::string compiler) : compiler_(std::move(compiler)) {}
 
-  /// Call before each use. Asks the compiler again where one of its files was touched, and a script each time: what it
-  /// starts may have changed without a trace. True: it was asked again.
+  /// Call before each use. Asks the compiler again if one of its files was touched, and a script each time unless it is
+  /// a plain wrapper (core/build/wrapper_script.hpp): what it starts may have changed without a trace. True: it was
+  /// asked again.
   bool refresh();
   const build::ToolFiles& files() const noexcept { return files_; }
   /// Over the contents of all files.

@@ -19,6 +19,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
+#include "core/build/keyed_files_json.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos {
@@ -51,17 +52,31 @@ std::string question() {
   return base::sha256(text).substr(0, 16);
 }
 
-/// The texts of the files below a folder whose names this takes.
-template <class Takes>
-std::string digest_below(const fs::path& folder, const Takes& takes) {
-  std::vector<fs::path> files;
+bool is_of_package(const std::string& name) { return name.ends_with(".cmake"); }
+bool is_header(const std::string& name) { return name.starts_with("Kokkos"); }
+
+using Takes = bool (*)(const std::string& name);
+
+/// The files below a folder whose names this takes, and all folders.
+struct Below {
+  std::vector<fs::path> files, folders;
+};
+Below below(const fs::path& folder, Takes takes) {
+  Below found{{}, {folder}};
   std::error_code failed;
   for (auto entry = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, failed);
        !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed))
-    if (entry->is_regular_file(failed) && takes(entry->path().filename().string())) files.push_back(entry->path());
-  std::sort(files.begin(), files.end());
+    if (entry->is_directory(failed))
+      found.folders.push_back(entry->path());
+    else if (entry->is_regular_file(failed) && takes(entry->path().filename().string()))
+      found.files.push_back(entry->path());
+  std::sort(found.files.begin(), found.files.end());
+  return found;
+}
+
+std::string digest_below(const fs::path& folder, Takes takes) {
   std::string texts;
-  for (const fs::path& file : files)
+  for (const fs::path& file : below(folder, takes).files)
     texts += file.lexically_relative(folder).string() + '\0' + base::sha256(base::read_if_there(file, 1 << 24)) + '\n';
   return base::sha256(texts).substr(0, 12);
 }
@@ -76,13 +91,26 @@ fs::path headers_of(const BuildFlags& flags) {
   return {};
 }
 
-std::string state_of(const std::string& config, const BuildFlags& flags, const std::string& compiler) {
-  const auto of_package = [](const std::string& name) { return name.ends_with(".cmake"); };
+/// By contents.
+std::string state_of(const Installation& kokkos) {
   std::error_code failed;
-  return digest_below(fs::path(config).parent_path(), of_package) + " " +
-         digest_below(headers_of(flags), [](const std::string& name) { return name.starts_with("Kokkos"); }) + " " +
-         std::to_string(fs::file_size(compiler, failed)) + " " +
-         std::to_string(fs::last_write_time(compiler, failed).time_since_epoch().count());
+  return digest_below(fs::path(kokkos.config).parent_path(), is_of_package) + " " +
+         digest_below(headers_of(kokkos.flags), is_header) + " " +
+         std::to_string(fs::file_size(kokkos.compiler, failed)) + " " +
+         std::to_string(fs::last_write_time(kokkos.compiler, failed).time_since_epoch().count());
+}
+
+/// Whether it is still the same, without reading contents: a file that comes or goes changes the state of a folder.
+build::KeyedFiles look_at_files(const Installation& kokkos) {
+  build::KeyedFiles looked;
+  for (const auto& [folder, takes] : {std::pair<fs::path, Takes>{fs::path(kokkos.config).parent_path(), is_of_package},
+                                      {headers_of(kokkos.flags), is_header}}) {
+    const Below found = below(folder, takes);
+    for (const auto* paths : {&found.folders, &found.files})
+      for (const fs::path& path : *paths) looked.files.push_back(build::look_at(path));
+  }
+  looked.files.push_back(build::look_at(kokkos.compiler));
+  return looked;
 }
 
 namespace fields = base::fields;
@@ -98,14 +126,30 @@ constexpr auto installation_form = fields::object<Installation>(
     required("compiler", &Installation::compiler), required("compiler_version", &Installation::compiler_version),
     required("compiler_is_clang", &Installation::compiler_is_clang),
     required("headers_digest", &Installation::headers_digest), required("compile", of_flags<&BuildFlags::compile>),
-    required("link", of_flags<&BuildFlags::link>));
+    required("link", of_flags<&BuildFlags::link>),
+    required("files", &Installation::files, fields::Through{[](const build::KeyedFiles& files) { return build::to_json(files); },
+                                                            build::keyed_files_from_json}));
+
+void remember(const fs::path& memory, const Installation& kokkos, const std::string& state) {
+  Json json = installation_form.to_json(kokkos);
+  json["state"] = state;
+  try {
+    base::write_file_atomically(memory, json.dump(2));
+  } catch (const Error&) {  // an unwritable cache stops nobody
+  }
+}
 
 /// nullopt: nothing is remembered, or it is out of date.
 std::optional<Installation> remembered(const fs::path& memory) {
   try {
     const Json json = Json::parse(base::read_trusted_file(memory));
-    const Installation kokkos = installation_form.from_json(json);
-    if (json.at("state") == state_of(kokkos.config, kokkos.flags, kokkos.compiler)) return kokkos;
+    Installation kokkos = installation_form.from_json(json);
+    if (build::are_untouched(kokkos.files)) return kokkos;
+    kokkos.files = look_at_files(kokkos);
+    if (const std::string state = state_of(kokkos); json.at("state") == state) {
+      remember(memory, kokkos, state);
+      return kokkos;
+    }
   } catch (const std::exception&) {  // missing, damaged, not to be trusted, or of another version
   }
   return std::nullopt;
@@ -210,14 +254,10 @@ Installation find_installation() {
   const host::Compiler compiler = host::identify_compiler(kokkos.compiler);
   kokkos.compiler_version = compiler.version;
   kokkos.compiler_is_clang = compiler.is_clang;
-  const std::string state = state_of(kokkos.config, kokkos.flags, kokkos.compiler);
+  kokkos.files = look_at_files(kokkos);
+  const std::string state = state_of(kokkos);
   kokkos.headers_digest = state.substr(state.find(' ') + 1, 12);
-  Json json = installation_form.to_json(kokkos);
-  json["state"] = state;
-  try {
-    if (memory) base::write_file_atomically(*memory, json.dump(2));
-  } catch (const Error&) {  // an unwritable cache stops nobody
-  }
+  if (memory) remember(*memory, kokkos, state);
   return kokkos;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/kokkos/cmake_reply.hpp"
+#include "core/build/keyed_files.hpp"
 
 namespace xtune::kokkos {
 
@@ -18,6 +19,8 @@ struct Installation {
   bool compiler_is_clang = false;
   std::string headers_digest;  ///< of Kokkos' headers: 12 hex digits
   BuildFlags flags;
+  build::KeyedFiles
+      files{};  ///< states, without digests, of the package's files and headers, their folders, and the compiler
 };
 
 /// Has CMake configure a project that uses Kokkos, and keeps the answer in the store's kokkos folder as long as the

@@ -58,7 +58,11 @@ class KokkosToolchain final : public build::Toolchain {
                        fmt::join(kokkos_.flags.compile, " "));
   }
   std::string default_arch() override { return arch_; }
-  build::ToolFiles parts() override { return parts_.files(); }
+  build::ToolFiles parts() override {
+    build::ToolFiles parts = parts_.files();
+    parts.files.add(kokkos_.files);
+    return parts;
+  }
 
   build::Artifact compile(const build::CompileRequest& request) override {
     if (request.sanitize)

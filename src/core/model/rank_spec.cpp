@@ -7,6 +7,7 @@
 #include "core/model/field_table.hpp"
 #include "core/model/rank.hpp"
 #include "core/model/template.hpp"
+#include "core/space/bindings_text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::model {
@@ -19,7 +20,7 @@ void check_sizes(const CandidateTemplate& candidate, const Bindings& problem) {
     if (field.need == Need::problem) names += (names.empty() ? "" : ", ") + std::string(field.name);
   std::set<std::string> seen;
   for (const auto& [name, value] : problem) {
-    const std::string given = "-D " + name + "=" + to_text(value);
+    const std::string given = "-D " + name + "=" + space::shown_text(value);
     const auto field = std::find_if(candidate.fields.begin(), candidate.fields.end(),
                                     [&size = name, &number = value](const Field& known) {
                                       return known.need == Need::problem && has_size({{size, number}}, known);

@@ -142,7 +142,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
   std::size_t further = 0;
   for (const LookupGroup& group : groups) {
     if (result.match != Match::none && ++further > max_further) continue;
-    const std::string what = fmt::format("problem {} on {}, distance {:.3g}", space::bindings_text(*group.problem),
+    const std::string what = fmt::format("problem {} on {}, distance {:.3g}", space::shown_text(*group.problem),
                                          describe(*group.device), group.distance);
     const auto tell = [&](const std::string& text) { result.reasons.push_back(what + ": " + text); };
     if (result.match != Match::none) {

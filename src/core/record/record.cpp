@@ -84,7 +84,7 @@ constexpr auto has_summary = [](const Record& record) { return record.time_ms.co
 constexpr auto record_form = fields::object<Record>(
     fields::required("schema", std::identity(), SchemaForm()),
     fields::required("kernel", &Record::kernel, fields::text), fields::required("key", &Record::key, fields::text),
-    fields::always("key_parts", &Record::key_parts, fields::text),
+    fields::always("key_parts", &Record::key_parts, fields::exact_text),
     fields::required("problem", &Record::problem, bindings_form),
     fields::required("config", &Record::config, bindings_form),
     fields::required("outcome", &Record::outcome, outcome_form),

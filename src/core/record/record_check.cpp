@@ -40,7 +40,8 @@ double digit_of(std::span<const double> samples_ms, double largest_ms) {
   return (by_decimals ? decimal : std::min(decimal, largest_ms * share)) + largest_ms * 1e-12;
 }
 
-// Texts are made printable when they are stored, after which the original text is unknown.
+// Texts that are not UTF-8, and others in records of earlier versions, are stored as printable makes them: the original
+// text is unknown.
 bool is_as_stored(const std::string& text) {
   return text.find("\\x") == std::string::npos && text.find('?') == std::string::npos;
 }

@@ -94,7 +94,7 @@ Comparison comparison_from_json(const Json& json) { return comparison_form.from_
 Json to_json(const Value& value) {
   if (const auto* boolean = std::get_if<bool>(&value)) return *boolean;
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  if (const auto* text = std::get_if<std::string>(&value)) return base::printable(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return base::utf8_text(*text);
   const double number = std::get<double>(value);
   return std::isfinite(number) ? Json(number) : Json{{"float", base::number_to_json(number)}};
 }
@@ -111,7 +111,7 @@ Value value_from_json(const Json& json) {
 
 Json to_json(const Bindings& bindings) {
   Json json = Json::object();
-  for (const auto& [name, value] : bindings) json[base::printable(name)] = to_json(value);
+  for (const auto& [name, value] : bindings) json[base::utf8_text(name)] = to_json(value);
   return json;
 }
 

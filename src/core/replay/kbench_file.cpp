@@ -130,6 +130,7 @@ class KbenchReader {
     for (const YAML::Node& item : items) {
       if (!item.IsScalar()) fail(item, fmt::format("{}: a value is a number or a word", name));
       words.emplace_back(item.as<std::string>());
+      if (!base::is_utf8(item.as<std::string>())) fail(item, fmt::format("{}: a value is not valid UTF-8", name));
       if (const auto number = number_of(item.as<std::string>())) numbers.push_back(*number);
     }
     if (words.empty()) fail(node, name + " has no values");

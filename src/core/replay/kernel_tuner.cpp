@@ -31,7 +31,7 @@ struct CacheReader {
         (!json.is_number_unsigned() || json.get<std::uint64_t>() <= std::uint64_t{INT64_MAX}))
       return json.get<std::int64_t>();
     if (json.is_number()) return json.get<double>();
-    if (json.is_string()) return base::printable(json.get<std::string>());
+    if (json.is_string()) return json.get<std::string>();
     fail(where + ": expected a number, a string or a boolean, got " + base::printable(json.dump(), 60));
   }
 };

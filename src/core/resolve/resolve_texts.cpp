@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/resolve/resolve_state.hpp"
+#include "core/space/bindings_text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::resolve {
@@ -53,7 +54,7 @@ void CandidateResolver::State::reject(const spec::CompiledText& text, const spac
         const Value* const value = names(name);
         if (value == nullptr) continue;
         parameter_named = parameter_named || value != constant(name);
-        values += (values.empty() ? " (" : ", ") + name + " = " + to_text(*value);
+        values += (values.empty() ? " (" : ", ") + name + " = " + space::shown_text(*value);
       }
   if (parameter_named) throw NoValue(at, complaint + values + ")");
 }
@@ -82,7 +83,7 @@ measure::ScalarArgument CandidateResolver::State::scalar(std::size_t number, con
   const Value value = valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate(lookup(config)); });
   if (const auto encoded = encode_scalar(argument.dtype, value)) return *encoded;
   const std::string complaint = fmt::format("argument '{}': {} = {} does not fit {}", argument.name,
-                                            argument.value->text, to_text(value), to_string(argument.dtype));
+                                            argument.value->text, space::shown_text(value), to_string(argument.dtype));
   reject(text, config, argument.value->at, complaint);
   throw Error(ErrorKind::invalid_spec, spec::to_string(argument.value->at) + ": " + complaint);
 }

@@ -64,7 +64,7 @@ void Calibration::take(PooledDevice& device, const TrialPtr& trial, const record
 
 /// Of a device that is not the first.
 void Calibration::judge(PooledDevice& device, const record::Record& record) {
-  const std::string config = space::bindings_text(record.config), first = name_of(devices_.first().device);
+  const std::string config = space::shown_text(record.config), first = name_of(devices_.first().device);
   if (record.outcome != Outcome::ok)
     return devices_.exclude(device, fmt::format("{}, ok on {}, is {} here: {}", config, first,
                                                 to_string(record.outcome), base::printable(record.message, 500)));

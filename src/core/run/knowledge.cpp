@@ -48,7 +48,7 @@ int distance(const Study& study, const Bindings& problem, const device::DeviceIn
 
 std::string describe(const Study& study, const device::DeviceInfo& own) {
   std::string text = fmt::format("{} ({})", study.device->name, study.device->arch);
-  for (const auto& [name, value] : *study.problem) text += fmt::format(", {}={}", name, to_text(value));
+  for (const auto& [name, value] : *study.problem) text += fmt::format(", {}={}", name, space::shown_text(value));
   if (record::same_device(*study.device, own) && !record::same_driver(*study.device, own))
     text += ", driver " + study.device->driver;
   return text;

@@ -43,7 +43,7 @@ void RecordKeeper::keep(const record::Record& record, build::Lack lack) {
   peers_lack_some_ = true;
   if (++by_machine_ == 1)
     run_.observer.on_warning(fmt::format("{}: {}: perhaps for a lack of the machine, so it is not stored: {}",
-                                         space::bindings_text(record.config), to_string(record.outcome),
+                                         space::shown_text(record.config), to_string(record.outcome),
                                          base::printable(record.message, 500)));
 }
 

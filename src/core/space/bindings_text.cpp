@@ -1,5 +1,7 @@
-// Names and values as people read them.
+// Texts of names and values.
 #include "core/space/bindings_text.hpp"
+
+#include "base/text.hpp"
 
 namespace xtune::space {
 
@@ -8,5 +10,9 @@ std::string bindings_text(const Bindings& bindings) {
   for (const auto& [name, value] : bindings) text += (text.empty() ? "" : " ") + name + "=" + to_text(value);
   return text;
 }
+
+std::string shown_text(const Bindings& bindings) { return base::one_line(bindings_text(bindings)); }
+
+std::string shown_text(const Value& value) { return base::one_line(to_text(value)); }
 
 }  // namespace xtune::space

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/named.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/space/interpreter.hpp"
 #include "core/space/solver.hpp"
 #include "core/space/value.hpp"
@@ -38,7 +39,7 @@ bool BoundConstraint::holds(std::span<const expr::Scalar> values) const {
   } catch (const ExpressionError& error) {
     std::string where;
     for (std::size_t i = 0; i < sources_.size(); ++i)
-      where += (where.empty() ? " (" : ", ") + expression_->code().uses[i].name + " = " + to_text(load(i).value());
+      where += (where.empty() ? " (" : ", ") + expression_->code().uses[i].name + " = " + shown_text(load(i).value());
     throw ConstraintError(error.what() + (where.empty() ? where : where + ")"), error.column, error.word, number_);
   }
 }

@@ -4,6 +4,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text.hpp"
+#include "xtune/error.hpp"
+
 namespace xtune {
 
 namespace {
@@ -56,6 +59,13 @@ std::optional<double> number_or_flag(const Value& value) noexcept {
 const Value* find_value(const Bindings& bindings, std::string_view name) noexcept {
   const auto found = bindings.find(name);
   return found == bindings.end() ? nullptr : &found->second;
+}
+
+void require_utf8(const std::string& where, const Value& value) {
+  const auto* const text = std::get_if<std::string>(&value);
+  if (text && !base::is_utf8(*text))
+    throw Error(ErrorKind::invalid_argument,
+                where + ": the value '" + base::one_line(base::printable(*text, 80)) + "' is not valid UTF-8");
 }
 
 }  // namespace xtune::space

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,5 +26,9 @@ std::optional<double> number_or_flag(const Value& value) noexcept;
 
 /// nullptr: the name is not bound.
 const Value* find_value(const Bindings& bindings, std::string_view name) noexcept;
+
+/// Throws Error(invalid_argument) for text that is not valid UTF-8: records, which are JSON, cannot hold it. The
+/// message opens with `where`: "-D MODE".
+void require_utf8(const std::string& where, const Value& value);
 
 }  // namespace xtune::space

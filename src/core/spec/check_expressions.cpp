@@ -5,6 +5,7 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/device/device_info.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/spec/process_spec.hpp"
 #include "core/spec/reader.hpp"
 #include "core/spec/template_text.hpp"
@@ -128,7 +129,8 @@ class ExpressionChecker {
       const auto* const floating = std::get_if<double>(&value);
       if (integer == nullptr &&
           (floating == nullptr || *floating != static_cast<double>(static_cast<std::int64_t>(*floating))))
-        return what + " must be an integer, and this is the " + space::type_name(value) + " " + to_text(value);
+        return what + " must be an integer, and this is the " + space::type_name(value) + " " +
+               space::shown_text(value);
       const double number = integer != nullptr ? static_cast<double>(*integer) : *floating;
       return number < static_cast<double>(least)
                  ? what + " must be at least " + std::to_string(least) + ", and this is " + to_text(value)
@@ -162,7 +164,7 @@ class ExpressionChecker {
       const auto values = [&] {
         std::string list;
         for (const std::string& name : expression.names())
-          list += (list.empty() ? " (" : ", ") + name + " = " + to_text(problem.find(name)->second);
+          list += (list.empty() ? " (" : ", ") + name + " = " + space::shown_text(problem.find(name)->second);
         return list.empty() ? list : list + ")";
       };
       try {

@@ -6,6 +6,7 @@
 
 #include "base/named.hpp"
 #include "base/text.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/spec/reader.hpp"
 #include "xtune/error.hpp"
 
@@ -35,17 +36,19 @@ Value parse_like(const std::string& name, const std::string& text, const Value& 
     if (text == "false" || text == "0") value = false;
   }
   if (!value)
-    throw Error(ErrorKind::invalid_argument, "-D " + name + "=" + base::printable(text, 80) + ": " + name + " is " +
-                                                 (std::holds_alternative<std::int64_t>(own) ? "an " : "a ") +
-                                                 space::type_name(own) + ", and '" + base::printable(text, 80) +
-                                                 "' is not");
+    throw Error(ErrorKind::invalid_argument,
+                "-D " + name + "=" + base::one_line(base::printable(text, 80)) + ": " + name + " is " +
+                    (std::holds_alternative<std::int64_t>(own) ? "an " : "a ") + space::type_name(own) + ", and '" +
+                    base::printable(text, 80) + "' is not");
+  space::require_utf8("-D " + name, *value);
   return *value;
 }
 
 std::string values_text(const std::vector<Value>& values) {
   std::string text;
   constexpr std::size_t most = 8;
-  for (std::size_t i = 0; i < std::min(values.size(), most); ++i) text += (i == 0 ? "" : ", ") + to_text(values[i]);
+  for (std::size_t i = 0; i < std::min(values.size(), most); ++i)
+    text += (i == 0 ? "" : ", ") + space::shown_text(values[i]);
   return "[" + text + (values.size() > most ? ", ...]" : "]");
 }
 
@@ -65,8 +68,8 @@ bool set_problem(Spec& spec, const std::string& name, const std::string& text) {
   const bool several = spec.cases.size() > 1;
   spec.cases = std::move(distinct);
   if (changed)
-    spec.notes.push_back("-D " + name + " = " + to_text(value) +
-                         (several ? " in every case" : " (was " + to_text(before) + ")"));
+    spec.notes.push_back("-D " + name + " = " + space::shown_text(value) +
+                         (several ? " in every case" : " (was " + space::shown_text(before) + ")"));
   return true;
 }
 
@@ -75,7 +78,7 @@ bool pin_parameter(Spec& spec, const std::string& name, const std::string& text)
   if (!parameter) return false;
   const Value value = parse_like(name, text, parameter->values.front());
   const bool listed = std::find(parameter->values.begin(), parameter->values.end(), value) != parameter->values.end();
-  spec.notes.push_back("-D " + name + " = " + to_text(value) + " (" + (listed ? "one of " : "not among ") +
+  spec.notes.push_back("-D " + name + " = " + space::shown_text(value) + " (" + (listed ? "one of " : "not among ") +
                        values_text(parameter->values) + ")");
   parameter->values = {value};
   return true;

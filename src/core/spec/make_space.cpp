@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "base/text.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/spec/spec.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/error.hpp"
@@ -35,7 +36,8 @@ std::vector<Text> constraints_of(const Spec& spec, const Bindings& device_facts)
         to_string(spec.configs_at) + ": none of the listed configurations has the values that -D and --filter ask for");
   std::string message = spec.path.string() + ": no configuration of the space is valid";
   std::string sizes;
-  for (const auto& [name, value] : problem) sizes += (sizes.empty() ? " for " : ", ") + name + " = " + to_text(value);
+  for (const auto& [name, value] : problem)
+    sizes += (sizes.empty() ? " for " : ", ") + name + " = " + space::shown_text(value);
   message += sizes + ". Each constraint alone removes:";
   const std::vector<space::ConstraintEffect> effects = space.constraint_effects();
   for (std::size_t i = 0; i < effects.size(); ++i) {

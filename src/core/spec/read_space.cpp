@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "base/files.hpp"
+#include "core/space/bindings_text.hpp"
 #include "core/spec/configs_csv.hpp"
 #include "core/spec/reader.hpp"
 
@@ -23,7 +24,8 @@ std::vector<Value> listed_values(const Reader& reader, const TomlNode& node, con
     if (!values.empty() && value.index() != values.front().index())
       reader.fail(item.at, name + " mixes " + space::type_name(values.front()) + " and " + space::type_name(value) +
                                " values: write all of them as one type");
-    if (!seen.insert(value).second) reader.fail(item.at, name + " has the value " + to_text(value) + " twice");
+    if (!seen.insert(value).second)
+      reader.fail(item.at, name + " has the value " + space::shown_text(value) + " twice");
     values.push_back(std::move(value));
   }
   return values;

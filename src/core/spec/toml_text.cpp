@@ -1,8 +1,6 @@
 // Writes values down.
 #include "core/spec/toml_text.hpp"
 
-#include "base/text.hpp"
-
 namespace xtune::spec {
 
 std::string toml_string(std::string_view text) {
@@ -21,7 +19,7 @@ std::string toml_string(std::string_view text) {
       result += c;
     }
   }
-  return base::printable(result + "\"");
+  return result + "\"";
 }
 
 std::string toml_text(const Value& value) {

@@ -49,7 +49,7 @@ Parts parts_of(const fs::path& store, const WinnerFilter& filter, BundleReport& 
       parts.artifacts.emplace(key, std::move(artifact));
     } catch (const Error& error) {
       report.warnings.push_back(fmt::format("{} on {}, {}: its artifact is not in the bundle: {}", winner.kernel,
-                                            winner.arch, space::bindings_text(winner.record.config), error.what()));
+                                            winner.arch, space::shown_text(winner.record.config), error.what()));
     }
   }
   if (report.records == 0)

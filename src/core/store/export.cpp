@@ -67,7 +67,7 @@ OrderedJson t4_result(const record::Record& record) {
 
 std::string title(const record::Record& record) {
   return fmt::format("{} on {} ({}), {}", record.kernel, record.device.arch, record.device.name,
-                     space::bindings_text(record.problem));
+                     space::shown_text(record.problem));
 }
 
 }  // namespace

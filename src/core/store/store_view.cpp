@@ -387,12 +387,13 @@ const std::vector<std::vector<StoredConfig>>& StoreView::rows() const noexcept {
 
 std::string StoreView::explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device) const {
   if (!found.config)
-    return fmt::format("none: no stored configuration may answer for {} on {} ({}, {})", space::bindings_text(problem),
+    return fmt::format("none: no stored configuration may answer for {} on {} ({}, {})", space::shown_text(problem),
                        device.name, device.arch, device.backend);
-  std::string text = fmt::format("{}: {}, {}", record::to_string(found.match), config_text(*found.config),
-                                 base::human_time_ms(found.config->time_ms));
+  std::string text =
+      fmt::format("{}: {}, {}", record::to_string(found.match), base::one_line(config_text(*found.config)),
+                  base::human_time_ms(found.config->time_ms));
   if (problem_of(*found.config) != problem)
-    text += fmt::format(", measured for {} (distance {:.3g})", space::bindings_text(problem_of(*found.config)),
+    text += fmt::format(", measured for {} (distance {:.3g})", space::shown_text(problem_of(*found.config)),
                         found.distance);
   if (!found.exact_device) text += ", measured on " + device_of(*found.config).name;
   if (found.fit == record::KeyFit::stale) text += ", stale: " + record::driver_change(device_of(*found.config), device);

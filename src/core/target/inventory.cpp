@@ -22,7 +22,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
-#include "core/build/keyed_files.hpp"
+#include "core/build/keyed_files_json.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/record/record_json.hpp"
 #include "core/target/program.hpp"
@@ -79,6 +79,21 @@ void add_library_states(std::string& text) {
   }
 }
 
+bool is_kokkos(const std::string& backend) {
+  const device::BackendFacts* const facts = device::find_backend_facts(backend);
+  return facts && facts->source == device::SourceKind::kokkos;
+}
+
+/// Which Kokkos CMake finds, and what the backend makes of it.
+void add_kokkos_variables(std::string& text) {
+  for (const char* name :
+       {"Kokkos_DIR", "CMAKE_PREFIX_PATH", "CXXFLAGS", "LDFLAGS", "XTUNE_KOKKOS_CXX", "CUDA_ROOT",
+        "NVCC_WRAPPER_DEFAULT_COMPILER", "XTUNE_KOKKOS_SPACE", "KOKKOS_NUM_THREADS", "OMP_NUM_THREADS"})
+    if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
+  if (const char* root = std::getenv("Kokkos_ROOT"); root && *root)
+    text += fmt::format("Kokkos_ROOT={}\n", std::filesystem::absolute(root).string());
+}
+
 /// Everything that, when it changes, may change what a probe finds.
 std::string machine_state(const std::string& backend) {
   std::string text = backend + "\n" + base::read_if_there("/proc/sys/kernel/random/boot_id") +
@@ -88,6 +103,7 @@ std::string machine_state(const std::string& backend) {
         "CUDA_PATH", "ROCM_PATH", "HIP_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "XTUNE_HOST_CXX",
         "CUDA_DEVICE_ORDER", "VIRTUAL_ENV", "CONDA_PREFIX", "COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH"})
     if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
+  if (is_kokkos(backend)) add_kokkos_variables(text);
   add_file_state(text, worker_program().string());
   add_file_state(text, "/etc/ld.so.cache");
   if (const char* compiler = std::getenv("XTUNE_HOST_CXX")) add_file_state(text, base::find_program(compiler));
@@ -142,42 +158,15 @@ BackendState ask(const std::string& name) {
 namespace fields = base::fields;
 using fields::optional, fields::required, fields::unless_empty;
 
-/// A path may have bytes that are not UTF-8, which JSON refuses: then numbers stand for all of them.
-struct BytesForm {
-  static void write(nlohmann::json& json, const std::string& text) {
-    if (base::printable(text, text.size() + 1) == text)
-      json = text;
-    else
-      json = std::vector<unsigned char>(text.begin(), text.end());
-  }
-  static void read(const nlohmann::json& json, std::string& text) {
-    if (json.is_string()) return void(json.get_to(text));
-    const auto bytes = json.get<std::vector<unsigned char>>();
-    text.assign(bytes.begin(), bytes.end());
-  }
-};
-
-struct FileForm {
-  static void write(nlohmann::json& json, const build::KeyedFile& file) {
-    BytesForm::write(json.emplace_back(), file.path);
-    for (const nlohmann::json& each :
-         {nlohmann::json(file.state), nlohmann::json(file.sha256), nlohmann::json(file.recent)})
-      json.push_back(each);
-  }
-  static void read(const nlohmann::json& json, build::KeyedFile& file) {
-    BytesForm::read(json.at(0), file.path);
-    file = {std::move(file.path), json.at(1), json.at(2), json.at(3)};
-  }
-};
-template <auto member>
-constexpr auto of_files = [](auto& parts) -> auto& {
-  return parts.files.*member;
-};
-constexpr auto parts_form = fields::object<build::ToolFiles>(
-    unless_empty("files", of_files<&build::KeyedFiles::files>, fields::List{FileForm()}),
-    unless_empty("absent", of_files<&build::KeyedFiles::absent>, fields::List{BytesForm()}),
-    optional("may_start_others", &build::ToolFiles::may_start_others));
-
+constexpr auto parts_form =
+    fields::Through{[](const build::ToolFiles& parts) {
+                      nlohmann::json json = build::to_json(parts.files);
+                      if (parts.may_start_others) json["may_start_others"] = true;
+                      return json;
+                    },
+                    [](const nlohmann::json& json) {
+                      return build::ToolFiles{build::keyed_files_from_json(json), json.value("may_start_others", false)};
+                    }};
 constexpr auto device_form = fields::Through{[](const device::DeviceInfo& device) { return record::to_json(device); },
                                              record::device_info_from_json};
 constexpr auto state_form = fields::object<BackendState>(
@@ -196,10 +185,7 @@ nlohmann::json to_json(const BackendState& state) { return state_form.to_json(st
 BackendState backend_state_from_json(const nlohmann::json& json) { return state_form.from_json(json); }
 
 BackendState find_backend(const std::string& name, bool fresh) {
-  // Which Kokkos there is changes with files that only CMake knows how to find; the backend remembers what CMake said.
-  if (const device::BackendFacts* const facts = device::find_backend_facts(name);
-      base::cache_disabled() || (facts && facts->source == device::SourceKind::kokkos))
-    return ask(name);
+  if (base::cache_disabled()) return ask(name);
   const auto memory = memory_path(name);
   std::error_code ignored;
   if (!fresh && memory && std::filesystem::exists(*memory, ignored)) try {

@@ -26,9 +26,9 @@ nlohmann::json to_json(const BackendState& state);
 BackendState backend_state_from_json(const nlohmann::json& json);
 
 /// The state of one backend, by `xtune worker probe`. A driver that crashes or hangs is a state with a reason. The
-/// answer is kept in the cache folder for as long as boot, drivers, the files of the compiler and VISIBLE_DEVICES
-/// settings stay the same, so that a fully stored run starts no process; not where a call failed, where the compiler is
-/// a script, nor with XTUNE_DISABLE_CACHE. fresh = ask again.
+/// answer is kept in the cache folder for as long as boot, drivers, the files of the compiler (and of Kokkos) and
+/// VISIBLE_DEVICES settings stay the same, so that a fully stored run starts no process; not where a call failed, where
+/// the compiler is a script that may start anything, nor with XTUNE_DISABLE_CACHE. fresh = ask again.
 BackendState find_backend(const std::string& name, bool fresh);
 /// What is remembered of it is not what is here.
 void forget_backend(const std::string& name) noexcept;

@@ -45,7 +45,7 @@ std::int64_t integer(const BuiltinCall& call, const std::string& name, std::int6
   const double value = number(call, name, 0);
   constexpr double most = 0x1p31;
   if (value != std::floor(value) || std::abs(value) > most)
-    fail(fmt::format("scalar '{}' is {}, where an integer is needed", name, to_text(found->second)));
+    fail(fmt::format("scalar '{}' is {}, where an integer is needed", name, base::one_line(to_text(found->second))));
   return static_cast<std::int64_t>(value);
 }
 
@@ -205,8 +205,8 @@ void check_call(const Entry& entry, const BuiltinCall& call) {
                                 base::did_you_mean(name, entry.signature.scalars)));
     const auto words = entry.signature.words.find(name);
     if (words == entry.signature.words.end() || contains(words->second, to_text(value))) continue;
-    builtin::fail(
-        fmt::format("{}: {} is '{}'; known: {}", entry.name, name, to_text(value), fmt::join(words->second, ", ")));
+    builtin::fail(fmt::format("{}: {} is '{}'; known: {}", entry.name, name, base::one_line(to_text(value)),
+                              fmt::join(words->second, ", ")));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/text.hpp"
 #include "core/validate/builtin_detail.hpp"
 #include "core/validate/parallel.hpp"
 
@@ -138,7 +139,7 @@ Op op_of(const BuiltinCall& call) {
   if (name && *name == "min") return Op::min;
   if (name && *name == "max") return Op::max;
   if (name && *name == "mean") return Op::mean;
-  fail(fmt::format("reduction: op is '{}'; known: sum, min, max, mean", to_text(found->second)));
+  fail(fmt::format("reduction: op is '{}'; known: sum, min, max, mean", base::one_line(to_text(found->second))));
 }
 
 Reduction checked_shape(const BuiltinCall& call) {
@@ -155,7 +156,7 @@ Reduction checked_shape(const BuiltinCall& call) {
     const auto* given = std::get_if<std::int64_t>(&found->second);
     const auto rank = static_cast<std::int64_t>(x.shape.size());
     if (!given || *given < -rank || *given >= rank)
-      fail(fmt::format("reduction: axis is {}; x has {} dimensions", to_text(found->second), rank));
+      fail(fmt::format("reduction: axis is {}; x has {} dimensions", base::one_line(to_text(found->second)), rank));
     const auto axis = static_cast<std::size_t>(*given < 0 ? *given + rank : *given);
     std::vector<std::uint64_t> without = x.shape, kept = x.shape;
     without.erase(without.begin() + static_cast<std::ptrdiff_t>(axis));

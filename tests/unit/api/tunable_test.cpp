@@ -280,7 +280,10 @@ TEST_CASE("of several references the last one counts") {
 }
 
 TEST_CASE("any text survives the way through TOML") {
-  CHECK(toml_quoted("a\"\\\n\x7F") == "\"a\\\"\\\\\\u000A\\u007F\"");
+  CHECK(spec::toml_string("c1\xC2\x9B") == "\"c1\xC2\x9B\"");
+  CHECK(has(refused(ErrorKind::invalid_argument, [] { saxpy().problem("MODE", "a\xff"); }),
+            "problem: MODE: the value 'a\\xff' is not valid UTF-8"));
+  CHECK(spec::toml_string("a\"\\\n\x7F") == "\"a\\\"\\\\\\u000a\\u007f\"");
   Tunable tunable = saxpy();
   tunable.define("TEXT", "\"quo\\ted\"");
   CHECK(spec_of(tunable).kernel.defines.at(0).second.text == "\"quo\\ted\"");

@@ -94,13 +94,38 @@ TEST_CASE("the time that a process waits for a CPU is told, of those that it sta
   Subprocess shell(loop, options);
   const auto waits = [&](std::uint64_t ns) {
     for (int i = 0; i < 10'000'000; ++i)
-      if (cpu_wait_ns(shell.pid()) > ns) return true;
+      for (const auto& [thread, time] : cpu_times(shell.pid()))
+        if (time.wait_ns > ns) return true;
     return false;
   };
   CHECK(waits(1'000'000));
   shell.kill_group(SIGKILL);
   REQUIRE(sched_setaffinity(0, sizeof old, &old) == 0);
-  CHECK(cpu_wait_ns(1 << 30) == 0);  // nobody's
+  CHECK(cpu_times(1 << 30).empty());  // nobody's
+}
+
+TEST_CASE("a process is starved if others had the CPUs, and not if its own threads wait for each other") {
+  const auto threads = [](int count, std::uint64_t run_ns, std::uint64_t wait_ns) {
+    CpuTimes times;
+    for (int i = 1; i <= count; ++i) times[i] = {run_ns, wait_ns};
+    return times;
+  };
+  const auto starved = [](const CpuTimes& times, double cpus, double share) {
+    return was_starved({}, times, 1000, cpus, share);
+  };
+  CHECK(starved(threads(1, 50, 950), 2, 0.9));
+  CHECK_FALSE(starved(threads(1, 500, 500), 2, 0.75));
+  CHECK(starved(threads(8, 50, 950), 8, 0.9));
+  // Sixteen threads that share two CPUs with nobody else.
+  CHECK_FALSE(starved(threads(16, 125, 875), 2, 0.75));
+  CHECK_FALSE(starved(threads(64, 31, 969), 2, 0.9));
+  CHECK(starved(threads(16, 5, 995), 2, 0.9));
+  // Hardly any work.
+  CHECK_FALSE(starved(threads(4, 1, 100), 2, 0.75));
+  CHECK_FALSE(starved({}, 2, 0.75));
+  // Only the time since the first look counts.
+  CHECK_FALSE(was_starved(threads(1, 0, 5000), threads(1, 900, 5100), 1000, 2, 0.75));
+  CHECK(was_starved(threads(1, 5000, 0), threads(1, 5050, 950), 1000, 2, 0.75));
 }
 
 TEST_CASE("an answer that is in the pipe when the time is up wins") {

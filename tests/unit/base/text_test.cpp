@@ -51,6 +51,25 @@ TEST_CASE("printable text shows bytes that are none") {
   CHECK(printable("\xC2\x9B") == "?");                             // a control character of two bytes
 }
 
+TEST_CASE("text on one line has its line ends and tabs escaped") {
+  CHECK(one_line("rm\n\t\x1b[31m") == "rm\\n\\t\\x1b[31m");
+  CHECK(one_line("plain \xC3\xA9") == "plain \xC3\xA9");
+}
+
+TEST_CASE("valid UTF-8 is kept whatever its characters are") {
+  const std::string controls("\0\x1b\t\n\x7f\xC2\x9B\xC3\xA9", 9);
+  CHECK(is_utf8(controls));
+  CHECK(utf8_text(controls) == controls);
+  CHECK_FALSE(is_utf8("a\xff"));
+  CHECK_FALSE(is_utf8("\xE2\x82"));
+  CHECK(utf8_text("a\xff") == "a\\xff");
+}
+
+TEST_CASE("JSON for a terminal has no control character, and says the same") {
+  CHECK(printable_json("[\"a\x7f\xC2\x9B\xC2\xA9\xC3\x9B\"]") == "[\"a\\u007f\\u009b\xC2\xA9\xC3\x9B\"]");
+  CHECK(printable_json("{}") == "{}");
+}
+
 TEST_CASE("a limit cuts between characters") {
   CHECK(printable("abcdef", 3) == "abc...");
   CHECK(printable("abc", 3) == "abc");

@@ -32,6 +32,26 @@ std::string refusal(const Json& json) {
 
 }  // namespace
 
+TEST_CASE("a record holds texts with control characters themselves") {
+  Record record = full_record();
+  const std::string controls = "a\x01\t\n\x7f\xC2\x9B";
+  record.problem["MODE"] = controls;
+  record.config["KIND"] = controls;
+  record.key_parts.emplace_back("runtime", controls);
+  const std::string text = to_json(record).dump();
+  CHECK(text.find('\n') == std::string::npos);
+  const Record read = record_from_json(Json::parse(text));
+  CHECK(read.problem == record.problem);
+  CHECK(read.config == record.config);
+  CHECK(read.key_parts == record.key_parts);
+}
+
+TEST_CASE("a part of a key that is not UTF-8 is stored as printable text") {
+  Record record = full_record();
+  record.key_parts.emplace_back("options", "-I/\xff");
+  CHECK(record_from_json(Json::parse(to_json(record).dump())).key_parts.back().second == "-I/\\xff");
+}
+
 TEST_CASE("a record comes back from its text as it was") {
   const Record record = full_record();
   const std::string text = to_json(record).dump();

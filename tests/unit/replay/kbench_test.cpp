@@ -106,6 +106,13 @@ TEST_CASE("values that are words in one group are words in all") {
         std::vector<Value>{std::string("4"), std::string("8"), std::string("4x4")});
 }
 
+TEST_CASE("a value that is not UTF-8 is refused where the file has it") {
+  const Import import;
+  CHECK(
+      import.failure("name: g\nfile: a b.mojo\nparams: {A: [x, \"y\xff\"]}\n").find("A: a value is not valid UTF-8") !=
+      std::string::npos);
+}
+
 TEST_CASE("integers and floats of a name are all floats, in one group and in several") {
   const Import import;
   const std::vector<Value> floats{0.5, 1.0, 2.0};

@@ -127,6 +127,17 @@ TEST_CASE("parameters of mixed types, without tune_params, of one value") {
   CHECK(recording.device.name == "unknown");
 }
 
+TEST_CASE("values with control characters are kept as they are") {
+  const Recording recording = read_kernel_tuner(
+      R"({"device_name": "A100", "kernel_name": "k", "problem_size": "a\u0001", "tune_params_keys": ["KIND"],
+          "tune_params": {"KIND": ["x\u001by", "line\nbreak"]},
+          "cache": {"a": {"KIND": "x\u001by", "time": 1.0}, "b": {"KIND": "line\nbreak", "time": 2.0}}})",
+      "k.json");
+  CHECK(recording.problem == Bindings{{"problem_size", "a\x01"}});
+  CHECK(recording.space.index_of(Config{"x\x1by"}).has_value());
+  CHECK(recording.space.index_of(Config{"line\nbreak"}).has_value());
+}
+
 TEST_CASE("T4 results are read as the cache of the same run") {
   const auto result = [](const std::string& config, const std::string& rest) {
     return "{\"timestamp\": \"2023-12-22T13:17:23+00:00\", \"configuration\": {" + config + "}, " + rest + "}";

@@ -99,7 +99,7 @@ TEST_CASE("Metrics see problem, parameters, device and time; one that fails is n
 
 TEST_CASE("Configurations print in the spec's order") {
   CHECK(config_text(spec_with(""), record_of(1, 1).config) == "B=2 A=1");
-  CHECK(one_line("rm\n\t\x1b[31m") == "rm\\n\\t\\x1b[31m");
+  CHECK(shown_text(Bindings{{"A", "rm\n\t\x1b[31m"}, {"B", 2}}) == "A=rm\\n\\t\\x1b[31m B=2");
   CHECK(bindings_text(record_of(1, 1).config) == "A=1 B=2");
   CHECK(bindings_text({}).empty());
 }

@@ -12,6 +12,7 @@
 #include "backends/backend.hpp"
 #include "backends/host/compiler.hpp"
 #include "base/files.hpp"
+#include "base/find_program.hpp"
 #include "base/subprocess.hpp"
 #include "core/build/tool_files.hpp"
 #include "fakes/environment_variable.hpp"
@@ -238,6 +239,31 @@ TEST_CASE(
     CHECK(std::any_of(parts.files.files.begin(), parts.files.files.end(),
                       [&](const KeyedFile& file) { return std::filesystem::path(file.path).filename() == name; }));
   CHECK_FALSE(parts.may_start_others);
+
+  // A plain wrapper is as well known as the compiler that it starts; another script may start anything.
+  const auto wrapper = folder.path() / "wrapped++", second = folder.path() / "second++";
+  const auto write_script = [](const std::filesystem::path& path, const std::string& text) {
+    std::ofstream(path) << text;
+    chmod(path.c_str(), 0700);
+  };
+  write_script(second, "#!/bin/sh\nexec g++ \"$@\"\n");
+  write_script(wrapper, "#!/bin/sh\n# ours\nexec " + second.string() + " -g0 \"$@\"\n");
+  {
+    const Variable wrapped("XTUNE_HOST_CXX", wrapper.string());
+    const auto through = host::make_toolchain();
+    const std::string fingerprint = through->fingerprint();
+    const ToolFiles of_wrapper = through->parts();
+    CHECK_FALSE(of_wrapper.may_start_others);
+    for (const std::filesystem::path& name : {wrapper, second, std::filesystem::path(find_program("g++"))})
+      CHECK(std::any_of(of_wrapper.files.files.begin(), of_wrapper.files.files.end(),
+                        [&](const KeyedFile& file) { return file.path == name; }));
+    write_script(second, "#!/bin/sh\nexec g++ -DOTHER \"$@\"\n");
+    const std::string changed = through->fingerprint();
+    CHECK(changed != fingerprint);
+    write_script(second, "#!/bin/sh\nCXX=g++\nexec $CXX \"$@\"\n");
+    CHECK(through->fingerprint() != changed);
+    CHECK(through->parts().may_start_others);
+  }
 
   // Another assembler first in PATH.
   std::filesystem::create_directory(folder.path() / "bin");
