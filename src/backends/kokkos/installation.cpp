@@ -127,8 +127,9 @@ constexpr auto installation_form = fields::object<Installation>(
     required("compiler_is_clang", &Installation::compiler_is_clang),
     required("headers_digest", &Installation::headers_digest), required("compile", of_flags<&BuildFlags::compile>),
     required("link", of_flags<&BuildFlags::link>),
-    required("files", &Installation::files, fields::Through{[](const build::KeyedFiles& files) { return build::to_json(files); },
-                                                            build::keyed_files_from_json}));
+    required("files", &Installation::files,
+             fields::Through{[](const build::KeyedFiles& files) { return build::to_json(files); },
+                             build::keyed_files_from_json}));
 
 void remember(const fs::path& memory, const Installation& kokkos, const std::string& state) {
   Json json = installation_form.to_json(kokkos);

@@ -158,15 +158,15 @@ BackendState ask(const std::string& name) {
 namespace fields = base::fields;
 using fields::optional, fields::required, fields::unless_empty;
 
-constexpr auto parts_form =
-    fields::Through{[](const build::ToolFiles& parts) {
-                      nlohmann::json json = build::to_json(parts.files);
-                      if (parts.may_start_others) json["may_start_others"] = true;
-                      return json;
-                    },
-                    [](const nlohmann::json& json) {
-                      return build::ToolFiles{build::keyed_files_from_json(json), json.value("may_start_others", false)};
-                    }};
+constexpr auto parts_form = fields::Through{
+    [](const build::ToolFiles& parts) {
+      nlohmann::json json = build::to_json(parts.files);
+      if (parts.may_start_others) json["may_start_others"] = true;
+      return json;
+    },
+    [](const nlohmann::json& json) {
+      return build::ToolFiles{build::keyed_files_from_json(json), json.value("may_start_others", false)};
+    }};
 constexpr auto device_form = fields::Through{[](const device::DeviceInfo& device) { return record::to_json(device); },
                                              record::device_info_from_json};
 constexpr auto state_form = fields::object<BackendState>(
