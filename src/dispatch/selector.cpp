@@ -172,7 +172,7 @@ auto Selector::with_stores(const device::DeviceInfo& device, const Ask& ask) {
   for (int reads = 1;; ++reads) {
     try {
       return ask(stores_of(device));
-    } catch (const StockChanged&) {
+    } catch (const store::RecordsChanged&) {
       if (reads == max_reads) throw;
       refresh();
     }
@@ -187,27 +187,14 @@ std::string Selector::objection_to(const Bindings& config, const spec::Spec& spe
 }
 
 Selection Selector::from_view(const store::StoreView& view, Query& query) const {
-  std::optional<space::Space> space;
-  store::StoreView::Rules rules;
-  rules.allowed = [&](const store::StoredConfig& stored) {
-    if (!space) space = spec::make_space(query.spec, query.problem, device::device_facts(query.device));
-    const Bindings config = view.config_of(stored);
-    return config_in(*space, config) && query.objection_to(config).empty();
-  };
-  rules.fit = [&](const store::StoredConfig& config) {
-    return record::key_fit(query.today.differences(query.read(view, config)));
-  };
-  rules.fit_at_best = [&](const store::StoredConfig& config) {
-    return record::fit_at_best(view.device_of(config), query.device);
-  };
-  const store::StoreView::Found found = view.find(query.problem, query.device, rules);
+  store::StoreView::Found found = view.find(query.problem, query.device, query.rules());
+  std::string reason = view.explain(found, query.problem, query.device);
   Selection selection;
-  if (found.match != record::Match::none)
-    selection =
-        selection_of(found.match, query.read(view, *found.config), found.distance, query.spec.measure.statistic);
+  if (found.record)
+    selection = selection_of(found.match, std::move(*found.record), found.distance, query.spec.measure.statistic);
   if (found.fit == record::KeyFit::stale)
     selection.choice.stale = record::driver_change(selection.record->device, query.device);
-  selection.choice.reasons.push_back(view.explain(found, query.problem, query.device));
+  selection.choice.reasons.push_back(std::move(reason));
   return selection;
 }
 
@@ -223,13 +210,8 @@ Selection Selector::from_views(Query& query) const {
 }
 
 Selection Selector::from_records(const std::vector<record::Record>& records, Query& query, bool any_key) const {
-  record::LookupRules rules;
-  rules.obstacle = [&](const record::Record& record) {
-    std::string obstacle = query.today.obstacle(record);
-    if (obstacle.empty() && !query.objection_to(record.config).empty()) obstacle = "that failed nearer by";
-    return obstacle;
-  };
-  if (!any_key) rules.differences = [&](const record::Record& record) { return query.today.differences(record); };
+  record::LookupRules rules = query.rules();
+  if (any_key) rules.differences = {};
   rules.bucket = record::bucket_function(query.spec, query.device);
   record::LookupResult found =
       record::look_up(records, query.problem, query.device,
