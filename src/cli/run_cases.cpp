@@ -58,14 +58,10 @@ void RunCommand::join_study(const std::string& arch) {
 }
 
 void RunCommand::begin_job() {
-  run::TuneOptions settings;
+  run::TuneOptions settings = options_.tuning;
   settings.store = options_.common.store_path();
   settings.drain = &session_.drain;
-  settings.sanitize = options_.sanitize;
-  settings.fresh = options_.fresh;
-  settings.retry_failed = options_.retry_failed;
   settings.transfer = options_.transfer == "auto";
-  settings.top = options_.top;
   if (spec_.objective.across == spec::ObjectiveSpec::Across::each) settings.best_only = options_.rows;
   job_.emplace(std::move(settings), keeps());
 }
@@ -113,7 +109,7 @@ void RunCommand::show(std::size_t number, const run::TuneResult& result, nlohman
     code_ = nothing_valid;
   const std::vector<report::FailureGroup> failures = report::failure_groups(result);
   // Who asks for the sanitizers asks whether they find something.
-  if (options_.sanitize &&
+  if (options_.tuning.sanitize &&
       std::any_of(failures.begin(), failures.end(), [](const report::FailureGroup& group) { return group.sanitizer; }))
     code_ = nothing_valid;
   if (options_.common.json())

@@ -51,7 +51,7 @@ int RunCommand::go() {
   if (replays()) return replay();
   cache_disabled_ = base::cache_disabled();
   target_ = target_for(options_.path, options_.common, target::TargetNeed::device);
-  if (options_.sanitize && !device::is_cpu(target_.device))
+  if (options_.tuning.sanitize && !device::is_cpu(target_.device))
     throw Error(ErrorKind::unsupported,
                 "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");
   spec_ = read_spec(options_.path, options_.common, target_.backend.name);
@@ -65,7 +65,7 @@ int RunCommand::go() {
   base::remove_abandoned_temporaries();
   run::JobWorkers workers(session_.loop, ipc::default_jobs(rank_ ? rank_->local_size : 1),
                           run::JobWorkers::Orphans::kill);
-  workers.add_benches(target_, options_.sanitize);
+  workers.add_benches(target_, options_.tuning.sanitize);
   const run::TuneServices services{session_.loop, workers.compiler(), workers.benches(), base::awake_clock(),
                                    session_.stop};
   begin_job();
@@ -117,7 +117,7 @@ void add_run_command(CLI::App& app, Context& context) {
       ->check(whole_number(0))
       ->capture_default_str();
   command
-      ->add_option("--top", options.top,
+      ->add_option("--top", options.tuning.top,
                    "measure the N best in full, whoever wins, and list them with their intervals; without it the race "
                    "drops what is clearly slower than the best")
       ->check(whole_number(1));
@@ -125,7 +125,7 @@ void add_run_command(CLI::App& app, Context& context) {
       ->add_option("--log", options.log, "append each configuration's outcome, times and compiler output to this file")
       ->envname("XTUNE_LOG");
   command->add_flag(
-      "--sanitize", options.sanitize,
+      "--sanitize", options.tuning.sanitize,
       "host backend: compile kernels with AddressSanitizer and UBSan, which name the line of a bad access");
   command->add_option("--partition", options.partition,
                       "i/n: of n runs that share the space this is number i, from 0: 0/4, 1/4, 2/4 and 3/4 try each "
@@ -140,13 +140,13 @@ void add_run_command(CLI::App& app, Context& context) {
       ->capture_default_str();
   command->add_flag("--requeue", options.requeue,
                     "where time ends before the work (or SIGUSR1 says so), ask Slurm to start the job again");
-  command->add_flag("--fresh", options.fresh, "measure again what the store already answers");
+  command->add_flag("--fresh", options.tuning.fresh, "measure again what the store already answers");
   command->add_flag(
-      "--retry-failed", options.retry_failed,
+      "--retry-failed", options.tuning.retry_failed,
       "try configurations again that crashed (a compiler out of memory too) or timed out in an earlier run");
   command->add_flag("--quiet", options.quiet, "no progress on standard error");
   command->callback([&context, command] {
-    if (command->count("--top") > 0) options.rows = options.top;
+    if (command->count("--top") > 0) options.rows = options.tuning.top;
     if (!options.partition.empty()) options.common.partition = parse_partition(options.partition);
     context.exit_code = run_specs(options);
   });

@@ -30,12 +30,12 @@ struct RunOptions {
   std::string path;  ///< of one of them
   std::string log;
   run::SearchSettings search;
+  run::TuneOptions tuning;
   std::string recording;
   std::string transfer = "auto";
   std::size_t rows = 10;
-  std::size_t top = 1;  ///< so many are measured in full
   std::string exec_prefix, partition;
-  bool sanitize = false, fresh = false, retry_failed = false, quiet = false, dry_run = false, requeue = false;
+  bool quiet = false, dry_run = false, requeue = false;
   std::string walltime = "auto";
 };
 

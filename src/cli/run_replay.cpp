@@ -29,7 +29,7 @@ int RunCommand::recorded_device() const {
 }
 
 int RunCommand::replay() {
-  if (options_.sanitize) throw Error(ErrorKind::unsupported, "--sanitize: a replay runs no kernel");
+  if (options_.tuning.sanitize) throw Error(ErrorKind::unsupported, "--sanitize: a replay runs no kernel");
   spec_ = read_spec(options_.path, options_.common, "");
   spec_.kernel.backend = "replay";
   apply(true);
