@@ -36,12 +36,14 @@ Choice::Kind kind_of(record::Match match) {
   return Choice::Kind::none;
 }
 
-Selection selection_of(record::Match match, record::Record record, double distance, const std::string& statistic_name) {
+Selection selection_of(record::Match match, record::Record record, double distance, bool stale,
+                       const SelectionQuery& query) {
   Selection selection;
+  if (stale) selection.choice.stale = record::driver_change(record.device, query.device);
   selection.choice.kind = kind_of(match);
   selection.choice.config = record.config;
   selection.choice.measured_for = record.problem;
-  selection.choice.time_ms = measure::statistic(record.time_ms, statistic_name);
+  selection.choice.time_ms = measure::statistic(record.time_ms, query.spec.measure.statistic);
   selection.choice.distance = distance;
   selection.record = std::move(record);
   return selection;
@@ -190,10 +192,8 @@ Selection Selector::from_view(const store::StoreView& view, Query& query) const 
   store::StoreView::Found found = view.find(query.problem, query.device, query.rules());
   std::string reason = view.explain(found, query.problem, query.device);
   Selection selection;
-  if (found.record)
-    selection = selection_of(found.match, std::move(*found.record), found.distance, query.spec.measure.statistic);
-  if (found.fit == record::KeyFit::stale)
-    selection.choice.stale = record::driver_change(selection.record->device, query.device);
+  const bool stale = found.fit == record::KeyFit::stale;
+  if (found.record) selection = selection_of(found.match, std::move(*found.record), found.distance, stale, query);
   selection.choice.reasons.push_back(std::move(reason));
   return selection;
 }
@@ -217,9 +217,7 @@ Selection Selector::from_records(const std::vector<record::Record>& records, Que
       record::look_up(records, query.problem, query.device,
                       record::Objective(query.spec).criterion(query.problem, query.device), rules);
   Selection selection;
-  if (found.record)
-    selection = selection_of(found.match, std::move(*found.record), found.distance, query.spec.measure.statistic);
-  if (found.stale) selection.choice.stale = record::driver_change(selection.record->device, query.device);
+  if (found.record) selection = selection_of(found.match, std::move(*found.record), found.distance, found.stale, query);
   selection.choice.reasons = std::move(found.reasons);
   return selection;
 }

@@ -29,11 +29,6 @@ std::string describe(const device::DeviceInfo& device) {
   return fmt::format("{} ({}, {})", device.name, device.arch, device.backend);
 }
 
-struct Group {
-  std::vector<const Record*> records;  // of one problem, on one device
-  Nearness nearness;
-};
-
 LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion& criterion, const LookupRules& rules) {
   LookupGroup::Order order;
   if (rules.obstacle)
@@ -178,7 +173,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
 
 LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const device::DeviceInfo& device,
                      const Criterion& criterion, const LookupRules& rules) {
-  std::map<std::tuple<std::string, std::string, int>, Group> by_problem;
+  std::map<std::tuple<std::string, std::string, int>, std::vector<const Record*>> by_problem;  // and device
   LookupCounts counts;
   counts.records = records.size();
   for (const Record& record : records) {
@@ -188,20 +183,19 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
       ++counts.other_backend;
     } else if (is_sanitized(record)) {
       ++counts.sanitized;
-    } else if (const auto distance = shape_distance(record.problem, problem); !distance) {
+    } else if (!shape_distance(record.problem, problem)) {
       ++counts.other_problem;
     } else {
-      Group& group =
-          by_problem[{space::bindings_text(record.problem), record.device.name, record.device.compute_units}];
-      group.records.push_back(&record);
-      group.nearness = {*distance, same_device(record.device, device)};
+      by_problem[{space::bindings_text(record.problem), record.device.name, record.device.compute_units}].push_back(
+          &record);
     }
   }
   std::vector<LookupGroup> groups;
-  for (const auto& [name, group] : by_problem) {
-    const Record& first = *group.records.front();
-    groups.push_back({&first.problem, &first.device, group.nearness,
-                      [&records = group.records, &criterion, &rules] { return order_of(records, criterion, rules); }});
+  for (const auto& [name, own] : by_problem) {
+    const Record& first = *own.front();
+    const Nearness nearness{*shape_distance(first.problem, problem), same_device(first.device, device)};
+    groups.push_back({&first.problem, &first.device, nearness,
+                      [&own = own, &criterion, &rules] { return order_of(own, criterion, rules); }});
   }
   return look_up(std::move(groups), counts, problem, device, criterion, rules);
 }
