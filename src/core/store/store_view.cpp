@@ -244,6 +244,11 @@ const device::DeviceInfo& StoreView::device_of(const StoredConfig& config) const
 }
 Bindings StoreView::config_of(const StoredConfig& config) const { return config_bindings(config); }
 
+StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceInfo& device) const {
+  static const record::LookupRules none;
+  return find(problem, device, none);
+}
+
 StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceInfo& device,
                                  const record::LookupRules& rules) const {
   Found found;
@@ -271,37 +276,42 @@ record::LookupGroup::Order StoreView::readable(std::shared_ptr<const ConfigOrder
 }
 
 bool StoreView::answer(const Place& place, const record::LookupRules& rules, Found& found) const {
-  const ConfigOrder& all = state_->groups->order(place.group);
-  if (all.empty()) return false;
+  const ConfigOrder& order = state_->groups->order(place.group);
+  if (order.empty()) return false;
+  found.config = order.front();
+  if ((rules.obstacle || rules.differences) && !choose(place.group, order, rules, found)) return false;
+  found.distance = place.nearness.distance;
+  found.exact_device = place.nearness.exact_device;
+  found.match = place.nearness.match();
+  return true;
+}
+
+bool StoreView::choose(std::size_t group, const ConfigOrder& all, const record::LookupRules& rules,
+                       Found& found) const {
   const auto may_answer = [&](const StoredConfig* row) {
     record::Record record;
     if (rules.obstacle) record.config = config_bindings(*row);
     return !rules.obstacle || rules.obstacle(record).empty();
   };
   std::shared_ptr<const ConfigOrder> order(std::shared_ptr<void>(), &all);
-  if (rules.obstacle && !may_answer(all.front())) {
+  if (!may_answer(all.front())) {
     // What was turned away may have decided the finals of the others.
     ConfigOrder allowed;
     std::copy_if(all.begin(), all.end(), std::back_inserter(allowed), may_answer);
     order = std::make_shared<const ConfigOrder>(rank_configs(allowed, state_->options.statistic));
     if (order->empty()) return false;
   }
-  found = {};
-  record::RankedChoice choice;
-  if (rules.differences) {
-    const auto members = state_->groups->members_of(place.group);
-    record::LookupGroup::Order asked = readable(order, {members.begin(), members.end()});
-    if (order.get() == &all) asked.may_answer = [&](std::size_t i) { return i == 0 || may_answer(all[i]); };
-    choice = record::choose_ranked(asked, rules);
-    if (!choice.record) return false;
-  }
+  found.config = order->front();
+  if (!rules.differences) return true;
+  const auto members = state_->groups->members_of(group);
+  record::LookupGroup::Order asked = readable(order, {members.begin(), members.end()});
+  if (order.get() == &all) asked.may_answer = [&](std::size_t i) { return i == 0 || may_answer(all[i]); };
+  record::RankedChoice choice = record::choose_ranked(asked, rules);
+  if (!choice.record) return false;
   found.config = (*order)[choice.place];
-  found.record = std::move(choice.record);
+  found.record = std::make_shared<record::Record>(std::move(*choice.record));
   found.fit = record::key_fit(choice.differences);
   found.passed_over = choice.passed_over;
-  found.distance = place.nearness.distance;
-  found.exact_device = place.nearness.exact_device;
-  found.match = place.nearness.match();
   return true;
 }
 

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,7 +56,7 @@ class StoreView {
   struct Found {
     record::Match match = record::Match::none;
     const StoredConfig* config = nullptr;
-    std::optional<record::Record> record;        ///< where the rules ask for differences
+    std::shared_ptr<record::Record> record;      ///< null unless the rules ask for differences
     double distance = 0;                         ///< shape_distance to the problem it was measured for
     bool exact_device = false;                   ///< measured on this kind of device, not merely on its architecture
     record::KeyFit fit = record::KeyFit::holds;  ///< as the rule says; holds without one
@@ -69,7 +68,8 @@ class StoreView {
   /// ranking that problem's configurations costs. Where an obstacle turns the first away, all without one are ranked
   /// anew. obstacle as in look_up below, but on this thread; the bucket is the options'. Throws RecordsChanged where
   /// the rules ask for differences.
-  Found find(const Bindings& problem, const device::DeviceInfo& device, const record::LookupRules& rules = {}) const;
+  Found find(const Bindings& problem, const device::DeviceInfo& device) const;
+  Found find(const Bindings& problem, const device::DeviceInfo& device, const record::LookupRules& rules) const;
   /// One sentence of what was chosen and why, for people.
   std::string explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device) const;
 
@@ -113,6 +113,7 @@ class StoreView {
   const std::vector<std::vector<StoredConfig>>& rows() const noexcept;
   struct Place;
   bool answer(const Place& place, const record::LookupRules& rules, Found& found) const;
+  bool choose(std::size_t group, const ConfigOrder& all, const record::LookupRules& rules, Found& found) const;
   /// What choose_ranked asks of a group's rows in this order. members: those that may have failed.
   record::LookupGroup::Order readable(std::shared_ptr<const ConfigOrder> order, ConfigOrder members) const;
   struct State;
