@@ -44,6 +44,52 @@ struct ArchIndex {
   }
 };
 
+// What choose_ranked asks of rows in this order. members: those that may have failed.
+record::LookupGroup::Order readable(const StoreView& view, std::shared_ptr<const ConfigOrder> order,
+                                    ConfigOrder members) {
+  record::LookupGroup::Order asked;
+  asked.left = members.size(), asked.ranked = order->size();
+  asked.record = [order, read = record::Record(), &view](std::size_t i) mutable -> const record::Record& {
+    return read = view.record_of(*(*order)[i]);
+  };
+  asked.device = [order, &view](std::size_t i) -> const device::DeviceInfo& { return view.device_of(*(*order)[i]); };
+  const auto failures = std::make_shared<record::Failures<ConfigAccess, const StoredConfig*>>(std::move(members));
+  asked.any_failure = [order, failures, &view](std::size_t i, const auto& visit) {
+    return failures->any(config_text(*(*order)[i]),
+                         [&](const StoredConfig* row) { return visit(view.record_of(*row)); });
+  };
+  return asked;
+}
+
+// Which row of a group answers. all: its members that rank, best first.
+bool choose(const StoreView& view, std::span<const StoredConfig* const> members, const ConfigOrder& all,
+            const std::string& statistic, const record::LookupRules& rules, StoreView::Found& found) {
+  const auto may_answer = [&](const StoredConfig* row) {
+    record::Record record;
+    if (rules.obstacle) record.config = config_bindings(*row);
+    return !rules.obstacle || rules.obstacle(record).empty();
+  };
+  std::shared_ptr<const ConfigOrder> order(std::shared_ptr<void>(), &all);
+  if (!may_answer(all.front())) {
+    // What was turned away may have decided the finals of the others.
+    ConfigOrder allowed;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(allowed), may_answer);
+    order = std::make_shared<const ConfigOrder>(rank_configs(allowed, statistic));
+    if (order->empty()) return false;
+  }
+  found.config = order->front();
+  if (!rules.differences) return true;
+  record::LookupGroup::Order asked = readable(view, order, {members.begin(), members.end()});
+  if (order.get() == &all) asked.may_answer = [&](std::size_t i) { return i == 0 || may_answer(all[i]); };
+  record::RankedChoice choice = record::choose_ranked(asked, rules);
+  if (!choice.record) return false;
+  found.config = (*order)[choice.place];
+  found.record = std::make_shared<record::Record>(std::move(*choice.record));
+  found.fit = record::key_fit(choice.differences);
+  found.passed_over = choice.passed_over;
+  return true;
+}
+
 }  // namespace
 
 /// Where an answer may be.
@@ -261,57 +307,16 @@ StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceIn
   return {};
 }
 
-record::LookupGroup::Order StoreView::readable(std::shared_ptr<const ConfigOrder> order, ConfigOrder members) const {
-  record::LookupGroup::Order asked;
-  asked.left = members.size(), asked.ranked = order->size();
-  asked.record = [order, read = record::Record(), this](std::size_t i) mutable -> const record::Record& {
-    return read = record_of(*(*order)[i]);
-  };
-  asked.device = [order, this](std::size_t i) -> const device::DeviceInfo& { return device_of(*(*order)[i]); };
-  const auto failures = std::make_shared<record::Failures<ConfigAccess, const StoredConfig*>>(std::move(members));
-  asked.any_failure = [order, failures, this](std::size_t i, const auto& visit) {
-    return failures->any(config_text(*(*order)[i]), [&](const StoredConfig* row) { return visit(record_of(*row)); });
-  };
-  return asked;
-}
-
 bool StoreView::answer(const Place& place, const record::LookupRules& rules, Found& found) const {
   const ConfigOrder& order = state_->groups->order(place.group);
   if (order.empty()) return false;
   found.config = order.front();
-  if ((rules.obstacle || rules.differences) && !choose(place.group, order, rules, found)) return false;
+  if ((rules.obstacle || rules.differences) &&
+      !choose(*this, state_->groups->members_of(place.group), order, state_->options.statistic, rules, found))
+    return false;
   found.distance = place.nearness.distance;
   found.exact_device = place.nearness.exact_device;
   found.match = place.nearness.match();
-  return true;
-}
-
-bool StoreView::choose(std::size_t group, const ConfigOrder& all, const record::LookupRules& rules,
-                       Found& found) const {
-  const auto may_answer = [&](const StoredConfig* row) {
-    record::Record record;
-    if (rules.obstacle) record.config = config_bindings(*row);
-    return !rules.obstacle || rules.obstacle(record).empty();
-  };
-  std::shared_ptr<const ConfigOrder> order(std::shared_ptr<void>(), &all);
-  if (!may_answer(all.front())) {
-    // What was turned away may have decided the finals of the others.
-    ConfigOrder allowed;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(allowed), may_answer);
-    order = std::make_shared<const ConfigOrder>(rank_configs(allowed, state_->options.statistic));
-    if (order->empty()) return false;
-  }
-  found.config = order->front();
-  if (!rules.differences) return true;
-  const auto members = state_->groups->members_of(group);
-  record::LookupGroup::Order asked = readable(order, {members.begin(), members.end()});
-  if (order.get() == &all) asked.may_answer = [&](std::size_t i) { return i == 0 || may_answer(all[i]); };
-  record::RankedChoice choice = record::choose_ranked(asked, rules);
-  if (!choice.record) return false;
-  found.config = (*order)[choice.place];
-  found.record = std::make_shared<record::Record>(std::move(*choice.record));
-  found.fit = record::key_fit(choice.differences);
-  found.passed_over = choice.passed_over;
   return true;
 }
 
@@ -371,7 +376,7 @@ record::LookupResult StoreView::look_up(const Bindings& problem, const device::D
       std::map<std::string, std::size_t> left_out;
       ConfigOrder left = state_->allowed(members(group), rules, left_out);
       auto best = std::make_shared<const ConfigOrder>(rank_configs(left, state_->options.statistic));
-      record::LookupGroup::Order order = readable(std::move(best), std::move(left));
+      record::LookupGroup::Order order = readable(*this, std::move(best), std::move(left));
       order.left_out = std::move(left_out);
       return order;
     };

@@ -113,9 +113,6 @@ class StoreView {
   const std::vector<std::vector<StoredConfig>>& rows() const noexcept;
   struct Place;
   bool answer(const Place& place, const record::LookupRules& rules, Found& found) const;
-  bool choose(std::size_t group, const ConfigOrder& all, const record::LookupRules& rules, Found& found) const;
-  /// What choose_ranked asks of a group's rows in this order. members: those that may have failed.
-  record::LookupGroup::Order readable(std::shared_ptr<const ConfigOrder> order, ConfigOrder members) const;
   struct State;
   explicit StoreView(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
