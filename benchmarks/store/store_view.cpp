@@ -65,6 +65,7 @@ nlohmann::json common_part(const std::string& arch, Random& random) {
                       {"reference", "gemm_naive " + sha256("reference")},
                       {"tolerance", "rtol 0.01 atol 0.01 ratio 0.01 outliers 20"},
                       {"protocol", "1: warmup 3 rep 7..50 time_ms 0..200 noise 0.005 timeout_s 30 flush l2"},
+                      {"driver", "\"13.0 (580.65)\""},
                       {"device", "[\"cuda\",\"nvidia\",\"" + arch + "\",\"NVIDIA\",\"132\"]"}};
   record.stage = "measure";
   for (int sample = 0; sample < 40; ++sample) record.samples_ms.push_back(0.5 + 0.01 * random.uniform());

@@ -12,9 +12,9 @@
 #include "api/tunable_access.hpp"
 #include "base/absolute_path.hpp"
 #include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
+#include "core/run/job.hpp"
 #include "dispatch/access.hpp"
 #include "ipc/services.hpp"
 #include "xtune/error.hpp"
@@ -73,11 +73,10 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
   }
   const resolve::CandidateResolver resolver(setting.spec, setting.space, setting.problem, setting.target.device,
                                             setting.target.arch, setting.target.backend.toolchain, false);
-  const base::TemporaryDirectory temporaries;
   StoppableLoop stoppable(settings.stop);
-  ipc::PooledCompileService compiler(stoppable.loop(), jobs, ipc::compile_worker_command(jobs, temporaries.path()));
+  run::JobWorkers workers(stoppable.loop(), jobs);
   run::CompileSweep sweep(setting.spec, setting.space, resolver, setting.target.backend.name,
-                          base::chosen_store(settings.store), stoppable.loop(), compiler);
+                          base::chosen_store(settings.store), stoppable.loop(), workers.compiler());
   std::vector<run::SweptConfig> swept = sweep.compile(valid, [&] { return stoppable.stop().load(); });
 
   auto spec = std::make_shared<spec::Spec>(setting.spec);

@@ -22,7 +22,6 @@
 #include "core/record/objective.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/across.hpp"
-#include "core/run/attempt.hpp"
 #include "ipc/services.hpp"
 #include "xtune/error.hpp"
 
@@ -42,11 +41,14 @@ void check(const TuneSettings& settings) {
   if (!settings.configs.empty() && settings.configs_of) refuse("configs and configs_of exclude each other");
 }
 
-void apply(const TuneSettings& settings, spec::Spec& spec) {
-  if (!settings.strategy.empty()) spec.search.strategy = settings.strategy;
-  if (settings.evals) spec.search.evals = settings.evals;
-  if (settings.seconds) spec.search.seconds = settings.seconds;
-  if (settings.seed) spec.search.seed = *settings.seed;
+/// What the runs of a call share. The store is the one of now, wherever callbacks change to.
+run::TuningJob job_of(const TuneSettings& settings) {
+  run::TuneOptions options;
+  options.store = base::chosen_store(settings.store);
+  options.fresh = settings.fresh;
+  options.retry_failed = settings.retry_failed;
+  options.transfer = settings.transfer;
+  return {std::move(options), settings.keep};
 }
 
 target::Target target_of(const TuneSettings& settings) {
@@ -65,39 +67,24 @@ target::Target target_of(const TuneSettings& settings) {
   return target;
 }
 
-/// The bench services of one run, and what stands in front of them.
-struct Benches {
-  std::vector<std::unique_ptr<ipc::BenchService>> owned;
-  std::vector<ipc::BenchService*> used;
-
-  void add(std::unique_ptr<ipc::BenchService> service) { used.push_back(owned.emplace_back(std::move(service)).get()); }
-  void open(const target::Target& target, const TuneSettings& settings, base::EventLoop& loop,
-            const std::filesystem::path& temporaries) {
-    if (settings.isolation == Isolation::in_process) {
-      add(std::make_unique<InProcessBenchService>(
-          loop, [name = target.backend.name](int index) { return backend::make_backend(name)->open_device(index); }));
-      return;
-    }
-    for (std::size_t i = 0; i <= target.further.size(); ++i)
-      add(std::make_unique<ipc::WorkerBenchService>(
-          loop, ipc::bench_worker_command(false, temporaries),
-          i == 0 ? ipc::WorkerBenchService::Role::first : ipc::WorkerBenchService::Role::further));
+/// Puts the check in front of each service.
+std::vector<std::unique_ptr<ipc::BenchService>> check_with(const OutputCheck& check,
+                                                           const std::filesystem::path& scratch,
+                                                           std::vector<ipc::BenchService*>& benches) {
+  std::vector<std::unique_ptr<ipc::BenchService>> checked;
+  for (ipc::BenchService*& bench : benches) {
+    checked.push_back(
+        std::make_unique<CheckedBenchService>(*bench, check, scratch / ("outputs-" + std::to_string(checked.size()))));
+    bench = checked.back().get();
   }
-  void check_with(const OutputCheck& check, const std::filesystem::path& scratch) {
-    if (!check.holds) return;
-    for (std::size_t i = 0; i < used.size(); ++i) {
-      owned.push_back(
-          std::make_unique<CheckedBenchService>(*used[i], check, scratch / ("outputs-" + std::to_string(i))));
-      used[i] = owned.back().get();
-    }
-  }
-};
+  return checked;
+}
 
 }  // namespace
 
 struct TuneCall::Case {
   Case(TuneCall& call, Bindings problem_)
-      : problem(std::move(problem_)), spec(call.base_), listener(call.settings_, spec, call.attempts_) {}
+      : problem(std::move(problem_)), spec(call.base_), listener(call.settings_, spec, call.job_.attempts()) {}
   const Bindings problem;
   const base::TemporaryDirectory scratch;
   spec::Spec spec;
@@ -108,11 +95,11 @@ struct TuneCall::Case {
 TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
     : tunable_(tunable),
       settings_(settings),
-      kept_in_(base::chosen_store(settings.store)),
+      job_(job_of(settings)),
       target_(target_of(settings)),
       base_(spec_of(tunable, target_.backend.name)),
       stoppable_(settings.stop) {
-  apply(settings_, base_);
+  run::apply({settings.strategy, settings.evals, settings.seed, settings.seconds}, base_.search);
 }
 
 TuneCall::~TuneCall() = default;
@@ -146,7 +133,7 @@ dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
   const record::Objective objective(one.spec);
   if (const auto best = record::best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
     outcome.winner = *best->record;
-    outcome.artifact = artifact_of(outcome.winner->artifact_key, store_of(one), one.scratch.path());
+    outcome.artifact = artifact_of(outcome.winner->artifact_key, job_.store_of(one.scratch.path()), one.scratch.path());
     outcome.not_kept = reason_not_kept(one, *outcome.winner);
     return outcome;
   }
@@ -163,7 +150,7 @@ dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
 std::string TuneCall::reason_not_kept(const Case& one, const record::Record& winner) const {
   if (!settings_.keep) return "TuneSettings::keep is false";
   if (one.listener.warnings().empty()) return {};
-  const std::filesystem::path store = store_of(one);
+  const std::filesystem::path store = job_.store_of(one.scratch.path());
   const std::vector<record::Record> stored =
       record::read_records(store, target_.device.arch, one.spec.kernel.name).records;
   const bool recorded = std::any_of(stored.begin(), stored.end(), [&](const record::Record& record) {
@@ -189,13 +176,12 @@ std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& ca
         },
         [this] { return stopped(); });
   std::optional<record::AcrossChoice> choice;
-  std::vector<record::Record> stored;
+  record::RecordSet stored;
   std::vector<run::RunCase> known;
   for (std::size_t i = 0; i < cases.size(); ++i) known.push_back({&cases[i]->spec, &tuned[i]});
   if (!stopped()) {
-    if (settings_.keep && !settings_.fresh)
-      stored = record::read_records(store_of(*cases.front()), target_.device.arch, base_.kernel.name).records;
-    choice = run::choose_across(known, target_, stored);
+    stored = job_.stored(base_, target_);
+    choice = run::choose_across(known, target_, stored.records);
     if (!choice) cases.front()->listener.on_warning("no configuration passed in all cases: none serves them all");
   }
   std::vector<Result> results;
@@ -207,7 +193,7 @@ std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& ca
         base_.objective.across == spec::ObjectiveSpec::Across::worst ? AcrossRule::worst : AcrossRule::geomean;
     across.score = choice->score;
     across.ratio = choice->ratios[i];
-    across.measurement = measurement_of(cases[i]->spec, *choice->records[i], attempts_);
+    across.measurement = measurement_of(cases[i]->spec, *choice->records[i], job_.attempts());
   }
   return results;
 }
@@ -247,37 +233,30 @@ std::vector<Bindings> TuneCall::listed_configs(Case& one) {
   return chosen;
 }
 
-std::filesystem::path TuneCall::store_of(const Case& one) const {
-  if (!settings_.keep) return one.scratch.path() / "store";
-  return kept_in_;
-}
-
 run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
   // From here on the thread's context is ours where the kernels run in this process.
   std::optional<CurrentContext> context;
   if (settings_.isolation == Isolation::in_process) context.emplace(target_.backend.name);
-  const base::TemporaryDirectory temporaries;
-  run::TuneOptions options;
-  options.store = store_of(one);
-  options.scratch = one.scratch.path();
-  options.attempt = *attempts_.insert(run::new_attempt()).first;
-  options.fresh = settings_.fresh;
-  options.retry_failed = settings_.retry_failed;
-  options.transfer = settings_.transfer;
+  run::TuneOptions options = job_.next_run(one.spec, target_, one.scratch.path());
   options.only = std::move(only);
   base::EventLoop& loop = stoppable_.loop();
-  const std::size_t jobs = settings_.jobs > 0 ? settings_.jobs : ipc::default_jobs();
-  ipc::PooledCompileService compiler(loop, jobs, ipc::compile_worker_command(jobs, temporaries.path()));
-  Benches benches;
-  benches.open(target_, settings_, loop, temporaries.path());
-  benches.check_with(one.check, one.scratch.path());
-  return xtune::run::tune(one.spec, one.problem, target_, options, loop, compiler, benches.used, base::system_clock(),
-                          one.listener, stoppable_.stop());
+  run::JobWorkers workers(loop, settings_.jobs > 0 ? settings_.jobs : ipc::default_jobs());
+  std::optional<InProcessBenchService> in_process;
+  if (context)
+    in_process.emplace(
+        loop, [name = target_.backend.name](int index) { return backend::make_backend(name)->open_device(index); });
+  else
+    workers.add_benches(target_, false);
+  run::TuneServices services{loop, workers.compiler(), workers.benches(), base::system_clock(), stoppable_.stop()};
+  if (in_process) services.benches.push_back(&*in_process);
+  std::vector<std::unique_ptr<ipc::BenchService>> checked;
+  if (one.check.holds) checked = check_with(one.check, one.scratch.path(), services.benches);
+  return xtune::run::tune(one.spec, one.problem, target_, options, services, one.listener);
 }
 
 Result TuneCall::result_of(Case& one, const run::TuneResult& tuned) {
-  Result result = xtune::result_of(one.spec, tuned, target_, attempts_);
-  result.binary = winning_kernel(one.spec, result, target_, store_of(one), one.scratch.path());
+  Result result = xtune::result_of(one.spec, tuned, target_, job_.attempts());
+  result.binary = winning_kernel(one.spec, result, target_, job_.store_of(one.scratch.path()), one.scratch.path());
   result.warnings = one.listener.warnings();
   return result;
 }

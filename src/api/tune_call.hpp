@@ -1,15 +1,13 @@
 // One call of tune or tune_cases: a target, and runs of the tuner on it.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "api/stoppable_loop.hpp"
-#include "core/run/tuner.hpp"
+#include "core/run/job.hpp"
 #include "core/spec/spec.hpp"
 #include "dispatch/tuned.hpp"
 #include "xtune/tune.hpp"
@@ -39,7 +37,6 @@ class TuneCall {
   void prepare(Case& one);
   std::vector<Bindings> listed_configs(Case& one);
   run::TuneResult run(Case& one, std::vector<Bindings> only);
-  std::filesystem::path store_of(const Case& one) const;
   /// Why the store does not have the record and its artifact; empty: it does.
   std::string reason_not_kept(const Case& one, const record::Record& winner) const;
   Result result_of(Case& one, const run::TuneResult& tuned);
@@ -48,11 +45,10 @@ class TuneCall {
 
   const Tunable& tunable_;
   const TuneSettings& settings_;
-  const std::filesystem::path kept_in_;  ///< the store, wherever callbacks change to
+  run::TuningJob job_;
   const target::Target target_;
   spec::Spec base_;
   StoppableLoop stoppable_;
-  std::set<std::string> attempts_;  ///< of this call's runs
 };
 
 }  // namespace xtune

@@ -6,8 +6,8 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"
+#include "core/run/job.hpp"
 #include "core/target/target.hpp"
-#include "ipc/services.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -21,13 +21,13 @@ class WorkerToolchain final : public build::Toolchain {
   std::string default_arch() override { return state_.default_arch; }
 
   build::Artifact compile(const build::CompileRequest& request) override {
-    const base::TemporaryDirectory temporaries, cache;
+    const base::TemporaryDirectory cache;
     const std::string key = base::sha256("this request");  // the only one in the cache
     std::optional<ipc::CompileAnswer> answer;
     base::EventLoop loop;
-    ipc::PooledCompileService compiler(loop, 1, ipc::compile_worker_command(1, temporaries.path()));
-    compiler.compile({state_.name, cache.path(), key, request}, timeout_s_,
-                     [&](ipc::CompileAnswer given) { answer = std::move(given); });
+    run::JobWorkers workers(loop, 1);
+    workers.compiler().compile({state_.name, cache.path(), key, request}, timeout_s_,
+                               [&](ipc::CompileAnswer given) { answer = std::move(given); });
     loop.run_until([&] { return answer.has_value(); });
     if (!answer) throw Error(ErrorKind::io, "the compile worker ended without an answer");
     if (answer->outcome != Outcome::ok) throw build::CandidateFailure(answer->outcome, answer->message);

@@ -15,6 +15,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
+#include "core/run/job.hpp"
 #include "core/search/spread_sample.hpp"
 #include "ipc/services.hpp"
 #include "report/run_report.hpp"
@@ -252,15 +253,13 @@ int compile(const CompileOptions& options) {
   const auto ask_to_stop = [&stop] { stop = true; };
   const base::EventLoop::Watch watches[] = {loop.on_signal(SIGINT, ask_to_stop), loop.on_signal(SIGTERM, ask_to_stop)};
   base::remove_abandoned_temporaries();
-  const base::TemporaryDirectory temporaries;
-  ipc::PooledCompileService compiler(loop, ipc::default_jobs(),
-                                     ipc::compile_worker_command(ipc::default_jobs(), temporaries.path()));
+  run::JobWorkers workers(loop, ipc::default_jobs());
   std::vector<std::vector<nlohmann::ordered_json>> answers;
   const auto compile_item = [&](const SpecList::Item& item, std::vector<nlohmann::ordered_json>& own) {
     CompileOptions one = options;
     one.path = item.path;
     one.common = options_for(item, options.common);
-    return compile_one(one, loop, compiler, stop, own);
+    return compile_one(one, loop, workers.compiler(), stop, own);
   };
   const int code = for_each_spec(list, in_order(list), answers, compile_item, [&] { return stop.load(); });
   if (options.common.json()) {

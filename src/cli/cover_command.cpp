@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/stored_answers.hpp"
+#include "core/record/across.hpp"
 #include "core/record/objective.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/store/layout.hpp"
@@ -89,11 +90,9 @@ std::optional<device::DeviceInfo> keep_current(std::vector<Item>& own, const dev
 Scores<const record::Record*> scores_of(const Bindings& problem, const std::vector<record::Record>& records,
                                         const target::Target& target, const record::SpecFit& fit,
                                         const record::Criterion& criterion) {
-  std::vector<const record::Record*> own;
-  for (const record::Record& record : records)
-    if (record.problem == problem && record::same_device(record.device, target.device) &&
-        !record::is_sanitized(record) && fit.obstacle(record).empty())
-      own.push_back(&record);
+  record::LookupRules rules;
+  rules.obstacle = [&](const record::Record& record) { return fit.obstacle(record); };
+  std::vector<const record::Record*> own = record::answering(records, problem, target.device, rules);
   Scores<const record::Record*> scores;
   scores.stale = keep_current(own, target.device,
                               [](const record::Record* record) -> const device::DeviceInfo& { return record->device; });

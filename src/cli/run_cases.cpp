@@ -14,8 +14,6 @@
 #include "cluster/shared_study.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/across.hpp"
-#include "core/run/attempt.hpp"
-#include "core/store/growing_records.hpp"
 #include "report/failures.hpp"
 #include "report/run_report.hpp"
 
@@ -59,31 +57,25 @@ void RunCommand::join_study(const std::string& arch) {
         rank_->local_size, target_.further.size() + 1);
 }
 
-run::TuneResult RunCommand::tune_case(const Bindings& problem, base::EventLoop& loop, ipc::CompileService& compiler,
-                                      const std::vector<ipc::BenchService*>& benches, base::Clock& clock,
+void RunCommand::begin_job() {
+  run::TuneOptions settings = options_.tuning;
+  settings.store = options_.common.store_path();
+  settings.drain = &session_.drain;
+  settings.transfer = options_.transfer == "auto";
+  if (spec_.objective.across == spec::ObjectiveSpec::Across::each) settings.best_only = options_.rows;
+  job_.emplace(std::move(settings), keeps());
+}
+
+run::TuneResult RunCommand::tune_case(const Bindings& problem, const run::TuneServices& services,
                                       ProgressPrinter& printer, std::vector<Bindings> only) {
   const base::TemporaryDirectory scratch;
-  run::TuneOptions options;
-  options.store = keeps() ? options_.common.store_path() : scratch.path() / "store";
-  options.scratch = scratch.path();
-  if (keeps() && !records_)
-    records_ = std::make_unique<store::GrowingRecords>(options.store, target_.device.arch, spec_.kernel.name,
-                                                       spec_.measure.statistic);
-  options.records = records_.get();
-  options.attempt = run::new_attempt();
-  options.drain = &session_.drain;
-  options.sanitize = options_.sanitize;
-  options.fresh = options_.fresh;
-  options.retry_failed = options_.retry_failed;
-  options.transfer = options_.transfer == "auto";
-  options.top = options_.top;
+  run::TuneOptions options = job_->next_run(spec_, target_, scratch.path());
   options.only = std::move(only);
-  if (spec_.objective.across == spec::ObjectiveSpec::Across::each) options.best_only = options_.rows;
   std::optional<cluster::SharedStudy> peers;
   if (rank_) {
     const cluster::SharedStudy::Place place{options.store, target_.device.arch, spec_.kernel.name, problem};
     try {
-      options.peers = &peers.emplace(loop, base::system_clock(), place, *rank_, options.attempt);
+      options.peers = &peers.emplace(services.loop, base::system_clock(), place, *rank_, options.attempt);
     } catch (const Error& error) {
       tell("warning: {}; this process does all of this case\n", error.what());
     }
@@ -92,7 +84,7 @@ run::TuneResult RunCommand::tune_case(const Bindings& problem, base::EventLoop& 
   RunObserver observer(printer, session_.progress ? &*session_.progress : nullptr,
                        session_.rule && !spec_.replays() ? &*session_.rule : nullptr, spec_, options_.path, problem,
                        target_.device);
-  run::TuneResult result = run::tune(spec_, problem, target_, options, loop, compiler, benches, clock, observer, stop_);
+  run::TuneResult result = run::tune(spec_, problem, target_, options, services, observer);
   observer.end(result);
   return result;
 }
@@ -117,7 +109,7 @@ void RunCommand::show(std::size_t number, const run::TuneResult& result, nlohman
     code_ = nothing_valid;
   const std::vector<report::FailureGroup> failures = report::failure_groups(result);
   // Who asks for the sanitizers asks whether they find something.
-  if (options_.sanitize &&
+  if (options_.tuning.sanitize &&
       std::any_of(failures.begin(), failures.end(), [](const report::FailureGroup& group) { return group.sanitizer; }))
     code_ = nothing_valid;
   if (options_.common.json())
@@ -147,9 +139,9 @@ bool RunCommand::chooses_across() const {
 void RunCommand::show_across() {
   std::vector<run::RunCase> cases;
   for (const run::TuneResult& each : tuned_) cases.push_back({&spec_, &each});
-  const std::vector<record::Record> stored =
-      stored_counts() ? stored_records(spec_, options_.common, target_) : std::vector<record::Record>();
-  const auto choice = run::choose_across(cases, target_, stored);
+  const record::RecordSet stored = spec_.replays() ? record::RecordSet() : job_->stored(spec_, target_);
+  tell_warnings(stored.warnings);
+  const auto choice = run::choose_across(cases, target_, stored.records);
   if (!choice) code_ = nothing_valid;
   if (options_.common.json()) {
     for (auto& [number, json] : results_) json["across"] = report::across_json(spec_, choice, number);

@@ -4,12 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/chosen_store.hpp"
-#include "base/descendants.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
 #include "core/run/across.hpp"
-#include "core/store/growing_records.hpp"
 #include "core/target/program_target.hpp"
 #include "ipc/services.hpp"
 #include "report/run_report.hpp"
@@ -28,8 +26,7 @@ std::string device_line(const target::Target& target) {
 
 }  // namespace
 
-RunCommand::RunCommand(const RunOptions& options, RunSession& session)
-    : options_(options), session_(session), stop_(session.stop) {}
+RunCommand::RunCommand(const RunOptions& options, RunSession& session) : options_(options), session_(session) {}
 RunCommand::~RunCommand() = default;
 
 bool RunCommand::replays() const {
@@ -42,10 +39,7 @@ bool RunCommand::replays() const {
 }
 
 void RunCommand::apply(bool replaying) {
-  if (!options_.strategy.empty()) spec_.search.strategy = options_.strategy;
-  if (options_.evals) spec_.search.evals = options_.evals;
-  if (options_.seed) spec_.search.seed = *options_.seed;
-  if (options_.seconds) spec_.search.seconds = options_.seconds;
+  run::apply(options_.search, spec_.search);
   if (spec_.space_only() && !replaying)
     throw Error(ErrorKind::invalid_spec,
                 options_.path +
@@ -57,7 +51,7 @@ int RunCommand::go() {
   if (replays()) return replay();
   cache_disabled_ = base::cache_disabled();
   target_ = target_for(options_.path, options_.common, target::TargetNeed::device);
-  if (options_.sanitize && !device::is_cpu(target_.device))
+  if (options_.tuning.sanitize && !device::is_cpu(target_.device))
     throw Error(ErrorKind::unsupported,
                 "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");
   spec_ = read_spec(options_.path, options_.common, target_.backend.name);
@@ -67,27 +61,18 @@ int RunCommand::go() {
   put_before_program();
   if (options_.dry_run) return print_commands();
 
-  base::EventLoop& loop = session_.loop;
   if (tells_progress()) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
   base::remove_abandoned_temporaries();
-  const base::TemporaryDirectory temporaries;
-  const base::Descendants
-      descendants;  // none of them outlives the run, or writes into the directory that is being removed
-  const std::size_t jobs = ipc::default_jobs(rank_ ? rank_->local_size : 1);
-  ipc::PooledCompileService compiler(loop, jobs, ipc::compile_worker_command(jobs, temporaries.path()));
-  std::vector<std::unique_ptr<ipc::WorkerBenchService>> workers;
-  std::vector<ipc::BenchService*> benches;
-  for (std::size_t i = 0; i <= target_.further.size(); ++i) {
-    const auto role = i == 0 ? ipc::WorkerBenchService::Role::first : ipc::WorkerBenchService::Role::further;
-    workers.push_back(std::make_unique<ipc::WorkerBenchService>(
-        loop, ipc::bench_worker_command(options_.sanitize, temporaries.path()), role));
-    benches.push_back(workers.back().get());
-  }
+  run::JobWorkers workers(session_.loop, ipc::default_jobs(rank_ ? rank_->local_size : 1),
+                          run::JobWorkers::Orphans::kill);
+  workers.add_benches(target_, options_.tuning.sanitize);
+  const run::TuneServices services{session_.loop, workers.compiler(), workers.benches(), base::awake_clock(),
+                                   session_.stop};
+  begin_job();
   using enum ProgressPrinter::Verbosity;
   ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all);
   for (const std::size_t number : case_order()) {
-    const run::TuneResult result =
-        tune_case(spec_.cases[number], loop, compiler, benches, base::awake_clock(), printer);
+    const run::TuneResult result = tune_case(spec_.cases[number], services, printer);
     printer.finish();
     show(number, result, report::run_json(spec_, result, options_.rows));
     if (session_.ends()) break;
@@ -97,7 +82,7 @@ int RunCommand::go() {
     run::measure_across(
         record::Objective(spec_), tuned_,
         [&](std::size_t i, const std::vector<Bindings>& missing) {
-          return tune_case(tuned_[i].problem, loop, compiler, benches, base::awake_clock(), printer, missing);
+          return tune_case(tuned_[i].problem, services, printer, missing);
         },
         [this] { return session_.ends(); });
     printer.finish();
@@ -114,7 +99,7 @@ void add_run_command(CLI::App& app, Context& context) {
   static RunOptions options;
   add_specs_argument(*command, options.paths);
   add_common_options(*command, options.common);
-  command->add_option("--strategy", options.strategy, "search strategy, instead of the spec's");
+  command->add_option("--strategy", options.search.strategy, "search strategy, instead of the spec's");
   command
       ->add_option(
           "--transfer", options.transfer,
@@ -125,14 +110,14 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_option("--recording", options.recording,
                       "with --backend replay: serve this instead of measuring; a Kernel Tuner cache, a record file, or "
                       "the folder of a store");
-  command->add_option("--evals", options.evals, "configurations to try at most")->check(whole_number(1));
-  command->add_option("--seconds", options.seconds, "wall clock to spend at most")->check(positive_seconds());
-  command->add_option("--seed", options.seed, "of the search and of the input data")->check(whole_number(0));
+  command->add_option("--evals", options.search.evals, "configurations to try at most")->check(whole_number(1));
+  command->add_option("--seconds", options.search.seconds, "wall clock to spend at most")->check(positive_seconds());
+  command->add_option("--seed", options.search.seed, "of the search and of the input data")->check(whole_number(0));
   command->add_option("--rows", options.rows, "configurations to list, of those that were measured in full")
       ->check(whole_number(0))
       ->capture_default_str();
   command
-      ->add_option("--top", options.top,
+      ->add_option("--top", options.tuning.top,
                    "measure the N best in full, whoever wins, and list them with their intervals; without it the race "
                    "drops what is clearly slower than the best")
       ->check(whole_number(1));
@@ -140,7 +125,7 @@ void add_run_command(CLI::App& app, Context& context) {
       ->add_option("--log", options.log, "append each configuration's outcome, times and compiler output to this file")
       ->envname("XTUNE_LOG");
   command->add_flag(
-      "--sanitize", options.sanitize,
+      "--sanitize", options.tuning.sanitize,
       "host backend: compile kernels with AddressSanitizer and UBSan, which name the line of a bad access");
   command->add_option("--partition", options.partition,
                       "i/n: of n runs that share the space this is number i, from 0: 0/4, 1/4, 2/4 and 3/4 try each "
@@ -155,13 +140,13 @@ void add_run_command(CLI::App& app, Context& context) {
       ->capture_default_str();
   command->add_flag("--requeue", options.requeue,
                     "where time ends before the work (or SIGUSR1 says so), ask Slurm to start the job again");
-  command->add_flag("--fresh", options.fresh, "measure again what the store already answers");
+  command->add_flag("--fresh", options.tuning.fresh, "measure again what the store already answers");
   command->add_flag(
-      "--retry-failed", options.retry_failed,
+      "--retry-failed", options.tuning.retry_failed,
       "try configurations again that crashed (a compiler out of memory too) or timed out in an earlier run");
   command->add_flag("--quiet", options.quiet, "no progress on standard error");
   command->callback([&context, command] {
-    if (command->count("--top") > 0) options.rows = options.top;
+    if (command->count("--top") > 0) options.rows = options.tuning.top;
     if (!options.partition.empty()) options.common.partition = parse_partition(options.partition);
     context.exit_code = run_specs(options);
   });

@@ -20,7 +20,7 @@
 #include "cluster/progress_file.hpp"
 #include "cluster/walltime.hpp"
 #include "core/record/objective.hpp"
-#include "core/run/tuner.hpp"
+#include "core/run/job.hpp"
 
 namespace xtune::cli {
 
@@ -29,15 +29,13 @@ struct RunOptions {
   std::vector<std::string> paths;
   std::string path;  ///< of one of them
   std::string log;
-  std::string strategy;
+  run::SearchSettings search;
+  run::TuneOptions tuning;
   std::string recording;
   std::string transfer = "auto";
-  std::optional<std::uint64_t> evals, seed;
-  std::optional<double> seconds;
   std::size_t rows = 10;
-  std::size_t top = 1;  ///< so many are measured in full
   std::string exec_prefix, partition;
-  bool sanitize = false, fresh = false, retry_failed = false, quiet = false, dry_run = false, requeue = false;
+  bool quiet = false, dry_run = false, requeue = false;
   std::string walltime = "auto";
 };
 
@@ -132,9 +130,9 @@ class RunCommand {
   // run_cases.cpp: what both do of each case, and at the end.
   void join(const std::string& arch);
   void join_study(const std::string& arch);
-  run::TuneResult tune_case(const Bindings& problem, base::EventLoop& loop, ipc::CompileService& compiler,
-                            const std::vector<ipc::BenchService*>& benches, base::Clock& clock,
-                            ProgressPrinter& printer, std::vector<Bindings> only = {});
+  void begin_job();
+  run::TuneResult tune_case(const Bindings& problem, const run::TuneServices& services, ProgressPrinter& printer,
+                            std::vector<Bindings> only = {});
   std::vector<std::size_t> case_order() const;
   void show(std::size_t number, const run::TuneResult& result, nlohmann::ordered_json json);
   void print_case(const run::TuneResult& result);
@@ -144,14 +142,12 @@ class RunCommand {
   void show_across();
   /// A replay's records are nobody's measurements: they are kept only where somebody asks for them.
   bool keeps() const { return spec_.replays() ? !options_.common.store.empty() : !cache_disabled_; }
-  bool stored_counts() const { return keeps() && !spec_.replays() && !options_.fresh && !options_.sanitize; }
 
   const RunOptions& options_;
   RunSession& session_;
   target::Target target_;
   spec::Spec spec_;
-  std::unique_ptr<store::GrowingRecords> records_;  ///< that all cases read; null: none was tuned, or nothing is kept
-  std::atomic<bool>& stop_;
+  std::optional<run::TuningJob> job_;  ///< set before the first case
   int code_ = done;
   bool cache_disabled_ = false;
   std::optional<cluster::Rank> rank_;  ///< of those who share the work on this spec

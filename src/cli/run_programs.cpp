@@ -118,7 +118,7 @@ void RunCommand::put_before_program() {
                                 option));
     return;
   }
-  if (options_.sanitize)
+  if (options_.tuning.sanitize)
     throw Error(ErrorKind::unsupported, "--sanitize is about kernels; a program's build command says how it is built");
   if (options_.exec_prefix.empty()) return;
   spec::ProcessSpec process = *spec_.process;

@@ -29,7 +29,7 @@ int RunCommand::recorded_device() const {
 }
 
 int RunCommand::replay() {
-  if (options_.sanitize) throw Error(ErrorKind::unsupported, "--sanitize: a replay runs no kernel");
+  if (options_.tuning.sanitize) throw Error(ErrorKind::unsupported, "--sanitize: a replay runs no kernel");
   spec_ = read_spec(options_.path, options_.common, "");
   spec_.kernel.backend = "replay";
   apply(true);
@@ -40,7 +40,7 @@ int RunCommand::replay() {
   const std::vector<replay::Recording> recordings = read_given_recordings(
       options_.recording.empty() ? spec_.kernel.recording : std::filesystem::path(options_.recording));
   for (const replay::Recording& recording : recordings) warn_of(recording);
-  base::EventLoop& loop = session_.loop;
+  begin_job();
   std::optional<ProgressPrinter> printer;
   for (const std::size_t number : case_order()) {
     const Bindings& problem = spec_.cases[number];
@@ -60,11 +60,12 @@ int RunCommand::replay() {
     if (tells_progress())
       tell("{}: {}, replayed on {}; all times are simulated\n", spec_.kernel.name, recording.name,
            recording.device.name);
-    replay::Simulation simulation(loop, base::system_clock().unix_time_ms());
+    replay::Simulation simulation(session_.loop, base::system_clock().unix_time_ms());
     replay::RecordedAnswers answers(recording);
     replay::ReplayCompileService compiler(simulation, answers, replay_jobs());
     replay::ReplayBenchService bench(simulation, answers);
-    const run::TuneResult result = tune_case(problem, loop, compiler, {&bench}, simulation, *printer);
+    const run::TuneResult result =
+        tune_case(problem, {session_.loop, compiler, {&bench}, simulation, session_.stop}, *printer);
     nlohmann::ordered_json json = report::run_json(spec_, result, options_.rows);
     json["simulated"] = true;
     json["recording"] = recording.name;

@@ -25,12 +25,16 @@ bool is_same_code(const std::string& difference) {
 
 }  // namespace
 
-record::Record SelectionQuery::read(const store::StoreView& view, const store::StoredConfig& config) {
-  try {
-    return view.record_of(config);
-  } catch (const Error& error) {
-    throw StockChanged(error.kind(), error.what());
-  }
+record::LookupRules SelectionQuery::rules() {
+  record::LookupRules rules;
+  rules.obstacle = [this](const record::Record& record) {
+    std::string obstacle = today.obstacle(record);
+    if (obstacle.empty() && !objection_to(record.config).empty()) obstacle = "that failed nearer by";
+    return obstacle;
+  };
+  rules.differences = [this](const record::Record& record) { return today.differences(record); };
+  rules.fit_at_best = [this](const device::DeviceInfo& measured) { return record::fit_at_best(measured, device); };
+  return rules;
 }
 
 const std::string& SelectionQuery::objection_to(const Bindings& config) {
@@ -54,7 +58,7 @@ std::string SelectionQuery::find_objection(const Bindings& config) {
       const bool passed = row->outcome == Outcome::ok;
       if (!passed && !record::failed_when_run(row->outcome, "")) continue;
       launches.push_back({&view.problem_of(*row), &view.device_of(*row), passed, row->unix_time_ms});
-      records.emplace_back([&view, row] { return read(view, *row); });
+      records.emplace_back([&view, row] { return view.record_of(*row); });
     }
   if (launches.empty()) return {};
   for (const record::Record& record : own_)

@@ -11,7 +11,6 @@
 #include "core/record/spec_fit.hpp"
 #include "core/spec/spec.hpp"
 #include "core/store/store_view.hpp"
-#include "xtune/error.hpp"
 
 namespace xtune::dispatch {
 
@@ -19,11 +18,6 @@ namespace xtune::dispatch {
 struct LoadedStores {
   std::vector<store::StoreView> views;  ///< the store's, then the bundle's
   std::vector<std::string> toolchains;
-};
-
-/// A file of these stores has changed or gone since it was read.
-struct StockChanged : Error {
-  using Error::Error;
 };
 
 /// What today's spec says of records, each held against its own compiler: which one made an artifact does not matter to
@@ -84,11 +78,11 @@ class SelectionQuery {
   const LoadedStores& stores() const noexcept { return *stores_; }
   const std::vector<record::Record>& own() const noexcept { return own_; }  ///< winners that no store keeps
 
-  /// The whole record. Throws StockChanged.
-  static record::Record read(const store::StoreView& view, const store::StoredConfig& config);
   /// What measurements say against running a configuration for the problem (core/record/objection.hpp): a clause for
-  /// people, or empty. Throws StockChanged.
+  /// people, or empty. Throws store::RecordsChanged.
   const std::string& objection_to(const Bindings& config);
+  /// What today's spec asks of records. They borrow this.
+  record::LookupRules rules();
   /// All that objection_to told.
   std::vector<std::string> objections() const;
 

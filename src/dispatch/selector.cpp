@@ -36,12 +36,14 @@ Choice::Kind kind_of(record::Match match) {
   return Choice::Kind::none;
 }
 
-Selection selection_of(record::Match match, record::Record record, double distance, measure::Statistic statistic) {
+Selection selection_of(record::Match match, record::Record record, double distance, bool stale,
+                       const SelectionQuery& query) {
   Selection selection;
+  if (stale) selection.choice.stale = record::driver_change(record.device, query.device);
   selection.choice.kind = kind_of(match);
   selection.choice.config = record.config;
   selection.choice.measured_for = record.problem;
-  selection.choice.time_ms = measure::statistic(record.time_ms, statistic);
+  selection.choice.time_ms = measure::statistic(record.time_ms, query.spec.measure.statistic);
   selection.choice.distance = distance;
   selection.record = std::move(record);
   return selection;
@@ -172,7 +174,7 @@ auto Selector::with_stores(const device::DeviceInfo& device, const Ask& ask) {
   for (int reads = 1;; ++reads) {
     try {
       return ask(stores_of(device));
-    } catch (const StockChanged&) {
+    } catch (const store::RecordsChanged&) {
       if (reads == max_reads) throw;
       refresh();
     }
@@ -187,27 +189,12 @@ std::string Selector::objection_to(const Bindings& config, const spec::Spec& spe
 }
 
 Selection Selector::from_view(const store::StoreView& view, Query& query) const {
-  std::optional<space::Space> space;
-  store::StoreView::Rules rules;
-  rules.allowed = [&](const store::StoredConfig& stored) {
-    if (!space) space = spec::make_space(query.spec, query.problem, device::device_facts(query.device));
-    const Bindings config = view.config_of(stored);
-    return config_in(*space, config) && query.objection_to(config).empty();
-  };
-  rules.fit = [&](const store::StoredConfig& config) {
-    return record::key_fit(query.today.differences(query.read(view, config)));
-  };
-  rules.fit_at_best = [&](const store::StoredConfig& config) {
-    return record::fit_at_best(view.device_of(config), query.device);
-  };
-  const store::StoreView::Found found = view.find(query.problem, query.device, rules);
+  store::StoreView::Found found = view.find(query.problem, query.device, query.rules());
+  std::string reason = view.explain(found, query.problem, query.device);
   Selection selection;
-  if (found.match != record::Match::none)
-    selection =
-        selection_of(found.match, query.read(view, *found.config), found.distance, query.spec.measure.statistic);
-  if (found.fit == record::KeyFit::stale)
-    selection.choice.stale = record::driver_change(selection.record->device, query.device);
-  selection.choice.reasons.push_back(view.explain(found, query.problem, query.device));
+  const bool stale = found.fit == record::KeyFit::stale;
+  if (found.record) selection = selection_of(found.match, std::move(*found.record), found.distance, stale, query);
+  selection.choice.reasons.push_back(std::move(reason));
   return selection;
 }
 
@@ -223,21 +210,14 @@ Selection Selector::from_views(Query& query) const {
 }
 
 Selection Selector::from_records(const std::vector<record::Record>& records, Query& query, bool any_key) const {
-  record::LookupRules rules;
-  rules.obstacle = [&](const record::Record& record) {
-    std::string obstacle = query.today.obstacle(record);
-    if (obstacle.empty() && !query.objection_to(record.config).empty()) obstacle = "that failed nearer by";
-    return obstacle;
-  };
-  if (!any_key) rules.differences = [&](const record::Record& record) { return query.today.differences(record); };
+  record::LookupRules rules = query.rules();
+  if (any_key) rules.differences = {};
   rules.bucket = record::bucket_function(query.spec, query.device);
   record::LookupResult found =
       record::look_up(records, query.problem, query.device,
                       record::Objective(query.spec).criterion(query.problem, query.device), rules);
   Selection selection;
-  if (found.record)
-    selection = selection_of(found.match, std::move(*found.record), found.distance, query.spec.measure.statistic);
-  if (found.stale) selection.choice.stale = record::driver_change(selection.record->device, query.device);
+  if (found.record) selection = selection_of(found.match, std::move(*found.record), found.distance, found.stale, query);
   selection.choice.reasons = std::move(found.reasons);
   return selection;
 }

@@ -24,12 +24,6 @@ std::string describe(const device::DeviceInfo& device) {
   return fmt::format("{} ({}, {})", device.name, device.arch, device.backend);
 }
 
-struct Group {
-  std::vector<const Record*> records;  // of one problem, on one device
-  double distance = 0;
-  bool exact_device = false;
-};
-
 LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion& criterion, const LookupRules& rules) {
   LookupGroup::Order order;
   if (rules.obstacle)
@@ -48,41 +42,6 @@ LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion&
     return failures->any(space::bindings_text(best[i]->config), [&](const Record* record) { return visit(*record); });
   };
   return order;
-}
-
-struct ChosenRecord {
-  std::optional<Record> record;
-  std::vector<std::string> differences;
-  std::size_t passed_over = 0;  // faster ones whose key differs
-  std::size_t failed = 0;       // those whose configuration failed as the spec is today
-};
-
-// Of records in their order: the first whose key holds, else the first stale one, else the first.
-ChosenRecord choose(const LookupGroup::Order& order, const LookupRules& rules) {
-  if (!rules.differences) return {order.record(0), {}, 0};
-  const auto holds = [&](const Record& record) { return rules.differences(record).empty(); };
-  // Keys hold whatever the seed. What is wrong for one seed's inputs is wrong, though another seed's do not show it.
-  const auto is_wrong = [&](const Record& record) { return record.outcome == Outcome::wrong_result && holds(record); };
-  ChosenRecord choice;
-  std::size_t failed = 0;
-  for (std::size_t i = 0; i < order.ranked; ++i) {
-    if (choice.record && rules.fit_at_best && rules.fit_at_best(order.device(i)) >= key_fit(choice.differences))
-      continue;
-    const Record& record = order.record(i);
-    std::vector<std::string> differences = rules.differences(record);
-    if (differences.empty()) {
-      if (!order.any_failure(i, is_wrong)) return {record, {}, i - failed, failed};
-      ++failed;
-      continue;
-    }
-    if (choice.record && key_fit(differences) >= key_fit(choice.differences)) continue;
-    if (order.any_failure(i, holds))
-      ++failed;
-    else
-      choice = {record, std::move(differences)};
-  }
-  choice.failed = failed;
-  return choice;
 }
 
 std::vector<std::string> reasons_of(const LookupCounts& counts, const device::DeviceInfo& device) {
@@ -127,23 +86,47 @@ const char* to_string(Match match) noexcept {
   return "unknown";
 }
 
+RankedChoice choose_ranked(const LookupGroup::Order& order, const LookupRules& rules) {
+  RankedChoice choice;
+  if (!rules.differences) return choice.record = order.record(0), choice;
+  const auto holds = [&](const Record& record) { return rules.differences(record).empty(); };
+  // Keys hold whatever the seed. What is wrong for one seed's inputs is wrong, though another seed's do not show it.
+  const auto is_wrong = [&](const Record& record) { return record.outcome == Outcome::wrong_result && holds(record); };
+  for (std::size_t i = 0; i < order.ranked; ++i) {
+    const KeyFit known = key_fit(choice.differences);
+    if (order.may_answer && !order.may_answer(i)) {
+      ++choice.failed;
+      continue;
+    }
+    if (choice.record && rules.fit_at_best && rules.fit_at_best(order.device(i)) >= known) continue;
+    const Record& record = order.record(i);
+    std::vector<std::string> differences = rules.differences(record);
+    const KeyFit fit = key_fit(differences);
+    if (choice.record && fit >= known) continue;
+    if (order.any_failure(i, fit == KeyFit::holds ? std::function<bool(const Record&)>(is_wrong) : holds)) {
+      ++choice.failed;
+      continue;
+    }
+    choice.place = i, choice.record = record, choice.differences = std::move(differences);
+    if (fit == KeyFit::holds) return choice.passed_over = i - choice.failed, choice;
+  }
+  return choice;
+}
+
 LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts, const Bindings& problem,
                      const device::DeviceInfo& device, const Criterion& criterion, const LookupRules& rules) {
   LookupResult result;
   result.reasons = reasons_of(counts, device);
   const std::string bucket = rules.bucket ? rules.bucket(problem) : "";
-  for (LookupGroup& group : groups) group.in_bucket = !bucket.empty() && rules.bucket(*group.problem) == bucket;
-  std::stable_sort(groups.begin(), groups.end(), [](const LookupGroup& a, const LookupGroup& b) {
-    const auto rank = [](const LookupGroup& group) {
-      return std::tuple(group.distance != 0, !group.in_bucket, group.distance, !group.exact_device);
-    };
-    return rank(a) < rank(b);
-  });
+  for (LookupGroup& group : groups)
+    group.nearness.in_bucket = !bucket.empty() && rules.bucket(*group.problem) == bucket;
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const LookupGroup& a, const LookupGroup& b) { return a.nearness.rank() < b.nearness.rank(); });
   std::size_t further = 0;
   for (const LookupGroup& group : groups) {
     if (result.match != Match::none && ++further > max_further) continue;
     const std::string what = fmt::format("problem {} on {}, distance {:.3g}", space::shown_text(*group.problem),
-                                         describe(*group.device), group.distance);
+                                         describe(*group.device), group.nearness.distance);
     const auto tell = [&](const std::string& text) { result.reasons.push_back(what + ": " + text); };
     if (result.match != Match::none) {
       tell("further away, not taken");
@@ -155,13 +138,12 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
       if (order.left > 0) tell(fmt::format("{} records, none of them ok", order.left));
       continue;
     }
-    ChosenRecord choice = choose(order, rules);
+    RankedChoice choice = choose_ranked(order, rules);
     if (choice.failed > 0)
       tell(fmt::format("{} records left out: their configurations failed as this spec is now", choice.failed));
     if (!choice.record) continue;
-    const bool exact = group.distance == 0 && group.exact_device;
-    result.match = exact ? Match::exact : group.in_bucket && group.distance != 0 ? Match::bucket : Match::nearest;
-    result.distance = group.distance;
+    result.match = group.nearness.match();
+    result.distance = group.nearness.distance;
     const Record& taken = *choice.record;
     result.stale = key_fit(choice.differences) == KeyFit::stale;
     tell(fmt::format("taken as the {} match, {}{}", to_string(result.match),
@@ -186,7 +168,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const LookupCounts& counts
 
 LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const device::DeviceInfo& device,
                      const Criterion& criterion, const LookupRules& rules) {
-  std::map<std::tuple<std::string, std::string, int>, Group> by_problem;
+  std::map<std::tuple<std::string, std::string, int>, std::vector<const Record*>> by_problem;  // and device
   LookupCounts counts;
   counts.records = records.size();
   for (const Record& record : records) {
@@ -196,21 +178,19 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
       ++counts.other_backend;
     } else if (is_sanitized(record)) {
       ++counts.sanitized;
-    } else if (const auto distance = shape_distance(record.problem, problem); !distance) {
+    } else if (!shape_distance(record.problem, problem)) {
       ++counts.other_problem;
     } else {
-      Group& group =
-          by_problem[{space::bindings_text(record.problem), record.device.name, record.device.compute_units}];
-      group.records.push_back(&record);
-      group.distance = *distance;
-      group.exact_device = same_device(record.device, device);
+      by_problem[{space::bindings_text(record.problem), record.device.name, record.device.compute_units}].push_back(
+          &record);
     }
   }
   std::vector<LookupGroup> groups;
-  for (const auto& [name, group] : by_problem) {
-    const Record& first = *group.records.front();
-    groups.push_back({&first.problem, &first.device, group.distance, group.exact_device, false,
-                      [&records = group.records, &criterion, &rules] { return order_of(records, criterion, rules); }});
+  for (const auto& [name, own] : by_problem) {
+    const Record& first = *own.front();
+    const Nearness nearness{*shape_distance(first.problem, problem), same_device(first.device, device)};
+    groups.push_back({&first.problem, &first.device, nearness,
+                      [&own = own, &criterion, &rules] { return order_of(own, criterion, rules); }});
   }
   return look_up(std::move(groups), counts, problem, device, criterion, rules);
 }

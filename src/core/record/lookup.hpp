@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/record/best.hpp"
@@ -18,6 +19,19 @@ const char* to_string(Match match) noexcept;
 /// Sum of |log2(a / b)| over the dimensions of two problems; nullopt where they are of different kinds: other names,
 /// other words, sizes of zero or below that differ.
 std::optional<double> shape_distance(const Bindings& a, const Bindings& b);
+
+/// How near what was measured is to what is asked for.
+struct Nearness {
+  double distance = 0;  ///< shape_distance to the problem that is asked for
+  bool exact_device = false, in_bucket = false;
+
+  /// The very problem, then the bucket, then the distance, then the kind of device.
+  auto rank() const { return std::tuple(distance != 0, !in_bucket, distance, !exact_device); }
+  Match match() const {
+    if (distance == 0) return exact_device ? Match::exact : Match::nearest;
+    return in_bucket ? Match::bucket : Match::nearest;
+  }
+};
 
 /// What is asked of each record before it may answer; each may be empty. SpecFit makes them from a spec.
 struct LookupRules {
@@ -50,8 +64,7 @@ struct LookupResult {
 struct LookupGroup {
   const Bindings* problem = nullptr;
   const device::DeviceInfo* device = nullptr;
-  double distance = 0;  ///< shape_distance to the problem that is asked for
-  bool exact_device = false, in_bucket = false;
+  Nearness nearness;
 
   struct Order {
     std::map<std::string, std::size_t> left_out;                   ///< obstacle -> records
@@ -59,12 +72,25 @@ struct LookupGroup {
     std::size_t ranked = 0;                                        ///< of these, those that may answer
     std::function<const Record&(std::size_t)> record;              ///< by rank; valid until the next call
     std::function<const device::DeviceInfo&(std::size_t)> device;  ///< of that record, without reading it
+    /// Whether it may answer, where that was not looked at before; asked before it is read. Empty: each may.
+    std::function<bool(std::size_t)> may_answer;
     /// visit(record) each failure of that record's configuration, as far as no later record of the same key takes it
     /// back; until visit returns true. Returns what the last visit did. Leaves alone what `record` returned.
     std::function<bool(std::size_t, const std::function<bool(const Record&)>& visit)> any_failure;
   };
   std::function<Order()> rank;  ///< called once at most
 };
+/// Which of ranked records answers.
+struct RankedChoice {
+  std::size_t place = 0;
+  std::optional<Record> record;  ///< none: each configuration failed as the spec is today
+  std::vector<std::string> differences;
+  std::size_t passed_over = 0;  ///< faster ones whose key differs
+  std::size_t failed = 0;       ///< those whose configuration failed as the spec is today
+};
+/// The first record whose key holds, else the first stale one, else the first. order has at least one.
+RankedChoice choose_ranked(const LookupGroup::Order& order, const LookupRules& rules);
+
 /// Records that are in no group, and why.
 struct LookupCounts {
   std::size_t records = 0;  ///< all, those in groups too

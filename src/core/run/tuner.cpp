@@ -37,24 +37,22 @@ void fill_compiled(Trial& trial, const ipc::CompileAnswer& answer, const resolve
 }  // namespace
 
 Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
-               const TuneOptions& options, base::EventLoop& loop, ipc::CompileService& compiler,
-               const std::vector<ipc::BenchService*>& benches, base::Clock& clock, TuneObserver& observer,
-               const std::atomic<bool>& stop)
-    : stops_(clock, spec.search.seconds, stop, options.drain),
-      loop_(loop),
-      run_(spec, problem, target, options, compiler.parallel(), benches.size(), clock, observer,
-           [this] { stop_where_asked(); }),
+               const TuneOptions& options, const TuneServices& services, TuneObserver& observer)
+    : stops_(services.clock, spec.search.seconds, services.stop, options.drain),
+      loop_(services.loop),
+      run_(spec, problem, target, options, services.compiler.parallel(), services.benches.size(), services.clock,
+           observer, [this] { stop_where_asked(); }),
       keeper_(run_),
       store_(run_, keeper_),
-      path_(make_search(run_, store_.records()), proposal_window(run_, compiler.parallel())),
-      devices_(target, benches, compiler, spec.kernel.compile_timeout_s, observer),
+      path_(make_search(run_, store_.records()), proposal_window(run_, services.compiler.parallel())),
+      devices_(target, services.benches, services.compiler, spec.kernel.compile_timeout_s, observer),
       calibration_(devices_),
       ledger_(run_, keeper_, store_, devices_, calibration_,
               {[this](std::uint64_t number, const search::Observation& outcome) {
                  if (!peers_ || !peers_->in_blocks()) path_.set_outcome(number, outcome);
                },
                [this] { report(); }}),
-      compiles_(run_, compiler, totals_, may_order_compiles(run_, path_),
+      compiles_(run_, services.compiler, totals_, may_order_compiles(run_, path_),
                 [this](const TrialPtr& trial, const ipc::CompileAnswer& answer) { take_compiled(trial, answer); }),
       benches_(run_, devices_, calibration_, ledger_.incumbent(), keeper_, totals_,
                {[this](const TrialPtr& trial) { compile(trial); },
@@ -64,12 +62,12 @@ Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const target::Ta
                   ledger_.results().add_further(record);
                   ledger_.refute(record);
                 }}),
-      problem_(run_, compiler, devices_, totals_),
+      problem_(run_, services.compiler, devices_, totals_),
       finals_(run_, ledger_.results(), store_, keeper_, devices_, totals_,
               {[this](const TrialPtr& trial) { compile(trial); },
                [this](const record::Record& record) { ledger_.refute(record); }}) {
   if (!options.peers) return;
-  peers_.emplace(run_, *options.peers, loop, totals_,
+  peers_.emplace(run_, *options.peers, loop_, totals_,
                  PeerWork::Listeners{[this](const SearchPath::Proposal& proposal) { return serve(proposal); },
                                      [this](const Trial& trial) { return ledger_.has_come(trial); },
                                      [this](const TrialPtr& trial) {
@@ -273,10 +271,8 @@ void Tuning::report() {
 }
 
 TuneResult tune(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
-                const TuneOptions& options, base::EventLoop& loop, ipc::CompileService& compiler,
-                const std::vector<ipc::BenchService*>& benches, base::Clock& clock, TuneObserver& observer,
-                const std::atomic<bool>& stop) {
-  return Tuning(spec, problem, target, options, loop, compiler, benches, clock, observer, stop).go();
+                const TuneOptions& options, const TuneServices& services, TuneObserver& observer) {
+  return Tuning(spec, problem, target, options, services, observer).go();
 }
 
 }  // namespace xtune::run

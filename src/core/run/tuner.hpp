@@ -91,16 +91,23 @@ struct TuneResult {
   std::size_t finalists = 0;  ///< 0: one configuration was clearly the best, or no finals were asked for or reached
 };
 
-/// benches: of target.device, then of each of target.further. A further device takes part where configurations wait for
+/// What a run works with. The references outlive it.
+struct TuneServices {
+  base::EventLoop& loop;
+  ipc::CompileService& compiler;
+  std::vector<ipc::BenchService*> benches;  ///< of target.device, then of each of target.further
+  base::Clock& clock;
+  const std::atomic<bool>& stop;
+};
+
+/// A further device takes part where configurations wait for
 /// one, once it has measured a configuration in full that the first one has too: one that takes more than 2 % more or
 /// less time, fails or cannot be opened is warned of and measures nothing else. Finals are held on the first alone.
 ///
-/// Runs on `loop` until the strategy is done, the budget is spent or `stop` becomes true; then everything in flight is
-/// abandoned, what was measured is kept. Of [search] seconds a tenth is left for the finals. Throws Error; records
-/// appended before that stay in the store.
+/// Runs on services.loop until the strategy is done, the budget is spent or services.stop becomes true; then everything
+/// in flight is abandoned, what was measured is kept. Of [search] seconds a tenth is left for the finals. Throws Error;
+/// records appended before that stay in the store.
 TuneResult tune(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
-                const TuneOptions& options, base::EventLoop& loop, ipc::CompileService& compiler,
-                const std::vector<ipc::BenchService*>& benches, base::Clock& clock, TuneObserver& observer,
-                const std::atomic<bool>& stop);
+                const TuneOptions& options, const TuneServices& services, TuneObserver& observer);
 
 }  // namespace xtune::run

@@ -26,8 +26,7 @@ namespace xtune::run {
 class Tuning {
  public:
   Tuning(const spec::Spec& spec, const Bindings& problem, const target::Target& target, const TuneOptions& options,
-         base::EventLoop& loop, ipc::CompileService& compiler, const std::vector<ipc::BenchService*>& benches,
-         base::Clock& clock, TuneObserver& observer, const std::atomic<bool>& stop);
+         const TuneServices& services, TuneObserver& observer);
   /// Once.
   TuneResult go();
 

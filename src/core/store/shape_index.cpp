@@ -1,12 +1,11 @@
-// A hash table over names and sizes, and a k-d tree for the sum of absolute differences.
+// A hash table over names and sizes, and nanoflann's k-d tree for the sum of absolute differences.
 #include "core/store/shape_index.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <limits>
-#include <numeric>
+#include <nanoflann.hpp>
 #include <span>
 #include <utility>
 
@@ -35,6 +34,42 @@ bool all_finite(std::span<const double> logs) {
   return std::all_of(logs.begin(), logs.end(), [](double log) { return std::isfinite(log); });
 }
 
+/// Logarithms of sizes, as the tree reads them.
+struct Points {
+  std::size_t dimensions = 0;
+  std::vector<double> logs;  ///< of a point, from its number * dimensions on
+
+  std::size_t kdtree_get_point_count() const { return logs.size() / dimensions; }
+  double kdtree_get_pt(std::size_t point, std::size_t axis) const { return logs[point * dimensions + axis]; }
+  template <class Box>
+  bool kdtree_get_bbox(Box& /*box*/) const {
+    return false;  // the tree finds it
+  }
+};
+using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L1_Adaptor<double, Points>, Points, -1, std::uint32_t>;
+
+/// What the tree's search reports to: the nearest points, all of them where several are equally near. Members have the
+/// names that nanoflann asks for, in all versions since 1.3.
+struct NearestPoints {
+  using DistanceType = double;
+  using IndexType = std::uint32_t;
+  double least = HUGE_VAL;
+  std::vector<std::pair<double, std::uint32_t>> found;
+
+  bool addPoint(double distance, std::uint32_t point) {
+    if (distance > least + rounding) return true;
+    if (distance < least - rounding) found.clear();
+    least = std::min(least, distance);
+    found.emplace_back(distance, point);
+    return true;
+  }
+  double worstDist() const { return least + 2 * rounding; }
+  std::size_t size() const { return found.size(); }
+  bool empty() const { return found.empty(); }
+  bool full() const { return !found.empty(); }
+  void sort() const {}
+};
+
 }  // namespace
 
 ShapeIndex::Asked ShapeIndex::ask(const Bindings& problem) {
@@ -52,74 +87,14 @@ ShapeIndex::Asked ShapeIndex::ask(const Bindings& problem) {
   return asked;
 }
 
-// Cuts ranges of points in the middle of their widest side.
-struct ShapeIndex::Build {
-  struct Range {
-    std::size_t node, begin, end;
-  };
-  using Key = std::pair<double, std::uint32_t>;
-
-  Kind& kind;
-  std::vector<std::uint32_t> order;  ///< of the points
-
-  double log(std::uint32_t point, std::size_t axis) const { return kind.logs[point * kind.dimensions + axis]; }
-
-  std::uint32_t widest_axis(const Range& range) const {
-    std::uint32_t widest = 0;
-    double most = -1;
-    for (std::uint32_t axis = 0; axis < kind.dimensions; ++axis) {
-      double low = HUGE_VAL, high = -HUGE_VAL;
-      for (std::size_t i = range.begin; i < range.end; ++i) {
-        low = std::min(low, log(order[i], axis));
-        high = std::max(high, log(order[i], axis));
-      }
-      if (high - low > most) most = high - low, widest = axis;
-    }
-    return widest;
-  }
-
-  // Cuts down to leaves; above `deepest` only, where what is left goes to `rest`.
-  void cut(const Range& range, std::size_t deepest, std::vector<Range>& rest, std::vector<Key>& keys) {
-    if (range.end - range.begin <= leaf || kind.dimensions == 0) return;
-    if (range.node >= deepest) return rest.push_back(range);
-    const std::uint32_t axis = widest_axis(range);
-    keys.clear();
-    for (std::size_t i = range.begin; i < range.end; ++i) keys.emplace_back(log(order[i], axis), order[i]);
-    const std::size_t middle = (range.begin + range.end) / 2;
-    const auto cut_at = keys.begin() + static_cast<std::ptrdiff_t>(middle - range.begin);
-    std::nth_element(keys.begin(), cut_at, keys.end(), [](const Key& a, const Key& b) { return a.first < b.first; });
-    for (std::size_t i = range.begin; i < range.end; ++i) order[i] = keys[i - range.begin].second;
-    kind.cuts[range.node] = {cut_at->first, axis};
-    cut({2 * range.node, range.begin, middle}, deepest, rest, keys);
-    cut({2 * range.node + 1, middle, range.end}, deepest, rest, keys);
-  }
-
-  void run(unsigned threads) {
-    constexpr std::size_t worth_a_thread = 4096;
-    const std::size_t count = kind.problems.size();
-    order.resize(count);
-    std::iota(order.begin(), order.end(), 0U);
-    std::size_t cuts = 1;
-    for (std::size_t points = count; points > leaf; points = (points + 1) / 2) cuts *= 2;
-    kind.cuts.resize(cuts);
-    std::vector<Range> rest;
-    std::vector<Key> keys;
-    cut({1, 0, count}, count < worth_a_thread ? SIZE_MAX : 8, rest, keys);
-    base::for_each_index(rest.size(), threads, [&](std::size_t i) {
-      std::vector<Range> nothing;
-      std::vector<Key> own;
-      cut(rest[i], SIZE_MAX, nothing, own);
-    });
-    std::vector<std::uint32_t> problems(count);
-    std::vector<double> logs(kind.logs.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      problems[i] = kind.problems[order[i]];
-      for (std::size_t axis = 0; axis < kind.dimensions; ++axis) logs[i * kind.dimensions + axis] = log(order[i], axis);
-    }
-    kind.problems = std::move(problems);
-    kind.logs = std::move(logs);
-  }
+struct ShapeIndex::Kind {
+  std::vector<std::uint32_t> problems;
+  Points points;  ///< of problems
+  std::unique_ptr<Tree> tree;
+  std::vector<std::uint32_t> unsized;  ///< problems with a size that is not finite, or without any; not in the tree
 };
+
+ShapeIndex::~ShapeIndex() = default;
 
 ShapeIndex::ShapeIndex(const std::vector<const Bindings*>& problems, unsigned threads) {
   constexpr std::size_t at_once = 1024;
@@ -138,19 +113,26 @@ ShapeIndex::ShapeIndex(const std::vector<const Bindings*>& problems, unsigned th
   Kind* kind = nullptr;
   const double* next = nullptr;
   for (std::uint32_t i = 0; i < problems.size(); ++i) {
-    if (!kind || asked[i].kind != asked[i - 1].kind) kind = &kinds_[asked[i].kind];
+    if (!kind || asked[i].kind != asked[i - 1].kind) {
+      std::unique_ptr<Kind>& known = kinds_[asked[i].kind];
+      if (!known) known = std::make_unique<Kind>();
+      kind = known.get();
+    }
     if (i % at_once == 0) next = logs[i / at_once].data();
     const std::span own(next, dimensions[i]);
     next += dimensions[i];
-    if (kind->problems.empty()) kind->dimensions = own.size();
-    if (own.size() == kind->dimensions && all_finite(own)) {
+    Points& points = kind->points;
+    if (kind->problems.empty()) points.dimensions = own.size();
+    if (!own.empty() && own.size() == points.dimensions && all_finite(own)) {
       kind->problems.push_back(i);
-      kind->logs.insert(kind->logs.end(), own.begin(), own.end());
+      points.logs.insert(points.logs.end(), own.begin(), own.end());
     } else {
-      kind->endless.push_back(i);
+      kind->unsized.push_back(i);
     }
   }
-  for (auto& [hash, one] : kinds_) Build{one, {}}.run(threads);
+  for (auto& [hash, one] : kinds_)
+    if (!one->problems.empty())
+      one->tree = std::make_unique<Tree>(static_cast<int>(one->points.dimensions), one->points);
 }
 
 void ShapeIndex::add_slots(const std::vector<Asked>& asked) {
@@ -163,62 +145,27 @@ void ShapeIndex::add_slots(const std::vector<Asked>& asked) {
   }
 }
 
-struct ShapeIndex::Search {
-  std::vector<double> asked;
-  std::vector<double> aside;  ///< on each axis, how far the range that is looked at is away at least
-  double least = HUGE_VAL;
-  std::vector<std::pair<double, std::uint32_t>> found;
-};
-
-void ShapeIndex::search(const Kind& kind, std::size_t node, std::size_t begin, std::size_t end, double bound,
-                        Search& state) {
-  if (end - begin <= leaf || kind.dimensions == 0) {
-    const double* logs = kind.logs.data() + begin * kind.dimensions;
-    for (std::size_t i = begin; i < end; ++i) {
-      double distance = 0;
-      for (const double asked : state.asked) distance += std::abs(asked - *logs++);
-      if (distance > state.least + rounding) continue;
-      if (distance < state.least - rounding) state.found.clear();
-      state.least = std::min(state.least, distance);
-      state.found.emplace_back(distance, kind.problems[i]);
-    }
-    return;
-  }
-  const std::size_t middle = (begin + end) / 2;
-  const Cut& cut = kind.cuts[node];
-  const double beyond = state.asked[cut.axis] - cut.at;
-  const auto branch = [&](bool left, double at_least) {
-    left ? search(kind, 2 * node, begin, middle, at_least, state)
-         : search(kind, 2 * node + 1, middle, end, at_least, state);
-  };
-  branch(beyond < 0, bound);
-  double& aside = state.aside[cut.axis];
-  const double before = std::exchange(aside, std::max(aside, std::abs(beyond)));
-  if (const double further = bound - before + aside; further <= state.least + rounding) branch(!(beyond < 0), further);
-  aside = before;
-}
-
 const std::vector<std::uint32_t>& ShapeIndex::nearest(const Asked& asked, const Bindings& problem) const {
-  // Kept for the thread's next question, so that answers need no memory of their own.
-  static thread_local Search state;
+  // Kept for the thread's next question, so that answers need little memory of their own.
+  static thread_local NearestPoints nearest;
+  static thread_local std::vector<double> logs;
   static thread_local std::vector<std::uint32_t> places;
   places.clear();
   const auto found = kinds_.find(asked.kind);
   if (found == kinds_.end()) return places;
-  const Kind& kind = found->second;
-  state.asked.clear();
-  append_logs(problem, state.asked);
+  const Kind& kind = *found->second;
+  logs.clear();
+  append_logs(problem, logs);
   // Plain arithmetic tells nothing of endless sizes: all are looked at.
-  const bool finite = state.asked.size() == kind.dimensions && all_finite(state.asked);
+  const bool finite = logs.size() == kind.points.dimensions && all_finite(logs);
   if (!finite) places = kind.problems;
-  if (!finite || kind.problems.empty()) places.insert(places.end(), kind.endless.begin(), kind.endless.end());
-  if (!places.empty() || kind.problems.empty()) return places;
-  state.aside.assign(kind.dimensions, 0);
-  state.least = HUGE_VAL;
-  state.found.clear();
-  search(kind, 1, 0, kind.problems.size(), 0, state);
-  for (const auto& [distance, place] : state.found)
-    if (distance <= state.least + rounding) places.push_back(place);
+  if (!finite || !kind.tree) places.insert(places.end(), kind.unsized.begin(), kind.unsized.end());
+  if (!places.empty() || !kind.tree) return places;
+  nearest.least = HUGE_VAL;
+  nearest.found.clear();
+  kind.tree->findNeighbors(nearest, logs.data(), {});
+  for (const auto& [distance, point] : nearest.found)
+    if (distance <= nearest.least + rounding) places.push_back(kind.problems[point]);
   return places;
 }
 

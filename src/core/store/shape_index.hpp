@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -14,6 +15,7 @@ class ShapeIndex {
  public:
   /// threads as in for_each_index.
   explicit ShapeIndex(const std::vector<const Bindings*>& problems, unsigned threads = 1);
+  ~ShapeIndex();
 
   /// What is asked for, worked out once for both questions.
   struct Asked {
@@ -39,38 +41,22 @@ class ShapeIndex {
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
-  static constexpr std::size_t leaf = 8;  ///< points at most
 
   struct Slot {
     std::uint32_t tag = 0;
     std::uint32_t problem = none;
   };
-  struct Cut {
-    double at = 0;
-    std::uint32_t axis = 0;
-  };
-  /// Problems of the same names, and of the same values where these are no positive numbers. A tree whose nodes are
-  /// ranges of the points: each is cut in the middle until a leaf is left. cuts[i] has its branches at 2i and 2i + 1.
-  struct Kind {
-    std::size_t dimensions = 0;
-    std::vector<std::uint32_t> problems;
-    std::vector<double> logs;  ///< log2 of the sizes of problems[i], from i * dimensions on
-    std::vector<Cut> cuts;
-    std::vector<std::uint32_t> endless;  ///< problems with a size that is not finite; not in the tree
-  };
-  struct Build;
-  struct Search;
+  /// Problems of the same names, and of the same values where these are no positive numbers.
+  struct Kind;
 
   static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
   std::size_t slot_of(std::uint64_t hash) const { return hash & (slots_.size() - 1); }
   void add_slots(const std::vector<Asked>& asked);
-  static void search(const Kind& kind, std::size_t node, std::size_t begin, std::size_t end, double bound,
-                     Search& state);
   /// Valid until the thread asks again.
   const std::vector<std::uint32_t>& nearest(const Asked& asked, const Bindings& problem) const;
 
   std::vector<Slot> slots_;  ///< open addressing; a power of two of them
-  std::unordered_map<std::uint64_t, Kind> kinds_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Kind>> kinds_;
 };
 
 }  // namespace xtune::store

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -26,7 +27,6 @@ namespace xtune::store {
 namespace {
 
 using Group = StoreView::Group;
-using Rules = StoreView::Rules;
 
 /// Problems that were measured through one backend on one architecture, and the groups of each.
 struct ArchIndex {
@@ -44,7 +44,62 @@ struct ArchIndex {
   }
 };
 
+// What choose_ranked asks of rows in this order. members: those that may have failed.
+record::LookupGroup::Order readable(const StoreView& view, std::shared_ptr<const ConfigOrder> order,
+                                    ConfigOrder members) {
+  record::LookupGroup::Order asked;
+  asked.left = members.size(), asked.ranked = order->size();
+  asked.record = [order, read = record::Record(), &view](std::size_t i) mutable -> const record::Record& {
+    return read = view.record_of(*(*order)[i]);
+  };
+  asked.device = [order, &view](std::size_t i) -> const device::DeviceInfo& { return view.device_of(*(*order)[i]); };
+  const auto failures = std::make_shared<record::Failures<ConfigAccess, const StoredConfig*>>(std::move(members));
+  asked.any_failure = [order, failures, &view](std::size_t i, const auto& visit) {
+    return failures->any(config_text(*(*order)[i]),
+                         [&](const StoredConfig* row) { return visit(view.record_of(*row)); });
+  };
+  return asked;
+}
+
+// Which row of a group answers. all: its members that rank, best first.
+bool choose(const StoreView& view, std::span<const StoredConfig* const> members, const ConfigOrder& all,
+            const std::string& statistic, const record::LookupRules& rules, StoreView::Found& found) {
+  const auto may_answer = [&](const StoredConfig* row) {
+    record::Record record;
+    if (rules.obstacle) record.config = config_bindings(*row);
+    return !rules.obstacle || rules.obstacle(record).empty();
+  };
+  std::shared_ptr<const ConfigOrder> order(std::shared_ptr<void>(), &all);
+  if (!may_answer(all.front())) {
+    // What was turned away may have decided the finals of the others.
+    ConfigOrder allowed;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(allowed), may_answer);
+    order = std::make_shared<const ConfigOrder>(rank_configs(allowed, statistic));
+    if (order->empty()) return false;
+  }
+  found.config = order->front();
+  if (!rules.differences) return true;
+  record::LookupGroup::Order asked = readable(view, order, {members.begin(), members.end()});
+  if (order.get() == &all) asked.may_answer = [&](std::size_t i) { return i == 0 || may_answer(all[i]); };
+  record::RankedChoice choice = record::choose_ranked(asked, rules);
+  if (!choice.record) return false;
+  found.config = (*order)[choice.place];
+  found.record = std::make_shared<record::Record>(std::move(*choice.record));
+  found.fit = record::key_fit(choice.differences);
+  found.passed_over = choice.passed_over;
+  return true;
+}
+
 }  // namespace
+
+/// Where an answer may be.
+struct StoreView::Place {
+  std::uint32_t group = 0;
+  record::Nearness nearness;
+  bool operator<(const Place& other) const {
+    return std::tuple(nearness.rank(), group) < std::tuple(other.nearness.rank(), other.group);
+  }
+};
 
 struct StoreView::State {
   RowSet set;
@@ -69,22 +124,14 @@ struct StoreView::State {
   void index();
   const ArchIndex* arch_index_of(const device::DeviceInfo& device) const;
 
-  struct Place {
-    std::uint32_t group = 0;
-    double distance = 0;
-    bool exact_device = false, in_bucket = false;
-    auto rank() const { return std::tuple(distance != 0, !in_bucket, distance, !exact_device, group); }
-    bool operator<(const Place& other) const { return rank() < other.rank(); }
-  };
   template <class Take>
   void consider(const ArchIndex& arch_index, std::uint32_t problem, const Bindings& asked,
                 const device::DeviceInfo& device, bool in_bucket, const Take& take) const;
   std::optional<Place> first(const ArchIndex& arch_index, const Bindings& asked,
                              const device::DeviceInfo& device) const;
   std::vector<Place> all(const ArchIndex& arch_index, const Bindings& asked, const device::DeviceInfo& device) const;
-  bool answer(const Place& place, const Rules& rules, Found& found) const;
   ConfigOrder allowed(std::span<const StoredConfig* const> members, const record::LookupRules& rules,
-                      record::LookupGroup::Order& order) const;
+                      std::map<std::string, std::size_t>& left_out) const;
 };
 
 void StoreView::State::index() {
@@ -148,12 +195,12 @@ void StoreView::State::consider(const ArchIndex& arch_index, std::uint32_t probl
   const std::optional<double> distance = record::shape_distance(*arch_index.problems[problem], asked);
   if (!distance) return;
   for (const std::uint32_t group : arch_index.groups_of(problem))
-    take(Place{group, *distance, record::same_device(set.devices[groups->all()[group].device], device), in_bucket});
+    take(Place{group, {*distance, record::same_device(set.devices[groups->all()[group].device], device), in_bucket}});
 }
 
 // The best place, found through the indices; none where nothing is of this kind of problem.
-std::optional<StoreView::State::Place> StoreView::State::first(const ArchIndex& arch_index, const Bindings& asked,
-                                                               const device::DeviceInfo& device) const {
+std::optional<StoreView::Place> StoreView::State::first(const ArchIndex& arch_index, const Bindings& asked,
+                                                        const device::DeviceInfo& device) const {
   std::optional<Place> best;
   const auto take = [&](const Place& place) {
     if (!best || place < *best) best = place;
@@ -161,7 +208,7 @@ std::optional<StoreView::State::Place> StoreView::State::first(const ArchIndex& 
   const ShapeIndex::Asked shape = arch_index.shapes->ask(asked);
   arch_index.shapes->each_same(shape, [&](std::uint32_t problem) {
     consider(arch_index, problem, asked, device, false, [&](const Place& place) {
-      if (place.distance == 0) take(place);
+      if (place.nearness.distance == 0) take(place);
     });
   });
   if (best) return best;
@@ -176,8 +223,8 @@ std::optional<StoreView::State::Place> StoreView::State::first(const ArchIndex& 
   return best;
 }
 
-std::vector<StoreView::State::Place> StoreView::State::all(const ArchIndex& arch_index, const Bindings& asked,
-                                                           const device::DeviceInfo& device) const {
+std::vector<StoreView::Place> StoreView::State::all(const ArchIndex& arch_index, const Bindings& asked,
+                                                    const device::DeviceInfo& device) const {
   std::vector<Place> places;
   std::vector<bool> in_bucket(arch_index.problems.size());
   if (options.bucket)
@@ -187,38 +234,6 @@ std::vector<StoreView::State::Place> StoreView::State::all(const ArchIndex& arch
     consider(arch_index, i, asked, device, in_bucket[i], [&](const Place& place) { places.push_back(place); });
   std::sort(places.begin(), places.end());
   return places;
-}
-
-bool StoreView::State::answer(const Place& place, const Rules& rules, Found& found) const {
-  const ConfigOrder* order = &groups->order(place.group);
-  if (order->empty()) return false;
-  ConfigOrder allowed;
-  if (rules.allowed && !rules.allowed(*order->front())) {
-    // What was turned away may have decided the finals of the others.
-    for (const StoredConfig* config : *order)
-      if (rules.allowed(*config)) allowed.push_back(config);
-    allowed = rank_configs(allowed, options.statistic);
-    order = &allowed;
-  }
-  found = {};
-  for (std::size_t i = 0; i < order->size(); ++i) {
-    const StoredConfig& config = *(*order)[i];
-    if (i > 0 && order != &allowed && rules.allowed && !rules.allowed(config)) continue;
-    if (!found.config || !rules.fit_at_best || rules.fit_at_best(config) < found.fit) {
-      const record::KeyFit fit = rules.fit ? rules.fit(config) : record::KeyFit::holds;
-      if (!found.config || fit < found.fit) found.config = &config, found.fit = fit;
-      if (fit == record::KeyFit::holds) break;
-    }
-    ++found.passed_over;
-  }
-  if (!found.config) return false;
-  if (found.fit != record::KeyFit::holds) found.passed_over = 0;
-  found.distance = place.distance;
-  found.exact_device = place.exact_device;
-  found.match = place.distance != 0  ? place.in_bucket ? record::Match::bucket : record::Match::nearest
-                : place.exact_device ? record::Match::exact
-                                     : record::Match::nearest;
-  return true;
 }
 
 StoreView::StoreView(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -273,24 +288,38 @@ const device::DeviceInfo& StoreView::device_of(const StoredConfig& config) const
 Bindings StoreView::config_of(const StoredConfig& config) const { return config_bindings(config); }
 
 StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceInfo& device) const {
-  static const Rules none;
+  static const record::LookupRules none;
   return find(problem, device, none);
 }
 
-StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceInfo& device, const Rules& rules) const {
+StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceInfo& device,
+                                 const record::LookupRules& rules) const {
   Found found;
   const ArchIndex* const arch_index = state_->arch_index_of(device);
   if (!arch_index) return found;
-  const std::optional<State::Place> first = state_->first(*arch_index, problem, device);
-  if (!first || state_->answer(*first, rules, found)) return found;
-  for (const State::Place& place : state_->all(*arch_index, problem, device))
-    if (place.group != first->group && state_->answer(place, rules, found)) return found;
+  const std::optional<Place> first = state_->first(*arch_index, problem, device);
+  if (!first || answer(*first, rules, found)) return found;
+  for (const Place& place : state_->all(*arch_index, problem, device))
+    if (place.group != first->group && answer(place, rules, found)) return found;
   return {};
+}
+
+bool StoreView::answer(const Place& place, const record::LookupRules& rules, Found& found) const {
+  const ConfigOrder& order = state_->groups->order(place.group);
+  if (order.empty()) return false;
+  found.config = order.front();
+  if ((rules.obstacle || rules.differences) &&
+      !choose(*this, state_->groups->members_of(place.group), order, state_->options.statistic, rules, found))
+    return false;
+  found.distance = place.nearness.distance;
+  found.exact_device = place.nearness.exact_device;
+  found.match = place.nearness.match();
+  return true;
 }
 
 // Takes out what may not answer, in several threads, as there may be millions.
 ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> members, const record::LookupRules& rules,
-                                      record::LookupGroup::Order& order) const {
+                                      std::map<std::string, std::size_t>& left_out) const {
   constexpr std::size_t block = 4096;
   if (!rules.obstacle) return {members.begin(), members.end()};
   struct Part {
@@ -312,7 +341,7 @@ ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> membe
   ConfigOrder all;
   for (const Part& part : parts) {
     all.insert(all.end(), part.left.begin(), part.left.end());
-    for (const auto& [obstacle, count] : part.left_out) order.left_out[obstacle] += count;
+    for (const auto& [obstacle, count] : part.left_out) left_out[obstacle] += count;
   }
   return all;
 }
@@ -337,28 +366,21 @@ record::LookupResult StoreView::look_up(const Bindings& problem, const device::D
     }
   }
   std::vector<record::LookupGroup> groups;
-  std::optional<record::Record> read;
   for (const Group& group : this->groups()) {
     const device::DeviceInfo& own = set.devices[group.device];
     if (own.arch != device.arch || own.backend != device.backend || !distances[group.problem]) continue;
     const auto rank = [&, this] {
-      record::LookupGroup::Order order;
-      const ConfigOrder left = state_->allowed(members(group), rules, order);
-      const auto best = std::make_shared<const ConfigOrder>(rank_configs(left, state_->options.statistic));
-      order.left = left.size(), order.ranked = best->size();
-      order.record = [&read, best, this](std::size_t i) -> const record::Record& {
-        return read.emplace(record_of(*(*best)[i]));
-      };
-      order.device = [best, this](std::size_t i) -> const device::DeviceInfo& { return device_of(*(*best)[i]); };
-      order.any_failure = [best, this,
-                           failures = std::make_shared<record::Failures<ConfigAccess, const StoredConfig*>>(left)](
-                              std::size_t i, const auto& visit) {
-        return failures->any(config_text(*(*best)[i]), [&](const StoredConfig* row) { return visit(record_of(*row)); });
-      };
+      std::map<std::string, std::size_t> left_out;
+      ConfigOrder left = state_->allowed(members(group), rules, left_out);
+      auto best = std::make_shared<const ConfigOrder>(rank_configs(left, state_->options.statistic));
+      record::LookupGroup::Order order = readable(*this, std::move(best), std::move(left));
+      order.left_out = std::move(left_out);
       return order;
     };
-    groups.push_back({&set.problems[group.problem].sizes, &own, *distances[group.problem],
-                      record::same_device(own, device), false, rank});
+    groups.push_back({&set.problems[group.problem].sizes,
+                      &own,
+                      {*distances[group.problem], record::same_device(own, device)},
+                      rank});
   }
   return xtune::record::look_up(std::move(groups), counts, problem, device, state_->options.statistic, rules);
 }
@@ -371,7 +393,7 @@ ConfigOrder StoreView::members(const Bindings& problem, const device::DeviceInfo
                                const std::function<std::string(const record::Record&)>& obstacle) const {
   record::LookupRules rules;
   rules.obstacle = obstacle;
-  record::LookupGroup::Order ignored;
+  std::map<std::string, std::size_t> ignored;
   ConfigOrder own;
   for (const Group& group : groups()) {
     if (state_->set.problems[group.problem].sizes != problem) continue;
@@ -403,13 +425,15 @@ std::string StoreView::explain(const Found& found, const Bindings& problem, cons
   return text;
 }
 
-record::Record StoreView::record_of(const StoredConfig& config) const {
+record::Record StoreView::record_of(const StoredConfig& config) const try {
   const record::RecordSource& source = state_->sources[config.file];
   const std::string line = base::read_file_part(source.path, config.offset, config.bytes);
   record::RecordLine read = record::read_record_line(line);
   if (read.kind != record::RecordLine::Kind::record || KeyDigest(read.record->key) != config.key)
     throw Error(ErrorKind::io, fmt::format("{}: it has changed since it was read; load it again", source.name));
   return std::move(*read.record);
+} catch (const Error& error) {
+  throw RecordsChanged(error.kind(), error.what());
 }
 
 }  // namespace xtune::store

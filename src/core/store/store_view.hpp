@@ -13,6 +13,7 @@
 #include "core/record/lookup.hpp"
 #include "core/store/config_groups.hpp"
 #include "core/store/row_reader.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::store {
 
@@ -23,6 +24,11 @@ struct StoreViewOptions {
   std::function<std::string(const Bindings& problem)> bucket = {};
   unsigned threads = 0;  ///< that read; 0: as the machine has, 8 at most
   bool all = false;      ///< with pruned, drift and sanitized records, for look_up and each_row
+};
+
+/// Error(io): a file that a row was read from has gone or changed.
+struct RecordsChanged : Error {
+  using Error::Error;
 };
 
 /// Immutable once made; any number of threads may ask it at once. What it hands out lives as long as it does.
@@ -47,17 +53,10 @@ class StoreView {
   const ConfigOrder& order(const Group& group) const;
   void rank_all() const;  ///< for who wants all groups' orders: in several threads
 
-  /// What is asked of a configuration before it may answer; each may be empty.
-  struct Rules {
-    std::function<bool(const StoredConfig&)> allowed;
-    /// How its key fits what the spec makes of it: those that fit better go before faster ones.
-    std::function<record::KeyFit(const StoredConfig&)> fit;
-    /// What `fit` can be at best, where that costs less to find out; empty: it may always hold.
-    std::function<record::KeyFit(const StoredConfig&)> fit_at_best;
-  };
   struct Found {
     record::Match match = record::Match::none;
     const StoredConfig* config = nullptr;
+    std::shared_ptr<record::Record> record;      ///< null unless the rules ask for differences
     double distance = 0;                         ///< shape_distance to the problem it was measured for
     bool exact_device = false;                   ///< measured on this kind of device, not merely on its architecture
     record::KeyFit fit = record::KeyFit::holds;  ///< as the rule says; holds without one
@@ -66,10 +65,11 @@ class StoreView {
   /// Answers as look_up does: exact > the nearest of the problem's bucket > nearest by shape, on the device's backend
   /// and architecture alone. Without rules an exact problem is found in constant time, the nearest in about the
   /// logarithm of how many problems there are; but the first answer that is measured for some problem costs what
-  /// ranking that problem's configurations costs. Where a rule turns the first away, all that it allows are ranked
-  /// anew.
+  /// ranking that problem's configurations costs. Where an obstacle turns the first away, all without one are ranked
+  /// anew. obstacle as in look_up below, but on this thread; the bucket is the options'. Throws RecordsChanged where
+  /// the rules ask for differences.
   Found find(const Bindings& problem, const device::DeviceInfo& device) const;
-  Found find(const Bindings& problem, const device::DeviceInfo& device, const Rules& rules) const;
+  Found find(const Bindings& problem, const device::DeviceInfo& device, const record::LookupRules& rules) const;
   /// One sentence of what was chosen and why, for people.
   std::string explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device) const;
 
@@ -99,7 +99,7 @@ class StoreView {
   const Bindings& problem_of(const StoredConfig& config) const;
   const device::DeviceInfo& device_of(const StoredConfig& config) const;
   Bindings config_of(const StoredConfig& config) const;
-  /// The whole record, from its file. Throws Error(io) where that has gone or changed.
+  /// The whole record, from its file. Throws RecordsChanged.
   record::Record record_of(const StoredConfig& config) const;
 
   std::uint64_t records() const noexcept;        ///< all that were read, also those that never answer
@@ -111,6 +111,8 @@ class StoreView {
 
  private:
   const std::vector<std::vector<StoredConfig>>& rows() const noexcept;
+  struct Place;
+  bool answer(const Place& place, const record::LookupRules& rules, Found& found) const;
   struct State;
   explicit StoreView(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -50,7 +50,7 @@ struct Replay {
     options.fresh = true;
     TuneObserver observer;
     const std::atomic<bool> stop{false};
-    return tune(spec, spec.cases.front(), target, options, loop, compiler, {&bench}, simulation, observer, stop);
+    return tune(spec, spec.cases.front(), target, options, {loop, compiler, {&bench}, simulation, stop}, observer);
   }
 
   TemporaryDirectory folder;

@@ -103,7 +103,7 @@ struct Tuning {
     for (const auto& each : further) each->jobs.clear();
     spec = spec::parse_spec(spec_text(), "t.toml", folder.path());
     spec.measure.finals = finals;
-    return run::tune(spec, spec.cases.front(), target, options, loop, compiler, benches(), clock, observer, stop);
+    return run::tune(spec, spec.cases.front(), target, options, {loop, compiler, benches(), clock, stop}, observer);
   }
 
   static std::int64_t value(const Bindings& config, const std::string& name) {

@@ -35,8 +35,8 @@ Schedule schedule(const SimulatedSteps& steps, std::size_t devices, int finals =
   if (devices == 2) benches.push_back(&second);
   t.spec = parse_spec(t.spec_text(), "t.toml", t.folder.path());
   t.spec.measure.finals = finals;
-  const TuneResult result =
-      tune(t.spec, t.spec.cases.front(), t.target, t.options, t.loop, compilers, benches, t.clock, t.observer, t.stop);
+  const TuneResult result = tune(t.spec, t.spec.cases.front(), t.target, t.options,
+                                 {t.loop, compilers, benches, t.clock, t.stop}, t.observer);
   CHECK(result.counts.at(Outcome::ok) == 120);
   CHECK(t.observer.warnings.empty());
   return {result.total_s, {first.begun_s, second.begun_s}, {first.finals_rounds, second.finals_rounds}};

@@ -120,40 +120,30 @@ TEST_CASE("rules turn away and prefer as they do in look_up") {
     write_records(store.path(), random_records(seed, 150));
     const std::vector<Record> records = read_records(store.path(), "sm_90", "gemm").records;
     const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
-    const auto allowed = [](const Bindings& config) { return std::get<std::int64_t>(config.at("BLOCK")) > 32; };
-    const auto holds = [](const std::string& artifact) { return artifact.front() > 'c'; };
-    LookupRules expected;
-    expected.obstacle = [&](const Record& record) { return allowed(record.config) ? "" : "forbidden"; };
-    expected.differences = [&](const Record& record) {
-      return holds(record.artifact_key) ? std::vector<std::string>() : std::vector<std::string>{"artifact: a -> b"};
+    LookupRules rules;
+    rules.obstacle = [](const Record& record) {
+      return std::get<std::int64_t>(record.config.at("BLOCK")) > 32 ? "" : "forbidden";
     };
-    // Which finals are left to judge is another question where the first may answer and one behind it may not.
-    StoreView::Rules rules;
-    rules.allowed = [&](const StoredConfig& config) { return allowed(view.config_of(config)); };
-    const auto fit_in = [&](const StoreView& own) {
-      return [&](const StoredConfig& config) {
-        return holds(own.record_of(config).artifact_key) ? KeyFit::holds : KeyFit::differs;
-      };
+    rules.differences = [](const Record& record) {
+      return record.artifact_key.front() > 'c' ? std::vector<std::string>()
+                                               : std::vector<std::string>{"artifact: a -> b"};
     };
-    rules.fit = fit_in(view);
     std::vector<Record> without_finals = records;
     std::erase_if(without_finals, [](const Record& record) { return !record.finals.empty(); });
     const TemporaryDirectory plain;
     write_records(plain.path(), without_finals);
     const StoreView plain_view = StoreView::load(plain.path(), "sm_90", "gemm");
-    StoreView::Rules plain_rules = rules;
-    plain_rules.allowed = [&](const StoredConfig& config) { return allowed(plain_view.config_of(config)); };
-    plain_rules.fit = fit_in(plain_view);
     for (const Bindings& problem : asked_problems()) {
-      const LookupResult lookup =
-          look_up(without_finals, problem, example_device(), measure::Statistic::median, expected);
-      const StoreView::Found found = plain_view.find(problem, example_device(), plain_rules);
+      const LookupResult lookup = look_up(without_finals, problem, example_device(), measure::Statistic::median, rules);
+      const StoreView::Found found = plain_view.find(problem, example_device(), rules);
       check_same(plain_view, found, lookup);
       if (found.config) CHECK((found.fit == KeyFit::holds) == lookup.differences.empty());
+      if (found.config) CHECK(json_of(*found.record) == json_of(*lookup.record));
+      // Which finals are left to judge is another question where the first may answer and one behind it may not.
       const StoreView::Found settled = view.find(problem, example_device(), rules);
-      if (settled.config) CHECK(allowed(view.config_of(*settled.config)));
+      if (settled.config) CHECK(rules.obstacle(*settled.record).empty());
       CHECK((settled.match == Match::none) ==
-            (look_up(records, problem, example_device(), measure::Statistic::median, expected).match == Match::none));
+            (look_up(records, problem, example_device(), measure::Statistic::median, rules).match == Match::none));
     }
   }
 }
@@ -180,13 +170,14 @@ TEST_CASE("a record without its driver in the key is the same measurement as one
   CHECK(view.order(view.groups().front()).size() == 3);
   DeviceInfo device = example_device();
   std::set<std::string> read;
-  StoreView::Rules rules;
-  rules.fit = [&](const StoredConfig& config) {
-    read.insert(config_text(config));
-    return view.device_of(config).driver == device.driver ? KeyFit::holds : KeyFit::stale;
+  LookupRules rules;
+  rules.differences = [&](const Record& record) {
+    read.insert(bindings_text(record.config));
+    return record.device.driver == device.driver ? std::vector<std::string>()
+                                                 : std::vector<std::string>{"driver: then -> now"};
   };
-  rules.fit_at_best = [&](const StoredConfig& config) {
-    return view.device_of(config).driver == device.driver ? KeyFit::holds : KeyFit::stale;
+  rules.fit_at_best = [&](const DeviceInfo& measured) {
+    return measured.driver == device.driver ? KeyFit::holds : KeyFit::stale;
   };
   device.driver = "13";
   const Bindings problem = example_record(1, 1).problem;
@@ -378,6 +369,7 @@ TEST_CASE("a record of an earlier key never answers for a configuration that fai
   StoreViewOptions options;
   options.all = true;
   const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+  CHECK(config_text(*view.find(earlier.problem, earlier.device, rules).config) == bindings_text(slower.config));
   const std::vector<Record> records = read_records(store.path(), "sm_90", "gemm").records;
   for (const LookupResult& found :
        {view.look_up(earlier.problem, earlier.device, rules),
@@ -401,9 +393,9 @@ TEST_CASE("what is wrong for one seed's inputs does not answer because another s
     const TemporaryDirectory store;
     write_records(store.path(), records);
     const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
-    for (const LookupResult& found :
-         {view.look_up(right.problem, right.device, rules),
-          look_up(records, right.problem, right.device, measure::Statistic::median, rules)}) {
+    CHECK(config_text(*view.find(right.problem, right.device, rules).config) == bindings_text(expected.config));
+    for (const LookupResult& found : {view.look_up(right.problem, right.device, rules),
+                                      look_up(records, right.problem, right.device, measure::Statistic::median, rules)}) {
       REQUIRE(found.record);
       CHECK(found.record->config == expected.config);
     }

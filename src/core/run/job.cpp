@@ -1,0 +1,55 @@
+// Workers and options are made in one place, so that the program and the library tune alike.
+#include "core/run/job.hpp"
+
+#include "core/run/attempt.hpp"
+
+namespace xtune::run {
+
+void apply(const SearchSettings& settings, spec::SearchSpec& search) {
+  if (!settings.strategy.empty()) search.strategy = settings.strategy;
+  if (settings.evals) search.evals = settings.evals;
+  if (settings.seed) search.seed = *settings.seed;
+  if (settings.seconds) search.seconds = settings.seconds;
+}
+
+JobWorkers::JobWorkers(base::EventLoop& loop, std::size_t jobs, Orphans orphans)
+    : loop_(loop),
+      descendants_(orphans == Orphans::kill ? std::make_unique<base::Descendants>() : nullptr),
+      compiler_(loop, jobs, ipc::compile_worker_command(jobs, temporaries_.path())) {}
+
+void JobWorkers::add_benches(const target::Target& target, bool sanitize) {
+  using enum ipc::WorkerBenchService::Role;
+  for (std::size_t i = 0; i <= target.further.size(); ++i)
+    benches_.push_back(std::make_unique<ipc::WorkerBenchService>(
+        loop_, ipc::bench_worker_command(sanitize, temporaries_.path()), i == 0 ? first : further));
+}
+
+std::vector<ipc::BenchService*> JobWorkers::benches() const {
+  std::vector<ipc::BenchService*> all;
+  for (const auto& bench : benches_) all.push_back(bench.get());
+  return all;
+}
+
+TuneOptions TuningJob::next_run(const spec::Spec& spec, const target::Target& target,
+                                const std::filesystem::path& scratch) {
+  TuneOptions options = settings_;
+  options.store = store_of(scratch);
+  options.scratch = scratch;
+  options.attempt = *attempts_.insert(new_attempt()).first;
+  const std::string& arch = target.device.arch;
+  if (keeps_)
+    options.records =
+        &records_.try_emplace(arch, options.store, arch, spec.kernel.name, spec.measure.statistic).first->second;
+  return options;
+}
+
+std::filesystem::path TuningJob::store_of(const std::filesystem::path& scratch) const {
+  return keeps_ ? settings_.store : scratch / "store";
+}
+
+record::RecordSet TuningJob::stored(const spec::Spec& spec, const target::Target& target) const {
+  if (!keeps_ || settings_.fresh || settings_.sanitize) return {};
+  return record::read_records(settings_.store, target.device.arch, spec.kernel.name);
+}
+
+}  // namespace xtune::run
