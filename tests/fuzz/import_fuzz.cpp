@@ -47,7 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   try {
     if (text.substr(0, text.find('\n')).find("\"xtune_records\"") != std::string::npos) {
-      for (const Recording& recording : recordings_of(parse_records("fuzz", text), "fuzz", spec::Statistic::median)) check(recording);
+      for (const Recording& recording : recordings_of(parse_records("fuzz", text), "fuzz", spec::Statistic::median))
+        check(recording);
     } else {
       check(read_kernel_tuner(text, "fuzz"));
     }

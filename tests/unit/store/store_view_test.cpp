@@ -394,8 +394,9 @@ TEST_CASE("what is wrong for one seed's inputs does not answer because another s
     write_records(store.path(), records);
     const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
     CHECK(config_text(*view.find(right.problem, right.device, rules).config) == bindings_text(expected.config));
-    for (const LookupResult& found : {view.look_up(right.problem, right.device, rules),
-                                      look_up(records, right.problem, right.device, measure::Statistic::median, rules)}) {
+    for (const LookupResult& found :
+         {view.look_up(right.problem, right.device, rules),
+          look_up(records, right.problem, right.device, measure::Statistic::median, rules)}) {
       REQUIRE(found.record);
       CHECK(found.record->config == expected.config);
     }
