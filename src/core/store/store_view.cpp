@@ -63,7 +63,7 @@ record::LookupGroup::Order readable(const StoreView& view, std::shared_ptr<const
 
 // Which row of a group answers. all: its members that rank, best first.
 bool choose(const StoreView& view, std::span<const StoredConfig* const> members, const ConfigOrder& all,
-            const std::string& statistic, const record::LookupRules& rules, StoreView::Found& found) {
+            spec::Statistic statistic, const record::LookupRules& rules, StoreView::Found& found) {
   const auto may_answer = [&](const StoredConfig* row) {
     record::Record record;
     if (rules.obstacle) record.config = config_bindings(*row);
