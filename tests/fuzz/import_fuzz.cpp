@@ -34,7 +34,7 @@ void check(const xtune::replay::Recording& recording) {
   require(rows.size() == recording.space.size());
   const RecordSet records = parse_records("fuzz.jsonl", texts.records);
   require(records.records.size() == rows.size() && records.warnings.empty());
-  const std::vector<Recording> again = recordings_of(records, "fuzz.jsonl", "mean");
+  const std::vector<Recording> again = recordings_of(records, "fuzz.jsonl", spec::Statistic::mean);
   require(again.size() == 1 && again.front().space.size() == rows.size());
   require(again.front().valid() == recording.valid());
   map_observations(recording, again.front().space);
@@ -47,7 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   try {
     if (text.substr(0, text.find('\n')).find("\"xtune_records\"") != std::string::npos) {
-      for (const Recording& recording : recordings_of(parse_records("fuzz", text), "fuzz", "median")) check(recording);
+      for (const Recording& recording : recordings_of(parse_records("fuzz", text), "fuzz", spec::Statistic::median))
+        check(recording);
     } else {
       check(read_kernel_tuner(text, "fuzz"));
     }
