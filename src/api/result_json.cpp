@@ -3,12 +3,11 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "api/timing.hpp"
+#include "base/enum_words.hpp"
 #include "base/hash.hpp"
 #include "base/json_fields.hpp"
 #include "base/text.hpp"
@@ -97,12 +96,11 @@ Measurement measurement_from(const Json& json, const std::string& name) {
   return measurement_form.from_json(json);
 }
 
-constexpr std::array<const char*, 4> argument_kinds{"buffer", "written", "scalar", "tensor_map"};
+constexpr auto argument_words = base::enum_words<WinningArgument::Kind>("buffer", "written", "scalar", "tensor_map");
 
 Ordered argument_json(const WinningArgument& argument) {
-  Ordered json{{"name", argument.name},
-               {"kind", argument_kinds.at(static_cast<std::size_t>(argument.kind))},
-               {"dtype", to_string(argument.dtype)}};
+  Ordered json{
+      {"name", argument.name}, {"kind", argument_words.of(argument.kind)}, {"dtype", to_string(argument.dtype)}};
   if (argument.kind == WinningArgument::Kind::scalar)
     json["value"] = argument.value;
   else
@@ -115,12 +113,12 @@ WinningArgument argument_from(const Json& json) {
   WinningArgument argument;
   argument.name = json.at("name");
   const std::string kind = json.at("kind"), dtype = json.at("dtype");
-  const auto known = std::find(argument_kinds.begin(), argument_kinds.end(), kind);
+  const auto known = argument_words.find(kind);
   const auto type = dtype_from_string(dtype);
-  if (known == argument_kinds.end() || !type)
+  if (!known || !type)
     throw Error(ErrorKind::io, "the argument '" + argument.name + "' is a " + kind + " of " + dtype +
                                    ", and this version of xtune knows no such thing");
-  argument.kind = static_cast<WinningArgument::Kind>(known - argument_kinds.begin());
+  argument.kind = *known;
   argument.dtype = *type;
   if (argument.kind == WinningArgument::Kind::scalar)
     argument.value = json.at("value");

@@ -193,7 +193,7 @@ void add_score_command(CLI::App& app, Context& context) {
   command
       ->add_option("--statistic", options.statistic,
                    "rank configurations by this of their samples; default: Kernel Tuner's own time, else the median")
-      ->check(one_of({spec::statistic_words.begin(), spec::statistic_words.end()}));
+      ->check(one_of({spec::statistic_words.words.begin(), spec::statistic_words.words.end()}));
   command->add_flag(
       "--transfer", options.transfer,
       "guide the search on each recording by the others of the same kernel, of other devices or problems");

@@ -1,6 +1,7 @@
 // The public face of dispatch.
 #include "xtune/kernel.hpp"
 
+#include "base/enum_words.hpp"
 #include "dispatch/access.hpp"
 #include "dispatch/kernel_state.hpp"
 
@@ -22,17 +23,7 @@ std::shared_ptr<const Binding> KernelState::bind(const Bindings& fixed) {
 }  // namespace detail
 
 const char* to_string(Choice::Kind kind) noexcept {
-  switch (kind) {
-    case Choice::Kind::exact:
-      return "exact";
-    case Choice::Kind::bucket:
-      return "bucket";
-    case Choice::Kind::nearest:
-      return "nearest";
-    case Choice::Kind::none:
-      return "default";
-  }
-  return "unknown";
+  return base::enum_words<Choice::Kind>("exact", "bucket", "nearest", "default").of(kind);
 }
 
 Kernel::Kernel(std::shared_ptr<detail::KernelState> state, std::shared_ptr<const detail::Binding> binding) noexcept

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/enum_words.hpp"
 #include "base/text.hpp"
 #include "ipc/framing.hpp"
 #include "xtune/error.hpp"
@@ -26,17 +27,7 @@ std::uint64_t milliseconds(double seconds) noexcept {
 }  // namespace
 
 const char* to_string(WorkerFailureKind kind) noexcept {
-  switch (kind) {
-    case WorkerFailureKind::crashed:
-      return "crashed";
-    case WorkerFailureKind::timed_out:
-      return "timed_out";
-    case WorkerFailureKind::could_not_start:
-      return "could_not_start";
-    case WorkerFailureKind::garbage:
-      return "garbage";
-  }
-  return "unknown";
+  return base::enum_words<WorkerFailureKind>("crashed", "timed_out", "could_not_start", "garbage").of(kind);
 }
 
 WorkerProcess::WorkerProcess(base::EventLoop& loop, WorkerCommand command)

@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cerrno>
 #include <csignal>
@@ -13,6 +12,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "base/enum_words.hpp"
 #include "base/files.hpp"
 #include "base/machine_state.hpp"
 #include "base/subprocess.hpp"
@@ -25,13 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::pair<Lack, const char*>, 7> lack_names{{{Lack::none, "none"},
-                                                                  {Lack::room, "room"},
-                                                                  {Lack::processes, "processes"},
-                                                                  {Lack::part, "part"},
-                                                                  {Lack::memory, "memory"},
-                                                                  {Lack::killed, "killed"},
-                                                                  {Lack::unclear, "unclear"}}};
+constexpr auto lack_words = base::enum_words<Lack>("none", "room", "processes", "part", "memory", "killed", "unclear");
 
 bool has_any(std::string_view line, std::initializer_list<std::string_view> words) {
   return std::any_of(words.begin(), words.end(),
@@ -118,17 +112,8 @@ int signal_of(const ToolEnd& end) { return end.signal == 0 && end.exit_code > 12
 
 }  // namespace
 
-const char* to_string(Lack lack) noexcept {
-  for (const auto& [value, name] : lack_names)
-    if (value == lack) return name;
-  return "none";
-}
-
-Lack lack_from_string(std::string_view name) noexcept {
-  for (const auto& [value, text] : lack_names)
-    if (name == text) return value;
-  return Lack::none;
-}
+const char* to_string(Lack lack) noexcept { return lack_words.of(lack); }
+Lack lack_from_string(std::string_view name) noexcept { return lack_words.find(name).value_or(Lack::none); }
 
 Lack lack_of(const CandidateFailure& failure) noexcept {
   const auto* shortage = dynamic_cast<const ShortageFailure*>(&failure);

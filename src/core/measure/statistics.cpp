@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_words.hpp"
+
 namespace xtune::measure {
 
 namespace {
@@ -82,19 +84,7 @@ double statistic(const Summary& summary, Statistic which) noexcept {
 }
 
 const char* to_string(Stop stop) noexcept {
-  switch (stop) {
-    case Stop::go_on:
-      return "go_on";
-    case Stop::steady:
-      return "steady";
-    case Stop::enough:
-      return "enough";
-    case Stop::out_of_time:
-      return "out_of_time";
-    case Stop::beaten:
-      return "beaten";
-  }
-  return "unknown";
+  return base::enum_words<Stop>("go_on", "steady", "enough", "out_of_time", "beaten").of(stop);
 }
 
 Stop should_stop(std::span<const double> samples_ms, const StoppingRule& rule) {

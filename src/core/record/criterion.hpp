@@ -11,8 +11,8 @@ namespace xtune::record {
 
 /// A statistic of a record's time, or a score made of it.
 struct Criterion {
-  Criterion(measure::Statistic by = measure::Statistic::median)
-      : statistic(by) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Criterion(measure::Statistic by = measure::Statistic::median) : statistic(by) {}
   measure::Statistic statistic;
   /// Less is better; NaN or infinite: the record cannot be ranked. Empty: the time itself.
   std::function<double(const Record&, double time_ms)> score = {};

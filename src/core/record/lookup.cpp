@@ -9,6 +9,7 @@
 #include <memory>
 #include <tuple>
 
+#include "base/enum_words.hpp"
 #include "base/text.hpp"
 #include "core/record/record_access.hpp"
 #include "core/space/bindings_text.hpp"
@@ -73,17 +74,7 @@ std::optional<double> shape_distance(const Bindings& a, const Bindings& b) {
 }
 
 const char* to_string(Match match) noexcept {
-  switch (match) {
-    case Match::exact:
-      return "exact";
-    case Match::bucket:
-      return "bucket";
-    case Match::nearest:
-      return "nearest";
-    case Match::none:
-      return "none";
-  }
-  return "unknown";
+  return base::enum_words<Match>("exact", "bucket", "nearest", "none").of(match);
 }
 
 RankedChoice choose_ranked(const LookupGroup::Order& order, const LookupRules& rules) {

@@ -60,7 +60,7 @@ void read_measure(Reader& reader, const TomlNode& table) {
   read_mode(reader, *node);
   if (const TomlNode* statistic = node->find("statistic"))
     spec.statistic = static_cast<Statistic>(
-        reader.choice(*statistic, "statistic", {statistic_words.begin(), statistic_words.end()}));
+        reader.choice(*statistic, "statistic", {statistic_words.words.begin(), statistic_words.words.end()}));
   if (const TomlNode* race = node->find("race")) spec.race = reader.boolean(*race, "race");
   count("finals", spec.finals, 0);
   // rep alone lowered below min_rep's default means that few samples are wanted.
