@@ -64,7 +64,7 @@ Tunable& Tunable::data(const std::string& argument, const Data& data) {
     if (entries.front().second != spec::toml_string(argument)) continue;
     std::erase_if(entries, [](const auto& entry) { return entry.first == "fill"; });
     if (data.kind() == Data::Kind::fill && state_->text.empty()) {
-      entries.emplace_back("fill", spec::toml_string(spec::to_word(data.fill())));
+      entries.emplace_back("fill", spec::toml_string(spec::fill_words.of(data.fill())));
       std::erase_if(state_->data, [&](const auto& entry) { return entry.first == argument; });
     }
     break;

@@ -43,7 +43,7 @@ std::string describe(const std::string& argument, const Data& data) {
     case Data::Kind::file:
       return argument + ": " + data.path().string();
     case Data::Kind::fill:
-      return argument + ": fill " + spec::to_word(data.fill());
+      return argument + ": fill " + spec::fill_words.of(data.fill());
     case Data::Kind::generator:
       return argument + ": made by code";
   }

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "base/files.hpp"
 #include "core/build/source_closure.hpp"
@@ -81,8 +82,8 @@ std::string text_of_document(const spec::TomlNode& root) {
 validate::NpyArray array_of(const spec::ArgSpec& argument, const std::vector<std::uint64_t>& shape,
                             const std::string& bytes) {
   validate::NpyArray array{argument.dtype, shape, {}};
-  array.data.resize(bytes.size());
-  std::memcpy(array.data.data(), bytes.data(), bytes.size());
+  const auto contents = std::as_bytes(std::span(bytes));
+  array.data.assign(contents.begin(), contents.end());
   return array;
 }
 

@@ -1,8 +1,9 @@
 // JSON forms of the messages between driver and workers.
 #include "ipc/protocol.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "base/json_fields.hpp"
@@ -35,7 +36,7 @@ struct ScalarForm {
     if (bytes.size() > scalar.bytes.size())
       throw Error(ErrorKind::io, "a scalar argument of a worker message is too long");
     scalar.size = bytes.size();
-    std::memcpy(scalar.bytes.data(), bytes.data(), bytes.size());
+    std::ranges::copy(std::as_bytes(std::span(bytes)), scalar.bytes.begin());
   }
 };
 

@@ -82,20 +82,17 @@ std::string buffers_text(const std::vector<spec::ArgSpec>& arguments,
   std::vector<std::string> items;
   for (const validate::ArgumentLayout& layout : layouts)
     items.push_back(
-        fmt::format("{}: {} {} {} {}", place_of(layout.name), layout.name, spec::to_word(layout.role),
+        fmt::format("{}: {} {} {} {}", place_of(layout.name), layout.name, spec::role_words.of(layout.role),
                     validate::describe(layout.dtype, layout.shape),
-                    layout.file.empty() ? spec::to_word(layout.fill) : short_file_digest(layout.file, files)));
+                    layout.file.empty() ? spec::fill_words.of(layout.fill) : short_file_digest(layout.file, files)));
   return build::canonical_list(items);
 }
 
 // Samples are kept raw, so the statistic that ranks them is no part of how they were taken.
 std::string protocol_text(const spec::MeasureSpec& measure) {
-  const char* flush = measure.flush == spec::Flush::l2       ? "l2"
-                      : measure.flush == spec::Flush::rotate ? "rotate"
-                                                             : "none";
   return fmt::format("2: warmup {} rep {}..{} time_ms {}..{} noise {} timeout_s {} flush {}{}", measure.warmup,
                      measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms, measure.noise,
-                     measure.timeout_s, flush,
+                     measure.timeout_s, spec::flush_words.of(measure.flush),
                      measure.energy_ms > 0 ? fmt::format(" energy_ms {}", measure.energy_ms) : "");
 }
 

@@ -27,13 +27,11 @@ void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   constexpr std::size_t max_dimensions = 8;
   if (arg.shape.empty() || arg.shape.size() > max_dimensions)
     reader.fail(shape->at, "shape: expected 1 to 8 dimensions, got " + std::to_string(arg.shape.size()));
-  if (const TomlNode* role = item.find("role"))
-    arg.role = static_cast<ArgRole>(reader.choice(*role, "role", {role_words.begin(), role_words.end()}));
+  if (const TomlNode* role = item.find("role")) arg.role = reader.word(*role, "role", role_words);
   const TomlNode* const fill = item.find("fill");
   const TomlNode* const file = item.find("file");
   if (fill != nullptr && file != nullptr) reader.fail(file->key_at, "fill and file exclude each other");
-  if (fill != nullptr)
-    arg.fill = static_cast<Fill>(reader.choice(*fill, "fill", {fill_words.begin(), fill_words.end()}));
+  if (fill != nullptr) arg.fill = reader.word(*fill, "fill", fill_words);
   if (file == nullptr) return;
   if (arg.role == ArgRole::out)
     reader.fail(

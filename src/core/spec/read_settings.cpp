@@ -22,7 +22,7 @@ const TomlNode* section(const Reader& reader, const std::string& name, const std
 void read_mode(Reader& reader, const TomlNode& node) {
   Flush& spec = reader.spec.measure.flush;
   const TomlNode* const flush = node.find("flush");
-  if (flush != nullptr) spec = static_cast<Flush>(reader.choice(*flush, "flush", {"l2", "rotate", "none"}));
+  if (flush != nullptr) spec = reader.word(*flush, "flush", flush_words);
   const TomlNode* const mode = node.find("mode");
   if (mode == nullptr) return;
   const bool hot = reader.choice(*mode, "mode", {"cold", "hot"}) == 1;
@@ -59,8 +59,7 @@ void read_measure(Reader& reader, const TomlNode& table) {
   number("energy_ms", spec.energy_ms, 0, 1e6);
   read_mode(reader, *node);
   if (const TomlNode* statistic = node->find("statistic"))
-    spec.statistic = static_cast<Statistic>(
-        reader.choice(*statistic, "statistic", {statistic_words.words.begin(), statistic_words.words.end()}));
+    spec.statistic = reader.word(*statistic, "statistic", statistic_words);
   if (const TomlNode* race = node->find("race")) spec.race = reader.boolean(*race, "race");
   count("finals", spec.finals, 0);
   // rep alone lowered below min_rep's default means that few samples are wanted.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_words.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/suite.hpp"
 
@@ -48,6 +49,10 @@ struct Reader {
   std::filesystem::path existing_file(const TomlNode& node, const std::string& what) const;
   /// One of words, by its position.
   std::size_t choice(const TomlNode& node, const std::string& what, const std::vector<std::string>& words) const;
+  template <class Enum, std::size_t count>
+  Enum word(const TomlNode& node, const std::string& what, const base::EnumWords<Enum, count>& words) const {
+    return static_cast<Enum>(choice(node, what, {words.words.begin(), words.words.end()}));
+  }
   /// Complains of what identifier_complaint says.
   void check_identifier(Position at, const std::string& name, const std::string& what) const;
 };

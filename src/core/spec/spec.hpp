@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_words.hpp"
 #include "core/space/space.hpp"
 #include "core/spec/dtype.hpp"
 #include "core/spec/statistic.hpp"
@@ -61,12 +62,9 @@ struct LaunchSpec {
 enum class ArgKind { buffer, scalar, tensor_map };
 enum class ArgRole { in, out, inout };
 
-/// The words of a spec for roles and fill rules, in the order of their enumerators.
-inline constexpr std::array<const char*, 3> role_words{"in", "out", "inout"};
-inline constexpr std::array<const char*, 8> fill_words{"auto",  "integer", "uniform", "normal",
-                                                       "randn", "zero",    "one",     "range"};
-constexpr const char* to_word(ArgRole role) noexcept { return role_words[static_cast<std::size_t>(role)]; }
-constexpr const char* to_word(Fill fill) noexcept { return fill_words[static_cast<std::size_t>(fill)]; }
+inline constexpr auto role_words = base::enum_words<ArgRole>("in", "out", "inout");
+inline constexpr auto fill_words =
+    base::enum_words<Fill>("auto", "integer", "uniform", "normal", "randn", "zero", "one", "range");
 
 struct ArgSpec {
   std::string name;
@@ -111,6 +109,7 @@ struct ValidateSpec {
 };
 
 enum class Flush { l2, rotate, none };
+inline constexpr auto flush_words = base::enum_words<Flush>("l2", "rotate", "none");
 
 struct MeasureSpec {
   int warmup = 3;            ///< untimed launches before the first sample
