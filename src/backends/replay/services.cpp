@@ -100,6 +100,7 @@ void ReplayBenchService::bench(const ipc::BenchJob& job, double /*timeout_s*/, C
     answer.stage = config->stage.empty() ? "run" : config->stage;
     answer.message = config->message;
     answer.samples_ms = config->samples_ms;
+    answer.taints = config->tainted;
     answer.busy_s = config->bench_s;
   }
   simulation_.after_s(answer.busy_s, [this, asked_in = epoch_, answer, callback = std::move(callback)] {

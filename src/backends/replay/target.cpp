@@ -33,6 +33,7 @@ std::string digest_of(const Recording& recording) {
     const RecordedConfig& config = recording.configs[index];
     bytes += to_string(config.outcome);
     for (const double sample : config.samples_ms) add(sample);
+    for (const std::string& reason : config.tainted) bytes += reason + ",";
     add(config.compile_s);
     add(config.bench_s);
   }

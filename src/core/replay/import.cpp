@@ -59,6 +59,7 @@ record::Record record_of(const Recording& recording, const std::string& kernel, 
   record.stage = config.outcome == Outcome::ok ? "measure" : config.stage;
   record.message = config.message;
   record.samples_ms = config.samples_ms;
+  record.tainted = config.tainted;
   if (config.outcome == Outcome::ok || config.outcome == Outcome::pruned)
     record.time_ms = measure::summarize(config.samples_ms);
   record.device = recording.device;

@@ -16,9 +16,10 @@ namespace xtune::replay {
 /// What came of one configuration when it was recorded.
 struct RecordedConfig {
   Outcome outcome = Outcome::ok;
-  std::string stage, message;      ///< of a failure
-  double time_ms = 0;              ///< ok: the time that ranks it; else 0
-  std::vector<double> samples_ms;  ///< as taken; ok: at least one
+  std::string stage, message;        ///< of a failure
+  double time_ms = 0;                ///< ok: the time that ranks it; else 0
+  std::vector<double> samples_ms;    ///< as taken; ok: at least one
+  std::vector<std::string> tainted;  ///< why they are suspect, a reason each
   double compile_s = 0, bench_s = 0;
   double overhead_s = 0;          ///< what else it cost the tuner that recorded it
   std::int64_t unix_time_ms = 0;  ///< 0: not known

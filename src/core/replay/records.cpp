@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "core/record/record_access.hpp"
 #include "core/record/record_json.hpp"
 #include "xtune/error.hpp"
 
@@ -47,6 +48,7 @@ RecordedConfig result_of(const record::Record& record, spec::Statistic ranking, 
   result.stage = record.stage;
   result.message = record.message;
   result.samples_ms = record.samples_ms;
+  result.tainted = record.tainted;
   result.compile_s = is_cost(record.compile_s) ? record.compile_s : 0;
   result.bench_s = is_cost(record.bench_s) ? record.bench_s : 0;
   result.unix_time_ms = record.unix_time_ms;
@@ -67,11 +69,11 @@ RecordedConfig result_of(const record::Record& record, spec::Statistic ranking, 
   return result;
 }
 
-/// The newest full measurement wins; a pruned record counts only where there is no other.
+/// As rankings of a store choose; a pruned record counts only where there is no other.
 bool supersedes(const record::Record& record, const record::Record& other) {
   const bool pruned = record.outcome == Outcome::pruned, other_pruned = other.outcome == Outcome::pruned;
   if (pruned != other_pruned) return other_pruned;
-  return record.unix_time_ms >= other.unix_time_ms;
+  return record::counts_before(record::RecordAccess::facts(&record), record::RecordAccess::facts(&other));
 }
 
 Recording recording_of(const Group& group, spec::Statistic ranking) {

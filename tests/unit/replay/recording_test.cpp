@@ -81,6 +81,16 @@ TEST_CASE("records become a recording: the newest full measurement of a configur
   CHECK(all[0].configs[1].outcome == Outcome::crashed);
 }
 
+TEST_CASE("a suspect time says nothing against a clean one, and stays suspect in a recording") {
+  Record suspect = made_record(1, Outcome::ok, {1}, 9), alone = made_record(2, Outcome::ok, {2});
+  suspect.tainted = alone.tainted = {"the clock was low"};
+  const auto all = recordings({made_record(1, Outcome::ok, {5}, 1), suspect, alone});
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].configs[0].time_ms == 5);
+  CHECK(all[0].configs[0].tainted.empty());
+  CHECK(all[0].configs[1].tainted == alone.tainted);
+}
+
 TEST_CASE("records of another device or problem are other recordings, of other parameters skipped, of a replay none") {
   Record device = made_record(1, Outcome::ok, {1});
   device.device.name = "other GPU";

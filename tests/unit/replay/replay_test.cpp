@@ -108,6 +108,13 @@ TEST_CASE("a replay serves raw samples and takes as long as it took") {
   CHECK(std::get<std::int64_t>(best_of(result.records)->record->config.at("i")) == 1);
 }
 
+TEST_CASE("a recorded time that was suspect loses to a clean one again") {
+  Replay replay(timed({3, 1, 2}, 1, 2));
+  replay.recording.configs[1].tainted = {"the clock was low"};
+  const TuneResult result = replay.run();
+  CHECK(std::get<std::int64_t>(best_of(result.records)->record->config.at("i")) == 2);
+}
+
 TEST_CASE("two runs are the same, also with several compilers") {
   std::vector<double> times;
   for (int i = 0; i < 60; ++i) times.push_back(i % 7 == 3 ? 0 : 1 + (i * 37) % 60);
