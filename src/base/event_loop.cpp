@@ -19,6 +19,24 @@ namespace xtune::base {
 
 namespace {
 
+/// Lets this thread receive SIGCHLD while it lives. Launchers start programs with signals blocked, and the ends of
+/// children would then never be seen.
+class ReceiveChildSignal {
+ public:
+  ReceiveChildSignal() noexcept {
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    pthread_sigmask(SIG_UNBLOCK, &child, &before_);
+  }
+  ~ReceiveChildSignal() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ReceiveChildSignal(const ReceiveChildSignal&) = delete;
+  ReceiveChildSignal& operator=(const ReceiveChildSignal&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 /// libuv ends the program where it gets a standard stream's number for one of its own files.
 void fill_standard_streams() {
   for (int stream = 0; stream <= 2; ++stream)
@@ -148,6 +166,7 @@ EventLoop::~EventLoop() {
   uv_timer_init(loop, deadline);
   uv_timer_start(
       deadline, [](uv_timer_t*) {}, 1000, 0);
+  const ReceiveChildSignal children;
   while (waits_for_children(loop) && uv_is_active(reinterpret_cast<uv_handle_t*>(deadline))) uv_run(loop, UV_RUN_ONCE);
   // Close callbacks of what was destroyed on the loop free its memory.
   const auto close = [](uv_handle_t* handle, void*) {
@@ -160,6 +179,7 @@ EventLoop::~EventLoop() {
 }
 
 bool EventLoop::turn(int mode) {
+  const ReceiveChildSignal children;
   const WriteSignals quiet;  // a worker that dies while it is written to
   const bool more = uv_run(&state_->loop, static_cast<uv_run_mode>(mode)) != 0;
   if (state_->thrown) std::rethrow_exception(std::exchange(state_->thrown, nullptr));

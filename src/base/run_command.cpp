@@ -2,7 +2,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cctype>
 #include <csignal>
 #include <cstring>
 
@@ -72,10 +71,7 @@ CommandResult run_command(const std::vector<std::string>& argv, const CommandOpt
 
 std::string describe_exit(int exit_code, int signal) {
   if (signal == 0) return "exit code " + std::to_string(exit_code);
-  std::string name = ::strsignal(signal);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return "killed by signal " + std::to_string(signal) + " (" + name + ")";
+  return "killed by signal " + std::to_string(signal) + " (" + lower_case(::strsignal(signal)) + ")";
 }
 
 }  // namespace xtune::base

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/absolute_path.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/host_name.hpp"
@@ -79,7 +80,7 @@ bool is_abandoned(const fs::path& folder, const std::string& here) {
 
 fs::path temporary_folder() {
   for (const char* name : {"XTUNE_TMP_DIR", "TMPDIR", "SLURM_TMPDIR"})
-    if (const char* value = std::getenv(name); value && *value) return value;
+    if (const char* value = std::getenv(name); value && *value) return absolute_path(value);
   return "/tmp";
 }
 

@@ -54,6 +54,13 @@ int decimals(double value) noexcept { return value < 9.995 ? 2 : value < 99.95 ?
 
 }  // namespace
 
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr std::size_t longest = 256;  // no name is longer; a megabyte of garbage must not cost its square
   if (word.size() > longest) return {};

@@ -12,6 +12,8 @@ namespace xtune::base {
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates);
 /// " (did you mean 'BLOCK_M'?)", or empty.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+/// ASCII letters in lower case; the rest as it is.
+std::string lower_case(std::string_view text);
 /// Replaces control characters and invalid UTF-8, so that the text can be printed and stored as JSON.
 std::string printable(std::string_view text, std::size_t limit = std::size_t(-1));
 /// The same of a text of several lines, which stay lines.

@@ -1,7 +1,6 @@
 // xtune candidates: which configurations the model of the hardware rates best, and why; needs no device.
 #include <fmt/core.h>
 
-#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
@@ -40,13 +39,10 @@ device::DeviceInfo product_or_error(const std::string& name) {
   if (const auto called = device::products_called(name); !called.empty())
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("--product {}: there are several: {}; name one whole", name, listed(called)));
-  const auto lower = [](std::string text) {
-    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return text;
-  };
   std::vector<std::string> alike;
   for (const std::string& product : known)
-    if (!name.empty() && lower(product).find(lower(name)) != std::string::npos) alike.push_back(product);
+    if (!name.empty() && base::lower_case(product).find(base::lower_case(name)) != std::string::npos)
+      alike.push_back(product);
   if (alike.empty()) return known_or_error(std::nullopt, "--product", name, known);
   throw Error(ErrorKind::invalid_argument,
               fmt::format("--product {}: not known; like it are: {}", name, listed(alike)));

@@ -44,24 +44,29 @@ class MeasuredConfigs {
     return begin != end;
   }
 
-  /// How the stored record of the configuration differs whose key does so in the fewest parts; empty: not at all. Of
-  /// many records the newest few are looked at, those of this problem and device before others.
-  std::vector<std::string> nearest_difference(const Bindings& config, const build::KeyParts& parts,
-                                              const Bindings& problem, const device::DeviceInfo& device) const {
+  struct Nearest {
+    std::vector<std::string> differences;  ///< stored -> today, a line each; empty: none
+    std::string artifact_key;              ///< of the record
+  };
+  /// The stored record of the configuration whose key differs in the fewest parts. Of many records the newest few are
+  /// looked at, those of this problem and device before others.
+  Nearest nearest(const Bindings& config, const build::KeyParts& parts, const Bindings& problem,
+                  const device::DeviceInfo& device) const {
     const std::string key = build::key_of(parts);
-    std::optional<std::vector<std::string>> best;
+    std::optional<Nearest> best;
     const auto add = [&](const record::Record& record) {
-      std::vector<std::string> difference = build::key_difference(parts, record.key_parts);
+      std::vector<std::string> differences = build::key_difference(record.key_parts, parts);
       if (record::same_driver(record.device, device))
-        std::erase_if(difference, [](const std::string& line) { return line.starts_with("driver: "); });
-      if (record.key == key) difference.clear();
-      if (!best || difference.size() < best->size()) best = std::move(difference);
+        std::erase_if(differences, [](const std::string& line) { return line.starts_with("driver: "); });
+      if (record.key == key) differences.clear();
+      if (!best || differences.size() < best->differences.size())
+        best = Nearest{std::move(differences), record.artifact_key};
     };
     if (!view_)
       for (const record::Record* record : records_.at(config)) add(*record);
     else
       for (const store::StoredConfig* row : nearest_rows(config, problem, device)) add(view_->record_of(*row));
-    return std::move(*best);
+    return *std::move(best);
   }
 
  private:
@@ -106,7 +111,7 @@ std::unordered_set<store::KeyDigest, store::KeyDigestHash> keys_of(const StoredA
 
 Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve::CandidateResolver& resolver,
                const Bindings& problem, const device::DeviceInfo& device, const StoredAnswers& stored,
-               const MeasuredConfigs& measured) {
+               const MeasuredConfigs& measured, const std::filesystem::path& store) {
   Verdicts verdicts;
   verdicts.asked = std::min(space.size(), std::max(max_configs / spec.cases.size(), min_configs));
   const auto keys = keys_of(stored, problem, device);
@@ -117,11 +122,13 @@ Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve:
       ++verdicts.never;
       continue;
     }
-    const build::KeyParts parts =
-        resolver.measurement_key_parts(config, resolver.artifact_key(resolver.compile_request(config)));
-    const std::vector<std::string> difference = keys.contains(store::KeyDigest(build::key_of(parts)))
-                                                    ? std::vector<std::string>()
-                                                    : measured.nearest_difference(named, parts, problem, device);
+    const build::CompileRequest request = resolver.compile_request(config);
+    const build::KeyParts parts = resolver.measurement_key_parts(config, resolver.artifact_key(request));
+    std::vector<std::string> difference;
+    if (!keys.contains(store::KeyDigest(build::key_of(parts)))) {
+      MeasuredConfigs::Nearest nearest = measured.nearest(named, parts, problem, device);
+      difference = record::with_changes_named(std::move(nearest.differences), store, nearest.artifact_key, request);
+    }
     if (difference.empty()) {
       ++verdicts.stored;
       continue;
@@ -154,7 +161,7 @@ void print_text(const Bindings& problem, const Verdicts& verdicts, const record:
   for (const auto& [parts, count] : verdicts.differing)
     print_out("  {} measured under another key; what differs: {}\n", count, parts);
   if (!verdicts.example.empty()) {
-    print_out("  for example {}:\n", verdicts.example_config);
+    print_out("  for example {} (stored -> now):\n", verdicts.example_config);
     for (const std::string& difference : verdicts.example) print_out("    {}\n", difference);
   }
   print_out("lookup: {}\n", record::to_string(lookup.match));
@@ -176,7 +183,8 @@ int show(const std::string& path, const CommonOptions& options) {
     const space::Space space = spec::make_space(spec, problem, device::device_facts(target.device));
     const resolve::CandidateResolver resolver(spec, space, problem, target.device, target.arch,
                                               target.backend.toolchain, false);
-    const Verdicts verdicts = judge(spec, space, resolver, problem, target.device, stored, measured);
+    const Verdicts verdicts =
+        judge(spec, space, resolver, problem, target.device, stored, measured, options.store_path());
     record::SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain);
     const record::LookupResult lookup = stored.look_up(problem, fit);
     if (options.json())

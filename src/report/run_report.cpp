@@ -12,6 +12,7 @@
 #include "core/record/metrics.hpp"
 #include "core/record/objective.hpp"
 #include "core/record/record_json.hpp"
+#include "core/space/bindings_text.hpp"
 #include "report/failures.hpp"
 #include "report/table.hpp"
 
@@ -89,6 +90,12 @@ std::string nothing_passed_text(const run::TuneResult& result) {
   if (result.out_of_time)
     return fmt::format("nothing passed yet: the time was up before {}; give it more seconds\n", passed);
   if (result.interrupted) return fmt::format("nothing passed yet: interrupted before {}\n", passed);
+  const auto failed = std::find_if(result.further.begin(), result.further.end(), [](const record::Record& record) {
+    return !record.finals.empty() && record.outcome != Outcome::ok;
+  });
+  if (failed != result.further.end())
+    return fmt::format("nothing passed: what the search found failed in the finals, e.g. {}: {}\n",
+                       space::bindings_text(failed->config), base::one_line(failed->message));
   if (const auto ok = result.counts.find(Outcome::ok); ok != result.counts.end() && ok->second > 0)
     return "nothing passed: no configuration has a value of the objective: does the device report all that it names?\n";
   return "nothing passed: no configuration compiled, ran and gave the right result\n";

@@ -2,6 +2,7 @@
 // runs.
 #include <doctest/doctest.h>
 
+#include "base/files.hpp"
 #include "cli.hpp"
 
 using namespace xtune::base;
@@ -131,4 +132,55 @@ TEST_CASE("A program's source that is edited while it is built ends the run") {
   CHECK(has(edited.stderr_text, "prog.cpp: changed since the run began"));
   for (const std::string& text : cli.stored_texts()) CHECK_FALSE(has(text, "\"samples_ms\""));
   CHECK(json::parse(cli.xtune({"run", spec, "--format", "json"}).stdout_text)["from_store"] == 0);
+}
+
+TEST_CASE("What was measured with warm caches is no exact answer for cold ones, and `why` names what differs") {
+  const Cli cli;
+  const std::string more = "[measure]\nrep = 3\nmin_rep = 3\nrace = false\nfinals = 0\n";
+  REQUIRE(cli.run(cli.copy_spec("[1]", more + "mode = \"hot\"\n")).exit_code == 0);
+  const std::string cold = cli.copy_spec("[1]", more);
+  const CommandResult best = cli.xtune({"best", cold, "--backend", "host"});
+  CHECK(has(best.stdout_text, "measured under another key than this spec's; what differs: flush"));
+  REQUIRE(cli.run(cold).exit_code == 0);
+  CHECK_FALSE(has(cli.xtune({"best", cold, "--backend", "host"}).stdout_text, "what differs"));
+
+  std::ofstream(cli.path("copy.cu"), std::ios::app) << "// changed\n";
+  const json why = json::parse(cli.xtune({"why", cold, "--backend", "host", "--format", "json"}).stdout_text);
+  CHECK(why["differing"] == json{{"source copy.cu", 1}});
+  CHECK(why["example"]["differences"] == json{"source copy.cu: changed"});
+}
+
+TEST_CASE("A damaged record that names another configuration than its key's is not served") {
+  const Cli cli;
+  std::string macros = read_file(cli.copy_spec("[1, 2]"));
+  macros.replace(macros.find("compile_time = false"), 20, "compile_time = true");
+  const std::string spec = cli.write("copy.toml", macros);
+  REQUIRE(cli.run(spec).exit_code == 0);
+  for (const auto& entry : fs::recursive_directory_iterator(cli.path("cache/records"))) {
+    if (entry.path().extension() != ".jsonl") continue;
+    std::string text = read_file(entry.path());
+    for (std::size_t at; (at = text.find(",\"checksum\":\"")) != std::string::npos;) text.erase(at, 22);
+    const std::string one = "\"config\":{\"VARIANT\":1}";
+    text.replace(text.find(one), one.size(), "\"config\":{\"VARIANT\":2}");
+    std::ofstream(entry.path(), std::ios::binary | std::ios::trunc) << text;
+  }
+  const CommandResult again = cli.run(spec);
+  CHECK(has(again.stderr_text, "names the configuration VARIANT=2, and its key is of another one"));
+  CHECK(json::parse(again.stdout_text)["from_store"] == 1);
+}
+
+TEST_CASE("A kernel that writes beyond the dynamic shared memory of its launch fails") {
+  const Cli cli;
+  std::string text = read_file(cli.copy_spec("[1, 2]"));
+  text.replace(text.find("[launch]\n"), 9, "[launch]\nshared = \"128 * VARIANT\"\n");
+  cli.write("copy.cu",
+            "extern \"C\" __global__ void copy(const float* x, float* y, int n) {\n"
+            "  extern __shared__ float part[];\n"
+            "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "  part[blockDim.x == 32 ? threadIdx.x + 1 : threadIdx.x] = x[i];\n"
+            "  if (i < n) y[i] = x[i];\n"
+            "}\n");
+  const json result = json::parse(cli.run(cli.write("copy.toml", text)).stdout_text);
+  CHECK(result["counts"] == json{{"ok", 1}, {"crashed", 1}});
+  CHECK(has(result["failures"].dump(), "wrote beyond its dynamic shared memory: [launch] shared is 128 bytes"));
 }

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <optional>
 
+#include "base/text.hpp"
+
 namespace xtune::gpu {
 namespace {
 
@@ -97,8 +99,7 @@ measure::DeviceState state_of(const fs::path& device, const fs::path& root) {
 }  // namespace
 
 std::function<measure::DeviceState()> open_amd_monitor(const std::string& pci_address, const fs::path& root) {
-  std::string address = pci_address;
-  std::transform(address.begin(), address.end(), address.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string address = base::lower_case(pci_address);
   const fs::path device = root / "sys/bus/pci/devices" / address;
   std::error_code error;
   if (address.empty() || !fs::is_directory(device, error)) return {};

@@ -8,6 +8,7 @@
 
 #include "base/files.hpp"
 #include "base/find_program.hpp"
+#include "base/hash.hpp"
 #include "base/shell_words.hpp"
 #include "base/subprocess.hpp"
 #include "core/build/source_closure.hpp"
@@ -18,11 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-base::CommandResult ask(const std::string& compiler, const std::vector<std::string>& question) {
+base::CommandResult ask(const std::string& compiler, const std::vector<std::string>& question,
+                        const std::string& temporary = "/tmp") {
   base::CommandOptions options;
   options.own_group = false;
   options.timeout_ms = 20000;
-  options.env = {{"LC_ALL", "C"}};
+  options.env = {{"LC_ALL", "C"}, {"TMPDIR", temporary}};
   std::vector<std::string> words{compiler};
   words.insert(words.end(), question.begin(), question.end());
   return base::run_command(words, options);
@@ -37,19 +39,26 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
+/// As GCC names its temporary files, wherever a wrapper has them: "/var/tmp/ccXdQ3aB.o".
+bool is_temporary(const std::string& word) {
+  constexpr std::size_t random = 6;
+  const std::string name = fs::path(word).stem().string();
+  return word.find('/') != std::string::npos && name.size() == 2 + random && name.starts_with("cc");
+}
+
 /// The lines that say what would be started and which files were read; without names of temporary files, which change
 /// each time.
 std::string planned(const std::string& compiler) {
-  const base::CommandResult result = ask(compiler, {"-###", "-x", "c++", "/dev/null", "-o", "/dev/null"});
+  const base::TemporaryDirectory folder;
+  const std::string temporary = folder.path().string();
+  const base::CommandResult result = ask(compiler, {"-###", "-x", "c++", "/dev/null", "-o", "/dev/null"}, temporary);
   std::string plan;
   if (!result.ok()) return plan;
   for (const std::string& line : lines_of(result.stderr_text)) {
     if (!line.starts_with(" ") && !line.starts_with("Reading specs from ") && !line.starts_with("Configuration file: "))
       continue;
     for (const std::string& word : base::shell_words(line))
-      if (fs::path name = word;
-          name.filename().string().find(".") == std::string::npos || word.find("/cc") == std::string::npos)
-        plan += word + " ";
+      if (word.find(temporary) == std::string::npos && !is_temporary(word)) plan += word + " ";
     plan += "\n";
   }
   return plan;
@@ -84,6 +93,22 @@ std::vector<std::string> without_users(std::vector<std::string> folders) {
       return !relative.empty() && *relative.begin() != "..";
     });
   return folders;
+}
+
+/// What the compiler adds to each call, by its configuration or by a wrapper. Not the folders of libraries, because
+/// the files that the linker reads are known, nor the folder in which it is asked.
+bool is_own_option(std::string_view word) {
+  for (const std::string_view other : {"-L", "-fdebug-compilation-dir=", "-fcoverage-compilation-dir="})
+    if (word.starts_with(other)) return false;
+  return true;
+}
+
+/// A file that a word names: a start file, a plugin.
+void add_named_file(std::string_view word, build::ToolFiles& to) {
+  const std::size_t value = word.starts_with('-') ? word.find('=') + 1 : 0;
+  std::error_code failed;
+  if (const fs::path file = word.substr(value); file.is_absolute() && fs::is_regular_file(file, failed))
+    build::add_tool_file(file, to);
 }
 
 /// Adds the compiler, and the one that it starts if it is a plain wrapper. False: it is a script that may start
@@ -128,6 +153,7 @@ void CompilerParts::find(const std::string& plan) {
   library_folders_ = without_users(listed(lines, "libraries"));
 
   bool collects = false;
+  std::string options;
   for (const std::string& line : lines_of(plan)) {
     const std::vector<std::string> words = base::shell_words(line);
     if (words.empty()) continue;
@@ -141,8 +167,11 @@ void CompilerParts::find(const std::string& plan) {
     if (!is_searched || build::add_first(in_each(places, program.filename().string()), files_) != program)
       if (program.is_absolute()) build::add_tool(program, files_);
     collects = collects || program.filename() == "collect2";
-    for (std::size_t i = 1; i + 1 < words.size(); ++i)
-      if (words[i] == "-plugin") build::add_tool(words[i + 1], files_);
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      if (words[i] == "-plugin" && i + 1 < words.size()) build::add_tool(words[i + 1], files_);
+      add_named_file(words[i], files_);
+      if (is_own_option(words[i])) options += words[i] + "\n";
+    }
   }
   if (collects) {
     // collect2 searches on its own, in this order.
@@ -156,7 +185,7 @@ void CompilerParts::find(const std::string& plan) {
     for (const fs::path& driver : {fs::path(compiler_), fs::canonical(compiler_, error)})
       for (const char* name : {"clang++.cfg", "clang.cfg"}) build::add_tool_file(driver.parent_path() / name, files_);
   }
-  digest_ = build::digest_of(files_);
+  digest_ = base::sha256(build::digest_of(files_) + options).substr(0, 12);
 }
 
 }  // namespace xtune::host

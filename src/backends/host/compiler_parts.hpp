@@ -19,7 +19,7 @@ class CompilerParts {
   /// asked again.
   bool refresh();
   const build::ToolFiles& files() const noexcept { return files_; }
-  /// Over the contents of all files.
+  /// Over the contents of all files, and the options that the compiler or a wrapper adds by itself.
   const std::string& digest() const noexcept { return digest_; }
   /// Where the linker finds the libraries of the compiler and of the system without being told.
   const std::vector<std::string>& library_folders() const noexcept { return library_folders_; }

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <optional>
+#include <span>
 
 #include "backends/host/address_sanitizer.hpp"
 #include "backends/host/floating_point.hpp"
@@ -20,6 +22,8 @@ namespace {
 constexpr std::size_t stack_bytes = std::size_t{64} << 10;
 constexpr std::size_t sanitized_stack_bytes = std::size_t{256} << 10;  // instrumented frames are several times larger
 constexpr std::size_t shared_alignment = 1024;
+constexpr std::size_t shared_guard_bytes = 4096;
+constexpr auto shared_guard_value = std::byte{0xA5};
 
 XtuneUint3 uint3_of(const std::array<std::uint32_t, 3>& values) { return {values[0], values[1], values[2]}; }
 
@@ -38,8 +42,24 @@ struct Free {
 }  // namespace
 
 struct Engine::Lane {
+  /// Fills what follows the launch's dynamic shared memory, unless it is filled.
+  void guard(std::size_t usable, std::size_t size) {
+    if (usable == usable_bytes) return;
+    usable_bytes = usable;
+    guarded = {static_cast<std::byte*>(shared.get()) + usable, std::min(shared_guard_bytes, size - usable)};
+    std::ranges::fill(guarded, shared_guard_value);
+  }
+  /// Whether a kernel wrote there; then it is to be filled again.
+  bool take_damage() {
+    const bool damaged = std::ranges::any_of(guarded, [](std::byte value) { return value != shared_guard_value; });
+    if (damaged) std::ranges::fill(guarded, shared_guard_value);
+    return damaged;
+  }
+
   BlockRunner plain{stack_bytes}, sanitized{sanitized_stack_bytes};
   std::unique_ptr<void, Free> shared;
+  std::optional<std::size_t> usable_bytes;
+  std::span<std::byte> guarded;
 };
 
 struct Engine::Run {
@@ -69,7 +89,10 @@ void Engine::work(Run& run, unsigned worker) {
                                          (shared_bytes + shared_alignment - 1) / shared_alignment * shared_alignment));
   if (!lane.shared) throw std::bad_alloc();
   const XtuneKernel& kernel = run.library.kernel();
-  if (run.library.sanitized()) limit_shared(lane.shared.get(), run.launch.shared_bytes, shared_bytes);
+  if (run.library.sanitized())
+    limit_shared(lane.shared.get(), run.launch.shared_bytes, shared_bytes);
+  else
+    lane.guard(run.launch.shared_bytes, shared_bytes);
   const XtuneUint3 grid = uint3_of(run.launch.grid), block = uint3_of(run.launch.block);
   kernel.begin_launch(grid, block, lane.shared.get());
   BlockRunner& runner = run.library.sanitized() ? lane.sanitized : lane.plain;
@@ -118,6 +141,13 @@ double Engine::launch(const KernelLibrary& library, const device::Launch& launch
   if (!run.shortage.empty())
     throw Error(ErrorKind::unavailable, "the host device cannot run the kernel: " + run.shortage);
   if (!run.failure.empty()) throw build::CandidateFailure(Outcome::crashed, "the kernel does not end: " + run.failure);
+  bool wrote_beyond = false;
+  if (!library.sanitized())
+    for (const auto& lane : lanes_) wrote_beyond |= lane->take_damage();
+  if (wrote_beyond)
+    throw build::CandidateFailure(
+        Outcome::crashed, fmt::format("the kernel wrote beyond its dynamic shared memory: [launch] shared is {} bytes",
+                                      launch.shared_bytes));
   return took.count();
 }
 

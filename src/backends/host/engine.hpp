@@ -18,8 +18,9 @@ class Engine {
   ~Engine();
 
   /// Runs every block of the launch and returns how long that took, in milliseconds. A sanitized kernel runs on the
-  /// calling thread alone. Throws CandidateFailure(crashed) when threads of a block wait for each other for ever or
-  /// overflow their stacks, and Error(unavailable) when memory is short.
+  /// calling thread alone. Throws CandidateFailure(crashed) when threads of a block wait for each other for ever,
+  /// overflow their stacks or write right behind their dynamic shared memory,
+  /// and Error(unavailable) when memory is short.
   double launch(const KernelLibrary& library, const device::Launch& launch, void* const* arguments);
   /// Overwrites that much memory from all cores.
   void flush(std::size_t bytes);

@@ -30,7 +30,8 @@ void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.beg
 
 /// Whether inline assembly may have an .incbin or .include, which several literals may make up between them.
 bool names_files_in_assembly(const std::string& text) {
-  if (text.find("asm") == std::string::npos || text.find(".i") == std::string::npos) return false;
+  const auto has = [&](const char* part) { return text.find(part) != std::string::npos; };
+  if (!has("asm") || !(has(".i") || has(".I") || has(".\""))) return false;
   const build::SourceScan scan = build::scan_source(text);
   return !scan.mentioned.empty() || !scan.unknown.empty();
 }

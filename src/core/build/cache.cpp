@@ -31,7 +31,18 @@ struct Metadata {
   std::string sha256;
   std::uint64_t image_bytes = 0;
   std::string source_sha256;
+  ArtifactSources sources;
 };
+
+SourceFile source_file_from(const Json& json) { return {json.at(0), json.at(1)}; }
+
+ArtifactSources sources_from(const Json& json) {
+  ArtifactSources sources;
+  if (const auto source = json.find("source"); source != json.end()) sources.source = source_file_from(*source);
+  for (const Json& file : json.value("files", Json::array())) sources.files.push_back(source_file_from(file));
+  sources.toolchain = json.value("toolchain", "");
+  return sources;
+}
 
 Metadata read_metadata(const std::string& key, std::string_view text) {
   const auto fail = [&](const std::string& why) -> Error {
@@ -40,7 +51,7 @@ Metadata read_metadata(const std::string& key, std::string_view text) {
   try {
     const Json json = Json::parse(text);
     Metadata metadata{artifact_from_json(json), json.at("sha256"), json.at("image_bytes"),
-                      json.value("source_sha256", "")};
+                      json.value("source_sha256", ""), sources_from(json)};
     if (metadata.artifact.key != key) throw fail("its metadata are of another artifact");
     if (!is_artifact_format(metadata.artifact.format))
       throw fail("'" + base::printable(metadata.artifact.format, 20) + "' is no format");
@@ -96,15 +107,18 @@ std::string artifact_source_sha256(const std::string& key, std::string_view meta
   return read_metadata(key, metadata).source_sha256;
 }
 
-std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256, const KeyedFiles* files) {
+ArtifactSources artifact_sources(const std::string& key, std::string_view metadata) {
+  return read_metadata(key, metadata).sources;
+}
+
+std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256,
+                              const ArtifactSources& sources) {
   Json json = to_json(artifact);
   json["sha256"] = base::sha256(artifact.image);
   json["image_bytes"] = artifact.image.size();
   if (!source_sha256.empty()) json["source_sha256"] = source_sha256;
-  if (files && !files->files.empty()) {
-    Json& list = json["files"] = Json::array();
-    for (const KeyedFile& file : files->files) list.push_back({base::printable(file.path), file.sha256});
-  }
+  if (sources.source) json["source"] = {sources.source->path, sources.source->sha256};
+  for (const SourceFile& file : sources.files) json["files"].push_back({file.path, file.sha256});
   return json.dump();
 }
 
@@ -162,7 +176,7 @@ void ArtifactCache::insert(const Artifact& artifact, const CompileRequest& reque
   const std::string source = source_text(artifact, request);
   base::write_file_atomically(source_path(artifact.key), source);
   base::write_file_atomically(entry_path(artifact.key, "json"),
-                              artifact_metadata(artifact, base::sha256(source), request.files.get()));
+                              artifact_metadata(artifact, base::sha256(source), sources_of(request)));
 }
 
 std::filesystem::path ArtifactCache::image_path(const Artifact& artifact) const {

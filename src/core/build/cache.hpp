@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/build/artifact.hpp"
+#include "core/build/artifact_sources.hpp"
 
 namespace xtune::build {
 
@@ -20,11 +21,13 @@ bool is_artifact_format(std::string_view format) noexcept;
 Artifact checked_artifact(const std::string& key, std::string_view metadata, std::string image);
 /// The image's format, as the metadata name it. Throws as checked_artifact.
 std::string artifact_format(const std::string& key, std::string_view metadata);
-/// The .json of an artifact. source_sha256: of its file in sources/; empty: it has none. files: what it was made from.
+/// The .json of an artifact. source_sha256: of its file in sources/; empty: it has none.
 std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256 = "",
-                              const KeyedFiles* files = nullptr);
+                              const ArtifactSources& sources = {});
 /// What the metadata say of that file; empty: nothing, as those of earlier versions. Throws as checked_artifact.
 std::string artifact_source_sha256(const std::string& key, std::string_view metadata);
+/// What the artifact was made from, as far as the metadata say. Throws as checked_artifact.
+ArtifactSources artifact_sources(const std::string& key, std::string_view metadata);
 
 /// Any number of processes may share one cache: files are immutable and appear by atomic rename, the .json last.
 class ArtifactCache {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.hpp"
 #include "core/build/source_cursor.hpp"
 
 namespace xtune::build {
@@ -122,7 +123,7 @@ class Scanner : SourceCursor {
   bool assembler_directive() {
     const std::string_view rest = source_.substr(at_ + 1);
     for (const std::string_view word : {"include", "incbin"}) {
-      if (!rest.starts_with(word)) continue;
+      if (base::lower_case(rest.substr(0, word.size())) != word) continue;
       std::size_t at = word.size();
       while (at < rest.size() && is_blank(rest[at])) ++at;
       if (at == word.size() || at >= rest.size() || rest[at] != '"') continue;
@@ -147,7 +148,8 @@ class Scanner : SourceCursor {
 
   /// .incbin "file", as inline assembly has it: the quotes are escaped, or the literal is a raw one.
   void assembly(std::string_view text, std::string_view word) {
-    for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const std::string any_case = base::lower_case(text);  // as GNU's assembler takes directives
+    for (auto at = any_case.find(word); at != std::string_view::npos; at = any_case.find(word, at + 1)) {
       std::size_t begin = at + word.size();
       if (begin < text.size() && !is_blank(text[begin]) && text[begin] != '\\' && text[begin] != '"') continue;
       while (begin < text.size() && is_blank(text[begin])) ++begin;
@@ -217,20 +219,26 @@ std::string with_ended_lines(std::string_view source) {
   return text;
 }
 
+/// As compilers of C++14 and before read it: ??= is #, ??/ is a backslash.
+std::string with_trigraphs_replaced(std::string_view source) {
+  constexpr std::string_view third = "=/'()!<>-", meant = "#\\^[]|{}~";
+  std::string text;
+  for (std::size_t at = 0; at < source.size(); ++at) {
+    const std::size_t which = source.substr(at).starts_with("??")
+                                  ? third.find(source[std::min(at + 2, source.size() - 1)])
+                                  : std::string_view::npos;
+    text += which == std::string_view::npos ? source[at] : meant[which];
+    if (which != std::string_view::npos) at += 2;
+  }
+  return text;
+}
+
 template <class Item>
 void append(std::vector<Item>& to, std::vector<Item>&& more) {
   to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-}  // namespace
-
-SourceScan scan_source(std::string_view source) {
-  SourceScan found = Scanner(source).run();
-  if (source.find('\r') == source.npos) return found;
-  const std::string ended = with_ended_lines(source);
-  if (ended == source) return found;
-  // Which of the two compilers reads it is not known here: what either finds counts.
-  SourceScan other = Scanner(ended).run();
+void add(SourceScan& found, SourceScan other) {
   append(found.includes, std::move(other.includes));
   found.words.merge(other.words);
   found.computes_names = found.computes_names || other.computes_names;
@@ -238,6 +246,17 @@ SourceScan scan_source(std::string_view source) {
   append(found.computed, std::move(other.computed));
   append(found.macros, std::move(other.macros));
   append(found.unknown, std::move(other.unknown));
+}
+
+}  // namespace
+
+SourceScan scan_source(std::string_view source) {
+  SourceScan found = Scanner(source).run();
+  // Which compiler reads it, and by which standard, is not known here: what any of them finds counts.
+  if (source.find('\r') != source.npos)
+    if (const std::string ended = with_ended_lines(source); ended != source) add(found, Scanner(ended).run());
+  if (source.find("??") != source.npos)
+    if (const std::string plain = with_trigraphs_replaced(source); plain != source) add(found, Scanner(plain).run());
   return found;
 }
 

@@ -67,12 +67,39 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-void expand(const std::vector<std::string>& options, int depth, KeyedFiles& files, std::vector<std::string>& to) {
-  for (const std::string& option : options)
+/// The words between the commas.
+std::vector<std::string> split_at_commas(std::string_view text) {
+  std::vector<std::string> words;
+  for (;;) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    words.emplace_back(text.substr(0, end));
+    if (end == text.size()) return words;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// before: what passes a word on to the linker or the assembler, which read such files as well: "-Wl,".
+void expand(const std::vector<std::string>& options, const std::string& before, int depth, KeyedFiles& files,
+            std::vector<std::string>& to) {
+  for (const std::string& option : options) {
+    const std::string start = option.substr(0, 4);
     if (depth < file_depth_limit && option.starts_with("@") && is_file(option.substr(1)))
-      expand(words_of(read_keyed(option.substr(1), files)), depth + 1, files, to);
+      expand(words_of(read_keyed(option.substr(1), files)), before, depth + 1, files, to);
+    else if (before.empty() && (start == "-Wl," || start == "-Wa,") && option.find(",@") != std::string::npos)
+      expand(split_at_commas(std::string_view(option).substr(4)), start, depth, files, to);
     else
-      to.push_back(option);
+      to.push_back(before + option);
+  }
+}
+
+/// Folders of profiles that GCC and Clang read: -fprofile-use=DIR.
+std::vector<std::string> profile_folders(const std::vector<std::string>& options) {
+  std::vector<std::string> folders;
+  std::error_code failed;
+  for (const std::string& option : options)
+    if (const std::size_t value = option.find('=') + 1; value > 0 && option.starts_with("-fprofile"))
+      if (fs::is_directory(option.substr(value), failed)) folders.push_back(option.substr(value));
+  return folders;
 }
 
 /// The linker's words too: "-Wl,-L,/x" and "-Xlinker -L/x" say what "-L/x" says.
@@ -84,12 +111,7 @@ std::vector<std::string> flat(const std::vector<std::string>& options) {
       words.push_back(option);
       continue;
     }
-    for (std::string_view rest = std::string_view(option).substr(4);;) {
-      const std::size_t end = std::min(rest.find(','), rest.size());
-      words.emplace_back(rest.substr(0, end));
-      if (end == rest.size()) break;
-      rest.remove_prefix(end + 1);
-    }
+    for (std::string& word : split_at_commas(std::string_view(option).substr(4))) words.push_back(std::move(word));
   }
   return words;
 }
@@ -194,13 +216,15 @@ class LineMaker {
 
 std::vector<std::string> with_option_files(const std::vector<std::string>& options, KeyedFiles& files) {
   std::vector<std::string> words;
-  expand(options, 0, files, words);
+  expand(options, "", 0, files, words);
   return words;
 }
 
 std::vector<std::string> driver_lines(const std::vector<std::string>& options, KeyedFiles& files) {
   LinkOptions used = link_options(options);
   LineMaker maker(files);
+  for (const std::string& folder : profile_folders(options))
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) maker.look("profile", entry.path());
   for (const auto& [name, value] : set_variables({VariableReader::compiler}))
     maker.lines.push_back("variable " + name + "=" + value);
   for (const std::string& prefix : used.parts) maker.look_for_parts(prefix);

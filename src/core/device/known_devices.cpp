@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/text.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/device/device_info.hpp"
 
@@ -37,12 +38,6 @@ constexpr Product products[] = {
 #define PRODUCT(name, arch, units, clock_mhz, memory_GB_s, l2_kib, ...) {name, arch, units, l2_kib},
 #include "core/device/known_devices.def"
 };
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& letter : result) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return result;
-}
 
 /// Whether name is whole, or its last words are those.
 bool ends_with_words(std::string_view name, std::string_view words) {
@@ -124,9 +119,9 @@ static DeviceInfo info_of(const Product& product) {
 
 std::vector<std::string> products_called(std::string_view name) {
   std::vector<std::string> called;
-  const std::string wanted = lower(name);
+  const std::string wanted = base::lower_case(name);
   for (const Product& product : products) {
-    const std::string full = lower(product.name);
+    const std::string full = base::lower_case(product.name);
     if (full == wanted) return {product.name};
     if (ends_with_words(full, wanted) || ends_with_words(without_form(full), wanted)) called.emplace_back(product.name);
   }
@@ -142,11 +137,11 @@ std::optional<DeviceInfo> known_product(std::string_view name) {
 }
 
 std::optional<DeviceInfo> product_of_device(std::string_view device_name) {
-  const std::string device = without_vendor(lower(device_name));
+  const std::string device = without_vendor(base::lower_case(device_name));
   const Product* found = nullptr;
   std::size_t longest = 0;
   for (const Product& product : products) {
-    const std::string full = without_vendor(lower(product.name));
+    const std::string full = without_vendor(base::lower_case(product.name));
     for (const std::string& name : {full, without_form(full)})
       if (name.size() > longest && device.starts_with(name) && only_forms(device.substr(name.size())))
         found = &product, longest = name.size();

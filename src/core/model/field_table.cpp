@@ -15,12 +15,6 @@
 namespace xtune::model {
 namespace {
 
-bool same_letters(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-           return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
-         });
-}
-
 double number(const Value& value, const spec::Text& text, const std::string& field) {
   if (const auto known = space::number_or_flag(value)) return *known;
   throw spec::TextError(text, text.at, "the field '" + field + "' needs a number, and this is a string");
@@ -29,7 +23,7 @@ double number(const Value& value, const spec::Text& text, const std::string& fie
 /// The problem's own size of that name, whatever its letter case.
 std::optional<spec::Text> from_problem(const Bindings& problem, std::string_view field) {
   for (const auto& [name, value] : problem)
-    if (same_letters(name, field)) return spec::Text{name, {}};
+    if (base::lower_case(name) == base::lower_case(field)) return spec::Text{name, {}};
   return std::nullopt;
 }
 

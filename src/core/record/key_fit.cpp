@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
+#include "core/build/artifact_sources.hpp"
 #include "core/record/best.hpp"
 
 namespace xtune::record {
@@ -24,8 +26,30 @@ KeyFit fit_at_best(const device::DeviceInfo& measured, const device::DeviceInfo&
   return same_device(measured, now) && !same_driver(measured, now) ? KeyFit::stale : KeyFit::holds;
 }
 
+std::string flush_of(const build::KeyParts& parts) {
+  constexpr std::string_view before = " flush ";
+  for (const auto& [name, text] : parts)
+    if (const std::size_t at = text.find(before); name == "protocol" && at != std::string::npos) {
+      const std::size_t begin = at + before.size();
+      return text.substr(begin, text.find(' ', begin) - begin);
+    }
+  return {};
+}
+
 std::string driver_change(const device::DeviceInfo& measured, const device::DeviceInfo& now) {
   return fmt::format("driver {} when it was measured, driver {} now", measured.driver, now.driver);
+}
+
+std::vector<std::string> with_changes_named(std::vector<std::string> differences, const std::filesystem::path& store,
+                                            const std::string& artifact_key, const build::CompileRequest& now) {
+  const auto artifact = std::find_if(differences.begin(), differences.end(),
+                                     [](const std::string& line) { return line.starts_with("artifact: "); });
+  if (artifact == differences.end()) return differences;
+  const std::vector<std::string> changes =
+      build::source_changes(build::stored_sources(store, artifact_key), build::sources_of(now));
+  if (changes.empty()) return differences;
+  differences.insert(differences.erase(artifact), changes.begin(), changes.end());
+  return differences;
 }
 
 void add_driver_part(build::KeyParts& parts, std::string& key, const std::string& driver) {

@@ -38,8 +38,11 @@ inline bool counts_before(const RankFacts& a, const RankFacts& b) {
   return rank(a) > rank(b);
 }
 
-/// Of each key the record that counts, where a race given up says nothing against a full measurement, and what was
-/// measured to follow the device's drift says nothing of the configuration. In no order.
+/// Whether a record says anything of its configuration: not a race given up, and not what was measured to follow the
+/// device's drift.
+inline bool is_verdict(const RankFacts& facts) { return facts.outcome != Outcome::pruned && !facts.drift; }
+
+/// Of each key the record that counts, of those that are verdicts. In no order.
 ///
 /// An Item is a pointer; Access tells of it: facts(item) -> RankFacts and config_text(item).
 template <class Access, class Item>
@@ -49,7 +52,7 @@ std::vector<Item> current_records(const std::vector<Item>& items) {
   std::vector<Item> result;
   for (const Item item : items) {
     const RankFacts facts = Access::facts(item);
-    if (facts.outcome == Outcome::pruned || facts.drift) continue;
+    if (!is_verdict(facts)) continue;
     std::size_t slot = std::hash<std::string_view>()(facts.key) & (slots.size() - 1);
     while (slots[slot] && Access::facts(result[slots[slot] - 1]).key != facts.key)
       slot = (slot + 1) & (slots.size() - 1);

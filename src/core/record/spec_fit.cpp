@@ -55,6 +55,8 @@ std::vector<std::string> SpecFit::differences(const Record& record) {
       return line.starts_with("seed: ") || line.starts_with("protocol: ") ||
              (line.starts_with("driver: ") && !driver_counts);
     });
+    if (const std::string then = flush_of(record.key_parts), now = flush_of(parts); !then.empty() && then != now)
+      differences.push_back("flush: " + then + " -> " + now);
     const bool built_otherwise = std::any_of(differences.begin(), differences.end(),
                                              [](const std::string& line) { return line.starts_with("artifact: "); });
     if (built_otherwise && record.toolchain != toolchain_)

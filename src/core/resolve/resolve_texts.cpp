@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/resolve/resolve_state.hpp"
@@ -29,18 +30,20 @@ std::optional<measure::ScalarArgument> encode_scalar(DType type, const Value& va
   if (std::holds_alternative<std::string>(value)) return std::nullopt;
   if (const auto* number = std::get_if<double>(&value)) {
     spec::encode(type, *number, scalar.bytes.data());
+    const double encoded = spec::decode(type, scalar.bytes.data());
     // A float is good for an integer argument when nothing is lost: M / 2 is a float in this language.
-    if (!spec::is_floating(type) && spec::decode(type, scalar.bytes.data()) != *number) return std::nullopt;
-    return scalar;
+    const bool fits = spec::is_floating(type) ? std::isfinite(encoded) || !std::isfinite(*number) : encoded == *number;
+    return fits ? std::optional(scalar) : std::nullopt;
   }
   const auto* integer = std::get_if<std::int64_t>(&value);
   const std::int64_t whole = integer ? *integer : std::get<bool>(value);
   spec::encode(type, whole, scalar.bytes.data());
   const bool wide = type == DType::i64 || type == DType::u64;
   if (type == DType::u64 && whole < 0) return std::nullopt;
-  if (!spec::is_floating(type) && !wide && spec::decode(type, scalar.bytes.data()) != static_cast<double>(whole))
-    return std::nullopt;
-  return scalar;
+  if (wide) return scalar;
+  const double encoded = spec::decode(type, scalar.bytes.data());
+  const bool fits = spec::is_floating(type) ? std::isfinite(encoded) : encoded == static_cast<double>(whole);
+  return fits ? std::optional(scalar) : std::nullopt;
 }
 
 void CandidateResolver::State::reject(const spec::CompiledText& text, const space::Config& config,

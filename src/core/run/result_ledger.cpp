@@ -67,7 +67,7 @@ void ResultLedger::race_row(std::uint64_t index, const Row& row) {
 }
 
 bool ResultLedger::serve(const SearchPath::Proposal& proposal, const store::KeyDigest& key) {
-  std::optional<StoreAnswers::Answer> answer = store_.take(key);
+  std::optional<StoreAnswers::Answer> answer = store_.take(key, proposal.index);
   if (!answer) return false;
   results_.count_stored(answer->of_today);
   if (answer->row.config) {

@@ -5,11 +5,13 @@
 #include <cmath>
 
 #include "base/causes.hpp"
+#include "base/text.hpp"
 #include "core/record/best.hpp"
 #include "core/record/future_records.hpp"
 #include "core/run/search_setup.hpp"
 #include "core/run/stored_rows.hpp"
 #include "core/run/time_limits.hpp"
+#include "core/space/bindings_text.hpp"
 
 namespace xtune::run {
 
@@ -49,9 +51,18 @@ std::vector<StoreAnswers::Row> StoreAnswers::read(RecordKeeper& keeper) {
   return rows;
 }
 
-std::optional<StoreAnswers::Answer> StoreAnswers::take(const store::KeyDigest& key) {
+bool StoreAnswers::is_of(const StoredResults::Answer& found, std::uint64_t index) const {
+  const std::string config =
+      found.record ? space::bindings_text(found.record->config) : store::config_text(*found.row.config);
+  if (config == space::bindings_text(run_.resolver.config_bindings(run_.space.at(index)))) return true;
+  run_.observer.on_warning("a stored record names the configuration " + base::printable(config, 200) +
+                           ", and its key is of another one: it is damaged and is ignored");
+  return false;
+}
+
+std::optional<StoreAnswers::Answer> StoreAnswers::take(const store::KeyDigest& key, std::uint64_t index) {
   const StoredResults::Answer found = stored_.find(key);
-  if (!found) return std::nullopt;
+  if (!found || !is_of(found, index)) return std::nullopt;
   const bool of_today = run_.of_today(found.unix_time_ms);
   const Outcome outcome = found.outcome;
   if (run_.options.fresh && !of_today) return std::nullopt;

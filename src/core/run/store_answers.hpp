@@ -28,8 +28,9 @@ class StoreAnswers {
     Row row;                              ///< set: it stays a row
     bool of_today = false;                ///< stored by a process of this job
   };
-  /// The answer to a key, once.
-  std::optional<Answer> take(const store::KeyDigest& key);
+  /// The answer to the key of a configuration, by its index, once. A record that names another configuration than its
+  /// key's is damaged: it is no answer, and a warning says so.
+  std::optional<Answer> take(const store::KeyDigest& key, std::uint64_t index);
   /// Another process's result of a configuration that was pruned before, measured in full since; once.
   std::optional<record::Record> take_full(const store::KeyDigest& key);
   void add(record::Record record) { stored_.add(std::move(record)); }
@@ -48,6 +49,7 @@ class StoreAnswers {
  private:
   std::vector<Row> read(RecordKeeper& keeper);
   std::vector<const record::Record*> read_rivals(double reach);
+  bool is_of(const StoredResults::Answer& found, std::uint64_t index) const;
   bool asked_today(const Bindings& config, const store::KeyDigest& key) const;
   const RunContext& run_;
   std::optional<store::GrowingRecords> own_records_;  ///< unset: TuneOptions::records

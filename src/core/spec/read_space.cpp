@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/spec/configs_csv.hpp"
 #include "core/spec/reader.hpp"
@@ -95,6 +96,18 @@ std::vector<Value> range_values(const Reader& reader, const TomlNode& node, cons
   return integer_steps(reader, node, name);
 }
 
+/// Parameters are macros, whose value is one line: what follows a line end would be a line of its own in the source.
+void refuse_line_ends(const Reader& reader, const TomlNode& node, const space::Parameter& parameter) {
+  const TomlNode* const kernel = reader.document.root().find("kernel");
+  const bool compiled = kernel && kernel->is_table() && kernel->find("source");
+  if (!compiled || !parameter.compile_time) return;
+  for (const Value& value : parameter.values)
+    if (const auto* text = std::get_if<std::string>(&value); text && text->find_first_of("\n\r") != text->npos)
+      reader.fail(node.at, "the value '" + base::one_line(*text) + "' of " + parameter.name +
+                               " holds a line end, and a parameter is a macro, whose value is one line; with "
+                               "{ values = [...], compile_time = false } it is none");
+}
+
 space::Parameter read_parameter(const Reader& reader, const TomlNode& node, const std::string& name) {
   space::Parameter parameter;
   parameter.name = name;
@@ -137,6 +150,7 @@ void read_space(Reader& reader) {
       if (reader.spec.cases.front().contains(name))
         reader.fail(node.key_at, "'" + name + "' is a parameter and a name of [problem]: rename one");
       reader.spec.parameters.push_back(read_parameter(reader, node, name));
+      refuse_line_ends(reader, node, reader.spec.parameters.back());
       reader.spec.parameters_at.push_back(reader.document.at(node.key_at));
     }
   }

@@ -7,10 +7,12 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "core/build/artifact_sources.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/bindings_text.hpp"
 #include "core/store/bundle.hpp"
+#include "core/store/config_ranking.hpp"
 #include "core/store/layout.hpp"
 #include "xtune/error.hpp"
 
@@ -53,33 +55,37 @@ bool is_newer(const StoredConfig* a, const StoredConfig* b) {
   return std::tie(a->unix_time_ms, a->key) > std::tie(b->unix_time_ms, b->key);
 }
 
-/// What results were compared with.
+/// What results were compared with, of which arguments, and whether the caches were warm.
 std::vector<std::string> judged_by(const record::Record& record) {
-  std::vector<std::string> parts;
+  std::vector<std::string> parts{record::flush_of(record.key_parts)};
   for (const auto& [name, value] : record.key_parts)
-    if (name == "reference" || name == "tolerance") parts.push_back(name + value);
+    if (name == "reference" || name == "tolerance" || name == "buffers") parts.push_back(name + value);
   return parts;
 }
 
-/// The best of what still holds, by the newest measurements: with the driver and the validation of the newest one of
-/// all, and of a configuration whose own newest one did not fail. What is faster with an earlier driver may not be with
-/// this one, and an earlier source, or results that nobody compared, may be wrong. nullptr: none holds.
-const StoredConfig* best_of(const StoreView& view, const StoreView::Group& group) {
+/// The best of what still holds, by the newest measurements: with the driver, the sources and the validation of the
+/// newest one of all, and of a configuration whose own newest one did not fail. What is faster with an earlier driver
+/// may not be with this one, and an earlier source, or results that nobody compared, may be wrong. nullptr: none holds.
+const StoredConfig* best_of(const std::filesystem::path& store, const StoreView& view, const StoreView::Group& group) {
   const StoredConfig* newest = nullptr;
   std::unordered_map<std::string, const StoredConfig*> newest_of_config;
   for (const StoredConfig* row : view.members(group)) {
-    if (row->outcome == Outcome::pruned || row->drift) continue;
+    if (!record::is_verdict(ConfigAccess::facts(row))) continue;
     if (!newest || is_newer(row, newest)) newest = row;
     const StoredConfig*& own = newest_of_config[config_text(*row)];
     if (!own || is_newer(row, own)) own = row;
   }
   if (!newest) return nullptr;
-  const std::vector<std::string> judge = judged_by(view.record_of(*newest));
+  const record::Record newest_record = view.record_of(*newest);
+  const std::vector<std::string> judge = judged_by(newest_record);
+  const build::ArtifactSources sources = build::stored_sources(store, newest_record.artifact_key);
   for (const StoredConfig* config : view.order(group)) {
     const StoredConfig* const own = newest_of_config[config_text(*config)];
     if (own && own->outcome != Outcome::ok) continue;
     if (!record::same_driver(view.device_of(*config), view.device_of(*newest))) continue;
-    if (judged_by(view.record_of(*config)) == judge) return config;
+    const record::Record record = view.record_of(*config);
+    if (judged_by(record) != judge) continue;
+    if (build::same_sources(build::stored_sources(store, record.artifact_key), sources)) return config;
   }
   return nullptr;
 }
@@ -125,7 +131,7 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
     records += view.records();
     view.rank_all();
     for (const StoreView::Group& group : view.groups()) {
-      const StoredConfig* const found = best_of(view, group);
+      const StoredConfig* const found = best_of(store, view, group);
       if (!found) continue;
       const StoredConfig& best = *found;
       for (const auto& [name, value] : view.problem_of(best)) sizes.insert(name);

@@ -94,6 +94,17 @@ TEST_CASE("the pipes are pipes: /dev/stdin and /dev/stderr open") {
   CHECK(result.stderr_text == "e\n");
 }
 
+TEST_CASE("the end of a child is seen where the program was started with SIGCHLD blocked") {
+  sigset_t child, before;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  REQUIRE(pthread_sigmask(SIG_BLOCK, &child, &before) == 0);
+  CHECK(*run_shell("exit 7").code == 7);
+  sigset_t after;
+  pthread_sigmask(SIG_SETMASK, &before, &after);
+  CHECK(sigismember(&after, SIGCHLD) == 1);
+}
+
 TEST_CASE("writing to a child that does not read, or has gone, neither blocks nor kills") {
   EventLoop loop;
   Run run;

@@ -16,6 +16,8 @@ TEST_CASE("What a list holds is not added again") {
   CHECK(list == std::vector<std::string>{"a", "b"});
 }
 
+TEST_CASE("lower case is of ASCII letters only") { CHECK(lower_case("MI300X \xC3\x84_z") == "mi300x \xC3\x84_z"); }
+
 TEST_CASE("the nearest word is the one meant") {
   const std::vector<std::string> names{"BLOCK_M", "BLOCK_N", "THREADS", "STAGES"};
   CHECK(nearest_word("BLOCK_MM", names) == "BLOCK_M");

@@ -16,6 +16,7 @@
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "core/build/artifact_json.hpp"
+#include "core/build/keyed_files.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
@@ -91,6 +92,34 @@ TEST_CASE("an artifact comes back as it went in") {
   CHECK(cache.image_path(artifact) ==
         store.path() / "artifacts" / artifact.key.substr(0, 2) / (artifact.key + ".cubin"));
   CHECK_FALSE(ArtifactCache(store.path() / "elsewhere").find(artifact.key));
+}
+
+TEST_CASE("an artifact remembers what it was made from, and what of it changed is named") {
+  const TemporaryDirectory store;
+  CompileRequest compiled = request();
+  compiled.source_name = "/src/k.cu";
+  const auto with = [&](const std::string& header) {
+    KeyedFiles files;
+    files.files.push_back({"/src/a.h", "", sha256(header), false});
+    compiled.files = std::make_shared<const KeyedFiles>(files);
+    return sources_of(compiled);
+  };
+  const ArtifactSources first = with("one");
+  Artifact artifact = example();
+  artifact.toolchain = compiled.toolchain = "cc 1";
+  ArtifactCache(store.path()).insert(artifact, compiled);
+  const ArtifactSources stored = stored_sources(store.path(), artifact.key);
+  CHECK(source_changes(stored, sources_of(compiled)).empty());
+  CHECK(same_sources(stored, first));
+  CHECK(source_changes(stored, with("two")) == std::vector<std::string>{"file /src/a.h: changed"});
+  CHECK_FALSE(same_sources(stored, with("two")));
+  compiled.files = nullptr;
+  CHECK(same_sources(stored, sources_of(compiled)));  // a configuration that does not include it
+  compiled.source += " ";
+  compiled.toolchain = "cc 2";
+  CHECK(source_changes(stored, sources_of(compiled)) ==
+        std::vector<std::string>{"source k.cu: changed", "compiler: cc 1 -> cc 2"});
+  CHECK(same_sources(stored_sources(store.path(), sha256("none")), stored));
 }
 
 TEST_CASE("the source is kept readable, its flags in comments that nothing in them can end") {

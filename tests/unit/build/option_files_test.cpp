@@ -104,8 +104,22 @@ TEST_CASE("Option files that option files name count, and so does what they say"
   CHECK(tree.counts("lib/libf.a", {"@" + tree.path("outer")}));
   tree.write("macro", "-DHEADER='\"named.h\"'");
   CHECK(tree.counts("named.h", {"@" + tree.path("macro")}, "#include HEADER\n"));
+  for (const std::string to : {"-Wl,", "-Wa,"}) {
+    CHECK(tree.counts("passed_on", {to + "@" + tree.path("passed_on")}));
+    CHECK(tree.counts("passed_on", {to + "-x,@" + tree.path("passed_on")}));
+    tree.write("nested", "@" + tree.path("passed_on"));
+    CHECK(tree.counts("passed_on", {to + "@" + tree.path("nested")}));
+  }
+  CHECK(tree.counts("profile/default.profdata", {"-fprofile-use=" + tree.path("profile")}));
   tree.write("inner", "@" + tree.path("outer"));  // a circle ends
   tree.text({"@" + tree.path("outer")});
+}
+
+TEST_CASE("An include that only compilers of earlier standards see counts") {
+  const OptionFiles tree;
+  CHECK(tree.counts("flag.h", {}, "?\?=include \"flag.h\"\n"));
+  CHECK(tree.counts("flag.h", {}, "#inc?\?/\nlude \"flag.h\"\n"));
+  CHECK(tree.counts("flag.h", {}, "// is it so?\?/\n#include \"flag.h\"\n"));
 }
 
 TEST_CASE("A header that macros name counts by being there where it is only asked for") {
@@ -122,6 +136,7 @@ TEST_CASE("Inline assembly reads files by .include, and by words that several li
   const std::string name = "\\\"" + tree.path("f.s") + "\\\"";
   CHECK(tree.counts("f.s", {}, "asm(\".include " + name + "\\n\");\n"));
   CHECK(tree.counts("f.s", {}, "asm(R\"(.include \"" + tree.path("f.s") + "\")\");\n"));
+  CHECK(tree.counts("f.s", {}, "asm(\".INCBIN " + name + "\n\");\n"));
   CHECK(tree.counts("f.s", {}, "asm(\".inc\" \"bin " + name + "\\n\");\n"));
   CHECK(tree.counts("f.s", {}, "asm(\".inc\"  // a comment\n  \"lude \" R\"(\"" + tree.path("f.s") + "\")\");\n"));
   tree.write("outer.s", "  .include \"" + tree.path("f.s") + "\"\n");

@@ -22,6 +22,12 @@ TEST_CASE("a key that differs in the driver only is stale") {
   CHECK(key_fit({"artifact: a -> b"}) == KeyFit::differs);
 }
 
+TEST_CASE("warm and cold caches are told apart by the part of the protocol") {
+  CHECK(flush_of({{"protocol", "2: warmup 3 rep 7..50 timeout_s 30 flush l2"}}) == "l2");
+  CHECK(flush_of({{"protocol", "2: warmup 3 flush none energy_ms 200"}}) == "none");
+  CHECK(flush_of({{"launch", " flush l2"}}).empty());
+}
+
 TEST_CASE("a record of an earlier version is read with its driver in its key") {
   Record record = example_record(1, 1);
   record.key_parts = {{"artifact", "a"}, {"device", device_part(record.device)}, {"sanitize", "true"}};

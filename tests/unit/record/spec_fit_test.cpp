@@ -32,9 +32,12 @@ DeviceInfo cpu(std::int64_t quota_milli) {
 }
 
 struct Job {
+  explicit Job(const std::string& more = "")
+      : spec(parse_spec("[kernel]\nname = \"p\"\n[space.params]\nA = [1]\n[process]\nrun = \"echo {A}\"\n" + more,
+                        "p.toml", folder.path())) {}
+
   TemporaryDirectory folder;
-  Spec spec = parse_spec("[kernel]\nname = \"p\"\n[space.params]\nA = [1]\n[process]\nrun = \"echo {A}\"\n", "p.toml",
-                         folder.path());
+  Spec spec;
   Space space = make_space(spec, spec.cases[0], {});
 
   Record record(std::int64_t quota_milli) const {
@@ -65,6 +68,16 @@ TEST_CASE("a quota of CPU time is part of the key of what runs on a CPU, and nam
   CHECK(job.differences(200, 0) == std::vector<std::string>{"cpu_quota: 0.2 -> (none)"});
   CHECK(job.differences(0, 1500) == std::vector<std::string>{"cpu_quota: (none) -> 1.5"});
   CHECK(part_names(job.differences(200, 0)) == "cpu_quota");
+}
+
+TEST_CASE("of the protocol, only how caches were found counts") {
+  const Job careful("[measure]\nrep = 5\nmin_rep = 5\n"), quick("[measure]\nrep = 3\nmin_rep = 3\n");
+  SpecFit fit(careful.spec, careful.spec.cases[0], cpu(0), "x86_64", "cc");
+  Record record = quick.record(0);
+  CHECK(fit.differences(record).empty());
+  for (auto& [name, text] : record.key_parts)
+    if (name == "protocol") text.replace(text.find("flush none"), 10, "flush l2");
+  CHECK(fit.differences(record) == std::vector<std::string>{"flush: l2 -> none"});
 }
 
 TEST_CASE("keys without a quota are as they were, and those of other devices have none") {

@@ -361,7 +361,10 @@ TEST_CASE("scalars are encoded in their type, and refused where they do not fit"
                                                                               {DType::u32, "0 - M"},
                                                                               {DType::u64, "0 - 1"},
                                                                               {DType::i32, "M * 10000000"},
-                                                                              {DType::f32, "'x'"}}) {
+                                                                              {DType::f32, "'x'"},
+                                                                              {DType::f32, "1e39"},
+                                                                              {DType::f16, "M * 70"},
+                                                                              {DType::f8e4m3, "M / 2 * 1.0"}}) {
     job.spec.args.back().dtype = type;
     job.spec.args.back().value = text(words, 30);
     CHECK(has(refused(ErrorKind::invalid_spec, scalars), "gemm.toml:30:5: argument 'flag': " + words + " = "));

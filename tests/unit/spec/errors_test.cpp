@@ -77,6 +77,14 @@ TEST_CASE("wrong types say what was expected and what came") {
   refused("rtol = 1e-2", "rtol = -1.0", "-1.0", "rtol = -1.0 is less than 0.0");
 }
 
+TEST_CASE("a parameter that is a macro has no line ends") {
+  refused("[space.params]\n", "[space.params]\nLINES = [\"1\\n#include 'x.h'\"]\n", "[\"1\\n",
+          "the value '1\\n#include 'x.h'' of LINES holds a line end");
+  const std::string runtime =
+      edited("[space.params]\n", "[space.params]\nLINES = { values = [\"1\\n2\"], compile_time = false }\n");
+  CHECK(failure(runtime).find("line end") == std::string::npos);
+}
+
 TEST_CASE("mode and flush that contradict each other") {
   refused("flush = \"rotate\"", "flush = \"rotate\"\nmode = \"hot\"", "\"hot\"", "leave one of the two out");
   refused("flush = \"rotate\"", "flush = \"none\"\nmode = \"cold\"", "\"cold\"", "leave one of the two out");

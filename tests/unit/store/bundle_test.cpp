@@ -215,6 +215,28 @@ TEST_CASE("a winner holds by the newest measurements: of its configuration, and 
   CHECK(winner({record(64, 1, "none", 1), repaired}) == 0);
 }
 
+TEST_CASE("a winner of an earlier source is none") {
+  const TemporaryDirectory store;
+  const auto stored = [&](std::int64_t block, double time_ms, const std::string& source, std::int64_t at) {
+    Record record = example_record(block, time_ms);
+    record.key = fmt::format("{} {}", block, source);
+    record.unix_time_ms = at;
+    Artifact artifact;
+    artifact.key = record.artifact_key = sha256(record.key);
+    artifact.backend = "cuda", artifact.arch = "sm_90", artifact.format = "cubin", artifact.image = "image";
+    CompileRequest request;
+    request.source_name = "k.cu";
+    request.source = source;
+    ArtifactCache(store.path()).insert(artifact, request);
+    return record;
+  };
+  write_records(store.path(), {stored(64, 1, "old", 1), stored(128, 3, "new", 2), stored(256, 2, "new", 2)});
+  std::vector<std::string> warnings;
+  const std::vector<Winner> winners = winners_of(store.path(), {}, warnings);
+  REQUIRE(winners.size() == 1);
+  CHECK(std::get<std::int64_t>(winners[0].record.config.at("BLOCK")) == 256);
+}
+
 TEST_CASE("the header stands alone, compiles without a warning, and chooses at compile time") {
   const TemporaryDirectory store;
   fill_two_archs(store.path());

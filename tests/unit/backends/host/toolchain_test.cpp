@@ -260,6 +260,12 @@ TEST_CASE(
     write_script(second, "#!/bin/sh\nexec g++ -DOTHER \"$@\"\n");
     const std::string changed = through->fingerprint();
     CHECK(changed != fingerprint);
+    std::ofstream(folder.path() / "options") << "-DOTHER=1";
+    write_script(second, "#!/bin/sh\nexec g++ @" + (folder.path() / "options").string() + " \"$@\"\n");
+    const std::string by_file = through->fingerprint();
+    CHECK(through->fingerprint() == by_file);
+    std::ofstream(folder.path() / "options") << "-DOTHER=2";
+    CHECK(through->fingerprint() != by_file);
     write_script(second, "#!/bin/sh\nCXX=g++\nexec $CXX \"$@\"\n");
     CHECK(through->fingerprint() != changed);
     CHECK(through->parts().may_start_others);
