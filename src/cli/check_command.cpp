@@ -25,7 +25,7 @@ struct CheckedSpace {
 
 bool asks_for_device(const spec::Spec& spec) {
   return std::any_of(spec.constraints.begin(), spec.constraints.end(), [](const spec::Text& text) {
-    const space::Expression expression = space::Expression::parse(text.text);
+    const space::Expression expression = spec::parse_expression(text);
     const auto& names = expression.names();
     return std::any_of(names.begin(), names.end(), [](const std::string& n) { return n.starts_with("device."); });
   });

@@ -75,7 +75,7 @@ Value value_of(DType dtype, const void* bytes) {
 
 bool is_filled(const spec::Spec& spec, const spec::ArgSpec& argument) {
   if (argument.kind != spec::ArgKind::scalar) return false;
-  const auto names = space::Expression::parse(argument.value->text).names();
+  const auto names = spec::parse_expression(*argument.value).names();
   return std::any_of(spec.parameters.begin(), spec.parameters.end(),
                      [&](const space::Parameter& parameter) { return names.contains(parameter.name); });
 }

@@ -20,7 +20,7 @@ double positive(double value, bool maximize) {
 /// The names of an expression, those of metrics replaced by theirs.
 std::set<std::string, std::less<>> names_in(const spec::Spec& spec, const spec::Text& expression) {
   std::set<std::string, std::less<>> names;
-  const space::Expression parsed = space::Expression::parse(expression.text);
+  const space::Expression parsed = spec::parse_expression(expression);
   for (const std::string& name : parsed.names()) {
     const auto metric = std::find_if(spec.metrics.begin(), spec.metrics.end(),
                                      [&, &wanted = name](const spec::Metric& one) { return one.name == wanted; });

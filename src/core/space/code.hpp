@@ -23,9 +23,17 @@ enum class Opcode : std::uint8_t {
   chain,          ///< pop two; push the right one when the Relation holds, else push false and jump to operand
   skip_if_false,  ///< `and`: jump to operand when the top is false, else pop it
   skip_if_true,   ///< `or`
+  branch,         ///< `VALUE if CONDITION else OTHER`: pop; jump to operand, OTHER's code, when it was false
+  jump,           ///< behind VALUE's code: to operand, behind OTHER's; branch's operand is the next instruction
   contains,       ///< pop operand elements and the value before them, push whether it is among them
   call,           ///< pop operand arguments, push; detail is the Function
 };
+
+/// Whether operand is the place of an instruction.
+constexpr bool is_jump(Opcode opcode) noexcept {
+  return opcode == Opcode::chain || opcode == Opcode::skip_if_false || opcode == Opcode::skip_if_true ||
+         opcode == Opcode::branch || opcode == Opcode::jump;
+}
 
 struct Instruction {
   Opcode opcode;
@@ -57,7 +65,7 @@ struct Expression::Code {
 
 namespace xtune::space::expr {
 
-/// Throws ExpressionError. Nesting deeper than 200 is refused.
-Expression::Code parse(std::string_view text);
+/// Throws ExpressionError. Nesting deeper than 200 is refused, and code of more than 100,000 instructions.
+Expression::Code parse(std::string_view text, const Expression::Derived* derived);
 
 }  // namespace xtune::space::expr

@@ -50,6 +50,14 @@ class TreeBuilder {
           at = instruction.operand;
           continue;
         }
+        case expr::Opcode::branch: {
+          const std::uint32_t condition = take(stack);
+          const std::size_t other = instruction.operand, after = code_.instructions[other - 1].operand;
+          const std::uint32_t value = build(at + 1, other - 1, {});
+          stack.push_back(add(Kind::choice, {condition, value, build(other, after, {})}));
+          at = after;
+          continue;
+        }
         case expr::Opcode::chain: {
           const std::uint32_t right = take(stack), left = take(stack);
           expr::Instruction relation = instruction;

@@ -12,7 +12,14 @@ namespace xtune::space {
 
 /// The expression of a constraint; its leaves are constants and the parameters of a group.
 struct ConstraintTree {
-  enum class Kind : std::uint8_t { constant, parameter, operation, both, any };  ///< both, any: Python's `and`, `or`
+  enum class Kind : std::uint8_t {
+    constant,
+    parameter,
+    operation,
+    both,   ///< Python's `and`
+    any,    ///< Python's `or`
+    choice  ///< of a condition, the value where it holds, and the other one
+  };
   struct Node {
     Kind kind = Kind::constant;
     expr::Scalar constant;          ///< constant

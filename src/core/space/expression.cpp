@@ -7,8 +7,8 @@ namespace xtune::space {
 
 Expression::Expression(std::shared_ptr<const Code> code) : code_(std::move(code)) {}
 
-Expression Expression::parse(std::string_view text) {
-  return Expression(std::make_shared<const Code>(expr::parse(text)));
+Expression Expression::parse(std::string_view text, const Derived* derived) {
+  return Expression(std::make_shared<const Code>(expr::parse(text, derived)));
 }
 
 Value Expression::evaluate(const Lookup& lookup) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -26,13 +27,17 @@ using Lookup = std::function<const Value*(std::string_view name)>;
 /// A parsed expression; immutable, cheap to copy, safe to share between threads.
 ///
 /// Grammar: `or`, `and`, `not`, chained comparisons (== != < <= > >=), `in [..]` / `not in [..]`, + - * / // % **,
-/// unary -, parentheses, integer, float, boolean (true True false False) and string literals, names with dots, and the
-/// functions min max abs ceildiv pow2 (next power of two) log2 (of an integer power of two, exact) int float. Semantics
-/// are Python's: `/` is true division, `//` floors, `%` takes the divisor's sign, comparisons chain, `and`/`or`
-/// short-circuit. Integers are exact 64-bit; an overflow, a division by zero or a type mismatch throws ExpressionError.
+/// unary -, `A if C else B`, parentheses, integer, float, boolean (true True false False) and string literals, names
+/// with dots, and the functions min max abs ceildiv pow2 (next power of two) log2 (of an integer power of two, exact)
+/// int float. Semantics are Python's: `/` is true division, `//` floors, `%` takes the divisor's sign, comparisons
+/// chain, `and`/`or` short-circuit. Integers are exact 64-bit; an overflow, a division by zero or a type mismatch
+/// throws ExpressionError.
 class Expression {
  public:
-  static Expression parse(std::string_view text);
+  /// Names that stand for expressions of their own.
+  using Derived = std::map<std::string, Expression, std::less<>>;
+  /// derived: null for none. What such a name stands for is computed in its place.
+  static Expression parse(std::string_view text, const Derived* derived = nullptr);
 
   Value evaluate(const Lookup& lookup) const;
   const std::set<std::string, std::less<>>& names() const;

@@ -114,6 +114,12 @@ Scalar run_on(const Expression::Code& code, Scalar* stack, Load&& load) {
           }
           --top;
           break;
+        case Opcode::branch:
+          at = truth(*--top) ? at + 1 : begin + at->operand;
+          continue;
+        case Opcode::jump:
+          at = begin + at->operand;
+          continue;
         case Opcode::chain:
           if (!quick_compare(static_cast<Relation>(at->detail), top[-2], top[-1])) {
             top[-2] = Scalar::of(false);

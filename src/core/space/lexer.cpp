@@ -19,6 +19,7 @@ constexpr std::string_view symbols[] = {"**", "//", "==", "!=", "<=", ">=", "+",
 std::string unknown_character(std::string_view rest) {
   if (rest.substr(0, 2) == "&&") return "'&&' is written 'and' here";
   if (rest.substr(0, 2) == "||") return "'||' is written 'or' here";
+  if (rest[0] == '?') return "'C ? A : B' is written 'A if C else B' here";
   if (rest[0] == '!') return "'!' is written 'not' here";
   if (rest[0] == '=') return "'=' is no comparison, write '=='";
   const auto byte = static_cast<unsigned char>(rest[0]);

@@ -32,11 +32,13 @@ constexpr std::array<FunctionEntry, 8> functions{{
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : lexer_(text) { code_.text = text; }
+  Parser(std::string_view text, const Expression::Derived* derived) : lexer_(text), derived_(derived) {
+    code_.text = text;
+  }
 
   Expression::Code parse() {
     if (lexer_.peek().kind == Token::Kind::end) throw ExpressionError("the expression is empty", 0);
-    disjunction();
+    expression();
     if (lexer_.peek().kind != Token::Kind::end) unexpected("an operator or the end");
     for (const Value& value : code_.values) code_.constants.push_back(Scalar::of(value));
     return std::move(code_);
@@ -87,6 +89,38 @@ class Parser {
   void constant(Value value, std::size_t column) {
     code_.values.push_back(std::move(value));
     emit(Opcode::constant, 1, column, code_.values.size() - 1);
+  }
+
+  // VALUE if CONDITION else OTHER
+  void expression() {
+    const std::size_t value = code_.instructions.size();
+    const int height = height_;
+    disjunction();
+    if (!at("if")) return;
+    const Nesting nesting(*this);
+    const std::size_t column = lexer_.next().column, condition = code_.instructions.size();
+    disjunction();
+    expect("else");
+    const std::size_t branch = condition_first(value, condition, column);
+    const std::size_t jump = emit(Opcode::jump, 0, column);
+    land(branch);
+    height_ = height;  // of the two values one is computed
+    expression();
+    land(jump);
+  }
+
+  // The condition is written behind the value and computed before it. Returns the place of the branch between them.
+  std::size_t condition_first(std::size_t value, std::size_t condition, std::size_t column) {
+    auto& code = code_.instructions;
+    const std::size_t end = code.size();
+    for (std::size_t i = value; i < end; ++i)
+      if (is_jump(code[i].opcode))
+        code[i].operand += static_cast<std::uint32_t>(i < condition ? end - condition + 1 : value - condition);
+    const auto at = [&](std::size_t place) { return code.begin() + static_cast<std::ptrdiff_t>(place); };
+    std::rotate(at(value), at(condition), at(end));
+    const std::size_t branch = value + end - condition;
+    code.insert(at(branch), {Opcode::branch, 0, 0, static_cast<std::uint32_t>(column)});
+    return branch;
   }
 
   void disjunction() {
@@ -160,7 +194,7 @@ class Parser {
     const Nesting nesting(*this);
     std::size_t count = 0;
     while (!accept(close)) {
-      disjunction();
+      expression();
       ++count;
       if (!accept(",") && !at(close)) unexpected("',' or '" + std::string(close) + "'");
     }
@@ -227,7 +261,7 @@ class Parser {
     } else if (at("(")) {
       const Nesting nesting(*this);
       lexer_.next();
-      disjunction();
+      expression();
       expect(")");
     } else if (token.kind == Token::Kind::name) {
       name();
@@ -237,20 +271,50 @@ class Parser {
   }
 
   void name() {
-    constexpr std::array<std::string_view, 4> operators{"and", "or", "not", "in"};
+    constexpr std::array<std::string_view, 6> operators{"and", "or", "not", "in", "if", "else"};
     if (std::find(operators.begin(), operators.end(), lexer_.peek().word) != operators.end()) unexpected("a value");
     const Token token = lexer_.next();
     if (at("(")) return function(token);
     if (token.word == "true" || token.word == "True") return constant(true, token.column);
     if (token.word == "false" || token.word == "False") return constant(false, token.column);
+    if (derived_)
+      if (const auto found = derived_->find(token.word); found != derived_->end())
+        return inlined(found->second.code(), token);
+    emit(Opcode::name, 1, token.column, use(std::string(token.word), token.column));
+  }
+
+  /// The place of the name among those that are used.
+  std::size_t use(const std::string& name, std::size_t column) {
     const auto known =
-        std::find_if(code_.uses.begin(), code_.uses.end(), [&](const NameUse& use) { return use.name == token.word; });
+        std::find_if(code_.uses.begin(), code_.uses.end(), [&](const NameUse& each) { return each.name == name; });
     const auto index = static_cast<std::size_t>(known - code_.uses.begin());
     if (known == code_.uses.end()) {
-      code_.uses.push_back({std::string(token.word), token.column});
-      code_.names.emplace(token.word);
+      code_.uses.push_back({name, column});
+      code_.names.insert(name);
     }
-    emit(Opcode::name, 1, token.column, index);
+    return index;
+  }
+
+  /// The code that a derived name stands for; its errors are shown at the name.
+  void inlined(const Expression::Code& from, const Token& token) {
+    constexpr std::size_t most = 100'000;
+    const std::size_t begin = code_.instructions.size(), constants = code_.values.size();
+    if (begin + from.instructions.size() > most)
+      throw ExpressionError("the expression is too long with what '" + std::string(token.word) + "' stands for",
+                            token.column, std::string(token.word));
+    code_.values.insert(code_.values.end(), from.values.begin(), from.values.end());
+    for (Instruction instruction : from.instructions) {
+      if (instruction.opcode == Opcode::name)
+        instruction.operand = static_cast<std::uint32_t>(use(from.uses[instruction.operand].name, token.column));
+      else if (instruction.opcode == Opcode::constant)
+        instruction.operand += static_cast<std::uint32_t>(constants);
+      else if (is_jump(instruction.opcode))
+        instruction.operand += static_cast<std::uint32_t>(begin);
+      instruction.column = static_cast<std::uint32_t>(token.column);
+      code_.instructions.push_back(instruction);
+    }
+    code_.stack_size = std::max(code_.stack_size, static_cast<std::size_t>(height_) + from.stack_size);
+    ++height_;
   }
 
   void function(const Token& token) {
@@ -279,6 +343,7 @@ class Parser {
   }
 
   Lexer lexer_;
+  const Expression::Derived* const derived_;
   Expression::Code code_;
   int depth_ = 0;
   int height_ = 0;
@@ -286,10 +351,10 @@ class Parser {
 
 }  // namespace
 
-Expression::Code parse(std::string_view text) {
+Expression::Code parse(std::string_view text, const Expression::Derived* derived) {
   constexpr std::size_t longest = 1 << 16;
   if (text.size() > longest) throw ExpressionError("the expression is longer than 64 KiB", 0);
-  return Parser(text).parse();
+  return Parser(text, derived).parse();
 }
 
 }  // namespace xtune::space::expr

@@ -50,6 +50,22 @@ expr::Scalar scalar_of(const Cell& cell) noexcept {
   return scalar;
 }
 
+/// What is known of a choice: of(1) where its condition holds, of(2) where it does not, both where it may be either.
+template <class Of, class Unite>
+auto chosen(expr::Truth condition, const Of& of, const Unite& unite) -> decltype(of(std::size_t{1})) {
+  switch (condition) {
+    case expr::Truth::yes:
+      return of(1);
+    case expr::Truth::no:
+      return of(2);
+    case expr::Truth::either:
+      return unite(of(1), of(2));
+    case expr::Truth::unknown:
+      break;
+  }
+  return {};
+}
+
 }  // namespace
 
 Residual::Residual(const ConstraintTree& tree, const std::vector<Parameter>& parameters,
@@ -65,7 +81,7 @@ Residual::Residual(const ConstraintTree& tree, const std::vector<Parameter>& par
         leaf_bounds_[i] = expr::unite(leaf_bounds_[i], expr::bounds_of(expr::Scalar::of(value)));
     }
     for (const std::uint32_t child : node.children) last_[i] = std::max(last_[i], last_[child]);
-    has_logic_ = has_logic_ || node.kind == Kind::both || node.kind == Kind::any;
+    has_logic_ = has_logic_ || node.kind == Kind::both || node.kind == Kind::any || node.kind == Kind::choice;
   }
   slots_.resize(order.size() + 1);
   slot_of_.resize(order.size() + 1);
@@ -144,6 +160,11 @@ Cell Residual::compute(std::uint32_t at, std::size_t depth, const expr::Scalar& 
       if (left.tag >= Cell::unused || expr::truth(scalar_of(left)) == (node.kind == Kind::any)) return left;
       return compute(node.children[1], depth, value, before);
     }
+    case Kind::choice: {
+      const Cell condition = compute(node.children[0], depth, value, before);
+      if (condition.tag >= Cell::unused) return condition;
+      return compute(node.children[expr::truth(scalar_of(condition)) ? 1 : 2], depth, value, before);
+    }
   }
   return {};
 }
@@ -193,6 +214,15 @@ void Residual::mark_needed(std::uint32_t at, std::size_t depth, std::span<const 
     mark_needed(node.children[1], depth, cells);
     return;
   }
+  if (node.kind == Kind::choice) {
+    const std::uint32_t condition = node.children[0];
+    if (last_[condition] >= 0 && is_bound(condition, depth)) {
+      mark_needed(condition, depth, cells);
+      const Cell& cell = cells[static_cast<std::size_t>(slot_of_[depth][condition])];
+      if (cell.tag < Cell::unused) mark_needed(node.children[expr::truth(scalar_of(cell)) ? 1 : 2], depth, cells);
+      return;
+    }
+  }
   for (const std::uint32_t child : node.children) mark_needed(child, depth, cells);
 }
 
@@ -209,6 +239,11 @@ expr::Bounds Residual::bounds(std::uint32_t at, std::size_t depth, std::span<con
       return leaf_bounds_[at];
     case Kind::operation:
       break;
+    case Kind::choice:
+      return chosen(
+          truth(node.children[0], depth, cells),
+          [&](std::size_t which) { return bounds(node.children[which], depth, cells); },
+          [](const expr::Bounds& a, const expr::Bounds& b) { return expr::unite(a, b); });
     default:
       return {};
   }
@@ -233,6 +268,13 @@ expr::Truth Residual::truth(std::uint32_t at, std::size_t depth, std::span<const
     if (left != Truth::either || right == Truth::unknown || right == ends) return right;
     return Truth::either;
   }
+  if (node.kind == Kind::choice && !(last_[at] >= 0 && is_bound(at, depth)))
+    return chosen(
+        truth(node.children[0], depth, cells),
+        [&](std::size_t which) { return truth(node.children[which], depth, cells); },
+        [](Truth a, Truth b) {
+          return a == b ? a : a == Truth::unknown || b == Truth::unknown ? Truth::unknown : Truth::either;
+        });
   if (node.kind == Kind::operation && !(last_[at] >= 0 && is_bound(at, depth))) {
     if (node.instruction.opcode == expr::Opcode::compare)
       return expr::apply(static_cast<expr::Relation>(node.instruction.detail), bounds(node.children[0], depth, cells),

@@ -10,8 +10,7 @@ bool is_always_a_number(const Expression& expression) noexcept {
   const auto& instructions = expression.code().instructions;
   // Where a jump leads behind the last one, that is not the only one that can come last.
   for (const expr::Instruction& each : instructions)
-    if (each.opcode == Opcode::skip_if_false || each.opcode == Opcode::skip_if_true || each.opcode == Opcode::chain)
-      if (each.operand >= instructions.size()) return false;
+    if (expr::is_jump(each.opcode) && each.operand >= instructions.size()) return false;
   const Opcode last = instructions.back().opcode;
   return last == Opcode::arithmetic || last == Opcode::negate || last == Opcode::plus || last == Opcode::call;
 }

@@ -48,9 +48,10 @@ class StateEstimate {
       whole.bound = whole.bound && below.bound;
       whole.log_values += below.log_values;
     }
-    const bool is_logical =
-        node.kind != ConstraintTree::Kind::operation || node.instruction.opcode == expr::Opcode::compare ||
-        node.instruction.opcode == expr::Opcode::contains || node.instruction.opcode == expr::Opcode::logical_not;
+    const bool is_logical = node.kind == ConstraintTree::Kind::both || node.kind == ConstraintTree::Kind::any ||
+                            node.instruction.opcode == expr::Opcode::compare ||
+                            node.instruction.opcode == expr::Opcode::contains ||
+                            node.instruction.opcode == expr::Opcode::logical_not;
     if (whole.bound && is_logical) whole.log_values = std::min(whole.log_values, 1.0);
     return whole;
   }

@@ -107,7 +107,7 @@ class ExpressionChecker {
 
   space::Expression parse(const Text& text) const {
     try {
-      return space::Expression::parse(text.text);
+      return parse_expression(text);
     } catch (const space::ExpressionError& error) {
       document_.fail(locate(text, error.column), error.what());
     }

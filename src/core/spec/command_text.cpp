@@ -35,7 +35,7 @@ class Splitter {
       start_ = at_;
       std::string word;
       while (at_ < source_.size() && !is_blank(source_[at_])) piece(word);
-      words_.push_back({std::move(word), locate(command_, start_), command_.escaped});
+      words_.push_back({std::move(word), locate(command_, start_), command_.escaped, command_.derived});
     }
     return std::move(words_);
   }
@@ -103,7 +103,7 @@ std::optional<Text> several(const Text& word) {
   if (word.text.size() <= ending.size() + 1 || !opens_placeholder(word.text, 0) || !word.text.ends_with(ending) ||
       behind_braces(word, 0) != word.text.size())
     return std::nullopt;
-  return Text{word.text.substr(0, word.text.size() - ending.size()) + "}", word.at, word.escaped};
+  return Text{word.text.substr(0, word.text.size() - ending.size()) + "}", word.at, word.escaped, word.derived};
 }
 
 /// Complains of the first placeholder with dots: why follows "{FLAGS...} becomes several words".

@@ -1,15 +1,16 @@
 // --filter and --partition: which part of the space a run is about.
 #include "core/space/result_kind.hpp"
 #include "core/spec/reader.hpp"
+#include "core/spec/template_text.hpp"
 
 namespace xtune::spec {
 
 namespace {
 
 /// An expression that does not parse is none: that is reported with its column where all expressions are checked.
-bool is_a_number(const std::string& text) {
+bool is_a_number(const Text& text) {
   try {
-    return space::is_always_a_number(space::Expression::parse(text));
+    return space::is_always_a_number(parse_expression(text));
   } catch (const space::ExpressionError&) {
     return false;
   }
@@ -20,9 +21,10 @@ bool is_a_number(const std::string& text) {
 void add_filters(Reader& reader, const SpecOptions& options) {
   for (const std::string& filter : options.filters) {
     const Location at{"--filter '" + filter + "'"};
-    if (is_a_number(filter))
+    const Text text{filter, at, false, reader.spec.derived};
+    if (is_a_number(text))
       reader.document.fail(at, "this is a number, and a filter says what to keep: compare it, as in 'A + B <= 64'");
-    reader.spec.constraints.push_back({filter, at});
+    reader.spec.constraints.push_back(text);
   }
   reader.spec.partition = options.partition;
 }

@@ -7,6 +7,7 @@
 #include "core/space/bindings_text.hpp"
 #include "core/spec/configs_csv.hpp"
 #include "core/spec/reader.hpp"
+#include "core/spec/template_text.hpp"
 
 namespace xtune::spec {
 
@@ -140,6 +141,25 @@ void read_configs(Reader& reader, const TomlNode& space, const TomlNode& configs
 
 }  // namespace
 
+// Each may use those before it: what a name stands for is known when the next one is parsed.
+void read_derived(Reader& reader) {
+  const TomlNode* const section = reader.document.root().find("derived");
+  if (section == nullptr) return;
+  space::Expression::Derived derived;
+  for (const auto& [name, node] : reader.table(*section, "[derived]").entries) {
+    reader.check_identifier(node.key_at, name, "derived name");
+    if (reader.spec.cases.front().contains(name))
+      reader.fail(node.key_at, "'" + name + "' is a name of [problem], too: rename one");
+    const Text text = reader.expression(node, "derived." + name);
+    try {
+      derived.emplace(name, parse_expression(text));
+    } catch (const space::ExpressionError& error) {
+      reader.document.fail(locate(text, error.column), error.what());
+    }
+    reader.spec.derived = std::make_shared<const space::Expression::Derived>(derived);
+  }
+}
+
 void read_space(Reader& reader) {
   const TomlNode* const space = reader.document.root().find("space");
   if (space == nullptr) return;
@@ -149,6 +169,8 @@ void read_space(Reader& reader) {
       reader.check_identifier(node.key_at, name, "parameter");
       if (reader.spec.cases.front().contains(name))
         reader.fail(node.key_at, "'" + name + "' is a parameter and a name of [problem]: rename one");
+      if (reader.spec.derived && reader.spec.derived->contains(name))
+        reader.fail(node.key_at, "'" + name + "' is a parameter and a name of [derived]: rename one");
       reader.spec.parameters.push_back(read_parameter(reader, node, name));
       refuse_line_ends(reader, node, reader.spec.parameters.back());
       reader.spec.parameters_at.push_back(reader.document.at(node.key_at));

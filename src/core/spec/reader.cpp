@@ -71,7 +71,7 @@ std::string Reader::text(const TomlNode& node, const std::string& what) const {
 }
 
 Text Reader::placed_text(const TomlNode& node, const std::string& what) const {
-  return {text(node, what), document.at(node.content_at), node.escaped};
+  return {text(node, what), document.at(node.content_at), node.escaped, spec.derived};
 }
 
 bool Reader::boolean(const TomlNode& node, const std::string& what) const {
@@ -153,8 +153,8 @@ std::string identifier_complaint(const std::string& name) {
   const bool valid = !name.empty() && letter(name.front()) &&
                      std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
   if (!valid) return "is no C identifier: letters, digits and _, not starting with a digit";
-  const std::vector<std::string> reserved{"and",  "or",    "not",    "in",     "true",   "false",
-                                          "True", "False", "device", "time_s", "time_ms"};
+  const std::vector<std::string> reserved{"and",   "or",   "not",   "in",     "if",     "else",   "true",
+                                          "false", "True", "False", "device", "time_s", "time_ms"};
   if (std::find(reserved.begin(), reserved.end(), name) == reserved.end()) return "";
   return "has a meaning of its own in expressions: choose another name";
 }

@@ -62,6 +62,7 @@ struct Reader {
 std::string identifier_complaint(const std::string& name);
 
 // One function a section, each in the file of its topic. They read document.root() into spec.
+void read_derived(Reader& reader);
 void apply_overlay(Reader& reader, const std::string& backend);  // overlay.cpp
 void check_overlays(const Reader& reader);                       // overlay.cpp
 /// The cases of the suite, where it gives some.

@@ -14,15 +14,15 @@ namespace {
 void measure_what_goals_name(Spec& spec) {
   constexpr double enough_ms = 300;
   for (const ObjectiveSpec::Goal& goal : spec.objective.goals)
-    if (spec.measure.energy_ms == 0 && space::Expression::parse(goal.expression.text).names().contains("energy_j"))
+    if (spec.measure.energy_ms == 0 && parse_expression(goal.expression).names().contains("energy_j"))
       spec.measure.energy_ms = enough_ms;
 }
 
 constexpr std::uintmax_t largest_spec = 4 << 20;
 
-const std::vector<std::string> sections{"kernel",  "problem",   "cases",    "space",   "candidates",
-                                        "launch",  "args",      "validate", "measure", "search",
-                                        "metrics", "objective", "dispatch", "on",      "process"};
+const std::vector<std::string> sections{"kernel",    "problem",  "cases",    "derived", "space",  "candidates",
+                                        "launch",    "args",     "validate", "measure", "search", "metrics",
+                                        "objective", "dispatch", "on",       "process"};
 
 // The document is parsed anew for each overlay: merging changes it.
 Spec read_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
@@ -42,6 +42,7 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
   if (document.root().find("on") != nullptr && document.root().find("on")->find(options.backend) != nullptr)
     spec.backend = options.backend;
   read_problem(reader, options.suite);
+  read_derived(reader);
   read_space(reader);
   const std::vector<space::Parameter> listed = spec.configs ? spec.parameters : std::vector<space::Parameter>();
   if (options.suite) apply_suite_defines(reader, *options.suite);

@@ -37,6 +37,7 @@ struct Text {
   std::string text;
   Location at;
   bool escaped = false;  ///< it stands in one line, where line breaks, quotes and backslashes have a backslash
+  std::shared_ptr<const space::Expression::Derived> derived{};  ///< names of [derived]; null: none
 };
 
 struct KernelSpec {
@@ -189,6 +190,7 @@ struct Spec {
   KernelSpec kernel;
   std::shared_ptr<const ProcessSpec> process;  ///< a program is tuned; null: a kernel
   std::vector<Bindings> cases;                 ///< at least one; each a complete problem with the -D overrides applied
+  std::shared_ptr<const space::Expression::Derived> derived;  ///< [derived]; null: none
   std::vector<space::Parameter> parameters;
   std::vector<Location> parameters_at;
   std::vector<Text> constraints;

@@ -15,7 +15,7 @@ namespace {
 
 space::Expression parse(const Text& text) {
   try {
-    return space::Expression::parse(text.text);
+    return parse_expression(text);
   } catch (const space::ExpressionError& error) {
     fail(text, error.column, error.what());
   }
@@ -30,6 +30,8 @@ Value value_of(const CompiledText::Part& part, const space::Lookup& lookup) {
 }
 
 }  // namespace
+
+space::Expression parse_expression(const Text& text) { return space::Expression::parse(text.text, text.derived.get()); }
 
 std::size_t closing_brace(const Text& text, std::size_t start) {
   char quote = 0;
@@ -85,7 +87,7 @@ CompiledText CompiledText::template_text(const Text& text) {
       fail(text, i, "'}' without '{' (a plain brace is written '}}')");
     } else if (c == '{') {
       const std::size_t end = closing_brace(text, i + 1);
-      const Text inner{source.substr(i + 1, end - i - 1), locate(text, i + 1), text.escaped};
+      const Text inner{source.substr(i + 1, end - i - 1), locate(text, i + 1), text.escaped, text.derived};
       compiled.parts_.push_back({std::move(plain), inner, {parse(inner)}});
       plain.clear();
       i = end;

@@ -59,6 +59,9 @@ class CompiledText {
   std::vector<Part> parts_;
 };
 
+/// Throws space::ExpressionError.
+space::Expression parse_expression(const Text& text);
+
 Value evaluate(const Text& expression, const space::Lookup& lookup);
 std::int64_t evaluate_integer(const Text& expression, const space::Lookup& lookup);
 std::string expand(const Text& template_text, const space::Lookup& lookup);

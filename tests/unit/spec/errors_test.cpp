@@ -77,6 +77,15 @@ TEST_CASE("wrong types say what was expected and what came") {
   refused("rtol = 1e-2", "rtol = -1.0", "-1.0", "rtol = -1.0 is less than 0.0");
 }
 
+TEST_CASE("derived names that cannot be") {
+  const auto derived = [](const std::string& lines, const std::string& word, const std::string& message) {
+    refused("[space]\n", "[derived]\n" + lines + "[space]\n", word, message);
+  };
+  derived("B-C = \"1\"\n", "B-C", "is no C identifier");
+  derived("M = \"1\"\n", "M = \"1", "'M' is a name of [problem], too");
+  derived("BLOCK_M = \"1\"\n", "BLOCK_M = [64", "'BLOCK_M' is a parameter and a name of [derived]");
+}
+
 TEST_CASE("a parameter that is a macro has no line ends") {
   refused("[space.params]\n", "[space.params]\nLINES = [\"1\\n#include 'x.h'\"]\n", "[\"1\\n",
           "the value '1\\n#include 'x.h'' of LINES holds a line end");

@@ -23,6 +23,27 @@ Spec with_params(const std::string& params) {
 
 }  // namespace
 
+TEST_CASE("derived names stand for their expressions wherever expressions stand") {
+  std::string text = good;
+  text.replace(text.find("[space]\n"), 0,
+               "[derived]\nZ = \"BLOCK_M * BLOCK_N\"\nPER_THREAD = \"Z // THREADS\"\n"
+               "A = \"PER_THREAD if RASTER else N\"\n\n");
+  const auto edit = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  edit("BLOCK_M * BLOCK_N // THREADS <= 128", "PER_THREAD <= 16 * 8");
+  edit("\"ceildiv(N, BLOCK_N)\"", "\"A\"");
+  edit("HALF = \"{BLOCK_M // 2}\"", "HALF = \"{Z * 2}\"");
+  const Spec spec = parse(text);
+  const Bindings device{{"device.shared_per_block_optin", std::int64_t{100000}}};
+  CHECK(make_space(spec, spec.cases[0], device).size() == make_space(parse(good), spec.cases[0], device).size());
+  const Config config{std::int64_t{64}, std::int64_t{32}, std::int64_t{128},
+                      std::int64_t{64}, std::int64_t{4},  std::string("row")};
+  const Lookup names = lookup_names(spec.cases[0], device, spec.parameters, &config);
+  CHECK(evaluate_integer(spec.launch.grid[0], names) == 16);
+  CHECK(expand(spec.kernel.defines[0].second, names) == "4096");
+}
+
 TEST_CASE("a full spec, section by section") {
   const Spec spec = parse(good);
   CHECK(spec.kernel.name == "gemm");
