@@ -11,6 +11,7 @@
 #include "core/model/rank.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/spec/document.hpp"
+#include "core/spec/template_text.hpp"
 #include "core/target/program_target.hpp"
 #include "report/run_report.hpp"
 

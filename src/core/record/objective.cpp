@@ -8,6 +8,7 @@
 #include "core/measure/statistics.hpp"
 #include "core/record/metrics.hpp"
 #include "core/space/expression.hpp"
+#include "core/spec/template_text.hpp"
 
 namespace xtune::record {
 namespace {

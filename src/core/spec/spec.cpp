@@ -4,6 +4,7 @@
 #include "base/files.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/spec/reader.hpp"
+#include "core/spec/template_text.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::spec {
