@@ -139,11 +139,12 @@ void WorkerProcess::on_exit(int exit_code, int signal) {
   if (!verdict) {
     std::string how = signal ? base::describe_exit(exit_code, signal)
                              : "ended without an answer, " + base::describe_exit(exit_code, signal);
-    if (signal == SIGKILL)
-      how += ", which xtune did not send: the machine or its limit ran out of memory, or a person did";
+    const bool from_outside = base::comes_from_others(signal);
+    if (from_outside) how += ", which xtune did not send";
+    if (signal == SIGKILL) how += ": the machine or its limit ran out of memory, or a person did";
     if (!greeted) how = "it ended before its greeting: " + how;
     verdict = WorkerFailure{greeted ? WorkerFailureKind::crashed : WorkerFailureKind::could_not_start, exit_code,
-                            signal, how, signal == SIGKILL};
+                            signal, how, from_outside};
   }
   deliver({nullptr, std::move(verdict), std::move(tail), generation_});
 }

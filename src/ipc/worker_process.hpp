@@ -39,8 +39,8 @@ struct WorkerFailure {
   int exit_code = 0;  ///< of the process, where it ended by itself
   int signal = 0;
   std::string text;  ///< for people: "killed by signal 11 (segmentation fault)"
-  /// It was killed by SIGKILL, which xtune did not send (the system, for memory, or a person), or stopped for so long
-  /// that it was given up on: nothing that its job need have to do with.
+  /// It was killed by a signal that xtune did not send (base::comes_from_others), or stopped for so long that it was
+  /// given up on: nothing that its job need have to do with.
   bool from_outside = false;
 };
 

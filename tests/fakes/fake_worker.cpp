@@ -55,6 +55,7 @@ void serve(const json& request) {
     raise(SIGSEGV);
   }
   if (what == "kill") raise(SIGKILL);
+  if (what == "terminate") raise(SIGTERM);
   if (what == "exit") _exit(request.value("code", 0));
   if (what == "crash-once" && first_time(request.at("marker"))) raise(SIGKILL);
   if (what == "hang") hang();

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -151,10 +150,8 @@ class RunnableProgram final : public measure::Program {
       if (const FileState after(path); after != state) left_behind().insert_or_assign(path, after);
     judge_end(end);
     if (!call_.expect.empty() && !line_matches(call_.expect, end.stdout_text))
-      throw build::CandidateFailure(Outcome::wrong_result,
-                                    fmt::format("no line of the output matches what is expected, '{}'; it printed:\n{}",
-                                                call_.expect, shown(end)),
-                                    log_of(end));
+      refuse_output(end, fmt::format("no line of the output matches what is expected, '{}'; it printed:\n{}",
+                                     call_.expect, shown(end)));
     std::vector<double> numbers;
     std::size_t next = 0;
     for (const device::ProgramValue* value : values()) {
@@ -232,7 +229,11 @@ class RunnableProgram final : public measure::Program {
   /// Of what ended without success.
   [[noreturn]] void refuse(const ProgramEnd& end, Outcome outcome, const std::string& message) {
     if (const build::Lack lack = lack_behind(end); lack != build::Lack::none)
-      throw build::ShortageFailure(lack, outcome, message, log_of(end));
+      throw build::ShortageFailure(
+          lack, outcome,
+          message + (lack == build::Lack::killed ? " (by a signal that xtune did not send)" : "") +
+              build::under(base::user_limits()),
+          log_of(end));
     if (const std::string limits = base::user_limits(); !limits.empty())
       throw build::ShortageFailure(build::Lack::unclear, outcome, message + build::under(limits), log_of(end));
     throw build::CandidateFailure(outcome, message, log_of(end));
@@ -241,15 +242,26 @@ class RunnableProgram final : public measure::Program {
   /// A program may say what it likes, and asks for too much memory or too many threads of its own accord: its words
   /// make the case unclear at most. Throws Error(io) where a disk stays full without its files.
   build::Lack lack_behind(const ProgramEnd& end) {
-    // A shell reports a child that a signal ended by 128 and its number.
-    if (end.signal == SIGKILL || end.exit_code == 128 + SIGKILL) return build::Lack::killed;
+    if (base::comes_from_others(base::ending_signal(end.exit_code, end.signal))) return build::Lack::killed;
     const bool had_room = base::room_error(places_.tmp) == 0;
     empty_tmp();
     build::throw_if_no_room("the program failed", folder_.path());
+    return !had_room || build::is_exit_of_missing_program(end.exit_code) || says_a_lack(end) ? build::Lack::unclear
+                                                                                             : build::Lack::none;
+  }
+
+  static bool says_a_lack(const ProgramEnd& end) {
     const build::Lack said = build::lack_in_line(last_line(end.stderr_text));
-    return !had_room || said == build::Lack::room || said == build::Lack::processes || said == build::Lack::killed
-               ? build::Lack::unclear
-               : build::Lack::none;
+    return said == build::Lack::room || said == build::Lack::processes || said == build::Lack::killed ||
+           said == build::Lack::unclear;
+  }
+
+  /// Of a program that ended well: in a pipe, or before the last command of a script, failures change no exit code.
+  [[noreturn]] static void refuse_output(const ProgramEnd& end, const std::string& message) {
+    if (says_a_lack(end))
+      throw build::ShortageFailure(build::Lack::unclear, Outcome::wrong_result,
+                                   message + "\non standard error: " + last_line(end.stderr_text), log_of(end));
+    throw build::CandidateFailure(Outcome::wrong_result, message, log_of(end));
   }
 
   double read(const device::ProgramValue& value, const ProgramEnd& end, const FileState& before) const {
@@ -261,13 +273,12 @@ class RunnableProgram final : public measure::Program {
         throw NoNumber(before.there ? "the file is older than this run" : "the program did not write the file");
       return read_number(value, base::read_file(path, largest_result));
     } catch (const NoNumber& failure) {
-      throw build::CandidateFailure(
-          Outcome::wrong_result,
+      refuse_output(
+          end,
           fmt::format("{} was not found{}: {}{}; the program printed:\n{}", what,
                       value.file.empty() ? "" : " in " + base::printable(path.string()), failure.what(),
                       end.output_cut && value.file.empty() ? " (of the output the last 16 MiB are looked at)" : "",
-                      shown(end)),
-          log_of(end));
+                      shown(end)));
     } catch (const Error& error) {
       throw build::CandidateFailure(Outcome::wrong_result, what + ": " + error.what(), log_of(end));
     }

@@ -286,6 +286,7 @@ TEST_CASE("what was killed from outside is told from what died and from what was
   EventLoop loop;
   WorkerProcess worker(loop, fake_worker());
   CHECK(failure_of(ask(loop, worker, {{"do", "kill"}}), WorkerFailureKind::crashed).from_outside);
+  CHECK(failure_of(ask(loop, worker, {{"do", "terminate"}}), WorkerFailureKind::crashed).from_outside);
   CHECK_FALSE(failure_of(ask(loop, worker, {{"do", "crash"}}), WorkerFailureKind::crashed).from_outside);
   CHECK_FALSE(failure_of(ask(loop, worker, {{"do", "hang"}}, 0.05), WorkerFailureKind::timed_out).from_outside);
 }

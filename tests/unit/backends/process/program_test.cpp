@@ -357,13 +357,38 @@ std::string lack(const Shell& shell) {
 
 }  // namespace
 
-TEST_CASE("a program that is killed by SIGKILL, or whose child is, was killed by somebody else") {
-  CHECK(lack(Shell("kill -KILL $$")) == "crashed killed");
-  CHECK(lack(Shell("sh -c 'kill -KILL $$'; exit $?")) == "launch_failed killed");
+TEST_CASE("a signal that no fault of a program raises was sent by somebody else, to it or to its child") {
+  for (const char* name : {"KILL", "TERM", "HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "XCPU"}) {
+    CAPTURE(name);
+    CHECK(lack(Shell(std::string("kill -") + name + " $$")) == "crashed killed");
+    CHECK(lack(Shell(std::string("sh -c 'kill -") + name + " $$'; exit $?")) == "launch_failed killed");
+  }
+  for (const char* name : {"SEGV", "BUS", "FPE", "ILL", "ABRT", "SYS", "TRAP", "PIPE"}) {
+    CAPTURE(name);
+    CHECK(lack(Shell(std::string("kill -") + name + " $$")) == "crashed none");
+  }
+  CHECK(has(Shell("kill -TERM $$").failure(),
+            "killed by signal 15 (terminated) (by a signal that xtune did not send)"));
+  CHECK(lack(Shell("exit 200")) == "launch_failed none");
   Shell check("echo time 1");
   check.call.check = {"/bin/sh", "-c", "kill -KILL $$"};
   CHECK(lack(check) == "wrong_result killed");
-  CHECK(lack(Shell("kill -TERM $$")) == "crashed none");
+}
+
+TEST_CASE("a program or library that is not there when a script asks for it is the machine's lack") {
+  CHECK(lack(Shell("no-such-tool-of-ours")) == "launch_failed unclear");
+  CHECK(lack(Shell("no-such-tool-of-ours; exit 1")) == "launch_failed unclear");
+  CHECK(lack(Shell("exit 126")) == "launch_failed unclear");
+  CHECK(lack(Shell("no-such-tool-of-ours | sed s/a/b/")) == "wrong_result unclear");
+  CHECK(lack(Shell("echo './m: error while loading shared libraries: libv.so: cannot open shared object file: No such "
+                   "file or directory' >&2; exit 1")) == "launch_failed unclear");
+  Shell check("echo time 1");
+  check.call.check = {"/bin/sh", "-c", "no-such-tool-of-ours"};
+  CHECK(lack(check) == "wrong_result unclear");
+  Shell expecting("no-such-tool-of-ours; echo time 1");
+  expecting.call.expect = "^result";
+  CHECK(lack(expecting) == "wrong_result unclear");
+  CHECK(lack(Shell("echo oops >&2; exit 1")) == "launch_failed none");
 }
 
 TEST_CASE("under a limit of the user's shell no failing end is the configuration's for certain") {
@@ -371,7 +396,7 @@ TEST_CASE("under a limit of the user's shell no failing end is the configuration
     return fakes::under_limit(RLIMIT_FSIZE, rlim_t{64} << 20, [&] { return lack(shell); });
   };
   CHECK(limited(Shell("kill -SEGV $$")) == "crashed unclear");
-  CHECK(limited(Shell("kill -XCPU $$")) == "crashed unclear");
+  CHECK(limited(Shell("kill -XCPU $$")) == "crashed killed");
   CHECK(limited(Shell("exit 3")) == "launch_failed unclear");
   Shell check("echo time 1");
   check.call.check = {"/bin/false"};
