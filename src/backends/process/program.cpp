@@ -10,6 +10,7 @@
 #include <map>
 
 #include "backends/process/device.hpp"
+#include "backends/process/line_pattern.hpp"
 #include "backends/process/read_value.hpp"
 #include "backends/process/run_program.hpp"
 #include "base/files.hpp"
@@ -149,9 +150,7 @@ class RunnableProgram final : public measure::Program {
     for (const auto& [path, state] : outputs_before)
       if (const FileState after(path); after != state) left_behind().insert_or_assign(path, after);
     judge_end(end);
-    if (!call_.expect.empty() && !line_matches(call_.expect, end.stdout_text))
-      refuse_output(end, fmt::format("no line of the output matches what is expected, '{}'; it printed:\n{}",
-                                     call_.expect, shown(end)));
+    require_expected_line(end);
     std::vector<double> numbers;
     std::size_t next = 0;
     for (const device::ProgramValue* value : values()) {
@@ -165,6 +164,17 @@ class RunnableProgram final : public measure::Program {
     sample.time_ms = numbers.front();
     sample.reported.assign(numbers.begin() + 1, numbers.end());
     return sample;
+  }
+
+  void require_expected_line(const ProgramEnd& end) const {
+    if (call_.expect.empty()) return;
+    try {
+      if (LinePattern(call_.expect).matches(end.stdout_text)) return;
+    } catch (const NoNumber& failure) {
+      refuse_output(end, std::string("[process] expect: ") + failure.what());
+    }
+    refuse_output(end, fmt::format("no line of the output matches what is expected, '{}'; it printed:\n{}",
+                                   call_.expect, shown(end)));
   }
 
   std::vector<const device::ProgramValue*> values() const {
