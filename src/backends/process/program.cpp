@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -11,8 +12,10 @@
 
 #include "backends/process/device.hpp"
 #include "backends/process/line_pattern.hpp"
+#include "backends/process/program_words.hpp"
 #include "backends/process/read_value.hpp"
 #include "backends/process/run_program.hpp"
+#include "base/directory_lock.hpp"
 #include "base/files.hpp"
 #include "base/machine_state.hpp"
 #include "base/text.hpp"
@@ -26,7 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t shown_bytes = 1000, log_bytes = 8192;
 // One that stops itself, or is stopped all the time, still gets a time.
 constexpr int max_retakes = 10;
 constexpr std::uint64_t largest_result = std::uint64_t{64} << 20;
@@ -48,6 +50,8 @@ struct FileState {
   }
 };
 
+std::vector<FileState> states_of(const std::vector<fs::path>& files) { return {files.begin(), files.end()}; }
+
 /// Files of [process] outputs as the last run of any configuration left them.
 std::map<std::string, FileState>& left_behind() {
   static std::map<std::string, FileState> files;
@@ -64,11 +68,30 @@ void remove_left_behind() {
   left_behind().clear();
 }
 
-std::string last_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \n\r\t");
-  if (end == std::string::npos) return {};
-  const std::size_t start = text.rfind('\n', end);
-  return base::printable(std::string_view(text).substr(start + 1, end - start), 300);
+bool is_below(const fs::path& path, const fs::path& folder) {
+  const fs::path relative = path.lexically_relative(folder.lexically_normal());
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+/// Files of which all runs of a program write the same: not those below `own`, which no other run has.
+std::vector<fs::path> shared_files(const device::ProgramCall& call, const device::ProgramPlaces& places,
+                                   const fs::path& own) {
+  std::vector<fs::path> files(call.outputs.begin(), call.outputs.end());
+  const auto add = [&](const device::ProgramValue& value) {
+    if (!value.file.empty()) files.push_back(fs::path(call.folder) / device::from_call_text(value.file, places));
+  };
+  add(call.time);
+  std::for_each(call.metrics.begin(), call.metrics.end(), add);
+  for (fs::path& file : files) file = file.lexically_normal();
+  std::erase_if(files, [&](const fs::path& file) { return is_below(file, own); });
+  return files;
+}
+
+/// Where programs that write these files take turns: the folder that they share, and others that hold files.
+std::vector<fs::path> directories_of(const std::vector<fs::path>& files, const fs::path& folder) {
+  std::vector<fs::path> directories;
+  for (const fs::path& file : files) directories.push_back(is_below(file, folder) ? folder : file.parent_path());
+  return directories;
 }
 
 class RunnableProgram final : public measure::Program {
@@ -76,6 +99,7 @@ class RunnableProgram final : public measure::Program {
   RunnableProgram(const build::Artifact& artifact, const device::ProgramCall& call, int device) : call_(call) {
     places_ = {(folder_.path() / "program").string(), (folder_.path() / "tmp").string()};
     if (!artifact.image.empty()) install(artifact.image);
+    files_ = shared_files(call_, places_, folder_.path());
     run_.argv = device::from_call_texts(call_.words, places_);
     run_.folder = call_.folder;
     run_.timeout_s = call_.timeout_s;
@@ -89,6 +113,9 @@ class RunnableProgram final : public measure::Program {
   void check_last_run() override {
     const std::uint64_t kills_before = base::memory_kills();
     try {
+      const base::DirectoryLock lock(directories_of(files_, call_.folder));
+      // What another run has written meanwhile is not to be judged as this one's.
+      if (!call_.check.empty() && checked_run_ != runs_ && states_of(files_) != states_) run_and_judge();
       check_results();
     } catch (const build::CandidateFailure& failure) {
       build::rethrow_counting_kills(failure, kills_before, build::Lack::memory);
@@ -132,6 +159,7 @@ class RunnableProgram final : public measure::Program {
   measure::Sample run_once() {
     const std::uint64_t kills_before = base::memory_kills();
     try {
+      const base::DirectoryLock lock(directories_of(files_, call_.folder));
       return run_and_judge();
     } catch (const build::CandidateFailure& failure) {
       build::rethrow_counting_kills(failure, kills_before, build::Lack::memory);
@@ -146,6 +174,7 @@ class RunnableProgram final : public measure::Program {
     std::vector<FileState> before;
     for (const device::ProgramValue* value : values()) before.emplace_back(file_of(*value));
     const ProgramEnd end = start(run_, "the program");
+    states_ = states_of(files_);
     suspended_ = end.suspended;
     for (const auto& [path, state] : outputs_before)
       if (const FileState after(path); after != state) left_behind().insert_or_assign(path, after);
@@ -202,33 +231,8 @@ class RunnableProgram final : public measure::Program {
     }
   }
 
-  static std::string log_of(const ProgramEnd& end) { return base::end_of(end.stderr_text, log_bytes); }
-
-  static std::string shown(const ProgramEnd& end) {
-    const std::string& text = end.stdout_text.empty() ? end.stderr_text : end.stdout_text;
-    if (text.empty()) return "nothing";
-    const std::string tail = base::end_of(text, shown_bytes);
-    return (end.stdout_text.empty() ? "(nothing on standard output; on standard error:)\n" : "") +
-           (tail.size() < text.size() ? "...\n" + tail : tail);
-  }
-
-  void throw_if_out_of_time(const ProgramEnd& end, const char* what) const {
-    if (end.stopped)
-      throw build::ShortageFailure(
-          build::Lack::killed, Outcome::timed_out,
-          fmt::format("{} was stopped by a signal from elsewhere and did not go on, or got no CPU time, and was killed",
-                      what),
-          log_of(end));
-    if (end.timed_out)
-      throw build::CandidateFailure(Outcome::timed_out,
-                                    fmt::format("{} ran longer than {} and was killed, with all that it had started "
-                                                "([process] timeout_s)",
-                                                what, base::human_seconds(call_.timeout_s)),
-                                    log_of(end));
-  }
-
   void judge_end(const ProgramEnd& end) {
-    throw_if_out_of_time(end, "the program");
+    throw_if_out_of_time(end, "the program", call_.timeout_s);
     if (end.ok()) return;
     const std::string words = last_line(end.stderr_text);
     refuse(end, end.signal != 0 ? Outcome::crashed : Outcome::launch_failed,
@@ -260,20 +264,6 @@ class RunnableProgram final : public measure::Program {
                                                                                              : build::Lack::none;
   }
 
-  static bool says_a_lack(const ProgramEnd& end) {
-    const build::Lack said = build::lack_in_line(last_line(end.stderr_text));
-    return said == build::Lack::room || said == build::Lack::processes || said == build::Lack::killed ||
-           said == build::Lack::unclear;
-  }
-
-  /// Of a program that ended well: in a pipe, or before the last command of a script, failures change no exit code.
-  [[noreturn]] static void refuse_output(const ProgramEnd& end, const std::string& message) {
-    if (says_a_lack(end))
-      throw build::ShortageFailure(build::Lack::unclear, Outcome::wrong_result,
-                                   message + "\non standard error: " + last_line(end.stderr_text), log_of(end));
-    throw build::CandidateFailure(Outcome::wrong_result, message, log_of(end));
-  }
-
   double read(const device::ProgramValue& value, const ProgramEnd& end, const FileState& before) const {
     const std::string what = value.name.empty() ? "the time" : "the metric '" + value.name + "'";
     const fs::path path = file_of(value);
@@ -300,7 +290,7 @@ class RunnableProgram final : public measure::Program {
     ProgramRun check = run_;
     check.argv = device::from_call_texts(call_.check, places_);
     const ProgramEnd end = start(check, "the check");
-    throw_if_out_of_time(end, "the check");
+    throw_if_out_of_time(end, "the check", call_.timeout_s);
     if (!end.ok())
       refuse(end, Outcome::wrong_result,
              fmt::format("the check {}ended with {}: {}",
@@ -308,12 +298,15 @@ class RunnableProgram final : public measure::Program {
                          base::describe_exit(end.exit_code, end.signal),
                          last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text)));
     checked_run_ = runs_;
+    states_ = states_of(files_);
   }
 
   const base::TemporaryDirectory folder_;
   const device::ProgramCall call_;
   device::ProgramPlaces places_;
   ProgramRun run_;
+  std::vector<fs::path> files_;    ///< that other runs write, too
+  std::vector<FileState> states_;  ///< of files_, as the last run and its check left them
   int runs_ = 0, checked_run_ = 0;  ///< so far; of them the last that was checked
   bool suspended_ = false;          ///< during the last run
 };

@@ -4,7 +4,9 @@
 
 #include <csignal>
 #include <fstream>
+#include <future>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "backends/backend.hpp"
 #include "backends/process/device.hpp"
@@ -151,6 +153,41 @@ TEST_CASE("a check does not judge what another configuration has written") {
   std::ofstream(shell.folder.path() / "result") << "edited";
   CHECK(lazy.failure() == "no failure");
   CHECK(shell.read("result") == "edited");
+}
+
+TEST_CASE("programs that write the same file take turns, in one run and in several") {
+  const TemporaryDirectory folder;
+  // It fails where another one is under way.
+  const auto runs = [&](int number) {
+    Shell shell("mkdir busy || exit 7; echo 'time " + std::to_string(number) + "' > result; sleep 0.01; rmdir busy");
+    shell.call.folder = folder.path().string();
+    shell.call.time.file = "result";
+    std::set<double> times;
+    for (int i = 0; i < 5; ++i) times.insert(shell.run().time_ms);
+    return times;
+  };
+  auto other = std::async(std::launch::async, runs, 1);
+  CHECK(runs(2) == std::set<double>{2});
+  CHECK(other.get() == std::set<double>{1});
+}
+
+TEST_CASE("the last check does not judge what another run has written meanwhile") {
+  const TemporaryDirectory folder;
+  const auto writing = [&](const std::string& word) {
+    auto shell = std::make_unique<Shell>("echo time 1; echo " + word + " > result");
+    shell->call.folder = folder.path().string();
+    shell->call.check = {"/bin/sh", "-c", "grep -qx " + word + " result"};
+    shell->call.outputs = {(folder.path() / "result").string()};
+    return shell;
+  };
+  const auto one = writing("one"), two = writing("two");
+  const auto first = one->load(), second = two->load();
+  for (Program* program : {first.get(), second.get()}) {
+    program->run({});
+    program->run({});
+  }
+  CHECK_NOTHROW(first->check_last_run());
+  CHECK(read_if_there(folder.path() / "result") == "one\n");
 }
 
 TEST_CASE("a check that takes too long has not found the results wrong") {
