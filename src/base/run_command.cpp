@@ -87,8 +87,7 @@ int ending_signal(int exit_code, int signal) noexcept {
 
 bool comes_from_others(int signal) noexcept {
   // SIGXFSZ and SIGPIPE answer a write of the process itself.
-  constexpr int own[] = {0,      SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,
-                         SIGABRT, SIGTRAP, SIGSYS, SIGPIPE, SIGXFSZ};
+  constexpr int own[] = {0, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE, SIGXFSZ};
   return std::find(std::begin(own), std::end(own), signal) == std::end(own);
 }
 

@@ -198,8 +198,9 @@ class CompileHandler {
 class BenchHandler {
  public:
   explicit BenchHandler(int out) : out_(out) {
-    base::tell_of_waits(
-        [out](const std::string& directory) { ipc::write_message(out, {{ipc::waits_member, directory}}); });
+    base::tell_of_waits([out](const std::string& directory) {
+      ipc::write_message(out, {{ipc::waits_member, directory}});
+    });
   }
   nlohmann::json operator()(const nlohmann::json& message) {
     if (message.at("do") == "open") {

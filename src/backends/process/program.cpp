@@ -243,11 +243,11 @@ class RunnableProgram final : public measure::Program {
   /// Of what ended without success.
   [[noreturn]] void refuse(const ProgramEnd& end, Outcome outcome, const std::string& message) {
     if (const build::Lack lack = lack_behind(end); lack != build::Lack::none)
-      throw build::ShortageFailure(
-          lack, outcome,
-          message + (lack == build::Lack::killed ? " (by a signal that xtune did not send)" : "") +
-              build::under(base::user_limits()),
-          log_of(end));
+      throw build::ShortageFailure(lack, outcome,
+                                   message +
+                                       (lack == build::Lack::killed ? " (by a signal that xtune did not send)" : "") +
+                                       build::under(base::user_limits()),
+                                   log_of(end));
     if (const std::string limits = base::user_limits(); !limits.empty())
       throw build::ShortageFailure(build::Lack::unclear, outcome, message + build::under(limits), log_of(end));
     throw build::CandidateFailure(outcome, message, log_of(end));
@@ -274,11 +274,10 @@ class RunnableProgram final : public measure::Program {
       return read_number(value, base::read_file(path, largest_result));
     } catch (const NoNumber& failure) {
       refuse_output(
-          end,
-          fmt::format("{} was not found{}: {}{}; the program printed:\n{}", what,
-                      value.file.empty() ? "" : " in " + base::printable(path.string()), failure.what(),
-                      end.output_cut && value.file.empty() ? " (of the output the last 16 MiB are looked at)" : "",
-                      shown(end)));
+          end, fmt::format("{} was not found{}: {}{}; the program printed:\n{}", what,
+                           value.file.empty() ? "" : " in " + base::printable(path.string()), failure.what(),
+                           end.output_cut && value.file.empty() ? " (of the output the last 16 MiB are looked at)" : "",
+                           shown(end)));
     } catch (const Error& error) {
       throw build::CandidateFailure(Outcome::wrong_result, what + ": " + error.what(), log_of(end));
     }
@@ -305,8 +304,8 @@ class RunnableProgram final : public measure::Program {
   const device::ProgramCall call_;
   device::ProgramPlaces places_;
   ProgramRun run_;
-  std::vector<fs::path> files_;    ///< that other runs write, too
-  std::vector<FileState> states_;  ///< of files_, as the last run and its check left them
+  std::vector<fs::path> files_;     ///< that other runs write, too
+  std::vector<FileState> states_;   ///< of files_, as the last run and its check left them
   int runs_ = 0, checked_run_ = 0;  ///< so far; of them the last that was checked
   bool suspended_ = false;          ///< during the last run
 };

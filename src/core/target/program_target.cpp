@@ -8,6 +8,7 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/environment.hpp"
+#include "core/build/implicit_files.hpp"
 #include "core/spec/process_spec.hpp"
 #include "xtune/error.hpp"
 
@@ -64,6 +65,16 @@ void require_programs(const spec::Spec& spec) {
   const spec::ProcessSpec& process = *spec.process;
   for (const spec::ProcessCommand* command : {&process.exec_prefix, &process.run, &process.check})
     found(spec, *command);
+}
+
+std::string warning_of_unknown_sources(const spec::Spec& spec) {
+  if (!spec.process || !spec.process->sources.empty()) return {};
+  const std::string program = spec.process->build.program();
+  if (!build::is_build_tool(program)) return {};
+  return fmt::format(
+      "{}: [process] sources is empty, so xtune uses stored results also after a change of the sources "
+      "that '{}' compiles: list them, such as sources = [\"src/*.cpp\"]",
+      spec::to_string(spec.process->build.at), base::printable(program));
 }
 
 Target choose_target(const spec::Spec& spec, const TargetOptions& options) {
