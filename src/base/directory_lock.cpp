@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "base/descriptor.hpp"
@@ -30,6 +32,34 @@ std::atomic<std::int64_t>& waited_ns() {
   return waited;
 }
 
+fs::path resolved(const fs::path& directory) {
+  std::error_code error;
+  fs::path real = fs::canonical(directory, error);
+  return error ? directory : real;
+}
+
+/// Directories for which this process has waited.
+class WaitedFor {
+ public:
+  void add(const fs::path& directory) {
+    const std::lock_guard lock(mutex_);
+    directories_.insert(directory);
+  }
+  bool has(const fs::path& directory) {
+    const std::lock_guard lock(mutex_);
+    return directories_.contains(directory);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<fs::path> directories_;
+};
+
+WaitedFor& waited_for() {
+  static auto& waited = *new WaitedFor;
+  return waited;
+}
+
 /// As flock, again after signals. Returns errno; 0: it is locked.
 int lock(int fd, int operation) {
   while (::flock(fd, operation) != 0)
@@ -40,6 +70,7 @@ int lock(int fd, int operation) {
 /// Tells the listener, and counts the time.
 int wait_for(int fd, const fs::path& directory) {
   const auto& listener = listener_of_waits();
+  waited_for().add(directory);
   const std::int64_t before_ns = awake_clock().now_ns();
   if (listener) listener(directory.string());
   const int error = lock(fd, LOCK_EX);
@@ -65,11 +96,7 @@ class WorkingClock final : public Clock {
 }  // namespace
 
 DirectoryLock::DirectoryLock(std::vector<fs::path> directories) {
-  for (fs::path& directory : directories) {
-    std::error_code error;
-    fs::path real = fs::canonical(directory, error);
-    if (!error) directory = std::move(real);
-  }
+  for (fs::path& directory : directories) directory = resolved(directory);
   // In one order for all processes, so that no two wait for each other.
   std::sort(directories.begin(), directories.end());
   directories.erase(std::unique(directories.begin(), directories.end()), directories.end());
@@ -83,6 +110,8 @@ DirectoryLock::DirectoryLock(std::vector<fs::path> directories) {
 DirectoryLock::~DirectoryLock() = default;
 
 void tell_of_waits(std::function<void(const std::string&)> listener) { listener_of_waits() = std::move(listener); }
+
+bool has_waited_for(const fs::path& directory) { return waited_for().has(resolved(directory)); }
 
 Clock& working_clock() {
   // Never destroyed, as system_clock() is.

@@ -34,6 +34,9 @@ class DirectoryLock {
 /// From then on, on the thread that waits. An empty function: nobody is told.
 void tell_of_waits(std::function<void(const std::string& directory)> listener);
 
+/// Whether this process has waited for the directory before: others write there, too.
+bool has_waited_for(const std::filesystem::path& directory);
+
 /// awake_clock() less the time that this process has waited for directories.
 Clock& working_clock();
 

@@ -52,19 +52,30 @@ struct FileState {
 
 std::vector<FileState> states_of(const std::vector<fs::path>& files) { return {files.begin(), files.end()}; }
 
-/// Files of [process] outputs as the last run of any configuration left them.
-std::map<std::string, FileState>& left_behind() {
-  static std::map<std::string, FileState> files;
+/// A file of [process] outputs as the last run of any configuration left it.
+struct LeftFile {
+  FileState state;
+  bool written = false;  ///< since the removal of what was left before
+};
+std::map<std::string, LeftFile>& left_behind() {
+  static std::map<std::string, LeftFile> files;
   return files;
 }
 
-/// What another configuration wrote must not be judged as this one's. A file that no run here has written is its
-/// user's, and stays.
-void remove_left_behind() {
-  for (const auto& [path, state] : left_behind()) {
+/// What another configuration wrote must not be judged as this one's, be it of this run or of one that takes turns with
+/// it. A file that no run has written is its user's, and stays.
+void remove_left_behind(const std::vector<std::string>& outputs, bool others_write) {
+  const auto remove = [](const std::string& path) {
     std::error_code ignored;
-    if (state.there && FileState(path) == state && fs::is_regular_file(path, ignored)) fs::remove(path, ignored);
-  }
+    if (fs::is_regular_file(path, ignored)) fs::remove(path, ignored);
+  };
+  for (const auto& [path, left] : left_behind())
+    if (left.written && left.state.there && FileState(path) == left.state) remove(path);
+  if (others_write)
+    for (const std::string& path : outputs)
+      if (const auto known = left_behind().find(path);
+          known == left_behind().end() || FileState(path) != known->second.state)
+        remove(path);
   left_behind().clear();
 }
 
@@ -168,7 +179,10 @@ class RunnableProgram final : public measure::Program {
 
   measure::Sample run_and_judge() {
     empty_tmp();
-    if (runs_ == 0) remove_left_behind();
+    if (runs_ == 0) {
+      const std::vector<fs::path> directories = directories_of(files_, call_.folder);
+      remove_left_behind(call_.outputs, std::any_of(directories.begin(), directories.end(), base::has_waited_for));
+    }
     std::map<std::string, FileState> outputs_before;
     for (const std::string& path : call_.outputs) outputs_before.emplace(path, FileState(path));
     std::vector<FileState> before;
@@ -176,8 +190,11 @@ class RunnableProgram final : public measure::Program {
     const ProgramEnd end = start(run_, "the program");
     states_ = states_of(files_);
     suspended_ = end.suspended;
-    for (const auto& [path, state] : outputs_before)
-      if (const FileState after(path); after != state) left_behind().insert_or_assign(path, after);
+    for (const auto& [path, state] : outputs_before) {
+      const FileState after(path);
+      const auto [left, first] = left_behind().try_emplace(path, LeftFile{after});
+      left->second = {after, left->second.written || after != state};
+    }
     judge_end(end);
     require_expected_line(end);
     std::vector<double> numbers;

@@ -58,6 +58,8 @@ TEST_CASE("a directory that another process holds is waited for, until that proc
   CHECK(told == std::vector<std::string>{std::filesystem::canonical(folder.path()).string(), ""});
   { const DirectoryLock lock({folder.path()}); }
   CHECK(told.size() == 2);
+  CHECK(has_waited_for(folder.path() / "."));
+  CHECK_FALSE(has_waited_for(folder.path().parent_path()));
   tell_of_waits({});
 }
 

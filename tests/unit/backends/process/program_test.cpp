@@ -12,6 +12,7 @@
 #include "backends/process/device.hpp"
 #include "backends/process/run_program.hpp"
 #include "base/descendants.hpp"
+#include "base/directory_lock.hpp"
 #include "base/files.hpp"
 #include "core/build/shortage.hpp"
 #include "core/device/backend_facts.hpp"
@@ -169,6 +170,20 @@ TEST_CASE("programs that write the same file take turns, in one run and in sever
   auto other = std::async(std::launch::async, runs, 1);
   CHECK(runs(2) == std::set<double>{2});
   CHECK(other.get() == std::set<double>{1});
+}
+
+TEST_CASE("a check does not judge what another run has written before the first of this configuration") {
+  Shell lazy("echo time 1");
+  const std::filesystem::path result = lazy.folder.path() / "result";
+  lazy.call.check = {"/bin/sh", "-c", "test -e result"};
+  lazy.call.outputs = {result.string()};
+  auto other = std::make_unique<DirectoryLock>(std::vector{lazy.folder.path()});
+  tell_of_waits([&](const std::string&) {
+    if (other) std::ofstream(result) << "theirs";
+    other.reset();
+  });
+  CHECK(has(lazy.failure(), "wrong_result: the check ended with exit code 1"));
+  tell_of_waits({});
 }
 
 TEST_CASE("the last check does not judge what another run has written meanwhile") {
