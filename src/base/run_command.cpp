@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 
 #include "base/clock.hpp"
 #include "base/deadline.hpp"
@@ -72,6 +73,31 @@ CommandResult run_command(const std::vector<std::string>& argv, const CommandOpt
 std::string describe_exit(int exit_code, int signal) {
   if (signal == 0) return "exit code " + std::to_string(exit_code);
   return "killed by signal " + std::to_string(signal) + " (" + lower_case(::strsignal(signal)) + ")";
+}
+
+int ending_signal(int exit_code, int signal) noexcept {
+  // Beyond the named signals an exit code is more likely to be the program's own.
+  constexpr int of_shells = 128, max_named = 31;
+  return signal == 0 && exit_code > of_shells && exit_code <= of_shells + max_named ? exit_code - of_shells : signal;
+}
+
+bool comes_from_others(int signal) noexcept {
+  // SIGXFSZ and SIGPIPE answer a write of the process itself.
+  constexpr int own[] = {0, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE, SIGXFSZ};
+  return std::find(std::begin(own), std::end(own), signal) == std::end(own);
+}
+
+std::span<const std::string_view> names_of_others_signals() noexcept {
+  static constexpr std::string_view names[] = {"Killed",
+                                               "Terminated",
+                                               "Hangup",
+                                               "Interrupt",
+                                               "Quit",
+                                               "User defined signal 1",
+                                               "User defined signal 2",
+                                               "Alarm clock",
+                                               "CPU time limit exceeded"};
+  return names;
 }
 
 }  // namespace xtune::base

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -112,5 +113,15 @@ CommandResult run_command(const std::vector<std::string>& argv, const CommandOpt
 
 /// "exit code 2", "killed by signal 11 (segmentation fault)".
 std::string describe_exit(int exit_code, int signal);
+
+/// The signal that ended a process, or the child of a shell, which reports it as the exit code 128 + number; 0: none.
+int ending_signal(int exit_code, int signal) noexcept;
+
+/// Whether a signal that ended a process comes from others (SIGKILL, SIGTERM, SIGHUP, ...: a batch system, the system
+/// for lack of memory, a person). False for 0 and for those that a process' own faults raise (SIGSEGV, SIGABRT, ...).
+bool comes_from_others(int signal) noexcept;
+
+/// How shells, make and compilers name the signals of comes_from_others: "Killed", "Terminated".
+std::span<const std::string_view> names_of_others_signals() noexcept;
 
 }  // namespace xtune::base

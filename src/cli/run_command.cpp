@@ -71,6 +71,8 @@ int RunCommand::go() {
   begin_job();
   using enum ProgressPrinter::Verbosity;
   ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all);
+  if (const std::string warning = target::warning_of_unknown_sources(spec_); !warning.empty())
+    printer.on_warning(warning);
   for (const std::size_t number : case_order()) {
     const run::TuneResult result = tune_case(spec_.cases[number], services, printer);
     printer.finish();

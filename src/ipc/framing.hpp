@@ -42,4 +42,8 @@ void write_message(int fd, const nlohmann::json& message);
 /// from one that its first request crashed.
 nlohmann::json worker_greeting();
 
+/// A worker that waits for a directory which another process holds says so before its answer, by a message with the
+/// directory in this member; and by one with an empty text once it goes on.
+inline constexpr const char* waits_member = "waits_for";
+
 }  // namespace xtune::ipc

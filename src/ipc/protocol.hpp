@@ -89,7 +89,7 @@ struct OpenJob {
   std::vector<std::pair<std::string, validate::ToleranceRule>> tolerances;  ///< per output argument
   int repeats = 0;  ///< more validating launches, whose output bits must be the same
   spec::MeasureSpec measure;
-  std::function<void(const std::string&)> warn = {};  ///< told what is strange in the reference; not sent to a worker
+  std::function<void(const std::string&)> warn = {};  ///< told what the user should know; not sent to a worker
 };
 
 /// Driver to bench worker, after OpenJob where there is a reference: compute it, or read what an earlier worker left. A

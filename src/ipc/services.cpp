@@ -27,6 +27,7 @@ constexpr double open_timeout_s = 600;
 constexpr double kernel_reference_share = 10;
 // A builtin computes on the CPU, in double precision, what the device does in milliseconds.
 constexpr double builtin_reference_share = 20;
+constexpr std::uint64_t long_wait_ms = 5000;
 
 double reference_timeout_s(const OpenJob& problem) {
   const bool kernel = problem.reference.kind == spec::ReferenceSpec::Kind::kernel;
@@ -200,7 +201,13 @@ void PooledCompileService::compile(const CompileJob& job, double timeout_s, Call
 }
 
 WorkerBenchService::WorkerBenchService(base::EventLoop& loop, WorkerCommand command, Role role)
-    : worker_(loop, std::move(command)), role_(role) {}
+    : worker_(loop, std::move(command)), role_(role) {
+  worker_.on_long_wait(long_wait_ms, [this](const std::string& directory) {
+    if (problem_.warn)
+      problem_.warn(fmt::format("waiting for another run whose program writes the same files in {}: they take turns",
+                                base::printable(directory)));
+  });
+}
 
 void WorkerBenchService::set_problem(OpenJob job) {
   if (refuted_) cancel_all();

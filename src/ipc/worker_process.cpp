@@ -76,7 +76,7 @@ void WorkerProcess::start() {
 }
 
 void WorkerProcess::start_clock(double seconds, WorkerFailureKind kind) {
-  if (kind == WorkerFailureKind::timed_out) sent_ms_ = loop_.now_ms();
+  if (kind == WorkerFailureKind::timed_out && !sent_ms_) sent_ms_ = loop_.now_ms();
   clock_ = base::Deadline(loop_, seconds, process_.pid(), [this, seconds, kind](bool stopped) {
     process_.read_pending_stderr();
     const char* what = kind == WorkerFailureKind::timed_out ? "no answer in " : "it did not greet in ";
@@ -108,6 +108,7 @@ std::optional<WorkerReply> WorkerProcess::take_answer() {
     if (busy()) start_clock(timeout_s_, WorkerFailureKind::timed_out);
     message = decoder_->next();
   }
+  for (; message && message->contains(waits_member); message = decoder_->next()) note_wait(message->at(waits_member));
   if (!message) return std::nullopt;
   if (!busy()) refuse("it answered without a request");
   process_.read_pending_stderr();
@@ -116,6 +117,18 @@ std::optional<WorkerReply> WorkerProcess::take_answer() {
   // Whatever follows an answer would be taken for the next one.
   if (decoder_->pending_bytes() > 0) drop_process();
   return reply;
+}
+
+void WorkerProcess::note_wait(const std::string& directory) {
+  if (!busy()) return;
+  cancel_clocks();
+  if (directory.empty()) return start_clock(timeout_s_, WorkerFailureKind::timed_out);
+  if (told_of_wait_) wait_ = loop_.call_after(long_wait_ms_, [this, directory] { told_of_wait_(directory); });
+}
+
+void WorkerProcess::on_long_wait(std::uint64_t ms, std::function<void(const std::string&)> told) {
+  long_wait_ms_ = ms;
+  told_of_wait_ = std::move(told);
 }
 
 void WorkerProcess::on_stderr(std::string_view bytes) {
@@ -139,11 +152,12 @@ void WorkerProcess::on_exit(int exit_code, int signal) {
   if (!verdict) {
     std::string how = signal ? base::describe_exit(exit_code, signal)
                              : "ended without an answer, " + base::describe_exit(exit_code, signal);
-    if (signal == SIGKILL)
-      how += ", which xtune did not send: the machine or its limit ran out of memory, or a person did";
+    const bool from_outside = base::comes_from_others(signal);
+    if (from_outside) how += ", which xtune did not send";
+    if (signal == SIGKILL) how += ": the machine or its limit ran out of memory, or a person did";
     if (!greeted) how = "it ended before its greeting: " + how;
     verdict = WorkerFailure{greeted ? WorkerFailureKind::crashed : WorkerFailureKind::could_not_start, exit_code,
-                            signal, how, signal == SIGKILL};
+                            signal, how, from_outside};
   }
   deliver({nullptr, std::move(verdict), std::move(tail), generation_});
 }

@@ -39,8 +39,8 @@ struct WorkerFailure {
   int exit_code = 0;  ///< of the process, where it ended by itself
   int signal = 0;
   std::string text;  ///< for people: "killed by signal 11 (segmentation fault)"
-  /// It was killed by SIGKILL, which xtune did not send (the system, for memory, or a person), or stopped for so long
-  /// that it was given up on: nothing that its job need have to do with.
+  /// It was killed by a signal that xtune did not send (base::comes_from_others), or stopped for so long that it was
+  /// given up on: nothing that its job need have to do with.
   bool from_outside = false;
 };
 
@@ -54,7 +54,8 @@ struct WorkerReply {
 
 /// A child process in a process group of its own, started by the first request and again after it was lost. One request
 /// at a time. On a failure the whole group is killed (SIGKILL), and the reply comes once the process is gone, so that
-/// its device and memory are free; after 5 s it comes anyway. Times are counted as a Deadline counts. Lives on the
+/// its device and memory are free; after 5 s it comes anyway. Times are counted as a Deadline counts; that of an answer
+/// begins again after a wait for a directory. Lives on the
 /// loop's thread.
 class WorkerProcess {
  public:
@@ -72,6 +73,8 @@ class WorkerProcess {
   void request(const nlohmann::json& message, double timeout_s, Callback callback);
   /// As above, for a frame made by encode_message().
   void request_frame(std::string frame, double timeout_s, Callback callback);
+  /// `told` is called when the worker has waited so long for a directory that another process holds.
+  void on_long_wait(std::uint64_t ms, std::function<void(const std::string& directory)> told);
   /// Kills the group now; the callback of a request in flight is dropped. The next request starts a fresh process.
   void interrupt() noexcept;
 
@@ -85,6 +88,7 @@ class WorkerProcess {
   void start();
   void on_stdout(std::string_view bytes);
   std::optional<WorkerReply> take_answer();
+  void note_wait(const std::string& directory);
   std::string take_stderr_tail();
   void on_stderr(std::string_view bytes);
   void on_exit(int exit_code, int signal);
@@ -107,6 +111,8 @@ class WorkerProcess {
   std::optional<std::int64_t> sent_ms_;  ///< when the worker was up and had the request
   bool greeted_ = false;
   std::uint64_t generation_ = 0;
+  std::uint64_t long_wait_ms_ = 0;
+  std::function<void(const std::string&)> told_of_wait_;  ///< may be empty
 };
 
 }  // namespace xtune::ipc

@@ -4,8 +4,6 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <csignal>
-
 #include "base/machine_state.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
@@ -77,7 +75,8 @@ std::vector<std::vector<std::byte>> run_command_reference(const CommandReference
          result.stderr_text);
   if (!result.ok())
     fail(call, "ended with " + base::describe_exit(result.exit_code, result.signal), result.stderr_text,
-         result.signal == SIGKILL ? ErrorKind::io : ErrorKind::invalid_spec);
+         base::comes_from_others(base::ending_signal(result.exit_code, result.signal)) ? ErrorKind::io
+                                                                                       : ErrorKind::invalid_spec);
   std::vector<std::vector<std::byte>> outputs;
   bool any = false;
   for (const validate::ArgumentLayout* output : call.outputs) {

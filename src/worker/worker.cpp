@@ -21,6 +21,7 @@
 #include "backends/host/sanitizer.hpp"
 #include "base/clock.hpp"
 #include "base/descendants.hpp"
+#include "base/directory_lock.hpp"
 #include "base/memory.hpp"
 #include "base/suspension.hpp"
 #include "base/text.hpp"
@@ -196,7 +197,11 @@ class CompileHandler {
 
 class BenchHandler {
  public:
-  explicit BenchHandler(int out) : out_(out) {}
+  explicit BenchHandler(int out) : out_(out) {
+    base::tell_of_waits([out](const std::string& directory) {
+      ipc::write_message(out, {{ipc::waits_member, directory}});
+    });
+  }
   nlohmann::json operator()(const nlohmann::json& message) {
     if (message.at("do") == "open") {
       open(ipc::open_job_from_json(message));
@@ -284,7 +289,7 @@ class BenchHandler {
         watch_ = std::make_unique<MemoryWatch>(base::held_memory_bytes,
                                                [this](std::uint64_t held) { end_for_memory(held); });
     }
-    session_ = std::make_unique<BenchSession>(*device_, std::move(job), base::awake_clock());
+    session_ = std::make_unique<BenchSession>(*device_, std::move(job), base::working_clock());
   }
   std::unique_ptr<measure::Device> device_;
   std::unique_ptr<BenchSession> session_;

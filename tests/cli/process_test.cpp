@@ -120,6 +120,28 @@ TEST_CASE("another command, environment or place of a number is another measurem
   CHECK(differing(cli.write(cli.folder_name + "/model.toml", text)) == R"({"launch":6})");
 }
 
+TEST_CASE("a build tool without listed sources is warned of, and its makefile counts") {
+  const Programs cli;
+  const auto spec = [&](const std::string& sources) {
+    return cli.write(cli.folder_name + "/m.toml",
+                     "[kernel]\nname = \"m\"\n[space.params]\nT = [1, 2]\n[process]\n" + sources +
+                         "build = \"make -s TILE={T} OUT={out}\"\nrun = \"{out}\"\n"
+                         "time = { regex = 'took ([0-9.]+) ms' }\n[measure]\nrep = 1\nmin_rep = 1\nrace = false\n"
+                         "finals = 0\n");
+  };
+  const auto write_makefile = [&](const std::string& factor) {
+    cli.write(cli.folder_name + "/Makefile", "all:\n\tprintf '#!/bin/sh\\necho took '$$(( $(TILE) * " + factor +
+                                                 " ))' ms\\n' > $(OUT); chmod +x $(OUT)\n");
+  };
+  write_makefile("5");
+  CHECK(cli.tune(spec("sources = [\"factor.hpp\"]\n"))["best"]["time_ms"] == 5);
+  write_makefile("9");
+  const CommandResult changed = cli.xtune({"run", spec("sources = [\"f*.hpp\"]\n"), "--format", "json"});
+  CHECK(parsed(changed)["best"]["time_ms"] == 9);
+  CHECK_FALSE(has(changed.stderr_text, "[process] sources is empty"));
+  CHECK(has(cli.xtune({"run", spec("")}).stderr_text, "m.toml:6:9: [process] sources is empty"));
+}
+
 TEST_CASE("failures of programs are data: exit code, standard error and what was printed are in the records") {
   const Programs cli;
   const json result = cli.tune(cli.spec("", "[1, 8, 9]"));

@@ -55,9 +55,15 @@ void serve(const json& request) {
     raise(SIGSEGV);
   }
   if (what == "kill") raise(SIGKILL);
+  if (what == "terminate") raise(SIGTERM);
   if (what == "exit") _exit(request.value("code", 0));
   if (what == "crash-once" && first_time(request.at("marker"))) raise(SIGKILL);
   if (what == "hang") hang();
+  if (what == "wait") {
+    xtune::ipc::write_message(STDOUT_FILENO, {{xtune::ipc::waits_member, "/shared"}});
+    while (!std::ifstream(request.at("marker").get<std::string>())) usleep(1000);
+    xtune::ipc::write_message(STDOUT_FILENO, {{xtune::ipc::waits_member, ""}});
+  }
   if (what == "start-grandchild") start_grandchild();
   if (what == "crash-with-grandchild") start_grandchild(), raise(SIGKILL);
   if (what == "garbage") put("Segmentation fault in kernel\n"), hang();

@@ -4,15 +4,18 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
-#include <csignal>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "backends/process/device.hpp"
+#include "backends/process/line_pattern.hpp"
+#include "backends/process/program_words.hpp"
 #include "backends/process/read_value.hpp"
 #include "backends/process/run_program.hpp"
+#include "base/directory_lock.hpp"
 #include "base/files.hpp"
 #include "base/machine_state.hpp"
 #include "base/text.hpp"
@@ -26,7 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t shown_bytes = 1000, log_bytes = 8192;
 // One that stops itself, or is stopped all the time, still gets a time.
 constexpr int max_retakes = 10;
 constexpr std::uint64_t largest_result = std::uint64_t{64} << 20;
@@ -48,27 +50,59 @@ struct FileState {
   }
 };
 
-/// Files of [process] outputs as the last run of any configuration left them.
-std::map<std::string, FileState>& left_behind() {
-  static std::map<std::string, FileState> files;
+std::vector<FileState> states_of(const std::vector<fs::path>& files) { return {files.begin(), files.end()}; }
+
+/// A file of [process] outputs as the last run of any configuration left it.
+struct LeftFile {
+  FileState state;
+  bool written = false;  ///< since the removal of what was left before
+};
+std::map<std::string, LeftFile>& left_behind() {
+  static std::map<std::string, LeftFile> files;
   return files;
 }
 
-/// What another configuration wrote must not be judged as this one's. A file that no run here has written is its
-/// user's, and stays.
-void remove_left_behind() {
-  for (const auto& [path, state] : left_behind()) {
+/// What another configuration wrote must not be judged as this one's, be it of this run or of one that takes turns with
+/// it. A file that no run has written is its user's, and stays.
+void remove_left_behind(const std::vector<std::string>& outputs, bool others_write) {
+  const auto remove = [](const std::string& path) {
     std::error_code ignored;
-    if (state.there && FileState(path) == state && fs::is_regular_file(path, ignored)) fs::remove(path, ignored);
-  }
+    if (fs::is_regular_file(path, ignored)) fs::remove(path, ignored);
+  };
+  for (const auto& [path, left] : left_behind())
+    if (left.written && left.state.there && FileState(path) == left.state) remove(path);
+  if (others_write)
+    for (const std::string& path : outputs)
+      if (const auto known = left_behind().find(path);
+          known == left_behind().end() || FileState(path) != known->second.state)
+        remove(path);
   left_behind().clear();
 }
 
-std::string last_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \n\r\t");
-  if (end == std::string::npos) return {};
-  const std::size_t start = text.rfind('\n', end);
-  return base::printable(std::string_view(text).substr(start + 1, end - start), 300);
+bool is_below(const fs::path& path, const fs::path& folder) {
+  const fs::path relative = path.lexically_relative(folder.lexically_normal());
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+/// Files of which all runs of a program write the same: not those below `own`, which no other run has.
+std::vector<fs::path> shared_files(const device::ProgramCall& call, const device::ProgramPlaces& places,
+                                   const fs::path& own) {
+  std::vector<fs::path> files(call.outputs.begin(), call.outputs.end());
+  const auto add = [&](const device::ProgramValue& value) {
+    if (!value.file.empty()) files.push_back(fs::path(call.folder) / device::from_call_text(value.file, places));
+  };
+  add(call.time);
+  std::for_each(call.metrics.begin(), call.metrics.end(), add);
+  for (fs::path& file : files) file = file.lexically_normal();
+  std::erase_if(files, [&](const fs::path& file) { return is_below(file, own); });
+  return files;
+}
+
+/// Where programs that write these files take turns: the folder that they share, and others that hold files.
+std::vector<fs::path> directories_of(const std::vector<fs::path>& files, const fs::path& folder) {
+  std::vector<fs::path> directories;
+  for (const fs::path& file : files) directories.push_back(is_below(file, folder) ? folder : file.parent_path());
+  return directories;
 }
 
 class RunnableProgram final : public measure::Program {
@@ -76,6 +110,7 @@ class RunnableProgram final : public measure::Program {
   RunnableProgram(const build::Artifact& artifact, const device::ProgramCall& call, int device) : call_(call) {
     places_ = {(folder_.path() / "program").string(), (folder_.path() / "tmp").string()};
     if (!artifact.image.empty()) install(artifact.image);
+    files_ = shared_files(call_, places_, folder_.path());
     run_.argv = device::from_call_texts(call_.words, places_);
     run_.folder = call_.folder;
     run_.timeout_s = call_.timeout_s;
@@ -89,6 +124,9 @@ class RunnableProgram final : public measure::Program {
   void check_last_run() override {
     const std::uint64_t kills_before = base::memory_kills();
     try {
+      const base::DirectoryLock lock(directories_of(files_, call_.folder));
+      // What another run has written meanwhile is not to be judged as this one's.
+      if (!call_.check.empty() && checked_run_ != runs_ && states_of(files_) != states_) run_and_judge();
       check_results();
     } catch (const build::CandidateFailure& failure) {
       build::rethrow_counting_kills(failure, kills_before, build::Lack::memory);
@@ -132,6 +170,7 @@ class RunnableProgram final : public measure::Program {
   measure::Sample run_once() {
     const std::uint64_t kills_before = base::memory_kills();
     try {
+      const base::DirectoryLock lock(directories_of(files_, call_.folder));
       return run_and_judge();
     } catch (const build::CandidateFailure& failure) {
       build::rethrow_counting_kills(failure, kills_before, build::Lack::memory);
@@ -140,21 +179,24 @@ class RunnableProgram final : public measure::Program {
 
   measure::Sample run_and_judge() {
     empty_tmp();
-    if (runs_ == 0) remove_left_behind();
+    if (runs_ == 0) {
+      const std::vector<fs::path> directories = directories_of(files_, call_.folder);
+      remove_left_behind(call_.outputs, std::any_of(directories.begin(), directories.end(), base::has_waited_for));
+    }
     std::map<std::string, FileState> outputs_before;
     for (const std::string& path : call_.outputs) outputs_before.emplace(path, FileState(path));
     std::vector<FileState> before;
     for (const device::ProgramValue* value : values()) before.emplace_back(file_of(*value));
     const ProgramEnd end = start(run_, "the program");
+    states_ = states_of(files_);
     suspended_ = end.suspended;
-    for (const auto& [path, state] : outputs_before)
-      if (const FileState after(path); after != state) left_behind().insert_or_assign(path, after);
+    for (const auto& [path, state] : outputs_before) {
+      const FileState after(path);
+      const auto [left, first] = left_behind().try_emplace(path, LeftFile{after});
+      left->second = {after, left->second.written || after != state};
+    }
     judge_end(end);
-    if (!call_.expect.empty() && !line_matches(call_.expect, end.stdout_text))
-      throw build::CandidateFailure(Outcome::wrong_result,
-                                    fmt::format("no line of the output matches what is expected, '{}'; it printed:\n{}",
-                                                call_.expect, shown(end)),
-                                    log_of(end));
+    require_expected_line(end);
     std::vector<double> numbers;
     std::size_t next = 0;
     for (const device::ProgramValue* value : values()) {
@@ -168,6 +210,17 @@ class RunnableProgram final : public measure::Program {
     sample.time_ms = numbers.front();
     sample.reported.assign(numbers.begin() + 1, numbers.end());
     return sample;
+  }
+
+  void require_expected_line(const ProgramEnd& end) const {
+    if (call_.expect.empty()) return;
+    try {
+      if (LinePattern(call_.expect).matches(end.stdout_text)) return;
+    } catch (const NoNumber& failure) {
+      refuse_output(end, std::string("[process] expect: ") + failure.what());
+    }
+    refuse_output(end, fmt::format("no line of the output matches what is expected, '{}'; it printed:\n{}",
+                                   call_.expect, shown(end)));
   }
 
   std::vector<const device::ProgramValue*> values() const {
@@ -195,33 +248,8 @@ class RunnableProgram final : public measure::Program {
     }
   }
 
-  static std::string log_of(const ProgramEnd& end) { return base::end_of(end.stderr_text, log_bytes); }
-
-  static std::string shown(const ProgramEnd& end) {
-    const std::string& text = end.stdout_text.empty() ? end.stderr_text : end.stdout_text;
-    if (text.empty()) return "nothing";
-    const std::string tail = base::end_of(text, shown_bytes);
-    return (end.stdout_text.empty() ? "(nothing on standard output; on standard error:)\n" : "") +
-           (tail.size() < text.size() ? "...\n" + tail : tail);
-  }
-
-  void throw_if_out_of_time(const ProgramEnd& end, const char* what) const {
-    if (end.stopped)
-      throw build::ShortageFailure(
-          build::Lack::killed, Outcome::timed_out,
-          fmt::format("{} was stopped by a signal from elsewhere and did not go on, or got no CPU time, and was killed",
-                      what),
-          log_of(end));
-    if (end.timed_out)
-      throw build::CandidateFailure(Outcome::timed_out,
-                                    fmt::format("{} ran longer than {} and was killed, with all that it had started "
-                                                "([process] timeout_s)",
-                                                what, base::human_seconds(call_.timeout_s)),
-                                    log_of(end));
-  }
-
   void judge_end(const ProgramEnd& end) {
-    throw_if_out_of_time(end, "the program");
+    throw_if_out_of_time(end, "the program", call_.timeout_s);
     if (end.ok()) return;
     const std::string words = last_line(end.stderr_text);
     refuse(end, end.signal != 0 ? Outcome::crashed : Outcome::launch_failed,
@@ -232,7 +260,11 @@ class RunnableProgram final : public measure::Program {
   /// Of what ended without success.
   [[noreturn]] void refuse(const ProgramEnd& end, Outcome outcome, const std::string& message) {
     if (const build::Lack lack = lack_behind(end); lack != build::Lack::none)
-      throw build::ShortageFailure(lack, outcome, message, log_of(end));
+      throw build::ShortageFailure(lack, outcome,
+                                   message +
+                                       (lack == build::Lack::killed ? " (by a signal that xtune did not send)" : "") +
+                                       build::under(base::user_limits()),
+                                   log_of(end));
     if (const std::string limits = base::user_limits(); !limits.empty())
       throw build::ShortageFailure(build::Lack::unclear, outcome, message + build::under(limits), log_of(end));
     throw build::CandidateFailure(outcome, message, log_of(end));
@@ -241,15 +273,12 @@ class RunnableProgram final : public measure::Program {
   /// A program may say what it likes, and asks for too much memory or too many threads of its own accord: its words
   /// make the case unclear at most. Throws Error(io) where a disk stays full without its files.
   build::Lack lack_behind(const ProgramEnd& end) {
-    // A shell reports a child that a signal ended by 128 and its number.
-    if (end.signal == SIGKILL || end.exit_code == 128 + SIGKILL) return build::Lack::killed;
+    if (base::comes_from_others(base::ending_signal(end.exit_code, end.signal))) return build::Lack::killed;
     const bool had_room = base::room_error(places_.tmp) == 0;
     empty_tmp();
     build::throw_if_no_room("the program failed", folder_.path());
-    const build::Lack said = build::lack_in_line(last_line(end.stderr_text));
-    return !had_room || said == build::Lack::room || said == build::Lack::processes || said == build::Lack::killed
-               ? build::Lack::unclear
-               : build::Lack::none;
+    return !had_room || build::is_exit_of_missing_program(end.exit_code) || says_a_lack(end) ? build::Lack::unclear
+                                                                                             : build::Lack::none;
   }
 
   double read(const device::ProgramValue& value, const ProgramEnd& end, const FileState& before) const {
@@ -261,13 +290,11 @@ class RunnableProgram final : public measure::Program {
         throw NoNumber(before.there ? "the file is older than this run" : "the program did not write the file");
       return read_number(value, base::read_file(path, largest_result));
     } catch (const NoNumber& failure) {
-      throw build::CandidateFailure(
-          Outcome::wrong_result,
-          fmt::format("{} was not found{}: {}{}; the program printed:\n{}", what,
-                      value.file.empty() ? "" : " in " + base::printable(path.string()), failure.what(),
-                      end.output_cut && value.file.empty() ? " (of the output the last 16 MiB are looked at)" : "",
-                      shown(end)),
-          log_of(end));
+      refuse_output(
+          end, fmt::format("{} was not found{}: {}{}; the program printed:\n{}", what,
+                           value.file.empty() ? "" : " in " + base::printable(path.string()), failure.what(),
+                           end.output_cut && value.file.empty() ? " (of the output the last 16 MiB are looked at)" : "",
+                           shown(end)));
     } catch (const Error& error) {
       throw build::CandidateFailure(Outcome::wrong_result, what + ": " + error.what(), log_of(end));
     }
@@ -279,7 +306,7 @@ class RunnableProgram final : public measure::Program {
     ProgramRun check = run_;
     check.argv = device::from_call_texts(call_.check, places_);
     const ProgramEnd end = start(check, "the check");
-    throw_if_out_of_time(end, "the check");
+    throw_if_out_of_time(end, "the check", call_.timeout_s);
     if (!end.ok())
       refuse(end, Outcome::wrong_result,
              fmt::format("the check {}ended with {}: {}",
@@ -287,12 +314,15 @@ class RunnableProgram final : public measure::Program {
                          base::describe_exit(end.exit_code, end.signal),
                          last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text)));
     checked_run_ = runs_;
+    states_ = states_of(files_);
   }
 
   const base::TemporaryDirectory folder_;
   const device::ProgramCall call_;
   device::ProgramPlaces places_;
   ProgramRun run_;
+  std::vector<fs::path> files_;     ///< that other runs write, too
+  std::vector<FileState> states_;   ///< of files_, as the last run and its check left them
   int runs_ = 0, checked_run_ = 0;  ///< so far; of them the last that was checked
   bool suspended_ = false;          ///< during the last run
 };

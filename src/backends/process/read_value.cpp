@@ -8,11 +8,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <regex>
 #include <string_view>
 #include <vector>
 
 #include "backends/process/json_path.hpp"
+#include "backends/process/line_pattern.hpp"
 #include "base/text.hpp"
 
 namespace xtune::process {
@@ -20,23 +20,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The library's matcher recurses once for each character: a line of megabytes would overflow the stack.
-constexpr std::size_t longest_line = 4096;
-
 std::string_view trimmed(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-}
-
-template <class Use>
-void each_line(std::string_view text, const Use& use) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    use(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
 }
 
 double number_of(const device::ProgramValue& value, std::string_view text) {
@@ -153,14 +139,7 @@ double from_csv(const device::ProgramValue& value, const std::string& text_or_ma
 }
 
 double from_regex(const device::ProgramValue& value, const std::string& text) {
-  const std::regex regex(value.where);
-  std::optional<std::string> last;
-  each_line(text, [&](std::string_view line) {
-    line = line.substr(0, longest_line);
-    std::match_results<std::string_view::const_iterator> match;
-    if (std::regex_search(line.begin(), line.end(), match, regex))
-      last = (match.size() > 1 ? match[1] : match[0]).str();
-  });
+  const std::optional<std::string> last = LinePattern(value.where).last_match(text);
   if (!last) throw NoNumber(fmt::format("no line matches the regular expression '{}'", value.where));
   return number_of(value, *last);
 }
@@ -179,16 +158,6 @@ double read_number(const device::ProgramValue& value, const std::string& text) {
       break;
   }
   throw NoNumber("the wall clock is read in no text");
-}
-
-bool line_matches(const std::string& regex, const std::string& text) {
-  const std::regex compiled(regex);
-  bool found = false;
-  each_line(text, [&](std::string_view line) {
-    line = line.substr(0, longest_line);
-    found = found || std::regex_search(line.begin(), line.end(), compiled);
-  });
-  return found;
 }
 
 }  // namespace xtune::process

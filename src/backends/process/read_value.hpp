@@ -18,7 +18,4 @@ struct NoNumber : std::runtime_error {
 /// NoNumber for what is not there, is no number, is NaN or infinite, or, of a time, is not above zero.
 double read_number(const device::ProgramValue& value, const std::string& text);
 
-/// Whether a line of the text matches: any part of it.
-bool line_matches(const std::string& regex, const std::string& text);
-
 }  // namespace xtune::process

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/shell_words.hpp"
+#include "core/build/implicit_files.hpp"
 
 namespace xtune::build {
 namespace {
@@ -31,6 +32,7 @@ bool is_shell(const std::string& word) {
 struct Piece {
   std::size_t word;
   std::string text;
+  bool of_this_machine = false;  ///< values of variables are in it
 };
 
 /// The pieces of a command, and the paths that it writes.
@@ -39,20 +41,35 @@ struct Command {
   std::set<fs::path> written;
 };
 
-bool takes_text(const std::vector<std::string>& words, std::size_t at) {
-  return at + 2 < words.size() && is_shell(words[at]) && words[at + 1].starts_with('-') && words[at + 1].ends_with('c');
+/// Where the text is that a shell at `at` is given by -c; 0: none. "bash --norc -euo pipefail -c TEXT".
+std::size_t shell_text(const std::vector<std::string>& words, std::size_t at) {
+  if (!is_shell(words[at])) return 0;
+  bool given = false;
+  for (std::size_t i = at + 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word.size() < 2 || (word[0] != '-' && word[0] != '+')) return given ? i : 0;
+    if (word.starts_with("--")) {
+      if (word == "--rcfile" || word == "--init-file") ++i;
+      continue;
+    }
+    given = given || (word[0] == '-' && word.find('c') != word.npos);
+    i += static_cast<std::size_t>(std::count_if(word.begin(), word.end(), [](char c) { return c == 'o' || c == 'O'; }));
+  }
+  return 0;
 }
 
 Command taken_apart(const std::vector<std::string>& words, const fs::path& folder) {
   Command command;
   const auto write = [&](const std::string& name) { command.written.insert((folder / name).lexically_normal()); };
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (!takes_text(words, i)) {
+    const std::size_t text = shell_text(words, i);
+    if (text == 0) {
       command.pieces.push_back({i, words[i]});
       continue;
     }
-    i += 2;
-    for (std::string& word : base::shell_words(words[i])) command.pieces.push_back({i, std::move(word)});
+    i = text;
+    for (base::ExpandedWord& word : base::expanded_shell_words(words[i], folder))
+      command.pieces.push_back({i, std::move(word.text), word.has_variables});
     for (const std::string& name : base::shell_outputs(words[i])) write(name);
   }
   for (std::size_t i = 0; i < command.pieces.size(); ++i) {
@@ -89,12 +106,20 @@ std::vector<NamedFile> named_files(const std::vector<std::string>& words, const 
                                    const std::function<bool(const fs::path&)>& is_file) {
   const Command command = taken_apart(words, folder);
   std::vector<NamedFile> files;
+  const auto add = [&](std::size_t word, std::string name, const fs::path& path) {
+    if (!command.written.contains(path.lexically_normal()) && is_file(path))
+      files.push_back({word, std::move(name), path});
+  };
   for (const Piece& piece : command.pieces)
     for (std::string& name : names_in(piece.text)) {
       const fs::path path = folder / name;
-      if (!command.written.contains(path.lexically_normal()) && is_file(path))
-        files.push_back({piece.word, std::move(name), path});
+      add(piece.word, piece.of_this_machine ? path.filename().string() : std::move(name), path);
     }
+  std::vector<std::string> texts;
+  for (const Piece& piece : command.pieces) texts.push_back(piece.text);
+  for (ImplicitFile& file : implicit_files(texts, folder, is_file))
+    if (std::none_of(files.begin(), files.end(), [&](const NamedFile& each) { return each.path == file.path; }))
+      add(command.pieces[file.word].word, std::move(file.name), file.path);
   return files;
 }
 

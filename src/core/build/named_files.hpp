@@ -11,7 +11,7 @@ namespace xtune::build {
 
 struct NamedFile {
   std::size_t word = 0;        ///< its number in the command
-  std::string name;            ///< as the word has it
+  std::string name;            ///< as the word has it; where variables are in that, its last part
   std::filesystem::path path;  ///< from the folder of the command
 };
 
@@ -22,7 +22,9 @@ bool is_readable_file(const std::filesystem::path& path);
 /// - a word that is a file, the program itself included where it is given as a path;
 /// - "@file", what follows a "=" (--config=file), a piece between commas of -W and -X options (-Wl,-T,file), and the
 ///   rest of a short option that looks like a file (-fMakefile.gcc);
-/// - the words within the text of a shell ("sh -c TEXT"); the shell itself does not count.
+/// - the words within the text of a shell ("sh -c TEXT"), with variables and patterns expanded (base/shell_words.hpp);
+///   the shell itself does not count;
+/// - what build tools read without being told (implicit_files.hpp).
 /// Files that the command writes do not count, wherever its words name them: what follows -o, --output, --out, --log,
 /// --log-file or -MF, and in the text of a shell ">". A program found in PATH by its bare name does not count.
 std::vector<NamedFile> named_files(const std::vector<std::string>& words, const std::filesystem::path& folder,

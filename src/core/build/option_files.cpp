@@ -1,9 +1,11 @@
 // Follows the manuals of GCC 12 (Link Options, Directory Options, Environment Variables) and ld 2.40.
 #include "core/build/option_files.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -28,6 +30,22 @@ constexpr const char* local_multiarch = "/usr/local/lib/aarch64-linux-gnu";
 #else
 constexpr const char* local_multiarch = "/usr/local/lib/x86_64-linux-gnu";
 #endif
+
+#if defined(__aarch64__)
+constexpr const char* system_library_folders[] = {"/usr/local/lib", "/usr/lib/aarch64-linux-gnu", "/usr/lib",
+                                                  "/usr/lib64"};
+#else
+constexpr const char* system_library_folders[] = {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib",
+                                                  "/usr/lib64"};
+#endif
+
+// Behind "lib" or "-l".
+constexpr std::string_view thread_runtimes[] = {"gomp", "omp", "iomp", "mkl_", "openblas", "blis", "tbb", "nvomp"};
+
+bool is_thread_runtime(std::string_view name) {
+  return std::any_of(std::begin(thread_runtimes), std::end(thread_runtimes),
+                     [&](std::string_view runtime) { return name.starts_with(runtime); });
+}
 
 /// Text that the compiler reads, and not the linker.
 bool is_source(const fs::path& path) {
@@ -239,6 +257,36 @@ std::vector<std::string> driver_lines(const std::vector<std::string>& options, K
   for (const NamedFile& file : named_files(options, {}))
     if (!is_source(file.path)) maker.follow(file.path, used.folders);
   return std::move(maker.lines);
+}
+
+bool links_threads(const std::vector<std::string>& options) {
+  KeyedFiles ignored;
+  const std::vector<std::string> words = with_option_files(options, ignored);
+  LinkOptions used = link_options(words);
+  for (const char* variable : {"LIBRARY_PATH", "LD_LIBRARY_PATH"})
+    for (std::string& folder : folders_of_variable(variable)) used.folders.push_back(std::move(folder));
+  used.folders.insert(used.folders.end(), std::begin(system_library_folders), std::end(system_library_folders));
+  const auto needs_threads = [](const fs::path& path) {
+    if (!is_file(path.string())) return false;
+    std::vector<std::string> loaded = libraries_of(path);
+    loaded.push_back(path.string());
+    return std::any_of(loaded.begin(), loaded.end(), [](const std::string& each) {
+      const std::string name = fs::path(each).filename().string();
+      return name.starts_with("lib") && is_thread_runtime(std::string_view(name).substr(3));
+    });
+  };
+  const auto found_needs_threads = [&](const std::string& library) {
+    const std::string name = library.starts_with(":") ? library.substr(1) : "lib" + library + ".so";
+    return std::any_of(used.folders.begin(), used.folders.end(),
+                       [&](const fs::path folder) { return needs_threads(folder / name); });
+  };
+  const std::vector<NamedFile> named = named_files(words, {});
+  return std::any_of(used.libraries.begin(), used.libraries.end(),
+                     [&](const std::string& library) {
+                       return library.find('{') != library.npos || is_thread_runtime(library) ||
+                              found_needs_threads(library);
+                     }) ||
+         std::any_of(named.begin(), named.end(), [&](const NamedFile& file) { return needs_threads(file.path); });
 }
 
 std::vector<std::string> library_lines(const std::vector<std::string>& words, const fs::path& folder,

@@ -20,6 +20,10 @@ std::vector<std::string> with_option_files(const std::vector<std::string>& optio
 /// -B and COMPILER_PATH); and the variables that it reads, where they are set. No lines: neither is used.
 std::vector<std::string> driver_lines(const std::vector<std::string>& options, KeyedFiles& files);
 
+/// Whether a library that these options link is, or needs, one that starts threads as variables of the environment say:
+/// a runtime of OpenMP, MKL, OpenBLAS, BLIS, TBB. True also where a placeholder of a spec stands for its name.
+bool links_threads(const std::vector<std::string>& options);
+
 /// Of the words of a build that is started in `folder`: "library NAME sha256:DIGEST" for each library of -l that lies
 /// in a folder of -L, LIBRARY_PATH or LD_LIBRARY_PATH. Those named as in `written` are made by the build itself.
 std::vector<std::string> library_lines(const std::vector<std::string>& words, const std::filesystem::path& folder,

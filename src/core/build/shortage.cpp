@@ -57,10 +57,39 @@ bool tells_a_missing_library(std::string_view line) {
                         "cannot open shared object file: No such file"});
 }
 
+/// "sh: 1: tool: not found" (dash), "b.sh: line 1: tool: command not found" (bash), "zsh: command not found: tool",
+/// "make: *** [Makefile:2: all] Error 127", "env: 'tool': No such file or directory", "timeout: failed to run command
+/// 'tool': No such file or directory", "FileNotFoundError: [Errno 2] No such file or directory: 'tool'" (Python).
+bool tells_a_missing_program(std::string_view line) {
+  if (quotes_the_source(line)) return false;
+  constexpr std::string_view of_dash = ": not found", missing = ": No such file or directory";
+  if (line.ends_with(of_dash)) {
+    const std::string_view named = line.substr(0, line.size() - of_dash.size());
+    const std::size_t shell = named.rfind(": ");
+    return shell != named.npos && named.find(' ', shell + 2) == named.npos;
+  }
+  const bool of_env = line.starts_with("env: ") || line.find("/env: ") != line.npos;
+  return line.ends_with(": command not found") || line.ends_with("] Error 127") || line.ends_with("] Error 126") ||
+         (of_env && line.ends_with(missing)) ||
+         has_any(line, {": command not found: ", "bad interpreter: No such file", ": failed to run command ",
+                        "Can't exec \"", "FileNotFoundError: [Errno 2]"});
+}
+
 /// What a driver of compilers says when a part of it died. What clang cannot "execute" otherwise has died.
 bool tells_a_death(std::string_view line) {
   return has_any(line, {"signal terminated program", "terminated with signal", "unable to execute command"}) &&
          !quotes_the_source(line);
+}
+
+/// dash, make ("make: *** [all] Terminated"), GCC, collect2, clang and bash, in this order.
+bool tells_a_kill(std::string_view line) {
+  const auto names = base::names_of_others_signals();
+  return line.ends_with(" Killed") || std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+           const std::string word(name);
+           return line == name || line.ends_with("] " + word) ||
+                  has_any(line, {word + " signal terminated", "[" + word + "]", "execute command: " + word,
+                                 " " + word + "  "});
+         });
 }
 
 /// Where room is needed. A worker's own directory in it is nothing that a person knows.
@@ -107,9 +136,6 @@ void throw_if_limited(const ToolEnd& end, bool died, const std::string& said) {
 
 bool is_lack_of_a_compiler(Lack lack) { return lack != Lack::none && lack != Lack::unclear; }
 
-/// A shell reports a child that a signal ended by 128 and its number.
-int signal_of(const ToolEnd& end) { return end.signal == 0 && end.exit_code > 128 ? end.exit_code - 128 : end.signal; }
-
 }  // namespace
 
 const char* to_string(Lack lack) noexcept { return lack_words.of(lack); }
@@ -124,18 +150,18 @@ Lack lack_behind_memory_limit(std::uint64_t taken_bytes, std::uint64_t total_byt
   return taken_bytes > total_bytes / 2 ? Lack::none : Lack::memory;
 }
 
+bool is_exit_of_missing_program(int exit_code) noexcept { return exit_code == 126 || exit_code == 127; }
+
 Lack lack_in_line(std::string_view line) {
   if (quotes_the_source(line)) return Lack::none;
   if (has_any(line, {"No space left on device", "Disk quota exceeded", "Read-only file system",
                      "File size limit exceeded", "File too large", "no space left on device"}))
     return Lack::room;
-  if (line == "Killed" || line.ends_with(" Killed") ||
-      has_any(line, {"Killed signal terminated", "[Killed]", "execute command: Killed", " Killed  "}))
-    return Lack::killed;
+  if (tells_a_kill(line)) return Lack::killed;
   if (has_any(line, {"Resource temporarily unavailable", "resource temporarily unavailable", "Cannot fork",
                      "Too many open files", "too many open files", "not enough memory"}))
     return Lack::processes;
-  if (tells_a_missing_library(line)) return Lack::unclear;
+  if (tells_a_missing_library(line) || tells_a_missing_program(line)) return Lack::unclear;
   if (has_any(line, {"cannot execute", "error trying to exec", "cannot find 'ld'", "doesn't exist!"}))
     return Lack::part;
   if (has_any(line, {"out of memory", "memory exhausted", "Cannot allocate memory", "std::bad_alloc",
@@ -161,13 +187,15 @@ void throw_if_not_the_source(const ToolEnd& end) {
     const std::string said = end.tool + ": " + base::printable(line, 300);
     if (const Lack lack = lack_in_line(line); is_lack_of_a_compiler(lack)) throw_lack(lack, said, end.log);
     if (death.empty() && tells_a_death(line)) death = said;
-    if (missing.empty() && (tells_a_missing_header(line) || tells_a_missing_library(line)))
+    if (missing.empty() &&
+        (tells_a_missing_header(line) || tells_a_missing_library(line) || tells_a_missing_program(line)))
       missing = base::printable(line, 300);
   }
-  const int signal = signal_of(end);
+  const int signal = base::ending_signal(end.exit_code, end.signal);
   const std::string ended = end.tool + ": " + base::describe_exit(end.exit_code, signal);
+  if (missing.empty() && signal == 0 && is_exit_of_missing_program(end.exit_code)) missing = ended;
   if (signal == SIGXFSZ) throw_no_room(ended);
-  if (signal == SIGKILL || signal == SIGXCPU) throw_lack(Lack::killed, ended, end.log);
+  if (base::comes_from_others(signal)) throw_lack(Lack::killed, ended, end.log);
   // What died of writing to a mapped file (SIGBUS), or without a word, may have found no room.
   if (!end.directory.empty())
     if (const int error = base::room_error(end.directory); error != 0)

@@ -21,7 +21,7 @@ enum class Lack {
   processes,  ///< processes, threads or descriptors
   part,       ///< a program that others need: an assembler, a linker
   memory,     ///< of the machine, of its control group, or of the limit that xtune sets: who asks knows which
-  killed,     ///< by SIGKILL, which no program sends itself: for memory or CPU time, or by a person
+  killed,     ///< by a signal from elsewhere (base::comes_from_others): a batch system, lack of memory, a person
   unclear,    ///< the program's own words, or a program that is missing: perhaps the configuration's doing
 };
 /// "room", "memory", ...; from_string: none for another text.
@@ -31,6 +31,9 @@ Lack lack_from_string(std::string_view name) noexcept;
 /// What a line that a tool printed says of the machine. A diagnostic that quotes the source ("k.cu:7: error: ...") says
 /// nothing of it. Words: GCC 12, Clang 14, GNU binutils 2.40, dash, bash, make, libuv.
 Lack lack_in_line(std::string_view line);
+
+/// The exit code of shells, env, nohup, ... for a program that they did not find, or must not execute.
+bool is_exit_of_missing_program(int exit_code) noexcept;
 
 /// A configuration's failure that the machine caused, or may have: its outcome holds for this run and is not stored.
 class ShortageFailure : public CandidateFailure {
@@ -69,7 +72,8 @@ struct ToolEnd {
 /// unwritable (by the log, the signal, or by what the directory still takes now), Error(unavailable) where there were
 /// not enough processes or a part of the compiler could not be started, ShortageFailure(crashed) where it ran out of
 /// memory or was killed, CandidateFailure(crashed) where it, its assembler or its linker died otherwise, and
-/// ShortageFailure(compile_failed) where a header or library is missing, which may be installed later. Where this
+/// ShortageFailure(compile_failed) where a header, a library or a program that a script starts is missing, which may be
+/// installed later. Where this
 /// process runs under limits of its user (base/user_limits.hpp), a death, and a failure that no place in the source
 /// explains, is a ShortageFailure(unclear).
 void throw_if_not_the_source(const ToolEnd& end);

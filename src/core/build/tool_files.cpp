@@ -14,7 +14,6 @@
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/subprocess.hpp"
 #include "base/trust.hpp"
 #include "xtune/error.hpp"
 
@@ -120,13 +119,15 @@ bool is_elf(const fs::path& path) {
   return std::memcmp(first, ELFMAG, SELFMAG) == 0;
 }
 
-std::vector<std::string> libraries_of(const fs::path& path) {
+std::vector<std::string> libraries_of(const fs::path& path, const base::Environment& env, const fs::path& folder) {
   static const std::string loader = find_loader();
   std::vector<std::string> libraries;
   if (loader.empty() || !is_elf(path)) return libraries;
   base::CommandOptions options;
   options.own_group = false;
   options.timeout_ms = loader_timeout_ms;
+  options.env = env;
+  options.cwd = folder.string();
   const base::CommandResult result = base::run_command({loader, "--list", fs::absolute(path).string()}, options);
   if (!result.ok()) return libraries;
   // "\tlibisl.so.23 => /lib/x86_64-linux-gnu/libisl.so.23 (0x00007fb6b9400000)"
@@ -134,9 +135,10 @@ std::vector<std::string> libraries_of(const fs::path& path) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const std::size_t arrow = line.find(" => /"), end = line.rfind(" (0x");
+    const std::size_t arrow = line.find(" => "), end = line.rfind(" (0x");
     if (arrow == line.npos || end == line.npos || end < arrow + 4) continue;
-    std::string library(line.substr(arrow + 4, end - arrow - 4));
+    // A folder of LD_LIBRARY_PATH may be relative.
+    std::string library = fs::absolute(folder / line.substr(arrow + 4, end - arrow - 4)).string();
     if (!is_of_runtime(library)) libraries.push_back(std::move(library));
   }
   std::sort(libraries.begin(), libraries.end());

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/subprocess.hpp"
 #include "core/build/keyed_files.hpp"
 
 namespace xtune::build {
@@ -21,8 +22,10 @@ bool is_elf(const std::filesystem::path& path);
 
 /// The shared libraries that the loader of this system loads with an ELF file, as it finds them here. Libraries of the
 /// C and C++ runtime, of compression and of terminals are omitted, because they take no part in making code. Empty for
-/// other files, and where the loader refuses the file.
-std::vector<std::string> libraries_of(const std::filesystem::path& path);
+/// other files, and where the loader refuses the file. env, folder: what the loader finds when the program is started,
+/// beside this process' own environment.
+std::vector<std::string> libraries_of(const std::filesystem::path& path, const base::Environment& env = {},
+                                      const std::filesystem::path& folder = {});
 
 /// As key_file, but the digest of a large file is remembered in the default store, by the state of the file, until the
 /// next boot: for what rarely changes. Throws Error(io).

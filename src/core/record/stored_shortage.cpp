@@ -5,6 +5,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "base/subprocess.hpp"
 #include "core/build/shortage.hpp"
 
 namespace xtune::record {
@@ -29,12 +30,27 @@ bool tells_a_start_that_failed(std::string_view message) {
                      [&](std::string_view reason) { return message.find(reason) != std::string_view::npos; });
 }
 
+/// "the program ended with exit code 127: ...", "... killed by signal 15 (terminated)".
+bool tells_an_end_by_the_machine(std::string_view message) {
+  const auto number_after = [&](std::string_view words) {
+    const std::size_t at = message.find(words);
+    int number = 0;
+    if (at != message.npos)
+      std::from_chars(message.data() + at + words.size(), message.data() + message.size(), number);
+    return number;
+  };
+  return build::is_exit_of_missing_program(number_after("ended with exit code ")) ||
+         base::comes_from_others(number_after("killed by signal "));
+}
+
 bool has_line_of_lack(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     const build::Lack lack = build::lack_in_line(line);
-    if (lack == build::Lack::room || lack == build::Lack::processes || lack == build::Lack::killed) return true;
+    if (lack == build::Lack::room || lack == build::Lack::processes || lack == build::Lack::killed ||
+        lack == build::Lack::unclear)
+      return true;
   }
   return false;
 }
@@ -79,12 +95,13 @@ bool is_stored_shortage(const Record& record) {
     case Outcome::launch_failed:
     case Outcome::crashed:
       return tells_a_start_that_failed(message) || has_line_of_lack(message) || tells_a_lack_of_the_device(record) ||
-             tells_a_momentary_limit(record) ||
+             tells_a_momentary_limit(record) || tells_an_end_by_the_machine(message) ||
              message.starts_with("the build ended well and left an empty file at {out}") ||
              message.find("not by xtune: perhaps the system ran out of memory") != std::string_view::npos;
+    case Outcome::wrong_result:
+      return message.starts_with("the check ") && tells_an_end_by_the_machine(message);
     case Outcome::ok:
     case Outcome::rejected:
-    case Outcome::wrong_result:
     case Outcome::pruned:
       return false;
   }

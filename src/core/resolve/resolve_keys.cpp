@@ -10,6 +10,7 @@
 #include "base/hash.hpp"
 #include "base/named.hpp"
 #include "core/build/environment.hpp"
+#include "core/build/option_files.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/system_headers.hpp"
 #include "core/device/backend_facts.hpp"
@@ -145,10 +146,10 @@ std::string tolerance_text(const std::vector<std::pair<std::string, validate::To
 
 /// What decides which functions a kernel's calls lead to, where it runs in a process of the system; empty: nothing is
 /// set that could.
-std::string loader_text(bool has_openmp, build::KeyedFiles& files) {
+std::string loader_text(bool has_threads, build::KeyedFiles& files) {
   std::vector<std::string> items;
   std::vector<build::VariableReader> readers{build::VariableReader::loader};
-  if (has_openmp) readers.push_back(build::VariableReader::threads);
+  if (has_threads) readers.push_back(build::VariableReader::threads);
   for (const auto& [name, value] : build::set_variables(readers)) {
     if (value.empty()) continue;
     items.push_back(name + "=" + value);
@@ -165,13 +166,16 @@ std::string loader_text(bool has_openmp, build::KeyedFiles& files) {
   return items.empty() ? "" : build::canonical_list(items);
 }
 
-/// Whether OpenMP's runtime may read the environment: an option asks for OpenMP, or Kokkos, which may be built on it.
-bool uses_openmp(const spec::Spec& spec, const device::DeviceInfo& device) {
+/// Whether a runtime of threads may read the environment: an option asks for OpenMP or links such a runtime, or Kokkos
+/// is used, which may be built on it.
+bool uses_threads(const spec::Spec& spec, const device::DeviceInfo& device) {
   if (spec.for_kokkos()) return true;
-  const auto asks = [](const spec::Text& option) { return option.text.find("openmp") != std::string::npos; };
-  const auto own = spec.kernel.backend_options.find(device.backend);
-  return std::any_of(spec.kernel.options.begin(), spec.kernel.options.end(), asks) ||
-         (own != spec.kernel.backend_options.end() && std::any_of(own->second.begin(), own->second.end(), asks));
+  std::vector<std::string> options = texts_of(spec.kernel.options);
+  if (const auto own = spec.kernel.backend_options.find(device.backend); own != spec.kernel.backend_options.end())
+    for (const spec::Text& option : own->second) options.push_back(option.text);
+  return std::any_of(options.begin(), options.end(),
+                     [](const std::string& option) { return option.find("openmp") != std::string::npos; }) ||
+         build::links_threads(options);
 }
 
 /// Those of the macros ("NAME body", "NAME(x) body") that have one of these names.
@@ -344,7 +348,7 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
       if (!state_->device.driver.empty()) parts.emplace_back("driver", state_->device.driver);
       if (std::string quota = cpu_quota_part(state_->device); !quota.empty()) parts.emplace_back("cpu_quota", quota);
       if (has_compiler(state_->device, device::CompilerKind::program))
-        if (std::string loader = loader_text(uses_openmp(spec, state_->device), state_->data_files); !loader.empty())
+        if (std::string loader = loader_text(uses_threads(spec, state_->device), state_->data_files); !loader.empty())
           parts.emplace_back("environment", std::move(loader));
       state_->constant_parts = std::move(parts);
     }

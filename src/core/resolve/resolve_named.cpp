@@ -1,7 +1,9 @@
 // Files that the words of commands name, with a configuration's values in them.
 #include <algorithm>
+#include <set>
 
 #include "base/hash.hpp"
+#include "core/build/tool_files.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "core/spec/process_spec.hpp"
 
@@ -39,17 +41,21 @@ bool CandidateResolver::State::was_there(const fs::path& path) {
   std::error_code failed;
   // The key of the artifact describes the sources and the build's program.
   if (program_paths.contains(fs::weakly_canonical(path, failed))) return false;
-  const auto found = digests.find(path);
-  if (found != digests.end()) return !found->second.empty();
+  const auto found = contents.digests.find(path);
+  if (found != contents.digests.end()) return !found->second.empty();
   if (build::is_readable_file(path)) return true;
-  digests.emplace(path, std::string());
+  contents.digests.emplace(path, std::string());
   return false;
 }
 
-std::string CandidateResolver::State::digest_of(const fs::path& path) {
-  std::string& digest = digests[path];
+std::string CandidateResolver::State::digest_of(const fs::path& path, FileKind kind) {
+  std::string& digest = contents.digests[path];
   if (digest.empty()) {
-    build::key_file(path, data_files);
+    // Libraries are large, and change rarely.
+    if (kind == FileKind::library)
+      build::key_remembered_file(path, data_files);
+    else
+      build::key_file(path, data_files);
     digest = "sha256:" + data_files.files.back().sha256.substr(0, 32);
   }
   return digest;
@@ -57,12 +63,27 @@ std::string CandidateResolver::State::digest_of(const fs::path& path) {
 
 std::string CandidateResolver::State::call_files_text(const device::ProgramCall& call) {
   const std::lock_guard lock(mutex);
+  base::Environment for_loader;
+  std::string told;
+  for (const auto& [name, text] : call.environment) {
+    if (!name.starts_with("LD_")) continue;
+    for_loader.emplace_back(name, device::from_call_text(text, {nowhere, nowhere}));
+    told += "\n" + name + "=" + for_loader.back().second;
+  }
   std::vector<std::string> items;
+  std::set<std::string> libraries;
   for (const std::vector<std::string>* command : {&call.words, &call.check})
     for (const build::NamedFile& file :
-         files_of_call(*command, *spec.process, [this](const fs::path& path) { return was_there(path); }))
+         files_of_call(*command, *spec.process, [this](const fs::path& path) { return was_there(path); })) {
       items.push_back(file.name + " " + digest_of(file.path));
-  return items.empty() ? std::string() : " files " + build::canonical_list(items);
+      const auto [known, first] = contents.libraries.try_emplace(file.path.string() + told);
+      if (first) known->second = build::libraries_of(file.path, for_loader, spec.process->folder);
+      for (const std::string& library : known->second)
+        libraries.insert(fs::path(library).filename().string() + " " + digest_of(library, FileKind::library));
+    }
+  if (items.empty()) return {};
+  return " files " + build::canonical_list(items) +
+         (libraries.empty() ? "" : " libraries " + build::canonical_list({libraries.begin(), libraries.end()}));
 }
 
 /// The words, and behind each what the files that it names hold.

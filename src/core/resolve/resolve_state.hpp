@@ -36,6 +36,14 @@ struct CompiledLaunch {
   std::optional<spec::CompiledText> shared;
 };
 
+enum class FileKind { data, library };
+
+/// What was found of the files that words name, when first asked for.
+struct NamedContents {
+  std::map<std::filesystem::path, std::string> digests;         ///< empty: there was none
+  std::map<std::string, std::vector<std::string>> libraries{};  ///< of programs, by path and what their loader is told
+};
+
 // What keys know of sources (resolve_sources.cpp), and of a call (resolve_program.cpp).
 std::string source_manifest(const spec::ProcessSpec& process, build::KeyedFiles& files);
 std::string call_key_text(const device::ProgramCall& call, const spec::ProcessSpec& process);
@@ -87,9 +95,10 @@ struct CandidateResolver::State {
   /// Whether it was there when first asked for: what appears during the run is made by it.
   bool was_there(const std::filesystem::path& path);
   /// Of its content when first asked for; the file is compared from then on before each record.
-  std::string digest_of(const std::filesystem::path& path);
+  std::string digest_of(const std::filesystem::path& path, FileKind kind = FileKind::data);
   std::string reference_command_text();
-  /// " files [...]" for the key of a call; empty: it names none that the artifact's key does not describe.
+  /// " files [...] libraries [...]" for the key of a call, the libraries being those of the files that are programs;
+  /// empty: it names none that the artifact's key does not describe.
   std::string call_files_text(const device::ProgramCall& call);
 
   /// All but entry and options; the second for the reference's kernel.
@@ -128,7 +137,7 @@ struct CandidateResolver::State {
   build::ScannedFiles scanned;                             ///< of all read_sources
   std::map<std::string, std::set<std::string>> computing;  ///< of these: the names whose definitions count as well
   build::KeyedFiles data_files;                            ///< what the measurement key describes beside the artifact
-  std::map<std::filesystem::path, std::string> digests;    ///< of those that words name; empty: there was none
+  NamedContents contents;                                  ///< of the files that words name
   build::KeyParts constant_parts;  ///< the measurement key's parts that no configuration changes
 };
 

@@ -1,6 +1,7 @@
 // [process]: commands, their environment, and where the numbers are.
 #include <algorithm>
 
+#include "base/shell_words.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/spec/process_reader.hpp"
 
@@ -132,6 +133,23 @@ void find_launch_only(const Reader& reader, const TomlNode& process, const Proce
         reader.document.fail(command->at, "{out} is what process.build makes, and there is no build");
 }
 
+/// A file, or all that match a pattern now.
+void add_sources(const Reader& reader, const TomlNode& item, ProcessSpec& spec) {
+  const std::string name = reader.text(item, "process.sources");
+  std::error_code error;
+  if (!reader.check_files || !base::is_pattern(name) || std::filesystem::exists(reader.base_dir / name, error))
+    return spec.sources.push_back(reader.existing_file(item, "process.sources"));
+  const std::size_t before = spec.sources.size();
+  for (const std::string& match : base::files_matching(name, reader.base_dir)) {
+    const std::filesystem::path path = (reader.base_dir / match).lexically_normal();
+    const bool known = std::find(spec.sources.begin(), spec.sources.end(), path) != spec.sources.end();
+    if (std::filesystem::is_regular_file(path, error) && !known) spec.sources.push_back(path);
+  }
+  if (spec.sources.size() == before)
+    reader.fail(item.at,
+                "process.sources '" + name + "': no further file matches (paths are relative to the spec's folder)");
+}
+
 }  // namespace
 
 void read_process(Reader& reader) {
@@ -156,8 +174,7 @@ void read_process(Reader& reader) {
   }
   spec.folder = read_folder(reader, *node);
   if (const TomlNode* sources = node->find("sources"))
-    for (const TomlNode& item : reader.array(*sources, "process.sources").items)
-      spec.sources.push_back(reader.existing_file(item, "process.sources"));
+    for (const TomlNode& item : reader.array(*sources, "process.sources").items) add_sources(reader, item, spec);
   if (const TomlNode* outputs = node->find("outputs"))
     for (const TomlNode& item : reader.array(*outputs, "process.outputs").items)
       spec.outputs.push_back((spec.folder / reader.text(item, "process.outputs")).lexically_normal());

@@ -3,11 +3,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/files.hpp"
 #include "base/find_program.hpp"
 #include "base/hash.hpp"
+#include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "core/build/environment.hpp"
+#include "core/build/implicit_files.hpp"
 #include "core/spec/process_spec.hpp"
 #include "xtune/error.hpp"
 
@@ -64,6 +68,22 @@ void require_programs(const spec::Spec& spec) {
   const spec::ProcessSpec& process = *spec.process;
   for (const spec::ProcessCommand* command : {&process.exec_prefix, &process.run, &process.check})
     found(spec, *command);
+}
+
+std::string warning_of_unknown_sources(const spec::Spec& spec) {
+  if (!spec.process || !spec.process->sources.empty()) return {};
+  std::vector<std::string> words{spec.process->build.program()};
+  if (spec.process->build.shell) {
+    std::string text;
+    for (const spec::CompiledText::Part& part : spec.process->build.shell->word().text().parts()) text += part.before;
+    words = base::shell_words(text);
+  }
+  const auto tool = std::find_if(words.begin(), words.end(), build::is_build_tool);
+  if (tool == words.end()) return {};
+  return fmt::format(
+      "{}: [process] sources is empty, so xtune uses stored results also after a change of the sources "
+      "that '{}' compiles: list them, such as sources = [\"src/*.cpp\"]",
+      spec::to_string(spec.process->build.at), base::printable(*tool));
 }
 
 Target choose_target(const spec::Spec& spec, const TargetOptions& options) {

@@ -20,4 +20,8 @@ std::string build_fingerprint(const spec::Spec& spec);
 /// here; what depends on the configuration is found out later.
 void require_programs(const spec::Spec& spec);
 
+/// A warning for a spec whose build is a build tool (make, ninja, ...) and whose [process] sources is empty: what the
+/// tool reads is unknown. Empty for others.
+std::string warning_of_unknown_sources(const spec::Spec& spec);
+
 }  // namespace xtune::target

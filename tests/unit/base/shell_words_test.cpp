@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include "base/files.hpp"
+#include "fakes/environment_variable.hpp"
+
 using namespace xtune::base;
 
 using namespace xtune;
@@ -24,4 +27,25 @@ TEST_CASE("What a line writes is what follows an arrow") {
   CHECK(shell_outputs("./p <in >out 2>> 'err log' && cat out") == Words{"out", "err log"});
   CHECK(shell_outputs("./p &> log; ./q >| x | ./r '>y' \\> z") == Words{"log", "x"});
   CHECK(shell_outputs("./p a b").empty());
+}
+
+TEST_CASE("Variables and patterns are expanded as far as can be told without running anything") {
+  const TemporaryDirectory folder;
+  for (const char* name : {"in.dat", "in.dax", "old.o"}) write_file_atomically(folder.path() / name, "1");
+  const Variable home("HOME", "/home/u"), set("XTUNE_TEST_WORD", "in"), unset("XTUNE_TEST_NONE", "");
+  const auto words = [&](std::string_view line) {
+    Words texts;
+    for (const ExpandedWord& word : expanded_shell_words(line, folder.path())) texts.push_back(word.text);
+    return texts;
+  };
+  const std::string place = folder.path().string();
+  CHECK(words("cat $HOME/a ~/b ${HOME}/c '$HOME/d' a~") ==
+        Words{"cat", "/home/u/a", "/home/u/b", "/home/u/c", "$HOME/d", "a~"});
+  CHECK(words("cat \"$PWD/in.dat\"") == Words{"cat", place + "/in.dat"});
+  CHECK(words("cat $XTUNE_TEST_WORD.dat ${XTUNE_TEST_NONE:-x.y} $XTUNE_TEST_NONE $1") ==
+        Words{"cat", "in.dat", "x.y", "$XTUNE_TEST_NONE", "$1"});
+  CHECK(words("cat in.da? '*.o' [o]ld.*") == Words{"cat", "in.dat", "in.dax", "*.o", "old.o"});
+  CHECK(words("./p `cat in.dat` \"$(sort 'in.dax')/x\" y") ==
+        Words{"./p", "cat", "in.dat", "sort", "in.dax", "/x", "y"});
+  CHECK(words("rm -f *.o; touch in.dat && (cat old.o)") == Words{"rm", "touch", "cat", "old.o"});
 }

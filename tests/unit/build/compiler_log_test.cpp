@@ -117,7 +117,10 @@ TEST_CASE("What the machine lacks is told by its kind") {
   for (const char* log :
        {"g++: fatal error: Killed signal terminated program cc1plus\n", "Killed\n",
         "collect2: fatal error: ld terminated with signal 9 [Killed]\n",
-        "clang: error: unable to execute command: Killed\n", "make: *** [Makefile:3: program] Killed\n"}) {
+        "clang: error: unable to execute command: Killed\n", "make: *** [Makefile:3: program] Killed\n",
+        "make: *** [Makefile:3: program] Terminated\n", "g++: fatal error: Hangup signal terminated program cc1plus\n",
+        "b.sh: line 2:  4711 Terminated              g++ k.cpp\n", "Terminated\n",
+        "collect2: fatal error: ld terminated with signal 15 [Terminated]\n"}) {
     CAPTURE(log);
     CHECK(kind_of({"g++", log, 1}) == "crashed killed");
   }
@@ -130,10 +133,33 @@ TEST_CASE("What the machine lacks is told by its kind") {
 TEST_CASE("Signals and a shell's exit codes for them are told as the log's words are") {
   CHECK(kind_of({"make", "", -1, SIGKILL}) == "crashed killed");
   CHECK(kind_of({"sh", "", 128 + SIGKILL}) == "crashed killed");
+  CHECK(kind_of({"sh", "", -1, SIGTERM}) == "crashed killed");
+  CHECK(kind_of({"sh", "", 128 + SIGHUP}) == "crashed killed");
+  CHECK(kind_of({"sh", "", 200}) == "");
   CHECK(kind_of({"sh", "", 128 + SIGXFSZ}) == "io");
   CHECK(kind_of({"sh", "", -1, SIGXCPU}) == "crashed killed");
   CHECK(kind_of({"sh", "", -1, SIGSEGV}) == "");
   CHECK(kind_of({"sh", "", 1}) == "");
+}
+
+TEST_CASE("A program that a script did not find is the machine's lack") {
+  for (const char* log :
+       {"b.sh: 1: mytool: not found\n", "b.sh: line 1: mytool: command not found\n",
+        "zsh:1: command not found: mytool\n", "make: mytool: No such file or directory\nmake: *** [all] Error 127\n",
+        "make: *** [Makefile:2: all] Error 126\n", "/usr/bin/env: 'mytool': No such file or directory\n",
+        "bash: ./b: /opt/python: bad interpreter: No such file or directory\n",
+        "timeout: failed to run command 'mytool': No such file or directory\n",
+        "FileNotFoundError: [Errno 2] No such file or directory: 'mytool'\n"}) {
+    CAPTURE(log);
+    CHECK(kind_of({"sh", log, 1}) == "compile_failed unclear");
+    CHECK(lack_in_line(std::string_view(log).substr(0, std::string_view(log).find('\n'))) ==
+          (std::string_view(log).starts_with("make: mytool") ? Lack::none : Lack::unclear));
+  }
+  CHECK(kind_of({"sh", "", 127}) == "compile_failed unclear");
+  CHECK(kind_of({"sh", "", 126}) == "compile_failed unclear");
+  CHECK(kind_of({"sh", "the solution: not found\n", 1}) == "");
+  CHECK(kind_of({"sh", "k.cpp:3:1: error: command not found: x\n", 1}) == "");
+  CHECK(kind_of({"cat", "cat: in.dat: No such file or directory\n", 1}) == "");
 }
 
 TEST_CASE("A tool that failed without a word is not to blame where nothing can be written") {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "base/subprocess.hpp"
 #include "core/build/environment.hpp"
 #include "core/build/include_scan.hpp"
 #include "core/build/source_closure.hpp"
@@ -47,6 +48,29 @@ struct OptionFiles : FileTree {
 };
 
 }  // namespace
+
+TEST_CASE("A library that needs a runtime of threads is known, however options name it") {
+  const OptionFiles tree;
+  tree.write("v.cpp", "int v() { return 1; }\n");
+  std::filesystem::create_directories(tree.path("lib"));
+  const auto make = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> words{
+        "g++", "-shared", "-fPIC", tree.path("v.cpp"), "-o", tree.path("lib/lib" + name + ".so")};
+    words.insert(words.end(), more.begin(), more.end());
+    REQUIRE(base::run_command(words).ok());
+  };
+  make("plain", {});
+  make("threads", {"-Wl,--no-as-needed", "-fopenmp"});
+  CHECK(links_threads({"-L" + tree.path("lib"), "-lthreads"}));
+  CHECK(links_threads({"-Wl,-L," + tree.path("lib") + ",-lthreads"}));
+  CHECK(links_threads({tree.path("lib/libthreads.so")}));
+  CHECK(links_threads({"-lgomp"}));
+  CHECK(links_threads({"-lopenblas"}));
+  CHECK(links_threads({"-l{BLAS}"}));
+  CHECK_FALSE(links_threads({"-L" + tree.path("lib"), "-lplain", "-lm", "-O3", tree.path("v.cpp")}));
+  const Variable variable("LIBRARY_PATH", tree.path("lib"));
+  CHECK(links_threads({"-lthreads"}));
+}
 
 TEST_CASE("Libraries that options link count by their contents") {
   const OptionFiles tree;

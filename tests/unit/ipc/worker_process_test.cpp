@@ -108,6 +108,24 @@ TEST_CASE("exits without an answer are crashes with their code") {
   failure_of(ask(loop, worker, {{"do", "half"}}), WorkerFailureKind::crashed);
 }
 
+TEST_CASE("a worker that waits for another run has time for its answer, and a long wait is told") {
+  const TemporaryDirectory folder;
+  const std::string marker = folder.path() / "free";
+  EventLoop loop;
+  WorkerProcess worker(loop, fake_worker());
+  REQUIRE(ask(loop, worker, {}).answer);
+  std::string told;
+  // Told after the limit, and only then does the other run end.
+  worker.on_long_wait(1200, [&](const std::string& directory) {
+    told = directory;
+    std::ofstream(marker) << "free";
+  });
+  CHECK(ask(loop, worker, {{"do", "wait"}, {"marker", marker}}, 1).answer);
+  CHECK(told == "/shared");
+  CHECK(failure_of(ask(loop, worker, {{"do", "hang"}}, 0.05), WorkerFailureKind::timed_out).text ==
+        "no answer in 50 ms; killed");
+}
+
 TEST_CASE("a worker that hangs is killed with its grandchild") {
   EventLoop loop;
   WorkerProcess worker(loop, fake_worker());
@@ -286,6 +304,7 @@ TEST_CASE("what was killed from outside is told from what died and from what was
   EventLoop loop;
   WorkerProcess worker(loop, fake_worker());
   CHECK(failure_of(ask(loop, worker, {{"do", "kill"}}), WorkerFailureKind::crashed).from_outside);
+  CHECK(failure_of(ask(loop, worker, {{"do", "terminate"}}), WorkerFailureKind::crashed).from_outside);
   CHECK_FALSE(failure_of(ask(loop, worker, {{"do", "crash"}}), WorkerFailureKind::crashed).from_outside);
   CHECK_FALSE(failure_of(ask(loop, worker, {{"do", "hang"}}, 0.05), WorkerFailureKind::timed_out).from_outside);
 }

@@ -52,6 +52,21 @@ TEST_CASE("What earlier versions stored of a machine's lack is recognised") {
              "the compiler crashed: killed by signal 9 (killed); not by xtune: perhaps the system ran out of memory"));
 }
 
+TEST_CASE("Ends by a signal from elsewhere, and programs and libraries that were not there, were the machine's") {
+  CHECK(told(Outcome::crashed, "run", "the program ended with killed by signal 15 (terminated)"));
+  CHECK(told(Outcome::crashed, "compile", "sh crashed: killed by signal 1 (hangup)"));
+  CHECK(told(Outcome::wrong_result, "run", "the check ended with killed by signal 15 (terminated): "));
+  CHECK(told(Outcome::launch_failed, "run", "the program ended with exit code 127: r.sh: 1: mytool: not found"));
+  CHECK(told(Outcome::wrong_result, "run", "the check passed run 1 and, after run 3, ended with exit code 126: "));
+  CHECK(told(Outcome::compile_failed, "compile", "the build ended with exit code 2: b.sh: 1: mytool: not found"));
+  CHECK(told(Outcome::launch_failed, "run",
+             "the program ended with exit code 1: ./m: error while loading shared libraries: libv.so: cannot open "
+             "shared object file: No such file or directory"));
+  CHECK_FALSE(told(Outcome::crashed, "run", "the program ended with killed by signal 6 (aborted)"));
+  CHECK_FALSE(told(Outcome::wrong_result, "run", "the check ended with exit code 1: differs"));
+  CHECK_FALSE(told(Outcome::wrong_result, "run", "y: 3 of 4 differ; ended with exit code 127"));
+}
+
 TEST_CASE("A device without memory was the machine's lack, also where it was stored as a kernel's failure") {
   CHECK(told(Outcome::launch_failed, "run", "loading the kernel: CUDA_ERROR_OUT_OF_MEMORY: out of memory"));
   CHECK(told(Outcome::launch_failed, "run", "launching the kernel: hipErrorOutOfMemory: out of memory"));

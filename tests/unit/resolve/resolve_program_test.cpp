@@ -5,8 +5,10 @@
 #include <filesystem>
 
 #include "base/files.hpp"
+#include "base/subprocess.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/spec/process_spec.hpp"
+#include "support/text.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -18,6 +20,7 @@ using namespace xtune::space;
 using namespace xtune::spec;
 
 using namespace xtune;
+using namespace xtune::test;
 
 namespace {
 
@@ -237,11 +240,12 @@ struct Scripts {
       if (name == "launch") keys.launch = value;
     return keys;
   }
-  bool knows(const std::string& file) const {
+  bool knows(const std::string& file, const std::string& other = "2") const {
+    const std::string now = read_file(own.path() / file);
     const Keys before = keys();
-    write(file, "2");
+    write(file, other);
     const Keys after = keys();
-    write(file, "1");
+    write(file, now);
     CHECK(keys() == before);
     return !(after == before);
   }
@@ -273,6 +277,73 @@ TEST_CASE("what the words of a build name is part of the artifact's key") {
   const Scripts listed("build = 'cc data.bin -o {out}'\nrun = '{out} {D}'\nsources = ['data.bin']");
   CHECK(listed.knows("data.bin"));
   CHECK(listed.keys().launch.find("files") == std::string::npos);
+}
+
+TEST_CASE("what build tools read without being told is part of the artifact's key") {
+  Scripts make("build = 'make -s D={D} OUT={out}'\nrun = '{out}'");
+  make.write("Makefile",
+             "include rules/*.mk\n-include none.mk $(X).mk  # c.mk\nsinclude more.mk \\\n  last.mk\n\tinclude a.mk\n");
+  for (const char* name : {"rules/one.mk", "more.mk", "last.mk", "a.mk", "c.mk"}) make.write(name, "1");
+  CHECK(make.knows("Makefile", "include rules/*.mk\n"));
+  make.write("Makefile", "include rules/*.mk\nsinclude more.mk \\\n  last.mk\n\tinclude a.mk\n# include c.mk\n");
+  for (const char* name : {"rules/one.mk", "more.mk", "last.mk"}) CHECK(make.knows(name));
+  for (const char* name : {"a.mk", "c.mk"}) CHECK_FALSE(make.knows(name));
+  make.write("makefile", "1");
+  CHECK(make.knows("makefile"));
+  CHECK_FALSE(make.knows("Makefile"));
+  Scripts elsewhere("build = 'make -C a --file=in.txt {D} {out}'\nrun = '{out}'");
+  CHECK(elsewhere.knows("a/in.txt"));
+  Scripts cmake("build = 'cmake --build a --target {D}{out}'\nrun = '{out}'");
+  cmake.write("b/CMakeLists.txt", "1");
+  cmake.write("a/CMakeCache.txt", "CMAKE_HOME_DIRECTORY:INTERNAL=" + (cmake.own.path() / "b").string() + "\n");
+  CHECK(cmake.knows("b/CMakeLists.txt"));
+  Scripts shell("build = 'cd . && ninja {D} && cp p {out}'\nrun = '{out}'\nshell = true");
+  shell.write("build.ninja", "subninja sub.ninja\n");
+  shell.write("sub.ninja", "1");
+  CHECK(shell.knows("sub.ninja"));
+  Scripts cargo("build = 'cargo build {D}{out}'\nrun = '{out}'");
+  cargo.write("Cargo.toml", "1");
+  CHECK(cargo.knows("Cargo.toml"));
+}
+
+TEST_CASE("files that a shell's text names by variables, patterns and commands within it are part of the key") {
+  for (const char* run : {"cat {D} $(echo data.bin)", "cat {D} `echo data.bin`", "cat {D} data.bi?",
+                          "cat {D} $PWD/data.bin", "cat {D} ${{PWD}}/data.bin"}) {
+    CAPTURE(run);
+    CHECK(Scripts("run = '" + std::string(run) + "'\nshell = true").knows("data.bin"));
+  }
+  CHECK_FALSE(Scripts("run = 'rm -f data.bi?; echo {D}'\nshell = true").knows("data.bin"));
+  CHECK(Scripts("run = ['bash', '--norc', '-c', 'cat data.bin {D}']").knows("data.bin"));
+  CHECK(Scripts("run = ['bash', '-o', 'pipefail', '-euc', 'cat data.bin {D}']").knows("data.bin"));
+  CHECK_FALSE(Scripts("run = ['bash', '-e', 'bench.sh', 'cat data.bin {D}']").knows("data.bin"));
+}
+
+TEST_CASE("sources may be patterns of files") {
+  CHECK(Scripts("build = 'tool {D} {out}'\nrun = '{out}'\nsources = ['*.bin', 'cm?']").knows("data.bin"));
+  CHECK_THROWS_WITH_AS(Scripts("build = 'tool {D} {out}'\nrun = '{out}'\nsources = ['*.none']").spec(),
+                       doctest::Contains("process.sources '*.none': no further file matches"), Error);
+}
+
+TEST_CASE("the libraries that a program loads are part of the key") {
+  const Scripts scripts("run = './p {D}'\nenv = { LD_LIBRARY_PATH = 'lib' }");
+  const auto path = [&](const char* name) { return (scripts.own.path() / name).string(); };
+  const auto compile = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "g++");
+    REQUIRE(run_command(words).ok());
+  };
+  const auto make_library = [&](int value) {
+    scripts.write("v.cpp", "int v() { return " + std::to_string(value) + "; }\n");
+    compile({"-shared", "-fPIC", path("v.cpp"), "-o", path("lib/libv.so")});
+  };
+  std::filesystem::create_directories(path("lib"));
+  make_library(5);
+  scripts.write("m.cpp", "int v();\nint main() { return v(); }\n");
+  compile({path("m.cpp"), "-o", path("p"), "-L" + path("lib"), "-lv"});
+  const Scripts::Keys before = scripts.keys();
+  CHECK(has(before.launch, "libraries [\"libv.so sha256:"));
+  CHECK(scripts.keys() == before);
+  make_library(9);
+  CHECK_FALSE(scripts.keys() == before);
 }
 
 TEST_CASE("what a command writes is part of no key") {

@@ -315,6 +315,16 @@ TEST_CASE("The environment of OpenMP counts where kernels of the CPU use it") {
   }
 }
 
+TEST_CASE("The environment of OpenMP counts where an option links its runtime") {
+  Job job;
+  job.info.backend = "host";
+  job.spec.kernel.backend_options["host"].push_back(text("-lgomp"));
+  const Variable one("OMP_NUM_THREADS", "1");
+  const std::string before = job.key();
+  const Variable four("OMP_NUM_THREADS", "4");
+  CHECK(job.key() != before);
+}
+
 TEST_CASE("limits of the device, before and after compiling") {
   Job job;
   Launch launch;

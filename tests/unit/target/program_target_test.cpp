@@ -64,6 +64,17 @@ TEST_CASE("a build's fingerprint knows the program that it starts by its content
   ::unsetenv("XTUNE_TEST_SDK");
 }
 
+TEST_CASE("a build tool whose sources are not listed is warned of") {
+  const Job job;
+  const auto warning = [&](const std::string& process) { return warning_of_unknown_sources(job.spec(process)); };
+  CHECK(has(warning("build = '/usr/bin/make {A} {out}'\nrun = '{out}'\n"), "p.toml:7:9: [process] sources is empty"));
+  CHECK(
+      has(warning("build = 'cd . && ninja {A}; cp p {out}'\nrun = '{out}'\nshell = true\n"), "that 'ninja' compiles"));
+  CHECK(warning("build = 'make {A} {out}'\nrun = '{out}'\nsources = ['make.sh']\n").empty());
+  CHECK(warning("build = './make.sh {A} {out}'\nrun = '{out}'\n").empty());
+  CHECK(warning("run = 'true'\n").empty());
+}
+
 TEST_CASE("a program that differs by configuration is looked for when it is built") {
   const Job job;
   CHECK(job.fingerprint("build = '{CC} -o {out}'\nrun = '{out}'\n").starts_with("commands of the spec"));

@@ -71,6 +71,8 @@ TEST_CASE("A command that fails is told with its words") {
   CHECK(has(failed, "ended with exit code 3"));
   CHECK(has(failed, "the matrix is singular"));
   CHECK(has(exchange.complaint("kill -9 $$", 60, ErrorKind::io), "signal 9"));
+  CHECK(has(exchange.complaint("kill -TERM $$", 60, ErrorKind::io), "signal 15"));
+  CHECK(has(exchange.complaint("sh -c 'kill -HUP $$'; exit $?", 60, ErrorKind::io), "exit code 129"));
   CHECK(has(exchange.complaint("true"), "wrote no y.npy"));
   CHECK(has(exchange.complaint("sleep 60", 0.2), "took longer than"));
   CHECK(has(exchange.complaint("echo no > \"$XTUNE_OUTPUTS/y.npy\""), "not a .npy file"));

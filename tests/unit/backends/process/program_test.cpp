@@ -4,12 +4,15 @@
 
 #include <csignal>
 #include <fstream>
+#include <future>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "backends/backend.hpp"
 #include "backends/process/device.hpp"
 #include "backends/process/run_program.hpp"
 #include "base/descendants.hpp"
+#include "base/directory_lock.hpp"
 #include "base/files.hpp"
 #include "core/build/shortage.hpp"
 #include "core/device/backend_facts.hpp"
@@ -151,6 +154,55 @@ TEST_CASE("a check does not judge what another configuration has written") {
   std::ofstream(shell.folder.path() / "result") << "edited";
   CHECK(lazy.failure() == "no failure");
   CHECK(shell.read("result") == "edited");
+}
+
+TEST_CASE("programs that write the same file take turns, in one run and in several") {
+  const TemporaryDirectory folder;
+  // It fails where another one is under way.
+  const auto runs = [&](int number) {
+    Shell shell("mkdir busy || exit 7; echo 'time " + std::to_string(number) + "' > result; sleep 0.01; rmdir busy");
+    shell.call.folder = folder.path().string();
+    shell.call.time.file = "result";
+    std::set<double> times;
+    for (int i = 0; i < 5; ++i) times.insert(shell.run().time_ms);
+    return times;
+  };
+  auto other = std::async(std::launch::async, runs, 1);
+  CHECK(runs(2) == std::set<double>{2});
+  CHECK(other.get() == std::set<double>{1});
+}
+
+TEST_CASE("a check does not judge what another run has written before the first of this configuration") {
+  Shell lazy("echo time 1");
+  const std::filesystem::path result = lazy.folder.path() / "result";
+  lazy.call.check = {"/bin/sh", "-c", "test -e result"};
+  lazy.call.outputs = {result.string()};
+  auto other = std::make_unique<DirectoryLock>(std::vector{lazy.folder.path()});
+  tell_of_waits([&](const std::string&) {
+    if (other) std::ofstream(result) << "theirs";
+    other.reset();
+  });
+  CHECK(has(lazy.failure(), "wrong_result: the check ended with exit code 1"));
+  tell_of_waits({});
+}
+
+TEST_CASE("the last check does not judge what another run has written meanwhile") {
+  const TemporaryDirectory folder;
+  const auto writing = [&](const std::string& word) {
+    auto shell = std::make_unique<Shell>("echo time 1; echo " + word + " > result");
+    shell->call.folder = folder.path().string();
+    shell->call.check = {"/bin/sh", "-c", "grep -qx " + word + " result"};
+    shell->call.outputs = {(folder.path() / "result").string()};
+    return shell;
+  };
+  const auto one = writing("one"), two = writing("two");
+  const auto first = one->load(), second = two->load();
+  for (Program* program : {first.get(), second.get()}) {
+    program->run({});
+    program->run({});
+  }
+  CHECK_NOTHROW(first->check_last_run());
+  CHECK(read_if_there(folder.path() / "result") == "one\n");
 }
 
 TEST_CASE("a check that takes too long has not found the results wrong") {
@@ -357,13 +409,38 @@ std::string lack(const Shell& shell) {
 
 }  // namespace
 
-TEST_CASE("a program that is killed by SIGKILL, or whose child is, was killed by somebody else") {
-  CHECK(lack(Shell("kill -KILL $$")) == "crashed killed");
-  CHECK(lack(Shell("sh -c 'kill -KILL $$'; exit $?")) == "launch_failed killed");
+TEST_CASE("a signal that no fault of a program raises was sent by somebody else, to it or to its child") {
+  for (const char* name : {"KILL", "TERM", "HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "XCPU"}) {
+    CAPTURE(name);
+    CHECK(lack(Shell(std::string("kill -") + name + " $$")) == "crashed killed");
+    CHECK(lack(Shell(std::string("sh -c 'kill -") + name + " $$'; exit $?")) == "launch_failed killed");
+  }
+  for (const char* name : {"SEGV", "BUS", "FPE", "ILL", "ABRT", "SYS", "TRAP", "PIPE"}) {
+    CAPTURE(name);
+    CHECK(lack(Shell(std::string("kill -") + name + " $$")) == "crashed none");
+  }
+  CHECK(
+      has(Shell("kill -TERM $$").failure(), "killed by signal 15 (terminated) (by a signal that xtune did not send)"));
+  CHECK(lack(Shell("exit 200")) == "launch_failed none");
   Shell check("echo time 1");
   check.call.check = {"/bin/sh", "-c", "kill -KILL $$"};
   CHECK(lack(check) == "wrong_result killed");
-  CHECK(lack(Shell("kill -TERM $$")) == "crashed none");
+}
+
+TEST_CASE("a program or library that is not there when a script asks for it is the machine's lack") {
+  CHECK(lack(Shell("no-such-tool-of-ours")) == "launch_failed unclear");
+  CHECK(lack(Shell("no-such-tool-of-ours; exit 1")) == "launch_failed unclear");
+  CHECK(lack(Shell("exit 126")) == "launch_failed unclear");
+  CHECK(lack(Shell("no-such-tool-of-ours | sed s/a/b/")) == "wrong_result unclear");
+  CHECK(lack(Shell("echo './m: error while loading shared libraries: libv.so: cannot open shared object file: No such "
+                   "file or directory' >&2; exit 1")) == "launch_failed unclear");
+  Shell check("echo time 1");
+  check.call.check = {"/bin/sh", "-c", "no-such-tool-of-ours"};
+  CHECK(lack(check) == "wrong_result unclear");
+  Shell expecting("no-such-tool-of-ours; echo time 1");
+  expecting.call.expect = "^result";
+  CHECK(lack(expecting) == "wrong_result unclear");
+  CHECK(lack(Shell("echo oops >&2; exit 1")) == "launch_failed none");
 }
 
 TEST_CASE("under a limit of the user's shell no failing end is the configuration's for certain") {
@@ -371,7 +448,7 @@ TEST_CASE("under a limit of the user's shell no failing end is the configuration
     return fakes::under_limit(RLIMIT_FSIZE, rlim_t{64} << 20, [&] { return lack(shell); });
   };
   CHECK(limited(Shell("kill -SEGV $$")) == "crashed unclear");
-  CHECK(limited(Shell("kill -XCPU $$")) == "crashed unclear");
+  CHECK(limited(Shell("kill -XCPU $$")) == "crashed killed");
   CHECK(limited(Shell("exit 3")) == "launch_failed unclear");
   Shell check("echo time 1");
   check.call.check = {"/bin/false"};

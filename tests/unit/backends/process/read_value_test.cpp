@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "backends/process/line_pattern.hpp"
 #include "support/text.hpp"
 
 using namespace xtune::device;
@@ -102,14 +103,22 @@ TEST_CASE("a regular expression's first group counts, on the last line that matc
   CHECK(read_number(time_at(Form::regex, "step \\d+: ([0-9.]+)"), text) == 4);
   CHECK(read_number(time_at(Form::regex, "[0-9.]+ ms"), text) == 4);
   CHECK(has(complaint(time_at(Form::regex, "took (.*)"), text), "no line matches the regular expression 'took (.*)'"));
-  CHECK(line_matches("^total$", text));
-  CHECK_FALSE(line_matches("^step 3", text));
+  CHECK(LinePattern("^total$").matches(text));
+  CHECK_FALSE(LinePattern("^step 3").matches(text));
 }
 
 TEST_CASE("a line of megabytes is looked at from its beginning") {
   const std::string text = "time 3 " + std::string(4'000'000, 'x') + "\n";
   CHECK(read_number(time_at(Form::regex, "time ([0-9]+)"), text) == 3);
   CHECK(has(complaint(time_at(Form::regex, "y"), text), "no line matches"));
+}
+
+TEST_CASE("an expression that would be tried in exponentially many ways is given up, and others are not") {
+  const std::string hard = std::string(60, 'a') + "b\n";
+  CHECK(has(complaint(time_at(Form::regex, "(a+)+$"), hard), "the regular expression '(a+)+$' takes too many steps"));
+  CHECK(LinePattern("(a|aa)+b").matches(hard));
+  CHECK_FALSE(LinePattern("(.*) ms").matches(std::string(10'000, 'x')));
+  CHECK(LinePattern("[0-9]+").last_match(std::string(5'000, 'x') + "1\n22\r\n") == "22");
 }
 
 TEST_CASE("a time is in milliseconds by the unit behind it, else by the spec's") {
