@@ -96,10 +96,11 @@ void LinePattern::search(const std::string& text, const Found& found) const {
   }
 }
 
-std::optional<std::string> LinePattern::last_match(const std::string& text) const {
-  std::optional<std::string> last;
+std::optional<LinePattern::Match> LinePattern::last_match(const std::string& text) const {
+  std::optional<Match> last;
   search(text, [&](const std::match_results<CountingIterator>& match) {
-    last = (match.size() > 1 ? match[1] : match[0]).str();
+    const auto& group = match.size() > 1 ? match[1] : match[0];
+    last = Match{group.str(), group.matched ? std::string(group.second, match.suffix().second) : std::string()};
     return true;
   });
   return last;

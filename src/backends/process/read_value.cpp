@@ -138,10 +138,42 @@ double from_csv(const device::ProgramValue& value, const std::string& text_or_ma
   return number_of(value, cell);
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Whether the text is the beginning of a number that goes on behind it: "1.2" of "1.23e+06".
+bool is_cut(std::string_view text, std::string_view after) {
+  if (text.empty() || !(is_digit(text.back()) || text.back() == '.')) return false;
+  if (after.starts_with('.')) return after.size() > 1 && is_digit(after[1]);
+  if (after.starts_with('e') || after.starts_with('E')) {
+    after.remove_prefix(1);
+    if (after.starts_with('+') || after.starts_with('-')) after.remove_prefix(1);
+  }
+  return !after.empty() && is_digit(after[0]);
+}
+
+/// Throws where the line goes on with another unit of time than the one that counts.
+void check_unit_behind(const device::ProgramValue& value, const LinePattern::Match& match) {
+  const std::string_view rest = trimmed(match.after);
+  const std::string_view unit = rest.substr(0, rest.find_first_of(" \t,;:()[]/"));
+  const double there = device::milliseconds_in(unit);
+  const std::string_view counts = value.unit.empty() ? std::string_view("ms") : std::string_view(value.unit);
+  const bool has_unit = !match.text.empty() && !is_digit(match.text.back()) && match.text.back() != '.';
+  if (there == 0 || has_unit || there == device::milliseconds_in(counts)) return;
+  throw NoNumber(
+      fmt::format("'{}' is followed by the unit '{}', and it would be read as {}: let the group of '{}' take "
+                  "the unit in, or give unit = \"{}\"",
+                  base::printable(match.text, 80), unit, counts, value.where, unit));
+}
+
 double from_regex(const device::ProgramValue& value, const std::string& text) {
-  const std::optional<std::string> last = LinePattern(value.where).last_match(text);
+  const std::optional<LinePattern::Match> last = LinePattern(value.where).last_match(text);
   if (!last) throw NoNumber(fmt::format("no line matches the regular expression '{}'", value.where));
-  return number_of(value, *last);
+  if (is_cut(last->text, last->after))
+    throw NoNumber(fmt::format("the regular expression '{}' takes '{}' of a longer number: '{}'", value.where,
+                               base::printable(last->text, 80),
+                               base::printable(last->text + last->after.substr(0, last->after.find(' ')), 80)));
+  if (value.name.empty()) check_unit_behind(value, *last);
+  return number_of(value, last->text);
 }
 
 }  // namespace

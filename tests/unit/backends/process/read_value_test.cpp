@@ -107,6 +107,23 @@ TEST_CASE("a regular expression's first group counts, on the last line that matc
   CHECK_FALSE(LinePattern("^step 3").matches(text));
 }
 
+TEST_CASE("a group that cuts a number or leaves its unit out is refused") {
+  const auto time = [](const std::string& where, const std::string& unit = "") {
+    ProgramValue value = time_at(Form::regex, where);
+    value.unit = unit;
+    return value;
+  };
+  CHECK(has(complaint(time("time: ([0-9.]+)", "ns"), "time: 1.23457e+06 ns\n"),
+            "takes '1.23457' of a longer number: '1.23457e+06'"));
+  CHECK(has(complaint(time("time: ([0-9]+)"), "time: 12.5 ms\n"), "of a longer number: '12.5'"));
+  CHECK(has(complaint(time("time: ([0-9.]+)"), "time: 1.5 s\n"), "'1.5' is followed by the unit 's'"));
+  CHECK(read_number(time("time: ([0-9.]+)", "s"), "time: 1.5 s, then\n") == 1500);
+  CHECK(read_number(time("time: ([0-9.]+ s)"), "time: 1.5 s\n") == 1500);
+  CHECK(read_number(time("([0-9.]+) ms total"), "1.5 ms total\n") == 1.5);
+  CHECK(read_number(time("time: ([0-9.]+)"), "time: 3 eggs\n") == 3);
+  CHECK(read_number(time("time: ([0-9.]+)"), "time: 3.\n") == 3);
+}
+
 TEST_CASE("a line of megabytes is looked at from its beginning") {
   const std::string text = "time 3 " + std::string(4'000'000, 'x') + "\n";
   CHECK(read_number(time_at(Form::regex, "time ([0-9]+)"), text) == 3);
@@ -118,7 +135,7 @@ TEST_CASE("an expression that would be tried in exponentially many ways is given
   CHECK(has(complaint(time_at(Form::regex, "(a+)+$"), hard), "the regular expression '(a+)+$' takes too many steps"));
   CHECK(LinePattern("(a|aa)+b").matches(hard));
   CHECK_FALSE(LinePattern("(.*) ms").matches(std::string(10'000, 'x')));
-  CHECK(LinePattern("[0-9]+").last_match(std::string(5'000, 'x') + "1\n22\r\n") == "22");
+  CHECK(LinePattern("[0-9]+").last_match(std::string(5'000, 'x') + "1\n22\r\n")->text == "22");
 }
 
 TEST_CASE("a time is in milliseconds by the unit behind it, else by the spec's") {
