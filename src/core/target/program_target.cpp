@@ -108,7 +108,7 @@ Target choose_target(const spec::Spec& spec, const TargetOptions& options) {
     const auto known = device::known_device(arch);
     if (!known)
       throw Error(ErrorKind::invalid_argument, fmt::format("unknown architecture '{}'{}", base::printable(arch, 80),
-                                                           base::did_you_mean(arch, device::known_archs())));
+                                                           device::did_you_mean_arch(arch)));
     target.device = *known;
     target.device.backend = target.backend.name;
   }

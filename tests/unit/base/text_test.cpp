@@ -32,6 +32,11 @@ TEST_CASE("the nearest word is the one meant") {
   CHECK(did_you_mean("zebra", names) == "");
   CHECK(did_you_mean("bayes", {"forest", "bayesian_long", "bayesian"}) == " (did you mean 'bayesian'?)");
   CHECK(did_you_mean("ba", {"bayesian"}) == "");
+  // The beginning of a word before one that is near.
+  CHECK(nearest_word("max_threads", {"max_reads", "max_threads_per_block"}) == "max_threads_per_block");
+  CHECK(nearest_word("sm_9", {"sm_89", "sm_90", "sm_103"}) == "sm_90");
+  CHECK(nearest_word("BLOCK", {"LOCK", "block_m"}) == "block_m");
+  CHECK(nearest_word("STAGES", names) == "STAGES");
 }
 
 TEST_CASE("printable text keeps what is text") {
