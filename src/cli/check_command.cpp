@@ -170,14 +170,15 @@ int check(const std::vector<std::string>& paths, const CommonOptions& options) {
 }  // namespace
 
 void add_check_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("check", "checks a spec without compiling anything");
+  CLI::App* command = app.add_subcommand("check", "Check specs without compiling");
   add_example(*command, "xtune check configs/gemm.toml");
   static CommonOptions options;
   static std::vector<std::string> paths;
   add_specs_argument(*command, paths);
-  add_common_options(*command, options);
-  command->get_option("--backend")
-      ->description("cuda, hip or host: with this backend's overlay; auto: with each in turn");
+  add_problem_options(*command, options);
+  add_backend_option(*command, options, "Check with the overlay of this backend; auto checks each of them");
+  add_arch_option(*command, options, "Check constraints with the facts of this architecture; default: the device's");
+  add_format_option(*command, options.format);
   command->callback([&context] { context.exit_code = check(paths, options); });
 }
 

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/command_text.hpp"
 #include "core/record/record.hpp"
 #include "core/replay/read.hpp"
 #include "core/spec/spec.hpp"
@@ -32,7 +34,7 @@ struct Context {
 #include "cli/commands.def"
 #undef COMMAND
 
-/// The options that every command understands.
+/// The options that commands share.
 struct CommonOptions {
   std::string format = "text";  ///< text | json
   std::string backend = "auto";
@@ -51,7 +53,17 @@ struct CommonOptions {
   /// The indices in --device; empty: "all". Throws Error(invalid_argument).
   std::vector<int> devices() const;
 };
+/// -D, --filter, --backend, --arch, --device and --format: of commands that read a spec for a device.
 void add_common_options(CLI::App& command, CommonOptions& options);
+/// The same one by one, for commands to which only some of them mean something.
+void add_problem_options(CLI::App& command, CommonOptions& options);
+void add_backend_option(CLI::App& command, CommonOptions& options, const std::string& summary);
+void add_arch_option(CLI::App& command, CommonOptions& options, const std::string& summary);
+void add_device_option(CLI::App& command, CommonOptions& options);
+void add_format_option(CLI::App& command, std::string& format,
+                       const std::string& summary = "Print text, or JSON alone on standard output");
+void add_store_option(CLI::App& command, std::string& store,
+                      const std::string& summary = "Use this directory of records and artifacts");
 /// The spec file argument: shared by all commands that read one.
 void add_spec_argument(CLI::App& command, std::string& path);
 /// A command's footer: "Example:\n  xtune run gemm.toml".
@@ -110,7 +122,10 @@ Place place_in(const std::string& message);
 
 /// What an option of this kind must be; else the message says what is expected.
 CLI::Validator one_of(std::vector<std::string> words);
-CLI::Validator whole_number(std::uint64_t least);
+/// one_of, and help and completion list the words.
+CLI::Option* restrict_to(CLI::Option* option, std::vector<std::string> words);
+inline constexpr auto max_whole_number = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most = max_whole_number);
 CLI::Validator positive_seconds();
 
 }  // namespace xtune::cli

@@ -29,7 +29,7 @@ struct CompileOptions {
   std::vector<std::string> paths;
   std::string path;  ///< of one of them
   std::uint64_t limit = 400;
-  bool sanitize = false;
+  bool sanitize = false, quiet = false;
 };
 
 /// A configuration of one case for one architecture.
@@ -98,7 +98,7 @@ class CompileRun {
       return resolver.artifact_key(resolver.compile_request(space.at(index)));
     };
     const std::vector<std::uint64_t> chosen = search::spread_sample(space, options_.limit, artifact_of);
-    if (chosen.size() < space.size())
+    if (chosen.size() < space.size() && !options_.quiet)
       tell("{}: {} of {} configurations, drawn so that every parameter value is among them (--limit says how many)\n",
            target.arch, chosen.size(), space.size());
     run::CompileSweep sweep(spec, space, resolver, target.backend.name,
@@ -274,26 +274,30 @@ int compile(const CompileOptions& options) {
 }  // namespace
 
 void add_compile_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand(
-      "compile", "compiles configurations without a device and reports registers, spills and shared memory");
+  CLI::App* command = app.add_subcommand("compile", "Compile without a device; print registers and memory");
   add_example(*command, "xtune compile configs/gemm.toml --backend cuda --arch sm_80,sm_90a --limit 50");
   static CompileOptions options;
   add_specs_argument(*command, options.paths);
-  add_common_options(*command, options.common);
-  command->get_option("--backend")
-      ->description(
-          fmt::format("{}, or auto: what --arch names; else that of a GPU that is here, else the first with a compiler",
-                      fmt::join(device::backend_names(), ", ")));
-  command->get_option("--arch")->description(
-      "architectures to compile for, separated by commas: sm_80,sm_90a or gfx90a,gfx1030");
   command
-      ->add_option(
-          "--limit", options.limit,
-          "configurations to compile for each architecture and case; of a larger space a sample that shows every "
-          "parameter value. Configurations that share a binary count once")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_flag("--sanitize", options.sanitize, "host backend: with AddressSanitizer and UBSan");
+      ->add_option("--limit", options.limit,
+                   "Compile at most N configurations for each architecture and case: of a larger space, a sample that "
+                   "shows every parameter value. Configurations that share a binary count once")
+      ->check(whole_number(1))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(option_group::search);
+  add_problem_options(*command, options.common);
+  add_backend_option(*command, options.common,
+                     "Choose the backend; auto takes that of --arch, else that of a GPU that is here, else the first "
+                     "with a compiler");
+  add_arch_option(*command, options.common,
+                  "Compile for these architectures, separated by commas: sm_80,sm_90a or gfx90a,gfx1030");
+  command
+      ->add_flag("--sanitize", options.sanitize, "Compile kernels of the host backend with AddressSanitizer and UBSan")
+      ->group(option_group::device);
+  add_format_option(*command, options.common.format);
+  command->add_flag("--quiet", options.quiet, "Print no notes on standard error")->group(option_group::output);
+  add_store_option(*command, options.common.store);
   command->callback([&context] { context.exit_code = compile(options); });
 }
 

@@ -45,12 +45,11 @@ void print_text(const std::vector<target::BackendState>& states) {
 }  // namespace
 
 void add_devices_command(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("devices", "lists the devices and compilers that are usable, and why the rest is not");
+  CLI::App* command = app.add_subcommand("devices", "List devices and compilers that work, and why others do not");
   add_example(*command, "xtune devices --format json");
   static CommonOptions options;
-  add_common_options(*command, options);
-  command->get_option("--backend")->description("cuda, hip, host, kokkos, or auto: all of them");
+  add_backend_option(*command, options, "List only this backend; auto lists all");
+  add_format_option(*command, options.format);
   command->callback([&context] {
     const std::vector<target::BackendState> states = states_of(options.backend);
     bool any = false;

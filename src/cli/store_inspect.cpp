@@ -149,7 +149,7 @@ int collect(const GcFlags& flags) {
 }  // namespace
 
 void add_store_ls(CLI::App& store, Context& context) {
-  CLI::App* command = store.add_subcommand("ls", "lists kernels and architectures with how much is known of them");
+  CLI::App* command = store.add_subcommand("ls", "List kernels and architectures, with the numbers of their records");
   add_example(*command, "xtune store ls --store /shared/store");
   static StoreOptions options;
   add_store_options(*command, options);
@@ -158,30 +158,38 @@ void add_store_ls(CLI::App& store, Context& context) {
 
 void add_store_verify(CLI::App& store, Context& context) {
   CLI::App* command = store.add_subcommand(
-      "verify", "checks every record and the hash of every artifact; exits with 1 where something is damaged");
+      "verify", "Check every record and the hash of every artifact; exit with 1 if one is damaged");
   add_example(*command, "xtune store verify --repair");
   static StoreOptions options;
   static bool repair = false;
   add_store_options(*command, options);
-  command->add_flag("--repair", repair,
-                    "moves damaged lines and artifacts into files beside their own that end in .damaged; what is sound "
-                    "stays");
+  command
+      ->add_flag("--repair", repair,
+                 "Move damaged lines and artifacts into files beside their own that end in .damaged")
+      ->group(option_group::store);
   command->callback([&context] { context.exit_code = verify(options, repair); });
 }
 
 void add_store_gc(CLI::App& store, Context& context) {
   CLI::App* command = store.add_subcommand(
-      "gc", "removes artifacts that no record names, and more where told; never records unless told");
+      "gc", "Remove artifacts that no record names; with options also old artifacts, and old records");
   add_example(*command, "xtune store gc --older-than 30d --max-size 10G --dry-run");
   static GcFlags flags;
   add_store_options(*command, flags.common);
-  command->add_option("--older-than", flags.older_than,
-                      "artifacts that have not changed for so long go too, such as 30d");
-  command->add_option("--max-size", flags.max_size,
-                      "artifacts go, the oldest first and those of the best configurations last, until what stays is "
-                      "no larger, such as 10G");
-  command->add_flag("--records", flags.records, "record files that are --older-than go too: what they hold is lost");
-  command->add_flag("--dry-run", flags.dry_run, "only lists what would go");
+  command->add_option("--older-than", flags.older_than, "Remove artifacts that are older, such as 30d")
+      ->type_name("AGE")
+      ->group(option_group::store);
+  command
+      ->add_option("--max-size", flags.max_size,
+                   "Remove artifacts until the others fit this size, such as 10G: the oldest first, those of the best "
+                   "configurations last")
+      ->type_name("SIZE")
+      ->group(option_group::store);
+  command
+      ->add_flag("--records", flags.records, "Remove record files that are --older-than, too: their results are lost")
+      ->group(option_group::store);
+  command->add_flag("--dry-run", flags.dry_run, "List what would be removed, and remove nothing")
+      ->group(option_group::output);
   command->callback([&context] { context.exit_code = collect(flags); });
 }
 

@@ -1,0 +1,128 @@
+// Wraps and indents; what it says comes from describe().
+#include "cli/help.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+#include "cli/terminal.hpp"
+
+namespace xtune::cli {
+namespace {
+
+constexpr std::size_t indent = 2, gap = 2, max_left = 24;
+
+std::string spaces(std::size_t count) { return std::string(count, ' '); }
+
+/// Appends a paragraph's words; the line that is begun has `column` columns, and further lines begin at `hang`.
+void add_wrapped(std::string& text, std::string_view paragraph, std::size_t column, std::size_t hang, std::size_t width,
+                 const char* line_end = "\n") {
+  std::istringstream words{std::string(paragraph)};
+  bool first = true;
+  for (std::string word; words >> word; first = false) {
+    if (!first && column + 1 + word.size() + (std::string_view(line_end).size() - 1) > width) {
+      text += line_end + spaces(hang);
+      column = hang;
+    } else if (!first) {
+      text += ' ';
+      ++column;
+    }
+    text += word;
+    column += word.size();
+  }
+  text += '\n';
+}
+
+/// Left of the gap the names, right of it what they do; below each other where there is no room for both.
+void add_entry(std::string& text, const std::string& left, const std::string& summary, std::size_t left_width,
+               std::size_t width) {
+  const std::size_t hang = indent + left_width + gap;
+  text += spaces(indent) + left;
+  if (left.size() > left_width)
+    text += "\n" + spaces(hang);
+  else
+    text += spaces(left_width - left.size() + gap);
+  add_wrapped(text, summary, hang, hang, width);
+}
+
+using Entries = std::vector<std::pair<std::string, std::string>>;
+
+std::size_t left_width_of(const std::vector<std::pair<std::string, Entries>>& sections) {
+  std::size_t left = 0;
+  for (const auto& [title, entries] : sections)
+    for (const auto& [names, summary] : entries)
+      if (names.size() <= max_left) left = std::max(left, names.size());
+  return left;
+}
+
+std::string shown_names(const OptionText& option) {
+  const std::string names = fmt::format("{}", fmt::join(option.names, ", "));
+  return option.value.empty() ? names : names + (names.empty() ? "" : " ") + option.value;
+}
+
+Entries entries_of(const std::vector<OptionText>& options) {
+  Entries entries;
+  for (const OptionText& option : options) entries.emplace_back(shown_names(option), option.summary);
+  return entries;
+}
+
+std::vector<std::pair<std::string, Entries>> sections_of(const CommandText& command) {
+  std::vector<std::pair<std::string, Entries>> sections;
+  if (!command.arguments.empty()) sections.emplace_back("Arguments", entries_of(command.arguments));
+  for (const CommandText& each : command.commands) {
+    if (&each == &command.commands.front()) sections.emplace_back("Commands", Entries());
+    sections.back().second.emplace_back(each.name, each.summary);
+  }
+  for (const auto& [group, options] : command.groups) sections.emplace_back(group, entries_of(options));
+  return sections;
+}
+
+/// Lines that begin with spaces are commands, which can be pasted also where they are cut.
+std::string footer_text(const std::string& footer, std::size_t width) {
+  std::string text;
+  std::istringstream lines(footer);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("  ")) {
+      text += spaces(indent);
+      add_wrapped(text, line, indent, 3 * indent, width, " \\\n");
+    } else {
+      add_wrapped(text, line, 0, 0, width);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string help_text(const CommandText& command, std::size_t width) {
+  std::string text;
+  add_wrapped(text, command.summary, 0, 0, width);
+  text += "\nUsage: ";
+  add_wrapped(text, command.usage, 7, 9, width);
+  const auto sections = sections_of(command);
+  const std::size_t left = left_width_of(sections);
+  for (const auto& [title, entries] : sections) {
+    text += fmt::format("\n{}:\n", title);
+    for (const auto& [names, summary] : entries) add_entry(text, names, summary, left, width);
+  }
+  if (!command.footer.empty()) text += "\n" + footer_text(command.footer, width);
+  return text;
+}
+
+std::string help_of_all(const CommandText& command, std::size_t width) {
+  std::string text = help_text(command, width);
+  for (const CommandText& each : command.commands) text += "\n" + spaces(1) + "\n" + help_of_all(each, width);
+  return text;
+}
+
+std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppFormatMode mode) const {
+  const std::size_t width = terminal_width(STDOUT_FILENO);
+  const CommandText command = describe(*app);
+  return mode == CLI::AppFormatMode::All ? help_of_all(command, width) : help_text(command, width);
+}
+
+}  // namespace xtune::cli

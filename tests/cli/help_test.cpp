@@ -1,0 +1,103 @@
+// Tests of the help: what it lists, in which order, and that it fits its columns.
+#include <doctest/doctest.h>
+
+#include "cli.hpp"
+
+using namespace xtune::base;
+
+using namespace xtune;
+using namespace xtune::cli_test;
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string help_of(const Cli& cli, std::vector<std::string> words) {
+  words.push_back("--help");
+  const CommandResult result = cli.xtune(words);
+  CHECK(result.exit_code == 0);
+  return result.stdout_text;
+}
+
+/// Where the text has all of these, in this order.
+bool in_order(const std::string& text, const std::vector<std::string>& parts) {
+  std::size_t at = 0;
+  for (const std::string& part : parts)
+    if ((at = text.find(part, at)) == std::string::npos) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("Help fits the columns of its reader, and each entry begins with a capital letter") {
+  for (const std::string columns : {"60", "80", "132"}) {
+    CAPTURE(columns);
+    Cli cli;
+    cli.env.emplace_back("COLUMNS", columns);
+    const std::string help = cli.xtune({"--help-all"}).stdout_text;
+    std::size_t longest = 0, entries = 0;
+    for (const std::string& line : lines_of(help)) {
+      CAPTURE(line);
+      CHECK(line.size() <= std::stoul(columns));
+      longest = std::max(longest, line.size());
+      // "  --evals N   Stop after ..."
+      const std::size_t gap = line.find("  ", 2);
+      if (!line.starts_with("  -") || gap == std::string::npos) continue;
+      const std::size_t word = line.find_first_not_of(' ', gap);
+      if (word == std::string::npos) continue;
+      CHECK(std::isupper(static_cast<unsigned char>(line[word])));
+      ++entries;
+    }
+    CHECK(entries > 50);
+    CHECK(longest > std::stoul(columns) - 10);  // it uses what there is
+    for (const char* command : {"run", "store ls", "import kbench", "status"})
+      CHECK(has(help, std::string("\nUsage: xtune ") + command + " "));
+  }
+}
+
+TEST_CASE("Without a terminal help has 80 columns") {
+  const Cli cli;
+  Cli eighty;
+  eighty.env.emplace_back("COLUMNS", "80");
+  CHECK(cli.command({"/usr/bin/env", "-u", "COLUMNS", XTUNE_PROGRAM, "run", "--help"}).stdout_text ==
+        help_of(eighty, {"run"}));
+}
+
+TEST_CASE("The options of a command are in groups, the usual ones first") {
+  const Cli cli;
+  const std::string run = help_of(cli, {"run"});
+  CHECK(has(run, "Usage: xtune run SPEC... [OPTIONS]\n"));
+  CHECK(in_order(run, {"Arguments:\n", "Search:\n  --evals N ", "--seconds S ", "Problem:\n  -D NAME=VALUE ",
+                       "Device:\n", "--arch ARCH ", "Job:\n", "Output:\n  --format text|json ",
+                       "Store:\n  --store DIR ", "Options:\n", "Example:\n  xtune run "}));
+  CHECK(has(help_of(cli, {"store", "bundle"}), "Usage: xtune store bundle -o FILE [OPTIONS]\n"));
+  CHECK(has(help_of(cli, {"store"}), "Usage: xtune store COMMAND [OPTIONS]\n"));
+  CHECK(has(help_of(cli, {"candidates"}), "Usage: xtune candidates [SPEC] [OPTIONS]\n"));
+}
+
+TEST_CASE("A command takes only the options that mean something to it") {
+  const Cli cli;
+  const std::string devices = help_of(cli, {"devices"});
+  for (const char* option : {"-D", "--filter", "--store", "--arch"}) CHECK_FALSE_MESSAGE(has(devices, option), option);
+  CHECK(has(devices, "--backend"));
+  const CommandResult refused = cli.xtune({"devices", "-D", "N=1"});
+  CHECK(refused.exit_code == 2);
+  CHECK(has(refused.stderr_text, "unknown option '-D'"));
+  CHECK_FALSE(has(help_of(cli, {"check"}), "--store"));
+  CHECK(cli.xtune({"compile", cli.copy_spec("[1, 2]"), "--backend", "host", "--limit", "1", "--quiet"}).stderr_text ==
+        "");
+}
+
+TEST_CASE("What xtune starts for itself is in no list") {
+  const Cli cli;
+  CHECK_FALSE(has(cli.xtune({"--help-all"}).stdout_text, "worker"));
+  const std::string misspelt = cli.xtune({"workr"}).stderr_text;
+  CHECK(has(misspelt, "unknown command 'workr'"));
+  CHECK_FALSE(has(misspelt, "worker"));
+  CHECK(cli.xtune({"worker", "--help"}).exit_code == 0);
+}
