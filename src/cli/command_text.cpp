@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 namespace xtune::cli {
 namespace {
@@ -23,7 +24,7 @@ std::vector<std::string> split_words(const std::string& text) {
 }
 
 ValueKind kind_of(const CLI::Option& option, const std::string& type) {
-  if (option.get_type_size_max() == 0) return ValueKind::none;
+  if (option.get_items_expected_max() == 0) return ValueKind::none;
   if (type == "FILE" || type == "SPEC") return ValueKind::file;
   return type == "DIR" ? ValueKind::directory : ValueKind::text;
 }
@@ -43,14 +44,15 @@ OptionText option_text(const CLI::Option& option) {
   if (text.kind == ValueKind::none) return text;
   text.value = type.size() > longest_value && !text.words.empty() ? "NAME" : type;
   if (text.names.empty()) {  // an argument
+    if (text.value != type) text.value = "COMMAND";
     if (text.repeated) text.value += "...";
     return text;
   }
-  if (text.value != type) text.summary += fmt::format(": {}", fmt::join(text.words, ", "));
+  if (text.value != type) text.remark = fmt::format(": {}", fmt::join(text.words, ", "));
   if (const std::string value = option.get_default_str(); !value.empty() && value != "\"\"")
-    text.summary += fmt::format(" (default: {})", value);
+    text.remark += fmt::format(" (default: {})", value);
   else if (text.repeated)
-    text.summary += " (may be repeated)";
+    text.remark += " (may be repeated)";
   return text;
 }
 
@@ -81,6 +83,17 @@ std::size_t rank_of(const std::string& group) {
   return group == other ? std::size(order) + 1 : static_cast<std::size_t>(found - std::begin(order));
 }
 
+/// Of a footer: lines that begin with spaces are examples, the others are notes.
+void read_footer(const std::string& footer, CommandText& command) {
+  std::istringstream lines(footer);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("  "))
+      command.examples.push_back(line.substr(2));
+    else if (!line.empty() && line != "Example:")
+      command.notes.push_back(line);
+  }
+}
+
 }  // namespace
 
 std::string full_name(const CLI::App& app) {
@@ -92,7 +105,7 @@ CommandText describe(const CLI::App& app) {
   command.name = app.get_name();
   command.path = full_name(app);
   command.summary = app.get_description();
-  command.footer = app.get_footer();
+  read_footer(app.get_footer(), command);
   for (const CLI::Option* const option : app.get_options()) {
     if (option->get_positional())
       command.arguments.push_back(option_text(*option));

@@ -27,7 +27,9 @@ struct OptionText {
   std::string value;               ///< as help shows it: "N", "FILE", "text|json"; of an argument "SPEC..."
   ValueKind kind = ValueKind::none;
   std::vector<std::string> words;  ///< all values there are, of a closed set
-  std::string summary;             ///< with the default, and whether it may be repeated
+  std::string summary;
+  std::string
+      remark;  ///< behind the summary: words that have no room in value, the default, whether it may be repeated
   bool required = false;
   bool repeated = false;
 };
@@ -39,8 +41,9 @@ struct CommandText {
   std::string usage;
   std::vector<OptionText> arguments;
   std::vector<std::pair<std::string, std::vector<OptionText>>> groups;
-  std::vector<CommandText> commands;  ///< hidden ones are left out
-  std::string footer;                 ///< examples and notes
+  std::vector<CommandText> commands;  ///< hidden ones are skipped
+  std::vector<std::string> examples;
+  std::vector<std::string> notes;
 };
 
 CommandText describe(const CLI::App& app);

@@ -39,6 +39,17 @@ int exit_code_of(ErrorKind kind) noexcept {
   return own_failure;
 }
 
+const std::vector<std::pair<int, std::string>>& exit_code_meanings() {
+  static const std::vector<std::pair<int, std::string>> meanings{
+      {done, "done"},
+      {own_failure, "a failure of xtune itself, or of the machine"},
+      {bad_arguments, "wrong arguments or spec"},
+      {nothing_valid, "nothing valid was found"},
+      {unavailable, "the device or backend is unavailable"},
+      {interrupted, "interrupted, or out of the job's time; everything measured so far is kept"}};
+  return meanings;
+}
+
 std::filesystem::path CommonOptions::store_path() const { return base::chosen_store(store); }
 
 spec::SpecOptions CommonOptions::spec_options(const std::string& for_backend) const {

@@ -24,6 +24,8 @@ namespace xtune::cli {
 
 enum ExitCode { done = 0, own_failure = 1, bad_arguments = 2, nothing_valid = 3, unavailable = 4, interrupted = 130 };
 int exit_code_of(ErrorKind kind) noexcept;
+/// Each code with its meaning, for help, the manual and docs/command-line.md.
+const std::vector<std::pair<int, std::string>>& exit_code_meanings();
 
 /// A command's callback stores its exit code here.
 struct Context {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 
 namespace xtune::cli {
@@ -66,7 +67,7 @@ std::string shown_names(const OptionText& option) {
 
 Entries entries_of(const std::vector<OptionText>& options) {
   Entries entries;
-  for (const OptionText& option : options) entries.emplace_back(shown_names(option), option.summary);
+  for (const OptionText& option : options) entries.emplace_back(shown_names(option), option.summary + option.remark);
   return entries;
 }
 
@@ -78,22 +79,21 @@ std::vector<std::pair<std::string, Entries>> sections_of(const CommandText& comm
     sections.back().second.emplace_back(each.name, each.summary);
   }
   for (const auto& [group, options] : command.groups) sections.emplace_back(group, entries_of(options));
+  if (command.path == "xtune") {
+    Entries codes;
+    for (const auto& [code, meaning] : exit_code_meanings()) codes.emplace_back(std::to_string(code), meaning);
+    sections.emplace_back("Exit codes", std::move(codes));
+  }
   return sections;
 }
 
-/// Lines that begin with spaces are commands, which can be pasted also where they are cut.
-std::string footer_text(const std::string& footer, std::size_t width) {
-  std::string text;
-  std::istringstream lines(footer);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("  ")) {
-      text += spaces(indent);
-      add_wrapped(text, line, indent, 3 * indent, width, " \\\n");
-    } else {
-      add_wrapped(text, line, 0, 0, width);
-    }
+/// Examples can be pasted also where they are cut.
+void add_examples(std::string& text, const std::vector<std::string>& examples, std::size_t width) {
+  if (!examples.empty()) text += "\nExample:\n";
+  for (const std::string& example : examples) {
+    text += spaces(indent);
+    add_wrapped(text, example, indent, 3 * indent, width, " \\\n");
   }
-  return text;
 }
 
 }  // namespace
@@ -109,7 +109,11 @@ std::string help_text(const CommandText& command, std::size_t width) {
     text += fmt::format("\n{}:\n", title);
     for (const auto& [names, summary] : entries) add_entry(text, names, summary, left, width);
   }
-  if (!command.footer.empty()) text += "\n" + footer_text(command.footer, width);
+  add_examples(text, command.examples, width);
+  for (const std::string& note : command.notes) {
+    text += '\n';
+    add_wrapped(text, note, 0, 0, width);
+  }
   return text;
 }
 

@@ -109,11 +109,7 @@ int run_program(int argc, char** argv) {
   app.set_version_flag("-V,--version", std::string("xtune ") + version, "Print the version");
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Print the help of every command");
-  app.footer(
-      "Example:\n  xtune run configs/gemm.toml\n\n`xtune help COMMAND` lists the options of a command.\n\n"
-      "Exit codes: 0 done; 1 failure of xtune itself; 2 wrong arguments or spec; 3 nothing valid was found; 4 device "
-      "or "
-      "backend unavailable; 130 interrupted, or out of the job's time, with everything measured so far kept.");
+  app.footer("Example:\n  xtune run configs/gemm.toml\n\n`xtune help COMMAND` lists the options of a command.");
   cli::Context context;
 #define COMMAND(add) cli::add(app, context);
 #include "cli/commands.def"
