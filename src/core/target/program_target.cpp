@@ -24,7 +24,7 @@ constexpr std::uint64_t largest_program = std::uint64_t{256} << 20;
       ErrorKind::unavailable,
       fmt::format("{}: {} is {}", spec::to_string(command.at), base::printable(program),
                   path ? "no program that may be executed (paths are relative to " + spec.process->folder.string() + ")"
-                       : "in no folder of PATH: install it, load its module, or give its path"));
+                       : "not in PATH: install it, load its module, or give its path"));
 }
 
 /// Empty: it is not the same for all configurations, or it is what the build makes.

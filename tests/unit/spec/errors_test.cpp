@@ -153,7 +153,7 @@ TEST_CASE("the space: empty, duplicate and mixed values, ranges, names") {
   refused("scale = \"pow2\"", "scale = \"pow2\", step = 2", "step = 2", "exclude each other");
   refused("BLOCK_M = [64, 128]", "BLOCK_M = [64, 128]\nM = [1]", "M = [1]",
           "'M' is a parameter and a name of [problem]");
-  refused("LAYOUT =", "\"LAY-OUT\" =", "\"LAY-OUT\"", "'LAY-OUT' is no C identifier");
+  refused("LAYOUT =", "\"LAY-OUT\" =", "\"LAY-OUT\"", "'LAY-OUT' is not a C identifier");
   refused("LAYOUT =", "and =", "and =", "has a meaning of its own");
   refused("HALF =", "MAXREG =", "MAXREG = \"{BL", "'MAXREG' is a parameter");
 }
