@@ -50,7 +50,7 @@ void print_text(const spec::Spec& spec, const Bindings& problem, const device::D
       print_out("  measured with another {} than this spec has now; `xtune run` measures again\n",
                 build::part_names(found.differences));
   } else {
-    print_out("none: nothing stored that may answer; `xtune run` measures\n");
+    print_out("none: nothing stored for this problem; run `xtune run SPEC`\n");
   }
   for (const std::string& reason : found.reasons) print_out("  {}\n", reason);
 }

@@ -1,11 +1,13 @@
 // xtune candidates: which configurations the model of the hardware rates best, and why; needs no device.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/terminal.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/model/rank.hpp"
 #include "report/run_report.hpp"
@@ -75,6 +77,9 @@ device::DeviceInfo device_for(const CandidatesOptions& options) {
                   fmt::format("--product {} is {}, not --arch {}", device.name, device.arch, options.common.arch));
     return device;
   }
+  if (const auto named = device::known_device(options.common.arch); named && device::is_cpu(*named))
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("--arch {}: the cost model is of GPUs, and this is a CPU's", options.common.arch));
   if (!options.common.arch.empty())
     return known_or_error(gpu_of(options.common.arch), "--arch", options.common.arch,
                           device::did_you_mean_arch(options.common.arch), gpu_archs());
@@ -154,21 +159,18 @@ void print_ranking(const space::Space& space, const Bindings& problem, const dev
             device.info.arch, ranking.scored, space.size(), ranking.whole ? "" : " (a sample, improved)",
             ranking.unfit);
   const bool model = options.mode == model::RankMode::model;
-  std::vector<std::string> header{"#"};
-  for (const space::Parameter& parameter : space.parameters())
-    if (parameter.values.size() > 1) header.push_back(parameter.name);
-  header.insert(header.end(), {model ? "estimate" : "cost", "why"});
-  std::vector<std::vector<std::string>> rows;
+  report::FittedTable table;
+  table.header = {"#", model ? "estimate" : "cost"};
+  for (const space::Parameter& parameter : space.parameters()) table.names.push_back(parameter.name);
+  table.texts.push_back({"why", {}});
   for (const model::RankedConfig& config : ranking.configs) {
-    std::vector<std::string> row{std::to_string(rows.size() + 1)};
-    const space::Config values = space.at(config.index);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (space.parameters()[i].values.size() > 1) row.push_back(to_text(values[i]));
-    row.push_back(model ? base::human_time_ms(config.cost) : fmt::format("{:.3e}", config.cost));
-    row.push_back(config.reason);
-    rows.push_back(std::move(row));
+    table.rows.push_back({std::to_string(table.rows.size() + 1),
+                          model ? base::human_time_ms(config.cost) : fmt::format("{:.3e}", config.cost)});
+    std::vector<std::string>& values = table.values.emplace_back();
+    for (const Value& value : space.at(config.index)) values.push_back(to_text(value));
+    table.texts.back().cells.push_back(config.reason);
   }
-  print_out("{}", report::render_table(header, rows));
+  print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
 }
 
 /// The sizes of a bare template: -D M=4096.
@@ -199,7 +201,7 @@ int show(const CandidatesOptions& options) {
   if (options.template_name.empty()) {
     const std::string backend = device::backend_of_vendor(device.info.vendor);
     spec = read_spec(options.path, options.common, backend);
-    for (const std::string& note : spec.notes) tell("{}\n", note);
+    tell_notes(spec);
     if (!spec.candidates) no_section(options.path);
   } else {
     spec = model::template_spec(options.template_name, options.dtype.empty() ? "f32" : options.dtype,

@@ -106,12 +106,12 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
 }
 
 void print_text(const std::string& path, const spec::Spec& spec, const std::vector<CheckedSpace>& spaces) {
-  print_out("{}: {} '{}' is sound: {}, {}, {}, {}{}\n", path, spec.process ? "program" : "kernel", spec.kernel.name,
+  print_out("{}: OK: {} '{}', {}, {}, {}, {}{}\n", path, spec.process ? "program" : "kernel", spec.kernel.name,
             counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
             counted(spec.cases.size(), "case"), counted(spec.args.size(), "argument"),
             spec.replays()      ? " (a replay: nothing to compile)"
             : spec.process      ? " (a program)"
-            : spec.space_only() ? " (a space alone: nothing to compile)"
+            : spec.space_only() ? " (only a space: nothing to compile)"
                                 : "");
   if (spec.configs)
     print_out("  {} {} listed as valid\n", counted(spec.configs->size(), "configuration"),

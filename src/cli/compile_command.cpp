@@ -1,5 +1,6 @@
 // xtune compile: compile a spec's configurations for architectures that need not be present.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +13,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
+#include "cli/terminal.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
@@ -37,6 +39,7 @@ struct Row {
   std::string arch;
   Bindings problem;
   Bindings config;
+  std::string config_text;  ///< in the spec's order
   run::SweptConfig swept;
 };
 
@@ -109,11 +112,9 @@ class CompileRun {
       ++summary.configurations;
       if (swept.outcome == Outcome::ok) ++summary.compiled;
       const Bindings config = resolver.config_bindings(space.at(swept.index));
-      rows.push_back({target.arch, problem, config, std::move(swept)});
+      rows.push_back({target.arch, problem, config, report::config_text(spec, config), std::move(swept)});
     }
-    std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-      return report::config_text(spec, a.config) < report::config_text(spec, b.config);
-    });
+    std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.config_text < b.config_text; });
     std::move(rows.begin(), rows.end(), std::back_inserter(report_.rows));
   }
 
@@ -138,17 +139,24 @@ std::optional<std::int64_t> shared_of(const run::SweptConfig& swept) {
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 void print_text(const CompileReport& report) {
-  std::vector<std::string> header{"arch",          "configuration", "outcome", "registers",
-                                  "spilled bytes", "shared bytes",  "compile", ""};
-  if (report.several_cases) header.insert(header.begin() + 1, "problem");
-  std::vector<std::vector<std::string>> cells;
-  for (const auto& [arch, problem, config, swept] : report.rows) {
-    cells.push_back({arch, space::shown_text(config), to_string(swept.outcome), cell(swept.usage.registers),
-                     cell(swept.usage.spilled_bytes), cell(shared_of(swept)),
-                     swept.cached ? "cached" : fmt::format("{:.2f} s", swept.seconds), first_line(swept.message)});
-    if (report.several_cases) cells.back().insert(cells.back().begin() + 1, space::shown_text(problem));
+  report::FittedTable table;
+  table.header = {"arch", "outcome", "registers", "spilled bytes", "shared bytes", "compile"};
+  table.texts = {{"configuration", {}}};
+  if (report.several_cases) table.texts.push_back({"problem", {}});
+  table.texts.push_back({"message", {}});
+  for (const Row& row : report.rows) {
+    const run::SweptConfig& swept = row.swept;
+    table.rows.push_back({row.arch, to_string(swept.outcome), cell(swept.usage.registers),
+                          cell(swept.usage.spilled_bytes), cell(shared_of(swept)),
+                          swept.cached ? "cached" : fmt::format("{:.2f} s", swept.seconds)});
+    table.texts.front().cells.push_back(row.config_text);
+    if (report.several_cases) table.texts[1].cells.push_back(space::shown_text(row.problem));
+    table.texts.back().cells.push_back(first_line(swept.message));
   }
-  print_out("{}", report::render_table(header, cells));
+  const bool any_message =
+      std::any_of(report.rows.begin(), report.rows.end(), [](const Row& row) { return !row.swept.message.empty(); });
+  if (!any_message) table.texts.pop_back();
+  print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
   for (const ArchSummary& each : report.archs)
     if (each.error)
       print_out("{}: {}\n", each.arch, base::printable(first_line(each.error->what())));

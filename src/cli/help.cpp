@@ -11,6 +11,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
+#include "report/wrap.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -18,25 +19,6 @@ namespace {
 constexpr std::size_t indent = 2, gap = 2, max_left = 24;
 
 std::string spaces(std::size_t count) { return std::string(count, ' '); }
-
-/// Appends a paragraph's words; the line that is begun has `column` columns, and further lines begin at `hang`.
-void add_wrapped(std::string& text, std::string_view paragraph, std::size_t column, std::size_t hang, std::size_t width,
-                 const char* line_end = "\n") {
-  std::istringstream words{std::string(paragraph)};
-  bool first = true;
-  for (std::string word; words >> word; first = false) {
-    if (!first && column + 1 + word.size() + (std::string_view(line_end).size() - 1) > width) {
-      text += line_end + spaces(hang);
-      column = hang;
-    } else if (!first) {
-      text += ' ';
-      ++column;
-    }
-    text += word;
-    column += word.size();
-  }
-  text += '\n';
-}
 
 /// Left of the gap the names, right of it what they do; below each other where there is no room for both.
 void add_entry(std::string& text, const std::string& left, const std::string& summary, std::size_t left_width,
@@ -47,7 +29,7 @@ void add_entry(std::string& text, const std::string& left, const std::string& su
     text += "\n" + spaces(hang);
   else
     text += spaces(left_width - left.size() + gap);
-  add_wrapped(text, summary, hang, hang, width);
+  report::add_wrapped(text, summary, hang, hang, width);
 }
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
@@ -92,7 +74,7 @@ void add_examples(std::string& text, const std::vector<std::string>& examples, s
   if (!examples.empty()) text += "\nExample:\n";
   for (const std::string& example : examples) {
     text += spaces(indent);
-    add_wrapped(text, example, indent, 3 * indent, width, " \\\n");
+    report::add_wrapped(text, example, indent, 3 * indent, width, " \\\n");
   }
 }
 
@@ -100,9 +82,9 @@ void add_examples(std::string& text, const std::vector<std::string>& examples, s
 
 std::string help_text(const CommandText& command, std::size_t width) {
   std::string text;
-  add_wrapped(text, command.summary, 0, 0, width);
+  report::add_wrapped(text, command.summary, 0, 0, width);
   text += "\nUsage: ";
-  add_wrapped(text, command.usage, 7, 9, width);
+  report::add_wrapped(text, command.usage, 7, 9, width);
   const auto sections = sections_of(command);
   const std::size_t left = left_width_of(sections);
   for (const auto& [title, entries] : sections) {
@@ -112,7 +94,7 @@ std::string help_text(const CommandText& command, std::size_t width) {
   add_examples(text, command.examples, width);
   for (const std::string& note : command.notes) {
     text += '\n';
-    add_wrapped(text, note, 0, 0, width);
+    report::add_wrapped(text, note, 0, 0, width);
   }
   return text;
 }

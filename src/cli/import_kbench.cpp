@@ -39,7 +39,7 @@ std::uint64_t counted_configs(const KbenchCommand& command, const replay::Kbench
     if (error.kind() == ErrorKind::io) throw;
     if (error.kind() == ErrorKind::nothing_valid)
       throw Error(error.kind(), command.path + ": the rules leave no configuration");
-    throw Error(error.kind(), command.path + ": it makes no spec that works: " + error.what());
+    throw Error(error.kind(), command.path + ": the resulting spec would be invalid: " + error.what());
   }
 }
 

@@ -2,7 +2,6 @@
 #include "cli/progress.hpp"
 
 #include <fmt/core.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/terminal.hpp"
 #include "report/run_report.hpp"
 #include "xtune/error.hpp"
 
@@ -18,11 +18,6 @@ namespace xtune::cli {
 namespace {
 
 constexpr double terminal_interval_s = 0.1, plain_interval_s = 5;
-
-std::size_t terminal_width() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 120;
-}
 
 }  // namespace
 
@@ -61,6 +56,8 @@ std::string ProgressPrinter::entry(const record::Record& record, const std::stri
 }
 
 void ProgressPrinter::on_record(const record::Record& record, const std::string& log, bool from_store) {
+  if (!from_store && !when_measured_.empty() && record.outcome == Outcome::ok)
+    on_warning(std::exchange(when_measured_, {}));
   if (!log_) return;
   const std::string text = entry(record, log, from_store);
   if (std::fwrite(text.data(), 1, text.size(), log_) == text.size() && std::fflush(log_) == 0) return;
@@ -97,7 +94,7 @@ void ProgressPrinter::on_progress(const run::Progress& progress) {
   last_done_ = progress.done;
   std::string text = line(progress);
   if (terminal_) {
-    text.resize(std::min(text.size(), terminal_width() - 1));
+    text.resize(std::min(text.size(), terminal_width(STDERR_FILENO) - 1));
     std::fputs("\r\x1b[K", stderr);
     tell("{}", text);
     line_open_ = true;

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "core/run/tuner.hpp"
 
@@ -24,6 +25,9 @@ class ProgressPrinter final : public run::TuneObserver {
   void on_progress(const run::Progress& progress) override;
   void on_note(const std::string& text) override;
   void on_warning(const std::string& text) override;
+  /// To be printed as a warning once something is measured: a run that the store answers does not ask how busy the
+  /// machine is.
+  void warn_when_measured(std::string text) { when_measured_ = std::move(text); }
   /// Ends the line, so that what follows starts on its own.
   void finish();
 
@@ -38,6 +42,7 @@ class ProgressPrinter final : public run::TuneObserver {
   bool line_open_ = false;
   double last_print_s_ = -1e9;
   std::uint64_t last_done_ = 0;
+  std::string when_measured_;
 };
 
 }  // namespace xtune::cli

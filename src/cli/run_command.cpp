@@ -7,6 +7,7 @@
 
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
+#include "base/machine_state.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
 #include "core/run/across.hpp"
@@ -65,6 +66,7 @@ int RunCommand::go() {
   if (options_.dry_run) return print_commands();
 
   if (tells_progress()) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
+  const std::optional<base::Load> load = device::is_cpu(target_.device) ? base::foreign_load() : std::nullopt;
   base::remove_abandoned_temporaries();
   run::JobWorkers workers(session_.loop, ipc::default_jobs(rank_ ? rank_->local_size : 1),
                           run::JobWorkers::Orphans::kill);
@@ -74,6 +76,10 @@ int RunCommand::go() {
   begin_job();
   using enum ProgressPrinter::Verbosity;
   ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all);
+  if (load && tells_progress())
+    printer.warn_when_measured(
+        fmt::format("other programs use this machine (load {:.1f} on {} cores): times are unreliable", load->average,
+                    load->cores));
   for (const std::size_t number : case_order()) {
     const run::TuneResult result = tune_case(spec_.cases[number], services, printer);
     printer.finish();

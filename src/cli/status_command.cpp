@@ -135,7 +135,7 @@ void print_text(const Json& json, const cluster::StudyStatus& status) {
   print_out("{}\n", base::printable(json["name"].get<std::string>()));
   for (const Json& job : json["jobs"])
     print_out("  {}: job {}{}\n", job["step"].get<std::string>(), job["job"].get<std::string>(),
-              job["state"].is_null() ? ", of which Slurm knows nothing (any more)"
+              job["state"].is_null() ? ", no longer known to Slurm"
                                      : " " + base::printable(job["state"].get<std::string>(), 40));
   std::vector<std::vector<std::string>> rows;
   for (const cluster::WorkProgress& work : status.work)

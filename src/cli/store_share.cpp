@@ -38,7 +38,7 @@ int merge(const StoreOptions& options, const std::vector<std::string>& others) {
                     {"refused", all.refused},
                     {"left_out", all.warnings}});
   else
-    print_out("{}: {} and {} came, {} and {} were there before\n", base::printable(options.path().string()),
+    print_out("{}: added {} and {}; {} and {} were already there\n", base::printable(options.path().string()),
               counted(all.records, "record"), counted(all.artifacts, "artifact"), counted(all.known_records, "record"),
               counted(all.known_artifacts, "artifact"));
   return all.refused || nothing_read ? own_failure : done;
