@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -18,11 +19,22 @@ namespace xtune::cli {
 namespace {
 
 constexpr double terminal_interval_s = 0.1, plain_interval_s = 5;
+constexpr std::uint64_t tick_ms = 250;
+
+/// What a run is at as long as it has no result: "compiling 10, 2 s".
+std::string waiting_text(const run::Progress& progress) {
+  const std::string what = progress.compiling > 0 ? fmt::format("compiling {}", progress.compiling)
+                           : progress.waiting > 0 ? fmt::format("measuring the first of {}", progress.waiting + 1)
+                                                  : "measuring";
+  const double seconds = std::floor(progress.elapsed_s);
+  return fmt::format("{}, {}", what, seconds < 60 ? fmt::format("{:.0f} s", seconds) : base::human_seconds(seconds));
+}
 
 }  // namespace
 
-ProgressPrinter::ProgressPrinter(const spec::Spec& spec, const std::string& log_path, Verbosity verbosity)
-    : spec_(spec), log_path_(log_path), verbosity_(verbosity), terminal_(isatty(STDERR_FILENO) == 1) {
+ProgressPrinter::ProgressPrinter(const spec::Spec& spec, const std::string& log_path, Verbosity verbosity,
+                                 base::EventLoop& loop)
+    : spec_(spec), log_path_(log_path), verbosity_(verbosity), terminal_(isatty(STDERR_FILENO) == 1), loop_(loop) {
   if (log_path.empty()) return;
   log_ = std::fopen(log_path.c_str(), "ae");
   if (!log_) throw Error(ErrorKind::invalid_argument, "--log " + log_path + ": " + std::strerror(errno));
@@ -69,6 +81,7 @@ void ProgressPrinter::on_record(const record::Record& record, const std::string&
 
 std::string ProgressPrinter::line(const run::Progress& progress) const {
   std::string text = fmt::format("[{}/{}]", progress.done, progress.total);
+  if (terminal_ && progress.done == 0) return text + " " + waiting_text(progress);
   if (progress.best)
     text += fmt::format(" best {}",
                         base::human_time_ms(measure::statistic(progress.best->time_ms, spec_.measure.statistic)));
@@ -79,17 +92,32 @@ std::string ProgressPrinter::line(const run::Progress& progress) const {
     if (progress.total > progress.done)
       text += fmt::format(", {} left", base::human_seconds(static_cast<double>(progress.total - progress.done) / rate));
   }
-  text += fmt::format(" | {} compiling, {} waiting", progress.compiling, progress.waiting);
+  if (terminal_ && progress.finals)
+    text += " | measuring the best again, side by side";
+  else
+    text += fmt::format(" | {} compiling, {} waiting", progress.compiling, progress.waiting);
   if (progress.best) text += " | " + report::config_text(spec_, progress.best->config);
   return text;
 }
 
-void ProgressPrinter::on_progress(const run::Progress& progress) {
-  if (verbosity_ != Verbosity::all) return;
-  const bool last = progress.done >= progress.total;
-  const double interval = terminal_ ? terminal_interval_s : plain_interval_s;
-  if (!last && progress.elapsed_s - last_print_s_ < interval) return;
-  if (!terminal_ && progress.done == last_done_) return;
+void ProgressPrinter::begin(std::function<run::Progress()> progress) {
+  if (!terminal_ || verbosity_ != Verbosity::all) return;
+  progress_ = std::move(progress);
+  next_tick_ = loop_.call_after(0, [this] { tick(); });
+}
+
+void ProgressPrinter::end() {
+  progress_ = nullptr;
+  next_tick_ = {};
+}
+
+void ProgressPrinter::tick() {
+  if (!progress_) return;
+  draw(progress_());
+  next_tick_ = loop_.call_after(tick_ms, [this] { tick(); });
+}
+
+void ProgressPrinter::draw(const run::Progress& progress) {
   last_print_s_ = progress.elapsed_s;
   last_done_ = progress.done;
   std::string text = line(progress);
@@ -102,6 +130,15 @@ void ProgressPrinter::on_progress(const run::Progress& progress) {
     tell("{}\n", text);
   }
   std::fflush(stderr);
+}
+
+void ProgressPrinter::on_progress(const run::Progress& progress) {
+  if (verbosity_ != Verbosity::all) return;
+  const bool last = progress.done >= progress.total;
+  const double interval = terminal_ ? terminal_interval_s : plain_interval_s;
+  if (!last && progress.elapsed_s - last_print_s_ < interval) return;
+  if (!terminal_ && progress.done == last_done_) return;
+  draw(progress);
 }
 
 void ProgressPrinter::on_note(const std::string& text) {

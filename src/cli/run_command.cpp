@@ -75,11 +75,10 @@ int RunCommand::go() {
                                    session_.stop};
   begin_job();
   using enum ProgressPrinter::Verbosity;
-  ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all);
+  ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all, session_.loop);
   if (load && tells_progress())
-    printer.warn_when_measured(
-        fmt::format("other programs use this machine (load {:.1f} on {} cores): times are unreliable", load->average,
-                    load->cores));
+    printer.warn_when_measured(fmt::format(
+        "other programs use this machine (load {:.1f} on {} cores): times are unreliable", load->average, load->cores));
   for (const std::size_t number : case_order()) {
     const run::TuneResult result = tune_case(spec_.cases[number], services, printer);
     printer.finish();
