@@ -12,7 +12,9 @@
 #include <string_view>
 
 #include "base/chosen_store.hpp"
+#include "base/style.hpp"
 #include "base/text.hpp"
+#include "cli/colours.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/record/record_log.hpp"
@@ -249,8 +251,21 @@ void warn_of(const replay::Recording& recording) {
          recording.damage.count, recording.space.size(), recording.damage.first);
 }
 
+namespace {
+
+/// A message's first word says what kind it is.
+std::string with_label(const std::string& text) {
+  for (const auto& [label, style] : {std::pair("xtune:", base::Style::error), {"warning:", base::Style::warning}})
+    if (text.starts_with(std::string(label) + " "))
+      return styled(style, label) + text.substr(std::string(label).size());
+  return text;
+}
+
+}  // namespace
+
 void write_text(std::FILE* stream, const std::string& text) {
-  const std::string shown = base::printable(text);
+  const std::string printable = base::printable(text);
+  const std::string shown = base::painted(stream == stderr ? with_label(printable) : printable, has_colours(stream));
   std::fwrite(shown.data(), 1, shown.size(), stream);
 }
 

@@ -98,7 +98,8 @@ std::string counted(std::uint64_t count, const std::string& what);
 /// Prints what is wrong with a recording, and how much of it is damaged, to stderr.
 void warn_of(const replay::Recording& recording);
 /// The one way of text to a terminal: control characters in it, which names, keys and paths of others may hold, are
-/// written as \x1b and the like; line ends and tabs stay.
+/// written as \x1b and the like; line ends and tabs stay. Marks of styles (base/style.hpp) become colours where the
+/// stream has them, and on standard error also the labels "xtune:" and "warning:".
 void write_text(std::FILE* stream, const std::string& text);
 /// To standard error. Where nobody can read it (closed, a full disk, a broken pipe) it is lost, and nothing else is.
 template <class... Arguments>

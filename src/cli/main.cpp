@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "cli/colours.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
@@ -103,6 +104,7 @@ int answer_parse_error(const CLI::App& app, const cli::Words& words, const CLI::
 int run_program(int argc, char** argv) {
   argc = take_sbatch_options(argc, argv);
   const cli::Words words(argv + 1, argv + std::max(argc, 1));
+  cli::choose_colours(words);
   CLI::App app{"xtune finds the fastest configuration of a GPU kernel on the GPU you have, and remembers it.", "xtune"};
   app.formatter(std::make_shared<cli::HelpFormatter>());  // the commands take it from here, as they do the next line
   app.set_help_flag("-h,--help", "Print this help");
@@ -114,6 +116,7 @@ int run_program(int argc, char** argv) {
 #define COMMAND(add) cli::add(app, context);
 #include "cli/commands.def"
 #undef COMMAND
+  cli::add_color_option(app);
   for (CLI::App* const command : app.get_subcommands([](CLI::App*) { return true; }))
     if (command->get_subcommands([](CLI::App*) { return true; }).empty()) command->set_help_all_flag();
   try {

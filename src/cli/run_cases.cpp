@@ -122,7 +122,8 @@ void RunCommand::show(std::size_t number, const run::TuneResult& result, nlohman
 
 void RunCommand::print_case(const run::TuneResult& result) {
   if (!result.problem.empty()) say(fmt::format("\nproblem: {}\n", space::shown_text(result.problem)));
-  say(report::run_text(spec_, result, options_.rows, {terminal_width(STDOUT_FILENO), isatty(STDOUT_FILENO) == 1}));
+  say(report::run_text(spec_, result, options_.rows,
+                       {terminal_width(STDOUT_FILENO), true, isatty(STDOUT_FILENO) == 1}));
 }
 
 void RunCommand::say(const std::string& text) {

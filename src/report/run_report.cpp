@@ -7,7 +7,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
+#include "base/style.hpp"
 #include "base/text.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/metrics.hpp"
@@ -165,6 +167,29 @@ std::string caveats_text(const spec::Spec& spec, const record::Record& best) {
   return text;
 }
 
+/// The winner stands out, failures are red, and what it cost steps back.
+std::string with_styles(const std::string& text) {
+  std::string marked;
+  std::istringstream lines(text);
+  bool in_best = false;
+  for (std::string line; std::getline(lines, line);) {
+    const bool begins_best = line.starts_with("best: ");
+    // Its further lines, where it is wrapped, are those up to the one with the time.
+    in_best = begins_best || (in_best && line.starts_with("      ") && line.find('=') != std::string::npos &&
+                              line.find(" interval ") == std::string::npos);
+    if (in_best)
+      marked += base::styled(base::Style::best, line);
+    else if (line.starts_with("compile: ") || line.starts_with("same in all rows: ") || line.starts_with("... "))
+      marked += base::styled(base::Style::dim, line);
+    else if (line.starts_with("no configuration passed"))
+      marked += base::styled(base::Style::error, line);
+    else
+      marked += line;
+    marked += '\n';
+  }
+  return marked;
+}
+
 }  // namespace
 
 std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows,
@@ -185,12 +210,14 @@ std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std:
   text += summary_text(result, of_earlier_runs(result, order));
   if (!best) text += nothing_passed_text(result);
   text += failures_text(spec, result);
-  if (!best) return layout.wraps_lines ? wrapped_lines(text, layout.width) : text;
-  text += best_text(spec, *best, criterion);
-  if (spec.objective.goals.size() == 2) text += pareto_text(spec, objective, order);
-  if (finals) text += finals_text(spec, *finals);
-  text += caveats_text(spec, *best->record);
-  return layout.wraps_lines ? wrapped_lines(text, layout.width) : text;
+  if (best) {
+    text += best_text(spec, *best, criterion);
+    if (spec.objective.goals.size() == 2) text += pareto_text(spec, objective, order);
+    if (finals) text += finals_text(spec, *finals);
+    text += caveats_text(spec, *best->record);
+  }
+  if (layout.wraps_lines) text = wrapped_lines(text, layout.width);
+  return layout.marks_styles ? with_styles(text) : text;
 }
 
 std::string across_text(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice) {

@@ -13,8 +13,9 @@ namespace xtune::report {
 
 /// Where a text is shown.
 struct TextLayout {
-  std::size_t width = 80;    ///< of tables, as far as possible
-  bool wraps_lines = false;  ///< lines other than those of tables are wrapped, too: on a terminal
+  std::size_t width = 80;     ///< of tables, as far as possible
+  bool marks_styles = false;  ///< with the marks of base/style.hpp
+  bool wraps_lines = false;   ///< lines other than those of tables are wrapped, too: on a terminal
 };
 
 /// The `rows` best configurations with their intervals and metrics, then outcomes with an example of each failure,

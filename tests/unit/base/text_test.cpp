@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/style.hpp"
+
 using namespace xtune::base;
 
 using namespace xtune;
@@ -116,4 +118,21 @@ TEST_CASE("times of kernels have three digits") {
   CHECK(human_time_ms(1e-6) == "1.00 ns");
   CHECK(human_time_ms(0) == "0 ms");
   CHECK(human_time_ms(std::nan("")) == "unknown");
+}
+
+TEST_CASE("marks of styles become a terminal's codes, or nothing") {
+  const std::string text = "a " + styled(Style::best, "b") + styled(Style::error, "c") + styled(Style::warning, "d") +
+                           styled(Style::dim, "e") + " f";
+  CHECK(is_utf8(text));
+  CHECK(printable(text) == text);
+  CHECK(painted(text, false) == "a bcde f");
+  CHECK(painted(text, true) == "a \x1b[1;32mb\x1b[0m\x1b[1;31mc\x1b[0m\x1b[33md\x1b[0m\x1b[2me\x1b[0m f");
+  // Other characters that begin alike stay, and what is not closed is.
+  CHECK(painted("\xEF\xB7\xBA \xEF\xB7", true) == "\xEF\xB7\xBA \xEF\xB7");
+  CHECK(painted("\xEF\xB7\x91"
+                "red",
+                true) == "\x1b[1;31mred\x1b[0m");
+  CHECK(painted("\xEF\xB7\xA0"
+                "none\xEF\xB7\xAF",
+                true) == "none");
 }
