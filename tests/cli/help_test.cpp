@@ -101,3 +101,30 @@ TEST_CASE("What xtune starts for itself is in no list") {
   CHECK_FALSE(has(misspelt, "worker"));
   CHECK(cli.xtune({"worker", "--help"}).exit_code == 0);
 }
+
+TEST_CASE("docs/command-line.md lists the commands and exit codes of the help") {
+  const Cli cli;
+  const std::string page = read_file(XTUNE_SOURCE_DIR "/docs/command-line.md");
+  const std::string help = cli.xtune({"--help"}).stdout_text;
+  const auto section = [&](const std::string& title) {
+    const std::size_t at = help.find("\n" + title + ":\n");
+    REQUIRE(at != std::string::npos);
+    return lines_of(help.substr(at, help.find("\n\n", at + 1) - at));
+  };
+  std::size_t commands = 0, codes = 0;
+  for (const std::string& line : section("Commands"))
+    if (line.starts_with("  ") && line[2] != ' ') {
+      const std::string name = line.substr(2, line.find(' ', 2) - 2);
+      CHECK_MESSAGE(has(page, "`xtune " + name), name);
+      ++commands;
+    }
+  CHECK(commands > 15);
+  for (const std::string& line : section("Exit codes"))
+    if (line.starts_with("  ") && line[2] != ' ') {
+      const std::string code = line.substr(2, line.find(' ', 2) - 2);
+      const std::string meaning = line.substr(line.find_first_not_of(' ', 2 + code.size()));
+      CHECK_MESSAGE(has(page, "| " + code + " | " + meaning), line);
+      ++codes;
+    }
+  CHECK(codes == 6);
+}

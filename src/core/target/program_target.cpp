@@ -20,11 +20,10 @@ constexpr std::uint64_t largest_program = std::uint64_t{256} << 20;
 [[noreturn]] void refuse_missing(const spec::Spec& spec, const spec::ProcessCommand& command,
                                  const std::string& program) {
   const bool path = program.find('/') != std::string::npos;
-  throw Error(
-      ErrorKind::unavailable,
-      fmt::format("{}: {} is {}", spec::to_string(command.at), base::printable(program),
-                  path ? "no program that may be executed (paths are relative to " + spec.process->folder.string() + ")"
-                       : "not in PATH: install it, load its module, or give its path"));
+  throw Error(ErrorKind::unavailable, fmt::format("{}: {} is {}", spec::to_string(command.at), base::printable(program),
+                                                  path ? "no program that may be executed (paths are relative to " +
+                                                             spec.process->folder.string() + ")"
+                                                       : "not in PATH: install it, load its module, or give its path"));
 }
 
 /// Empty: it is not the same for all configurations, or it is what the build makes.
