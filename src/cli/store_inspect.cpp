@@ -1,15 +1,18 @@
 // xtune store ls, verify, gc: what is there, whether it is sound, and what can go.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "cli/store_commands.hpp"
+#include "cli/terminal.hpp"
 #include "core/store/gc.hpp"
 #include "core/store/summary.hpp"
 #include "core/store/verify.hpp"
+#include "report/table.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -41,15 +44,19 @@ int list(const StoreOptions& options) {
     return summary.nothing_read() ? own_failure : done;
   }
   print_out("{}\n", base::printable(options.path().string()));
-  for (const store::StorePart& part : summary.parts)
-    print_out(
-        "  {:<12} {:<24} {:>9}, {} answered{}; newest {}, {}\n", base::printable(part.arch, 60),
-        base::printable(part.kernel, 80), counted(part.records, "record"), counted(part.answers, "problem"),
-        part.devices.empty() ? "" : " on " + base::printable(fmt::format("{}", fmt::join(part.devices, ", ")), 200),
-        date_of(part.newest_unix_ms), base::human_bytes(part.bytes));
-  if (summary.parts.empty()) print_out("  no records{}\n", summary.unreadable ? " that can be read" : "");
-  print_out("  {}, {} with their sources\n", counted(summary.artifacts, "artifact"),
-            base::human_bytes(summary.artifact_bytes));
+  report::FittedTable table;
+  table.header = {"arch", "kernel", "records", "problems", "newest", "size"};
+  table.texts = {{"measured on", {}}};
+  for (const store::StorePart& part : summary.parts) {
+    table.rows.push_back({base::printable(part.arch, 60), base::printable(part.kernel, 80),
+                          std::to_string(part.records), std::to_string(part.answers), date_of(part.newest_unix_ms),
+                          base::human_bytes(part.bytes)});
+    table.texts.front().cells.push_back(base::printable(fmt::format("{}", fmt::join(part.devices, ", ")), 200));
+  }
+  if (!table.rows.empty()) print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
+  if (summary.parts.empty()) print_out("no records{}\n", summary.unreadable ? " that can be read" : "");
+  print_out("{}, {} with {}\n", counted(summary.artifacts, "artifact"), base::human_bytes(summary.artifact_bytes),
+            summary.artifacts == 1 ? "its source" : "their sources");
   return summary.nothing_read() ? own_failure : done;
 }
 
