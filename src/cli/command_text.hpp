@@ -8,7 +8,7 @@
 
 namespace xtune::cli {
 
-/// The groups of options, in the order that help shows them. Options without one come last.
+/// The groups of options, in the order in which help shows them. Options without a group come last.
 namespace option_group {
 inline constexpr const char* search = "Search";
 inline constexpr const char* problem = "Problem";
@@ -16,7 +16,7 @@ inline constexpr const char* device = "Device";
 inline constexpr const char* job = "Job";
 inline constexpr const char* output = "Output";
 inline constexpr const char* store = "Store";
-inline constexpr const char* other = "Options";  ///< what CLI11 calls a group that nobody named
+inline constexpr const char* other = "Options";  ///< CLI11's name for options without a group
 }  // namespace option_group
 
 /// What a value is, by the option's type name: shells complete paths.

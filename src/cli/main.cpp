@@ -101,6 +101,13 @@ int answer_parse_error(const CLI::App& app, const cli::Words& words, const CLI::
   return refuse(app, words, cli::parse_error_text(app, words, error), argc, argv);
 }
 
+/// --help-all is for commands that have commands.
+void drop_help_all(CLI::App& command) {
+  const auto commands = command.get_subcommands([](CLI::App*) { return true; });
+  for (CLI::App* const each : commands) drop_help_all(*each);
+  if (commands.empty()) command.set_help_all_flag();
+}
+
 int run_program(int argc, char** argv) {
   argc = take_sbatch_options(argc, argv);
   const cli::Words words(argv + 1, argv + std::max(argc, 1));
@@ -117,8 +124,7 @@ int run_program(int argc, char** argv) {
 #include "cli/commands.def"
 #undef COMMAND
   cli::add_color_option(app);
-  for (CLI::App* const command : app.get_subcommands([](CLI::App*) { return true; }))
-    if (command->get_subcommands([](CLI::App*) { return true; }).empty()) command->set_help_all_flag();
+  drop_help_all(app);
   try {
     if (const std::string why = cli::unknown_command(app, words); !why.empty())
       return refuse(app, words, why, argc, argv);

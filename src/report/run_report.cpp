@@ -125,7 +125,8 @@ std::string objective_text(const spec::Spec& spec, const record::Record& record)
 
 namespace {
 
-/// "12 of 24 valid configurations in 3 s: 9 ok, 3 pruned (2 from the store; 7 rows are from earlier runs)", and costs.
+/// "12 of 24 valid configurations in 3 s: 9 ok, 3 pruned (2 from the store)", then what else the table lists, and the
+/// costs. earlier: configurations of earlier runs.
 std::string summary_text(const run::TuneResult& result, std::size_t earlier) {
   std::string text = fmt::format("\n{} of {} valid configurations in {}: {}", result.evaluated(), result.space_size,
                                  base::human_seconds(result.total_s), counts_text(result));
@@ -142,7 +143,7 @@ std::string summary_text(const run::TuneResult& result, std::size_t earlier) {
                             base::human_seconds(result.device_busy_s));
 }
 
-/// The winner, and what there is to say of it.
+/// The winner with its times, metrics and ties.
 std::string best_text(const spec::Spec& spec, const record::Best& best, const record::Criterion& criterion) {
   const record::Record& record = *best.record;
   std::string text =

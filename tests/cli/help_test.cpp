@@ -128,3 +128,19 @@ TEST_CASE("docs/command-line.md lists the commands and exit codes of the help") 
     }
   CHECK(codes == 6);
 }
+
+TEST_CASE("Tables of candidates and compile fit 80 columns, with parameters in the spec's order") {
+  Cli cli;
+  cli.env.emplace_back("COLUMNS", "80");
+  const std::string gemm = XTUNE_SOURCE_DIR "/configs/gemm.toml";
+  const std::string candidates = cli.xtune({"candidates", gemm, "--arch", "sm_90", "--top", "3"}).stdout_text;
+  CHECK(has(candidates, "BLOCK_M"));
+  for (const std::string& line : lines_of(candidates))
+    if (!line.starts_with("device: ")) CHECK_MESSAGE(line.size() <= 80, line);
+  std::string spec = read_file(cli.copy_spec("[1, 2]"));
+  spec.insert(spec.find("VARIANT ="), "Z_TILE = [1]\nA_TILE = [1]\n");
+  const std::string compiled =
+      cli.xtune({"compile", cli.write("copy.toml", spec), "--backend", "host", "--limit", "2"}).stdout_text;
+  CHECK(has(compiled, "Z_TILE=1 A_TILE=1 VARIANT=1\n"));
+  for (const std::string& line : lines_of(compiled)) CHECK_MESSAGE(line.size() <= 80, line);
+}
