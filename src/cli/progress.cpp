@@ -103,7 +103,7 @@ std::string ProgressPrinter::line(const run::Progress& progress) const {
 void ProgressPrinter::begin(std::function<run::Progress()> progress) {
   if (!terminal_ || verbosity_ != Verbosity::all) return;
   progress_ = std::move(progress);
-  next_tick_ = loop_.call_after(0, [this] { tick(); });
+  next_tick_ = loop_.call_aside(0, [this] { tick(); });
 }
 
 void ProgressPrinter::end() {
@@ -114,7 +114,7 @@ void ProgressPrinter::end() {
 void ProgressPrinter::tick() {
   if (!progress_) return;
   draw(progress_());
-  next_tick_ = loop_.call_after(tick_ms, [this] { tick(); });
+  next_tick_ = loop_.call_aside(tick_ms, [this] { tick(); });
 }
 
 void ProgressPrinter::draw(const run::Progress& progress) {
