@@ -17,21 +17,15 @@ if(PROJECT_IS_TOP_LEVEL)
   install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
   install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-  # xtune_install_all(DESTINATION PATTERN): the files that match the pattern in the source tree, if there are any.
-  function(xtune_install_all destination pattern)
-    file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${pattern}")
-    if(files)
-      install(FILES ${files} DESTINATION "${destination}")
-    endif()
-  endfunction()
-  xtune_install_all(${CMAKE_INSTALL_MANDIR}/man1 "share/man/man1/*.1")
-  xtune_install_all(${CMAKE_INSTALL_MANDIR}/man5 "share/man/man5/*.5")
-  xtune_install_all(${CMAKE_INSTALL_DATADIR}/bash-completion/completions "share/bash-completion/completions/*")
+  # What the program writes of itself when it is built (src/cli/help_command.cpp).
+  get_target_property(written xtune BINARY_DIR)
+  string(APPEND written "/share")
+  install(DIRECTORY "${written}/man/" DESTINATION ${CMAKE_INSTALL_MANDIR})
+  install(DIRECTORY "${written}/bash-completion" "${written}/fish" DESTINATION ${CMAKE_INSTALL_DATADIR})
   # Debian's zsh finds functions of packages elsewhere than those of a local installation.
   set(XTUNE_ZSH_DIR "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" CACHE STRING "Where zsh's completion is installed")
   mark_as_advanced(XTUNE_ZSH_DIR)
-  xtune_install_all(${XTUNE_ZSH_DIR} "share/zsh/site-functions/_*")
-  xtune_install_all(${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d "share/fish/vendor_completions.d/*.fish")
+  install(DIRECTORY "${written}/zsh/site-functions/" DESTINATION ${XTUNE_ZSH_DIR})
 endif()
 
 if(XTUNE_STATIC)

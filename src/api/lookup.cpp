@@ -37,7 +37,7 @@ device::DeviceInfo device_for(const std::string& arch, const std::string& backen
   if (!device)
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("settings: unknown architecture '{}'{}; known: {}", base::printable(arch, 80),
-                            base::did_you_mean(arch, device::known_archs()), fmt::join(device::known_archs(), ", ")));
+                            device::did_you_mean_arch(arch), fmt::join(device::known_archs(), ", ")));
   device->backend = device::backend_of_vendor(device->vendor);
   if (backend != "auto") {
     const device::BackendFacts& facts = device::require_backend(backend);

@@ -222,6 +222,12 @@ EventLoop::Watch EventLoop::call_after(std::uint64_t ms, std::function<void()> c
   return Watch(std::move(state));
 }
 
+EventLoop::Watch EventLoop::call_aside(std::uint64_t ms, std::function<void()> callback) {
+  Watch watch = call_after(ms, std::move(callback));
+  uv_unref(&watch.state_->handle);
+  return watch;
+}
+
 EventLoop::Watch EventLoop::on_signal(int signum, std::function<void()> callback) {
   auto state = std::make_shared<Watch::State>();
   state->owner = this;

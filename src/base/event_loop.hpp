@@ -51,6 +51,8 @@ class EventLoop {
 
   /// Once, in `ms` milliseconds from now (0: at the next turn).
   Watch call_after(std::uint64_t ms, std::function<void()> callback);
+  /// The same for what only accompanies the work: no loop runs, or waits, for this alone.
+  Watch call_aside(std::uint64_t ms, std::function<void()> callback);
   /// At every arrival of `signum`, on the loop's thread, in ordinary code. Throws Error(invalid_argument) for SIGKILL
   /// and the like.
   Watch on_signal(int signum, std::function<void()> callback);

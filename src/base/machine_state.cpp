@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -91,6 +92,17 @@ std::uint64_t memory_kills(const fs::path& root) {
   std::uint64_t count = 0;
   if (at != std::string::npos) std::from_chars(text.data() + at + name.size(), text.data() + text.size(), count);
   return count;
+}
+
+std::optional<Load> foreign_load(const fs::path& root, int cores) {
+  // "9.71 8.20 4.05 7/512 12345": averages of 1, 5 and 15 minutes, what runs now, this process included, of all.
+  std::istringstream line(read_if_there(root / "proc/loadavg"));
+  Load load{0, cores > 0 ? cores : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN))};
+  double five_minutes = 0, quarter = 0;
+  long running = 0;
+  if (!(line >> load.average >> five_minutes >> quarter >> running)) return std::nullopt;
+  const double half = load.cores / 2.0;
+  return load.average > half && static_cast<double>(running - 1) > half ? std::optional(load) : std::nullopt;
 }
 
 bool is_shortage(int error) noexcept {

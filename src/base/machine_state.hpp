@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 namespace xtune::base {
 
@@ -18,6 +19,16 @@ bool allows_programs(const std::filesystem::path& directory);
 /// How many processes the system has killed for memory since it booted, those of control groups included
 /// (/proc/vmstat). 0 where that is unknown. root: where /proc is, for tests.
 std::uint64_t memory_kills(const std::filesystem::path& root = "/");
+
+/// How busy other programs keep the machine.
+struct Load {
+  double average;  ///< of the last minute: processes that ran or wanted to
+  int cores;
+};
+/// The load where other programs take so much of the machine that times on its CPU mean little: more than half of the
+/// cores, over the last minute and right now. nullopt: they do not, or nobody knows. To be asked before a program makes
+/// load of its own. root: where /proc is, and cores: how many there are, for tests; 0: this machine's.
+std::optional<Load> foreign_load(const std::filesystem::path& root = "/", int cores = 0);
 
 /// Whether an errno says that the machine lacks something (processes, descriptors, memory, disk), whatever the program
 /// is that was to be started or written.

@@ -29,6 +29,19 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// The shortest candidate that begins with the word: bayes, bayesian. Two letters begin too many words.
+std::string completed_word(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string whole;
+  if (word.size() < 3) return whole;
+  for (const std::string& candidate : candidates) {
+    const bool begins =
+        candidate.size() > word.size() &&
+        std::equal(word.begin(), word.end(), candidate.begin(), [](char a, char b) { return lower(a) == lower(b); });
+    if (begins && (whole.empty() || candidate.size() < whole.size())) whole = candidate;
+  }
+  return whole;
+}
+
 // Length of the well-formed UTF-8 sequence at the start of text, or 0 (Unicode 15, table 3-7).
 std::size_t utf8_length(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
@@ -64,6 +77,7 @@ std::string lower_case(std::string_view text) {
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr std::size_t longest = 256;  // no name is longer; a megabyte of garbage must not cost its square
   if (word.size() > longest) return {};
+  if (const std::string whole = completed_word(word, candidates); !whole.empty()) return whole;
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
@@ -75,10 +89,6 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
       best_distance = distance;
     }
   }
-  if (!best.empty() || word.size() < 3) return best;
-  // The beginning of a longer word: bayes, bayesian.
-  for (const std::string& candidate : candidates)
-    if (candidate.starts_with(word) && (best.empty() || candidate.size() < best.size())) best = candidate;
   return best;
 }
 

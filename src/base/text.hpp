@@ -8,7 +8,8 @@
 
 namespace xtune::base {
 
-/// The candidate nearest to word by edit distance, or empty when none is near (distance > max(2, length / 3)).
+/// The candidate that a word was meant to be: the shortest that begins with it (from three letters on), else the
+/// nearest by edit distance; empty when none is near (distance > max(2, length / 3)). Letter case does not count.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates);
 /// " (did you mean 'BLOCK_M'?)", or empty.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);

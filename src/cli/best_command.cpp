@@ -50,7 +50,7 @@ void print_text(const spec::Spec& spec, const Bindings& problem, const device::D
       print_out("  measured with another {} than this spec has now; `xtune run` measures again\n",
                 build::part_names(found.differences));
   } else {
-    print_out("none: nothing stored that may answer; `xtune run` measures\n");
+    print_out("none: nothing stored for this problem; run `xtune run SPEC`\n");
   }
   for (const std::string& reason : found.reasons) print_out("  {}\n", reason);
 }
@@ -128,13 +128,13 @@ int show(const std::string& path, const CommonOptions& options) {
 }  // namespace
 
 void add_best_command(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("best", "prints the best stored configuration for a problem, without measuring");
+  CLI::App* command = app.add_subcommand("best", "Print the best stored configuration for a problem");
   add_example(*command, "xtune best configs/gemm.toml -D M=8192 --arch sm_90");
   static CommonOptions options;
   static std::string path;
   add_spec_argument(*command, path);
   add_common_options(*command, options);
+  add_store_option(*command, options.store);
   command->callback([&context] { context.exit_code = show(path, options); });
 }
 

@@ -1,10 +1,12 @@
 // xtune candidates: which configurations the model of the hardware rates best, and why; needs no device.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/terminal.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/model/rank.hpp"
 #include "report/run_report.hpp"
@@ -27,10 +29,11 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 device::DeviceInfo known_or_error(const std::optional<device::DeviceInfo>& device, const char* option,
-                                  const std::string& word, const std::vector<std::string>& known) {
+                                  const std::string& word, const std::string& hint,
+                                  const std::vector<std::string>& known) {
   if (device) return *device;
-  throw Error(ErrorKind::invalid_argument, fmt::format("{} {}: not known{}; known: {}", option, word,
-                                                       base::did_you_mean(word, known), listed(known)));
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("{} '{}' is unknown{}; known: {}", option, base::printable(word, 80), hint, listed(known)));
 }
 
 device::DeviceInfo product_or_error(const std::string& name) {
@@ -43,7 +46,7 @@ device::DeviceInfo product_or_error(const std::string& name) {
   for (const std::string& product : known)
     if (!name.empty() && base::lower_case(product).find(base::lower_case(name)) != std::string::npos)
       alike.push_back(product);
-  if (alike.empty()) return known_or_error(std::nullopt, "--product", name, known);
+  if (alike.empty()) return known_or_error(std::nullopt, "--product", name, base::did_you_mean(name, known), known);
   throw Error(ErrorKind::invalid_argument,
               fmt::format("--product {}: not known; like it are: {}", name, listed(alike)));
 }
@@ -70,8 +73,12 @@ device::DeviceInfo device_for(const CandidatesOptions& options) {
                   fmt::format("--product {} is {}, not --arch {}", device.name, device.arch, options.common.arch));
     return device;
   }
+  if (const auto named = device::known_device(options.common.arch); named && device::is_cpu(*named))
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("--arch {}: the cost model is of GPUs, and this is a CPU's", options.common.arch));
   if (!options.common.arch.empty())
-    return known_or_error(gpu_of(options.common.arch), "--arch", options.common.arch, gpu_archs());
+    return known_or_error(gpu_of(options.common.arch), "--arch", options.common.arch,
+                          device::did_you_mean_arch(options.common.arch), gpu_archs());
   target::Target target;
   try {
     target = target::choose_target(options.common.target_options(target::TargetNeed::device));
@@ -148,21 +155,18 @@ void print_ranking(const space::Space& space, const Bindings& problem, const dev
             device.info.arch, ranking.scored, space.size(), ranking.whole ? "" : " (a sample, improved)",
             ranking.unfit);
   const bool model = options.mode == model::RankMode::model;
-  std::vector<std::string> header{"#"};
-  for (const space::Parameter& parameter : space.parameters())
-    if (parameter.values.size() > 1) header.push_back(parameter.name);
-  header.insert(header.end(), {model ? "estimate" : "cost", "why"});
-  std::vector<std::vector<std::string>> rows;
+  report::FittedTable table;
+  table.header = {"#", model ? "estimate" : "cost"};
+  for (const space::Parameter& parameter : space.parameters()) table.names.push_back(parameter.name);
+  table.texts.push_back({"why", {}});
   for (const model::RankedConfig& config : ranking.configs) {
-    std::vector<std::string> row{std::to_string(rows.size() + 1)};
-    const space::Config values = space.at(config.index);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (space.parameters()[i].values.size() > 1) row.push_back(to_text(values[i]));
-    row.push_back(model ? base::human_time_ms(config.cost) : fmt::format("{:.3e}", config.cost));
-    row.push_back(config.reason);
-    rows.push_back(std::move(row));
+    table.rows.push_back({std::to_string(table.rows.size() + 1),
+                          model ? base::human_time_ms(config.cost) : fmt::format("{:.3e}", config.cost)});
+    std::vector<std::string>& values = table.values.emplace_back();
+    for (const Value& value : space.at(config.index)) values.push_back(to_text(value));
+    table.texts.back().cells.push_back(config.reason);
   }
-  print_out("{}", report::render_table(header, rows));
+  print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
 }
 
 /// The sizes of a bare template: -D M=4096.
@@ -193,7 +197,7 @@ int show(const CandidatesOptions& options) {
   if (options.template_name.empty()) {
     const std::string backend = device::backend_of_vendor(device.info.vendor);
     spec = read_spec(options.path, options.common, backend);
-    for (const std::string& note : spec.notes) tell("{}\n", note);
+    tell_notes(spec);
     if (!spec.candidates) no_section(options.path);
   } else {
     spec = model::template_spec(options.template_name, options.dtype.empty() ? "f32" : options.dtype,
@@ -203,7 +207,9 @@ int show(const CandidatesOptions& options) {
   if (!options.dtype.empty()) {
     spec.candidates->dtype = dtype_from_string(options.dtype);
     if (!spec.candidates->dtype)
-      throw Error(ErrorKind::invalid_argument, "--dtype " + options.dtype + " is no element type");
+      throw Error(ErrorKind::invalid_argument, "--dtype '" + base::printable(options.dtype, 80) +
+                                                   "' is not an element type" +
+                                                   spec::did_you_mean_dtype(options.dtype));
   }
   if (options.top > 0) spec.candidates->top_k = options.top;
   model::RankOptions rank = model::rank_options(*spec.candidates);
@@ -225,24 +231,43 @@ int show(const CandidatesOptions& options) {
 }  // namespace
 
 void add_candidates_command(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("candidates", "the configurations that a model of the hardware rates best, and why");
+  CLI::App* command = app.add_subcommand("candidates", "List what a model of the hardware rates best, and why");
   add_example(*command,
               "xtune candidates configs/gemm.toml --arch gfx942 --top 10\n"
               "  xtune candidates --template matmul -D M=4096 -D N=4096 -D K=4096 --dtype f16 --arch sm_90");
   static CandidatesOptions options;
   add_spec_argument(*command, options.path);
   command->get_option("spec")->required(false);
-  add_common_options(*command, options.common);
-  command->add_option("--template", options.template_name, "rank a template's own space instead of a spec's");
-  command->add_option("--dtype", options.dtype, "element type of the inputs, instead of the spec's");
-  command->add_option("--product", options.product,
-                      "a known product instead of an architecture's first: \"RTX 2080 Ti\"");
-  command->add_option("--top", options.top, "how many to list, instead of the spec's top_k")
-      ->check(CLI::Range(1, 1'000'000));
-  command->add_option("--rank", options.rank, "by what to rank, instead of the spec's rank")
-      ->check(one_of({"model", "carver"}));
-  command->add_option("--seed", options.seed, "of the sample that stands for a huge space")->capture_default_str();
+  command->add_option("--top", options.top, "List this many, instead of the spec's top_k")
+      ->check(whole_number(1, 1'000'000))
+      ->type_name("N")
+      ->group(option_group::search);
+  restrict_to(command->add_option("--rank", options.rank, "Rank by this, instead of the spec's rank"),
+              {"model", "carver"})
+      ->group(option_group::search);
+  command->add_option("--seed", options.seed, "Seed the sample that stands for a huge space")
+      ->check(whole_number(0))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(option_group::search);
+  command
+      ->add_option("--template", options.template_name,
+                   "Rank the space of a template, with its sizes by -D, instead of "
+                   "a spec's")
+      ->type_name("NAME")
+      ->group(option_group::problem);
+  add_problem_options(*command, options.common);
+  command->add_option("--dtype", options.dtype, "Set the element type of the inputs, instead of the spec's")
+      ->type_name("TYPE")
+      ->group(option_group::problem);
+  add_arch_option(*command, options.common,
+                  "Choose an architecture, such as sm_90 or gfx942; default: this machine's GPU");
+  command->add_option("--product", options.product, "Choose a product of an architecture, such as \"RTX 2080 Ti\"")
+      ->type_name("NAME")
+      ->group(option_group::device);
+  add_backend_option(*command, options.common, "Take the device of this backend");
+  add_device_option(*command, options.common);
+  add_format_option(*command, options.common.format);
   command->callback([&context] { context.exit_code = show(options); });
 }
 

@@ -107,12 +107,12 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
 }
 
 void print_text(const std::string& path, const spec::Spec& spec, const std::vector<CheckedSpace>& spaces) {
-  print_out("{}: {} '{}' is sound: {}, {}, {}, {}{}\n", path, spec.process ? "program" : "kernel", spec.kernel.name,
+  print_out("{}: OK: {} '{}', {}, {}, {}, {}{}\n", path, spec.process ? "program" : "kernel", spec.kernel.name,
             counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
             counted(spec.cases.size(), "case"), counted(spec.args.size(), "argument"),
             spec.replays()      ? " (a replay: nothing to compile)"
             : spec.process      ? " (a program)"
-            : spec.space_only() ? " (a space alone: nothing to compile)"
+            : spec.space_only() ? " (only a space: nothing to compile)"
                                 : "");
   if (spec.configs)
     print_out("  {} {} listed as valid\n", counted(spec.configs->size(), "configuration"),
@@ -171,14 +171,15 @@ int check(const std::vector<std::string>& paths, const CommonOptions& options) {
 }  // namespace
 
 void add_check_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("check", "checks a spec without compiling anything");
+  CLI::App* command = app.add_subcommand("check", "Check specs without compiling");
   add_example(*command, "xtune check configs/gemm.toml");
   static CommonOptions options;
   static std::vector<std::string> paths;
   add_specs_argument(*command, paths);
-  add_common_options(*command, options);
-  command->get_option("--backend")
-      ->description("cuda, hip or host: with this backend's overlay; auto: with each in turn");
+  add_problem_options(*command, options);
+  add_backend_option(*command, options, "Check with the overlay of this backend; auto checks each of them");
+  add_arch_option(*command, options, "Check constraints with the facts of this architecture; default: the device's");
+  add_format_option(*command, options.format);
   command->callback([&context] { context.exit_code = check(paths, options); });
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "cli/command_text.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -23,13 +24,9 @@ const CLI::App* find_command(const CLI::App& app, const std::string& name) {
 
 Words command_names(const CLI::App& app) {
   Words names;
-  for (const CLI::App* const each : commands_of(app)) names.push_back(each->get_name());
+  for (const CLI::App* const each : commands_of(app))
+    if (!each->get_group().empty()) names.push_back(each->get_name());
   return names;
-}
-
-/// "xtune", "xtune store": as a user types it.
-std::string full_name(const CLI::App& app) {
-  return app.get_parent() == nullptr ? "xtune" : full_name(*app.get_parent()) + " " + app.get_name();
 }
 
 Words option_names(const CLI::App& app) {
@@ -42,17 +39,6 @@ Words option_names(const CLI::App& app) {
 }
 
 }  // namespace
-
-Words usual_words(Words words) {
-  if (words.empty()) return words;
-  if (words.front() == "help") {
-    words.erase(words.begin());
-    words.emplace_back("--help");
-  } else if (words.front() == "version") {
-    words.front() = "--version";
-  }
-  return words;
-}
 
 const CLI::App& chosen_command(const CLI::App& app, const Words& words) {
   const CLI::App* at = &app;
@@ -72,8 +58,7 @@ std::string unknown_command(const CLI::App& app, const Words& words) {
   for (const CLI::App* at = &command; at != &app; at = at->get_parent()) ++position;
   while (position < words.size() && words[position].starts_with('-')) ++position;
   if (position == words.size() || find_command(command, words[position])) return {};
-  Words names = command_names(command);
-  if (&command == &app) names.insert(names.end(), {"help", "version"});
+  const Words names = command_names(command);
   const std::string& word = words[position];
   const std::string of = &command == &app ? "" : " of `" + full_name(command) + "`";
   return fmt::format("unknown command '{}'{}{}; the commands are {}", base::printable(word, 80), of,

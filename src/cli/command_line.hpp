@@ -9,11 +9,7 @@ namespace xtune::cli {
 
 using Words = std::vector<std::string>;
 
-/// The words behind the program's name, in the spelling that the options know: `help`, `help run` and `version` become
-/// `--help`, `run --help` and `--version`.
-Words usual_words(Words words);
-
-/// A word in the place of a command that is none: "unknown command 'rnu' (did you mean 'run'?)"; else empty.
+/// A word in the place of a command that is not one: "unknown command 'rnu' (did you mean 'run'?)"; else empty.
 std::string unknown_command(const CLI::App& app, const Words& words);
 
 /// The command that the words choose, such as `store ls`; the app itself where they choose none.

@@ -8,12 +8,13 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/chosen_store.hpp"
+#include "base/style.hpp"
 #include "base/text.hpp"
+#include "cli/colours.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/record/record_log.hpp"
@@ -38,6 +39,17 @@ int exit_code_of(ErrorKind kind) noexcept {
       return own_failure;
   }
   return own_failure;
+}
+
+const std::vector<std::pair<int, std::string>>& exit_code_meanings() {
+  static const std::vector<std::pair<int, std::string>> meanings{
+      {done, "done"},
+      {own_failure, "a failure of xtune itself, or of the machine"},
+      {bad_arguments, "wrong arguments or spec"},
+      {nothing_valid, "nothing valid was found"},
+      {unavailable, "the device or backend is unavailable"},
+      {interrupted, "interrupted, or out of the job's time; everything measured so far is kept"}};
+  return meanings;
 }
 
 std::filesystem::path CommonOptions::store_path() const { return base::chosen_store(store); }
@@ -82,40 +94,71 @@ target::TargetOptions CommonOptions::target_options(target::TargetNeed need) con
   return options;
 }
 
-void add_common_options(CLI::App& command, CommonOptions& options) {
-  command
-      .add_option("--format", options.format,
-                  "text, or json: JSON alone on standard output, everything else on standard error")
-      ->check(one_of({"text", "json"}))
-      ->capture_default_str();
-  command
-      .add_option("--backend", options.backend,
-                  fmt::format("{}, or auto: the first of these with a device and a compiler, or the one that the "
-                              "spec is for (kokkos); `xtune run` also takes replay",
-                              fmt::join(device::backend_names(), ", ")))
-      ->capture_default_str();
-  command.add_option("--arch", options.arch,
-                     "architecture to compile for, such as sm_90a, gfx90a or x86_64_v3; default: the device's");
+CLI::Option* restrict_to(CLI::Option* option, std::vector<std::string> words) {
+  return option->type_name(fmt::format("{}", fmt::join(words, "|")))->check(one_of(std::move(words)));
+}
+
+void add_format_option(CLI::App& command, std::string& format, const std::string& summary) {
+  restrict_to(command.add_option("--format", format, summary), {"text", "json"})
+      ->capture_default_str()
+      ->group(option_group::output);
+}
+
+void add_store_option(CLI::App& command, std::string& store, const std::string& summary) {
+  command.add_option("--store", store, summary + "; default: XTUNE_CACHE_DIR, else ~/.cache/xtune")
+      ->type_name("DIR")
+      ->group(option_group::store);
+}
+
+void add_backend_option(CLI::App& command, CommonOptions& options, const std::string& summary) {
+  std::string words = "auto";
+  for (const device::BackendFacts& facts : device::all_backends())
+    if (facts.source != device::SourceKind::program) words += std::string("|") + facts.name;
+  command.add_option("--backend", options.backend, summary)
+      ->type_name(words)
+      ->capture_default_str()
+      ->group(option_group::device);
+}
+
+void add_arch_option(CLI::App& command, CommonOptions& options, const std::string& summary) {
+  command.add_option("--arch", options.arch, summary)->type_name("ARCH")->group(option_group::device);
+}
+
+void add_device_option(CLI::App& command, CommonOptions& options) {
   command
       .add_option("--device", options.device,
-                  "devices to measure on, by index as `xtune devices` lists them: 0, or 0,2, or all: the first and "
-                  "those like it")
-      ->capture_default_str();
-  command
-      .add_option("-D", options.defines,
-                  "NAME=value: a problem size, or a parameter pinned to one value; may be repeated")
-      ->allow_extra_args(false);
+                  "Choose devices by their index in `xtune devices`: 0, or 0,2, or all: the first and those like it")
+      ->type_name("LIST")
+      ->capture_default_str()
+      ->group(option_group::device);
+}
+
+void add_problem_options(CLI::App& command, CommonOptions& options) {
+  command.add_option("-D", options.defines, "Set a problem size, or pin a parameter to one value")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->group(option_group::problem);
   command
       .add_option("--filter", options.filters,
-                  "an expression over problem, parameters and device.*: of the space only what satisfies it; may be "
-                  "repeated")
-      ->allow_extra_args(false);
-  command.add_option("--store", options.store,
-                     "folder of records and artifacts; default: XTUNE_CACHE_DIR, else ~/.cache/xtune");
+                  "Keep only configurations that satisfy an expression over problem, parameters and device.*")
+      ->type_name("EXPR")
+      ->allow_extra_args(false)
+      ->group(option_group::problem);
+}
+
+void add_common_options(CLI::App& command, CommonOptions& options) {
+  add_problem_options(command, options);
+  add_backend_option(command, options,
+                     "Choose the backend; auto takes the first with a device and a compiler, or the one that the spec "
+                     "is for");
+  add_arch_option(command, options,
+                  "Compile for an architecture such as sm_90a, gfx90a or x86_64_v3; default: the device's");
+  add_device_option(command, options);
+  add_format_option(command, options.format);
 }
 
 void add_spec_argument(CLI::App& command, std::string& path) {
-  command.add_option("spec", path, "the spec file (TOML)")->required();
+  command.add_option("spec", path, "Spec file (TOML)")->required()->type_name("SPEC");
 }
 
 void add_example(CLI::App& command, const std::string& example) { command.footer("Example:\n  " + example); }
@@ -208,8 +251,21 @@ void warn_of(const replay::Recording& recording) {
          recording.damage.count, recording.space.size(), recording.damage.first);
 }
 
+namespace {
+
+/// A message's first word says what kind it is.
+std::string with_label(const std::string& text) {
+  for (const auto& [label, style] : {std::pair("xtune:", base::Style::error), {"warning:", base::Style::warning}})
+    if (text.starts_with(std::string(label) + " "))
+      return styled(style, label) + text.substr(std::string(label).size());
+  return text;
+}
+
+}  // namespace
+
 void write_text(std::FILE* stream, const std::string& text) {
-  const std::string shown = base::printable(text);
+  const std::string printable = base::printable(text);
+  const std::string shown = base::painted(stream == stderr ? with_label(printable) : printable, has_colours(stream));
   std::fwrite(shown.data(), 1, shown.size(), stream);
 }
 
@@ -241,25 +297,25 @@ Place place_in(const std::string& message) {
 }
 
 CLI::Validator one_of(std::vector<std::string> words) {
-  const std::string list = fmt::format("{{{}}}", fmt::join(words, ","));
   return CLI::Validator(
       [words = std::move(words)](std::string& text) {
         if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
         return fmt::format("'{}' is not one of {}{}", base::printable(text, 80), fmt::join(words, ", "),
                            base::did_you_mean(text, words));
       },
-      list);
+      "");
 }
 
-CLI::Validator whole_number(std::uint64_t least) {
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
   return CLI::Validator(
-      [least](std::string& text) {
+      [least, most](std::string& text) {
         std::uint64_t value = 0;
         const char* const last = text.data() + text.size();
         const auto [stop, error] = std::from_chars(text.data(), last, value);
-        constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
         if (stop == last && error == std::errc() && value >= least && value <= most) return std::string();
-        return fmt::format("expected a whole number of at least {}, got '{}'", least, base::printable(text, 80));
+        const std::string range =
+            most == max_whole_number ? fmt::format("of at least {}", least) : fmt::format("from {} to {}", least, most);
+        return fmt::format("expected a whole number {}, got '{}'", range, base::printable(text, 80));
       },
       "");
 }

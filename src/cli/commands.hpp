@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/command_text.hpp"
 #include "core/record/record.hpp"
 #include "core/replay/read.hpp"
 #include "core/spec/spec.hpp"
@@ -22,6 +24,8 @@ namespace xtune::cli {
 
 enum ExitCode { done = 0, own_failure = 1, bad_arguments = 2, nothing_valid = 3, unavailable = 4, interrupted = 130 };
 int exit_code_of(ErrorKind kind) noexcept;
+/// Each code with its meaning, for help, the manual and docs/command-line.md.
+const std::vector<std::pair<int, std::string>>& exit_code_meanings();
 
 /// A command's callback stores its exit code here.
 struct Context {
@@ -32,7 +36,7 @@ struct Context {
 #include "cli/commands.def"
 #undef COMMAND
 
-/// The options that every command understands.
+/// The options that commands share.
 struct CommonOptions {
   std::string format = "text";  ///< text | json
   std::string backend = "auto";
@@ -51,7 +55,17 @@ struct CommonOptions {
   /// The indices in --device; empty: "all". Throws Error(invalid_argument).
   std::vector<int> devices() const;
 };
+/// -D, --filter, --backend, --arch, --device and --format: of commands that read a spec for a device.
 void add_common_options(CLI::App& command, CommonOptions& options);
+/// The same one by one, for commands to which only some of them mean something.
+void add_problem_options(CLI::App& command, CommonOptions& options);
+void add_backend_option(CLI::App& command, CommonOptions& options, const std::string& summary);
+void add_arch_option(CLI::App& command, CommonOptions& options, const std::string& summary);
+void add_device_option(CLI::App& command, CommonOptions& options);
+void add_format_option(CLI::App& command, std::string& format,
+                       const std::string& summary = "Print text, or JSON alone on standard output");
+void add_store_option(CLI::App& command, std::string& store,
+                      const std::string& summary = "Use this directory of records and artifacts");
 /// The spec file argument: shared by all commands that read one.
 void add_spec_argument(CLI::App& command, std::string& path);
 /// A command's footer: "Example:\n  xtune run gemm.toml".
@@ -84,7 +98,8 @@ std::string counted(std::uint64_t count, const std::string& what);
 /// Prints what is wrong with a recording, and how much of it is damaged, to stderr.
 void warn_of(const replay::Recording& recording);
 /// The one way of text to a terminal: control characters in it, which names, keys and paths of others may hold, are
-/// written as \x1b and the like; line ends and tabs stay.
+/// written as \x1b and the like; line ends and tabs stay. Marks of styles (base/style.hpp) become colours where the
+/// stream has them, and on standard error also the labels "xtune:" and "warning:".
 void write_text(std::FILE* stream, const std::string& text);
 /// To standard error. Where nobody can read it (closed, a full disk, a broken pipe) it is lost, and nothing else is.
 template <class... Arguments>
@@ -110,7 +125,10 @@ Place place_in(const std::string& message);
 
 /// What an option of this kind must be; else the message says what is expected.
 CLI::Validator one_of(std::vector<std::string> words);
-CLI::Validator whole_number(std::uint64_t least);
+/// one_of, and help and completion list the words.
+CLI::Option* restrict_to(CLI::Option* option, std::vector<std::string> words);
+inline constexpr auto max_whole_number = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most = max_whole_number);
 CLI::Validator positive_seconds();
 
 }  // namespace xtune::cli

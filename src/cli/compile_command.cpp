@@ -1,5 +1,6 @@
 // xtune compile: compile a spec's configurations for architectures that need not be present.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +13,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
+#include "cli/terminal.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
@@ -29,7 +31,7 @@ struct CompileOptions {
   std::vector<std::string> paths;
   std::string path;  ///< of one of them
   std::uint64_t limit = 400;
-  bool sanitize = false;
+  bool sanitize = false, quiet = false;
 };
 
 /// A configuration of one case for one architecture.
@@ -37,6 +39,7 @@ struct Row {
   std::string arch;
   Bindings problem;
   Bindings config;
+  std::string config_text;  ///< in the spec's order
   run::SweptConfig swept;
 };
 
@@ -98,7 +101,7 @@ class CompileRun {
       return resolver.artifact_key(resolver.compile_request(space.at(index)));
     };
     const std::vector<std::uint64_t> chosen = search::spread_sample(space, options_.limit, artifact_of);
-    if (chosen.size() < space.size())
+    if (chosen.size() < space.size() && !options_.quiet)
       tell("{}: {} of {} configurations, drawn so that every parameter value is among them (--limit says how many)\n",
            target.arch, chosen.size(), space.size());
     run::CompileSweep sweep(spec, space, resolver, target.backend.name,
@@ -109,11 +112,9 @@ class CompileRun {
       ++summary.configurations;
       if (swept.outcome == Outcome::ok) ++summary.compiled;
       const Bindings config = resolver.config_bindings(space.at(swept.index));
-      rows.push_back({target.arch, problem, config, std::move(swept)});
+      rows.push_back({target.arch, problem, config, report::config_text(spec, config), std::move(swept)});
     }
-    std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-      return report::config_text(spec, a.config) < report::config_text(spec, b.config);
-    });
+    std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.config_text < b.config_text; });
     std::move(rows.begin(), rows.end(), std::back_inserter(report_.rows));
   }
 
@@ -138,17 +139,24 @@ std::optional<std::int64_t> shared_of(const run::SweptConfig& swept) {
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 void print_text(const CompileReport& report) {
-  std::vector<std::string> header{"arch",          "configuration", "outcome", "registers",
-                                  "spilled bytes", "shared bytes",  "compile", ""};
-  if (report.several_cases) header.insert(header.begin() + 1, "problem");
-  std::vector<std::vector<std::string>> cells;
-  for (const auto& [arch, problem, config, swept] : report.rows) {
-    cells.push_back({arch, space::shown_text(config), to_string(swept.outcome), cell(swept.usage.registers),
-                     cell(swept.usage.spilled_bytes), cell(shared_of(swept)),
-                     swept.cached ? "cached" : fmt::format("{:.2f} s", swept.seconds), first_line(swept.message)});
-    if (report.several_cases) cells.back().insert(cells.back().begin() + 1, space::shown_text(problem));
+  report::FittedTable table;
+  table.header = {"arch", "outcome", "registers", "spilled bytes", "shared bytes", "compile"};
+  table.texts = {{"configuration", {}}};
+  if (report.several_cases) table.texts.push_back({"problem", {}});
+  table.texts.push_back({"message", {}});
+  for (const Row& row : report.rows) {
+    const run::SweptConfig& swept = row.swept;
+    table.rows.push_back({row.arch, to_string(swept.outcome), cell(swept.usage.registers),
+                          cell(swept.usage.spilled_bytes), cell(shared_of(swept)),
+                          swept.cached ? "cached" : fmt::format("{:.2f} s", swept.seconds)});
+    table.texts.front().cells.push_back(row.config_text);
+    if (report.several_cases) table.texts[1].cells.push_back(space::shown_text(row.problem));
+    table.texts.back().cells.push_back(first_line(swept.message));
   }
-  print_out("{}", report::render_table(header, cells));
+  const bool any_message =
+      std::any_of(report.rows.begin(), report.rows.end(), [](const Row& row) { return !row.swept.message.empty(); });
+  if (!any_message) table.texts.pop_back();
+  print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
   for (const ArchSummary& each : report.archs)
     if (each.error)
       print_out("{}: {}\n", each.arch, base::printable(first_line(each.error->what())));
@@ -274,26 +282,30 @@ int compile(const CompileOptions& options) {
 }  // namespace
 
 void add_compile_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand(
-      "compile", "compiles configurations without a device and reports registers, spills and shared memory");
+  CLI::App* command = app.add_subcommand("compile", "Compile without a device; print registers and memory");
   add_example(*command, "xtune compile configs/gemm.toml --backend cuda --arch sm_80,sm_90a --limit 50");
   static CompileOptions options;
   add_specs_argument(*command, options.paths);
-  add_common_options(*command, options.common);
-  command->get_option("--backend")
-      ->description(
-          fmt::format("{}, or auto: what --arch names; else that of a GPU that is here, else the first with a compiler",
-                      fmt::join(device::backend_names(), ", ")));
-  command->get_option("--arch")->description(
-      "architectures to compile for, separated by commas: sm_80,sm_90a or gfx90a,gfx1030");
   command
-      ->add_option(
-          "--limit", options.limit,
-          "configurations to compile for each architecture and case; of a larger space a sample that shows every "
-          "parameter value. Configurations that share a binary count once")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_flag("--sanitize", options.sanitize, "host backend: with AddressSanitizer and UBSan");
+      ->add_option("--limit", options.limit,
+                   "Compile at most N configurations for each architecture and case: of a larger space, a sample that "
+                   "shows every parameter value. Configurations that share a binary count once")
+      ->check(whole_number(1))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(option_group::search);
+  add_problem_options(*command, options.common);
+  add_backend_option(*command, options.common,
+                     "Choose the backend; auto takes that of --arch, else that of a GPU that is here, else the first "
+                     "with a compiler");
+  add_arch_option(*command, options.common,
+                  "Compile for these architectures, separated by commas: sm_80,sm_90a or gfx90a,gfx1030");
+  command
+      ->add_flag("--sanitize", options.sanitize, "Compile kernels of the host backend with AddressSanitizer and UBSan")
+      ->group(option_group::device);
+  add_format_option(*command, options.common.format);
+  command->add_flag("--quiet", options.quiet, "Print no notes on standard error")->group(option_group::output);
+  add_store_option(*command, options.common.store);
   command->callback([&context] { context.exit_code = compile(options); });
 }
 

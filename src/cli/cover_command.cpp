@@ -289,18 +289,23 @@ int show(const CoverOptions& options) {
 }  // namespace
 
 void add_cover_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand(
-      "cover", "picks the fewest stored configurations that serve all cases nearly as well as each case's best");
+  CLI::App* command = app.add_subcommand("cover", "Pick the fewest configurations that serve all cases well");
   add_example(*command, "xtune cover configs/gemm.toml --max-configs 8 --within 5%");
   static CoverOptions options;
   add_spec_argument(*command, options.path);
-  add_common_options(*command, options.common);
-  command->add_option("--max-configs", options.most, "configurations to pick at most")
+  command->add_option("--max-configs", options.most, "Pick at most N configurations")
       ->check(whole_number(1))
-      ->capture_default_str();
-  command->add_option("--within", options.within, "how much slower than a case's best is good enough: 5% or 0.05")
-      ->capture_default_str();
-  command->add_flag("--stored", options.stored, "all problems that the store has, instead of the spec's cases");
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(option_group::search);
+  command->add_option("--within", options.within, "Accept this much more time than the best of a case: 5% or 0.05")
+      ->type_name("SHARE")
+      ->capture_default_str()
+      ->group(option_group::search);
+  command->add_flag("--stored", options.stored, "Serve all problems of the store, instead of the spec's cases")
+      ->group(option_group::problem);
+  add_common_options(*command, options.common);
+  add_store_option(*command, options.common.store);
   command->callback([&context] { context.exit_code = show(options); });
 }
 

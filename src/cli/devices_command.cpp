@@ -1,10 +1,12 @@
 // xtune devices: what is usable on this machine, and why the rest is not.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/terminal.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/record/record_json.hpp"
 #include "report/table.hpp"
@@ -23,19 +25,25 @@ std::vector<target::BackendState> states_of(const std::string& backend) {
 }
 
 void print_text(const std::vector<target::BackendState>& states) {
-  std::vector<std::vector<std::string>> rows;
+  report::FittedTable table;
+  table.header = {"backend", "device", "arch", "compute units", "memory", "shared/block"};
+  table.texts = {{"name", {}}, {"driver", {}}};
   for (const target::BackendState& state : states)
-    for (const device::DeviceInfo& device : state.devices)
-      rows.push_back({state.name, std::to_string(device.index), device.name, device.arch,
-                      std::to_string(device.compute_units),
-                      device.memory_bytes ? base::human_bytes(static_cast<std::uint64_t>(device.memory_bytes)) : "-",
-                      base::human_bytes(static_cast<std::uint64_t>(device.shared_per_block_optin)), device.driver});
-  if (!rows.empty())
-    print_out("{}",
-              report::render_table(
-                  {"backend", "device", "name", "arch", "compute units", "memory", "shared/block", "driver"}, rows));
+    for (const device::DeviceInfo& device : state.devices) {
+      table.rows.push_back(
+          {state.name, std::to_string(device.index), device.arch, std::to_string(device.compute_units),
+           device.memory_bytes ? base::human_bytes(static_cast<std::uint64_t>(device.memory_bytes)) : "-",
+           base::human_bytes(static_cast<std::uint64_t>(device.shared_per_block_optin))});
+      table.texts[0].cells.push_back(device.name);
+      table.texts[1].cells.push_back(device.driver);
+    }
+  if (!table.rows.empty()) print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
   print_out("\n");
   for (const target::BackendState& state : states) {
+    if (state.devices.empty() && state.toolchain.empty() && state.device_reason == state.toolchain_reason) {
+      print_out("{}: no device and no compiler: {}\n", state.name, state.device_reason);
+      continue;
+    }
     if (state.devices.empty()) print_out("{}: no device: {}\n", state.name, state.device_reason);
     print_out("{}: compiler: {}\n", state.name,
               state.toolchain.empty() ? "none: " + state.toolchain_reason : state.toolchain);
@@ -45,12 +53,11 @@ void print_text(const std::vector<target::BackendState>& states) {
 }  // namespace
 
 void add_devices_command(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("devices", "lists the devices and compilers that are usable, and why the rest is not");
+  CLI::App* command = app.add_subcommand("devices", "List devices and compilers that work, and why others do not");
   add_example(*command, "xtune devices --format json");
   static CommonOptions options;
-  add_common_options(*command, options);
-  command->get_option("--backend")->description("cuda, hip, host, kokkos, or auto: all of them");
+  add_backend_option(*command, options, "List only this backend; auto lists all");
+  add_format_option(*command, options.format);
   command->callback([&context] {
     const std::vector<target::BackendState> states = states_of(options.backend);
     bool any = false;

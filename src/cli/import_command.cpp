@@ -99,23 +99,30 @@ std::string file_stem(std::string name) {
 }
 
 void add_import_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("import", "turns what another tuner recorded or lists into a spec");
+  CLI::App* command = app.add_subcommand("import", "Turn recordings of other tuners into specs");
   command->require_subcommand(1);
   add_example(*command,
               "xtune import kernel-tuner gemm_cache.json.gz -o recorded\n  xtune run recorded/gemm_cache.toml");
-  CLI::App* kernel_tuner = command->add_subcommand("kernel-tuner", "a Kernel Tuner cache file, .json or .json.gz");
+  CLI::App* kernel_tuner = command->add_subcommand(
+      "kernel-tuner", "Turn a Kernel Tuner cache into a spec and records, which `xtune run` replays");
   add_example(*kernel_tuner, "xtune import kernel-tuner gemm_cache.json.gz -o recorded");
   static ImportOptions options;
-  kernel_tuner->add_option("file", options.path, "the cache file")->required();
-  kernel_tuner->add_option("-o,--output", options.folder,
-                           "folder to write a spec and its records into, made where it is missing; default: this one, "
-                           "and with --store none");
-  kernel_tuner->add_option("--store", options.store,
-                           "add the records to this store, where they guide searches for the same kernel");
-  kernel_tuner->add_option("--name", options.name, "of the written files; default: the cache file's");
-  kernel_tuner->add_option("--format", options.format, "text, or json: JSON alone on standard output")
-      ->check(one_of({"text", "json"}))
-      ->capture_default_str();
+  kernel_tuner->add_option("file", options.path, "Cache file, .json or .json.gz")->required()->type_name("FILE");
+  kernel_tuner
+      ->add_option("-o,--output", options.folder,
+                   "Write a spec and its records into this directory, which is created; default: the current one, and "
+                   "with --store none")
+      ->type_name("DIR")
+      ->group(option_group::output);
+  kernel_tuner->add_option("--name", options.name, "Name the written files; default: as the cache file")
+      ->type_name("NAME")
+      ->group(option_group::output);
+  add_format_option(*kernel_tuner, options.format);
+  kernel_tuner
+      ->add_option("--store", options.store,
+                   "Add the records to this store, where they guide searches for the same kernel")
+      ->type_name("DIR")
+      ->group(option_group::store);
   kernel_tuner->callback([&context] { context.exit_code = import_kernel_tuner(options); });
   add_import_kbench(*command, context);
 }

@@ -39,7 +39,7 @@ std::uint64_t counted_configs(const KbenchCommand& command, const replay::Kbench
     if (error.kind() == ErrorKind::io) throw;
     if (error.kind() == ErrorKind::nothing_valid)
       throw Error(error.kind(), command.path + ": the rules leave no configuration");
-    throw Error(error.kind(), command.path + ": it makes no spec that works: " + error.what());
+    throw Error(error.kind(), command.path + ": the resulting spec would be invalid: " + error.what());
   }
 }
 
@@ -75,22 +75,28 @@ int import_file(const KbenchCommand& command) {
 }  // namespace
 
 void add_import_kbench(CLI::App& import, Context& context) {
-  CLI::App* command =
-      import.add_subcommand("kbench", "a YAML file of kbench, which lists parameters of a Mojo benchmark");
+  CLI::App* command = import.add_subcommand(
+      "kbench", "Turn a YAML file of kbench, which lists parameters of a Mojo benchmark, into a spec that tunes it");
   add_example(*command, "xtune import kbench gemm.yaml -o tuned && xtune run tuned/gemm.toml");
   static KbenchCommand options;
-  command->add_option("file", options.path, "the YAML file")->required();
-  command->add_option("-o,--output", options.folder, "folder to write the spec into, made where it is missing")
-      ->capture_default_str();
-  command->add_option("--name", options.name, "of the written files; default: the YAML file's");
-  command->add_option("--build-opts", options.build_opts,
-                      "words for `mojo build`, such as \"-O3 --target-accelerator sm_90\"");
-  command->add_option("--device", options.device, "what the benchmark runs on: the backend of its devices")
-      ->check(one_of(device::backends_of(device::SourceKind::cuda_cpp)))
-      ->capture_default_str();
-  command->add_option("--format", options.format, "text, or json: JSON alone on standard output")
-      ->check(one_of({"text", "json"}))
-      ->capture_default_str();
+  command->add_option("file", options.path, "YAML file")->required()->type_name("FILE");
+  command
+      ->add_option("--build-opts", options.build_opts,
+                   "Pass words to `mojo build`, such as \"-O3 --target-accelerator sm_90\"")
+      ->type_name("WORDS")
+      ->group(option_group::device);
+  restrict_to(command->add_option("--device", options.device, "Run the benchmark on devices of this backend"),
+              device::backends_of(device::SourceKind::cuda_cpp))
+      ->capture_default_str()
+      ->group(option_group::device);
+  command->add_option("-o,--output", options.folder, "Write the spec into this directory, which is created")
+      ->type_name("DIR")
+      ->capture_default_str()
+      ->group(option_group::output);
+  command->add_option("--name", options.name, "Name the written files; default: as the YAML file")
+      ->type_name("NAME")
+      ->group(option_group::output);
+  add_format_option(*command, options.format);
   command->callback([&context] { context.exit_code = import_file(options); });
 }
 

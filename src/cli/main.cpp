@@ -8,12 +8,15 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 
+#include "cli/colours.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
 #include "cli/submit_command.hpp"
 #include "xtune/version.hpp"
 
@@ -98,23 +101,30 @@ int answer_parse_error(const CLI::App& app, const cli::Words& words, const CLI::
   return refuse(app, words, cli::parse_error_text(app, words, error), argc, argv);
 }
 
+/// --help-all is for commands that have commands.
+void drop_help_all(CLI::App& command) {
+  const auto commands = command.get_subcommands([](CLI::App*) { return true; });
+  for (CLI::App* const each : commands) drop_help_all(*each);
+  if (commands.empty()) command.set_help_all_flag();
+}
+
 int run_program(int argc, char** argv) {
   argc = take_sbatch_options(argc, argv);
-  const cli::Words words = cli::usual_words({argv + 1, argv + std::max(argc, 1)});
+  const cli::Words words(argv + 1, argv + std::max(argc, 1));
+  cli::choose_colours(words);
   CLI::App app{"xtune finds the fastest configuration of a GPU kernel on the GPU you have, and remembers it.", "xtune"};
-  app.set_version_flag("-V,--version", std::string("xtune ") + version);
+  app.formatter(std::make_shared<cli::HelpFormatter>());  // the commands take it from here, as they do the next line
+  app.set_help_flag("-h,--help", "Print this help");
+  app.set_version_flag("-V,--version", std::string("xtune ") + version, "Print the version");
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Print the help of every command");
-  app.footer(
-      "Example:\n  xtune run configs/gemm.toml\n\n`xtune help COMMAND` lists the options of a command.\n\nExit codes: "
-      "0 done; 1 xtune's own failure; 2 bad arguments or spec; "
-      "3 nothing "
-      "valid was found;\n4 device or backend unavailable; 130 interrupted, or out of the job's time, with everything "
-      "measured so far kept.");
+  app.footer("Example:\n  xtune run configs/gemm.toml\n\n`xtune help COMMAND` lists the options of a command.");
   cli::Context context;
 #define COMMAND(add) cli::add(app, context);
 #include "cli/commands.def"
 #undef COMMAND
+  cli::add_color_option(app);
+  drop_help_all(app);
   try {
     if (const std::string why = cli::unknown_command(app, words); !why.empty())
       return refuse(app, words, why, argc, argv);

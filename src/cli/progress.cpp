@@ -2,15 +2,16 @@
 #include "cli/progress.hpp"
 
 #include <fmt/core.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/terminal.hpp"
 #include "report/run_report.hpp"
 #include "xtune/error.hpp"
 
@@ -18,16 +19,22 @@ namespace xtune::cli {
 namespace {
 
 constexpr double terminal_interval_s = 0.1, plain_interval_s = 5;
+constexpr std::uint64_t tick_ms = 250;
 
-std::size_t terminal_width() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 120;
+/// What a run is at as long as it has no result: "compiling 10, 2 s".
+std::string waiting_text(const run::Progress& progress) {
+  const std::string what = progress.compiling > 0 ? fmt::format("compiling {}", progress.compiling)
+                           : progress.waiting > 0 ? fmt::format("measuring the first of {}", progress.waiting + 1)
+                                                  : "measuring";
+  const double seconds = std::floor(progress.elapsed_s);
+  return fmt::format("{}, {}", what, seconds < 60 ? fmt::format("{:.0f} s", seconds) : base::human_seconds(seconds));
 }
 
 }  // namespace
 
-ProgressPrinter::ProgressPrinter(const spec::Spec& spec, const std::string& log_path, Verbosity verbosity)
-    : spec_(spec), log_path_(log_path), verbosity_(verbosity), terminal_(isatty(STDERR_FILENO) == 1) {
+ProgressPrinter::ProgressPrinter(const spec::Spec& spec, const std::string& log_path, Verbosity verbosity,
+                                 base::EventLoop& loop)
+    : spec_(spec), log_path_(log_path), verbosity_(verbosity), terminal_(isatty(STDERR_FILENO) == 1), loop_(loop) {
   if (log_path.empty()) return;
   log_ = std::fopen(log_path.c_str(), "ae");
   if (!log_) throw Error(ErrorKind::invalid_argument, "--log " + log_path + ": " + std::strerror(errno));
@@ -61,6 +68,8 @@ std::string ProgressPrinter::entry(const record::Record& record, const std::stri
 }
 
 void ProgressPrinter::on_record(const record::Record& record, const std::string& log, bool from_store) {
+  if (!from_store && !when_measured_.empty() && record.outcome == Outcome::ok)
+    on_warning(std::exchange(when_measured_, {}));
   if (!log_) return;
   const std::string text = entry(record, log, from_store);
   if (std::fwrite(text.data(), 1, text.size(), log_) == text.size() && std::fflush(log_) == 0) return;
@@ -72,6 +81,7 @@ void ProgressPrinter::on_record(const record::Record& record, const std::string&
 
 std::string ProgressPrinter::line(const run::Progress& progress) const {
   std::string text = fmt::format("[{}/{}]", progress.done, progress.total);
+  if (terminal_ && progress.done == 0) return text + " " + waiting_text(progress);
   if (progress.best)
     text += fmt::format(" best {}",
                         base::human_time_ms(measure::statistic(progress.best->time_ms, spec_.measure.statistic)));
@@ -82,9 +92,44 @@ std::string ProgressPrinter::line(const run::Progress& progress) const {
     if (progress.total > progress.done)
       text += fmt::format(", {} left", base::human_seconds(static_cast<double>(progress.total - progress.done) / rate));
   }
-  text += fmt::format(" | {} compiling, {} waiting", progress.compiling, progress.waiting);
+  if (terminal_ && progress.finals)
+    text += " | measuring the best again, side by side";
+  else
+    text += fmt::format(" | {} compiling, {} waiting", progress.compiling, progress.waiting);
   if (progress.best) text += " | " + report::config_text(spec_, progress.best->config);
   return text;
+}
+
+void ProgressPrinter::begin(std::function<run::Progress()> progress) {
+  if (!terminal_ || verbosity_ != Verbosity::all) return;
+  progress_ = std::move(progress);
+  next_tick_ = loop_.call_aside(0, [this] { tick(); });
+}
+
+void ProgressPrinter::end() {
+  progress_ = nullptr;
+  next_tick_ = {};
+}
+
+void ProgressPrinter::tick() {
+  if (!progress_) return;
+  draw(progress_());
+  next_tick_ = loop_.call_aside(tick_ms, [this] { tick(); });
+}
+
+void ProgressPrinter::draw(const run::Progress& progress) {
+  last_print_s_ = progress.elapsed_s;
+  last_done_ = progress.done;
+  std::string text = line(progress);
+  if (terminal_) {
+    text.resize(std::min(text.size(), terminal_width(STDERR_FILENO) - 1));
+    std::fputs("\r\x1b[K", stderr);
+    tell("{}", text);
+    line_open_ = true;
+  } else {
+    tell("{}\n", text);
+  }
+  std::fflush(stderr);
 }
 
 void ProgressPrinter::on_progress(const run::Progress& progress) {
@@ -93,18 +138,7 @@ void ProgressPrinter::on_progress(const run::Progress& progress) {
   const double interval = terminal_ ? terminal_interval_s : plain_interval_s;
   if (!last && progress.elapsed_s - last_print_s_ < interval) return;
   if (!terminal_ && progress.done == last_done_) return;
-  last_print_s_ = progress.elapsed_s;
-  last_done_ = progress.done;
-  std::string text = line(progress);
-  if (terminal_) {
-    text.resize(std::min(text.size(), terminal_width() - 1));
-    std::fputs("\r\x1b[K", stderr);
-    tell("{}", text);
-    line_open_ = true;
-  } else {
-    tell("{}\n", text);
-  }
-  std::fflush(stderr);
+  draw(progress);
 }
 
 void ProgressPrinter::on_note(const std::string& text) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
 #include <string>
+#include <utility>
 
+#include "base/event_loop.hpp"
 #include "core/run/tuner.hpp"
 
 namespace xtune::cli {
@@ -14,20 +17,29 @@ class ProgressPrinter final : public run::TuneObserver {
   /// log_path: empty for none. Throws Error(invalid_argument) when the log cannot be opened; one that cannot be written
   /// costs a warning.
   enum class Verbosity { all, quiet, warnings };  ///< quiet: no progress
-  ProgressPrinter(const spec::Spec& spec, const std::string& log_path, Verbosity verbosity);
+  /// The loop outlives it: on a terminal the line is drawn now and then, also while nothing ends.
+  ProgressPrinter(const spec::Spec& spec, const std::string& log_path, Verbosity verbosity, base::EventLoop& loop);
   ~ProgressPrinter() override;
   ProgressPrinter(const ProgressPrinter&) = delete;
   ProgressPrinter& operator=(const ProgressPrinter&) = delete;
 
   void on_record(const record::Record& record, const std::string& log, bool from_store) override;
   bool wants_stored() const override { return log_ != nullptr; }
+  /// From now on `progress` says where the run stands, until end().
+  void begin(std::function<run::Progress()> progress);
+  void end();
   void on_progress(const run::Progress& progress) override;
   void on_note(const std::string& text) override;
   void on_warning(const std::string& text) override;
+  /// To be printed as a warning once something is measured: a run that the store answers does not ask how busy the
+  /// machine is.
+  void warn_when_measured(std::string text) { when_measured_ = std::move(text); }
   /// Ends the line, so that what follows starts on its own.
   void finish();
 
  private:
+  void tick();
+  void draw(const run::Progress& progress);
   std::string line(const run::Progress& progress) const;
   std::string entry(const record::Record& record, const std::string& log, bool from_store) const;
   const spec::Spec& spec_;
@@ -38,6 +50,10 @@ class ProgressPrinter final : public run::TuneObserver {
   bool line_open_ = false;
   double last_print_s_ = -1e9;
   std::uint64_t last_done_ = 0;
+  std::string when_measured_;
+  base::EventLoop& loop_;
+  base::EventLoop::Watch next_tick_;
+  std::function<run::Progress()> progress_;  ///< empty: nothing runs
 };
 
 }  // namespace xtune::cli

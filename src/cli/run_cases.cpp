@@ -1,5 +1,6 @@
 // What xtune run does of each case, and at the end.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
 #include "cli/run_observer.hpp"
+#include "cli/terminal.hpp"
 #include "cluster/one_device.hpp"
 #include "cluster/shared_study.hpp"
 #include "core/record/record_log.hpp"
@@ -120,7 +122,8 @@ void RunCommand::show(std::size_t number, const run::TuneResult& result, nlohman
 
 void RunCommand::print_case(const run::TuneResult& result) {
   if (!result.problem.empty()) say(fmt::format("\nproblem: {}\n", space::shown_text(result.problem)));
-  say(report::run_text(spec_, result, options_.rows));
+  say(report::run_text(spec_, result, options_.rows,
+                       {terminal_width(STDOUT_FILENO), true, isatty(STDOUT_FILENO) == 1}));
 }
 
 void RunCommand::say(const std::string& text) {

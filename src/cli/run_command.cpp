@@ -1,13 +1,17 @@
 // xtune run: tune every case of a spec on a device.
 #include "cli/run_command.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/chosen_store.hpp"
 #include "base/files.hpp"
+#include "base/machine_state.hpp"
 #include "base/text.hpp"
 #include "cli/spec_list.hpp"
 #include "core/run/across.hpp"
+#include "core/search/strategy.hpp"
 #include "core/target/program_target.hpp"
 #include "ipc/services.hpp"
 #include "report/run_report.hpp"
@@ -62,6 +66,7 @@ int RunCommand::go() {
   if (options_.dry_run) return print_commands();
 
   if (tells_progress()) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
+  const std::optional<base::Load> load = device::is_cpu(target_.device) ? base::foreign_load() : std::nullopt;
   base::remove_abandoned_temporaries();
   run::JobWorkers workers(session_.loop, ipc::default_jobs(rank_ ? rank_->local_size : 1),
                           run::JobWorkers::Orphans::kill);
@@ -70,7 +75,10 @@ int RunCommand::go() {
                                    session_.stop};
   begin_job();
   using enum ProgressPrinter::Verbosity;
-  ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all);
+  ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all, session_.loop);
+  if (load && tells_progress())
+    printer.warn_when_measured(fmt::format(
+        "other programs use this machine (load {:.1f} on {} cores): times are unreliable", load->average, load->cores));
   if (const std::string warning = target::warning_of_unknown_sources(spec_); !warning.empty())
     printer.on_warning(warning);
   for (const std::size_t number : case_order()) {
@@ -94,60 +102,106 @@ int RunCommand::go() {
   return code_;
 }
 
+namespace {
+
+void add_search_options(CLI::App& command, RunOptions& options) {
+  std::vector<CLI::Option*> added;
+  const auto add = [&](CLI::Option* option) {
+    added.push_back(option);
+    return option;
+  };
+  add(command.add_option("--evals", options.search.evals, "Stop after this many configurations"))
+      ->check(whole_number(1))
+      ->type_name("N");
+  add(command.add_option("--seconds", options.search.seconds, "Stop after this much time"))
+      ->check(positive_seconds())
+      ->type_name("S");
+  add(command.add_option("--strategy", options.search.strategy, "Choose the search strategy instead of the spec's"))
+      ->type_name(fmt::format("{}", fmt::join(search::strategy_names(), "|")));
+  add(command.add_option("--top", options.tuning.top,
+                         "Measure and list the N best in full; without it, the race drops what is clearly slower than "
+                         "the best"))
+      ->check(whole_number(1))
+      ->type_name("N");
+  add(command.add_flag("--fresh", options.tuning.fresh, "Measure again what the store already answers"));
+  add(command.add_flag("--retry-failed", options.tuning.retry_failed,
+                       "Try configurations again that crashed or timed out in an earlier run"));
+  restrict_to(add(command.add_option("--transfer", options.transfer,
+                                     "Let stored results of other devices and problems guide the search, or not")),
+              {"auto", "off"})
+      ->capture_default_str();
+  add(command.add_option("--seed", options.search.seed, "Seed the search and the input data"))
+      ->check(whole_number(0))
+      ->type_name("N");
+  add(command.add_option("--recording", options.recording,
+                         "Replay a recording instead of measuring: a Kernel Tuner cache, a record file or a store"))
+      ->type_name("FILE");
+  for (CLI::Option* const option : added) option->group(option_group::search);
+}
+
+void add_job_options(CLI::App& command, RunOptions& options) {
+  command
+      .add_option("--walltime", options.walltime,
+                  "Stop before this time is over: seconds, 1:00:00, 1-12:00:00, none, or auto: XTUNE_WALLTIME, else "
+                  "the limit of the Slurm job")
+      ->type_name("TIME")
+      ->capture_default_str()
+      ->group(option_group::job);
+  command
+      .add_flag("--requeue", options.requeue,
+                "Ask Slurm to start the job again when its time ends before the search (or on SIGUSR1)")
+      ->group(option_group::job);
+  command
+      .add_option("--partition", options.partition,
+                  "Try only part i of n of the space, i from 0: runs with 0/4, 1/4, 2/4 and 3/4 try each configuration "
+                  "once")
+      ->type_name("i/n")
+      ->group(option_group::job);
+}
+
+void add_output_options(CLI::App& command, RunOptions& options) {
+  command.add_option("--rows", options.rows, "List this many of the configurations that were measured in full")
+      ->check(whole_number(0))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(option_group::output);
+  command
+      .add_option("--log", options.log,
+                  "Append the outcome, times and compiler output of each configuration to a file (XTUNE_LOG)")
+      ->type_name("FILE")
+      ->envname("XTUNE_LOG")
+      ->group(option_group::output);
+  command.add_flag("--quiet", options.quiet, "Print no progress on standard error")->group(option_group::output);
+  command.add_flag("--dry-run", options.dry_run, "Print the commands of a [process] spec, and run nothing")
+      ->group(option_group::output);
+}
+
+}  // namespace
+
 void add_run_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand(
-      "run", "tunes a kernel: compiles, validates and measures configurations, and keeps what it finds");
+  CLI::App* command = app.add_subcommand("run", "Tune a kernel: compile, validate, measure and store");
   add_example(*command, "xtune run configs/gemm.toml -D M=8192 --evals 200");
   static RunOptions options;
   add_specs_argument(*command, options.paths);
+  add_search_options(*command, options);
   add_common_options(*command, options.common);
-  command->add_option("--strategy", options.search.strategy, "search strategy, instead of the spec's");
   command
-      ->add_option(
-          "--transfer", options.transfer,
-          "auto: stored records of the same kernel on other devices and problems guide the search; off: they do "
-          "not")
-      ->check(one_of({"auto", "off"}))
-      ->capture_default_str();
-  command->add_option("--recording", options.recording,
-                      "with --backend replay: serve this instead of measuring; a Kernel Tuner cache, a record file, or "
-                      "the folder of a store");
-  command->add_option("--evals", options.search.evals, "configurations to try at most")->check(whole_number(1));
-  command->add_option("--seconds", options.search.seconds, "wall clock to spend at most")->check(positive_seconds());
-  command->add_option("--seed", options.search.seed, "of the search and of the input data")->check(whole_number(0));
-  command->add_option("--rows", options.rows, "configurations to list, of those that were measured in full")
-      ->check(whole_number(0))
-      ->capture_default_str();
+      ->add_flag("--sanitize", options.tuning.sanitize,
+                 "Compile kernels of the host backend with AddressSanitizer and UBSan, which name the line of a bad "
+                 "access")
+      ->group(option_group::device);
   command
-      ->add_option("--top", options.tuning.top,
-                   "measure the N best in full, whoever wins, and list them with their intervals; without it the race "
-                   "drops what is clearly slower than the best")
-      ->check(whole_number(1));
-  command
-      ->add_option("--log", options.log, "append each configuration's outcome, times and compiler output to this file")
-      ->envname("XTUNE_LOG");
-  command->add_flag(
-      "--sanitize", options.tuning.sanitize,
-      "host backend: compile kernels with AddressSanitizer and UBSan, which name the line of a bad access");
-  command->add_option("--partition", options.partition,
-                      "i/n: of n runs that share the space this is number i, from 0: 0/4, 1/4, 2/4 and 3/4 try each "
-                      "configuration once");
-  command->add_option("--exec-prefix", options.exec_prefix,
-                      "[process]: words put before the run command, such as \"numactl -N 0\" or \"ncu -o report\"");
-  command->add_flag("--dry-run", options.dry_run, "[process]: print the commands, and run nothing");
-  command
-      ->add_option("--walltime", options.walltime,
-                   "stop by itself before this is over: seconds, 1:00:00, 1-12:00:00, none, or auto: XTUNE_WALLTIME, "
-                   "else what Slurm says of the job")
-      ->capture_default_str();
-  command->add_flag("--requeue", options.requeue,
-                    "where time ends before the work (or SIGUSR1 says so), ask Slurm to start the job again");
-  command->add_flag("--fresh", options.tuning.fresh, "measure again what the store already answers");
-  command->add_flag(
-      "--retry-failed", options.tuning.retry_failed,
-      "try configurations again that crashed (a compiler out of memory too) or timed out in an earlier run");
-  command->add_flag("--quiet", options.quiet, "no progress on standard error");
+      ->add_option("--exec-prefix", options.exec_prefix,
+                   "Put words before the run command of a [process] spec: \"numactl -N 0\", \"ncu -o report\"")
+      ->type_name("WORDS")
+      ->group(option_group::device);
+  add_job_options(*command, options);
+  add_output_options(*command, options);
+  add_store_option(*command, options.common.store);
   command->callback([&context, command] {
+    if (command->count("--strategy") > 0)
+      if (const std::string complaint = search::strategy_complaint(options.search.strategy); !complaint.empty())
+        throw Error(ErrorKind::invalid_argument, "--strategy: " + complaint);
     if (command->count("--top") > 0) options.rows = options.tuning.top;
     if (!options.partition.empty()) options.common.partition = parse_partition(options.partition);
     context.exit_code = run_specs(options);

@@ -19,6 +19,7 @@ RunObserver::RunObserver(ProgressPrinter& printer, cluster::ProgressFile* file, 
 }
 
 RunObserver::~RunObserver() {
+  printer_.end();
   if (!file_ || ended_) return;
   work().state = "failed";
   file_->write(true);
@@ -44,6 +45,7 @@ void RunObserver::on_progress(const run::Progress& progress) {
 
 void RunObserver::end(const run::TuneResult& result) {
   ended_ = true;
+  printer_.end();
   if (!file_) return;
   cluster::WorkProgress& own = work();
   own.state = result.interrupted ? "stopped" : "done";

@@ -1,8 +1,10 @@
 // What a run tells while it goes on: the user, `xtune status`, and the rule that stops before the job's end.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "cli/progress.hpp"
 #include "cluster/progress_file.hpp"
@@ -22,6 +24,7 @@ class RunObserver final : public run::TuneObserver {
 
   void on_record(const record::Record& record, const std::string& log, bool from_store) override;
   bool wants_stored() const override { return printer_.wants_stored(); }
+  void on_begin(std::function<run::Progress()> progress) override { printer_.begin(std::move(progress)); }
   void on_progress(const run::Progress& progress) override;
   void on_note(const std::string& text) override { printer_.on_note(text); }
   void on_warning(const std::string& text) override { printer_.on_warning(text); }

@@ -55,7 +55,7 @@ int RunCommand::replay() {
       join(target_.device.arch);
       if (speaks_) tell_notes(spec_);
       using enum ProgressPrinter::Verbosity;
-      printer.emplace(spec_, options_.log, speaks_ ? quiet : warnings);
+      printer.emplace(spec_, options_.log, speaks_ ? quiet : warnings, session_.loop);
     }
     if (tells_progress())
       tell("{}: {}, replayed on {}; all times are simulated\n", spec_.kernel.name, recording.name,

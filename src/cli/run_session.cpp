@@ -32,7 +32,7 @@ void set_limit(RunSession& session, const cluster::Walltime& walltime) {
   session.rule->limit(remaining_s);
   constexpr double month_s = 30 * 86400;  // what jobs without a limit have is no news
   if (session.tells && remaining_s < month_s)
-    tell("{} left ({}): the run stops by itself before\n", base::human_seconds(std::max(0.0, remaining_s)),
+    tell("{} left in the job ({}); the run will stop in time\n", base::human_seconds(std::max(0.0, remaining_s)),
          walltime.source);
 }
 

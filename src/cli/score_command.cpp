@@ -174,34 +174,35 @@ int run_score(const ScoreCommand& command) {
 }  // namespace
 
 void add_score_command(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("score", "compares search strategies on recorded spaces, without compiling or measuring");
+  CLI::App* command = app.add_subcommand("score", "Compare search strategies on recorded spaces");
   add_example(*command, "xtune score --strategy auto,random --repeats 30 --evals 25,50,100 recorded/*.json.gz");
   static ScoreCommand options;
   command
       ->add_option("recordings", options.paths,
-                   "Kernel Tuner caches (.json, .json.gz), record files (.jsonl) or folders of stores")
-      ->required();
-  command->add_option("--strategy", options.strategies, "the strategies, separated by commas")->capture_default_str();
-  command->add_option("--evals", options.evals, "after how many evaluations to look; failed ones count")
+                   "Kernel Tuner caches (.json, .json.gz), record files (.jsonl) or stores")
+      ->required()
+      ->type_name("FILE");
+  const auto add = [&](const char* name, auto& value, const char* type, const char* summary) {
+    return command->add_option(name, value, summary)->type_name(type)->group(option_group::search);
+  };
+  add("--strategy", options.strategies, "LIST", "Compare these strategies, separated by commas")->capture_default_str();
+  add("--evals", options.evals, "LIST", "Look after this many evaluations; failed ones count")->capture_default_str();
+  add("--repeats", options.repeats, "N", "Search each space this often with each strategy")
+      ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
-  command->add_option("--repeats", options.repeats, "searches of each strategy on each space")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
-      ->capture_default_str();
-  command->add_option("--seed", options.seed, "the same seed gives the same scores")->capture_default_str();
-  command->add_option("--threads", options.threads, "threads to spread the searches over; default: all cores");
+  add("--seed", options.seed, "N", "Seed the searches")->check(whole_number(0))->capture_default_str();
+  add("--threads", options.threads, "N", "Search in this many threads; default: all cores")->check(whole_number(0));
+  restrict_to(add("--statistic", options.statistic, "",
+                  "Rank configurations by this statistic of their samples; default: Kernel Tuner's own time, else the "
+                  "median"),
+              {spec::statistic_words.words.begin(), spec::statistic_words.words.end()});
   command
-      ->add_option("--statistic", options.statistic,
-                   "rank configurations by this of their samples; default: Kernel Tuner's own time, else the median")
-      ->check(one_of({spec::statistic_words.words.begin(), spec::statistic_words.words.end()}));
-  command->add_flag(
-      "--transfer", options.transfer,
-      "guide the search on each recording by the others of the same kernel, of other devices or problems");
-  command->add_flag("--no-aggregate", options.no_aggregate,
-                    "leave out the aggregate score P(t), which takes longer searches");
-  command->add_option("--format", options.format, "text, or json: JSON alone on standard output")
-      ->check(one_of({"text", "json"}))
-      ->capture_default_str();
+      ->add_flag("--transfer", options.transfer, "Guide the search on each recording by the others of the same kernel")
+      ->group(option_group::search);
+  command
+      ->add_flag("--no-aggregate", options.no_aggregate, "Skip the aggregate score P(t), which needs longer searches")
+      ->group(option_group::search);
+  add_format_option(*command, options.format);
   command->callback([&context] { context.exit_code = run_score(options); });
 }
 

@@ -110,15 +110,23 @@ int show(const SpaceOptions& options) {
 }  // namespace
 
 void add_space_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("space", "size of the search space, its construction time, and samples of it");
+  CLI::App* command = app.add_subcommand("space", "Print the size of the search space, and samples of it");
   add_example(*command, "xtune space configs/gemm.toml --samples 5 --constraints");
   static SpaceOptions options;
   add_spec_argument(*command, options.path);
+  command->add_option("--samples", options.samples, "Print N different configurations, drawn uniformly")
+      ->check(whole_number(0))
+      ->type_name("N")
+      ->group(option_group::search);
+  command->add_option("--seed", options.seed, "Seed the samples")
+      ->check(whole_number(0))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(option_group::search);
+  command
+      ->add_flag("--constraints", options.effects, "Print how many configurations each constraint removes on its own")
+      ->group(option_group::search);
   add_common_options(*command, options.common);
-  command->add_option("--samples", options.samples, "print this many different configurations, drawn uniformly")
-      ->check(whole_number(0));
-  command->add_option("--seed", options.seed, "of the samples")->check(whole_number(0))->capture_default_str();
-  command->add_flag("--constraints", options.effects, "tell how many configurations each constraint removes by itself");
   command->callback([&context] { context.exit_code = show(options); });
 }
 

@@ -12,7 +12,7 @@ namespace xtune::cli {
 using Json = nlohmann::ordered_json;
 
 void add_specs_argument(CLI::App& command, std::vector<std::string>& paths) {
-  command.add_option("spec", paths, "spec files, or suites that list them (TOML)")->required();
+  command.add_option("spec", paths, "Spec files, or suites that list them (TOML)")->required()->type_name("SPEC");
 }
 
 SpecList list_specs(const std::vector<std::string>& paths) {

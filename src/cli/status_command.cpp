@@ -135,7 +135,7 @@ void print_text(const Json& json, const cluster::StudyStatus& status) {
   print_out("{}\n", base::printable(json["name"].get<std::string>()));
   for (const Json& job : json["jobs"])
     print_out("  {}: job {}{}\n", job["step"].get<std::string>(), job["job"].get<std::string>(),
-              job["state"].is_null() ? ", of which Slurm knows nothing (any more)"
+              job["state"].is_null() ? ", no longer known to Slurm"
                                      : " " + base::printable(job["state"].get<std::string>(), 40));
   std::vector<std::vector<std::string>> rows;
   for (const cluster::WorkProgress& work : status.work)
@@ -199,21 +199,22 @@ int status(const StatusOptions& options) {
 }  // namespace
 
 void add_status_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("status", "shows how far a batch job is: done, best so far, processes, jobs");
+  CLI::App* command = app.add_subcommand("status", "Show the progress of a batch job");
   add_example(*command, "xtune status 4711 --store $SCRATCH/xtune --watch");
   static StatusOptions options;
-  command->add_option(
-      "job", options.what,
-      "what `xtune submit` printed, a job's number or XTUNE_STUDY; default: the latest submission, else "
-      "the latest study of the store");
-  command->add_option("--format", options.format, "text, or json: with --watch a line each time")
-      ->check(one_of({"text", "json"}))
-      ->capture_default_str();
-  command->add_option("--store", options.store, "the job's store; default: XTUNE_CACHE_DIR, else ~/.cache/xtune");
-  command->add_flag("--watch", options.watch, "again and again, until nobody is at work");
-  command->add_option("--every", options.every_s, "seconds between two looks")
+  command
+      ->add_option("job", options.what,
+                   "What `xtune submit` printed, the number of a job, or XTUNE_STUDY; default: the latest submission, "
+                   "else the latest study of the store")
+      ->type_name("JOB");
+  command->add_flag("--watch", options.watch, "Repeat until all processes have finished")->group(option_group::job);
+  command->add_option("--every", options.every_s, "Repeat after this many seconds")
       ->check(positive_seconds())
-      ->capture_default_str();
+      ->type_name("S")
+      ->capture_default_str()
+      ->group(option_group::job);
+  add_format_option(*command, options.format, "Print text, or JSON: with --watch, a line each time");
+  add_store_option(*command, options.store, "Use the store of the job");
   command->callback([&context] { context.exit_code = status(options); });
 }
 

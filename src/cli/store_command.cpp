@@ -35,17 +35,12 @@ std::uint64_t byte_count(const std::string& option, const std::string& text) {
 std::filesystem::path StoreOptions::path() const { return base::chosen_store(store); }
 
 void add_store_options(CLI::App& command, StoreOptions& options) {
-  command.add_option("--store", options.store,
-                     "folder of records and artifacts; default: XTUNE_CACHE_DIR, else ~/.cache/xtune");
-  command
-      .add_option("--format", options.format,
-                  "text, or json: JSON alone on standard output, everything else on standard error")
-      ->check(one_of({"text", "json"}))
-      ->capture_default_str();
+  add_format_option(command, options.format);
+  add_store_option(command, options.store);
 }
 
 void add_store_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("store", "lists, checks, tidies, merges and ships what was measured");
+  CLI::App* command = app.add_subcommand("store", "List, verify, clean up, merge and export what was measured");
   command->require_subcommand(1);
   add_example(*command, "xtune store ls\n  xtune store bundle -o gemm.xtune --arch sm_90 --kernel gemm");
   add_store_ls(*command, context);

@@ -1,15 +1,18 @@
 // xtune store ls, verify, gc: what is there, whether it is sound, and what can go.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "cli/store_commands.hpp"
+#include "cli/terminal.hpp"
 #include "core/store/gc.hpp"
 #include "core/store/summary.hpp"
 #include "core/store/verify.hpp"
+#include "report/table.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -41,15 +44,19 @@ int list(const StoreOptions& options) {
     return summary.nothing_read() ? own_failure : done;
   }
   print_out("{}\n", base::printable(options.path().string()));
-  for (const store::StorePart& part : summary.parts)
-    print_out(
-        "  {:<12} {:<24} {:>9}, {} answered{}; newest {}, {}\n", base::printable(part.arch, 60),
-        base::printable(part.kernel, 80), counted(part.records, "record"), counted(part.answers, "problem"),
-        part.devices.empty() ? "" : " on " + base::printable(fmt::format("{}", fmt::join(part.devices, ", ")), 200),
-        date_of(part.newest_unix_ms), base::human_bytes(part.bytes));
-  if (summary.parts.empty()) print_out("  no records{}\n", summary.unreadable ? " that can be read" : "");
-  print_out("  {}, {} with their sources\n", counted(summary.artifacts, "artifact"),
-            base::human_bytes(summary.artifact_bytes));
+  report::FittedTable table;
+  table.header = {"arch", "kernel", "records", "problems", "newest", "size"};
+  table.texts = {{"measured on", {}}};
+  for (const store::StorePart& part : summary.parts) {
+    table.rows.push_back({base::printable(part.arch, 60), base::printable(part.kernel, 80),
+                          std::to_string(part.records), std::to_string(part.answers), date_of(part.newest_unix_ms),
+                          base::human_bytes(part.bytes)});
+    table.texts.front().cells.push_back(base::printable(fmt::format("{}", fmt::join(part.devices, ", ")), 200));
+  }
+  if (!table.rows.empty()) print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
+  if (summary.parts.empty()) print_out("no records{}\n", summary.unreadable ? " that can be read" : "");
+  print_out("{}, {} with {}\n", counted(summary.artifacts, "artifact"), base::human_bytes(summary.artifact_bytes),
+            summary.artifacts == 1 ? "its source" : "their sources");
   return summary.nothing_read() ? own_failure : done;
 }
 
@@ -149,7 +156,7 @@ int collect(const GcFlags& flags) {
 }  // namespace
 
 void add_store_ls(CLI::App& store, Context& context) {
-  CLI::App* command = store.add_subcommand("ls", "lists kernels and architectures with how much is known of them");
+  CLI::App* command = store.add_subcommand("ls", "List kernels and architectures, with the numbers of their records");
   add_example(*command, "xtune store ls --store /shared/store");
   static StoreOptions options;
   add_store_options(*command, options);
@@ -158,30 +165,38 @@ void add_store_ls(CLI::App& store, Context& context) {
 
 void add_store_verify(CLI::App& store, Context& context) {
   CLI::App* command = store.add_subcommand(
-      "verify", "checks every record and the hash of every artifact; exits with 1 where something is damaged");
+      "verify", "Check every record and the hash of every artifact; exit with 1 if one is damaged");
   add_example(*command, "xtune store verify --repair");
   static StoreOptions options;
   static bool repair = false;
   add_store_options(*command, options);
-  command->add_flag("--repair", repair,
-                    "moves damaged lines and artifacts into files beside their own that end in .damaged; what is sound "
-                    "stays");
+  command
+      ->add_flag("--repair", repair,
+                 "Move damaged lines and artifacts into files beside their own that end in .damaged")
+      ->group(option_group::store);
   command->callback([&context] { context.exit_code = verify(options, repair); });
 }
 
 void add_store_gc(CLI::App& store, Context& context) {
   CLI::App* command = store.add_subcommand(
-      "gc", "removes artifacts that no record names, and more where told; never records unless told");
+      "gc", "Remove artifacts that no record names; with options also old artifacts, and old records");
   add_example(*command, "xtune store gc --older-than 30d --max-size 10G --dry-run");
   static GcFlags flags;
   add_store_options(*command, flags.common);
-  command->add_option("--older-than", flags.older_than,
-                      "artifacts that have not changed for so long go too, such as 30d");
-  command->add_option("--max-size", flags.max_size,
-                      "artifacts go, the oldest first and those of the best configurations last, until what stays is "
-                      "no larger, such as 10G");
-  command->add_flag("--records", flags.records, "record files that are --older-than go too: what they hold is lost");
-  command->add_flag("--dry-run", flags.dry_run, "only lists what would go");
+  command->add_option("--older-than", flags.older_than, "Remove artifacts that are older, such as 30d")
+      ->type_name("AGE")
+      ->group(option_group::store);
+  command
+      ->add_option("--max-size", flags.max_size,
+                   "Remove artifacts until the others fit this size, such as 10G: the oldest first, those of the best "
+                   "configurations last")
+      ->type_name("SIZE")
+      ->group(option_group::store);
+  command
+      ->add_flag("--records", flags.records, "Remove record files that are --older-than, too: their results are lost")
+      ->group(option_group::store);
+  command->add_flag("--dry-run", flags.dry_run, "List what would be removed, and remove nothing")
+      ->group(option_group::output);
   command->callback([&context] { context.exit_code = collect(flags); });
 }
 

@@ -38,7 +38,7 @@ int merge(const StoreOptions& options, const std::vector<std::string>& others) {
                     {"refused", all.refused},
                     {"left_out", all.warnings}});
   else
-    print_out("{}: {} and {} came, {} and {} were there before\n", base::printable(options.path().string()),
+    print_out("{}: added {} and {}; {} and {} were already there\n", base::printable(options.path().string()),
               counted(all.records, "record"), counted(all.artifacts, "artifact"), counted(all.known_records, "record"),
               counted(all.known_artifacts, "artifact"));
   return all.refused || nothing_read ? own_failure : done;
@@ -52,9 +52,14 @@ struct ShipFlags {
 };
 
 void add_filter(CLI::App& command, ShipFlags& flags) {
-  command.add_option("--arch", flags.filter.archs, "only of this architecture; may be repeated")
-      ->allow_extra_args(false);
-  command.add_option("--kernel", flags.filter.kernels, "only of this kernel; may be repeated")->allow_extra_args(false);
+  command.add_option("--arch", flags.filter.archs, "Take only records of this architecture")
+      ->type_name("ARCH")
+      ->allow_extra_args(false)
+      ->group(option_group::store);
+  command.add_option("--kernel", flags.filter.kernels, "Take only records of this kernel")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->group(option_group::store);
 }
 
 std::map<std::string, std::string> problem_of(const std::vector<std::string>& defines) {
@@ -109,46 +114,52 @@ int bundle(const ShipFlags& flags) {
 
 void add_store_merge(CLI::App& store, Context& context) {
   CLI::App* command = store.add_subcommand(
-      "merge", "adds what other stores and bundles hold; the order does not matter, nor how often it is done");
+      "merge", "Add the records and artifacts of other stores and bundles, which stay as they are");
   add_example(*command, "xtune store merge node1/store node2/store gemm.xtune --store all");
   static StoreOptions options;
   static std::vector<std::string> others;
-  command->add_option("other", others, "the stores and bundles to take from; they stay as they are")->required();
+  command->add_option("other", others, "Stores and bundles to take from")->required()->type_name("FILE");
   add_store_options(*command, options);
   command->callback([&context] { context.exit_code = merge(options, others); });
 }
 
 void add_store_export(CLI::App& store, Context& context) {
   CLI::App* command =
-      store.add_subcommand("export", "writes the best configurations in a form that other programs read");
+      store.add_subcommand("export", "Write the best configurations in a format that other programs read");
   add_example(*command,
               "xtune store export --format header --kernel gemm -o gemm_best.hpp\n"
               "  xtune store export --format kernel-tuner --kernel gemm --arch sm_90 -D M=4096 -o gemm.T4.json");
   static ShipFlags flags;
-  command->add_option("--store", flags.common.store,
-                      "folder of records and artifacts; default: XTUNE_CACHE_DIR, else ~/.cache/xtune");
-  command
-      ->add_option("--format", flags.form,
-                   "json: a list of winners; header: C++ constants and a choice among them; kernel-tuner: all "
-                   "measurements of one kernel, device and problem, as Kernel Tuner's T4 results")
-      ->check(one_of({"json", "header", "kernel-tuner"}))
-      ->capture_default_str();
-  command->add_option("-o,--output", flags.output, "file to write; default: standard output");
-  command->add_option("-D", flags.defines, "NAME=value: only of problems with this size; may be repeated")
-      ->allow_extra_args(false);
+  command->add_option("-D", flags.defines, "Take only problems with this size")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->group(option_group::problem);
+  restrict_to(command->add_option("--format", flags.form,
+                                  "Write a JSON list of winners, a header with C++ constants and a choice among them, "
+                                  "or all measurements of one kernel, device and problem as Kernel Tuner's T4 results"),
+              {"json", "header", "kernel-tuner"})
+      ->capture_default_str()
+      ->group(option_group::output);
+  command->add_option("-o,--output", flags.output, "Write to a file; default: standard output")
+      ->type_name("FILE")
+      ->group(option_group::output);
+  add_store_option(*command, flags.common.store);
   add_filter(*command, flags);
   command->callback([&context] { context.exit_code = export_store(flags); });
 }
 
 void add_store_bundle(CLI::App& store, Context& context) {
-  CLI::App* command = store.add_subcommand("bundle", "packs the best configurations and their artifacts into one file");
+  CLI::App* command = store.add_subcommand("bundle", "Pack the best configurations and their artifacts into one file");
   add_example(*command, "xtune store bundle -o gemm.xtune --arch sm_90 --arch gfx90a --kernel gemm --spec gemm.toml");
   static ShipFlags flags;
-  command->add_option("-o,--output", flags.output, "the file to write")->required();
-  command
-      ->add_option("--spec", flags.specs,
-                   "a spec to pack with its sources, so that programs need the bundle alone; may be repeated")
-      ->allow_extra_args(false);
+  command->add_option("-o,--output", flags.output, "Write this file")
+      ->required()
+      ->type_name("FILE")
+      ->group(option_group::output);
+  command->add_option("--spec", flags.specs, "Pack a spec with its sources, so that programs need only the bundle")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->group(option_group::output);
   add_store_options(*command, flags.common);
   add_filter(*command, flags);
   command->callback([&context] { context.exit_code = bundle(flags); });

@@ -200,34 +200,46 @@ std::vector<std::string>& sbatch_options() {
 }
 
 void add_submit_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand(
-      "submit", "tunes specs in a batch job of Slurm: compiles, measures on every type of GPU, merges");
-  add_example(*command, "xtune submit configs/suite.toml --nodes 4 --gpus-per-node 4 -- --time=2:00:00 -A project");
+  CLI::App* command = app.add_subcommand("submit", "Tune specs in batch jobs of Slurm");
+  command->footer(
+      "The jobs compile, measure on each type of GPU, and merge. Options of sbatch follow `--`.\n\nExample:\n"
+      "  xtune submit configs/suite.toml --nodes 4 --gpus-per-node 4 -- --time=2:00:00 -A project");
   static SubmitOptions options;
   add_specs_argument(*command, options.paths);
-  add_common_options(*command, options.common);
-  const auto count = [&](const char* name, int& target, int least, const char* text) {
-    command->add_option(name, target, text)->check(CLI::Range(least, 1'000'000))->capture_default_str();
+  const auto count = [&](const char* name, int& target, std::uint64_t least, const char* text) {
+    command->add_option(name, target, text)
+        ->check(whole_number(least, 1'000'000))
+        ->type_name("N")
+        ->capture_default_str()
+        ->group(option_group::job);
   };
-  count("--nodes", options.nodes, 1, "nodes");
-  count("--gpus-per-node", options.gpus_per_node, 0, "GPUs of each node, and a process for each; 0: one without a GPU");
+  count("--nodes", options.nodes, 1, "Ask for N nodes");
+  count("--gpus-per-node", options.gpus_per_node, 0,
+        "Ask for N GPUs of each node, with a process for each; 0: one process without a GPU");
   command
       ->add_option("--arch-component", options.components,
-                   "one type of GPU of several: [ARCH:]nodes=2,gpus-per-node=4,gres=gpu:h100:4,constraint=...,"
-                   "partition=...; each is a component of one heterogeneous job")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--compile", options.compile,
-                   "where to compile for the architectures that are named: login (here, now), job (a job of its own "
-                   "in front), or none (as the measuring goes)")
-      ->check(one_of({"login", "job", "none"}))
-      ->capture_default_str();
+                   "Add one of several types of GPU: [ARCH:]nodes=2,KEY=VALUE,... with the keys gpus-per-node, gres, "
+                   "constraint and partition; each is a component of one heterogeneous job")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->group(option_group::job);
+  restrict_to(command->add_option("--compile", options.compile,
+                                  "Compile for the architectures that are named on the login node, now, in a job of "
+                                  "its own before, or while measuring"),
+              {"login", "job", "none"})
+      ->capture_default_str()
+      ->group(option_group::job);
   command
       ->add_option("--cpu-option", options.compile_sbatch,
-                   "an option of sbatch for the jobs that need no GPU: --cpu-option=--partition=cpu; may be repeated")
-      ->allow_extra_args(false);
-  count("--restarts", options.restarts, 0, "how often a job whose time ends is started again");
-  command->add_flag("--dry-run", options.dry_run, "print the scripts, submit nothing");
+                   "Pass an option to sbatch for the jobs that need no GPU: --cpu-option=--partition=cpu")
+      ->type_name("OPTION")
+      ->allow_extra_args(false)
+      ->group(option_group::job);
+  count("--restarts", options.restarts, 0, "Start a job again up to N times when its time ends");
+  add_common_options(*command, options.common);
+  command->get_option("--device")->group("");  // refused, with the reason
+  command->add_flag("--dry-run", options.dry_run, "Print the scripts, and submit nothing")->group(option_group::output);
+  add_store_option(*command, options.common.store);
   command->callback([&context, command] { context.exit_code = submit(options, *command); });
 }
 

@@ -200,14 +200,14 @@ int show(const std::string& path, const CommonOptions& options) {
 
 // Also a subcommand of `store`, where who looks after one looks for it.
 void add_why_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand(
-      "why", "tells why the store answers for a spec's configurations, or which part of their key differs");
+  CLI::App* command = app.add_subcommand("why", "Explain why the store answers, or what differs");
   const std::string prefix = app.get_name() == "store" ? "xtune store why" : "xtune why";
   add_example(*command, prefix + " configs/gemm.toml -D BLOCK_M=64");
   static CommonOptions options;
   static std::string path;
   add_spec_argument(*command, path);
   add_common_options(*command, options);
+  add_store_option(*command, options.store);
   command->callback([&context] { context.exit_code = show(path, options); });
 }
 

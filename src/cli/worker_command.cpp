@@ -19,30 +19,29 @@ void require_driver(const std::string& name) {
 }  // namespace
 
 void add_worker_command(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("worker", "internal: compile, bench and probe processes that xtune starts for itself");
+  CLI::App* command = app.add_subcommand("worker", "Run a process that xtune starts for itself: internal")->group("");
   command->require_subcommand(1);
   add_example(*command, "xtune worker probe --backend host");
 
-  CLI::App* compile = command->add_subcommand("compile", "compiles what it is asked over standard input");
+  CLI::App* compile = command->add_subcommand("compile", "Compile what the driver asks for");
   static std::uint64_t memory_limit = 0;
-  compile->add_option("--memory-limit", memory_limit, "address space in bytes, 0: no limit");
+  compile->add_option("--memory-limit", memory_limit, "Limit the address space, in bytes; 0: no limit");
   compile->callback([&context] {
     require_driver("compile");
     context.exit_code = worker::compile_worker_main(STDIN_FILENO, STDOUT_FILENO, memory_limit);
   });
 
-  CLI::App* bench = command->add_subcommand("bench", "runs and measures what it is asked over standard input");
+  CLI::App* bench = command->add_subcommand("bench", "Run and measure what the driver asks for");
   static bool sanitize = false;
-  bench->add_flag("--sanitize", sanitize, "load the sanitizers' run-time libraries");
+  bench->add_flag("--sanitize", sanitize, "Load the sanitizers' run-time libraries");
   bench->callback([&context] {
     require_driver("bench");
     context.exit_code = worker::bench_worker_main(STDIN_FILENO, STDOUT_FILENO, sanitize);
   });
 
-  CLI::App* probe = command->add_subcommand("probe", "prints what one backend finds on this machine, as JSON");
+  CLI::App* probe = command->add_subcommand("probe", "Print what one backend finds on this machine, as JSON");
   static std::string backend;
-  probe->add_option("--backend", backend, "its name")->required();
+  probe->add_option("--backend", backend, "Name the backend")->required();
   probe->callback([&context] { context.exit_code = worker::probe_worker_main(backend); });
 }
 

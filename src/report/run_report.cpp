@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
+#include "base/style.hpp"
 #include "base/text.hpp"
 #include "core/record/finals.hpp"
 #include "core/record/metrics.hpp"
@@ -14,39 +17,12 @@
 #include "core/record/record_json.hpp"
 #include "core/space/bindings_text.hpp"
 #include "report/failures.hpp"
+#include "report/results_table.hpp"
 #include "report/table.hpp"
+#include "report/wrap.hpp"
 
 namespace xtune::report {
 namespace {
-
-std::string number_text(double number) { return std::isfinite(number) ? fmt::format("{:.4g}", number) : "-"; }
-
-// The interval is the median's, whatever statistic ranks.
-std::string interval_name(const spec::Spec& spec) {
-  return spec.measure.statistic == measure::Statistic::median ? "95 % interval" : "median's 95 % interval";
-}
-
-std::string results_table(const spec::Spec& spec, const std::vector<const record::Record*>& order, std::size_t rows) {
-  std::vector<std::string> header{"#"};
-  for (const space::Parameter& parameter : spec.parameters) header.push_back(parameter.name);
-  header.insert(header.end(), {"time", interval_name(spec), "noise"});
-  for (const std::string& name : record::metric_names(spec)) header.push_back(name);
-  std::vector<std::vector<std::string>> cells;
-  for (std::size_t i = 0; i < order.size() && i < rows; ++i) {
-    const record::Record& record = *order[i];
-    std::vector<std::string> row{std::to_string(i + 1)};
-    for (const space::Parameter& parameter : spec.parameters) {
-      const auto found = record.config.find(parameter.name);
-      row.push_back(found == record.config.end() ? "-" : to_text(found->second));
-    }
-    row.push_back(base::human_time_ms(measure::statistic(record.time_ms, spec.measure.statistic)));
-    row.push_back(base::human_time_ms(record.time_ms.low) + " .. " + base::human_time_ms(record.time_ms.high));
-    row.push_back(fmt::format("{:.1f} %", record.time_ms.noise * 100));
-    for (const auto& [name, value] : record::metrics_of(spec, record)) row.push_back(number_text(value));
-    cells.push_back(std::move(row));
-  }
-  return render_table(header, cells);
-}
 
 std::string counts_text(const run::TuneResult& result) {
   std::string text;
@@ -77,28 +53,52 @@ std::optional<record::FinalsResult> finals_behind(const run::TuneResult& result,
   return record::FinalsResult(met, criterion);
 }
 
-std::string finals_text(const record::FinalsResult& finals) {
+std::string finals_text(const spec::Spec& spec, const record::FinalsResult& finals) {
   const auto failures = std::count_if(finals.order().begin(), finals.order().end(),
                                       [](const record::Record* record) { return record->outcome != Outcome::ok; });
-  return fmt::format("      finals: {} configurations in {} rounds{}{}\n", finals.order().size(), finals.rounds(),
-                     finals.decided() ? "" : ", undecided within the budget",
-                     failures ? fmt::format(", {} failed there", failures) : "");
+  std::string text = fmt::format("      finals: {} configurations in {} rounds{}", finals.order().size(),
+                                 finals.rounds(), failures ? fmt::format(", {} failed there", failures) : "");
+  if (!finals.decided()) {
+    // The finals ended at one of the two.
+    const bool all_rounds = finals.rounds() >= static_cast<std::size_t>(spec.measure.rep);
+    text += fmt::format(", no clear winner (a larger [measure] {} allows more)", all_rounds ? "rep" : "max_time_ms");
+  }
+  return text + "\n";
+}
+
+/// Why the table's times are not those of the progress line.
+std::string finals_note(const spec::Spec& spec, const run::TuneResult& result, const record::FinalsResult& finals,
+                        const record::Criterion& criterion) {
+  const auto found = record::best_of(result.records, criterion);
+  if (!found) return {};
+  return fmt::format("finals: the search's best was {} ({}); {} configurations were measured again side by side\n",
+                     config_text(spec, found->record->config),
+                     base::human_time_ms(measure::statistic(found->record->time_ms, spec.measure.statistic)),
+                     finals.order().size());
+}
+
+/// Rows of configurations that this run did not try: the store has them of earlier runs.
+std::size_t of_earlier_runs(const run::TuneResult& result, const std::vector<const record::Record*>& order) {
+  std::set<Bindings> own;
+  for (const record::Record& record : result.records) own.insert(record.config);
+  return static_cast<std::size_t>(
+      std::count_if(order.begin(), order.end(), [&](const auto* record) { return !own.contains(record->config); }));
 }
 
 std::string nothing_passed_text(const run::TuneResult& result) {
   const char* passed = "a configuration compiled, ran and gave the right result";
   if (result.out_of_time)
-    return fmt::format("nothing passed yet: the time was up before {}; give it more seconds\n", passed);
-  if (result.interrupted) return fmt::format("nothing passed yet: interrupted before {}\n", passed);
+    return fmt::format("no configuration passed yet: the time was up before {}; give it more seconds\n", passed);
+  if (result.interrupted) return fmt::format("no configuration passed yet: interrupted before {}\n", passed);
   const auto failed = std::find_if(result.further.begin(), result.further.end(), [](const record::Record& record) {
     return !record.finals.empty() && record.outcome != Outcome::ok;
   });
   if (failed != result.further.end())
-    return fmt::format("nothing passed: what the search found failed in the finals, e.g. {}: {}\n",
+    return fmt::format("no configuration passed: what the search found failed in the finals, e.g. {}: {}\n",
                        space::bindings_text(failed->config), base::one_line(failed->message));
   if (const auto ok = result.counts.find(Outcome::ok); ok != result.counts.end() && ok->second > 0)
-    return "nothing passed: no configuration has a value of the objective: does the device report all that it names?\n";
-  return "nothing passed: no configuration compiled, ran and gave the right result\n";
+    return "no configuration passed: none has a value of the objective: does the device report all that it names?\n";
+  return "no configuration passed: none compiled, ran and gave the right result\n";
 }
 
 }  // namespace
@@ -113,8 +113,10 @@ std::string config_text(const spec::Spec& spec, const Bindings& config) {
 
 std::string metrics_text(const spec::Spec& spec, const record::Record& record) {
   std::string text;
-  for (const auto& [name, value] : record::metrics_of(spec, record))
-    text += (text.empty() ? "" : ", ") + name + " " + number_text(value);
+  for (const auto& [name, value] : record::metrics_of(spec, record)) {
+    const ShownMetric shown = shown_metric(name, std::abs(value));
+    text += (text.empty() ? "" : ", ") + shown.name + " " + number_text(value * shown.factor);
+  }
   return text;
 }
 
@@ -128,46 +130,102 @@ std::string objective_text(const spec::Spec& spec, const record::Record& record)
   return text;
 }
 
-std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows) {
-  const record::Objective objective(spec);
-  const record::Criterion criterion = objective.criterion(result.problem, result.device);
-  const auto order = record::ranked(result.all(), criterion);
-  std::string text;
-  if (!order.empty()) text += "\n" + results_table(spec, order, rows);
-  const auto unread = result.unread.find(Outcome::ok);
-  const std::size_t passed = order.size() + (unread == result.unread.end() ? 0 : unread->second);
-  if (passed > rows) text += fmt::format("... {} more\n", passed - rows);
-  text += fmt::format("\n{} of {} valid configurations in {}: {}", result.evaluated(), result.space_size,
-                      base::human_seconds(result.total_s), counts_text(result));
-  const std::uint64_t stored = result.from_store - result.from_peers;
-  if (stored && result.from_peers)
-    text += fmt::format(" ({} from the store, {} by other processes)", stored, result.from_peers);
-  else if (stored || result.from_peers)
-    text += fmt::format(" ({} {})", result.from_store, stored ? "from the store" : "by other processes");
-  text += fmt::format("\ncompiling took {} of CPU time, measuring {} of the device's\n",
-                      base::human_seconds(result.compile_cpu_s), base::human_seconds(result.device_busy_s));
-  const auto best = record::best_of(result.all(), criterion);
-  if (!best) text += nothing_passed_text(result);
-  text += failures_text(spec, result);
-  if (!best) return text;
-  const record::Record& record = *best->record;
-  text +=
+namespace {
+
+/// "12 of 24 valid configurations in 3 s: 9 ok, 3 pruned (2 from the store)", then what else the table lists, and the
+/// costs. earlier: configurations of earlier runs.
+std::string summary_text(const run::TuneResult& result, std::size_t earlier) {
+  std::string text = fmt::format("\n{} of {} valid configurations in {}: {}", result.evaluated(), result.space_size,
+                                 base::human_seconds(result.total_s), counts_text(result));
+  std::vector<std::string> remarks;
+  if (const std::uint64_t stored = result.from_store - result.from_peers)
+    remarks.push_back(fmt::format("{} from the store", stored));
+  if (result.from_peers) remarks.push_back(fmt::format("{} by other processes", result.from_peers));
+  if (!remarks.empty()) text += fmt::format(" ({})", fmt::join(remarks, ", "));
+  text += '\n';
+  if (earlier)
+    text += fmt::format("{} configuration{} of earlier runs also count{}\n", earlier, earlier == 1 ? "" : "s",
+                        earlier == 1 ? "s" : "");
+  return text + fmt::format("compile: {} of CPU time; device busy: {}\n", base::human_seconds(result.compile_cpu_s),
+                            base::human_seconds(result.device_busy_s));
+}
+
+/// The winner with its times, metrics and ties.
+std::string best_text(const spec::Spec& spec, const record::Best& best, const record::Criterion& criterion) {
+  const record::Record& record = *best.record;
+  std::string text =
       fmt::format("\nbest: {}\n      {} ({} {} .. {})", config_text(spec, record.config),
                   base::human_time_ms(measure::statistic(record.time_ms, spec.measure.statistic)), interval_name(spec),
                   base::human_time_ms(record.time_ms.low), base::human_time_ms(record.time_ms.high));
   if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) text += ", " + metrics;
   text += "\n";
   if (!spec.objective.goals.empty()) text += "      " + objective_text(spec, record) + "\n";
-  if (spec.objective.goals.size() == 2) text += pareto_text(spec, objective, order);
-  if (const auto finals = finals_behind(result, record, criterion)) text += finals_text(*finals);
-  if (!best->ties.empty())
-    text += fmt::format("      {} other{} cannot be told from it within the noise{}\n", best->ties.size(),
-                        best->ties.size() == 1 ? "" : "s", criterion.decided_by(record) ? " or 1 %" : "");
-  if (!record.tainted.empty()) text += fmt::format("      tainted: {}\n", fmt::join(record.tainted, "; "));
+  if (!best.ties.empty())
+    text += fmt::format("      {} other{} tied with it (within noise{})\n", best.ties.size(),
+                        best.ties.size() == 1 ? " is" : "s are", criterion.decided_by(record) ? " or 1 %" : "");
+  return text;
+}
+
+std::string caveats_text(const spec::Spec& spec, const record::Record& best) {
+  std::string text;
+  if (!best.tainted.empty()) text += fmt::format("      tainted: {}\n", fmt::join(best.tainted, "; "));
   if (!spec::validates(spec))
     text += spec.process ? "      not validated but by its exit code: the spec has neither check nor expect\n"
                          : "      not validated: the spec names no reference\n";
   return text;
+}
+
+/// The winner stands out, failures are red, and what it cost steps back.
+std::string with_styles(const std::string& text) {
+  std::string marked;
+  std::istringstream lines(text);
+  bool in_best = false;
+  for (std::string line; std::getline(lines, line);) {
+    const bool begins_best = line.starts_with("best: ");
+    // Its further lines, where it is wrapped, are those up to the one with the time.
+    in_best = begins_best || (in_best && line.starts_with("      ") && line.find('=') != std::string::npos &&
+                              line.find(" interval ") == std::string::npos);
+    if (in_best)
+      marked += base::styled(base::Style::best, line);
+    else if (line.starts_with("compile: ") || line.starts_with("same in all rows: ") || line.starts_with("... "))
+      marked += base::styled(base::Style::dim, line);
+    else if (line.starts_with("no configuration passed"))
+      marked += base::styled(base::Style::error, line);
+    else
+      marked += line;
+    marked += '\n';
+  }
+  return marked;
+}
+
+}  // namespace
+
+std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows,
+                     const TextLayout& layout) {
+  const record::Objective objective(spec);
+  const record::Criterion criterion = objective.criterion(result.problem, result.device);
+  const auto order = record::ranked(result.all(), criterion);
+  const auto best = record::best_of(result.all(), criterion);
+  const auto finals = best ? finals_behind(result, *best->record, criterion) : std::nullopt;
+  std::optional<Comparison> comparison;
+  if (best && !criterion.score) comparison.emplace(result, *best, criterion);
+  const auto unread = result.unread.find(Outcome::ok);
+  const std::size_t passed = order.size() + (unread == result.unread.end() ? 0 : unread->second);
+  const std::size_t more = passed > rows ? passed - rows : 0;
+  std::string text;
+  if (finals && result.finalists) text += "\n" + finals_note(spec, result, *finals, criterion);
+  if (!order.empty()) text += "\n" + results_table(spec, order, rows, comparison, more, layout.width);
+  text += summary_text(result, of_earlier_runs(result, order));
+  if (!best) text += nothing_passed_text(result);
+  text += failures_text(spec, result);
+  if (best) {
+    text += best_text(spec, *best, criterion);
+    if (spec.objective.goals.size() == 2) text += pareto_text(spec, objective, order);
+    if (finals) text += finals_text(spec, *finals);
+    text += caveats_text(spec, *best->record);
+  }
+  if (layout.wraps_lines) text = wrapped_lines(text, layout.width);
+  return layout.marks_styles ? with_styles(text) : text;
 }
 
 std::string across_text(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice) {

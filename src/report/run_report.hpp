@@ -11,9 +11,17 @@
 
 namespace xtune::report {
 
+/// Where a text is shown.
+struct TextLayout {
+  std::size_t width = 80;     ///< of tables, as far as possible
+  bool marks_styles = false;  ///< with the marks of base/style.hpp
+  bool wraps_lines = false;   ///< lines other than those of tables are wrapped, too: on a terminal
+};
+
 /// The `rows` best configurations with their intervals and metrics, then outcomes with an example of each failure,
 /// times and the winner.
-std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows);
+std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows,
+                     const TextLayout& layout = {});
 
 /// {"kernel", "device", "problem", "best", "top", "finals", "counts", "failures", "seconds", "from_store"}; best is
 /// null when nothing passed, finals where none were held; top lists the `rows` best.

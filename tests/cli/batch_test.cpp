@@ -138,7 +138,7 @@ TEST_CASE("A limit that leaves no time stops before anything is measured, one th
   CHECK(cli.run(spec, {"--walltime", "99999999999999", "--evals", "1"}).exit_code == 0);
   const CommandResult enough = cli.run(spec, {"--walltime", "1:00:00"});
   CHECK(enough.exit_code == 0);
-  CHECK(has(enough.stderr_text, "left (--walltime)"));
+  CHECK(has(enough.stderr_text, "left in the job (--walltime)"));
   CHECK(cli.run(spec, {"--walltime", "soon"}).exit_code == 2);
   const CommandResult requeue = cli.run(spec, {"--walltime", "1", "--requeue", "--fresh"});
   CHECK(requeue.exit_code == 130);

@@ -14,17 +14,18 @@ TEST_CASE("Every command has help with an example") {
   const Cli cli;
   const CommandResult help = cli.xtune({"--help"});
   CHECK(help.exit_code == 0);
-  for (const char* command : {"run", "check", "space", "devices", "compile", "best", "why", "worker"}) {
+  for (const char* command : {"run", "check", "space", "devices", "compile", "best", "why", "help"}) {
     CAPTURE(command);
     CHECK(has(help.stdout_text, command));
     const CommandResult one = cli.xtune({command, "--help"});
     CHECK(one.exit_code == 0);
     CHECK(has(one.stdout_text, "Example"));
     CHECK(has(one.stdout_text, std::string("xtune ") + command));
-    if (std::string(command) != "worker")
-      for (const char* option : {"--format", "--backend", "--arch", "--device", "-D", "--store"})
-        CHECK_MESSAGE(has(one.stdout_text, option), option);
+    if (std::string(command) != "help") CHECK(has(one.stdout_text, "--format text|json"));
   }
+  for (const char* command : {"run", "best", "why", "cover"})
+    for (const char* option : {"--backend", "--arch", "--device", "-D", "--filter", "--store"})
+      CHECK_MESSAGE(has(cli.xtune({command, "--help"}).stdout_text, option), option);
   CHECK(has(cli.xtune({"--version"}).stdout_text, "xtune "));
 }
 
@@ -86,6 +87,13 @@ TEST_CASE("A word that is wrong is named, with the word that was meant") {
   expect({"-v"}, "unknown option '-v' (did you mean '-");
   expect({"devices", "here"}, "unexpected argument 'here'");
   expect({"run", spec, "--format", "jsno"}, "--format: 'jsno' is not one of text, json (did you mean 'json'?)");
+  expect({"compile", spec, "--backend", "host", "--arch", "h100"},
+         "unknown architecture 'h100' (did you mean 'sm_90a', the architecture of NVIDIA H100 SXM?)");
+  expect({"candidates", "--template", "matmul", "--arch", "mi300"},
+         "--arch 'mi300' is unknown (did you mean 'gfx942', the architecture of AMD Instinct MI300");
+  expect({"run", spec, "--backend", "hosst"}, "unknown backend 'hosst' (did you mean 'host'?)");
+  expect({"run", spec, "--backend", "host", "--strategy", "bayes"},
+         "--strategy: unknown strategy 'bayes' (did you mean 'bayesian'?)");
   expect({"run", spec, "--transfer", "none"}, "--transfer: 'none' is not one of auto, off");
   const std::string strategy = "[search]\nstrategy = \"";
   for (const auto& [other, own] : {std::pair("bayes", "bayesian"), {"grid", "exhaustive"}})

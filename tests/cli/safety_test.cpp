@@ -201,7 +201,7 @@ TEST_CASE("Values with control characters are stored as they are, found again, a
       shown(arguments);
     }
   }
-  CHECK(has(shown({"run", spec, "-D", "KIND=line\nbreak", "--backend", "host"}), "KIND = line\\nbreak"));
+  CHECK(has(shown({"run", spec, "-D", "KIND=line\nbreak", "--backend", "host"}), "KIND=line\\nbreak"));
   CHECK(has(shown({"best", spec, "--backend", "host"}), "MODE=wide\\nand\\x02?"));
 }
 

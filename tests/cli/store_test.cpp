@@ -30,7 +30,9 @@ TEST_CASE("store lists, checks, merges, exports and packs what a run left") {
   CHECK(list["kernels"][0]["answers"] == 1);
   CHECK(list["artifacts"]["count"].get<int>() >= 1);
   const std::string arch = list["kernels"][0]["arch"];
-  CHECK(has(done(cli.xtune({"store", "ls"})), "3 records"));
+  const std::string table = done(cli.xtune({"store", "ls"}));
+  CHECK(has(table, "kernel  records  problems      newest"));
+  CHECK(has(table, "copy          3         1  20"));
   CHECK(has(done(cli.xtune({"store", "verify"})), "nothing damaged"));
   CHECK(parsed(cli.xtune({"store", "gc", "--dry-run", "--format", "json"}))["removed"].empty());
 
@@ -116,7 +118,7 @@ TEST_CASE("store ls dates failures, and verify does not promise to move a direct
   cli.write("copy.cu", "extern \"C\" __global__ void copy(const float* x, float* y, int n) { no such thing; }\n");
   CHECK(cli.run(spec).exit_code == 3);
   const std::string list = done(cli.xtune({"store", "ls"}));
-  CHECK(has(list, "0 problems answered; newest 20"));
+  CHECK(has(list, "copy          1         0  20"));
   fs::path folder;
   for (const auto& entry : fs::recursive_directory_iterator(cli.path("cache") + "/records"))
     if (entry.is_regular_file()) folder = entry.path().parent_path();

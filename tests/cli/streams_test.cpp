@@ -1,6 +1,7 @@
 // Tests of standard streams and logs that are closed, full or a terminal: what is lost there must not lose the run.
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli.hpp"
@@ -112,4 +113,70 @@ TEST_CASE("A worker on a terminal says that it is internal, instead of waiting f
       CHECK(result.stdout_text.empty());
     }
   close(terminal);
+}
+
+TEST_CASE("On a terminal a run says at once what it waits for, in the terminal's columns; in a pipe nothing changes") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]");
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (terminal < 0) {
+    MESSAGE("skipped: there are no pseudo-terminals here (no devpts)");
+    return;
+  }
+  REQUIRE(grantpt(terminal) == 0);
+  REQUIRE(unlockpt(terminal) == 0);
+  winsize size{};
+  size.ws_row = 24;
+  size.ws_col = 50;
+  REQUIRE(ioctl(terminal, TIOCSWINSZ, &size) == 0);
+  // Kept open, so that what was written is there to be read; it is little enough to wait in the terminal.
+  const int kept = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  REQUIRE(kept >= 0);
+  const CommandResult run =
+      cli.command({"/bin/sh", "-c", "unset COLUMNS; exec \"$0\" run \"$1\" --backend host 2>\"$2\"", XTUNE_PROGRAM,
+                   spec, ptsname(terminal)});
+  CHECK(run.exit_code == 0);
+  std::string shown(65536, '\0');
+  const ssize_t length = read(terminal, shown.data(), shown.size());
+  REQUIRE(length > 0);
+  shown.resize(static_cast<std::size_t>(length));
+  CAPTURE(shown);
+  CHECK(has(shown, "\r\x1b[K[0/2] compiling "));
+  CHECK(has(shown, "[2/2] best "));
+  for (std::size_t at = shown.find("\x1b[K["); at != std::string::npos; at = shown.find("\x1b[K[", at + 1))
+    CHECK(shown.find_first_of("\r\n", at) - at - 3 < 50);
+  close(kept);
+  close(terminal);
+
+  const Cli other;
+  CHECK_FALSE(has(other.xtune({"run", other.copy_spec("[1, 2]"), "--backend", "host"}).stderr_text, "[0/2]"));
+}
+
+TEST_CASE("Colours: never into a pipe unless asked for; --color goes before NO_COLOR, and that before CLICOLOR_FORCE") {
+  const std::string escape = "\x1b[", best = "\x1b[1;32mbest: VARIANT=1\x1b[0m\n";
+  Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"run", spec, "--backend", "host"};
+    words.insert(words.end(), more.begin(), more.end());
+    return cli.xtune(words);
+  };
+  const CommandResult plain = run({});
+  CHECK_FALSE(has(plain.stdout_text + plain.stderr_text, escape));
+  CHECK(has(plain.stdout_text, "\nbest: VARIANT=1\n"));
+  CHECK(has(run({"--color", "always"}).stdout_text, best));
+  CHECK(has(run({"--color=always"}).stdout_text, best));
+  CHECK_FALSE(has(run({"--color", "always", "--format", "json"}).stdout_text, escape));
+  CHECK(has(cli.xtune({"run", "--color", "always", "--no-such-option"}).stderr_text,
+            "\x1b[1;31mxtune:\x1b[0m unknown option"));
+  const CommandResult wrong = run({"--color", "sometimes"});
+  CHECK(wrong.exit_code == 2);
+  CHECK(has(wrong.stderr_text, "--color: 'sometimes' is not one of auto, always, never"));
+
+  cli.env.emplace_back("CLICOLOR_FORCE", "1");
+  CHECK(has(run({}).stdout_text, best));
+  CHECK_FALSE(has(run({"--color", "never"}).stdout_text, escape));
+  cli.env.emplace_back("NO_COLOR", "1");
+  CHECK_FALSE(has(run({}).stdout_text, escape));
+  CHECK(has(run({"--color", "always"}).stdout_text, best));
 }

@@ -109,7 +109,7 @@ def one_question(trial, slurm):
                            stderr=subprocess.PIPE, text=True, env=environment)
     out, err = job.communicate(timeout=120)
     check(job.returncode == 130, f"srun ended with {job.returncode}: {err}")
-    check(err.count("15.0 s left (squeue)") == 1 and err.count("stopped before the end") == 4, f"they said: {err}")
+    check(err.count("15.0 s left in the job (squeue)") == 1 and err.count("stopped before the end") == 4, f"they said: {err}")
     check(len(asked.read_text().splitlines()) == 1, f"asked: {asked.read_text()}")
     kept = len(trial.measured())
     check(0 < kept < CONFIGS, f"{kept} were measured")

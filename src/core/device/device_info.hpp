@@ -58,6 +58,9 @@ std::string_view base_arch(std::string_view arch);
 /// facts and keeps its own arch. nullopt: not known.
 std::optional<DeviceInfo> known_device(std::string_view arch);
 std::vector<std::string> known_archs();
+/// What an unknown architecture was meant to be, with the words around it: " (did you mean 'sm_90'?)", or for a product
+/// " (did you mean 'sm_90a', the architecture of NVIDIA H100 SXM?)"; empty where nothing is near.
+std::string did_you_mean_arch(std::string_view word);
 
 /// The same by product: a name of known_devices.def, whole or without the words before it ("RTX 2080 Ti") and what
 /// tells its form ("MI250X", "H100"); letter case does not count. nullopt: not known, or not the only one of that name.

@@ -155,6 +155,31 @@ std::vector<std::string> known_products() {
   return names;
 }
 
+/// The products that a word names, or else a part of the names of: "mi300".
+static std::vector<const Product*> products_like(std::string_view word) {
+  std::vector<const Product*> found;
+  for (const std::string& name : products_called(word))
+    for (const Product& product : products)
+      if (name == product.name) found.push_back(&product);
+  if (!found.empty() || word.size() < 3) return found;
+  for (const Product& product : products)
+    if (lower(product.name).find(lower(word)) != std::string::npos) found.push_back(&product);
+  return found;
+}
+
+/// As compilers are told it, with all that the product can do: from compute capability 9.0 on these are the features
+/// of this chip alone (wgmma, tcgen05).
+static std::string full_arch(std::string_view arch) {
+  const bool has_own_features = arch == "sm_90" || (arch.starts_with("sm_1") && arch.size() > 5);
+  return std::string(arch) + (has_own_features ? "a" : "");
+}
+
+std::string did_you_mean_arch(std::string_view word) {
+  const std::vector<const Product*> like = products_like(word);
+  if (like.empty()) return base::did_you_mean(word, known_archs());
+  return " (did you mean '" + full_arch(like.front()->arch) + "', the architecture of " + like.front()->name + "?)";
+}
+
 std::vector<std::string> known_archs() {
   std::vector<std::string> archs;
   for (const KnownDevice& known : known_devices) archs.emplace_back(known.arch);

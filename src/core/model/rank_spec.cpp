@@ -102,7 +102,8 @@ spec::Spec template_spec(const std::string& template_name, const std::string& dt
   spec.candidates->template_name = template_name;
   spec.candidates->dtype = dtype_from_string(dtype);
   if (!spec.candidates->dtype)
-    throw Error(ErrorKind::invalid_argument, "--dtype " + dtype + " is no element type: give f16, bf16, f32, f64, ...");
+    throw Error(ErrorKind::invalid_argument, "--dtype '" + base::printable(dtype, 80) + "' is not an element type" +
+                                                 spec::did_you_mean_dtype(dtype) + "; give f16, bf16, f32, f64, ...");
   const CandidateTemplate* const candidate = find_template(template_name);
   if (candidate == nullptr)
     throw Error(ErrorKind::invalid_argument,

@@ -43,7 +43,7 @@ class KbenchReader {
         fail(entry.first, "unknown key '" + base::printable(key, 80) + "'" + base::did_you_mean(key, known));
     }
     for (const char* key : {"name", "file"})
-      if (!root[key] || !root[key].IsScalar()) fail(root, std::string("there is no ") + key);
+      if (!root[key] || !root[key].IsScalar()) fail(root, fmt::format("the key '{}' is missing", key));
     KbenchFile read{root["name"].as<std::string>(), benchmark_file(root["file"]), {}, {}};
     if (root["rules"]) read.rules = rules_of(root["rules"]);
     read.families = families(root);

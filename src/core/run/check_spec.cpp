@@ -28,26 +28,9 @@ bool contains(const Names& names, const std::string& name) {
                                      base::did_you_mean(word, valid), fmt::join(valid, ", ")));
 }
 
-/// What other tuners call a strategy, in xtune's word; other words as they are.
-std::string usual_strategy(const std::string& word) {
-  for (const auto& [other, own] : {std::pair("grid", "exhaustive"),
-                                   {"grid_search", "exhaustive"},
-                                   {"brute_force", "exhaustive"},
-                                   {"bayes_opt", "bayesian"},
-                                   {"bo", "bayesian"},
-                                   {"simulated_annealing", "annealing"},
-                                   {"pso", "particle_swarm"}})
-    if (word == other) return own;
-  return word;
-}
-
 void check_strategy(const spec::Spec& spec) {
-  const std::string &word = spec.search.strategy, own = usual_strategy(word);
-  if (contains(search::strategy_names(), word)) return;
-  if (own != word)
-    throw spec::spec_error(spec, spec.search.at,
-                           fmt::format("unknown strategy '{}' (did you mean '{}'?)", base::printable(word, 80), own));
-  refuse_word(spec, spec.search.at, "unknown strategy", word, search::strategy_names());
+  if (const std::string complaint = search::strategy_complaint(spec.search.strategy); !complaint.empty())
+    throw spec::spec_error(spec, spec.search.at, complaint);
 }
 
 void check_builtin(const spec::Spec& spec) {

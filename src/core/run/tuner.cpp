@@ -100,6 +100,7 @@ TuneResult Tuning::go() {
     }
   } abandon{*this};
   bool done = false;
+  run_.observer.on_begin([this] { return progress(); });
   if (peers_) {
     if (const search::Sequence* const sequence = path_.sequence()) peers_->share_in_blocks(*sequence);
     look_at_peers();
@@ -257,7 +258,7 @@ void Tuning::leave_peers() {
   if (peers_->leave()) look_at_peers();
 }
 
-void Tuning::report() {
+Progress Tuning::progress() {
   const RunResults& results = ledger_.results();
   Progress progress;
   progress.done = results.evaluated();
@@ -266,8 +267,9 @@ void Tuning::report() {
   progress.compiling = compiles_.trials();
   progress.waiting = benches_.waiting();
   progress.elapsed_s = stops_.elapsed_s();
+  progress.finals = finals_.begun();
   progress.best = results.shown_best();
-  run_.observer.on_progress(progress);
+  return progress;
 }
 
 TuneResult tune(const spec::Spec& spec, const Bindings& problem, const target::Target& target,

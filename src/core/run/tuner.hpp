@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,10 +46,11 @@ struct TuneOptions {
   std::vector<Bindings> only;
 };
 
-/// Where a run stands; handed out whenever something ended.
+/// Where a run stands.
 struct Progress {
   std::uint64_t done = 0, total = 0, from_store = 0;
   std::size_t compiling = 0, waiting = 0;  ///< in the pool; compiled and queued for the device
+  bool finals = false;                     ///< the search is over
   double elapsed_s = 0;
   const record::Record* best = nullptr;  ///< of a stored result perhaps nothing but configuration and times
 };
@@ -61,6 +63,10 @@ class TuneObserver {
   virtual void on_record(const record::Record& /*record*/, const std::string& /*log*/, bool /*from_store*/) {}
   /// Whether on_record is to get stored records too, where TuneOptions::best_only would leave them unread.
   virtual bool wants_stored() const { return true; }
+  /// Before the first configuration. progress says where the run stands, as often as it is asked, on the tuner's
+  /// thread (from a timer of the loop, say), until tune() returns or throws.
+  virtual void on_begin(std::function<Progress()> /*progress*/) {}
+  /// Whenever something ended.
   virtual void on_progress(const Progress& /*progress*/) {}
   virtual void on_note(const std::string& /*text*/) {}
   virtual void on_warning(const std::string& /*text*/) {}

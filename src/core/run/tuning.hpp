@@ -50,7 +50,8 @@ class Tuning {
 
   void look_at_peers();
   void leave_peers();
-  void report();
+  Progress progress();
+  void report() { run_.observer.on_progress(progress()); }
   TuneResult result(bool done);
 
   StopConditions stops_;

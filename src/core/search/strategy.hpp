@@ -73,5 +73,7 @@ std::unique_ptr<Strategy> make_strategy(std::string_view name, StrategyOptions o
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const space::Space& space, std::uint64_t seed,
                                         std::uint64_t evals);
 std::vector<std::string> strategy_names();
+/// "unknown strategy 'bayes' (did you mean 'bayesian'?); one of auto, ..."; empty for a known one.
+std::string strategy_complaint(std::string_view name);
 
 }  // namespace xtune::search

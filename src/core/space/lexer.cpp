@@ -21,7 +21,7 @@ std::string unknown_character(std::string_view rest) {
   if (rest.substr(0, 2) == "||") return "'||' is written 'or' here";
   if (rest[0] == '?') return "'C ? A : B' is written 'A if C else B' here";
   if (rest[0] == '!') return "'!' is written 'not' here";
-  if (rest[0] == '=') return "'=' is no comparison, write '=='";
+  if (rest[0] == '=') return "'=' does not compare, write '=='";
   const auto byte = static_cast<unsigned char>(rest[0]);
   if (byte >= 0x20 && byte < 0x7F) return std::string("unexpected character '") + rest[0] + "'";
   constexpr char digits[] = "0123456789abcdef";

@@ -150,7 +150,19 @@ class ExpressionChecker {
     if (name == "time_s" || name == "time_ms") document_.fail(at, "'" + name + "' is known to metrics only");
     const std::string hint =
         among(allowed, "device." + name) ? " (did you mean 'device." + name + "'?)" : base::did_you_mean(name, allowed);
-    document_.fail(at, "unknown name '" + name + "' in " + what + hint);
+    document_.fail(at, "unknown name '" + name + "' in " + what + (hint.empty() ? known(allowed) : hint));
+  }
+
+  /// "; known: M, N and the facts device.*"
+  static std::string known(const Names& allowed) {
+    std::string list;
+    bool facts = false;
+    for (const std::string& name : allowed) {
+      facts = facts || name.starts_with("device.");
+      if (!name.starts_with("device.")) list += (list.empty() ? "" : ", ") + name;
+    }
+    if (facts) list += list.empty() ? "the facts device.*" : " and the facts device.*";
+    return list.empty() ? "" : "; known: " + list;
   }
 
   // What names the problem alone has its value now, so a division by zero shows before anything is compiled.

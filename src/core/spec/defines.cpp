@@ -67,9 +67,7 @@ bool set_problem(Spec& spec, const std::string& name, const std::string& text) {
     if (std::find(distinct.begin(), distinct.end(), problem) == distinct.end()) distinct.push_back(std::move(problem));
   const bool several = spec.cases.size() > 1;
   spec.cases = std::move(distinct);
-  if (changed)
-    spec.notes.push_back("-D " + name + " = " + space::shown_text(value) +
-                         (several ? " in every case" : " (was " + space::shown_text(before) + ")"));
+  if (changed && several) spec.notes.push_back("-D " + name + " = " + space::shown_text(value) + " in every case");
   return true;
 }
 
@@ -78,15 +76,16 @@ bool pin_parameter(Spec& spec, const std::string& name, const std::string& text)
   if (!parameter) return false;
   const Value value = parse_like(name, text, parameter->values.front());
   const bool listed = std::find(parameter->values.begin(), parameter->values.end(), value) != parameter->values.end();
-  spec.notes.push_back("-D " + name + " = " + space::shown_text(value) + " (" + (listed ? "one of " : "not among ") +
-                       values_text(parameter->values) + ")");
+  if (!listed)
+    spec.notes.push_back("-D " + name + " = " + space::shown_text(value) + " (not among " +
+                         values_text(parameter->values) + ")");
   parameter->values = {value};
   return true;
 }
 
 }  // namespace
 
-void apply_defines(Reader& reader, const std::vector<std::pair<std::string, std::string>>& defines) {
+void apply_defines(Reader& reader, const Defines& defines) {
   Spec& spec = reader.spec;
   for (const auto& [name, text] : defines) {
     if (set_problem(spec, name, text) || pin_parameter(spec, name, text)) continue;

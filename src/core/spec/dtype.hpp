@@ -4,10 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "xtune/dtype.hpp"
 
 namespace xtune::spec {
+
+/// What an unknown element type was meant to be: " (did you mean 'f32'?)" for "float" and "float32"; empty where
+/// nothing is near.
+std::string did_you_mean_dtype(std::string_view word);
 
 bool is_floating(DType type) noexcept;  ///< complex types too
 bool is_complex(DType type) noexcept;

@@ -1,5 +1,6 @@
 // [on.<backend>]: tables that replace parts of the spec's own when that backend is used.
 #include <algorithm>
+#include <functional>
 
 #include "base/text.hpp"
 #include "core/device/backend_facts.hpp"
@@ -8,6 +9,30 @@
 namespace xtune::spec {
 
 namespace {
+
+/// What an overlay changes, for one note to the user.
+struct Changes {
+  std::vector<std::string> sizes;       ///< "N = 65536"
+  std::vector<std::string> parameters;  ///< names
+  bool cases = false;
+};
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string list;
+  for (const std::string& part : parts) list += (list.empty() ? "" : ", ") + part;
+  return list;
+}
+
+/// "on host: N = 65536; other values of BLOCK, UNROLL (gemm.toml [on.host])"; empty without changes.
+std::string note_of(const Changes& changes, const std::string& backend, const std::string& file) {
+  std::vector<std::string> parts;
+  if (changes.cases) parts.emplace_back("other cases");
+  if (!changes.sizes.empty()) parts.push_back(joined(changes.sizes));
+  if (!changes.parameters.empty()) parts.push_back("other values of " + joined(changes.parameters));
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
+  return text.empty() ? "" : "on " + backend + ": " + text + " (" + file + " [on." + backend + "])";
+}
 
 TomlNode& entry(TomlNode& table, const std::string& key, const TomlNode& like) {
   if (TomlNode* const found = table.find(key)) return *found;
@@ -21,7 +46,7 @@ TomlNode& entry(TomlNode& table, const std::string& key, const TomlNode& like) {
 // Names of the problem and of parameters must be the spec's own: its expressions are checked with these, whatever the
 // backend.
 void merge_named(const Reader& reader, TomlNode& own, const TomlNode& overlay, const std::string& backend,
-                 const std::string& where, std::vector<std::string>* notes) {
+                 const std::string& where, const std::function<void(const std::string&, const TomlNode&)>& changed) {
   std::vector<std::string> names;
   for (const auto& [name, node] : own.entries) names.push_back(name);
   for (const auto& [name, node] : reader.table(overlay, "[on." + backend + where + "]").entries) {
@@ -29,9 +54,7 @@ void merge_named(const Reader& reader, TomlNode& own, const TomlNode& overlay, c
     if (found == nullptr)
       reader.fail(node.key_at, "[on." + backend + where + "] sets '" + name + "', which the spec itself does not have" +
                                    base::did_you_mean(name, names));
-    const std::string before = render(*found);
-    if (notes != nullptr && render(node) != before)
-      notes->push_back("on " + backend + ": " + name + " = " + render(node) + " (was " + before + ")");
+    if (render(node) != render(*found)) changed(name, node);
     *found = node;
   }
 }
@@ -41,13 +64,13 @@ void merge_keys(TomlNode& own, const TomlNode& overlay) {
 }
 
 void merge(const Reader& reader, TomlNode& root, const TomlNode& overlay, const std::string& backend,
-           std::vector<std::string>* notes) {
+           Changes& changes) {
   const std::string where = "[on." + backend + "]";
   reader.check_keys(reader.table(overlay, where), where,
                     {"problem", "cases", "space", "search", "measure", "validate", "kernel"});
   for (const auto& [section, node] : overlay.entries) {
     if (section == "cases") {
-      if (notes != nullptr) notes->push_back("on " + backend + ": [[on." + backend + ".cases]] in place of [[cases]]");
+      changes.cases = true;
       entry(root, section, node) = node;
       continue;
     }
@@ -55,14 +78,17 @@ void merge(const Reader& reader, TomlNode& root, const TomlNode& overlay, const 
     TomlNode& own = entry(root, section, node);
     reader.table(own, "[" + section + "]");
     if (section == "problem") {
-      merge_named(reader, own, node, backend, ".problem", notes);
+      merge_named(reader, own, node, backend, ".problem", [&](const std::string& name, const TomlNode& value) {
+        changes.sizes.push_back(name + " = " + render(value));
+      });
     } else if (section == "space") {
       reader.check_keys(node, "[on." + backend + ".space]", {"constraints", "params"});
       if (const TomlNode* constraints = node.find("constraints"))
         entry(own, "constraints", *constraints) = *constraints;
       if (const TomlNode* params = node.find("params")) {
         TomlNode& own_params = entry(own, "params", *params);
-        merge_named(reader, own_params, *params, backend, ".space.params", notes);
+        merge_named(reader, own_params, *params, backend, ".space.params",
+                    [&](const std::string& name, const TomlNode&) { changes.parameters.push_back(name); });
       }
     } else if (section == "kernel") {
       reader.check_keys(node, "[on." + backend + ".kernel]", {"options"});
@@ -84,12 +110,21 @@ void check_overlays(const Reader& reader) {
   reader.check_keys(reader.table(*overlays, "[on]"), "[on]", names);
 }
 
-void apply_overlay(Reader& reader, const std::string& backend) {
+void apply_overlay(Reader& reader, const std::string& backend, const Defines& defines) {
   const TomlNode* const overlays = reader.document.root().find("on");
   const TomlNode* const found = overlays == nullptr || backend.empty() ? nullptr : overlays->find(backend);
   if (found == nullptr) return;
   const TomlNode overlay = *found;  // merging may move the root's entries
-  merge(reader, reader.document.root(), overlay, backend, &reader.spec.notes);
+  Changes changes;
+  merge(reader, reader.document.root(), overlay, backend, changes);
+  // What -D gives counts, whatever the overlay says.
+  for (const auto& [name, value] : defines) {
+    std::erase(changes.parameters, name);
+    std::erase_if(changes.sizes,
+                  [&, start = name + " = "](const std::string& size) { return size.starts_with(start); });
+  }
+  if (const std::string note = note_of(changes, backend, reader.document.at({}).file); !note.empty())
+    reader.spec.notes.push_back(note);
 }
 
 }  // namespace xtune::spec

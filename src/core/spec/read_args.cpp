@@ -70,9 +70,11 @@ ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
 }  // namespace
 
 DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& what) {
-  std::vector<std::string> names;
-  for (const DType dtype : dtypes) names.emplace_back(to_string(dtype));
-  return dtypes[reader.choice(node, what, names)];
+  const std::string word = reader.text(node, what);
+  if (const auto dtype = dtype_from_string(word)) return *dtype;
+  std::string names;
+  for (const DType dtype : dtypes) names += (names.empty() ? "" : ", ") + std::string(to_string(dtype));
+  reader.fail(node.at, what + ": unknown word '" + word + "'" + did_you_mean_dtype(word) + "; one of " + names);
 }
 
 void read_args(Reader& reader) {

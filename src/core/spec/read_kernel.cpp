@@ -69,6 +69,8 @@ std::vector<Text> sizes(const Reader& reader, const TomlNode& launch, const std:
                         const std::string& where) {
   const TomlNode* const node = launch.find(key);
   if (node == nullptr) return {};
+  // One size is that of x.
+  if (!node->is_array()) return {reader.expression(*node, where + "." + key)};
   std::vector<Text> texts = reader.expressions(*node, where + "." + key);
   if (texts.empty() || texts.size() > 3)
     reader.fail(node->at,

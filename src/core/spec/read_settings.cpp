@@ -104,10 +104,7 @@ void read_candidates(Reader& reader) {
     spec.rank = reader.text(*rank, "rank");
   }
   if (const TomlNode* dtype = node->find("dtype")) {
-    spec.dtype = dtype_from_string(reader.text(*dtype, "dtype"));
-    if (!spec.dtype)
-      reader.fail(dtype->at, "candidates.dtype: '" + reader.text(*dtype, "dtype") +
-                                 "' is no element type; one is f8e4m3, f16, bf16, f32, f64, i8 or another of [[args]]");
+    spec.dtype = read_dtype(reader, *dtype, "candidates.dtype");
   }
   if (const TomlNode* map = node->find("map")) {
     spec.map_at = reader.document.at(map->at);

@@ -152,7 +152,7 @@ std::string identifier_complaint(const std::string& name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const bool valid = !name.empty() && letter(name.front()) &&
                      std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-  if (!valid) return "is no C identifier: letters, digits and _, not starting with a digit";
+  if (!valid) return "is not a C identifier: letters, digits and _, not starting with a digit";
   const std::vector<std::string> reserved{"and",   "or",   "not",   "in",     "if",     "else",   "true",
                                           "false", "True", "False", "device", "time_s", "time_ms"};
   if (std::find(reserved.begin(), reserved.end(), name) == reserved.end()) return "";

@@ -62,15 +62,17 @@ struct Reader {
 std::string identifier_complaint(const std::string& name);
 
 // One function a section, each in the file of its topic. They read document.root() into spec.
-void read_derived(Reader& reader);
-void apply_overlay(Reader& reader, const std::string& backend);  // overlay.cpp
-void check_overlays(const Reader& reader);                       // overlay.cpp
+void read_derived(Reader& reader);  // read_space.cpp
+using Defines = std::vector<std::pair<std::string, std::string>>;
+/// What the overlay changes and `defines` do not replace is one note to the user.
+void apply_overlay(Reader& reader, const std::string& backend, const Defines& defines = {});  // overlay.cpp
+void check_overlays(const Reader& reader);                                                    // overlay.cpp
 /// The cases of the suite, where it gives some.
 void read_problem(Reader& reader, const SuiteEntry* suite);  // read_problem.cpp
 void read_space(Reader& reader);                             // read_space.cpp
 /// After apply_defines: drops listed configurations that a pinned parameter excludes. listed: the parameters before.
-void restrict_configs(Reader& reader, const std::vector<space::Parameter>& listed);                   // read_space.cpp
-void apply_defines(Reader& reader, const std::vector<std::pair<std::string, std::string>>& defines);  // defines.cpp
+void restrict_configs(Reader& reader, const std::vector<space::Parameter>& listed);  // read_space.cpp
+void apply_defines(Reader& reader, const Defines& defines);                          // defines.cpp
 /// After apply_defines: --filter and --partition.
 void add_filters(Reader& reader, const SpecOptions& options);                                  // filters.cpp
 void read_process(Reader& reader);                                                             // read_process.cpp

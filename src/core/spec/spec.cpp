@@ -39,7 +39,7 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
   check_overlays(reader);
   if (const TomlNode* on = document.root().find("on"); on != nullptr && overlays != nullptr)
     for (const auto& [backend, node] : on->entries) overlays->push_back(backend);
-  apply_overlay(reader, options.backend);
+  apply_overlay(reader, options.backend, options.defines);
   if (document.root().find("on") != nullptr && document.root().find("on")->find(options.backend) != nullptr)
     spec.backend = options.backend;
   read_problem(reader, options.suite);

@@ -207,7 +207,7 @@ struct Spec {
   ObjectiveSpec objective;
   std::optional<CandidatesSpec> candidates;
   std::vector<Text> dispatch_key;
-  /// What the overlay or -D changed, a line each ("on host: M = 256, N = 256 (gemm.toml:60:1)"), for the user to see.
+  /// What the overlay or -D changed, a line each ("on host: M = 256; other values of TILE (gemm.toml [on.host])").
   std::vector<std::string> notes;
 
   bool space_only() const noexcept { return kernel.source.empty() && !process; }

@@ -14,6 +14,8 @@
 #include <toml++/toml.h>
 #pragma GCC diagnostic pop
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -159,6 +161,17 @@ Position position_of(const std::string& text, const std::vector<std::size_t>& li
   return at;
 }
 
+/// What the parser says, with what to do about the commonest slips.
+std::string explained(std::string_view description) {
+  const auto mentions = [&](std::string_view part) { return description.find(part) != std::string_view::npos; };
+  std::string text = base::printable(description);
+  if (mentions("could not determine value type")) text += ". Write names, expressions and other text in quotes";
+  for (const char* list : {"args", "cases"})
+    if (mentions("cannot redefine") && mentions("'" + std::string(list) + "'"))
+      text += fmt::format(". Each entry of a list of tables begins with [[{}]]", list);
+  return text;
+}
+
 }  // namespace
 
 TomlNode read_toml(const std::string& text, const std::vector<std::size_t>& line_starts) {
@@ -173,7 +186,7 @@ TomlNode read_toml(const std::string& text, const std::vector<std::size_t>& line
   try {
     return TreeBuilder(text, line_starts).build(toml::parse(text));
   } catch (const toml::parse_error& error) {
-    throw TomlSyntaxError{position(error.source().begin), base::printable(error.description())};
+    throw TomlSyntaxError{position(error.source().begin), explained(error.description())};
   } catch (const std::logic_error& error) {
     throw TomlSyntaxError{{asserting_line(text, line_starts), 1}, error.what()};
   }

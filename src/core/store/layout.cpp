@@ -115,7 +115,7 @@ void require_store(const fs::path& store) {
   const fs::file_status status = fs::status(store, error);
   if (fs::is_directory(status)) return;
   const std::string name = "the store " + base::printable(store.string()), hint = "; --store DIR names another";
-  if (fs::exists(status)) throw Error(ErrorKind::invalid_argument, name + " is no folder" + hint);
+  if (fs::exists(status)) throw Error(ErrorKind::invalid_argument, name + " is not a directory" + hint);
   if (status.type() != fs::file_type::not_found)
     throw Error(ErrorKind::io, name + " cannot be read: " + error.message() + hint);
   throw Error(

@@ -24,11 +24,10 @@ constexpr std::uint64_t largest_program = std::uint64_t{256} << 20;
 [[noreturn]] void refuse_missing(const spec::Spec& spec, const spec::ProcessCommand& command,
                                  const std::string& program) {
   const bool path = program.find('/') != std::string::npos;
-  throw Error(
-      ErrorKind::unavailable,
-      fmt::format("{}: {} is {}", spec::to_string(command.at), base::printable(program),
-                  path ? "no program that may be executed (paths are relative to " + spec.process->folder.string() + ")"
-                       : "in no folder of PATH: install it, load its module, or give its path"));
+  throw Error(ErrorKind::unavailable, fmt::format("{}: {} is {}", spec::to_string(command.at), base::printable(program),
+                                                  path ? "no program that may be executed (paths are relative to " +
+                                                             spec.process->folder.string() + ")"
+                                                       : "not in PATH: install it, load its module, or give its path"));
 }
 
 /// Empty: it is not the same for all configurations, or it is what the build makes.
@@ -128,7 +127,7 @@ Target choose_target(const spec::Spec& spec, const TargetOptions& options) {
     const auto known = device::known_device(arch);
     if (!known)
       throw Error(ErrorKind::invalid_argument, fmt::format("unknown architecture '{}'{}", base::printable(arch, 80),
-                                                           base::did_you_mean(arch, device::known_archs())));
+                                                           device::did_you_mean_arch(arch)));
     target.device = *known;
     target.device.backend = target.backend.name;
   }

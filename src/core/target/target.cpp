@@ -34,8 +34,8 @@ device::DeviceInfo device_for_arch(const BackendState& backend, const std::strin
   if (!device) {
     std::string known;
     for (const std::string& name : device::known_archs()) known += (known.empty() ? "" : ", ") + name;
-    throw Error(ErrorKind::invalid_argument, "unknown architecture '" + arch + "'" +
-                                                 base::did_you_mean(arch, device::known_archs()) + "; known: " + known);
+    throw Error(ErrorKind::invalid_argument,
+                "unknown architecture '" + arch + "'" + device::did_you_mean_arch(arch) + "; known: " + known);
   }
   const auto usual = device::known_device(backend.default_arch);
   const std::string vendor = usual ? usual->vendor : "cpu";

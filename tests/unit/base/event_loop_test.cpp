@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -25,6 +26,26 @@ TEST_CASE("timers fire once, the shorter first") {
   loop.run();
   CHECK(order == std::vector{1, 2});
   CHECK_FALSE(late.active());
+}
+
+TEST_CASE("what only accompanies the work happens beside it, and is nothing to wait for") {
+  EventLoop loop;
+  int aside = 0;
+  EventLoop::Watch tick;
+  const std::function<void()> again = [&] {
+    ++aside;
+    tick = loop.call_aside(1, again);
+  };
+  tick = loop.call_aside(0, again);
+  CHECK_FALSE(loop.run_once());
+  const auto work = loop.call_after(20, [] {});
+  loop.run();
+  CHECK(aside > 0);
+  const int before = aside;
+  tick.cancel();
+  const auto more = loop.call_after(5, [] {});
+  loop.run();
+  CHECK(aside == before);
 }
 
 TEST_CASE("a cancelled, destroyed or replaced timer never fires") {

@@ -82,3 +82,22 @@ TEST_CASE("the awake clock goes with the system's where nothing is suspended") {
   CHECK(awake_clock().now_ns() >= start_ns);
   CHECK(suspensions() == before);
 }
+
+TEST_CASE("other programs' load counts where it takes more than half of the cores, over a minute and now") {
+  const TemporaryDirectory root;
+  fs::create_directories(root.path() / "proc");
+  const auto load = [&](const std::string& text) {
+    std::ofstream(root.path() / "proc/loadavg") << text;
+    return foreign_load(root.path(), 4);
+  };
+  const auto busy = load("9.71 8.20 4.05 7/512 12345\n");
+  REQUIRE(busy);
+  CHECK(busy->average == 9.71);
+  CHECK(busy->cores == 4);
+  CHECK(load("2.10 0.20 0.05 4/512 1\n"));
+  CHECK_FALSE(load("9.71 8.20 4.05 1/512 12345\n"));  // it was busy, and only this process runs
+  CHECK_FALSE(load("0.30 8.20 4.05 7/512 12345\n"));  // it is busy for a moment
+  CHECK_FALSE(load("2.00 0.20 0.05 3/512 1\n"));
+  CHECK_FALSE(load("nonsense"));
+  CHECK_FALSE(foreign_load(root.path() / "missing", 4));
+}

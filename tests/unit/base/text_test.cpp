@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/style.hpp"
+
 using namespace xtune::base;
 
 using namespace xtune;
@@ -34,6 +36,11 @@ TEST_CASE("the nearest word is the one meant") {
   CHECK(did_you_mean("zebra", names) == "");
   CHECK(did_you_mean("bayes", {"forest", "bayesian_long", "bayesian"}) == " (did you mean 'bayesian'?)");
   CHECK(did_you_mean("ba", {"bayesian"}) == "");
+  // The beginning of a word before one that is near.
+  CHECK(nearest_word("max_threads", {"max_reads", "max_threads_per_block"}) == "max_threads_per_block");
+  CHECK(nearest_word("sm_9", {"sm_89", "sm_90", "sm_103"}) == "sm_90");
+  CHECK(nearest_word("BLOCK", {"LOCK", "block_m"}) == "block_m");
+  CHECK(nearest_word("STAGES", names) == "STAGES");
 }
 
 TEST_CASE("printable text keeps what is text") {
@@ -113,4 +120,21 @@ TEST_CASE("times of kernels have three digits") {
   CHECK(human_time_ms(1e-6) == "1.00 ns");
   CHECK(human_time_ms(0) == "0 ms");
   CHECK(human_time_ms(std::nan("")) == "unknown");
+}
+
+TEST_CASE("marks of styles become a terminal's codes, or nothing") {
+  const std::string text = "a " + styled(Style::best, "b") + styled(Style::error, "c") + styled(Style::warning, "d") +
+                           styled(Style::dim, "e") + " f";
+  CHECK(is_utf8(text));
+  CHECK(printable(text) == text);
+  CHECK(painted(text, false) == "a bcde f");
+  CHECK(painted(text, true) == "a \x1b[1;32mb\x1b[0m\x1b[1;31mc\x1b[0m\x1b[33md\x1b[0m\x1b[2me\x1b[0m f");
+  // Other characters that begin alike stay, and what is not closed is.
+  CHECK(painted("\xEF\xB7\xBA \xEF\xB7", true) == "\xEF\xB7\xBA \xEF\xB7");
+  CHECK(painted("\xEF\xB7\x91"
+                "red",
+                true) == "\x1b[1;31mred\x1b[0m");
+  CHECK(painted("\xEF\xB7\xA0"
+                "none\xEF\xB7\xAF",
+                true) == "none");
 }

@@ -10,6 +10,17 @@ using namespace xtune::device;
 
 using namespace xtune;
 
+TEST_CASE("a product in the place of an architecture is answered with its architecture") {
+  const auto h100 = device::did_you_mean_arch("h100");
+  CHECK(h100 == " (did you mean 'sm_90a', the architecture of NVIDIA H100 SXM?)");
+  CHECK(device::did_you_mean_arch("mi300").starts_with(
+      " (did you mean 'gfx942', the architecture of AMD Instinct MI300"));
+  CHECK(device::did_you_mean_arch("RTX 2080 Ti").starts_with(" (did you mean 'sm_75'"));
+  CHECK(device::did_you_mean_arch("sm_9") == " (did you mean 'sm_90'?)");
+  CHECK(device::did_you_mean_arch("") == "");
+  CHECK(device::did_you_mean_arch("zebra") == "");
+}
+
 TEST_CASE("every fact has a name under device., sorted and without twins") {
   const auto& names = device_fact_names();
   CHECK(std::is_sorted(names.begin(), names.end()));

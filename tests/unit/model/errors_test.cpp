@@ -55,7 +55,7 @@ TEST_CASE("an expression that fails or gives no number is told at its place") {
 }
 
 TEST_CASE("the section's own keys") {
-  CHECK(has(reading(edited("dtype = \"f16\"", "dtype = \"f61\"")), "no element type"));
+  CHECK(has(reading(edited("dtype = \"f16\"", "dtype = \"f61\"")), "dtype: unknown word 'f61' (did you mean 'f64'?)"));
   CHECK(has(reading(edited("dtype = \"f16\"", "rank = \"models\"")), "rank"));
   CHECK(has(reading(edited("dtype = \"f16\"", "top_k = 0")), "top_k"));
   CHECK(has(reading(edited("dtype = \"f16\"", "topk = 3")), "did you mean 'top_k'?"));

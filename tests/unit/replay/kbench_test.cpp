@@ -208,10 +208,10 @@ TEST_CASE("what is no kbench file says where and why") {
   const std::string head = "name: g\nfile: a b.mojo\n";
   CHECK(import.failure("- 1\n") == ":1:1: a kbench file is a mapping with name, file and params");
   CHECK(import.failure("name: [x\n").starts_with(":"));
-  CHECK(import.failure("name: g\nparams: {M: 1}\n").find("there is no file") != std::string::npos);
+  CHECK(import.failure("name: g\nparams: {M: 1}\n").find("the key 'file' is missing") != std::string::npos);
   CHECK(import.failure(head).find("there are no params") != std::string::npos);
   CHECK(import.failure(head + "param: {M: 1}\n") == ":3:1: unknown key 'param' (did you mean 'params'?)");
-  CHECK(import.failure(head + "params: {a-b: 1}\n").find("parameter 'a-b' is no C identifier") != std::string::npos);
+  CHECK(import.failure(head + "params: {a-b: 1}\n").find("parameter 'a-b' is not a C identifier") != std::string::npos);
   CHECK(import.failure(head + "params: {M: []}\n").find("M has no values") != std::string::npos);
   CHECK(import.failure(head + "params: {M: {a: 1}}\n").find("a value is a number or a word") != std::string::npos);
   CHECK(import.failure(head + "params: {M: 1}\nrules: [\"M >\"]\n").find(":4:9: the rule 'M >'") != std::string::npos);

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/record/metrics.hpp"
+#include "report/results_table.hpp"
 #include "report/run_report.hpp"
 #include "report/table.hpp"
+#include "report/wrap.hpp"
 #include "support/text.hpp"
 
 using namespace xtune::measure;
@@ -150,8 +152,8 @@ TEST_CASE("The text of a run lists the fastest first, then outcomes and the winn
   CHECK(has(run_text(spec_with("[measure]\nstatistic = \"mean\"\n"), result, 2), " (median's 95 % interval "));
   CHECK(has(text, "GB_per_s"));
   CHECK(has(text, "not validated"));
-  CHECK(has(run_text(spec, result_of({record_of(3, 0, Outcome::crashed)}), 10), "nothing passed"));
-  CHECK(has(run_text(spec, result_of({}), 10), "nothing passed"));
+  CHECK(has(run_text(spec, result_of({record_of(3, 0, Outcome::crashed)}), 10), "no configuration passed"));
+  CHECK(has(run_text(spec, result_of({}), 10), "no configuration passed"));
   TuneResult late = result_of({});
   late.out_of_time = true;
   CHECK_FALSE(has(run_text(spec, late, 10), "no configuration compiled"));
@@ -206,6 +208,117 @@ TEST_CASE("The best so many are listed with their intervals; finals are told of 
   CHECK(has(run_text(spec, result, 10), "finals: 2 configurations in 15 rounds\n"));
   result.further[0].outcome = Outcome::crashed;
   CHECK(has(run_text(spec, result, 10), "finals: 2 configurations in 15 rounds, 1 failed there\n"));
+}
+
+TEST_CASE("The best is compared by the rounds of the finals, the others by what the search measured") {
+  const Spec spec = spec_with("");
+  TuneResult result = result_of({record_of(1, 2.0), record_of(2, 1.9), record_of(3, 3.0), record_of(4, 2.5)});
+  result.finalists = 3;
+  // Rounds in which all became slower: the ratios stay.
+  const double rounds[][2] = {{1, 1.0}, {2, 1.002}, {4, 1.5}};
+  for (const auto& [a, factor] : rounds) {
+    Record finalist = record_of(static_cast<std::int64_t>(a), 1);
+    finalist.finals = "f";
+    finalist.samples_ms.clear();
+    for (int round = 0; round < 15; ++round) finalist.samples_ms.push_back(factor * (2.1 + 0.01 * round));
+    finalist.time_ms = summarize(finalist.samples_ms);
+    result.further.push_back(finalist);
+  }
+  const std::string text = run_text(spec, result, 10);
+  CAPTURE(text);
+  CHECK(has(text,
+            "\nfinals: the search's best was B=2 A=2 (1.90 ms); 3 configurations were measured again side by side\n"));
+  CHECK(has(text, "#     time    vs best "));
+  CHECK(has(text, "1  2.17 ms      1.000 "));
+  CHECK(has(text, "2  2.17 ms  1.002 tie "));
+  // Not in the finals: 3.0 against the 2.0 that the search had measured of the best.
+  CHECK(has(text, "3  3.00 ms      1.500 "));
+  CHECK(has(text, "      1 other is tied with it (within noise or 1 %)\n"));
+  CHECK(has(text, "finals: 3 configurations in 15 rounds"));
+  CHECK_FALSE(has(run_text(spec_with("[objective]\nminimize = \"time_ms * A\"\n"), result, 10), "vs best"));
+}
+
+TEST_CASE("Finals without a clear winner name the key that would allow more rounds") {
+  for (const auto& [rep, advice] : {std::pair(15, "[measure] rep allows more"), {50, "max_time_ms allows more"}}) {
+    const Spec spec = spec_with("[measure]\nrep = " + std::to_string(rep) + "\n");
+    TuneResult result = result_of({record_of(1, 2.0), record_of(2, 2.0)});
+    for (const std::int64_t a : {1, 2}) {
+      Record finalist = record_of(a, 2);
+      finalist.finals = "f";
+      finalist.samples_ms.clear();
+      for (int round = 0; round < 15; ++round)
+        finalist.samples_ms.push_back((round + a) % 2 == 0 ? 2.0 : 2.4);  // now one, now the other is faster
+      finalist.time_ms = summarize(finalist.samples_ms);
+      result.further.push_back(finalist);
+    }
+    const std::string text = run_text(spec, result, 10);
+    CAPTURE(text);
+    CHECK(has(text, advice));
+  }
+}
+
+TEST_CASE("What a run did not try itself is counted where it stands in the table") {
+  TuneResult result = result_of({record_of(1, 2.0)});
+  CHECK_FALSE(has(run_text(spec_with(""), result, 10), "earlier runs"));
+  result.further = {record_of(2, 1.0), record_of(3, 3.0)};
+  const std::string text = run_text(spec_with(""), result, 10);
+  CHECK(has(text, "1 of 4 valid configurations in 12.0 s: 1 ok\n2 configurations of earlier runs also count\n"));
+  CHECK(has(text, "compile: 0 ms of CPU time; device busy: 0 ms\n"));
+}
+
+TEST_CASE("A rate is shown with the prefix that suits its values") {
+  const auto shown = [](const std::string& name, double largest) {
+    const ShownMetric metric = shown_metric(name, largest);
+    return metric.name + " " + number_text(largest * metric.factor);
+  };
+  CHECK(shown("TFLOPS", 0.002624) == "GFLOPS 2.624");
+  CHECK(shown("TFLOPS", 42) == "TFLOPS 42");
+  CHECK(shown("GFLOPS", 123456) == "TFLOPS 123.5");
+  CHECK(shown("GB_per_s", 0.00004) == "kB_per_s 40");
+  CHECK(shown("GBps", 0) == "GBps 0");
+  CHECK(shown("Gibberish", 1e-9) == "Gibberish 1e-09");
+  CHECK(shown("", 1e-9) == " 1e-09");
+  const Spec spec = spec_with("[metrics]\nTFLOPS = \"N / time_s / 1e12\"\n");
+  const TuneResult result = result_of({record_of(1, 2.0), record_of(2, 4.0)});
+  CHECK(has(run_text(spec, result, 10), "  MFLOPS  A"));
+  CHECK(metrics_text(spec, record_of(1, 2.0)) == "MFLOPS 500");
+  CHECK(run_json(spec, result, 10)["best"]["metrics"]["TFLOPS"] == doctest::Approx(0.0005));
+}
+
+TEST_CASE("A table fits its reader's columns") {
+  FittedTable table{{"#", "time"},
+                    {{"1", "2.0 ms"}, {"2", "3.0 ms"}},
+                    {"TILE", "PAD"},
+                    {{"8", "1"}, {"16", "1"}},
+                    {{"why", {"because it is so", "just because"}}}};
+  table.end = "... 3 more";
+  CHECK(render_fitted(table, 80) ==
+        "#    time  TILE  why\n"
+        "-  ------  ----  ----------------\n"
+        "1  2.0 ms     8  because it is so\n"
+        "2  3.0 ms    16  just because\n"
+        "... 3 more\nsame in all rows: PAD=1\n");
+  CHECK(render_fitted(table, 24) ==
+        "#    time  TILE\n"
+        "-  ------  ----\n"
+        "1  2.0 ms     8\n   because it is so\n"
+        "2  3.0 ms    16\n   just because\n"
+        "... 3 more\nsame in all rows: PAD=1\n");
+  CHECK(render_fitted(table, 12) ==
+        "#    time\n"
+        "-  ------\n"
+        "1  2.0 ms\n   TILE=8\n   because\n   it is so\n"
+        "2  3.0 ms\n   TILE=16\n   just\n   because\n"
+        "... 3 more\nsame in all\n  rows:\n  PAD=1\n");
+  // One row has nothing to be the same as.
+  table = {{"#"}, {{"1"}}, {"PAD"}, {{"1"}}, {}};
+  CHECK(render_fitted(table, 80) == "#  PAD\n-  ---\n1    1\n");
+  CHECK(render_fitted({{"#"}, {}, {"PAD"}, {}, {}}, 80) == "#  PAD\n-  ---\n");
+}
+
+TEST_CASE("Lines are wrapped under their words") {
+  CHECK(wrapped_lines("short\nbest: TILE=16 PAD=1 UNROLL=4\n      1.00 ms, and 2.00 ms\n", 16) ==
+        "short\nbest: TILE=16\n      PAD=1\n      UNROLL=4\n      1.00 ms,\n        and 2.00\n        ms\n");
 }
 
 TEST_CASE("Tables align numbers right and text left, by code points") {

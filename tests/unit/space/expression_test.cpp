@@ -233,7 +233,7 @@ TEST_CASE("failures of parsing tell their column") {
   CHECK(failure("2M") == "0: bad number '2M'");
   CHECK(failure("M && 1") == "2: '&&' is written 'and' here");
   CHECK(failure("!M") == "0: '!' is written 'not' here");
-  CHECK(failure("M = 1") == "2: '=' is no comparison, write '=='");
+  CHECK(failure("M = 1") == "2: '=' does not compare, write '=='");
   CHECK(failure("'abc") == "0: the string is not closed");
   CHECK(failure("'a\\q'") == "2: unknown escape '\\q' in a string");
   CHECK(failure("012") == "0: a decimal number has no leading zeros: '012'");

@@ -62,8 +62,9 @@ TEST_CASE("wrong types say what was expected and what came") {
   refused("rtol = 1e-2", "rtol = true", "true", "rtol: expected a number, got a boolean");
   refused("BLOCK_M = [64, 128]", "BLOCK_M = 64", "64\n",
           "BLOCK_M: expected an array of values or a table { min, max }, got an integer");
-  refused("grid = [\"ceildiv(N, BLOCK_N)\", \"ceildiv(M, BLOCK_M)\"]", "grid = \"N\"", "\"N\"",
-          "launch.grid: expected an array, got a string");
+  refused("shape = [\"M\", \"N\"]", "shape = \"N\"", "\"N\"", "shape: expected an array, got a string");
+  CHECK(parse(edited("grid = [\"ceildiv(N, BLOCK_N)\", \"ceildiv(M, BLOCK_M)\"]", "grid = \"N\"")).launch.grid.size() ==
+        1);
   refused("compile_time = false", "compile_time = 0", "0 }",
           "RASTER.compile_time: expected true or false, got an integer");
   refused("M = 4096", "M = 1979-05-27", "1979", "M: expected a number, a string or a boolean, got a date or time");
@@ -81,7 +82,7 @@ TEST_CASE("derived names that cannot be") {
   const auto derived = [](const std::string& lines, const std::string& word, const std::string& message) {
     refused("[space]\n", "[derived]\n" + lines + "[space]\n", word, message);
   };
-  derived("B-C = \"1\"\n", "B-C", "is no C identifier");
+  derived("B-C = \"1\"\n", "B-C", "is not a C identifier");
   derived("M = \"1\"\n", "M = \"1", "'M' is a name of [problem], too");
   derived("BLOCK_M = \"1\"\n", "BLOCK_M = [64", "'BLOCK_M' is a parameter and a name of [derived]");
 }
@@ -100,8 +101,18 @@ TEST_CASE("mode and flush that contradict each other") {
   refused("flush = \"rotate\"", "mode = \"warm\"", "\"warm\"", "one of cold, hot");
 }
 
+TEST_CASE("the commonest slips of TOML are answered with what to write") {
+  CHECK(failure(edited("shape = [\"M\", \"N\"]", "shape = [rows, cols]")).find("other text in quotes") !=
+        std::string::npos);
+  CHECK(failure("[kernel]\nname = \"a\"\n[args]\nx = 1\n[args]\ny = 1\n").find("begins with [[args]]") !=
+        std::string::npos);
+}
+
 TEST_CASE("unknown words") {
   refused("dtype = \"f16\"", "dtype = \"fp16\"", "\"fp16\"", "dtype: unknown word 'fp16' (did you mean 'f16'?)");
+  for (const auto& [other, own] : {std::pair("float32", "f32"), {"float", "f32"}, {"half", "f16"}, {"int", "i32"}})
+    refused("dtype = \"f16\"", std::string("dtype = \"") + other + "\"", std::string("\"") + other + "\"",
+            std::string("dtype: unknown word '") + other + "' (did you mean '" + own + "'?); one of f8e4m3, f8e5m2");
   refused("fill = \"zero\"", "fill = \"zeros\"", "\"zeros\"", "(did you mean 'zero'?)");
   refused("flush = \"rotate\"", "flush = \"l1\"", "\"l1\"", "(did you mean 'l2'?)");
   refused("role = \"inout\"", "role = \"input\"", "\"input\"", "one of in, out, inout");
@@ -118,7 +129,7 @@ TEST_CASE("names in expressions: the column inside the string, the nearest name,
   refused("{BLOCK_M // 2}", "{BLOK_M // 2}", "BLOK_M", "(did you mean 'BLOCK_M'?)");
   refused("={MAXREG}", "={ MAXREGS }", "MAXREGS", "did you mean 'MAXREG'?");
   refused("shared = \"BLOCK_M * 4\"", "shared = \"time_s\"", "time_s\"", "'time_s' is known to metrics only");
-  refused("ALPHA * RASTER", "BETA * RASTER", "BETA", "unknown name 'BETA' in a value");
+  refused("ALPHA * RASTER", "BETA * RASTER", "BETA", "unknown name 'BETA' in a value; known: ");
   refused("2 * M * N / time_s", "2 * M * N / tim_s", "tim_s", "did you mean 'time_s'?");
 }
 
@@ -159,7 +170,7 @@ TEST_CASE("the space: empty, duplicate and mixed values, ranges, names") {
   refused("scale = \"pow2\"", "scale = \"pow2\", step = 2", "step = 2", "exclude each other");
   refused("BLOCK_M = [64, 128]", "BLOCK_M = [64, 128]\nM = [1]", "M = [1]",
           "'M' is a parameter and a name of [problem]");
-  refused("LAYOUT =", "\"LAY-OUT\" =", "\"LAY-OUT\"", "'LAY-OUT' is no C identifier");
+  refused("LAYOUT =", "\"LAY-OUT\" =", "\"LAY-OUT\"", "'LAY-OUT' is not a C identifier");
   refused("LAYOUT =", "and =", "and =", "has a meaning of its own");
   refused("HALF =", "MAXREG =", "MAXREG = \"{BL", "'MAXREG' is a parameter");
 }

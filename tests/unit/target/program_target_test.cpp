@@ -90,7 +90,7 @@ TEST_CASE("a build's program that is not here is told at the command's place") {
     }
   };
   CHECK(failure("run = '{out}'\nbuild = 'no-such-cc {out}'\n") ==
-        "p.toml:8:9: no-such-cc is in no folder of PATH: install it, load its module, or give its path");
+        "p.toml:8:9: no-such-cc is not in PATH: install it, load its module, or give its path");
   CHECK(has(failure("run = '{out}'\nbuild = './none {out}'\n"), "./none is no program that may be executed"));
 }
 
@@ -104,10 +104,10 @@ TEST_CASE("each program that a run starts is looked for, at its place") {
       return std::string(to_string(error.kind())) + ": " + error.what();
     }
   };
-  CHECK(has(failure("run = 'no-such-program {A}'\n"), "no-such-program is in no folder of PATH"));
-  CHECK(has(failure("run = '{CC}'\ncheck = 'no-such-check'\n"), "no-such-check is in no folder of PATH"));
+  CHECK(has(failure("run = 'no-such-program {A}'\n"), "no-such-program is not in PATH"));
+  CHECK(has(failure("run = '{CC}'\ncheck = 'no-such-check'\n"), "no-such-check is not in PATH"));
   CHECK(failure("run = '{CC}'\nexec_prefix = 'no-such-wrapper -x'\n") ==
-        "unavailable: p.toml:8:15: no-such-wrapper is in no folder of PATH: install it, load its module, or give its "
+        "unavailable: p.toml:8:15: no-such-wrapper is not in PATH: install it, load its module, or give its "
         "path");
   CHECK(failure("run = '{CC}'\nexec_prefix = 'env A={A}'\n") == "none");
 }

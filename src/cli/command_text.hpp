@@ -1,0 +1,54 @@
+// What the parser knows of a command, as data: help, manual pages and shell completion are made of it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace xtune::cli {
+
+/// The groups of options, in the order in which help shows them. Options without a group come last.
+namespace option_group {
+inline constexpr const char* search = "Search";
+inline constexpr const char* problem = "Problem";
+inline constexpr const char* device = "Device";
+inline constexpr const char* job = "Job";
+inline constexpr const char* output = "Output";
+inline constexpr const char* store = "Store";
+inline constexpr const char* other = "Options";  ///< CLI11's name for options without a group
+}  // namespace option_group
+
+/// What a value is, by the option's type name: shells complete paths.
+enum class ValueKind { none, text, file, directory };
+
+struct OptionText {
+  std::vector<std::string> names;  ///< "--output", "-o"; empty for a positional argument
+  std::string value;               ///< as help shows it: "N", "FILE", "text|json"; of an argument "SPEC..."
+  ValueKind kind = ValueKind::none;
+  std::vector<std::string> words;  ///< all values there are, of a closed set
+  std::string summary;
+  std::string
+      remark;  ///< behind the summary: words that have no room in value, the default, whether it may be repeated
+  bool required = false;
+  bool repeated = false;
+};
+
+struct CommandText {
+  std::string name;  ///< "run"
+  std::string path;  ///< "xtune store ls"
+  std::string summary;
+  std::string usage;
+  std::vector<OptionText> arguments;
+  std::vector<std::pair<std::string, std::vector<OptionText>>> groups;
+  std::vector<CommandText> commands;  ///< hidden ones are skipped
+  std::vector<std::string> examples;
+  std::vector<std::string> notes;
+};
+
+CommandText describe(const CLI::App& app);
+
+/// "xtune", "xtune store": as a user types it.
+std::string full_name(const CLI::App& app);
+
+}  // namespace xtune::cli

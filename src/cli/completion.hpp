@@ -1,0 +1,18 @@
+// Scripts that complete xtune's command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/command_text.hpp"
+
+namespace xtune::cli {
+
+/// The shells that there are scripts for.
+const std::vector<std::string>& completion_shells();
+
+/// The script of one of completion_shells() for all commands below `xtune`. It does not run xtune, so that completion
+/// is instant.
+std::string completion_script(const CommandText& xtune, const std::string& shell);
+
+}  // namespace xtune::cli

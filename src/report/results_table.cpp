@@ -1,0 +1,134 @@
+// Comparison and layout.
+#include "report/results_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "base/text.hpp"
+#include "core/record/metrics.hpp"
+#include "report/table.hpp"
+
+namespace xtune::report {
+namespace {
+
+/// The median of the ratios in the rounds that both ran.
+std::optional<double> paired_ratio(const record::Record& record, const record::Record& best) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(record.samples_ms.size(), best.samples_ms.size()); ++i)
+    if (best.samples_ms[i] > 0) ratios.push_back(record.samples_ms[i] / best.samples_ms[i]);
+  if (ratios.empty()) return std::nullopt;
+  return measure::summarize(ratios).median;
+}
+
+void sort_by_ratio(std::vector<const record::Record*>& order, const Comparison& comparison) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (comparison.met(*order[i])) places.push_back(i);
+  std::vector<const record::Record*> finalists;
+  for (const std::size_t place : places) finalists.push_back(order[place]);
+  std::stable_sort(finalists.begin(), finalists.end(), [&](const auto* a, const auto* b) {
+    return comparison.ratio(*a).value_or(HUGE_VAL) < comparison.ratio(*b).value_or(HUGE_VAL);
+  });
+  for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = finalists[i];
+}
+
+void add_metrics(FittedTable& table, const spec::Spec& spec, const std::vector<const record::Record*>& order) {
+  std::vector<std::vector<double>> values;
+  for (const record::Record* record : order) {
+    values.emplace_back();
+    for (const auto& [name, value] : record::metrics_of(spec, *record)) values.back().push_back(value);
+  }
+  const std::vector<std::string> names = record::metric_names(spec);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    double largest = 0;
+    for (const auto& row : values)
+      if (std::isfinite(row[i])) largest = std::max(largest, std::abs(row[i]));
+    const ShownMetric shown = shown_metric(names[i], largest);
+    table.header.push_back(shown.name);
+    for (std::size_t row = 0; row < values.size(); ++row)
+      table.rows[row].push_back(number_text(values[row][i] * shown.factor));
+  }
+}
+
+}  // namespace
+
+Comparison::Comparison(const run::TuneResult& result, const record::Best& best, const record::Criterion& criterion)
+    : best_(best), criterion_(criterion), searched_(nullptr) {
+  if (!criterion.decided_by(*best.record)) searched_ = best.record;
+  for (const record::Record& record : result.records)
+    if (!searched_ && record.outcome == Outcome::ok && record.config == best.record->config) searched_ = &record;
+}
+
+bool Comparison::met(const record::Record& record) const {
+  return criterion_.decided_by(*best_.record) && criterion_.decided_by(record) && record.finals == best_.record->finals;
+}
+
+std::optional<double> Comparison::ratio(const record::Record& record) const {
+  if (&record == best_.record) return 1.0;
+  if (met(record))
+    if (const auto paired = paired_ratio(record, *best_.record)) return paired;
+  if (!searched_) return std::nullopt;
+  const double own = measure::statistic(record.time_ms, criterion_.statistic),
+               best = measure::statistic(searched_->time_ms, criterion_.statistic);
+  return best > 0 ? std::optional(own / best) : std::nullopt;
+}
+
+std::string Comparison::text(const record::Record& record) const {
+  const std::optional<double> value = ratio(record);
+  const bool tie = std::find(best_.ties.begin(), best_.ties.end(), &record) != best_.ties.end();
+  return (value ? fmt::format("{:.3f}", *value) : "-") + (tie ? " tie" : "");
+}
+
+std::string results_table(const spec::Spec& spec, std::vector<const record::Record*> order, std::size_t rows,
+                          const std::optional<Comparison>& comparison, std::size_t more, std::size_t width) {
+  if (comparison) sort_by_ratio(order, *comparison);
+  order.resize(std::min(order.size(), rows));
+  FittedTable table;
+  table.header = {"#", "time"};
+  if (comparison) table.header.emplace_back("vs best");
+  table.header.insert(table.header.end(), {interval_name(spec), "noise"});
+  for (const space::Parameter& parameter : spec.parameters) table.names.push_back(parameter.name);
+  for (const record::Record* record : order) {
+    std::vector<std::string>& row = table.rows.emplace_back();
+    row = {std::to_string(table.rows.size()),
+           base::human_time_ms(measure::statistic(record->time_ms, spec.measure.statistic))};
+    if (comparison) row.push_back(comparison->text(*record));
+    row.push_back(base::human_time_ms(record->time_ms.low) + " .. " + base::human_time_ms(record->time_ms.high));
+    row.push_back(fmt::format("{:.1f} %", record->time_ms.noise * 100));
+    std::vector<std::string>& values = table.values.emplace_back();
+    for (const space::Parameter& parameter : spec.parameters) {
+      const auto found = record->config.find(parameter.name);
+      values.push_back(found == record->config.end() ? "-" : to_text(found->second));
+    }
+  }
+  add_metrics(table, spec, order);
+  if (more) table.end = fmt::format("... {} more", more);
+  return render_fitted(table, width);
+}
+
+std::string interval_name(const spec::Spec& spec) {
+  return spec.measure.statistic == measure::Statistic::median ? "95 % interval" : "median's 95 % interval";
+}
+
+ShownMetric shown_metric(const std::string& name, double largest) {
+  constexpr std::string_view prefixes = "kMGTP";
+  constexpr std::string_view rates[] = {"FLOPS", "FLOP_per_s", "FLOPs_per_s", "OPS", "OP_per_s",
+                                        "IOPS",  "B_per_s",    "Bps",         "B/s", "FLOP/s"};
+  ShownMetric shown{name, 1};
+  if (name.empty() || largest <= 0) return shown;
+  const std::string rate = name.substr(1);
+  std::size_t prefix = prefixes.find(name[0] == 'K' ? 'k' : name[0]);
+  if (prefix == std::string_view::npos || std::find(std::begin(rates), std::end(rates), rate) == std::end(rates))
+    return shown;
+  for (; largest * shown.factor < 1 && prefix > 0; --prefix) shown.factor *= 1000;
+  for (; largest * shown.factor >= 1e4 && prefix + 1 < prefixes.size(); ++prefix) shown.factor /= 1000;
+  if (shown.factor != 1) shown.name = prefixes[prefix] + rate;
+  return shown;
+}
+
+std::string number_text(double number) { return std::isfinite(number) ? fmt::format("{:.4g}", number) : "-"; }
+
+}  // namespace xtune::report

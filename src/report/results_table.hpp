@@ -1,0 +1,51 @@
+// The table of a run: the best configurations, their times, and how they compare with the best.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/record/criterion.hpp"
+#include "core/run/tuner.hpp"
+
+namespace xtune::report {
+
+/// How records compare with the best of a run: by the rounds of the finals that both ran, else by what the search
+/// measured of both.
+class Comparison {
+ public:
+  /// result and best outlive it.
+  Comparison(const run::TuneResult& result, const record::Best& best, const record::Criterion& criterion);
+  /// Time as a multiple of the best's; nullopt: nothing compares them.
+  std::optional<double> ratio(const record::Record& record) const;
+  /// "1.000", "1.002 tie", "-".
+  std::string text(const record::Record& record) const;
+  /// Whether both met in the same finals.
+  bool met(const record::Record& record) const;
+
+ private:
+  const record::Best& best_;
+  const record::Criterion& criterion_;
+  const record::Record* searched_;  ///< what the search measured of the best; null: nothing
+};
+
+/// The first `rows` of the ranked records, those of the finals in the order of their ratios, in `width` columns. more:
+/// passed, but are not listed.
+std::string results_table(const spec::Spec& spec, std::vector<const record::Record*> order, std::size_t rows,
+                          const std::optional<Comparison>& comparison, std::size_t more, std::size_t width);
+
+/// "95 % interval", of the median, whatever statistic ranks.
+std::string interval_name(const spec::Spec& spec);
+
+/// A metric as people write it: a rate below 1 or from 10,000 on gets another prefix, by the largest of its values:
+/// TFLOPS 0.0026 becomes GFLOPS 2.6.
+struct ShownMetric {
+  std::string name;
+  double factor = 1;
+};
+ShownMetric shown_metric(const std::string& name, double largest);
+
+/// Four significant digits, or "-".
+std::string number_text(double number);
+
+}  // namespace xtune::report
