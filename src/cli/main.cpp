@@ -14,6 +14,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/report_file.hpp"
 #include "cli/submit_command.hpp"
 #include "xtune/version.hpp"
 
@@ -111,6 +112,8 @@ int run_program(int argc, char** argv) {
       "3 nothing "
       "valid was found;\n4 device or backend unavailable; 130 interrupted, or out of the job's time, with everything "
       "measured so far kept.");
+  cli::command_words() = words;
+  cli::command_words().insert(cli::command_words().begin(), "xtune");
   cli::Context context;
 #define COMMAND(add) cli::add(app, context);
 #include "cli/commands.def"

@@ -1,0 +1,152 @@
+// xtune report: one HTML file of what a store holds.
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/report_file.hpp"
+#include "cli/stored_answers.hpp"
+#include "core/record/across.hpp"
+#include "core/record/record_log.hpp"
+#include "core/space/bindings_text.hpp"
+#include "core/store/bundle.hpp"
+#include "core/store/summary.hpp"
+
+namespace xtune::cli {
+namespace {
+
+struct ReportOptions {
+  CommonOptions common;
+  std::string source, output = "report.html";
+  std::vector<std::string> kernels;
+};
+
+using SharedSpec = std::shared_ptr<const spec::Spec>;
+
+/// What `xtune best` answers for one problem, with all records of the problem and device that the answer is of.
+report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem, const target::Target& target,
+                                const StoredAnswers& stored) {
+  record::SpecFit fit(*spec, problem, target.device, target.arch, target.backend.toolchain);
+  const record::LookupResult found = stored.look_up(problem, fit);
+  const record::LookupRules rules = fit.rules();
+  const Bindings& measured = found.record ? found.record->problem : problem;
+  const device::DeviceInfo& device = found.record ? found.record->device : target.device;
+  const record::KeyFit worst = found.record ? record::key_fit(found.differences) : record::KeyFit::differs;
+  std::vector<record::Record> records;
+  for (const record::Record* record : record::answering(stored.records(), measured, device, rules, worst))
+    records.push_back(*record);
+  report::ReportCase one = report::make_report_case(spec, measured, device, std::move(records));
+  one.asked = problem;
+  one.match = found.match;
+  if (found.stale)
+    one.notes.push_back("Stale: " + record::driver_change(found.record->device, target.device) + ".");
+  else if (!found.differences.empty())
+    one.notes.push_back("Measured with another " + build::part_names(found.differences) + " than the spec has now.");
+  return one;
+}
+
+std::vector<report::ReportCase> cases_of_spec(const ReportOptions& options) {
+  if (!options.kernels.empty())
+    throw Error(ErrorKind::invalid_argument, "--kernel chooses among a store's kernels; a spec has one");
+  const target::Target target = target_for(options.source, options.common, target::TargetNeed::device_or_named);
+  const auto spec = std::make_shared<const spec::Spec>(load_spec_for(options.source, options.common, target));
+  const StoredAnswers stored(*spec, options.common, target, true);
+  std::vector<report::ReportCase> cases;
+  for (const Bindings& problem : spec->cases) cases.push_back(case_of_spec(spec, problem, target, stored));
+  return cases;
+}
+
+store::WinnerFilter filter_of(const ReportOptions& options) {
+  store::WinnerFilter filter;
+  if (!options.common.arch.empty()) filter.archs = {options.common.arch};
+  filter.kernels = options.kernels;
+  for (const auto& [name, value] : options.common.spec_options("").defines) filter.problem[name] = value;
+  return filter;
+}
+
+bool is_asked_for(const store::WinnerFilter& filter, const store::StorePart& part) {
+  const auto among = [](const std::vector<std::string>& names, const std::string& name) {
+    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return among(filter.archs, part.arch) && among(filter.kernels, part.kernel);
+}
+
+/// Every problem on every kind of device of one kernel on one architecture.
+void add_cases(const std::filesystem::path& store, const store::StorePart& part, const store::WinnerFilter& filter,
+               std::vector<report::ReportCase>& cases) {
+  record::RecordSet set = record::read_records(store, part.arch, part.kernel);
+  tell_warnings(set.warnings);
+  if (set.records.empty()) return;
+  const auto spec = std::make_shared<const spec::Spec>(report::spec_of_records(part.kernel, set.records));
+  std::map<std::string, std::vector<record::Record>> groups;
+  for (record::Record& record : set.records)
+    if (filter.takes(record.problem))
+      groups[space::bindings_text(record.problem) + "\n" + record.device.backend + "\n" + record.device.name].push_back(
+          std::move(record));
+  for (auto& [name, records] : groups) {
+    const Bindings problem = records.front().problem;
+    const device::DeviceInfo device = records.front().device;
+    cases.push_back(report::make_report_case(spec, problem, device, std::move(records)));
+  }
+}
+
+std::vector<report::ReportCase> cases_of_store(const ReportOptions& options) {
+  const store::WinnerFilter filter = filter_of(options);
+  const store::StoreSummary summary = store::summary_of(options.source);
+  tell_warnings(summary.warnings);
+  std::vector<report::ReportCase> cases;
+  std::vector<std::string> known;
+  for (const store::StorePart& part : summary.parts) {
+    known.push_back(part.kernel);
+    if (is_asked_for(filter, part)) add_cases(options.source, part, filter, cases);
+  }
+  for (const std::string& kernel : filter.kernels)
+    if (std::find(known.begin(), known.end(), kernel) == known.end())
+      throw Error(ErrorKind::invalid_argument,
+                  "the store has no records of the kernel '" + base::printable(kernel, 80) + "'" +
+                      base::did_you_mean(kernel, known) + "; `xtune store ls` lists what it has");
+  if (cases.empty())
+    throw Error(ErrorKind::nothing_valid, base::printable(options.source) +
+                                              ": the store has no records of that; `xtune store ls` lists what it has");
+  return cases;
+}
+
+int write_report(const ReportOptions& options) {
+  std::error_code ignored;
+  const bool store = std::filesystem::is_directory(options.source, ignored);
+  const std::vector<report::ReportCase> cases = store ? cases_of_store(options) : cases_of_spec(options);
+  const ReportFile file = write_report_file(options.output, cases);
+  if (options.common.json())
+    print_json(nlohmann::ordered_json{{"report", options.output},
+                                      {"problems", cases.size()},
+                                      {"records", file.records},
+                                      {"answered", file.answered},
+                                      {"bytes", file.bytes}});
+  else
+    print_out("{}\n", report_line(options.output, cases.size(), file));
+  return file.answered > 0 ? done : nothing_valid;
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand(
+      "report", "writes an HTML report of stored results: the answer, the search, what decides the time, what failed");
+  add_example(*command, "xtune report configs/gemm.toml -o gemm.html\n  xtune report ~/.cache/xtune --kernel gemm");
+  static ReportOptions options;
+  command
+      ->add_option("source", options.source,
+                   "a spec (TOML), for what the store answers to it, or the folder of a store, for all that it holds")
+      ->required();
+  command->add_option("-o,--output", options.output, "the file to write")->capture_default_str();
+  command->add_option("--kernel", options.kernels, "of a store: only this kernel; may be repeated")
+      ->allow_extra_args(false);
+  add_common_options(*command, options.common);
+  command->callback([&context] { context.exit_code = write_report(options); });
+}
+
+}  // namespace xtune::cli

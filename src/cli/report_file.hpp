@@ -1,0 +1,25 @@
+// Writes a report's page, for `xtune report` and `xtune run --report`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/report_data.hpp"
+
+namespace xtune::cli {
+
+struct ReportFile {
+  std::uint64_t records = 0, bytes = 0;
+  std::size_t answered = 0;  ///< problems with a configuration that passed
+};
+
+/// Throws Error(io).
+ReportFile write_report_file(const std::string& path, const std::vector<report::ReportCase>& cases);
+/// "report.html: 1 problem, 412 records, 210 KiB".
+std::string report_line(const std::string& path, std::size_t problems, const ReportFile& file);
+
+/// The words of the command line, for the report to show; set once, before the command begins.
+std::vector<std::string>& command_words();
+
+}  // namespace xtune::cli
